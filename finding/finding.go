@@ -1,0 +1,129 @@
+// Package finding holds what is wrong with an input, as values.
+//
+// A Finding says where (file and line, object, field), what, and what to do
+// about it, always in one line. An error is different: it says that we could
+// not do our work. The two meet where the input is so wrong that nothing can
+// be rendered; for that a Finding is an error too, and errors.Join carries
+// several, because people want to see every fault of a component at once.
+package finding
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Severity says what a finding does to the result.
+type Severity string
+
+const (
+	// Error means that no right output exists until the input changes.
+	Error Severity = "error"
+	// Warning means that the output is right as far as we can see, but that
+	// something outside it can make the sync hang or fail.
+	Warning Severity = "warning"
+)
+
+// Finding is one fault of an input. Rule and Message are always set, the
+// place fields as far as they are known.
+type Finding struct {
+	Severity Severity
+	// Rule is the stable name of what was violated, such as "duplicate-object".
+	Rule string
+	// File is the path of the file inside the repository, with slashes.
+	File string
+	// Line counts from 1; 0 means that the fault has no line of its own.
+	Line int
+	// Object names a manifest the way people do: "Deployment shop/web".
+	Object string
+	// Field is a path inside the object or file, such as "spec.replicas".
+	Field string
+	// Message says what is wrong.
+	Message string
+	// Remedy says what to do; it starts with a verb.
+	Remedy string
+}
+
+// Error makes a Finding usable as an error and prints it in one line:
+//
+//	shop/values.yaml:3: image.tag: got number, want string; quote it
+func (f Finding) Error() string {
+	var b strings.Builder
+	if f.File != "" {
+		b.WriteString(f.File)
+		if f.Line > 0 {
+			fmt.Fprintf(&b, ":%d", f.Line)
+		}
+		b.WriteString(": ")
+	}
+	for _, part := range []string{f.Object, f.Field} {
+		if part != "" {
+			b.WriteString(part)
+			b.WriteString(": ")
+		}
+	}
+	b.WriteString(oneLine(f.Message))
+	if f.Remedy != "" {
+		b.WriteString("; ")
+		b.WriteString(oneLine(f.Remedy))
+	}
+	return b.String()
+}
+
+// Of returns the findings that err carries, in the order they were joined.
+// What is no Finding comes back as one of severity Error that holds only the
+// text, so a caller can print every error the same way.
+func Of(err error) []Finding {
+	if err == nil {
+		return nil
+	}
+	if f, ok := err.(Finding); ok {
+		return []Finding{f}
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		var all []Finding
+		for _, inner := range e.Unwrap() {
+			all = append(all, Of(inner)...)
+		}
+		return all
+	case interface{ Unwrap() error }:
+		var f Finding
+		if errors.As(err, &f) {
+			return Of(e.Unwrap())
+		}
+	}
+	return []Finding{{Severity: Error, Rule: "failed", Message: err.Error()}}
+}
+
+// Err joins those findings that are errors; nil means there are none.
+func Err(all []Finding) error {
+	var errs []error
+	for _, f := range all {
+		if f.Severity == Error {
+			errs = append(errs, f)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Sort orders findings by where they are, so that a report does not depend on
+// the order of the checks that made it.
+func Sort(all []Finding) {
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		if c := strings.Compare(a.File, b.File); c != 0 {
+			return c
+		}
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return strings.Compare(a.Error(), b.Error())
+	})
+}
+
+// oneLine keeps the promise that a finding is one line, whatever a library
+// put into its message.
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(s), " ")
+}

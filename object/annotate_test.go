@@ -1,0 +1,101 @@
+package object
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected results")
+
+const waveKey = "argocd.argoproj.io/sync-wave"
+
+// TestAnnotate sets a wave in each testdata/annotate/*.txtar and compares the
+// text, and what the text says, with want.yaml.
+func TestAnnotate(t *testing.T) {
+	files, err := filepath.Glob("testdata/annotate/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			ar, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := string(ar.Files[0].Data)
+			got := annotateText(t, in)
+			if *update {
+				ar.Files = append(ar.Files[:1], txtar.File{Name: "want.yaml", Data: []byte(got)})
+				if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(ar.Files) < 2 {
+				t.Fatal("no want.yaml; run with -update")
+			}
+			if diff := cmp.Diff(string(ar.Files[1].Data), got); diff != "" {
+				t.Errorf("text (-want +got):\n%s", diff)
+			}
+			checkAnnotated(t, in, got)
+		})
+	}
+}
+
+func annotateText(t testing.TB, in string) string {
+	t.Helper()
+	objs, err := Parse("in.yaml", 1, in)
+	if err != nil || len(objs) != 1 {
+		t.Fatalf("Parse: %d objects, %v", len(objs), err)
+	}
+	o, err := objs[0].Annotate(waveKey, "50")
+	if err != nil {
+		t.Fatalf("Annotate: %v", err)
+	}
+	return o.Text()
+}
+
+// checkAnnotated holds the promise of Annotate against a second opinion: the
+// edited text, decoded, is the original, decoded, plus the annotation; and
+// annotating once more changes nothing.
+func checkAnnotated(t testing.TB, before, after string) {
+	t.Helper()
+	want, got := decode(t, before), decode(t, after)
+	meta := want["metadata"].(map[string]any)
+	annotations := map[string]any{}
+	if old, ok := meta["annotations"].(map[string]any); ok {
+		for k, v := range old {
+			annotations[k] = v
+		}
+	}
+	annotations[waveKey] = "50"
+	copied := map[string]any{}
+	for k, v := range meta {
+		copied[k] = v
+	}
+	copied["annotations"] = annotations
+	want["metadata"] = copied
+	if !reflect.DeepEqual(want, got) {
+		t.Errorf("meaning changed (-want +got):\n%s\ntext:\n%s", cmp.Diff(want, got), after)
+	}
+	if again := annotateText(t, after); again != after {
+		t.Errorf("annotating twice changed the text:\n%s", cmp.Diff(after, again))
+	}
+}
+
+// decode reads a manifest with the library of Kubernetes and Argo CD.
+func decode(t testing.TB, text string) map[string]any {
+	t.Helper()
+	m := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &m); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return m
+}

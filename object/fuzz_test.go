@@ -1,0 +1,78 @@
+package object
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/yaml"
+)
+
+// FuzzAnnotate holds the promise of Annotate on any text: whatever manifests
+// are in it, an annotated one says what it said before plus the annotation,
+// and annotating it again changes nothing.
+func FuzzAnnotate(f *testing.F) {
+	for _, pattern := range []string{"testdata/annotate/*.txtar", "testdata/parse/*.txtar"} {
+		files, _ := filepath.Glob(pattern)
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(string(txtar.Parse(data).Files[0].Data))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		objs, _ := Parse("fuzz.yaml", 1, text)
+		for _, o := range objs {
+			if yaml.Unmarshal([]byte(o.Text()), &map[string]any{}) != nil || !agreed(o) {
+				continue // Kubernetes would not read it, or not as we do
+			}
+			annotated, err := o.Annotate(waveKey, "50")
+			if err != nil {
+				if !strings.Contains(err.Error(), "metadata.annotations") {
+					t.Errorf("the error does not say where: %v", err)
+				}
+				continue
+			}
+			checkAnnotated(t, o.Text(), annotated.Text())
+		}
+	})
+}
+
+// agreed reports whether the two YAML libraries read the same identity. They
+// differ in corners that no manifest has (merge keys in odd places, YAML 1.1
+// numbers as names).
+func agreed(o Object) bool {
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Name         string            `json:"name"`
+			GenerateName string            `json:"generateName"`
+			Annotations  map[string]string `json:"annotations"`
+		} `json:"metadata"`
+	}
+	if err := yaml.Unmarshal([]byte(o.Text()), &head); err != nil || !textKeys(o.Root()) {
+		return false
+	}
+	return head.APIVersion == o.APIVersion && head.Kind == o.ID.Kind && (head.Metadata.Name == o.ID.Name || o.Generated)
+}
+
+// textKeys reports whether every key is a string. Others, such as 0 and .0,
+// can become the same key of JSON, and then chance decides which one counts.
+func textKeys(v Value) bool {
+	for _, f := range v.Fields() {
+		if f.key.Tag != "!!str" || !textKeys(f.Value) {
+			return false
+		}
+	}
+	for _, item := range v.Items() {
+		if !textKeys(item) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,168 @@
+package object
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// isList follows Argo CD, which takes apart every object whose kind ends in
+// List and that has items, "kind: List" and RoleList alike.
+func isList(v Value) bool {
+	return strings.HasSuffix(v.Get("kind").Text(), "List") && v.Get("items").IsList()
+}
+
+// unfold returns the items of a list as objects of their own.
+func (d located) unfold(v Value) ([]Object, error) {
+	items := v.Get("items")
+	texts, err := d.itemTexts(v)
+	if err != nil {
+		return nil, d.fault("invalid-yaml", items.Line(), "the list cannot be taken apart: "+syntaxMessage(err), "write its items as documents of their own")
+	}
+	var objs []Object
+	var faults []error
+	for i, item := range items.Items() {
+		one := located{file: d.file, text: texts[i]}
+		if d.line > 0 {
+			one.line = d.line + item.Line() - 1
+		}
+		if !item.IsMap() {
+			faults = append(faults, d.fault("not-an-object", item.Line(),
+				fmt.Sprintf("items[%d] of the %s is no mapping", i, v.Get("kind").Text()), "write a Kubernetes object there"))
+			continue
+		}
+		parsed, err := one.objects()
+		objs = append(objs, parsed...)
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return objs, errors.Join(faults...)
+}
+
+// itemTexts cuts the items out of a list's text. Items of a block sequence
+// keep their text, moved to the left; anything else (flow style, JSON, items
+// with aliases to anchors outside of them) is written anew.
+func (d located) itemTexts(list Value) ([]string, error) {
+	items := list.Get("items").resolved()
+	lines := &lines{text: d.text}
+	texts := make([]string, len(items.Content))
+	for i, item := range items.Content {
+		cut, ok := "", false
+		if items.Style&yaml.FlowStyle == 0 && !hasAlias(item) {
+			cut, ok = cutItem(lines, items, i)
+		}
+		if !ok {
+			var err error
+			if cut, err = encode(expand(item)); err != nil {
+				return nil, err
+			}
+		}
+		texts[i] = cut
+	}
+	return texts, nil
+}
+
+// cutItem returns the text of an item of a block sequence without its dash and
+// indentation.
+func cutItem(lines *lines, seq *yaml.Node, i int) (string, bool) {
+	item := seq.Content[i]
+	dash := seq.Column - 1
+	first := item.Line - 1
+	last := lines.count()
+	if i+1 < len(seq.Content) {
+		last = aboveComments(lines, seq.Content[i+1].Line-1, dash)
+	}
+	if item.Column-1 <= dash || item.Kind != yaml.MappingNode || item.Style&yaml.FlowStyle != 0 || item.Anchor != "" {
+		return "", false
+	}
+	indent := item.Column - 1
+	var b strings.Builder
+	for n := aboveComments(lines, first, dash); n < first; n++ {
+		b.WriteString(strings.TrimLeft(lines.at(n), " "))
+	}
+	for n := first; n < last; n++ {
+		line := lines.at(n)
+		if n == first {
+			if len(line) < indent || strings.Trim(line[:indent], " -") != "" {
+				return "", false
+			}
+			b.WriteString(line[indent:])
+			continue
+		}
+		body := strings.TrimLeft(line, " ")
+		depth := len(line) - len(body)
+		blank := strings.TrimSpace(body) == ""
+		if depth < indent && !blank && !strings.HasPrefix(body, "#") {
+			if depth <= dash {
+				break // the list has ended
+			}
+			return "", false // a scalar that hangs to the left of its item
+		}
+		b.WriteString(line[min(indent, depth):])
+	}
+	return b.String(), true
+}
+
+// aboveComments moves up from an item's line over the comments that stand
+// right above its dash: they are about it, not about the item before.
+func aboveComments(lines *lines, line, dash int) int {
+	for line > 0 {
+		above := lines.at(line - 1)
+		body := strings.TrimLeft(above, " ")
+		if !strings.HasPrefix(body, "#") || len(above)-len(body) != dash {
+			break
+		}
+		line--
+	}
+	return line
+}
+
+func hasAlias(n *yaml.Node) bool {
+	if n.Kind == yaml.AliasNode {
+		return true
+	}
+	for _, c := range n.Content {
+		if hasAlias(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// expand copies a node with every alias replaced by what it stands for, so
+// that it can leave its document.
+func expand(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	c := *n
+	c.Anchor = ""
+	if c.Tag == "!!null" {
+		c.Value = "null" // an empty one behind a tag would become ""
+	}
+	c.Content = make([]*yaml.Node, len(n.Content))
+	for i := range n.Content {
+		c.Content[i] = expand(n.Content[i])
+	}
+	return &c
+}
+
+// encode writes a node in the layout of most manifests, two spaces deep.
+func encode(n *yaml.Node) (text string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("yaml: %v", r)
+		}
+	}()
+	var b strings.Builder
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	e.CompactSeqIndent()
+	if err := e.Encode(n); err != nil {
+		return "", err
+	}
+	return b.String(), e.Close()
+}

@@ -1,0 +1,64 @@
+package object
+
+import "strings"
+
+// withoutSchemas blanks the openAPIV3Schema blocks of a CRD, keeping every
+// line break so that a position in the result is a position in the text.
+//
+// The schemas of the operators people install are megabytes that no
+// reference, rung or health rule looks at; reading them would double the time
+// of a rendering. Text that is not plainly a CRD in block style is returned as
+// it is. Should the cut go wrong, the result does not parse, or holds null
+// where a schema was: both are harmless, since the text itself is never
+// touched and parseText then reads all of it.
+func withoutSchemas(text string) string {
+	const kind, key = "\nkind: CustomResourceDefinition", "openAPIV3Schema:"
+	if !strings.Contains(text, kind) && !strings.HasPrefix(text, kind[1:]) {
+		return text
+	}
+	var short strings.Builder
+	done := 0
+	for {
+		at := strings.Index(text[done:], key)
+		if at < 0 {
+			break
+		}
+		at += done
+		lineStart := strings.LastIndexByte(text[:at], '\n') + 1
+		body := nextLine(text, at)
+		short.WriteString(text[done:body])
+		done = body
+		blockKey := strings.Trim(text[lineStart:at], " -") == "" && strings.TrimSpace(text[at+len(key):body]) == ""
+		if blockKey {
+			done = endOfBlock(text, body, at-lineStart)
+			short.WriteString(strings.Repeat("\n", countBreaks(text[body:done])))
+		}
+	}
+	if done == 0 {
+		return text
+	}
+	short.WriteString(text[done:])
+	return short.String()
+}
+
+// endOfBlock returns where the lines that are blank, comments or indented
+// deeper than column end, starting at pos.
+func endOfBlock(text string, pos, column int) int {
+	for pos < len(text) {
+		next := nextLine(text, pos)
+		line := text[pos:next]
+		body := strings.TrimLeft(line, " ")
+		if len(line)-len(body) <= column && !commentOrBlank(body) {
+			break
+		}
+		pos = next
+	}
+	return pos
+}
+
+func nextLine(text string, pos int) int {
+	if nl := strings.IndexByte(text[pos:], '\n'); nl >= 0 {
+		return pos + nl + 1
+	}
+	return len(text)
+}

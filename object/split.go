@@ -1,0 +1,64 @@
+package object
+
+import "strings"
+
+// chunk is one YAML document of a file: its text and the line it starts on.
+type chunk struct {
+	text string
+	line int
+}
+
+// split cuts a file into its YAML documents. "---" and "..." at the start of a
+// line are document markers wherever they stand (YAML 1.2, 9.1.2: they are
+// forbidden inside a document), so no parser is needed, and every document
+// keeps its text to the letter.
+func split(text string) []chunk {
+	text = strings.TrimPrefix(text, "\ufeff")
+	var chunks []chunk
+	start, startLine, line := 0, 1, 1
+	flush := func(end int) {
+		if body := text[start:end]; !onlyDirectives(body) {
+			chunks = append(chunks, chunk{body, startLine})
+		}
+	}
+	for pos := 0; pos < len(text); {
+		next := len(text)
+		if nl := strings.IndexByte(text[pos:], '\n'); nl >= 0 {
+			next = pos + nl + 1
+		}
+		if marker(text[pos:next], "---") {
+			flush(pos)
+			// What follows the marker on its line belongs to the document:
+			// "--- # comment", "--- {a: 1}".
+			rest := strings.TrimLeft(text[pos+len("---"):next], " \t")
+			start, startLine = next-len(rest), line
+			if strings.TrimSpace(rest) == "" {
+				start, startLine = next, line+1
+			}
+		} else if marker(text[pos:next], "...") {
+			flush(pos)
+			start, startLine = next, line+1
+		}
+		pos = next
+		line++
+	}
+	flush(len(text))
+	return chunks
+}
+
+func marker(line, mark string) bool {
+	rest, ok := strings.CutPrefix(line, mark)
+	return ok && (rest == "" || strings.ContainsAny(rest[:1], " \t\r\n"))
+}
+
+// onlyDirectives reports whether there is nothing but blank lines, comments
+// and %YAML directives, which announce the document behind the next "---".
+func onlyDirectives(text string) bool {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line != "" && line[0] != '#' && line[0] != '%' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,188 @@
+package object
+
+import (
+	"strconv"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// Value is a read-only view of a place in a manifest. The zero Value stands
+// for "not there", and every method works on it, so that a path can be
+// followed without a check at each step. Aliases and merge keys are resolved.
+type Value struct{ node *yaml.Node }
+
+// Exists reports whether there is anything at this place; null is nothing.
+func (v Value) Exists() bool {
+	n := v.resolved()
+	return n != nil && n.Tag != "!!null"
+}
+
+func (v Value) resolved() *yaml.Node {
+	n := v.node
+	for n != nil && n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// Get follows keys into nested mappings. Of a key written twice the last one
+// counts, as it does for the Kubernetes parsers.
+func (v Value) Get(path ...string) Value {
+	for _, key := range path {
+		v = v.child(key)
+	}
+	return v
+}
+
+func (v Value) child(key string) Value {
+	n := v.resolved()
+	if n == nil || n.Kind != yaml.MappingNode {
+		return Value{}
+	}
+	var merged Value
+	for i := len(n.Content) - 2; i >= 0; i -= 2 {
+		k := n.Content[i]
+		if k.Value == key && k.Tag != mergeTag {
+			return Value{n.Content[i+1]}
+		}
+		if k.Tag == mergeTag && merged.node == nil {
+			merged = mergedChild(Value{n.Content[i+1]}, key)
+		}
+	}
+	return merged
+}
+
+const mergeTag = "!!merge"
+
+// mergedChild looks a key up behind "<<", which takes a mapping or a list of
+// mappings, of which the first that has the key wins (YAML merge key draft).
+func mergedChild(v Value, key string) Value {
+	n := v.resolved()
+	if n == nil {
+		return Value{}
+	}
+	if n.Kind == yaml.SequenceNode {
+		for _, item := range v.Items() {
+			if c := item.child(key); c.node != nil {
+				return c
+			}
+		}
+		return Value{}
+	}
+	return v.child(key)
+}
+
+// Text returns a scalar as it would be read as a string, without quotes;
+// empty for anything else.
+func (v Value) Text() string {
+	n := v.resolved()
+	if n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		return ""
+	}
+	return n.Value
+}
+
+// IsText reports whether the value is a string for Kubernetes, that is, a
+// scalar which YAML does not read as a number, boolean or null.
+func (v Value) IsText() bool {
+	n := v.resolved()
+	return n != nil && n.Kind == yaml.ScalarNode && n.Tag == "!!str"
+}
+
+// True reports whether the value is the boolean true.
+func (v Value) True() bool {
+	n := v.resolved()
+	return n != nil && n.Tag == "!!bool" && strings.EqualFold(n.Value, "true")
+}
+
+// Int returns a whole number and whether the value is one.
+func (v Value) Int() (int, bool) {
+	n := v.resolved()
+	if n == nil || n.Tag != "!!int" {
+		return 0, false
+	}
+	i, err := strconv.Atoi(n.Value)
+	return i, err == nil
+}
+
+// IsMap reports whether the value is a mapping.
+func (v Value) IsMap() bool {
+	n := v.resolved()
+	return n != nil && n.Kind == yaml.MappingNode
+}
+
+// IsList reports whether the value is a sequence.
+func (v Value) IsList() bool {
+	n := v.resolved()
+	return n != nil && n.Kind == yaml.SequenceNode
+}
+
+// Items returns the elements of a sequence, nil for anything else.
+func (v Value) Items() []Value {
+	n := v.resolved()
+	if n == nil || n.Kind != yaml.SequenceNode {
+		return nil
+	}
+	items := make([]Value, len(n.Content))
+	for i, c := range n.Content {
+		items[i] = Value{c}
+	}
+	return items
+}
+
+// Field is one entry of a mapping.
+type Field struct {
+	Key   string
+	Value Value
+	key   *yaml.Node
+}
+
+// Fields returns the entries of a mapping in the order they are written, with
+// merged entries after the mapping's own; nil for anything else.
+func (v Value) Fields() []Field {
+	n := v.resolved()
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	fields := make([]Field, 0, len(n.Content)/2)
+	at := make(map[string]int, len(n.Content)/2)
+	put := func(f Field, override bool) {
+		if i, seen := at[f.Key]; seen {
+			if override {
+				fields[i].Value = f.Value
+			}
+			return
+		}
+		at[f.Key] = len(fields)
+		fields = append(fields, f)
+	}
+	var merges []Value
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Tag == mergeTag {
+			merges = append(merges, Value{n.Content[i+1]})
+			continue
+		}
+		put(Field{n.Content[i].Value, Value{n.Content[i+1]}, n.Content[i]}, true)
+	}
+	for i := len(merges) - 1; i >= 0; i-- {
+		sources := merges[i].Items()
+		if sources == nil {
+			sources = []Value{merges[i]}
+		}
+		for _, src := range sources {
+			for _, f := range src.Fields() {
+				put(f, false)
+			}
+		}
+	}
+	return fields
+}
+
+// Line is the line of the value inside its document, counted from 1.
+func (v Value) Line() int {
+	if v.node == nil {
+		return 0
+	}
+	return v.node.Line
+}
