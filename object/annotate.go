@@ -92,6 +92,8 @@ func (e *editor) annotate(key, value string) {
 		e.err = errUnusual
 	case annotations == nil:
 		e.insertEntry(meta, "annotations:", key+": "+quote(value), quote("annotations")+": {"+quoted+"}")
+	case annotations.Kind == yaml.AliasNode && annotations.Alias.Kind != yaml.MappingNode:
+		e.err = errUnusual
 	case annotations.Kind == yaml.AliasNode:
 		e.plain = false
 		e.replaceToken(annotations, "*"+annotations.Value, "{<<: *"+annotations.Value+" , "+quoted+"}")

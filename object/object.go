@@ -91,6 +91,13 @@ func (d *document) node() *yaml.Node {
 // Text is the manifest without the "---" around it, ending in a newline.
 func (o Object) Text() string { return o.doc.text }
 
+// Commented returns the object with a comment line above its text. Positions in
+// messages keep to the text without it.
+func (o Object) Commented(line string) Object {
+	o.doc = &document{text: line + "\n" + o.doc.text}
+	return o
+}
+
 // Root gives access to what the manifest says. In a CustomResourceDefinition
 // the validation schemas are left out (see Parse).
 func (o Object) Root() Value { return Value{o.doc.node()} }

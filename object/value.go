@@ -1,6 +1,7 @@
 package object
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,7 +28,9 @@ func (v Value) resolved() *yaml.Node {
 }
 
 // Get follows keys into nested mappings. Of a key written twice the last one
-// counts, as it does for the Kubernetes parsers.
+// counts, and a merge key counts where it is written: so does
+// go.yaml.in/yaml/v2, with which Kubernetes and Argo CD read manifests, though
+// YAML would have it otherwise.
 func (v Value) Get(path ...string) Value {
 	for _, key := range path {
 		v = v.child(key)
@@ -35,42 +38,37 @@ func (v Value) Get(path ...string) Value {
 	return v
 }
 
+const mergeTag = "!!merge"
+
 func (v Value) child(key string) Value {
 	n := v.resolved()
 	if n == nil || n.Kind != yaml.MappingNode {
 		return Value{}
 	}
-	var merged Value
 	for i := len(n.Content) - 2; i >= 0; i -= 2 {
-		k := n.Content[i]
-		if k.Value == key && k.Tag != mergeTag {
-			return Value{n.Content[i+1]}
+		if n.Content[i].Tag != mergeTag {
+			if n.Content[i].Value == key {
+				return Value{n.Content[i+1]}
+			}
+			continue
 		}
-		if k.Tag == mergeTag && merged.node == nil {
-			merged = mergedChild(Value{n.Content[i+1]}, key)
-		}
-	}
-	return merged
-}
-
-const mergeTag = "!!merge"
-
-// mergedChild looks a key up behind "<<", which takes a mapping or a list of
-// mappings, of which the first that has the key wins (YAML merge key draft).
-func mergedChild(v Value, key string) Value {
-	n := v.resolved()
-	if n == nil {
-		return Value{}
-	}
-	if n.Kind == yaml.SequenceNode {
-		for _, item := range v.Items() {
-			if c := item.child(key); c.node != nil {
+		for _, source := range mergeSources(n.Content[i+1]) {
+			if c := source.child(key); c.node != nil {
 				return c
 			}
 		}
-		return Value{}
 	}
-	return v.child(key)
+	return Value{}
+}
+
+// mergeSources returns the mappings behind "<<", a mapping or a list of them,
+// of which earlier ones win.
+func mergeSources(n *yaml.Node) []Value {
+	v := Value{n}
+	if v.IsList() {
+		return v.Items()
+	}
+	return []Value{v}
 }
 
 // Text returns a scalar as it would be read as a string, without quotes;
@@ -138,8 +136,8 @@ type Field struct {
 	key   *yaml.Node
 }
 
-// Fields returns the entries of a mapping in the order they are written, with
-// merged entries after the mapping's own; nil for anything else.
+// Fields returns the entries of a mapping in the order they are written; nil
+// for anything else. See Get for keys that are written twice or merged.
 func (v Value) Fields() []Field {
 	n := v.resolved()
 	if n == nil || n.Kind != yaml.MappingNode {
@@ -147,32 +145,22 @@ func (v Value) Fields() []Field {
 	}
 	fields := make([]Field, 0, len(n.Content)/2)
 	at := make(map[string]int, len(n.Content)/2)
-	put := func(f Field, override bool) {
+	put := func(f Field) {
 		if i, seen := at[f.Key]; seen {
-			if override {
-				fields[i].Value = f.Value
-			}
+			fields[i].Value = f.Value
 			return
 		}
 		at[f.Key] = len(fields)
 		fields = append(fields, f)
 	}
-	var merges []Value
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Tag == mergeTag {
-			merges = append(merges, Value{n.Content[i+1]})
+		if n.Content[i].Tag != mergeTag {
+			put(Field{n.Content[i].Value, Value{n.Content[i+1]}, n.Content[i]})
 			continue
 		}
-		put(Field{n.Content[i].Value, Value{n.Content[i+1]}, n.Content[i]}, true)
-	}
-	for i := len(merges) - 1; i >= 0; i-- {
-		sources := merges[i].Items()
-		if sources == nil {
-			sources = []Value{merges[i]}
-		}
-		for _, src := range sources {
-			for _, f := range src.Fields() {
-				put(f, false)
+		for _, source := range slices.Backward(mergeSources(n.Content[i+1])) {
+			for _, f := range source.Fields() {
+				put(f)
 			}
 		}
 	}

@@ -1,0 +1,293 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// kustomizeLock serves one kustomization at a time: a kustomization may set
+// the OpenAPI schema, which kyaml keeps in a global.
+var kustomizeLock sync.Mutex
+
+// kustomize builds a kustomization as "kustomize build" does with its default
+// options. What it could fetch (remote bases and files) or run (plugins,
+// helm) is refused before the library sees it.
+func (s source) kustomize() (res Result, err error) {
+	if err := s.checkKustomization(s.dir, map[string]bool{}); err != nil {
+		return Result{}, err
+	}
+	kustomizeLock.Lock()
+	defer kustomizeLock.Unlock()
+	defer openapi.ResetOpenAPI()
+	defer func() {
+		// The library panics on some malformed input.
+		if r := recover(); r != nil {
+			err = s.fault("kustomize", s.kustomizationFile(s.dir), fmt.Sprint(r), "correct the kustomization")
+		}
+	}()
+	opts := krusty.MakeDefaultOptions() // files only below their kustomization, no plugins
+	built, err := krusty.MakeKustomizer(opts).Run(repoFS{s.fsys}, "/"+strings.TrimPrefix(s.dir, "."))
+	if err != nil {
+		return Result{}, s.fault("kustomize", s.kustomizationFile(s.dir), err.Error(), "correct the kustomization")
+	}
+	var faults []error
+	for _, r := range built.Resources() {
+		text, err := r.AsYAML()
+		if err != nil {
+			return Result{}, s.fault("kustomize", s.kustomizationFile(s.dir), err.Error(), "correct the resource "+r.CurId().String())
+		}
+		objs, err := object.Parse(path.Join(s.dir, s.kustomizationFile(s.dir)), 0, string(text))
+		res.Objects = append(res.Objects, objs...)
+		faults = append(faults, err)
+	}
+	return res, errors.Join(faults...)
+}
+
+func (s source) kustomizationFile(dir string) string {
+	for _, name := range kustomizationNames {
+		if exists(s.fsys, path.Join(dir, name)) {
+			return name
+		}
+	}
+	return kustomizationNames[0]
+}
+
+// checkKustomization reads a kustomization and those below it, and reports
+// every path that is missing, remote or outside of the repository. kustomize
+// itself stops at the first, and answers a missing file with an attempt to
+// clone it.
+func (s source) checkKustomization(dir string, seen map[string]bool) error {
+	if seen[dir] {
+		return nil
+	}
+	seen[dir] = true
+	c := checker{source: s, dir: dir, file: path.Join(dir, s.kustomizationFile(dir)), seen: seen}
+	data, err := fs.ReadFile(s.fsys, c.file)
+	if err != nil {
+		return s.unreadable(err)
+	}
+	c.data = data
+	var k types.Kustomization
+	if err := k.Unmarshal(data); err != nil {
+		f := valuesFault(c.file, err)
+		f.Rule, f.Message, f.Remedy = "kustomization", strings.TrimPrefix(f.Message, "not valid YAML: json: "), "correct the kustomization"
+		if _, field, ok := strings.Cut(f.Message, "unknown field "); ok {
+			f.Line = lineOfEntry(data, strings.Trim(field, `"`)+":")
+		}
+		return f
+	}
+	c.helm(k)
+	for field, entries := range map[string][]string{
+		"resources": k.Resources, "bases": k.Bases, "components": k.Components,
+		"generators": k.Generators, "transformers": k.Transformers, "validators": k.Validators,
+	} {
+		for i, entry := range entries {
+			c.root(field, i, entry)
+		}
+	}
+	for field, entries := range map[string][]string{"crds": k.Crds, "configurations": k.Configurations} {
+		for i, entry := range entries {
+			c.entry(field, i, entry)
+		}
+	}
+	for i, p := range k.Patches {
+		c.entry("patches.path", i, p.Path)
+	}
+	for i, p := range k.PatchesJson6902 {
+		c.entry("patchesJson6902.path", i, p.Path)
+	}
+	for i, p := range k.PatchesStrategicMerge {
+		c.entry("patchesStrategicMerge", i, string(p))
+	}
+	for i, r := range k.Replacements {
+		c.entry("replacements.path", i, r.Path)
+	}
+	c.entry("openapi.path", 0, k.OpenAPI["path"])
+	for i, g := range k.ConfigMapGenerator {
+		c.generator("configMapGenerator", i, g.KvPairSources)
+	}
+	for i, g := range k.SecretGenerator {
+		c.generator("secretGenerator", i, g.KvPairSources)
+	}
+	slices.SortFunc(c.faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(c.faults...)
+}
+
+// checker looks at the paths of one kustomization file.
+type checker struct {
+	source
+	dir, file string
+	data      []byte
+	seen      map[string]bool
+	faults    []error
+}
+
+func (c *checker) bad(field string, i int, entry, message, remedy string) {
+	f := finding.Finding{Severity: finding.Error, Rule: "kustomization", File: c.file, Field: field, Message: message, Remedy: remedy}
+	f.Line = lineOfEntry(c.data, entry)
+	c.faults = append(c.faults, f)
+}
+
+// lineOfEntry finds the line that names a path.
+func lineOfEntry(data []byte, entry string) int {
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		if entry != "" && strings.Contains(line, entry) {
+			return n
+		}
+	}
+	return 0
+}
+
+func (c *checker) helm(k types.Kustomization) {
+	const remedy = "render the chart as a component of its own, or commit what it renders to"
+	if len(k.HelmCharts) > 0 {
+		c.bad("helmCharts", 0, "helmCharts", "charts inside a kustomization are not inflated", remedy)
+	}
+	if len(k.HelmChartInflationGenerator) > 0 {
+		c.bad("helmChartInflationGenerator", 0, "helmChartInflationGenerator", "charts inside a kustomization are not inflated", remedy)
+	}
+}
+
+// root checks an entry that names a file or another kustomization.
+func (c *checker) root(field string, i int, entry string) {
+	if inline(entry) {
+		c.pluginConfig(field, []byte(entry))
+		return
+	}
+	p, ok := c.local(field, i, entry)
+	if !ok {
+		return
+	}
+	info, err := fs.Stat(c.fsys, p)
+	if err != nil {
+		c.faults = append(c.faults, c.unreadable(err))
+		return
+	}
+	if !info.IsDir() {
+		if data, err := fs.ReadFile(c.fsys, p); err == nil && field != "resources" {
+			c.pluginConfig(field, data)
+		}
+		return
+	}
+	if !exists(c.fsys, path.Join(p, c.kustomizationFile(p))) {
+		c.bad(field, i, entry, "there is no kustomization.yaml in "+p, "add one that lists the files there, or list the files here")
+		return
+	}
+	if err := c.checkKustomization(p, c.seen); err != nil {
+		c.faults = append(c.faults, err)
+	}
+}
+
+// entry checks an entry that names a file; it may be the content itself.
+func (c *checker) entry(field string, i int, entry string) {
+	if entry != "" && !inline(entry) {
+		c.local(field, i, entry)
+	}
+}
+
+func (c *checker) generator(field string, i int, g types.KvPairSources) {
+	for _, spec := range g.FileSources {
+		_, file, named := strings.Cut(spec, "=")
+		if !named {
+			file = spec
+		}
+		c.entry(field+".files", i, file)
+	}
+	for _, file := range append(g.EnvSources, g.EnvSource) {
+		c.entry(field+".envs", i, file)
+	}
+}
+
+// local resolves an entry inside the repository and reports what cannot be.
+func (c *checker) local(field string, i int, entry string) (string, bool) {
+	p, ok := repoPath(c.dir, entry)
+	switch {
+	case ok && !strings.Contains(entry, "://") && pathExists(c.fsys, p):
+		return p, true
+	case remote(entry):
+		c.bad(field, i, entry, "the remote base "+entry+" is not fetched", "copy it into the repository and name the copy")
+	case !ok || strings.HasPrefix(entry, "/"):
+		c.bad(field, i, entry, entry+" leaves the repository", "use a relative path inside the repository")
+	default:
+		c.bad(field, i, entry, "there is no file or directory "+p, "correct the path, or add the file")
+	}
+	return "", false
+}
+
+// pluginConfig looks into the configuration of generators and transformers,
+// which may name files of their own.
+func (c *checker) pluginConfig(field string, data []byte) {
+	for _, doc := range strings.Split(string(data), "\n---") {
+		var config any
+		if yaml.Unmarshal([]byte(doc), &config) != nil {
+			continue // kustomize says what is wrong with it
+		}
+		c.scanURLs(field, config)
+		if m, ok := config.(map[string]any); ok && m["kind"] == "HelmChartInflationGenerator" {
+			c.bad(field, 0, "HelmChartInflationGenerator", "charts inside a kustomization are not inflated", "render the chart as a component of its own, or commit what it renders to")
+		}
+	}
+}
+
+// scanURLs reports URLs under the keys with which plugins name files.
+func (c *checker) scanURLs(field string, config any) {
+	switch v := config.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			if slices.Contains([]string{"path", "paths", "files", "env", "envs"}, key) {
+				c.urls(field, inner)
+			}
+			c.scanURLs(field, inner)
+		}
+	case []any:
+		for _, inner := range v {
+			c.scanURLs(field, inner)
+		}
+	}
+}
+
+func (c *checker) urls(field string, v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, inner := range v {
+			c.urls(field, inner)
+		}
+	case string:
+		if strings.Contains(v, "://") {
+			c.bad(field, 0, v, "the remote file "+v+" is not fetched", "copy it into the repository and name the copy")
+		}
+	}
+}
+
+// inline reports whether an entry is YAML text and no path.
+func inline(entry string) bool { return strings.ContainsAny(entry, "\n{") }
+
+func pathExists(fsys fs.FS, p string) bool {
+	_, err := fs.Stat(fsys, p)
+	return err == nil
+}
+
+// remote reports whether kustomize would take a path that is not there for a
+// URL or a git repository.
+func remote(entry string) bool {
+	if strings.Contains(entry, "://") || strings.HasPrefix(entry, "git@") || strings.HasPrefix(entry, "git::") || strings.Contains(entry, "?ref=") {
+		return true
+	}
+	host, rest, ok := strings.Cut(entry, "/")
+	return ok && rest != "" && strings.Contains(strings.Trim(host, "."), ".")
+}

@@ -1,0 +1,62 @@
+package render
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// skipMarker at the start of a file keeps it out, as in Argo CD's own
+// directory sources (docs/user-guide/directory.md).
+const skipMarker = "# +argocd:skip-file-rendering"
+
+// plain reads every manifest file of the tree.
+func (s source) plain() (Result, error) {
+	var res Result
+	var faults []error
+	err := walk(s.fsys, s.dir, func(name string) error {
+		if !isManifest(name) || reserved(name) {
+			return nil
+		}
+		objs, err := s.manifestFile(name)
+		res.Objects = append(res.Objects, objs...)
+		faults = append(faults, err)
+		return nil
+	})
+	if err != nil {
+		faults = append(faults, s.unreadable(err))
+	}
+	return res, errors.Join(faults...)
+}
+
+// manifestFile reads the objects in a file of the component.
+func (s source) manifestFile(name string) ([]object.Object, error) {
+	if base := path.Base(name); base == "Chart.yaml" || slices.Contains(kustomizationNames, base) {
+		return nil, s.fault("nested-component", name, "a chart or kustomization inside plain YAML cannot be rendered along with it",
+			"make "+path.Dir(name)+" a component of its own, or move it out of this directory")
+	}
+	data, err := fs.ReadFile(s.fsys, path.Join(s.dir, name))
+	if err != nil {
+		return nil, s.unreadable(err)
+	}
+	text := string(data)
+	if strings.HasPrefix(text, skipMarker) {
+		return nil, nil
+	}
+	objs, err := object.Parse(path.Join(s.dir, name), 1, text)
+	if err == nil {
+		return objs, nil
+	}
+	faults := finding.Of(err)
+	for i := range faults {
+		if faults[i].Rule == "incomplete-object" {
+			faults[i].Remedy = "add it, or begin the file with \"" + skipMarker + "\" if it holds no manifests"
+		}
+	}
+	return objs, finding.Err(faults)
+}

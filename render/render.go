@@ -1,0 +1,185 @@
+// Package render turns a component directory into the objects it stands for.
+//
+// There are four kinds of component: a Helm chart, a kustomization, templated
+// YAML and plain YAML. Each has a renderer in a file of its own, and Dir
+// chooses. Helm and kustomize run inside the process; no other package of the
+// project may import them, so that their weight, their globals and their
+// quirks end here.
+//
+// A component is read through an fs.FS whose root is the repository. Nothing
+// outside of it can be reached, whatever a chart or a symlink says, and it may
+// as well be in memory. Nothing is fetched from a network.
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// DefaultKubeVersion is the Kubernetes version that templates see when neither
+// Argo CD nor a flag names one. It is set here, and not left to the libraries,
+// whose own default changes with their release (Helm 3 says v1.20.0).
+const DefaultKubeVersion = "1.36.0"
+
+// Options are the inputs of a rendering besides the files of the component.
+// The zero value renders with defaults only.
+type Options struct {
+	// Kind says how to render; empty means to find out (see Detect).
+	Kind Kind
+	// Name is the name of the Helm release, which is the Application's name.
+	Name string
+	// Namespace is where the component goes.
+	Namespace string
+	// Revision is the commit that is rendered; templated YAML may print it.
+	Revision string
+	// Values override the values of the component.
+	Values Values
+	// KubeVersion is the version of the cluster, such as "1.34.2"; empty
+	// means DefaultKubeVersion.
+	KubeVersion string
+	// APIVersions are API versions of the cluster besides those that Helm
+	// knows, as "group/version" or "group/version/Kind".
+	APIVersions []string
+	// SkipTests leaves out the test hooks of a chart.
+	SkipTests bool
+}
+
+// Values are overrides of a component's values, in Helm's order of precedence:
+// later files win over earlier ones, Set over files, SetString over Set,
+// SetFile over all.
+type Values struct {
+	// Files name YAML files.
+	Files []string
+	// Set, SetString and SetFile are expressions such as "image.tag=v2"; in
+	// SetFile the right side names a file whose content is the value.
+	Set, SetString, SetFile []string
+	// Read returns the content of a file that Files or SetFile name.
+	Read func(name string) ([]byte, error)
+}
+
+func (v Values) empty() bool {
+	return len(v.Files)+len(v.Set)+len(v.SetString)+len(v.SetFile) == 0
+}
+
+// Result is what a component rendered to.
+type Result struct {
+	Kind    Kind
+	Objects []object.Object
+	// Findings are faults that did not stop the rendering.
+	Findings []finding.Finding
+}
+
+// source is a component directory in its repository.
+type source struct {
+	fsys fs.FS
+	dir  string
+	opt  Options
+}
+
+// Dir renders the component in the directory dir of the repository fsys.
+//
+// The error joins every fault that was found, each a finding.Finding; a
+// component that renders to nothing is one, because Argo CD would take an
+// empty answer as an order to delete everything.
+func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, error) {
+	if opt.KubeVersion == "" {
+		opt.KubeVersion = DefaultKubeVersion
+	}
+	s := source{fsys: fsys, dir: path.Clean(dir), opt: opt}
+	if err := s.checkDir(); err != nil {
+		return Result{}, err
+	}
+	kind, err := s.kind()
+	if err != nil {
+		return Result{}, err
+	}
+	res, err := s.render(ctx, kind)
+	if err != nil {
+		return Result{}, err
+	}
+	if len(res.Objects) == 0 {
+		return Result{}, s.fault("empty-rendering", "", "the component renders to no object at all",
+			"check its values and conditions; Argo CD would delete everything it deployed before")
+	}
+	res.Kind = kind
+	return res, nil
+}
+
+func (s source) render(ctx context.Context, kind Kind) (Result, error) {
+	if err := ctx.Err(); err != nil {
+		return Result{}, fmt.Errorf("render %s: %w", s.dir, err)
+	}
+	switch kind {
+	case Helm:
+		return s.helm()
+	case Template:
+		return s.template()
+	}
+	if !s.opt.Values.empty() {
+		return Result{}, s.fault("useless-values", "", "values were given to "+kind.article()+", which takes none",
+			"drop the values, or render a chart or templated YAML")
+	}
+	switch kind {
+	case Kustomize:
+		return s.kustomize()
+	case Plain:
+		return s.plain()
+	}
+	return Result{}, s.fault("unknown-renderer", "", fmt.Sprintf("there is no renderer %q", kind), "use one of "+kindList())
+}
+
+func (s source) checkDir() error {
+	info, err := fs.Stat(s.fsys, s.dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s.fault("no-directory", "", "no such directory", "check the path")
+	case err != nil:
+		return s.unreadable(err)
+	case !info.IsDir():
+		return s.fault("no-directory", "", "this is a file", "name the directory of the component")
+	}
+	return nil
+}
+
+// fault is a finding about a file of the component, or about its directory
+// when name is empty.
+func (s source) fault(rule, name, message, remedy string) finding.Finding {
+	return finding.Finding{Severity: finding.Error, Rule: rule, File: path.Join(s.dir, name), Message: message, Remedy: remedy}
+}
+
+// unreadable reports a file system error, naming the file it is about.
+func (s source) unreadable(err error) finding.Finding {
+	f := s.fault("unreadable", "", cause(err), "check that the file is there, readable, and no symlink out of the repository")
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		f.File = pe.Path
+	}
+	return f
+}
+
+// cause strips the operation and path that package fs puts before an error,
+// since every finding names the file already.
+func cause(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// repoPath resolves a path written in a file of directory base, without
+// leaving the repository.
+func repoPath(base, rel string) (string, bool) {
+	p := path.Join(base, rel)
+	if strings.HasPrefix(rel, "/") {
+		p = path.Clean(strings.TrimLeft(rel, "/"))
+	}
+	return p, fs.ValidPath(p)
+}

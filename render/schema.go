@@ -1,0 +1,181 @@
+package render
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"helm.sh/helm/v4/pkg/chart/common"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+
+	"github.com/ladder-cmp/ladder/finding"
+)
+
+// validateValues checks the values of a chart and its subcharts against their
+// values.schema.json, with the library that Helm uses and the charts that Helm
+// visits. Helm's own function is not called because it fetches schemas from
+// the network and reads them from the file system, and because it returns one
+// text for all violations.
+func (s source) validateValues(ch *chart.Chart, values map[string]any) ([]finding.Finding, error) {
+	var findings []finding.Finding
+	var faults []error
+	if ch.Schema != nil {
+		found, err := s.validateChart(ch, values)
+		findings = append(findings, found...)
+		faults = append(faults, err)
+	}
+	for _, sub := range ch.Dependencies() {
+		raw, given := values[sub.Name()]
+		if !given || raw == nil {
+			continue
+		}
+		subValues, ok := asMap(raw)
+		if !ok {
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: path.Join(s.dir, "values.yaml"),
+				Field: sub.Name(), Message: fmt.Sprintf("the values of subchart %s are a %T, not a mapping", sub.Name(), raw), Remedy: "write a mapping"})
+			continue
+		}
+		found, err := s.validateValues(sub, subValues)
+		findings = append(findings, found...)
+		faults = append(faults, err)
+	}
+	return findings, errors.Join(faults...)
+}
+
+func asMap(v any) (map[string]any, bool) {
+	switch m := v.(type) {
+	case map[string]any:
+		return m, true
+	case common.Values:
+		return m, true
+	}
+	return nil, false
+}
+
+func (s source) validateChart(ch *chart.Chart, values map[string]any) (findings []finding.Finding, err error) {
+	file := s.chartFile(ch, "values.schema.json")
+	bad := func(err error) error {
+		return finding.Finding{Severity: finding.Error, Rule: "bad-schema", File: file, Message: err.Error(), Remedy: "correct the schema"}
+	}
+	defer func() {
+		if r := recover(); r != nil { // as Helm guards itself against the library
+			err = bad(fmt.Errorf("%v", r))
+		}
+	}()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(ch.Schema))
+	if err != nil {
+		return nil, bad(err)
+	}
+	loader := &schemaLoader{}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(loader)
+	if err := compiler.AddResource(schemaURL, doc); err != nil {
+		return nil, bad(err)
+	}
+	schema, err := compiler.Compile(schemaURL)
+	if err != nil {
+		return nil, bad(err)
+	}
+	for _, ref := range loader.remote {
+		findings = append(findings, finding.Finding{Severity: finding.Warning, Rule: "remote-schema", File: file,
+			Message: "values are not checked against " + ref + ", which is not fetched", Remedy: "copy that schema into " + path.Base(file)})
+	}
+	var invalid *jsonschema.ValidationError
+	if err := schema.Validate(values); errors.As(err, &invalid) {
+		return findings, s.violations(ch, file, invalid)
+	} else if err != nil {
+		return findings, bad(err)
+	}
+	return findings, nil
+}
+
+const schemaURL = "file:///values.schema.json"
+
+// schemaLoader takes any schema that is elsewhere to allow everything, and
+// remembers it.
+type schemaLoader struct{ remote []string }
+
+func (l *schemaLoader) Load(ref string) (any, error) {
+	if u, err := url.Parse(ref); err != nil || u.Scheme == "file" {
+		return nil, &fs.PathError{Op: "open", Path: ref, Err: errors.New("a schema can only refer to itself")}
+	}
+	l.remote = append(l.remote, ref)
+	return true, nil
+}
+
+// violations turns the tree of a validation error into one fault for each
+// value that is wrong.
+func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.ValidationError) error {
+	var faults []error
+	printer := message.NewPrinter(language.English)
+	var visit func(e *jsonschema.ValidationError)
+	visit = func(e *jsonschema.ValidationError) {
+		switch e.ErrorKind.(type) {
+		case *kind.Schema, *kind.Reference, *kind.AllOf, *kind.Group:
+			// Mere containers: each cause is a violation of its own.
+			for _, c := range e.Causes {
+				visit(c)
+			}
+			return
+		}
+		msg := e.ErrorKind.LocalizedString(printer)
+		if alternatives := leaves(e, printer); len(alternatives) > 0 {
+			msg += " (" + strings.Join(alternatives, "; or ") + ")"
+		}
+		f := finding.Finding{Severity: finding.Error, Rule: "values-schema", Field: fieldPath(e.InstanceLocation), Message: msg,
+			Remedy: "set a value that " + schemaFile + " allows"}
+		f.File, f.Line = s.valueOrigin(ch, e.InstanceLocation)
+		faults = append(faults, f)
+	}
+	visit(err)
+	return errors.Join(faults...)
+}
+
+// leaves collects the innermost messages below an error, such as the
+// alternatives of anyOf.
+func leaves(e *jsonschema.ValidationError, p *message.Printer) []string {
+	var all []string
+	for _, c := range e.Causes {
+		if below := leaves(c, p); len(below) > 0 {
+			all = append(all, below...)
+		} else {
+			all = append(all, c.ErrorKind.LocalizedString(p))
+		}
+	}
+	return all
+}
+
+// valueOrigin says where the value at a path of a chart's values is set: by an
+// override, or in the values.yaml of the chart or of a chart above it, which
+// wins over it.
+func (s source) valueOrigin(ch *chart.Chart, location []string) (string, int) {
+	full := location
+	lineage := []*chart.Chart{ch}
+	for c := ch; !c.IsRoot(); c = c.Parent() {
+		full = append([]string{c.Name()}, full...)
+		lineage = append(lineage, c.Parent())
+	}
+	if file, line := s.opt.Values.origin(full); file != "" {
+		return file, line
+	}
+	for up := len(lineage) - 1; up >= 0; up-- {
+		own := full[len(lineage)-1-up:]
+		for _, f := range lineage[up].Raw {
+			if f.Name != "values.yaml" {
+				continue
+			}
+			if line := lineOf(f.Data, own); line > 0 {
+				return s.chartFile(lineage[up], f.Name), line
+			}
+		}
+	}
+	return s.chartFile(ch, "values.yaml"), 0
+}

@@ -1,0 +1,145 @@
+package render
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/Masterminds/sprig/v3"
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/engine"
+
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// template renders templated YAML: a directory of *.yaml.tmpl and *.gotmpl
+// files beside plain manifests. The language is the one of chart templates,
+// run by the same engine, so that nobody has to learn another: .Values,
+// .Release.Name, .Release.Namespace, include, tpl, required, toYaml, sprig.
+// Files whose names begin with "_" hold definitions only.
+//
+// Two things are stricter than in a chart, because there are no old templates
+// to be kind to: a value that is declared nowhere is an error, and functions
+// that read the machine (its clock, environment, network or chance) do not
+// work, so that a rendering is the same each time.
+func (s source) template() (Result, error) {
+	caps, err := s.capabilities()
+	if err != nil {
+		return Result{}, err
+	}
+	ch, err := s.templateChart()
+	vals, valuesErr := s.opt.Values.merge()
+	if err := errors.Join(err, valuesErr); err != nil {
+		return Result{}, err
+	}
+	top, err := util.ToRenderValuesWithSchemaValidation(ch, vals, common.ReleaseOptions{Name: s.opt.Name, Namespace: s.opt.Namespace}, caps, true)
+	if err != nil {
+		return Result{}, s.fault("bad-values", "values.yaml", err.Error(), "correct the values")
+	}
+	findings, err := s.validateValues(ch, top["Values"].(common.Values))
+	if err != nil {
+		return Result{}, err
+	}
+	top["Release"] = map[string]any{"Name": s.opt.Name, "Namespace": s.opt.Namespace, "Revision": s.opt.Revision, "Service": "Ladder"}
+	files, err := s.execute(engine.Engine{Strict: true, CustomTemplateFuncs: machineFuncs()}, ch, top)
+	if err != nil {
+		return Result{}, err
+	}
+	res := Result{Findings: findings}
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		file, _ := s.templateFile(ch, name)
+		objs, err := object.Parse(file, 0, files[name])
+		res.Objects = append(res.Objects, objs...)
+		faults = append(faults, err)
+	}
+	err = walk(s.fsys, s.dir, func(name string) error {
+		if !isManifest(name) || reserved(name) || isValues(name) {
+			return nil
+		}
+		objs, err := s.manifestFile(name)
+		res.Objects = append(res.Objects, objs...)
+		faults = append(faults, err)
+		return nil
+	})
+	if err != nil {
+		faults = append(faults, s.unreadable(err))
+	}
+	return res, errors.Join(faults...)
+}
+
+// templateChart presents the directory to the engine as a chart.
+func (s source) templateChart() (*chart.Chart, error) {
+	ch := &chart.Chart{Metadata: &chart.Metadata{Name: "component", APIVersion: chart.APIVersionV2}}
+	var faults []error
+	err := walk(s.fsys, s.dir, func(name string) error {
+		if !isTemplate(name) && !isValues(name) && name != "values.schema.json" && path.Ext(name) != ".tpl" {
+			return nil
+		}
+		data, err := fs.ReadFile(s.fsys, path.Join(s.dir, name))
+		if err != nil {
+			return err
+		}
+		file := &common.File{Name: name, Data: data}
+		ch.Raw = append(ch.Raw, file)
+		switch {
+		case name == "values.yaml":
+			if ch.Values, err = loader.LoadValues(bytes.NewReader(data)); err != nil {
+				faults = append(faults, valuesFault(path.Join(s.dir, name), err))
+			}
+		case name == "values.schema.json":
+			ch.Schema = data
+		case isTemplate(name):
+			ch.Templates = append(ch.Templates, file)
+		case path.Ext(name) == ".tpl":
+			// Helm's name for a file of definitions; the engine knows such
+			// files by the underscore.
+			if !strings.HasPrefix(path.Base(name), "_") {
+				file.Name = path.Join(path.Dir(name), "_"+path.Base(name))
+			}
+			ch.Templates = append(ch.Templates, file)
+		}
+		return nil
+	})
+	if err != nil {
+		faults = append(faults, s.unreadable(err))
+	}
+	return ch, errors.Join(faults...)
+}
+
+// isValues reports whether a file beside templates holds values: values.yaml
+// and its variants for environments, such as values-prod.yaml.
+func isValues(name string) bool {
+	stem, ext, ok := strings.Cut(name, ".")
+	return ok && (ext == "yaml" || ext == "yml") && (stem == "values" || strings.HasPrefix(stem, "values-"))
+}
+
+// machineFuncs replaces the functions whose result does not follow from their
+// arguments. sprig lists those that it knows; the others make keys,
+// certificates and hashes with a random part, or read the clock or its zone.
+func machineFuncs() template.FuncMap {
+	repeatable := sprig.HermeticTxtFuncMap()
+	for _, name := range []string{"ago", "bcrypt", "htpasswd", "encryptAES", "genPrivateKey", "genCA", "genCAWithKey",
+		"genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey", "randInt", "shuffle",
+		"toDate", "mustToDate", "must_date_modify", "mustDateModify"} {
+		delete(repeatable, name)
+	}
+	off := template.FuncMap{}
+	for name := range sprig.TxtFuncMap() {
+		if _, ok := repeatable[name]; !ok {
+			off[name] = func(...any) (string, error) {
+				return "", fmt.Errorf("%s is switched off, because a rendering must be the same each time and everywhere", name)
+			}
+		}
+	}
+	return off
+}

@@ -1,0 +1,174 @@
+package render
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/strvals"
+
+	"github.com/ladder-cmp/ladder/finding"
+)
+
+// merge returns the overrides as one tree, merged in Helm's order. All faults
+// are reported together.
+func (v Values) merge() (map[string]any, error) {
+	base := map[string]any{}
+	var faults []error
+	for _, name := range v.Files {
+		data, err := v.read(name)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		vals, err := loader.LoadValues(bytes.NewReader(data))
+		if err != nil {
+			faults = append(faults, valuesFault(name, err))
+			continue
+		}
+		base = loader.MergeMaps(base, vals)
+	}
+	for _, set := range []struct {
+		flag  string
+		exprs []string
+		parse func(string, map[string]any) error
+	}{
+		{"set", v.Set, strvals.ParseInto},
+		{"set-string", v.SetString, strvals.ParseIntoString},
+		{"set-file", v.SetFile, v.parseFile},
+	} {
+		for _, expr := range set.exprs {
+			err := set.parse(expr, base)
+			var f finding.Finding
+			switch {
+			case errors.As(err, &f):
+				faults = append(faults, f)
+			case err != nil:
+				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-set", Field: set.flag + " " + expr,
+					Message: err.Error(), Remedy: "write key.path=value"})
+			}
+		}
+	}
+	return base, errors.Join(faults...)
+}
+
+func (v Values) parseFile(expr string, into map[string]any) error {
+	return strvals.ParseIntoFile(expr, into, func(name []rune) (any, error) {
+		data, err := v.read(string(name))
+		return string(data), err
+	})
+}
+
+func (v Values) read(name string) ([]byte, error) {
+	data, err := v.Read(name)
+	if err == nil {
+		return data, nil
+	}
+	var f finding.Finding
+	if errors.As(err, &f) {
+		return nil, f
+	}
+	message := cause(err)
+	if errors.Is(err, fs.ErrNotExist) {
+		message = "no such values file"
+	}
+	return nil, finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: name,
+		Message: message, Remedy: "correct the path given to values or set-file"}
+}
+
+var yamlLine = regexp.MustCompile(`(?:^|: )(?:error converting YAML to JSON: )?(?:yaml: )?line (\d+): `)
+
+// valuesFault reports a values file that is no YAML mapping.
+func valuesFault(name string, err error) finding.Finding {
+	f := finding.Finding{Severity: finding.Error, Rule: "invalid-yaml", File: name, Remedy: "correct the values file; it must be a YAML mapping"}
+	f.Message = innermost(err)
+	if m := yamlLine.FindStringSubmatchIndex(f.Message); m != nil {
+		f.Line, _ = strconv.Atoi(f.Message[m[2]:m[3]])
+		f.Message = f.Message[m[1]:]
+	}
+	f.Message = "not valid YAML: " + f.Message
+	return f
+}
+
+// innermost unwraps an error chain, whose outer texts repeat the file name.
+func innermost(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err.Error()
+		}
+		err = inner
+	}
+}
+
+// origin says which of the overrides sets the value at a path: the last that
+// does. It serves messages only, so files that cannot be read are passed over.
+func (v Values) origin(path []string) (file string, line int) {
+	for _, set := range [][]string{v.SetFile, v.SetString, v.Set} {
+		for _, expr := range set {
+			if key, _, _ := strings.Cut(expr, "="); key == strings.Join(path, ".") {
+				return "--set " + expr, 0
+			}
+		}
+	}
+	for i := len(v.Files) - 1; i >= 0; i-- {
+		if data, err := v.Read(v.Files[i]); err == nil {
+			if line := lineOf(data, path); line > 0 {
+				return v.Files[i], line
+			}
+		}
+	}
+	return "", 0
+}
+
+// lineOf returns the line at which a YAML text sets a path, 0 if it does not.
+func lineOf(data []byte, path []string) int {
+	var doc yaml.Node
+	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
+		return 0
+	}
+	n, line := doc.Content[0], 0
+	for _, step := range path {
+		var next *yaml.Node
+		switch n.Kind {
+		case yaml.MappingNode:
+			for i := 0; i+1 < len(n.Content); i += 2 {
+				if n.Content[i].Value == step {
+					next, line = n.Content[i+1], n.Content[i].Line
+				}
+			}
+		case yaml.SequenceNode:
+			if i, err := strconv.Atoi(step); err == nil && i < len(n.Content) {
+				next, line = n.Content[i], n.Content[i].Line
+			}
+		}
+		if next == nil {
+			return 0
+		}
+		n = next
+	}
+	return line
+}
+
+// fieldPath prints a path the way people write it: replicas, image.tag,
+// ports[0].name.
+func fieldPath(path []string) string {
+	var b strings.Builder
+	for _, step := range path {
+		if _, err := strconv.Atoi(step); err == nil {
+			fmt.Fprintf(&b, "[%s]", step)
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(step)
+	}
+	return b.String()
+}
