@@ -219,8 +219,10 @@ func (e *editor) insertEntry(n *yaml.Node, line, nested, flow string) {
 
 // lineEnd returns the line break with which text ends.
 func lineEnd(text string) string {
-	if strings.HasSuffix(text, "\r\n") {
-		return "\r\n"
+	for _, eol := range []string{"\r\n", "\r"} {
+		if strings.HasSuffix(text, eol) {
+			return eol
+		}
 	}
 	return "\n"
 }
@@ -277,7 +279,7 @@ func (e *editor) fillNull(meta, null *yaml.Node, key, value string) {
 		e.splices = append(e.splices, splice{colon + 1, colon + 1, " " + flow})
 		return
 	}
-	next := nextLine(e.text, colon)
+	_, next := e.lines.span(name.Line - 1)
 	indent := strings.Repeat(" ", name.Column-1+2)
 	e.splices = append(e.splices, splice{next, next, indent + key + ": " + quote(value) + lineEnd(e.text[:next])})
 }
@@ -454,11 +456,12 @@ func flow(v Value) (string, bool) {
 		}
 		return "[" + strings.Join(parts, ", ") + "]", true
 	}
-	switch n.Tag {
-	case "!!str":
-		return quote(n.Value), true
-	case "!!null":
+	_, old := oldBool(n)
+	switch {
+	case n.Tag == "!!null":
 		return "null", true
+	case n.Tag == "!!str" && !old:
+		return quote(n.Value), true
 	}
 	return n.Value, true
 }

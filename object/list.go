@@ -3,6 +3,7 @@ package object
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -140,8 +141,11 @@ func expand(n *yaml.Node) *yaml.Node {
 	}
 	c := *n
 	c.Anchor = ""
-	if c.Tag == "!!null" {
-		c.Value = "null" // an empty one behind a tag would become ""
+	if c.Tag == "!!null" && c.Style&yaml.TaggedStyle == 0 {
+		c.Value = "null" // the encoder writes an empty one in flow style as ""
+	}
+	if truth, old := oldBool(&c); old { // the encoder would put it in quotes
+		c.Tag, c.Value = "!!bool", strconv.FormatBool(truth)
 	}
 	c.Content = make([]*yaml.Node, len(n.Content))
 	for i := range n.Content {

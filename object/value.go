@@ -85,13 +85,30 @@ func (v Value) Text() string {
 // scalar which YAML does not read as a number, boolean or null.
 func (v Value) IsText() bool {
 	n := v.resolved()
-	return n != nil && n.Kind == yaml.ScalarNode && n.Tag == "!!str"
+	_, old := oldBool(n)
+	return n != nil && n.Kind == yaml.ScalarNode && n.Tag == "!!str" && !old
 }
 
 // True reports whether the value is the boolean true.
 func (v Value) True() bool {
 	n := v.resolved()
-	return n != nil && n.Tag == "!!bool" && strings.EqualFold(n.Value, "true")
+	truth, old := oldBool(n)
+	return truth || !old && n != nil && n.Tag == "!!bool" && strings.EqualFold(n.Value, "true")
+}
+
+// oldBool recognises the words that YAML 1.1, and so Kubernetes, reads as
+// booleans while the library takes them for strings.
+func oldBool(n *yaml.Node) (truth, ok bool) {
+	if n == nil || n.Kind != yaml.ScalarNode || n.Style != 0 {
+		return false, false
+	}
+	switch n.Value {
+	case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON":
+		return true, true
+	case "n", "N", "no", "No", "NO", "off", "Off", "OFF":
+		return false, true
+	}
+	return false, false
 }
 
 // Int returns a whole number and whether the value is one.

@@ -1,0 +1,226 @@
+package graph
+
+import (
+	"slices"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// backends: webhook configurations, API registrations and conversions name a
+// Service; what counts is the workload behind it, which thereby is a
+// controller.
+func (b *builder) backends() {
+	b.selectPods()
+	for i, n := range b.Nodes {
+		for _, rec := range n.Kind.References {
+			if !rec.Behind || n.IsHook() {
+				continue
+			}
+			for _, f := range rec.At.Find(n.Root()) {
+				m, ok := readMention(rec, f)
+				if !ok {
+					continue
+				}
+				for _, service := range b.resolve(b.identify(i, m), rec) {
+					for _, workload := range b.behind[service] {
+						b.refer(Reference{From: i, To: workload, Field: m.field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source})
+						b.giveRole(workload, knowledge.Controllers, "serves "+n.Key.String())
+					}
+				}
+			}
+		}
+	}
+}
+
+// selectPods finds the workloads whose Pods a Service selects. Hooks and tests
+// bear the labels of the release in many charts, but serve nobody.
+func (b *builder) selectPods() {
+	for s, service := range b.Nodes {
+		selectors := service.Kind.Selects.Find(service.Root())
+		if len(selectors) == 0 || service.IsHook() {
+			continue
+		}
+		want := selectors[0].Value.Fields()
+		if len(want) == 0 {
+			continue
+		}
+		for w, workload := range b.Nodes {
+			if workload.Key.Namespace != service.Key.Namespace || !serves(workload) {
+				continue
+			}
+			for _, tmpl := range workload.Kind.Pod.Find(workload.Root()) {
+				if hasLabels(tmpl.Value, want) {
+					b.behind[s] = append(b.behind[s], w)
+				}
+			}
+		}
+	}
+}
+
+// serves reports whether a workload runs for ever and outside of hooks.
+func serves(n Node) bool {
+	return !n.Kind.Pod.IsZero() && n.Kind.Runs == "" && !n.IsHook()
+}
+
+func hasLabels(template object.Value, want []object.Field) bool {
+	labels := template.Get("metadata", "labels")
+	return !slices.ContainsFunc(want, func(f object.Field) bool { return labels.Get(f.Key).Text() != f.Value.Text() })
+}
+
+// admitted: an object that a fail-closed webhook of the component must admit
+// waits for the workload behind the webhook. What that workload needs itself
+// is exempt: it is applied before the webhook is.
+func (b *builder) admitted() {
+	for w, config := range b.Nodes {
+		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
+			for _, hook := range hooks.Value.Items() {
+				if policy := hook.Get("failurePolicy").Text(); policy != "" && policy != "Fail" {
+					continue
+				}
+				backends := b.backendsOf(w, hook)
+				if len(backends) == 0 {
+					continue
+				}
+				exempt := b.neededBy(backends)
+				for i, n := range b.Nodes {
+					if exempt[i] || i == w || !n.InSync() || !b.matches(hook, n) {
+						continue
+					}
+					for _, backend := range backends {
+						b.refer(Reference{From: i, To: backend, Field: "webhooks", Meaning: knowledge.Healthy, Hard: true,
+							Why:    "must be admitted by webhook " + hook.Get("name").Text() + " of",
+							Source: config.Kind.Source})
+					}
+				}
+			}
+		}
+	}
+}
+
+// backendsOf returns the workloads behind one webhook of a configuration.
+func (b *builder) backendsOf(config int, hook object.Value) []int {
+	service := hook.Get("clientConfig", "service")
+	id := object.ID{Kind: "Service", Namespace: service.Get("namespace").Text(), Name: service.Get("name").Text()}
+	if id.Namespace == "" {
+		id.Namespace = b.opt.Namespace
+	}
+	var all []int
+	for _, s := range b.byKey[id] {
+		all = append(all, b.behind[s]...)
+	}
+	return all
+}
+
+// neededBy returns the given nodes and everything that they refer to, directly
+// or not.
+func (b *builder) neededBy(nodes []int) map[int]bool {
+	to := map[int][]int{}
+	for _, r := range b.References {
+		if r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy {
+			to[r.From] = append(to[r.From], r.To)
+		}
+	}
+	seen := map[int]bool{}
+	for len(nodes) > 0 {
+		n := nodes[len(nodes)-1]
+		nodes = nodes[:len(nodes)-1]
+		if !seen[n] {
+			seen[n] = true
+			nodes = append(nodes, to[n]...)
+		}
+	}
+	return seen
+}
+
+// matches reports whether a webhook is asked when the object is written.
+func (b *builder) matches(hook object.Value, n Node) bool {
+	matched := false
+	for _, rule := range hook.Get("rules").Items() {
+		operations := texts(rule.Get("operations"))
+		if !containsAny(operations, "*", "CREATE", "UPDATE") {
+			continue
+		}
+		if containsAny(texts(rule.Get("apiGroups")), "*", n.ID.Group) && containsAny(texts(rule.Get("resources")), "*", "*/*", b.plural(n)) {
+			matched = true
+		}
+	}
+	return matched && b.selectorAllows(hook.Get("objectSelector"), n.Get("metadata", "labels")) && b.namespaceAllows(hook, n)
+}
+
+// namespaceAllows applies the namespaceSelector of a webhook, as far as the
+// labels of the namespace are known: those it has in the component, and the
+// name that Kubernetes writes into one. A namespace that comes from elsewhere
+// is taken to match.
+func (b *builder) namespaceAllows(hook object.Value, n Node) bool {
+	selector := hook.Get("namespaceSelector")
+	if n.Key.Namespace == "" || !selector.Exists() {
+		return true
+	}
+	for _, ns := range b.byKey[object.ID{Kind: "Namespace", Name: n.Key.Namespace}] {
+		labels := b.Nodes[ns].Get("metadata", "labels")
+		return b.allows(selector, func(key string) (string, bool) {
+			if key == namespaceNameLabel {
+				return n.Key.Namespace, true
+			}
+			return labels.Get(key).Text(), labels.Get(key).Exists()
+		})
+	}
+	for _, e := range selector.Get("matchExpressions").Items() {
+		if e.Get("key").Text() == namespaceNameLabel && !holds(e, n.Key.Namespace, true) {
+			return false
+		}
+	}
+	return true
+}
+
+// namespaceNameLabel is on every namespace, with its name.
+const namespaceNameLabel = "kubernetes.io/metadata.name"
+
+func (b *builder) selectorAllows(selector, labels object.Value) bool {
+	return b.allows(selector, func(key string) (string, bool) { return labels.Get(key).Text(), labels.Get(key).Exists() })
+}
+
+// allows evaluates a label selector; an absent one allows everything.
+func (b *builder) allows(selector object.Value, label func(key string) (string, bool)) bool {
+	for _, f := range selector.Get("matchLabels").Fields() {
+		if v, ok := label(f.Key); !ok || v != f.Value.Text() {
+			return false
+		}
+	}
+	for _, e := range selector.Get("matchExpressions").Items() {
+		v, ok := label(e.Get("key").Text())
+		if !holds(e, v, ok) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds evaluates one expression of a label selector.
+func holds(expression object.Value, value string, present bool) bool {
+	listed := present && slices.Contains(texts(expression.Get("values")), value)
+	switch expression.Get("operator").Text() {
+	case "In":
+		return listed
+	case "NotIn":
+		return !listed
+	case "Exists":
+		return present
+	case "DoesNotExist":
+		return !present
+	}
+	return false
+}
+
+func texts(v object.Value) []string {
+	var all []string
+	for _, item := range v.Items() {
+		all = append(all, item.Text())
+	}
+	return all
+}
+
+func containsAny(list []string, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list, w) })
+}

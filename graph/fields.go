@@ -1,0 +1,222 @@
+package graph
+
+import (
+	"strings"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// namespaces: an object needs the namespace that it is in.
+func (b *builder) namespaces() {
+	for i, n := range b.Nodes {
+		if n.Key.Namespace == "" {
+			continue
+		}
+		for _, to := range b.byKey[object.ID{Kind: "Namespace", Name: n.Key.Namespace}] {
+			b.refer(Reference{From: i, To: to, Field: "metadata.namespace", Meaning: knowledge.Exists, Hard: true, Why: "is in",
+				Source: "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/"})
+		}
+	}
+}
+
+// definitions: a custom resource needs its definition, established.
+func (b *builder) definitions() {
+	for i, n := range b.Nodes {
+		def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
+		if !ok {
+			continue
+		}
+		b.refer(Reference{From: i, To: def.node, Field: "kind", Meaning: knowledge.Healthy, Hard: true, Why: "is defined by",
+			Source: b.Nodes[def.node].Kind.Source})
+	}
+}
+
+// fields: what the records of each kind, and of Pods, say about its fields.
+func (b *builder) fields() {
+	for i, n := range b.Nodes {
+		for _, rec := range n.Kind.References {
+			b.record(i, rec, n.Root(), "")
+		}
+		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+			for _, rec := range b.base.PodReferences() {
+				b.record(i, rec, tmpl.Value, tmpl.Field)
+			}
+		}
+	}
+}
+
+// record applies one record to an object, below the given place.
+func (b *builder) record(from int, rec knowledge.Reference, at object.Value, prefix string) {
+	if rec.Named != "" {
+		b.mention(from, rec, mention{gk: rec.To[0], name: b.expand(rec.Named, from), field: "metadata.name"})
+		return
+	}
+	found := rec.At.Find(at)
+	for _, f := range found {
+		if m, ok := readMention(rec, f); ok {
+			m.field = join(prefix, m.field)
+			b.mention(from, rec, m)
+		}
+	}
+	if len(found) == 0 && rec.Default != "" {
+		b.mention(from, rec, mention{gk: rec.To[0], name: b.expand(rec.Default, from), field: join(prefix, rec.At.String())})
+	}
+}
+
+func join(prefix, field string) string {
+	if prefix == "" {
+		return field
+	}
+	return prefix + "." + field
+}
+
+func (b *builder) expand(template string, node int) string {
+	return strings.ReplaceAll(template, "{name}", b.Nodes[node].ID.Name)
+}
+
+// mention is a name of another object as it stands in a field.
+type mention struct {
+	gk        knowledge.GroupKind
+	name      string
+	namespace string // as written, empty if it is not
+	optional  bool
+	field     string
+}
+
+// readMention takes a mention from a value: a name, or a mapping that holds one.
+func readMention(rec knowledge.Reference, f knowledge.Found) (mention, bool) {
+	m := mention{gk: rec.To[0], field: f.Field}
+	if !f.Value.IsMap() {
+		m.name = f.Value.Text()
+		return m, m.name != ""
+	}
+	m.name = f.Value.Get(rec.Name).Text()
+	m.namespace = f.Value.Get("namespace").Text()
+	m.optional = f.Value.Get("optional").True()
+	kind := f.Value.Get("kind").Text()
+	if kind == "" || m.name == "" {
+		return m, m.name != ""
+	}
+	group, written := writtenGroup(f.Value)
+	for _, to := range rec.To {
+		if to.Kind == kind && (!written || to.Group == group) {
+			m.gk = to
+			return m, true
+		}
+	}
+	// A reference that names kind and group explains itself.
+	m.gk = knowledge.GroupKind{Group: group, Kind: kind}
+	return m, written
+}
+
+// writtenGroup reads the group of an object reference, which is written as
+// group, apiGroup or apiVersion.
+func writtenGroup(v object.Value) (string, bool) {
+	for _, key := range []string{"group", "apiGroup"} {
+		if g := v.Get(key); g.Exists() {
+			return g.Text(), true
+		}
+	}
+	if av := v.Get("apiVersion"); av.Exists() {
+		group, _, hasGroup := strings.Cut(av.Text(), "/")
+		if !hasGroup {
+			group = ""
+		}
+		return group, true
+	}
+	return "", false
+}
+
+// mention turns a name into references: to the objects that bear it and, for
+// what does not exist before run time, to nothing yet.
+func (b *builder) mention(from int, rec knowledge.Reference, m mention) {
+	id := b.identify(from, m)
+	r := Reference{From: from, Field: m.field, Meaning: rec.Meaning, Hard: rec.Hard && !m.optional, Why: rec.Why, Source: rec.Source}
+	switch {
+	case rec.Meaning == knowledge.Produces:
+		b.producers[id] = append(b.producers[id], from)
+	case rec.Behind && rec.Meaning == knowledge.With:
+		r.Meaning = knowledge.Exists // the Service is only on the way to the workload
+	case !m.optional && (rec.Meaning == knowledge.Exists || rec.Meaning == knowledge.Healthy):
+		b.reads = append(b.reads, read{r, id, rec.Namespace == anyNamespace})
+	}
+	for _, to := range b.resolve(id, rec) {
+		r.To = to
+		b.refer(r)
+	}
+}
+
+// identify returns the identity that a mention stands for.
+func (b *builder) identify(from int, m mention) object.ID {
+	id := object.ID{Group: m.gk.Group, Kind: m.gk.Kind, Name: m.name}
+	if b.clusterScoped(m.gk) {
+		return id
+	}
+	id.Namespace = m.namespace
+	if id.Namespace == "" {
+		id.Namespace = b.Nodes[from].Key.Namespace
+	}
+	if id.Namespace == "" {
+		// A cluster-scoped object that names none means the namespace of
+		// the release, as the subjects of many ClusterRoleBindings do.
+		id.Namespace = b.opt.Namespace
+	}
+	return id
+}
+
+// resolve returns the nodes that an identity stands for.
+func (b *builder) resolve(id object.ID, rec knowledge.Reference) []int {
+	if nodes := b.byKey[id]; len(nodes) > 0 || rec.Namespace != anyNamespace {
+		return b.preferPlain(nodes)
+	}
+	id.Namespace = ""
+	if nodes := b.byName[id]; len(nodes) == 1 {
+		return nodes
+	}
+	return nil
+}
+
+const anyNamespace = "any"
+
+// preferPlain leaves out hooks that share the identity of a plain object.
+func (b *builder) preferPlain(nodes []int) []int {
+	for _, n := range nodes {
+		if !b.Nodes[n].IsHook() {
+			return []int{n}
+		}
+	}
+	return nodes
+}
+
+// produced: who reads an object that another object writes at run time waits
+// for the writer.
+func (b *builder) produced() {
+	for _, r := range b.reads {
+		producers := b.producers[r.id]
+		if len(producers) == 0 && r.anywhere {
+			producers = b.producerAnywhere(r.id)
+		}
+		for _, p := range producers {
+			ref := r.Reference
+			ref.To, ref.Meaning, ref.Hard = p, knowledge.Healthy, false
+			ref.Why += " " + r.id.String() + ", which is written by"
+			b.refer(ref)
+		}
+	}
+}
+
+// producerAnywhere finds who writes an object of a name in whatever namespace,
+// if that is one object only.
+func (b *builder) producerAnywhere(id object.ID) []int {
+	var all []int
+	for other, producers := range b.producers {
+		if other.Group == id.Group && other.Kind == id.Kind && other.Name == id.Name {
+			all = append(all, producers...)
+		}
+	}
+	if len(all) == 1 {
+		return all
+	}
+	return nil
+}

@@ -1,0 +1,291 @@
+// Package graph finds what the objects of a component refer to.
+//
+// An order can only be computed from what is written in the manifests: a
+// Deployment names the Secret that it mounts, a Certificate the Secret that it
+// writes, a webhook configuration the Service that its server stands behind.
+// Each such fact becomes a Reference, with the field it was read from and a
+// reason in words, so that every wave can be explained later.
+//
+// Which fields refer to what is data (package knowledge). What is not a field
+// but a relation, such as "this workload may write the status of that kind, so
+// it reconciles it", is a rule; the rules are listed in Build.
+//
+// The package is pure: objects in, references out.
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Node is an object in its component.
+type Node struct {
+	object.Object
+	// Key identifies the object in the cluster: ID with the namespace that
+	// Argo CD will give it.
+	Key object.ID
+	// Kind is what is known about objects of this kind.
+	Kind knowledge.Kind
+	// Role is what the object does in this component, if that says more than
+	// its kind: knowledge.Controllers or knowledge.Smokes; empty otherwise.
+	Role string
+	// RoleWhy says what gave the role away.
+	RoleWhy string
+	// Waits says what Argo CD waits for once the object is applied; it has a
+	// meaning only if HasHealth is true.
+	Waits     knowledge.Health
+	HasHealth bool
+}
+
+// Reference says that From refers to To. Both are indices of Graph.Nodes.
+type Reference struct {
+	From, To int
+	// Field is where From says so, such as "spec.volumes[0].secret".
+	Field   string
+	Meaning knowledge.Meaning
+	// Hard means that without To the API server refuses From, or its start
+	// cannot succeed later by itself.
+	Hard bool
+	// Inferred means that no record says so, but a convention or a sign.
+	Inferred bool
+	// Why is the verb of a sentence: From, why, To.
+	Why string
+	// Source is where the fact comes from.
+	Source string
+}
+
+// Graph is a component: its objects and their references, both sorted, so that
+// it does not depend on the order in which objects came.
+type Graph struct {
+	Nodes      []Node
+	References []Reference
+	// Findings are faults that leave the graph usable.
+	Findings []finding.Finding
+}
+
+// Options say where the component goes.
+type Options struct {
+	// Namespace is the destination of the Application, in which objects land
+	// that name none.
+	Namespace string
+}
+
+// Build finds the references between objects. Its error joins a finding for
+// each pair of objects with the same identity.
+func Build(objs []object.Object, base *knowledge.Base, opt Options) (*Graph, error) {
+	b := newBuilder(objs, base, opt)
+	if err := b.index(); err != nil {
+		return nil, err
+	}
+	for _, rule := range []func(*builder){
+		(*builder).namespaces,  // an object needs its namespace
+		(*builder).definitions, // a custom resource needs its definition
+		(*builder).fields,      // what the fields of kinds and Pods name
+		(*builder).produced,    // who reads what another object writes at run time
+		(*builder).backends,    // who stands behind webhooks and APIs
+		(*builder).rights,      // a workload needs the rights of its account
+		(*builder).controllers, // which workloads reconcile or serve kinds
+		(*builder).smokes,      // what only checks the rest
+		(*builder).reconciled,  // a custom resource needs its controller
+		(*builder).admitted,    // an object needs the webhook that must admit it
+	} {
+		rule(b)
+	}
+	b.sort()
+	return b.Graph, nil
+}
+
+type builder struct {
+	*Graph
+	base *knowledge.Base
+	opt  Options
+	// byKey finds nodes; hooks may share the key of a plain object.
+	byKey map[object.ID][]int
+	// byName finds nodes where the namespace is not known.
+	byName map[object.ID][]int
+	// defined are the kinds that objects of the component define.
+	defined map[knowledge.GroupKind]definition
+	// reads are the fields that name an object which must be there, and
+	// producers the nodes that write an object at run time.
+	reads     []read
+	producers map[object.ID][]int
+	// behind are the workloads behind each Service, by node.
+	behind map[int][]int
+	grants grants
+	seen   map[Reference]bool
+}
+
+// definition is a kind as a CustomResourceDefinition of the component has it.
+type definition struct {
+	node    int
+	plural  string
+	cluster bool
+}
+
+// read is a reference to an object that may or may not be in the component.
+type read struct {
+	Reference
+	id       object.ID
+	anywhere bool // the namespace is not known
+}
+
+func newBuilder(objs []object.Object, base *knowledge.Base, opt Options) *builder {
+	b := &builder{
+		Graph: &Graph{}, base: base, opt: opt,
+		byKey: map[object.ID][]int{}, byName: map[object.ID][]int{},
+		defined:   map[knowledge.GroupKind]definition{},
+		producers: map[object.ID][]int{}, behind: map[int][]int{}, seen: map[Reference]bool{},
+	}
+	for _, o := range objs {
+		n := Node{Object: o, Kind: base.Of(o)}
+		n.Waits, n.HasHealth = n.Kind.HealthOf(o)
+		b.Nodes = append(b.Nodes, n)
+	}
+	return b
+}
+
+// index gives every object its identity in the cluster and finds doubles.
+func (b *builder) index() error {
+	b.readDefinitions() // which say what has a namespace
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		n.Key = n.ID
+		if b.clusterScoped(knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}) {
+			n.Key.Namespace = ""
+		} else if n.Key.Namespace == "" {
+			n.Key.Namespace = b.opt.Namespace
+		}
+	}
+	slices.SortStableFunc(b.Nodes, func(x, y Node) int {
+		return cmp.Or(compareIDs(x.Key, y.Key), cmp.Compare(x.Text(), y.Text()))
+	})
+	b.readDefinitions() // again, because they have moved
+	var faults []finding.Finding
+	for i, n := range b.Nodes {
+		for _, other := range b.byKey[n.Key] {
+			if f, double := duplicate(b.Nodes[other], n); double {
+				faults = append(faults, f)
+			}
+		}
+		b.byKey[n.Key] = append(b.byKey[n.Key], i)
+		anywhere := n.Key
+		anywhere.Namespace = ""
+		b.byName[anywhere] = append(b.byName[anywhere], i)
+	}
+	for _, f := range faults {
+		if f.Severity != finding.Error {
+			b.Findings = append(b.Findings, f)
+		}
+	}
+	return finding.Err(faults)
+}
+
+func (b *builder) readDefinitions() {
+	for i, n := range b.Nodes {
+		if d := n.Kind.Defines; d != nil {
+			gk := knowledge.GroupKind{Group: first(d.Group, n), Kind: first(d.Kind, n)}
+			b.defined[gk] = definition{i, first(d.Plural, n), first(d.Scope, n) == "Cluster"}
+		}
+	}
+}
+
+// duplicate reports two objects that Argo CD takes for one, of which it then
+// applies only the last. Plain objects must not share an identity; a hook and
+// a plain object do in some charts of Helm's, where that is legal.
+func duplicate(a, b Node) (finding.Finding, bool) {
+	if a.Generated || b.Generated {
+		return finding.Finding{}, false
+	}
+	f := finding.Finding{Severity: finding.Error, Rule: "duplicate-object", File: b.File, Line: b.Line, Object: b.Key.String(),
+		Message: "the same object is also in " + place(a), Remedy: "keep one of the two"}
+	if a.IsHook() || b.IsHook() {
+		f.Severity = finding.Warning
+		f.Message = "the same object is also in " + place(a) + ", one of them as a hook; Argo CD applies only one"
+	}
+	return f, true
+}
+
+func place(n Node) string {
+	if n.Line > 0 {
+		return fmt.Sprintf("%s:%d", n.File, n.Line)
+	}
+	return n.File
+}
+
+func first(p knowledge.Path, n Node) string {
+	for _, found := range p.Find(n.Root()) {
+		return found.Value.Text()
+	}
+	return ""
+}
+
+// clusterScoped reports whether objects of a kind have no namespace. A kind
+// that nobody knows is taken to have one.
+func (b *builder) clusterScoped(gk knowledge.GroupKind) bool {
+	if def, ok := b.defined[gk]; ok {
+		return def.cluster
+	}
+	k, _ := b.base.Kind(gk.Group, gk.Kind)
+	return k.Scope == "cluster"
+}
+
+// compareIDs orders by group, kind, namespace and name.
+func compareIDs(x, y object.ID) int {
+	return cmp.Or(strings.Compare(x.Group, y.Group), strings.Compare(x.Kind, y.Kind),
+		strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name))
+}
+
+// refer adds a reference unless it is there already or refers to itself.
+func (b *builder) refer(r Reference) {
+	if r.From == r.To || b.seen[r] {
+		return
+	}
+	b.seen[r] = true
+	b.References = append(b.References, r)
+}
+
+// sort brings the references into an order that follows from the objects.
+func (b *builder) sort() {
+	slices.SortFunc(b.References, func(x, y Reference) int {
+		return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To), cmp.Compare(x.Meaning, y.Meaning),
+			cmp.Compare(x.Field, y.Field), cmp.Compare(x.Why, y.Why))
+	})
+	finding.Sort(b.Findings)
+}
+
+// String draws the graph as text, for people and tests: each object that
+// refers to anything, with what it refers to below it.
+func (g *Graph) String() string {
+	var b strings.Builder
+	last := -1
+	for _, r := range g.References {
+		if r.From != last {
+			n := g.Nodes[r.From]
+			b.WriteString(n.Key.String())
+			if n.Role != "" {
+				fmt.Fprintf(&b, "  [%s: %s]", n.Role, n.RoleWhy)
+			}
+			b.WriteByte('\n')
+			last = r.From
+		}
+		var marks []string
+		if r.Hard {
+			marks = append(marks, "hard")
+		}
+		if r.Inferred {
+			marks = append(marks, "inferred")
+		}
+		mark := ""
+		if marks != nil {
+			mark = " (" + strings.Join(marks, ", ") + ")"
+		}
+		fmt.Fprintf(&b, "  %-8s %s %s%s\n", r.Meaning, r.Why, g.Nodes[r.To].Key, mark)
+	}
+	return b.String()
+}

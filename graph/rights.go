@@ -1,0 +1,289 @@
+package graph
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// grants are the rights of each ServiceAccount, read from the roles and
+// bindings of the component. Roles that are not in it tell nothing.
+type grants struct {
+	rules    map[object.ID][]rule
+	bindings map[object.ID][]int // the binding and role nodes
+}
+
+// rule is one rule of a Role.
+type rule struct{ groups, resources, verbs []string }
+
+// allows reports whether the rule gives one of the verbs on a resource.
+func (r rule) allows(group, resource string, verbs ...string) bool {
+	return containsAny(r.groups, "*", group) && containsAny(r.resources, "*", resource) && containsAny(r.verbs, append(verbs, "*")...)
+}
+
+// rights: a workload needs the rights of its account, which come with the
+// bindings that name the account.
+func (b *builder) rights() {
+	b.grants = b.readGrants()
+	for i, n := range b.Nodes {
+		for _, account := range b.accounts(n) {
+			for _, binding := range b.grants.bindings[account] {
+				b.refer(Reference{From: i, To: binding, Field: "spec.serviceAccountName", Meaning: knowledge.Exists, Why: "has the rights of",
+					Source: b.Nodes[binding].Kind.Source})
+			}
+		}
+	}
+}
+
+// accounts returns the ServiceAccount that a workload's Pods run as.
+func (b *builder) accounts(n Node) []object.ID {
+	var all []object.ID
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		name := tmpl.Value.Get("spec", "serviceAccountName").Text()
+		if name == "" {
+			name = tmpl.Value.Get("spec", "serviceAccount").Text()
+		}
+		if name != "" {
+			all = append(all, object.ID{Kind: "ServiceAccount", Namespace: n.Key.Namespace, Name: name})
+		}
+	}
+	return all
+}
+
+func (b *builder) readGrants() grants {
+	g := grants{rules: map[object.ID][]rule{}, bindings: map[object.ID][]int{}}
+	for i, n := range b.Nodes {
+		if n.Kind.Rights != "binding" || n.IsHook() {
+			continue
+		}
+		var rules []rule
+		for _, r := range b.roles(i) {
+			rules = append(rules, b.rulesOf(b.Nodes[r])...)
+		}
+		for _, subject := range n.Get("subjects").Items() {
+			if subject.Get("kind").Text() != "ServiceAccount" {
+				continue
+			}
+			id := object.ID{Kind: "ServiceAccount", Namespace: subject.Get("namespace").Text(), Name: subject.Get("name").Text()}
+			if id.Namespace == "" {
+				id.Namespace = n.Key.Namespace
+			}
+			if id.Namespace == "" {
+				id.Namespace = b.opt.Namespace
+			}
+			g.rules[id] = append(g.rules[id], rules...)
+			g.bindings[id] = append(g.bindings[id], i)
+		}
+	}
+	return g
+}
+
+// roles returns the roles that a binding grants.
+func (b *builder) roles(binding int) []int {
+	n := b.Nodes[binding]
+	ref := n.Get("roleRef")
+	id := object.ID{Group: n.ID.Group, Kind: ref.Get("kind").Text(), Name: ref.Get("name").Text()}
+	if !b.clusterScoped(knowledge.GroupKind{Group: id.Group, Kind: id.Kind}) {
+		id.Namespace = n.Key.Namespace
+	}
+	return b.byKey[id]
+}
+
+// rulesOf returns the rules of a role. An aggregated role collects those of
+// the roles with certain labels; Kubernetes fills it in at run time.
+func (b *builder) rulesOf(role Node) []rule {
+	rules := readRules(role)
+	for _, selector := range role.Get("aggregationRule", "clusterRoleSelectors").Items() {
+		for _, other := range b.Nodes {
+			if other.Kind.Rights == "role" && other.Key.Kind == role.Key.Kind && other.Key != role.Key &&
+				b.selectorAllows(selector, other.Get("metadata", "labels")) {
+				rules = append(rules, readRules(other)...)
+			}
+		}
+	}
+	return rules
+}
+
+func readRules(role Node) []rule {
+	var rules []rule
+	for _, r := range role.Get("rules").Items() {
+		rules = append(rules, rule{texts(r.Get("apiGroups")), texts(r.Get("resources")), texts(r.Get("verbs"))})
+	}
+	return rules
+}
+
+// plural returns the resource name of an object's kind: what its definition
+// says, or else the English plural that nearly every kind has.
+func (b *builder) plural(n Node) string {
+	if def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]; ok && def.plural != "" {
+		return def.plural
+	}
+	return plural(n.ID.Kind)
+}
+
+func plural(kind string) string {
+	word := strings.ToLower(kind)
+	switch {
+	case strings.HasSuffix(word, "s"), strings.HasSuffix(word, "x"), strings.HasSuffix(word, "ch"), strings.HasSuffix(word, "sh"):
+		return word + "es"
+	case strings.HasSuffix(word, "y") && !strings.ContainsAny(word[max(0, len(word)-2):len(word)-1], "aeiou"):
+		return word[:len(word)-1] + "ies"
+	}
+	return word + "s"
+}
+
+// registrars are the groups whose objects extend the API server. Who may write
+// them serves an API, injects a CA or installs definitions.
+var registrars = []struct{ group, resource string }{
+	{"admissionregistration.k8s.io", "mutatingwebhookconfigurations"},
+	{"admissionregistration.k8s.io", "validatingwebhookconfigurations"},
+	{"apiextensions.k8s.io", "customresourcedefinitions"},
+	{"apiregistration.k8s.io", "apiservices"},
+}
+
+// controllers: a workload is a controller when its rights give it away, or
+// when it serves a webhook or API of the component (see backends). The signs are
+// those that held on 155 workloads of 85 public charts; rights to everything
+// and to aggregated metrics mislead, and rights to a kind that others define
+// count only together with its status, which nobody but a controller writes.
+func (b *builder) controllers() {
+	any := false
+	for i, n := range b.Nodes {
+		if !serves(n) {
+			continue
+		}
+		for _, account := range b.accounts(n) {
+			if why := b.controls(b.grants.rules[account]); why != "" {
+				b.giveRole(i, knowledge.Controllers, why)
+			}
+		}
+		any = any || b.Nodes[i].Role == knowledge.Controllers
+	}
+	if !any {
+		return
+	}
+	// A controller is rarely ready alone: it waits for siblings that write
+	// its certificates, keep its data or elect with it. In one wave they
+	// cannot block each other.
+	for i, n := range b.Nodes {
+		if serves(n) && n.Role == "" {
+			b.giveRole(i, knowledge.Controllers, "stands beside the controllers of its component")
+		}
+	}
+}
+
+func (b *builder) giveRole(node int, role, why string) {
+	if n := &b.Nodes[node]; n.Role == "" {
+		n.Role, n.RoleWhy = role, why
+	}
+}
+
+// controls says by which right the rules give a controller away; empty if they
+// do not.
+func (b *builder) controls(rules []rule) string {
+	for _, r := range rules {
+		for _, reg := range registrars {
+			if !slices.Contains(r.groups, "*") && r.allows(reg.group, reg.resource, "create", "update", "patch") {
+				return "may write " + reg.resource
+			}
+		}
+	}
+	for _, r := range rules {
+		for _, group := range r.groups {
+			if group == "*" || b.base.Builtin(group) || strings.HasSuffix(group, ".metrics.k8s.io") {
+				continue
+			}
+			for _, resource := range r.resources {
+				kind, isStatus := strings.CutSuffix(resource, "/status")
+				if isStatus && containsAny(r.verbs, "*", "update", "patch") && watches(rules, group, kind) {
+					return "may watch " + kind + "." + group + " and write their status"
+				}
+			}
+		}
+	}
+	var own []string
+	for gk, def := range b.defined {
+		if slices.ContainsFunc(rules, func(r rule) bool { return r.allows(gk.Group, def.plural, "watch") }) {
+			own = append(own, def.plural+"."+gk.Group)
+		}
+	}
+	if own != nil {
+		return "may watch " + slices.Min(own) + ", which the component defines"
+	}
+	return ""
+}
+
+func watches(rules []rule, group, resource string) bool {
+	return slices.ContainsFunc(rules, func(r rule) bool { return r.allows(group, resource, "watch", "list") })
+}
+
+// reconciled: a custom resource waits for the workload that reconciles its
+// kind, unless that workload names the resource as its own configuration: then
+// the workload needs the resource.
+func (b *builder) reconciled() {
+	for c, controller := range b.Nodes {
+		if controller.Role != knowledge.Controllers {
+			continue
+		}
+		var rules []rule
+		for _, account := range b.accounts(controller) {
+			rules = append(rules, b.grants.rules[account]...)
+		}
+		names := b.configurationNames(controller)
+		for i, n := range b.Nodes {
+			if b.base.Builtin(n.ID.Group) || n.Kind.Defines != nil || !n.InSync() || !b.reconciles(rules, n) {
+				continue
+			}
+			if field, ok := names[n.ID.Name]; ok {
+				b.refer(Reference{From: c, To: i, Field: field, Meaning: knowledge.Exists, Hard: true, Inferred: true, Why: "is configured by"})
+				continue
+			}
+			b.refer(Reference{From: i, To: c, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Why: "is reconciled by"})
+		}
+	}
+}
+
+// reconciles reports whether rules let their owner watch the kind of an object
+// and write it or its status. Rights to every group count for kinds that the
+// component defines itself.
+func (b *builder) reconciles(rules []rule, n Node) bool {
+	_, own := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
+	resource := b.plural(n)
+	watch, write := false, false
+	for _, r := range rules {
+		if slices.Contains(r.groups, "*") && !own {
+			continue
+		}
+		watch = watch || r.allows(n.ID.Group, resource, "watch", "list")
+		write = write || own || r.allows(n.ID.Group, resource+"/status", "update", "patch")
+	}
+	return watch && write
+}
+
+// configurationNames returns the values of a workload's env and args that may
+// be names of objects, with the field each stands in.
+func (b *builder) configurationNames(n Node) map[string]string {
+	names := map[string]string{}
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, list := range []string{"containers", "initContainers"} {
+			for _, c := range tmpl.Value.Get("spec", list).Items() {
+				for _, e := range c.Get("env").Items() {
+					names[e.Get("value").Text()] = tmpl.Field + ".spec." + list + ".env." + e.Get("name").Text()
+				}
+				for _, key := range []string{"args", "command"} {
+					for _, arg := range texts(c.Get(key)) {
+						_, value, ok := strings.Cut(arg, "=")
+						if !ok {
+							value = arg
+						}
+						names[value] = tmpl.Field + ".spec." + list + "." + key
+					}
+				}
+			}
+		}
+	}
+	delete(names, "")
+	return names
+}

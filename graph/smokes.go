@@ -1,0 +1,16 @@
+package graph
+
+import "github.com/ladder-cmp/ladder/knowledge"
+
+// smokes: a Job, CronJob or Pod that runs to its end and is called a test
+// checks the rest of the component, and comes after all of it.
+func (b *builder) smokes() {
+	for i, n := range b.Nodes {
+		if n.Kind.Runs == "" || !n.InSync() {
+			continue
+		}
+		if why := b.base.Smoke(n.Object); why != "" {
+			b.giveRole(i, knowledge.Smokes, why)
+		}
+	}
+}

@@ -1,0 +1,480 @@
+// Package knowledge is what Ladder knows about kinds of objects: what they are
+// for, what they refer to, and when Argo CD takes them for healthy.
+//
+// All of it is data, one file per API group under kinds/, each fact with a
+// reason and a source. A new operator is a new file; no Go code names a kind.
+// What code needs to treat specially (kinds with Pods, with rights, with
+// webhooks) is told to it by attributes of the record.
+//
+// Facts about health are about Argo CD v3.5.7: its gitops-engine
+// (pkg/health/*.go) and resource_customizations/**/health.lua. A kind without
+// a health record has no health check, so that a wave does not wait for it.
+//
+// The package is pure. A group's file is decoded when the first object of the
+// group is asked for, since a rendering meets a handful of the groups.
+package knowledge
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/object"
+)
+
+//go:embed rungs.yaml kind-order.yaml pods.yaml smokes.yaml kinds/*.yaml
+var files embed.FS
+
+// Rung is a step of the ladder: what objects are for.
+type Rung struct {
+	Name string `yaml:"name"`
+	// Wave is the floor: objects of the rung stand at this wave or above.
+	Wave int    `yaml:"wave"`
+	Why  string `yaml:"why"`
+}
+
+// The rungs that code refers to, because they follow from what an object does
+// in its component and not from its kind.
+const (
+	Controllers = "controllers"
+	Workloads   = "workloads"
+	Smokes      = "smokes"
+)
+
+// Meaning says what a reference demands of the order.
+type Meaning string
+
+const (
+	// Exists: the target must have been applied.
+	Exists Meaning = "exists"
+	// Healthy: the target must be healthy; a gate.
+	Healthy Meaning = "healthy"
+	// Produces: the object creates the target at run time.
+	Produces Meaning = "produces"
+	// With: the object stands in the wave of the target.
+	With Meaning = "with"
+	// Known: the reference orders nothing by itself.
+	Known Meaning = "known"
+)
+
+// Kind is what is known about the objects of one kind.
+type Kind struct {
+	Group string `yaml:"-"`
+	Kind  string `yaml:"kind"`
+	// Scope is "cluster" for kinds without namespace.
+	Scope string `yaml:"scope"`
+	// Rung names the rung such objects stand on.
+	Rung string `yaml:"rung"`
+	Why  string `yaml:"why"`
+	// Source is where the facts come from.
+	Source string `yaml:"source"`
+
+	// Pod is the path of the Pod template in objects that run Pods, "." if
+	// the object is a Pod itself.
+	Pod Path `yaml:"pod"`
+	// Runs says how Pods run: "" for ever, "once" to their end, "later" on a
+	// schedule, so that what they need is not needed now.
+	Runs string `yaml:"runs"`
+	// Selects is the path of a label selector over Pods, in Services.
+	Selects Path `yaml:"selects"`
+	// Admits is the path of the list of admission webhooks.
+	Admits Path `yaml:"admits"`
+	// Rights is "role" for what holds rules and "binding" for what grants.
+	Rights string `yaml:"rights"`
+	// Defines says where an object that defines a kind names it.
+	Defines *Definition `yaml:"defines"`
+	// Place overrides where the object stands: "with-consumer" puts it into
+	// the wave of its earliest consumer exactly.
+	Place string `yaml:"place"`
+
+	Health     []Health    `yaml:"health"`
+	References []Reference `yaml:"references"`
+}
+
+// Definition holds the paths at which an object names the kind it defines.
+type Definition struct {
+	Group  Path `yaml:"group"`
+	Kind   Path `yaml:"kind"`
+	Plural Path `yaml:"plural"`
+	Scope  Path `yaml:"scope"`
+}
+
+// Health is what Argo CD waits for before it takes an object for healthy.
+type Health struct {
+	// When restricts the record to objects of a certain content. The first
+	// record of a kind whose conditions hold counts; if none does, the object
+	// is healthy at once.
+	When []Condition `yaml:"when"`
+	// Healthy means that the object is healthy as soon as it is applied.
+	Healthy bool `yaml:"healthy"`
+	// Waits says in words what makes the object healthy.
+	Waits string `yaml:"waits"`
+	// Can lists the states other than Healthy and Progressing it can take.
+	Can []string `yaml:"can"`
+	// Never says why the object may never become healthy, by design or by
+	// the cluster; empty if it normally does.
+	Never string `yaml:"never"`
+	// Passes says how the object passes through Degraded in a normal start,
+	// which fails a sync that waits for it; empty if it does not.
+	Passes string `yaml:"passes"`
+	// Since is the first release of Argo CD with the check, if not v2.14.
+	Since string `yaml:"since"`
+	Note  string `yaml:"note"`
+}
+
+// Uncertain says why nothing should wait for the object; empty if it may.
+func (h Health) Uncertain() string {
+	if h.Never != "" {
+		return h.Never
+	}
+	return h.Passes
+}
+
+// Condition tests a value of an object.
+type Condition struct {
+	At Path     `yaml:"at"`
+	In []string `yaml:"in"`
+}
+
+// Holds reports whether some value at the path is among the allowed ones.
+func (c Condition) Holds(o object.Object) bool {
+	for _, v := range c.At.Find(o.Root()) {
+		for _, want := range c.In {
+			if v.Value.Text() == want {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Reference is one way in which objects of a kind name other objects.
+type Reference struct {
+	// At is the path of the reference: a name, or a mapping with a name and
+	// perhaps kind, group or apiVersion, namespace and optional.
+	At Path `yaml:"at"`
+	// Named is a template for the target's name where the object does not
+	// write it, such as "{name}-app".
+	Named string `yaml:"named"`
+	// Name is the key of the name in a mapping; "name" if empty.
+	Name string `yaml:"name"`
+	// Default is a template for the name where At is unset.
+	Default string `yaml:"default"`
+	// To lists the kinds meant. Where the reference writes a kind, it must be
+	// one of them; where it writes none, the first is meant.
+	To Targets `yaml:"to"`
+	// Namespace is "any" where the target's namespace cannot be known from
+	// the object; otherwise it is the one written, or the object's own.
+	Namespace string `yaml:"namespace"`
+
+	Meaning Meaning `yaml:"meaning"`
+	// Hard means that without the target the API server refuses the object,
+	// or its start cannot succeed later by itself.
+	Hard bool `yaml:"hard"`
+	// Behind means the workloads behind the Service that is named.
+	Behind bool `yaml:"behind"`
+	// Why is the verb of a sentence: object, why, target.
+	Why  string `yaml:"why"`
+	Note string `yaml:"note"`
+	// Source overrides the source of the file.
+	Source string `yaml:"source"`
+}
+
+// GroupKind names a kind in its group.
+type GroupKind struct{ Group, Kind string }
+
+func (gk GroupKind) String() string {
+	return object.ID{Group: gk.Group, Kind: gk.Kind}.GroupKind()
+}
+
+// Targets is a list of kinds, written "Kind" for the record's own group or
+// core, or "Kind.group".
+type Targets []GroupKind
+
+// UnmarshalYAML reads one name or a list of names.
+func (t *Targets) UnmarshalYAML(n *yaml.Node) error {
+	names := []string{n.Value}
+	if n.Kind == yaml.SequenceNode {
+		names = nil
+		if err := n.Decode(&names); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		kind, group, _ := strings.Cut(name, ".")
+		if kind == "" {
+			return fmt.Errorf("line %d: a reference needs a kind to refer to", n.Line)
+		}
+		*t = append(*t, GroupKind{group, kind})
+	}
+	return nil
+}
+
+// Base is a body of knowledge. It is safe for use by several goroutines.
+type Base struct {
+	rungs  map[string]Rung
+	ladder []Rung
+	order  map[string]int // kind: its place in a wave
+	groups map[string]*group // by name of the group
+	pods   func() ([]Reference, error)
+	smokes func() (smokeFile, error)
+}
+
+// group is a file of knowledge, decoded on first use.
+type group struct {
+	name string
+	load func() (*groupFile, error)
+}
+
+// groupFile is the content of a file under kinds/.
+type groupFile struct {
+	Group   string `yaml:"group"`
+	Builtin bool   `yaml:"builtin"`
+	Source  string `yaml:"source"`
+	Kinds   []Kind `yaml:"kinds"`
+	byKind  map[string]*Kind
+}
+
+type rungFile struct {
+	Rungs []Rung `yaml:"rungs"`
+}
+
+// podFile is pods.yaml: what a Pod refers to.
+type podFile struct {
+	Shape      string      `yaml:"shape"`
+	Source     string      `yaml:"source"`
+	References []Reference `yaml:"references"`
+}
+
+// kindOrderFile is kind-order.yaml: the order of kinds within a wave.
+type kindOrderFile struct {
+	Source string   `yaml:"source"`
+	Kinds  []string `yaml:"kinds"`
+}
+
+// smokeFile is smokes.yaml: how objects are called that check the rest.
+type smokeFile struct {
+	Words  []string `yaml:"words"`
+	Labels []string `yaml:"labels"`
+	Why    string   `yaml:"why"`
+	Source string   `yaml:"source"`
+}
+
+// Default returns the knowledge that is built in. Its data is checked by the
+// tests of this package, so that it always loads; a fault would panic at the
+// first use of the group it is in.
+func Default() *Base {
+	return builtin()
+}
+
+var builtin = sync.OnceValue(func() *Base {
+	var rungs rungFile
+	must(decode("rungs.yaml", &rungs))
+	var order kindOrderFile
+	must(decode("kind-order.yaml", &order))
+	b := &Base{rungs: map[string]Rung{}, ladder: rungs.Rungs, order: map[string]int{}, groups: map[string]*group{}}
+	for _, r := range rungs.Rungs {
+		b.rungs[r.Name] = r
+	}
+	for i, kind := range order.Kinds {
+		b.order[kind] = i - len(order.Kinds)
+	}
+	entries, err := files.ReadDir("kinds")
+	must(err)
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), ".yaml")
+		if name == coreFile {
+			name = ""
+		}
+		b.groups[name] = &group{name: name, load: sync.OnceValues(func() (*groupFile, error) { return loadGroup("kinds/" + e.Name()) })}
+	}
+	b.pods = sync.OnceValues(func() ([]Reference, error) {
+		var f podFile
+		err := decode("pods.yaml", &f)
+		for i := range f.References {
+			(&groupFile{}).complete(&f.References[i], f.Source)
+		}
+		return f.References, err
+	})
+	b.smokes = sync.OnceValues(func() (f smokeFile, err error) {
+		err = decode("smokes.yaml", &f)
+		return f, err
+	})
+	return b
+})
+
+// coreFile is the name of the file of the core group, which has no name.
+const coreFile = "core"
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// decode reads a file strictly: an unknown key is a fault.
+func decode(name string, into any) error {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	d.KnownFields(true)
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("knowledge/%s: %w", name, err)
+	}
+	return nil
+}
+
+func loadGroup(name string) (*groupFile, error) {
+	f := &groupFile{byKind: map[string]*Kind{}}
+	if err := decode(name, f); err != nil {
+		return nil, err
+	}
+	for i := range f.Kinds {
+		k := &f.Kinds[i]
+		if f.byKind[k.Kind] != nil {
+			return nil, fmt.Errorf("knowledge/%s: kind %s is there twice", name, k.Kind)
+		}
+		f.byKind[k.Kind] = k
+	}
+	for i := range f.Kinds {
+		k := &f.Kinds[i]
+		k.Group = f.Group
+		if k.Source == "" {
+			k.Source = f.Source
+		}
+		// The list may be shared with another kind through a YAML alias.
+		k.References = append([]Reference(nil), k.References...)
+		for j := range k.References {
+			f.complete(&k.References[j], k.Source)
+		}
+	}
+	return f, nil
+}
+
+// complete fills in what a reference takes from the file it stands in: a kind
+// written without a group is one of the same file, or else a core kind.
+func (f *groupFile) complete(r *Reference, source string) {
+	if r.Source == "" {
+		r.Source = source
+	}
+	if r.Name == "" {
+		r.Name = "name"
+	}
+	to := make(Targets, len(r.To))
+	for i, t := range r.To {
+		if t.Group == "" && f.byKind[t.Kind] != nil {
+			t.Group = f.Group
+		}
+		to[i] = t
+	}
+	r.To = to
+}
+
+// Ladder returns the rungs from the lowest to the highest.
+func (b *Base) Ladder() []Rung { return b.ladder }
+
+// Rung returns the rung of that name.
+func (b *Base) Rung(name string) (Rung, bool) {
+	r, ok := b.rungs[name]
+	return r, ok
+}
+
+// KindOrder returns the place of a kind within a wave: what has a lower number
+// is applied first. Kinds that Argo CD does not list have 0 and come last.
+func (b *Base) KindOrder(kind string) int { return b.order[kind] }
+
+// Builtin reports whether a group belongs to Kubernetes itself, so that no CRD
+// is needed for its kinds.
+func (b *Base) Builtin(name string) bool {
+	f := b.file(name)
+	return f != nil && f.Builtin
+}
+
+// Kind returns what is known about a kind, and whether anything is.
+func (b *Base) Kind(groupName, kind string) (Kind, bool) {
+	f := b.file(groupName)
+	if f == nil {
+		return Kind{}, false
+	}
+	k := f.byKind[kind]
+	if k == nil {
+		return Kind{}, false
+	}
+	return *k, true
+}
+
+// Of returns what is known about an object: the record of its kind or, where
+// there is none, what its shape tells. A custom resource of an unknown kind is
+// taken for a workload, since most operators run something for their
+// resources; an unknown kind of Kubernetes itself for configuration.
+func (b *Base) Of(o object.Object) Kind {
+	if k, ok := b.Kind(o.ID.Group, o.ID.Kind); ok {
+		return k
+	}
+	k := Kind{Group: o.ID.Group, Kind: o.ID.Kind, Rung: Workloads, Why: "custom resources of an unknown kind are taken for workloads"}
+	if b.Builtin(o.ID.Group) {
+		k.Rung, k.Why = "configs", "unknown kinds of Kubernetes are taken for configuration"
+	}
+	return k
+}
+
+// PodReferences is what every Pod template refers to, with paths that begin at
+// the template.
+func (b *Base) PodReferences() []Reference {
+	refs, err := b.pods()
+	must(err)
+	return refs
+}
+
+// Smoke says by which word in its name or labels an object is called a test;
+// empty if it is not.
+func (b *Base) Smoke(o object.Object) string {
+	f, err := b.smokes()
+	must(err)
+	isWord := func(r rune) bool { return r == '-' || r == '.' || r == '_' }
+	for _, word := range strings.FieldsFunc(o.ID.Name, isWord) {
+		if slices.Contains(f.Words, word) {
+			return "has " + word + " in its name"
+		}
+	}
+	for _, label := range f.Labels {
+		for _, word := range strings.FieldsFunc(o.Label(label), isWord) {
+			if slices.Contains(f.Words, word) {
+				return "is labelled " + label + ": " + o.Label(label)
+			}
+		}
+	}
+	return ""
+}
+
+func (b *Base) file(name string) *groupFile {
+	g := b.groups[name]
+	if g == nil {
+		return nil
+	}
+	f, err := g.load()
+	must(err)
+	return f
+}
+
+// HealthOf returns what Argo CD waits for with this object, and false when it
+// takes the object for healthy as soon as it is applied.
+func (k Kind) HealthOf(o object.Object) (Health, bool) {
+	for _, h := range k.Health {
+		holds := true
+		for _, c := range h.When {
+			holds = holds && c.Holds(o)
+		}
+		if holds {
+			return h, !h.Healthy
+		}
+	}
+	return Health{}, false
+}

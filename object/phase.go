@@ -1,0 +1,118 @@
+package object
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Annotations by which Argo CD orders what it applies.
+const (
+	SyncWave   = "argocd.argoproj.io/sync-wave"
+	Hook       = "argocd.argoproj.io/hook"
+	HelmHook   = "helm.sh/hook"
+	HelmWeight = "helm.sh/hook-weight"
+)
+
+// Phase is a part of an Argo CD operation. Waves are counted within a phase.
+type Phase string
+
+const (
+	PreSync    Phase = "PreSync"
+	Sync       Phase = "Sync"
+	PostSync   Phase = "PostSync"
+	SyncFail   Phase = "SyncFail"
+	PreDelete  Phase = "PreDelete"
+	PostDelete Phase = "PostDelete"
+)
+
+// phases lists all phases in the order they come.
+var phases = []Phase{PreSync, Sync, PostSync, SyncFail, PreDelete, PostDelete}
+
+// Order is the rank of a phase among the others.
+func (p Phase) Order() int { return slices.Index(phases, p) }
+
+// syncTypes are the values of Hook that stand for a phase of a sync, and
+// helmSyncTypes the values of HelmHook that Argo CD takes for them
+// (gitops-engine pkg/sync/common/types.go, pkg/sync/hook/helm/type.go). Test
+// and rollback hooks of Helm are not here: Argo CD never applies them.
+var (
+	syncTypes     = map[string]Phase{"PreSync": PreSync, "Sync": Sync, "PostSync": PostSync, "SyncFail": SyncFail}
+	helmSyncTypes = map[string]Phase{"pre-install": PreSync, "pre-upgrade": PreSync, "post-install": PostSync, "post-upgrade": PostSync}
+)
+
+// deleteTypes are the hook types that run when the Application is deleted;
+// either annotation may have them (controller/hook.go).
+var deleteTypes = map[string]Phase{"PreDelete": PreDelete, "PostDelete": PostDelete}
+var helmDeleteTypes = map[string]Phase{"pre-delete": PreDelete, "post-delete": PostDelete}
+
+// IsHook reports whether Argo CD treats the object as a hook: it is not
+// compared, not pruned, and runs in its phases at every sync.
+func (o Object) IsHook() bool {
+	if _, ok := o.Annotation(Hook); ok {
+		return true
+	}
+	// Helm 2 marked CRDs this way; Argo CD takes them for plain objects.
+	value, ok := o.Annotation(HelmHook)
+	return ok && value != "crd-install"
+}
+
+// Phases returns when Argo CD applies the object, in order. A plain object is
+// applied in the Sync phase; a hook may run in several phases, or in none: test
+// hooks and hooks of type Skip are never applied. (gitops-engine
+// pkg/sync/hook/hook.go and sync_phase.go.)
+func (o Object) Phases() []Phase {
+	if !o.IsHook() {
+		return []Phase{Sync}
+	}
+	argo, helm := o.list(Hook), o.list(HelmHook)
+	found := pick(syncTypes, argo)
+	// Helm's types count only where no valid type of Argo CD's is written.
+	if found == nil && !slices.Contains(argo, "Skip") {
+		found = pick(helmSyncTypes, helm)
+	}
+	found = append(found, pick(deleteTypes, argo)...)
+	found = append(found, pick(helmDeleteTypes, helm)...)
+	slices.SortFunc(found, func(a, b Phase) int { return a.Order() - b.Order() })
+	return slices.Compact(found)
+}
+
+func pick(types map[string]Phase, names []string) []Phase {
+	var found []Phase
+	for _, name := range names {
+		if p, ok := types[name]; ok {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// InSync reports whether the object takes part in the waves of the Sync phase.
+func (o Object) InSync() bool { return slices.Contains(o.Phases(), Sync) }
+
+// list splits an annotation that holds a comma-separated list.
+func (o Object) list(key string) []string {
+	value, _ := o.Annotation(key)
+	var items []string
+	for _, item := range strings.Split(value, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// Wave returns the wave that Argo CD reads off the object, and whether its
+// author set one. It is the sync-wave annotation, or else the weight of a Helm
+// hook, which Argo CD reads on any object, or else 0 (gitops-engine
+// pkg/sync/syncwaves/waves.go).
+func (o Object) Wave() (wave int, set bool) {
+	for _, key := range []string{SyncWave, HelmWeight} {
+		if text, ok := o.Annotation(key); ok {
+			if n, err := strconv.Atoi(text); err == nil {
+				return n, true
+			}
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,191 @@
+package wave
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Row is a line of the table that explains an order.
+type Row struct {
+	// Wave is the wave, or phase and weight for hooks of other phases.
+	Wave   string
+	Rung   string
+	Object object.ID
+	// Why says in a few words what decided the wave.
+	Why string
+}
+
+// Table explains the order, one row for each object as Argo CD applies them.
+func (p *Plan) Table() []Row {
+	rows := make([]Row, len(p.Order))
+	for at, i := range p.Order {
+		n := p.Graph.Nodes[i]
+		rows[at] = Row{Wave: p.waveText(i), Rung: p.rungText(i), Object: n.Key, Why: p.why(i)}
+	}
+	return rows
+}
+
+func (p *Plan) waveText(i int) string {
+	n, place := p.Graph.Nodes[i], p.Places[i]
+	if place.Computed {
+		return fmt.Sprint(place.Wave)
+	}
+	phases := n.Phases()
+	if len(phases) == 0 {
+		return "-"
+	}
+	var names []string
+	for _, ph := range phases {
+		names = append(names, string(ph))
+	}
+	return fmt.Sprintf("%s %d", strings.Join(names, "+"), place.Wave)
+}
+
+func (p *Plan) rungText(i int) string {
+	if !p.Places[i].Computed {
+		return "-"
+	}
+	return p.Places[i].Rung.Name
+}
+
+// why says in a few words what decided the wave of a node.
+func (p *Plan) why(i int) string {
+	n, place := p.Graph.Nodes[i], p.Places[i]
+	because := place.Because
+	switch because.Cause {
+	case ByPhase:
+		if len(n.Phases()) == 0 {
+			return "Argo CD never applies it"
+		}
+		return "hooks outside of the Sync phase keep their weight"
+	case ByReference:
+		return because.Reference.Why + " " + p.name(because.Other)
+	case ByConsumer:
+		return "is needed by " + p.name(because.Other)
+	case ByCompany:
+		return "stands with " + p.name(because.Other) + ", since they refer to each other"
+	case ByDoubt:
+		if because.Other != i {
+			return "stands last with " + p.name(because.Other)
+		}
+		return "nothing may wait for it: " + n.Waits.Uncertain()
+	}
+	if n.Role != "" {
+		return n.RoleWhy
+	}
+	return n.Kind.Why
+}
+
+func (p *Plan) name(i int) string { return p.Graph.Nodes[i].Key.String() }
+
+// Find returns the nodes that an expression such as "Deployment/web",
+// "deployment/shop/web" or "web" names.
+func (p *Plan) Find(expr string) []int {
+	parts := strings.Split(expr, "/")
+	var found []int
+	for i, n := range p.Graph.Nodes {
+		k := n.Key
+		var match bool
+		switch len(parts) {
+		case 1:
+			match = k.Name == parts[0]
+		case 2:
+			match = isKind(k, parts[0]) && k.Name == parts[1]
+		case 3:
+			match = isKind(k, parts[0]) && k.Namespace == parts[1] && k.Name == parts[2]
+		}
+		if match {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+func isKind(id object.ID, kind string) bool {
+	return strings.EqualFold(id.Kind, kind) || strings.EqualFold(id.GroupKind(), kind)
+}
+
+// Explain tells the whole story of an object's wave: the chain of reasons that
+// leads to it, then everything that the object refers to and that refers to
+// it.
+func (p *Plan) Explain(i int) string {
+	var b strings.Builder
+	n := p.Graph.Nodes[i]
+	fmt.Fprintf(&b, "%s", n.Key)
+	if n.File != "" {
+		fmt.Fprintf(&b, "  (%s)", place(n))
+	}
+	b.WriteByte('\n')
+	p.chain(&b, i)
+	p.references(&b, "refers to", func(r graph.Reference) (int, bool) { return r.To, r.From == i })
+	p.references(&b, "is referred to by", func(r graph.Reference) (int, bool) { return r.From, r.To == i })
+	return b.String()
+}
+
+func place(n graph.Node) string {
+	if n.Line > 0 {
+		return fmt.Sprintf("%s:%d", n.File, n.Line)
+	}
+	return n.File
+}
+
+// chain writes the reasons, each of which leads to the next object.
+func (p *Plan) chain(b *strings.Builder, i int) {
+	seen := map[int]bool{}
+	for depth := 1; !seen[i]; depth++ {
+		seen[i] = true
+		pl, n := p.Places[i], p.Graph.Nodes[i]
+		because := pl.Because
+		fmt.Fprintf(b, "%swave %s: %s", strings.Repeat("  ", depth), p.waveText(i), p.why(i))
+		if r := because.Reference; (because.Cause == ByReference || because.Cause == ByConsumer) && r.Field != "" {
+			fmt.Fprintf(b, " (%s%s)", r.Field, inferredMark(r))
+		}
+		b.WriteByte('\n')
+		switch because.Cause {
+		case ByReference, ByConsumer, ByCompany, ByDoubt:
+			if because.Other != i {
+				i = because.Other
+				continue
+			}
+		case ByRung:
+			fmt.Fprintf(b, "%srung %s begins at wave %d: %s\n", strings.Repeat("  ", depth+1), pl.Rung.Name, pl.Rung.Wave, pl.Rung.Why)
+			if n.Kind.Source != "" {
+				fmt.Fprintf(b, "%ssource: %s\n", strings.Repeat("  ", depth+1), n.Kind.Source)
+			}
+		}
+		if pl.Author {
+			author, set := n.Wave()
+			if set {
+				fmt.Fprintf(b, "%sits author's wave is %d\n", strings.Repeat("  ", depth+1), author)
+			} else {
+				fmt.Fprintf(b, "%sits author wrote no wave, which is wave 0\n", strings.Repeat("  ", depth+1))
+			}
+		}
+	}
+}
+
+func inferredMark(r graph.Reference) string {
+	if r.Inferred {
+		return ", inferred"
+	}
+	return ""
+}
+
+// references lists the references that select picks, with the other end.
+func (p *Plan) references(b *strings.Builder, title string, pick func(graph.Reference) (int, bool)) {
+	first := true
+	for _, r := range p.Graph.References {
+		other, ok := pick(r)
+		if !ok {
+			continue
+		}
+		if first {
+			fmt.Fprintf(b, "%s:\n", title)
+			first = false
+		}
+		fmt.Fprintf(b, "  wave %-10s %-8s %s (%s: %s%s)\n", p.waveText(other), r.Meaning, p.name(other), r.Field, r.Why, inferredMark(r))
+	}
+}

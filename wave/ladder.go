@@ -1,0 +1,503 @@
+package wave
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/knowledge"
+)
+
+// ladder is the work on a plan. Objects that refer to each other in a circle
+// must stand in one wave; such a circle, or a single object, is a unit, and
+// waves are computed for units.
+type ladder struct {
+	plan  *Plan
+	base  *knowledge.Base
+	rules []constraint
+	units []*unit
+	of    []*unit // by node; nil outside of the Sync phase
+}
+
+// constraint demands that wave(from) >= wave(to) + gap.
+type constraint struct {
+	from, to int // nodes
+	gap      int
+	ref      graph.Reference
+}
+
+// unit is a set of objects that stand in one wave.
+type unit struct {
+	nodes []int
+	needs []constraint // whose from is in the unit and whose to is not
+	users []constraint // the other way round
+	// passive units cost nothing early: they have no health.
+	passive bool
+	// floor is the wave of the highest rung in the unit.
+	floor int
+	// low is the lowest wave that the unit's needs allow.
+	low  int
+	wave int
+	last bool // stands in the last wave, because its health is in doubt
+	why  Reason
+}
+
+// constrain turns references into constraints.
+func (l *ladder) constrain() {
+	g := l.plan.Graph
+	for _, r := range g.References {
+		from, to := g.Nodes[r.From], g.Nodes[r.To]
+		if !from.InSync() || !to.InSync() {
+			continue
+		}
+		if from.Kind.Runs == "later" && strings.HasPrefix(r.Field, from.Kind.Pod.String()) {
+			continue // its Pods come some day, and not within this sync
+		}
+		c := constraint{from: r.From, to: r.To, ref: r}
+		switch r.Meaning {
+		case knowledge.Healthy:
+			c.gap = 1
+		case knowledge.Exists:
+			if r.Hard && !l.appliedBefore(to, from) {
+				c.gap = 1
+			}
+		case knowledge.With:
+		default:
+			continue
+		}
+		l.rules = append(l.rules, c)
+	}
+}
+
+// appliedBefore reports whether Argo CD applies a before b when both are in one
+// wave. Objects of one kind are applied at the same time.
+func (l *ladder) appliedBefore(a, b graph.Node) bool {
+	x, y := l.base.KindOrder(a.Key.Kind), l.base.KindOrder(b.Key.Kind)
+	if x != y {
+		return x < y
+	}
+	return a.Key.Kind != b.Key.Kind && a.Key.Name < b.Key.Name
+}
+
+// contract finds the circles among the constraints. Within a circle no
+// constraint can demand a gap; gaps yield in the order inferred, soft, and
+// when hard ones remain there is no right order.
+func (l *ladder) contract() error {
+	n := len(l.plan.Graph.Nodes)
+	for {
+		comp := components(n, l.rules)
+		strict := map[int][]int{} // component: indices of the rules with a gap
+		for i, c := range l.rules {
+			if c.gap > 0 && comp[c.from] == comp[c.to] {
+				strict[comp[c.from]] = append(strict[comp[c.from]], i)
+			}
+		}
+		if len(strict) == 0 {
+			l.makeUnits(comp)
+			return nil
+		}
+		var faults []finding.Finding
+		for id, rules := range strict {
+			if f, failed := l.yield(rules, comp, id); failed {
+				faults = append(faults, f)
+			}
+		}
+		if len(faults) > 0 {
+			finding.Sort(faults)
+			return finding.Err(faults)
+		}
+	}
+}
+
+// yield takes the gap from the weakest constraints of a circle, or returns the
+// fault that none is weak.
+func (l *ladder) yield(rules []int, comp []int, id int) (finding.Finding, bool) {
+	weakest := func(c constraint) int {
+		switch {
+		case c.ref.Inferred:
+			return 0
+		case !c.ref.Hard:
+			return 1
+		}
+		return 2
+	}
+	rank := 2
+	for _, i := range rules {
+		rank = min(rank, weakest(l.rules[i]))
+	}
+	if rank == 2 {
+		circle, first := l.circle(rules[0], comp, id)
+		n := l.plan.Graph.Nodes[first]
+		return finding.Finding{Severity: finding.Error, Rule: "cycle", File: n.File, Line: n.Line, Object: n.Key.String(),
+			Message: "these objects wait for each other: " + circle, Remedy: "remove one of these references, or move one of the objects to another component"}, true
+	}
+	if rank == 1 {
+		circle, first := l.circle(rules[0], comp, id)
+		n := l.plan.Graph.Nodes[first]
+		l.plan.Findings = append(l.plan.Findings, finding.Finding{Severity: finding.Warning, Rule: "cycle", File: n.File, Line: n.Line, Object: n.Key.String(),
+			Message: "these objects wait for each other, and so stand in one wave: " + circle, Remedy: "check that they can start together"})
+	}
+	for _, i := range rules {
+		if weakest(l.rules[i]) == rank {
+			l.rules[i].gap = 0
+		}
+	}
+	return finding.Finding{}, false
+}
+
+// circle spells out a circle through a constraint: "A -> B (mounts) -> A", from
+// its smallest node.
+func (l *ladder) circle(through int, comp []int, id int) (string, int) {
+	start := l.rules[through]
+	// The way back, breadth first.
+	via := map[int]int{start.to: -1}
+	for queue := []int{start.to}; len(queue) > 0; queue = queue[1:] {
+		for i, c := range l.rules {
+			if c.from != queue[0] || comp[c.to] != id {
+				continue
+			}
+			if _, seen := via[c.to]; !seen {
+				via[c.to] = i
+				queue = append(queue, c.to)
+			}
+		}
+	}
+	path := []constraint{start}
+	var back []constraint
+	for at := start.from; via[at] >= 0; at = l.rules[via[at]].from {
+		back = append(back, l.rules[via[at]])
+	}
+	slices.Reverse(back)
+	path = append(path, back...)
+	least := 0
+	for i, c := range path {
+		if c.from < path[least].from {
+			least = i
+		}
+	}
+	path = append(slices.Clone(path[least:]), path[:least]...)
+	nodes := l.plan.Graph.Nodes
+	var b strings.Builder
+	b.WriteString(nodes[path[0].from].Key.String())
+	for _, c := range path {
+		fmt.Fprintf(&b, " %s %s", c.ref.Why, nodes[c.to].Key)
+		if c.to != path[0].from {
+			b.WriteString(", which")
+		}
+	}
+	return b.String(), path[0].from
+}
+
+// components returns for each node the number of its strongly connected
+// component (Tarjan's algorithm, with a stack of its own: graphs of
+// thousands of objects in a chain exist).
+func components(n int, rules []constraint) []int {
+	next := make([][]int, n)
+	for _, c := range rules {
+		next[c.from] = append(next[c.from], c.to)
+	}
+	const unseen = 0
+	index, low, comp := make([]int, n), make([]int, n), make([]int, n)
+	onStack := make([]bool, n)
+	var stack []int
+	counter, found := 0, 0
+	type frame struct{ node, child int }
+	for root := range n {
+		if index[root] != unseen {
+			continue
+		}
+		counter++
+		index[root], low[root] = counter, counter
+		stack, onStack[root] = append(stack, root), true
+		for work := []frame{{root, 0}}; len(work) > 0; {
+			f := &work[len(work)-1]
+			if f.child < len(next[f.node]) {
+				child := next[f.node][f.child]
+				f.child++
+				if index[child] == unseen {
+					counter++
+					index[child], low[child] = counter, counter
+					stack, onStack[child] = append(stack, child), true
+					work = append(work, frame{child, 0})
+				} else if onStack[child] {
+					low[f.node] = min(low[f.node], index[child])
+				}
+				continue
+			}
+			node := f.node
+			work = work[:len(work)-1]
+			if len(work) > 0 {
+				parent := work[len(work)-1].node
+				low[parent] = min(low[parent], low[node])
+			}
+			if low[node] == index[node] {
+				for {
+					top := stack[len(stack)-1]
+					stack, onStack[top] = stack[:len(stack)-1], false
+					comp[top] = found
+					if top == node {
+						break
+					}
+				}
+				found++
+			}
+		}
+	}
+	return comp
+}
+
+// makeUnits groups the nodes by component. Components are numbered so that what
+// a unit needs has a lower number, so the units come out in that order.
+func (l *ladder) makeUnits(comp []int) {
+	nodes := l.plan.Graph.Nodes
+	l.of = make([]*unit, len(nodes))
+	byComp := map[int]*unit{}
+	var order []int
+	for i, n := range nodes {
+		if !n.InSync() {
+			continue
+		}
+		u := byComp[comp[i]]
+		if u == nil {
+			u = &unit{passive: true, floor: math.MinInt}
+			byComp[comp[i]] = u
+			order = append(order, comp[i])
+		}
+		u.nodes = append(u.nodes, i)
+		l.of[i] = u
+	}
+	slices.Sort(order)
+	for _, id := range order {
+		l.units = append(l.units, byComp[id])
+	}
+	for _, c := range l.rules {
+		if from, to := l.of[c.from], l.of[c.to]; from != to {
+			from.needs = append(from.needs, c)
+			to.users = append(to.users, c)
+		}
+	}
+	for _, u := range l.units {
+		for _, i := range u.nodes {
+			if !l.isPassive(i) {
+				u.passive = false
+			}
+			u.floor = max(u.floor, l.floor(i))
+		}
+	}
+}
+
+// isPassive reports whether nothing is waited for once the object is applied,
+// so that it may stand wherever it is needed first.
+func (l *ladder) isPassive(i int) bool {
+	n := l.plan.Graph.Nodes[i]
+	return (!n.HasHealth || n.Kind.Place == "with-consumer") && n.Role == ""
+}
+
+// floor is the wave of an object's rung. What stands with another object, such
+// as a webhook configuration with its server, has none of its own.
+func (l *ladder) floor(i int) int {
+	for _, c := range l.rules {
+		if c.from == i && c.ref.Meaning == knowledge.With {
+			return l.bottom()
+		}
+	}
+	return l.plan.Places[i].Rung.Wave
+}
+
+// bottom is the wave of the lowest rung.
+func (l *ladder) bottom() int { return l.base.Ladder()[0].Wave }
+
+// climb gives each unit the lowest wave that its needs and, unless it is
+// passive, its rung allow.
+func (l *ladder) climb() {
+	for _, u := range l.units {
+		u.low = l.bottom()
+		u.why = Reason{Cause: ByRung}
+		if !u.passive {
+			u.low = u.floor
+		}
+		for _, c := range u.needs {
+			if at := l.of[c.to].low + c.gap; at > u.low || at == u.low && u.why.Cause == ByRung && c.ref.Meaning == knowledge.With {
+				u.low = at
+				u.why = Reason{Cause: ByReference, Reference: c.ref, Other: c.to}
+			}
+		}
+	}
+	l.raiseSmokes()
+}
+
+// raiseSmokes puts what validates the component behind all of it.
+func (l *ladder) raiseSmokes() {
+	top := l.bottom()
+	for _, u := range l.units {
+		if !l.isSmoke(u) {
+			top = max(top, u.low)
+		}
+	}
+	for _, u := range l.units {
+		if l.isSmoke(u) && u.low <= top && len(u.users) == 0 {
+			u.low = top + 1
+			u.why = Reason{Cause: ByRung}
+		}
+	}
+}
+
+func (l *ladder) isSmoke(u *unit) bool {
+	return slices.ContainsFunc(u.nodes, func(i int) bool { return l.plan.Graph.Nodes[i].Role == knowledge.Smokes })
+}
+
+// putLast marks the units whose health may never come, unless somebody needs
+// them earlier. What only needs them to exist goes along with them.
+func (l *ladder) putLast() {
+	for _, u := range slices.Backward(l.units) {
+		if !l.inDoubt(u) || u.passive && len(l.binders(u)) > 0 {
+			continue
+		}
+		if along, ok := l.companions(u, map[*unit]bool{}); ok {
+			for v := range along {
+				v.last = true
+				v.why = Reason{Cause: ByDoubt, Other: u.nodes[0]}
+			}
+		}
+	}
+}
+
+// inDoubt reports whether the health of some object of the unit is in doubt.
+func (l *ladder) inDoubt(u *unit) bool {
+	return slices.ContainsFunc(u.nodes, func(i int) bool {
+		n := l.plan.Graph.Nodes[i]
+		return n.HasHealth && n.Waits.Uncertain() != ""
+	})
+}
+
+// binders are the users of a claim whose Pods come within this sync and are not
+// themselves in the last wave.
+func (l *ladder) binders(u *unit) []constraint {
+	var all []constraint
+	for _, c := range u.users {
+		if !l.of[c.from].last {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// companions collects a unit and everything above it, if all of that can stand
+// in one last wave: nothing in it may wait for, or stand with, the rest.
+func (l *ladder) companions(u *unit, seen map[*unit]bool) (map[*unit]bool, bool) {
+	seen[u] = true
+	for _, c := range u.users {
+		above := l.of[c.from]
+		if seen[above] {
+			continue
+		}
+		if c.gap > 0 || c.ref.Meaning == knowledge.With || l.isSmoke(above) {
+			return nil, false
+		}
+		if _, ok := l.companions(above, seen); !ok {
+			return nil, false
+		}
+	}
+	return seen, true
+}
+
+// pullDown settles the waves: passive units move down from their rung to the
+// first unit that needs them, and what is in doubt goes to the last wave.
+func (l *ladder) pullDown() {
+	last := l.bottom()
+	for _, u := range slices.Backward(l.units) {
+		if u.last {
+			last = max(last, u.low, u.floor)
+			continue
+		}
+		u.wave = u.low
+		if u.passive {
+			l.settle(u)
+		}
+		last = max(last, u.wave)
+	}
+	for _, u := range l.units {
+		if u.last {
+			u.wave = last
+		}
+	}
+}
+
+// settle places a passive unit between what it needs and who needs it.
+func (l *ladder) settle(u *unit) {
+	ceiling := u.floor
+	if l.withConsumer(u) {
+		ceiling = math.MaxInt
+	}
+	why := u.why
+	if ceiling > u.low {
+		why = Reason{Cause: ByRung}
+	}
+	for _, c := range u.users {
+		if above := l.of[c.from]; !above.last && above.wave-c.gap < ceiling {
+			ceiling = above.wave - c.gap
+			why = Reason{Cause: ByConsumer, Reference: c.ref, Other: c.from}
+		}
+	}
+	if ceiling == math.MaxInt {
+		ceiling = u.floor
+	}
+	if ceiling >= u.low {
+		u.wave, u.why = ceiling, why
+	}
+}
+
+func (l *ladder) withConsumer(u *unit) bool {
+	return slices.ContainsFunc(u.nodes, func(i int) bool { return l.plan.Graph.Nodes[i].Kind.Place == "with-consumer" })
+}
+
+// finish writes the waves of the units to the objects in them, and reports
+// those that others wait for although they may never be healthy.
+func (l *ladder) finish() {
+	top := l.bottom()
+	for _, u := range l.units {
+		top = max(top, u.wave)
+	}
+	for _, u := range l.units {
+		for _, i := range u.nodes {
+			place := &l.plan.Places[i]
+			place.Wave = u.wave
+			place.Because = u.why
+			if len(u.nodes) > 1 && (u.why.Cause == ByReference && u.why.Reference.From != i || u.why.Cause == ByConsumer && u.why.Reference.To != i) {
+				place.Because = Reason{Cause: ByCompany, Other: l.decider(u, i)}
+			}
+			if u.why.Cause == ByRung && place.Rung.Wave != u.wave && len(u.nodes) > 1 {
+				place.Because = Reason{Cause: ByCompany, Other: l.decider(u, i)}
+			}
+			if u.why.Cause == ByDoubt && u.why.Other == i {
+				place.Because.Other = i
+			}
+			n := l.plan.Graph.Nodes[i]
+			bound := l.withConsumer(u) && len(l.binders(u)) > 0
+			if doubt := n.Waits.Uncertain(); n.HasHealth && doubt != "" && !u.last && u.wave < top && !bound {
+				l.plan.Findings = append(l.plan.Findings, finding.Finding{Severity: finding.Warning, Rule: "doubtful-gate", File: n.File, Line: n.Line, Object: n.Key.String(),
+					Message: fmt.Sprintf("wave %d waits for it, but %s", u.wave, doubt),
+					Remedy:  "set a retry in the Application's syncPolicy, or a health override for " + n.Key.GroupKind()})
+			}
+		}
+	}
+}
+
+// decider is the object of a unit that the unit's wave comes from.
+func (l *ladder) decider(u *unit, but int) int {
+	switch u.why.Cause {
+	case ByReference:
+		return u.why.Reference.From
+	case ByConsumer:
+		return u.why.Reference.To
+	}
+	for _, i := range u.nodes {
+		if i != but && l.plan.Places[i].Rung.Wave == u.wave {
+			return i
+		}
+	}
+	return u.nodes[0]
+}

@@ -1,0 +1,278 @@
+// Package wave decides when each object of a component is applied.
+//
+// Argo CD applies an Application wave by wave and waits for each wave to be
+// healthy before the next. Two things say how early an object can come: the
+// rung it stands on (what such objects are for) and the objects that it refers
+// to (what it needs). A rung is a floor; references push an object higher.
+// Where they disagree the reference wins, because a missing definition or
+// Secret stops a sync, and a clumsy order only slows it.
+//
+// Objects without health of their own (accounts, configuration, rights,
+// Services) cost nothing to apply early. They move down to the first object
+// that needs them, since within one wave Argo CD applies them before it.
+// Objects whose health may never come, such as an Ingress on a cluster without
+// a load balancer, stand in the last wave, which nobody waits for.
+//
+// The result depends on the set of objects only: not on the order in which
+// they come, nor on the cluster. Argo CD asks again in the middle of a sync,
+// and another answer would tear it apart.
+package wave
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Placement is the place of an object in the order, and why it is there.
+type Placement struct {
+	// Computed is false for objects outside of the Sync phase: hooks of other
+	// phases keep their weights, and what Argo CD never applies has no wave.
+	Computed bool
+	// Wave is the sync wave, or for hooks of other phases the weight that
+	// Argo CD reads off them.
+	Wave int
+	// Rung is what the object is for.
+	Rung knowledge.Rung
+	// Because is what decided the wave.
+	Because Reason
+	// Author is true when the wave follows an order that its author wrote.
+	Author bool
+}
+
+// Cause is the kind of thing that decided a wave.
+type Cause string
+
+const (
+	// ByRung: the floor of the rung.
+	ByRung Cause = "rung"
+	// ByReference: an object it refers to.
+	ByReference Cause = "reference"
+	// ByConsumer: an object that refers to it and is the first to need it.
+	ByConsumer Cause = "consumer"
+	// ByCompany: objects that refer to each other stand together.
+	ByCompany Cause = "company"
+	// ByDoubt: its health may never come, so nothing may wait for it.
+	ByDoubt Cause = "doubt"
+	// ByPhase: it is a hook of another phase, or never applied.
+	ByPhase Cause = "phase"
+)
+
+// Reason is what decided a wave. Reference is set for ByReference, where it
+// starts at the object, and for ByConsumer, where it ends there. Other is the
+// other object, if there is one.
+type Reason struct {
+	Cause     Cause
+	Reference graph.Reference
+	Other     int
+}
+
+// Plan is a component in order.
+type Plan struct {
+	Graph *graph.Graph
+	// Places has an entry for each node of the graph.
+	Places []Placement
+	// Order lists the nodes in the order in which Argo CD applies them.
+	Order []int
+	// Findings are faults of the input that leave an order possible.
+	Findings []finding.Finding
+}
+
+// Assign computes the wave of every object. The error joins a finding for each
+// wave that cannot be read and each cycle that cannot be broken.
+func Assign(g *graph.Graph, base *knowledge.Base) (*Plan, error) {
+	if err := checkAnnotations(g); err != nil {
+		return nil, err
+	}
+	p := &Plan{Graph: g, Places: make([]Placement, len(g.Nodes)), Findings: slices.Clone(g.Findings)}
+	l := &ladder{plan: p, base: base}
+	l.takePlaces()
+	l.constrain()
+	if err := l.contract(); err != nil {
+		return nil, err
+	}
+	l.climb()
+	l.putLast()
+	l.pullDown()
+	l.finish()
+	p.refine()
+	p.Order = applyOrder(p, base)
+	finding.Sort(p.Findings)
+	return p, nil
+}
+
+// checkAnnotations reports waves that Argo CD would silently read as 0.
+func checkAnnotations(g *graph.Graph) error {
+	var faults []finding.Finding
+	for _, n := range g.Nodes {
+		if text, ok := n.Annotation(object.SyncWave); ok {
+			if _, err := strconv.Atoi(text); err != nil {
+				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
+					Field:   "metadata.annotations[" + object.SyncWave + "]",
+					Message: fmt.Sprintf("%q is not a whole number, so Argo CD would take it for no wave at all", text),
+					Remedy:  "write a number such as \"5\", or drop the annotation"})
+			}
+		}
+	}
+	finding.Sort(faults)
+	return finding.Err(faults)
+}
+
+// takePlaces puts every object on its rung.
+func (l *ladder) takePlaces() {
+	for i, n := range l.plan.Graph.Nodes {
+		place := &l.plan.Places[i]
+		name := n.Kind.Rung
+		if n.Role != "" {
+			name = n.Role
+		}
+		place.Rung, _ = l.base.Rung(name)
+		place.Computed = n.InSync()
+		place.Wave, _ = n.Wave()
+		place.Because.Cause = ByPhase
+		if place.Computed {
+			place.Wave = place.Rung.Wave
+			place.Because.Cause = ByRung
+		}
+	}
+}
+
+// authorFactor spreads the waves that an author wrote far enough apart for the
+// whole ladder to fit between two of them.
+const authorFactor = 100
+
+// refine brings the computed order under one that is already there. Whoever
+// wrote a wave took objects without one to be in wave 0, so that order is the
+// major one, and ours orders within it. Where ours would split none of the
+// author's waves, the numbers stay as they are; this makes our own output,
+// read again, come out unchanged.
+func (p *Plan) refine() {
+	computed := map[int]int{} // author's wave: the one computed wave in it
+	written, split := false, false
+	for i, n := range p.Graph.Nodes {
+		if !p.Places[i].Computed {
+			continue
+		}
+		author, set := n.Wave()
+		written = written || set
+		if first, seen := computed[author]; seen && first != p.Places[i].Wave {
+			split = true
+		}
+		computed[author] = p.Places[i].Wave
+	}
+	if !written {
+		return
+	}
+	for i, n := range p.Graph.Nodes {
+		place := &p.Places[i]
+		if !place.Computed {
+			continue
+		}
+		author, _ := n.Wave()
+		place.Author = true
+		if split {
+			place.Wave += author * authorFactor
+		} else {
+			place.Wave = author
+		}
+	}
+}
+
+// Annotate returns the objects in the order of the plan, each with its wave.
+// Hooks of other phases are left alone: a wave would replace their weight.
+func (p *Plan) Annotate() ([]object.Object, error) {
+	objs := make([]object.Object, 0, len(p.Order))
+	for _, i := range p.Order {
+		o := p.Graph.Nodes[i].Object
+		if p.Places[i].Computed {
+			var err error
+			if o, err = o.Annotate(object.SyncWave, strconv.Itoa(p.Places[i].Wave)); err != nil {
+				return nil, err
+			}
+		}
+		objs = append(objs, o)
+	}
+	return objs, nil
+}
+
+// applyOrder sorts the nodes as Argo CD sorts its tasks: by phase, wave, kind
+// and name; then it pulls namespaces and definitions before their first user
+// (gitops-engine pkg/sync/sync_tasks.go). Where Argo CD leaves the order open,
+// the identity decides. What is never applied comes last.
+func applyOrder(p *Plan, base *knowledge.Base) []int {
+	order := make([]int, len(p.Graph.Nodes))
+	for i := range order {
+		order[i] = i
+	}
+	phase := func(i int) int {
+		if ps := p.Graph.Nodes[i].Phases(); len(ps) > 0 {
+			return ps[0].Order()
+		}
+		return object.PostDelete.Order() + 1
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := p.Graph.Nodes[a].Key, p.Graph.Nodes[b].Key
+		return cmp.Or(cmp.Compare(phase(a), phase(b)), cmp.Compare(p.Places[a].Wave, p.Places[b].Wave),
+			cmp.Compare(base.KindOrder(x.Kind), base.KindOrder(y.Kind)), cmp.Compare(x.Name, y.Name),
+			cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Group, y.Group), cmp.Compare(x.Namespace, y.Namespace))
+	})
+	nodes := p.Graph.Nodes
+	order = pullForward(order,
+		func(i int) string {
+			if nodes[i].Key.Kind == "Namespace" && nodes[i].Key.Group == "" {
+				return nodes[i].Key.Name
+			}
+			return ""
+		},
+		func(i int) string { return nodes[i].Key.Namespace })
+	return pullForward(order,
+		func(i int) string {
+			if d := nodes[i].Kind.Defines; d != nil {
+				return text(d.Group, nodes[i]) + "/" + text(d.Kind, nodes[i])
+			}
+			return ""
+		},
+		func(i int) string { return nodes[i].Key.Group + "/" + nodes[i].Key.Kind })
+}
+
+func text(path knowledge.Path, n graph.Node) string {
+	for _, f := range path.Find(n.Root()) {
+		return f.Value.Text()
+	}
+	return ""
+}
+
+// pullForward moves each object that provides something in front of the first
+// one that uses it.
+func pullForward(order []int, provides, uses func(int) string) []int {
+	firstUse := map[string]int{} // position in order
+	for at, i := range order {
+		key := provides(i)
+		if key == "" {
+			if use := uses(i); use != "" {
+				if _, seen := firstUse[use]; !seen {
+					firstUse[use] = at
+				}
+			}
+			continue
+		}
+		to, used := firstUse[key]
+		if !used {
+			continue
+		}
+		copy(order[to+1:at+1], order[to:at])
+		order[to] = i
+		for k, pos := range firstUse {
+			if pos >= to {
+				firstUse[k] = pos + 1
+			}
+		}
+	}
+	return order
+}
