@@ -27,7 +27,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-//go:embed rungs.yaml kind-order.yaml pods.yaml smokes.yaml kinds/*.yaml
+//go:embed rungs.yaml kind-order.yaml pods.yaml shapes.yaml smokes.yaml kinds/*.yaml
 var files embed.FS
 
 // Rung is a step of the ladder: what objects are for.
@@ -219,9 +219,10 @@ func (t *Targets) UnmarshalYAML(n *yaml.Node) error {
 type Base struct {
 	rungs  map[string]Rung
 	ladder []Rung
-	order  map[string]int // kind: its place in a wave
+	order  map[string]int    // kind: its place in a wave
 	groups map[string]*group // by name of the group
 	pods   func() ([]Reference, error)
+	shapes func() (shapeFile, error)
 	smokes func() (smokeFile, error)
 }
 
@@ -255,6 +256,16 @@ type podFile struct {
 type kindOrderFile struct {
 	Source string   `yaml:"source"`
 	Kinds  []string `yaml:"kinds"`
+}
+
+// shapeFile is shapes.yaml: what the name of an unknown kind tells.
+type shapeFile struct {
+	Shapes []struct {
+		Suffix string `yaml:"suffix"`
+		Rung   string `yaml:"rung"`
+		Why    string `yaml:"why"`
+		Source string `yaml:"source"`
+	} `yaml:"shapes"`
 }
 
 // smokeFile is smokes.yaml: how objects are called that check the rest.
@@ -300,6 +311,10 @@ var builtin = sync.OnceValue(func() *Base {
 			(&groupFile{}).complete(&f.References[i], f.Source)
 		}
 		return f.References, err
+	})
+	b.shapes = sync.OnceValues(func() (f shapeFile, err error) {
+		err = decode("shapes.yaml", &f)
+		return f, err
 	})
 	b.smokes = sync.OnceValues(func() (f smokeFile, err error) {
 		err = decode("smokes.yaml", &f)
@@ -418,7 +433,16 @@ func (b *Base) Of(o object.Object) Kind {
 	if k, ok := b.Kind(o.ID.Group, o.ID.Kind); ok {
 		return k
 	}
-	k := Kind{Group: o.ID.Group, Kind: o.ID.Kind, Rung: Workloads, Why: "custom resources of an unknown kind are taken for workloads"}
+	k := Kind{Group: o.ID.Group, Kind: o.ID.Kind}
+	shapes, err := b.shapes()
+	must(err)
+	for _, s := range shapes.Shapes {
+		if strings.HasSuffix(k.Kind, s.Suffix) {
+			k.Rung, k.Why, k.Source = s.Rung, s.Why, s.Source
+			return k
+		}
+	}
+	k.Rung, k.Why = Workloads, "custom resources of an unknown kind are taken for workloads"
 	if b.Builtin(o.ID.Group) {
 		k.Rung, k.Why = "configs", "unknown kinds of Kubernetes are taken for configuration"
 	}

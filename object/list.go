@@ -20,7 +20,8 @@ func (d located) unfold(v Value) ([]Object, error) {
 	items := v.Get("items")
 	texts, err := d.itemTexts(v)
 	if err != nil {
-		return nil, d.fault("invalid-yaml", items.Line(), "the list cannot be taken apart: "+syntaxMessage(err), "write its items as documents of their own")
+		_, message := SyntaxError(err)
+		return nil, d.fault("invalid-yaml", items.Line(), "the list cannot be taken apart: "+message, "write its items as documents of their own")
 	}
 	var objs []Object
 	var faults []error

@@ -55,7 +55,8 @@ func (d located) objects() ([]Object, error) {
 	}
 	root, err := parseText(d.text)
 	if err != nil {
-		return nil, d.fault("invalid-yaml", syntaxLine(err), "not valid YAML: "+syntaxMessage(err), "correct the syntax there")
+		line, message := SyntaxError(err)
+		return nil, d.fault("invalid-yaml", max(line, 1), "not valid YAML: "+message, "correct the syntax there")
 	}
 	if root == nil {
 		return nil, nil
@@ -153,21 +154,14 @@ func unmarshal(text string, doc *yaml.Node) (err error) {
 	return yaml.Unmarshal([]byte(text), doc)
 }
 
-var syntaxError = regexp.MustCompile(`^yaml: (?:unmarshal errors:\s*)?(?:line (\d+): )?(?s:(.*))$`)
+var syntaxError = regexp.MustCompile(`(?s)^(?:.*error converting YAML to JSON: )?(?:yaml: )?(?:unmarshal errors:\s*)?(?:line (\d+): )?(.*)$`)
 
-func syntaxLine(err error) int {
-	if m := syntaxError.FindStringSubmatch(err.Error()); m != nil && m[1] != "" {
-		n, _ := strconv.Atoi(m[1])
-		return n
-	}
-	return 1
-}
-
-func syntaxMessage(err error) string {
-	if m := syntaxError.FindStringSubmatch(err.Error()); m != nil {
-		return m[2]
-	}
-	return err.Error()
+// SyntaxError takes the line, 0 if there is none, and the message out of an
+// error of the YAML libraries.
+func SyntaxError(err error) (line int, message string) {
+	m := syntaxError.FindStringSubmatch(err.Error())
+	line, _ = strconv.Atoi(m[1])
+	return line, m[2]
 }
 
 func kindName(v Value) string {

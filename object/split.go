@@ -32,6 +32,9 @@ func split(text string) []chunk {
 			// "--- # comment", "--- {a: 1}".
 			rest := strings.TrimLeft(text[pos+len("---"):next], " \t")
 			start, startLine = next-len(rest), line
+			if marker(rest, "---") || marker(rest, "...") || strings.HasPrefix(rest, "%") {
+				start-- // at the start of a line it would become a marker
+			}
 			if strings.TrimSpace(rest) == "" {
 				start, startLine = next, line+1
 			}

@@ -40,7 +40,7 @@ func (s source) helm() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	vals, valuesErr := s.opt.Values.merge()
+	vals, valuesErr := mergeValues(s.opt.Values)
 	if err := errors.Join(s.checkChart(ch, caps), valuesErr); err != nil {
 		return Result{}, err
 	}
@@ -162,7 +162,9 @@ func (s source) loadFault(dir string, err error) finding.Finding {
 		}
 	}
 	f := valuesFault(path.Join(dir, name), err)
-	f.Rule, f.Message, f.Remedy = "bad-chart", strings.TrimPrefix(f.Message, "not valid YAML: "), "correct the chart"
+	if f.Rule, f.Remedy = "bad-chart", "correct the chart"; f.Line == 0 {
+		f.Message = strings.TrimPrefix(f.Message, "not valid YAML: ")
+	}
 	return f
 }
 
@@ -298,7 +300,7 @@ func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (ma
 	if err == nil {
 		return files, nil
 	}
-	var faults []error
+	var faults []finding.Finding
 	for range maxTemplateFaults {
 		fault, failed := s.templateFault(ch, err)
 		faults = append(faults, fault)
@@ -314,7 +316,8 @@ func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (ma
 			break
 		}
 	}
-	return nil, errors.Join(faults...)
+	finding.Sort(faults)
+	return nil, finding.Err(faults)
 }
 
 // templatePlace finds the place in a message of the engine, such as
@@ -332,7 +335,8 @@ func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *com
 	name := f.Message[m[2]:m[3]]
 	f.Line, _ = strconv.Atoi(f.Message[m[4]:m[5]])
 	message := f.Message[:m[0]] + f.Message[m[1]:]
-	f.Message = strings.TrimLeft(strings.TrimPrefix(message, "parse error at "), ": \n")
+	message = strings.TrimPrefix(strings.TrimPrefix(message, "parse error at "), "template: ")
+	f.Message = strings.TrimPrefix(strings.TrimLeft(message, ": \n"), "execution error at : ")
 	var failed *common.File
 	f.File, failed = s.templateFile(ch, name)
 	if failed != nil && strings.HasPrefix(path.Base(failed.Name), "_") {

@@ -122,8 +122,9 @@ func (s source) checkKustomization(dir string, seen map[string]bool) error {
 	for i, g := range k.SecretGenerator {
 		c.generator("secretGenerator", i, g.KvPairSources)
 	}
-	slices.SortFunc(c.faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return errors.Join(c.faults...)
+	faults := finding.Of(errors.Join(c.faults...))
+	finding.Sort(faults)
+	return finding.Err(faults)
 }
 
 // checker looks at the paths of one kustomization file.

@@ -38,7 +38,7 @@ func (s source) plain() (Result, error) {
 func (s source) manifestFile(name string) ([]object.Object, error) {
 	if base := path.Base(name); base == "Chart.yaml" || slices.Contains(kustomizationNames, base) {
 		return nil, s.fault("nested-component", name, "a chart or kustomization inside plain YAML cannot be rendered along with it",
-			"make "+path.Dir(name)+" a component of its own, or move it out of this directory")
+			"make the directory "+path.Dir(name)+" a component of its own, or move it out of this one")
 	}
 	data, err := fs.ReadFile(s.fsys, path.Join(s.dir, name))
 	if err != nil {

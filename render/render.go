@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/finding"
@@ -39,8 +40,8 @@ type Options struct {
 	Namespace string
 	// Revision is the commit that is rendered; templated YAML may print it.
 	Revision string
-	// Values override the values of the component.
-	Values Values
+	// Values override the values of the component, later ones winning.
+	Values []Values
 	// KubeVersion is the version of the cluster, such as "1.34.2"; empty
 	// means DefaultKubeVersion.
 	KubeVersion string
@@ -51,9 +52,9 @@ type Options struct {
 	SkipTests bool
 }
 
-// Values are overrides of a component's values, in Helm's order of precedence:
-// later files win over earlier ones, Set over files, SetString over Set,
-// SetFile over all.
+// Values are overrides of a component's values from one place, in Helm's order
+// of precedence: later files win over earlier ones, Set over files, SetString
+// over Set, SetFile over all.
 type Values struct {
 	// Files name YAML files.
 	Files []string
@@ -62,9 +63,12 @@ type Values struct {
 	Set, SetString, SetFile []string
 	// Read returns the content of a file that Files or SetFile name.
 	Read func(name string) ([]byte, error)
+	// Path returns the path of such a file for messages; nil leaves the name.
+	Path func(name string) string
 }
 
-func (v Values) empty() bool {
+// Empty reports whether there is nothing to override.
+func (v Values) Empty() bool {
 	return len(v.Files)+len(v.Set)+len(v.SetString)+len(v.SetFile) == 0
 }
 
@@ -122,7 +126,7 @@ func (s source) render(ctx context.Context, kind Kind) (Result, error) {
 	case Template:
 		return s.template()
 	}
-	if !s.opt.Values.empty() {
+	if slices.ContainsFunc(s.opt.Values, func(v Values) bool { return !v.Empty() }) {
 		return Result{}, s.fault("useless-values", "", "values were given to "+kind.article()+", which takes none",
 			"drop the values, or render a chart or templated YAML")
 	}

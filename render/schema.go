@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -114,7 +115,7 @@ func (l *schemaLoader) Load(ref string) (any, error) {
 // violations turns the tree of a validation error into one fault for each
 // value that is wrong.
 func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.ValidationError) error {
-	var faults []error
+	var faults []finding.Finding
 	printer := message.NewPrinter(language.English)
 	var visit func(e *jsonschema.ValidationError)
 	visit = func(e *jsonschema.ValidationError) {
@@ -130,13 +131,23 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 		if alternatives := leaves(e, printer); len(alternatives) > 0 {
 			msg += " (" + strings.Join(alternatives, "; or ") + ")"
 		}
-		f := finding.Finding{Severity: finding.Error, Rule: "values-schema", Field: fieldPath(e.InstanceLocation), Message: msg,
+		full := append(chartPath(ch), e.InstanceLocation...)
+		f := finding.Finding{Severity: finding.Error, Rule: "values-schema", Field: fieldPath(full), Message: msg,
 			Remedy: "set a value that " + schemaFile + " allows"}
-		f.File, f.Line = s.valueOrigin(ch, e.InstanceLocation)
+		f.File, f.Line = s.valueOrigin(ch, full)
 		faults = append(faults, f)
 	}
 	visit(err)
-	return errors.Join(faults...)
+	finding.Sort(faults)
+	return finding.Err(faults)
+}
+
+// chartPath is where the values of a chart stand among those of its root.
+func chartPath(ch *chart.Chart) []string {
+	if ch.IsRoot() {
+		return nil
+	}
+	return append(chartPath(ch.Parent()), ch.Name())
 }
 
 // leaves collects the innermost messages below an error, such as the
@@ -153,27 +164,25 @@ func leaves(e *jsonschema.ValidationError, p *message.Printer) []string {
 	return all
 }
 
-// valueOrigin says where the value at a path of a chart's values is set: by an
-// override, or in the values.yaml of the chart or of a chart above it, which
-// wins over it.
-func (s source) valueOrigin(ch *chart.Chart, location []string) (string, int) {
-	full := location
-	lineage := []*chart.Chart{ch}
-	for c := ch; !c.IsRoot(); c = c.Parent() {
-		full = append([]string{c.Name()}, full...)
-		lineage = append(lineage, c.Parent())
-	}
-	if file, line := s.opt.Values.origin(full); file != "" {
+// valueOrigin says where the value at a path among the root chart's values is
+// set: by an override, or in the values.yaml of the chart it is for or of a
+// chart above that, which wins over it.
+func (s source) valueOrigin(ch *chart.Chart, full []string) (string, int) {
+	if file, line := valuesOrigin(s.opt.Values, full); file != "" {
 		return file, line
 	}
-	for up := len(lineage) - 1; up >= 0; up-- {
-		own := full[len(lineage)-1-up:]
-		for _, f := range lineage[up].Raw {
+	lineage := []*chart.Chart{ch}
+	for c := ch; !c.IsRoot(); c = c.Parent() {
+		lineage = append(lineage, c.Parent())
+	}
+	for _, c := range slices.Backward(lineage) {
+		own := full[len(chartPath(c)):]
+		for _, f := range c.Raw {
 			if f.Name != "values.yaml" {
 				continue
 			}
 			if line := lineOf(f.Data, own); line > 0 {
-				return s.chartFile(lineage[up], f.Name), line
+				return s.chartFile(c, f.Name), line
 			}
 		}
 	}

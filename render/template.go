@@ -37,7 +37,7 @@ func (s source) template() (Result, error) {
 		return Result{}, err
 	}
 	ch, err := s.templateChart()
-	vals, valuesErr := s.opt.Values.merge()
+	vals, valuesErr := mergeValues(s.opt.Values)
 	if err := errors.Join(err, valuesErr); err != nil {
 		return Result{}, err
 	}
@@ -45,10 +45,12 @@ func (s source) template() (Result, error) {
 	if err != nil {
 		return Result{}, s.fault("bad-values", "values.yaml", err.Error(), "correct the values")
 	}
-	findings, err := s.validateValues(ch, top["Values"].(common.Values))
+	vals = top["Values"].(common.Values)
+	findings, err := s.validateValues(ch, vals)
 	if err != nil {
 		return Result{}, err
 	}
+	declareNulls(vals, ch.Values)
 	top["Release"] = map[string]any{"Name": s.opt.Name, "Namespace": s.opt.Namespace, "Revision": s.opt.Revision, "Service": "Ladder"}
 	files, err := s.execute(engine.Engine{Strict: true, CustomTemplateFuncs: machineFuncs()}, ch, top)
 	if err != nil {
@@ -75,6 +77,22 @@ func (s source) template() (Result, error) {
 		faults = append(faults, s.unreadable(err))
 	}
 	return res, errors.Join(faults...)
+}
+
+// declareNulls puts back the keys that are null in values.yaml. Helm drops them
+// when it merges, but here they declare a value that may be left out.
+func declareNulls(vals, declared map[string]any) {
+	for key, d := range declared {
+		v, set := vals[key]
+		if d == nil && !set {
+			vals[key] = nil
+		}
+		if inner, ok := v.(map[string]any); ok {
+			if below, ok := d.(map[string]any); ok {
+				declareNulls(inner, below)
+			}
+		}
+	}
 }
 
 // templateChart presents the directory to the engine as a chart.

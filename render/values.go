@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,12 +14,23 @@ import (
 	"helm.sh/helm/v4/pkg/strvals"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
 )
 
-// merge returns the overrides as one tree, merged in Helm's order. All faults
-// are reported together.
-func (v Values) merge() (map[string]any, error) {
+// mergeValues returns all overrides as one tree. All faults are reported
+// together.
+func mergeValues(all []Values) (map[string]any, error) {
 	base := map[string]any{}
+	var faults []error
+	for _, v := range all {
+		var err error
+		base, err = v.mergeInto(base)
+		faults = append(faults, err)
+	}
+	return base, errors.Join(faults...)
+}
+
+func (v Values) mergeInto(base map[string]any) (map[string]any, error) {
 	var faults []error
 	for _, name := range v.Files {
 		data, err := v.read(name)
@@ -29,7 +40,7 @@ func (v Values) merge() (map[string]any, error) {
 		}
 		vals, err := loader.LoadValues(bytes.NewReader(data))
 		if err != nil {
-			faults = append(faults, valuesFault(name, err))
+			faults = append(faults, valuesFault(v.path(name), err))
 			continue
 		}
 		base = loader.MergeMaps(base, vals)
@@ -58,6 +69,14 @@ func (v Values) merge() (map[string]any, error) {
 	return base, errors.Join(faults...)
 }
 
+// path is how messages call a file.
+func (v Values) path(name string) string {
+	if v.Path == nil {
+		return name
+	}
+	return v.Path(name)
+}
+
 func (v Values) parseFile(expr string, into map[string]any) error {
 	return strvals.ParseIntoFile(expr, into, func(name []rune) (any, error) {
 		data, err := v.read(string(name))
@@ -74,53 +93,52 @@ func (v Values) read(name string) ([]byte, error) {
 	if errors.As(err, &f) {
 		return nil, f
 	}
-	message := cause(err)
+	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: name, Message: cause(err), Remedy: "correct the path given to values or set-file"}
 	if errors.Is(err, fs.ErrNotExist) {
-		message = "no such values file"
+		f.Message = "no such file"
 	}
-	return nil, finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: name,
-		Message: message, Remedy: "correct the path given to values or set-file"}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		f.File = pe.Path
+	}
+	return nil, f
 }
-
-var yamlLine = regexp.MustCompile(`(?:^|: )(?:error converting YAML to JSON: )?(?:yaml: )?line (\d+): `)
 
 // valuesFault reports a values file that is no YAML mapping.
 func valuesFault(name string, err error) finding.Finding {
-	f := finding.Finding{Severity: finding.Error, Rule: "invalid-yaml", File: name, Remedy: "correct the values file; it must be a YAML mapping"}
-	f.Message = innermost(err)
-	if m := yamlLine.FindStringSubmatchIndex(f.Message); m != nil {
-		f.Line, _ = strconv.Atoi(f.Message[m[2]:m[3]])
-		f.Message = f.Message[m[1]:]
-	}
-	f.Message = "not valid YAML: " + f.Message
-	return f
+	line, message := object.SyntaxError(innermost(err))
+	return finding.Finding{Severity: finding.Error, Rule: "invalid-yaml", File: name, Line: line,
+		Message: "not valid YAML: " + message, Remedy: "correct the values file; it must be a YAML mapping"}
 }
 
 // innermost unwraps an error chain, whose outer texts repeat the file name.
-func innermost(err error) string {
+func innermost(err error) error {
 	for {
 		inner := errors.Unwrap(err)
 		if inner == nil {
-			return err.Error()
+			return err
 		}
 		err = inner
 	}
 }
 
-// origin says which of the overrides sets the value at a path: the last that
-// does. It serves messages only, so files that cannot be read are passed over.
-func (v Values) origin(path []string) (file string, line int) {
-	for _, set := range [][]string{v.SetFile, v.SetString, v.Set} {
-		for _, expr := range set {
-			if key, _, _ := strings.Cut(expr, "="); key == strings.Join(path, ".") {
-				return "--set " + expr, 0
+// valuesOrigin says which of the overrides sets the value at a path: the last
+// that does. It serves messages only, so files that cannot be read are passed
+// over.
+func valuesOrigin(all []Values, path []string) (file string, line int) {
+	for _, v := range slices.Backward(all) {
+		for _, set := range [][]string{v.SetFile, v.SetString, v.Set} {
+			for _, expr := range set {
+				if key, _, _ := strings.Cut(expr, "="); key == strings.Join(path, ".") {
+					return "set " + expr, 0
+				}
 			}
 		}
-	}
-	for i := len(v.Files) - 1; i >= 0; i-- {
-		if data, err := v.Read(v.Files[i]); err == nil {
-			if line := lineOf(data, path); line > 0 {
-				return v.Files[i], line
+		for _, name := range slices.Backward(v.Files) {
+			if data, err := v.Read(name); err == nil {
+				if line := lineOf(data, path); line > 0 {
+					return v.path(name), line
+				}
 			}
 		}
 	}

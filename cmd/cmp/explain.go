@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+func newExplain(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "explain DIR [KIND/NAME]",
+		Short: "Explain the sync waves of a component, or of one object in it",
+		Long: `Explain the order of the component in DIR: a table of its objects as Argo CD
+applies them, with what decided the wave of each. With an object named, tell
+the whole chain of reasons for its wave, and what it refers to.`,
+		Example: `  cmp explain ./component
+  cmp explain ./component Deployment/web
+  cmp explain ./component Deployment/shop/web`,
+		Args: cobra.RangeArgs(1, 2),
+	}
+	in := addInputs(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		res, c, err := in.generate(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		defer c.close()
+		text := table(res.Plan.Table())
+		if len(args) == 2 {
+			if text, err = explainObject(res.Plan, args[1]); err != nil {
+				return err
+			}
+		}
+		warn(s, res.Findings)
+		_, err = io.WriteString(s.Out, text)
+		return err
+	}
+	return cmd
+}
+
+// table prints the order in columns.
+func table(rows []wave.Row) string {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "WAVE\tRUNG\tKIND\tNAME\tWHY")
+	for _, r := range rows {
+		name := r.Object.Name
+		if r.Object.Namespace != "" {
+			name = r.Object.Namespace + "/" + name
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Wave, r.Rung, r.Object.Kind, name, r.Why)
+	}
+	w.Flush() // into memory
+	return b.String()
+}
+
+func explainObject(p *wave.Plan, expr string) (string, error) {
+	found := p.Find(expr)
+	if len(found) == 0 {
+		return "", finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "the component has no such object",
+			Remedy: "name it as KIND/NAME, KIND/NAMESPACE/NAME or NAME, as in the first column of cmp explain without it"}
+	}
+	var texts []string
+	for _, i := range found {
+		texts = append(texts, p.Explain(i))
+	}
+	return strings.Join(texts, "\n"), nil
+}

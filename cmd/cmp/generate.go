@@ -1,0 +1,73 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/plugin"
+)
+
+func newGenerate(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "generate",
+		Short: "Print the manifests of the component in the working directory, as Argo CD's plugin command",
+		Long: `Print the manifests of the component in the working directory. Everything else
+comes from the environment that Argo CD gives to a plugin's command:
+ARGOCD_APP_NAME, ARGOCD_APP_NAMESPACE, ARGOCD_APP_PARAMETERS, ARGOCD_ENV_LADDER_*,
+KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin.yaml runs.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			wd, err := os.Getwd()
+			if err != nil {
+				return err
+			}
+			env := environment()
+			c, err := openCheckoutAt(pluginRoot(wd, env["ARGOCD_APP_SOURCE_PATH"]), wd)
+			if err != nil {
+				return err
+			}
+			defer c.close()
+			req, err := plugin.FromEnvironment(c.repo, c.dir, env)
+			if err != nil {
+				return err
+			}
+			res, err := plugin.Generate(cmd.Context(), req, knowledgeBase())
+			if err != nil {
+				return err
+			}
+			warn(s, res.Findings)
+			_, err = io.WriteString(s.Out, res.YAML())
+			return err
+		},
+	}
+}
+
+// pluginRoot finds the repository around the working directory of a plugin
+// command. Argo CD unpacks it to a temporary directory and starts the command
+// in the Application's path below it. Where the path does not tell (an
+// Application with manifest-generate-paths gets a part of the repository), the
+// nearest .git does; failing that, nothing outside of the working directory is
+// read.
+func pluginRoot(wd, sourcePath string) string {
+	rel := filepath.Clean(filepath.FromSlash("/" + sourcePath))
+	if base, ok := strings.CutSuffix(wd, rel); ok && sourcePath != "" && base != "" {
+		return base
+	}
+	if base := gitRoot(wd); base != "" {
+		return base
+	}
+	return wd
+}
+
+func environment() map[string]string {
+	env := map[string]string{}
+	for _, entry := range os.Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		env[name] = value
+	}
+	return env
+}

@@ -1,0 +1,9 @@
+// Command cmp computes the order in which Argo CD applies a component: on a
+// laptop, as the command of a Config Management Plugin, and as its server.
+package main
+
+import "os"
+
+func main() {
+	os.Exit(run(os.Args[1:], streams{Out: os.Stdout, Err: os.Stderr}))
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+)
+
+func newRender(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "render DIR",
+		Short: "Print the manifests of a component with their sync waves",
+		Long: `Print the manifests of the component in DIR, in the order in which Argo CD
+applies them, each with its computed sync wave and otherwise as it was rendered.`,
+		Example: `  cmp render ./component
+  cmp render ./chart --name shop --namespace shop -f values-prod.yaml --set image.tag=v2`,
+		Args: cobra.ExactArgs(1),
+	}
+	in := addInputs(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		res, c, err := in.generate(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		defer c.close()
+		warn(s, res.Findings)
+		_, err = io.WriteString(s.Out, res.YAML())
+		return err
+	}
+	return cmd
+}
+
+// knowledgeBase is what the program knows about kinds.
+func knowledgeBase() *knowledge.Base { return knowledge.Default() }

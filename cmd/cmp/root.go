@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/finding"
+)
+
+// streams are where a command writes: results to Out, all else to Err.
+type streams struct {
+	Out, Err io.Writer
+}
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1 // the input is wrong, or the work could not be done
+	exitUsage  = 2 // the command line is wrong
+)
+
+// usageError marks a fault of the command line.
+type usageError struct{ error }
+
+// run executes a command line and returns the exit code. Every fault becomes
+// one line on Err; nothing is written to Out unless all went well.
+func run(args []string, s streams) int {
+	root := newRoot(s)
+	root.SetArgs(args)
+	err := root.Execute()
+	if err == nil {
+		return exitOK
+	}
+	for _, f := range finding.Of(err) {
+		fmt.Fprintf(s.Err, "cmp: %s\n", f.Error())
+	}
+	var usage usageError
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "cmp",
+		Short: "Compute the sync waves of a component for Argo CD",
+		Long: `cmp renders a component directory (a Helm chart, a kustomization, templated or
+plain YAML) and computes the Argo CD sync wave of every object from what the
+objects are and what they refer to.
+
+As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+	})
+	root.AddCommand(newRender(s), newExplain(s), newGenerate(s), newServe(s), newVersion(s))
+	for _, cmd := range root.Commands() {
+		cmd.Args = asUsage(cmd.Args)
+	}
+	root.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usageError{fmt.Errorf("there is no command %q; see cmp --help", args[0])}
+		}
+		return nil
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	return root
+}
+
+// asUsage turns the complaints about arguments into usage errors.
+func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError{fmt.Errorf("%w; usage: %s", err, strings.TrimSpace(cmd.UseLine()))}
+		}
+		return nil
+	}
+}
+
+// warn writes the findings that left a result possible.
+func warn(s streams, all []finding.Finding) {
+	for _, f := range all {
+		fmt.Fprintf(s.Err, "cmp: %s: %s\n", f.Severity, f.Error())
+	}
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/sidecar"
+	"github.com/ladder-cmp/ladder/sidecar/wire"
+)
+
+// socketDir is where the repo-server looks for the sockets of plugins; it reads
+// the same variable (cmpserver of Argo CD, common.GetPluginSockFilePath).
+const (
+	socketDir    = "/home/argocd/cmp-server/plugins"
+	socketDirEnv = "ARGOCD_PLUGINSOCKFILEPATH"
+)
+
+func newServe(s streams) *cobra.Command {
+	var (
+		dir       string
+		discovery bool
+		parallel  int
+		maxBytes  int64
+		maxFiles  int
+		drain     time.Duration
+		logFormat string
+	)
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve Argo CD's repo-server as the plugin ladder",
+		Long: `Serve Argo CD's repo-server on the socket ` + plugin.Name + `.sock in the directory where it looks
+for plugins. This is what the sidecar runs.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log, err := newLogger(s, logFormat)
+			if err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			lis, err := sidecar.Listen(filepath.Join(dir, plugin.Name+".sock"))
+			if err != nil {
+				return fmt.Errorf("%w; create the directory, or name another with --plugin-dir", err)
+			}
+			log.Info("serving", "socket", lis.Addr().String(), "discovery", discovery, "parallel", parallel, "version", version())
+			defer log.Info("stopped")
+			base := knowledgeBase()
+			return sidecar.Serve(ctx, lis, sidecar.Config{
+				Generate:   func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) { return answer(ctx, in, base) },
+				Match:      func(_ context.Context, in sidecar.Input) (bool, error) { return plugin.Detect(in.Repo, in.Dir) },
+				Parameters: announcements(),
+				Discovery:  discovery,
+				Parallel:   parallel,
+				Limits:     sidecar.Limits{Bytes: maxBytes, Files: maxFiles},
+				Drain:      drain,
+				Log:        log,
+			})
+		},
+	}
+	defaultDir := socketDir
+	if d := os.Getenv(socketDirEnv); d != "" {
+		defaultDir = d
+	}
+	f := cmd.Flags()
+	f.StringVar(&dir, "plugin-dir", defaultDir, "Directory of the plugin sockets, shared with the repo-server; "+socketDirEnv+" sets the default")
+	f.BoolVar(&discovery, "discovery", false, "Answer for Applications that name no plugin, if there is something to render; each request then sends the repository twice")
+	f.IntVar(&parallel, "parallel", runtime.NumCPU(), "Renderings at the same time; 0 is no limit")
+	f.Int64Var(&maxBytes, "max-repository-bytes", 1<<30, "Size of a repository, unpacked, above which it is refused; 0 is no limit")
+	f.IntVar(&maxFiles, "max-repository-files", 200_000, "Number of files in a repository above which it is refused; 0 is no limit")
+	f.DurationVar(&drain, "drain", 25*time.Second, "How long requests may go on after SIGTERM")
+	f.StringVar(&logFormat, "log-format", "text", "Form of the log: text or json")
+	return cmd
+}
+
+func newLogger(s streams, format string) (*slog.Logger, error) {
+	switch format {
+	case "text":
+		return slog.New(slog.NewTextHandler(s.Err, nil)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(s.Err, nil)), nil
+	}
+	return nil, usageError{fmt.Errorf("there is no log format %q; use text or json", format)}
+}
+
+// answer renders one request of the repo-server.
+func answer(ctx context.Context, in sidecar.Input, base *knowledge.Base) (sidecar.Output, error) {
+	req, err := plugin.FromEnvironment(in.Repo, in.Dir, in.Env)
+	if err != nil {
+		return sidecar.Output{}, inOneLine(err)
+	}
+	res, err := plugin.Generate(ctx, req, base)
+	if err != nil {
+		return sidecar.Output{}, inOneLine(err)
+	}
+	out := sidecar.Output{Manifests: res.Manifests(), Log: []any{"renderer", string(res.Kind), "objects", len(res.Objects)}}
+	for _, f := range res.Findings {
+		out.Log = append(out.Log, "warning", f.Error())
+	}
+	return out, nil
+}
+
+// inOneLine joins the faults of an input for a place that shows one line: the
+// condition of an Application.
+func inOneLine(err error) error {
+	var all []string
+	for _, f := range finding.Of(err) {
+		all = append(all, f.Error())
+	}
+	return errors.New(strings.Join(all, " | "))
+}
+
+// announcements are the plugin's parameters in the form of the protocol.
+func announcements() []*wire.ParameterAnnouncement {
+	var all []*wire.ParameterAnnouncement
+	for _, p := range plugin.Parameters() {
+		a := &wire.ParameterAnnouncement{Name: p.Name, Title: p.Title, Tooltip: p.Tooltip, ItemType: p.Item, CollectionType: p.Collection}
+		if p.Item == "boolean" {
+			a.String_ = p.Default
+		}
+		all = append(all, a)
+	}
+	return all
+}

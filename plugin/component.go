@@ -1,0 +1,149 @@
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// componentFile may lie in a component's directory and say how it is rendered.
+const componentFile = "component.yaml"
+
+// descriptive are keys of component.yaml that describe the component to the
+// people and tools that roll out a fleet. They say nothing about rendering, and
+// are accepted here so that one file can serve both.
+var descriptive = []string{"project", "domain", "tier", "componentType", "dependencyPhase", "rolloutPhase", "wave", "enabled",
+	"environments", "chart", "syncOptions", "labels", "description", "owner"}
+
+// componentSettings reads the component's own settings, if it has any.
+func (req Request) componentSettings() (Settings, error) {
+	s := Settings{Values: filesIn(req.Repo, req.Dir)}
+	file := path.Join(req.Dir, componentFile)
+	data, err := fs.ReadFile(req.Repo, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	bad := func(line int, field, message, remedy string) finding.Finding {
+		return finding.Finding{Severity: finding.Error, Rule: "bad-component", File: file, Line: line, Field: field, Message: message, Remedy: remedy}
+	}
+	if err != nil {
+		return s, bad(0, "", err.Error(), "check the file")
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		line, message := object.SyntaxError(err)
+		return s, bad(line, "", "not valid YAML: "+message, "correct the syntax there")
+	}
+	if len(doc.Content) == 0 {
+		return s, nil
+	}
+	root := doc.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return s, bad(root.Line, "", "this is no mapping", "write keys and values, such as renderer: helm")
+	}
+	var faults []error
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		p, known := find(func(p Parameter) bool { return p.camel() == key.Value })
+		switch {
+		case known:
+			values, ok := p.fromYAML(value)
+			if !ok {
+				faults = append(faults, bad(value.Line, key.Value, "got "+nodeKind(value)+", want "+p.wants(), "write "+p.camel()+": "+p.sample()))
+				continue
+			}
+			if err := p.Set(&s, values); err != nil {
+				f := finding.Of(err)[0]
+				f.Rule, f.File, f.Line, f.Field = "bad-component", file, value.Line, key.Value
+				faults = append(faults, f)
+			}
+		case !slices.Contains(descriptive, key.Value):
+			f := unknown(key.Value, Parameter.camel)
+			f.Rule, f.File, f.Line, f.Message = "bad-component", file, key.Line, "there is no such key"
+			faults = append(faults, f)
+		}
+	}
+	return s, errors.Join(faults...)
+}
+
+// fromYAML flattens a value of component.yaml, and reports whether it has the
+// parameter's type.
+func (p Parameter) fromYAML(n *yaml.Node) ([]string, bool) {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Tag == "!!null" {
+		return nil, true
+	}
+	switch p.Collection {
+	case "array":
+		return scalars(n.Content), n.Kind == yaml.SequenceNode && allScalars(n.Content)
+	case "map":
+		if n.Kind != yaml.MappingNode || !allScalars(n.Content) {
+			return nil, false
+		}
+		m := map[string]string{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			m[n.Content[i].Value] = n.Content[i+1].Value
+		}
+		return expressions(m), true
+	}
+	return []string{n.Value}, n.Kind == yaml.ScalarNode && (p.Item != "boolean" || n.Tag == "!!bool")
+}
+
+func allScalars(nodes []*yaml.Node) bool {
+	return !slices.ContainsFunc(nodes, func(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode })
+}
+
+func scalars(nodes []*yaml.Node) []string {
+	var all []string
+	for _, n := range nodes {
+		all = append(all, n.Value)
+	}
+	return all
+}
+
+func (p Parameter) wants() string {
+	switch {
+	case p.Collection == "array":
+		return "a list of strings"
+	case p.Collection == "map":
+		return "a mapping of paths to single values"
+	case p.Item == "boolean":
+		return "true or false"
+	}
+	return "a string"
+}
+
+// sample is a value of the right type.
+func (p Parameter) sample() string {
+	switch {
+	case p.Collection == "array":
+		return "[...]"
+	case p.Collection == "map":
+		return "{path.to.value: value}"
+	case p.Item == "boolean":
+		return "true"
+	}
+	return "..."
+}
+
+func nodeKind(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.MappingNode:
+		if !allScalars(n.Content) {
+			return "a mapping of more than single values"
+		}
+		return "a mapping"
+	}
+	return fmt.Sprintf("%q", n.Value)
+}

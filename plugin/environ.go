@@ -1,0 +1,99 @@
+package plugin
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+)
+
+// FromEnvironment makes a request from the variables that Argo CD gives to a
+// plugin (util/app and reposerver/repository of Argo CD, newEnv and
+// getPluginEnvs). dir is the directory of the component in repo. Settings come
+// from the Application's parameters and, below them, from its variables:
+// "values" is LADDER_VALUES there, which Argo CD passes as
+// ARGOCD_ENV_LADDER_VALUES.
+//
+// Every fault is reported, each as a finding.
+func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, error) {
+	req := Request{
+		Repo:        repo,
+		Dir:         path.Clean(dir),
+		App:         App{Name: appName(env["ARGOCD_APP_NAME"]), Namespace: env["ARGOCD_APP_NAMESPACE"], Revision: env["ARGOCD_APP_REVISION"]},
+		KubeVersion: env["KUBE_VERSION"],
+		APIVersions: splitList(env["KUBE_API_VERSIONS"]),
+	}
+	vars, faults := settingsFromVariables(env)
+	var params Settings
+	if text := env["ARGOCD_APP_PARAMETERS"]; text != "" && text != "null" {
+		var more []error
+		params, more = settingsFromJSON(text)
+		faults = append(faults, more...)
+	}
+	for _, s := range []*Settings{&vars, &params} {
+		files := filesIn(repo, req.Dir)
+		s.Values.Read, s.Values.Path = files.Read, files.Path
+		req.Settings = append(req.Settings, *s)
+	}
+	return req, errors.Join(faults...)
+}
+
+// appName drops the namespace that Argo CD puts before the name of an
+// Application outside of its own namespace. Names hold no underscore, so the
+// first one separates; Argo CD names Helm releases the same way.
+func appName(name string) string {
+	if _, after, ok := strings.Cut(name, "_"); ok {
+		return after
+	}
+	return name
+}
+
+// variablePrefix marks variables of the Application's plugin section.
+const variablePrefix = "ARGOCD_ENV_"
+
+func settingsFromVariables(env map[string]string) (Settings, []error) {
+	var s Settings
+	var faults []error
+	for name := range env {
+		own, ok := strings.CutPrefix(name, variablePrefix)
+		if !ok || !strings.HasPrefix(own, "LADDER_") {
+			continue // for others
+		}
+		if _, known := find(func(p Parameter) bool { return p.envName() == own }); !known {
+			faults = append(faults, unknown(own, Parameter.envName))
+		}
+	}
+	for _, p := range parameters {
+		value := env[variablePrefix+p.envName()]
+		if value == "" {
+			continue
+		}
+		values := []string{value}
+		if p.Collection == "array" {
+			values = splitList(value)
+		}
+		if err := p.Set(&s, values); err != nil {
+			var f finding.Finding
+			if errors.As(err, &f) {
+				f.Field = p.envName()
+				err = f
+			}
+			faults = append(faults, err)
+		}
+	}
+	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return s, faults
+}
+
+func splitList(text string) []string {
+	var all []string
+	for _, item := range strings.Split(text, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			all = append(all, item)
+		}
+	}
+	return all
+}

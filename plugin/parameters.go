@@ -1,0 +1,313 @@
+package plugin
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// Settings are what one place (component.yaml, the environment, flags or
+// parameters) says about a rendering. Empty fields leave a matter to others.
+type Settings struct {
+	Renderer    string
+	Name        string
+	Namespace   string
+	Revision    string
+	Values      render.Values
+	KubeVersion string
+	APIVersions []string
+	SkipTests   *bool
+}
+
+// Parameter is one input of a rendering. The same table makes the flags of the
+// command line, the parameters of the plugin, the keys of component.yaml and
+// what Argo CD's UI shows, so that the four cannot drift apart.
+type Parameter struct {
+	// Name is the name of the flag and of the plugin parameter; component.yaml
+	// has it in camel case, the environment in upper case behind LADDER_.
+	Name string
+	// Short is the one-letter form of the flag, if there is one.
+	Short string
+	Title string
+	// Tooltip says in a sentence what the parameter does.
+	Tooltip string
+	// Item is the type of a value: "string" or "boolean".
+	Item string
+	// Collection says how many values there are: "string" for one, "array" or
+	// "map".
+	Collection string
+	// Default is what holds when nobody sets the parameter.
+	Default string
+
+	// set stores values: one, the elements of an array, or for a map
+	// expressions of the form key=value.
+	set func(s *Settings, values []string) error
+}
+
+// Parameters returns the table, in the order in which people read it.
+func Parameters() []Parameter { return parameters }
+
+var parameters = []Parameter{
+	{
+		Name: "name", Title: "Release name", Item: "string", Collection: "string",
+		Tooltip: "Name of the Helm release, and .Release.Name in templates. The Application's name if empty.",
+		set:     one(func(s *Settings) *string { return &s.Name }),
+	},
+	{
+		Name: "namespace", Title: "Namespace", Item: "string", Collection: "string",
+		Tooltip: "Namespace that templates see. The Application's destination if empty.",
+		set:     one(func(s *Settings) *string { return &s.Namespace }),
+	},
+	{
+		Name: "renderer", Title: "Renderer", Item: "string", Collection: "string", Default: "detected",
+		Tooltip: "How to render the directory: helm, kustomize, template or plain. Found out from its files if empty.",
+		set: func(s *Settings, values []string) error {
+			if !slices.Contains(render.Kinds(), render.Kind(values[0])) {
+				return fmt.Errorf("there is no renderer %q; use helm, kustomize, template or plain", values[0])
+			}
+			s.Renderer = values[0]
+			return nil
+		},
+	},
+	{
+		Name: "values", Short: "f", Title: "Values files", Item: "string", Collection: "array",
+		Tooltip: "Values files, later ones win. Relative to the component's directory; /path is relative to the repository.",
+		set: func(s *Settings, values []string) error {
+			s.Values.Files = append(s.Values.Files, values...)
+			return nil
+		},
+	},
+	{
+		Name: "set", Title: "Values", Item: "string", Collection: "map",
+		Tooltip: "Single values by their path, such as image.tag: v2. They win over values files.",
+		set: func(s *Settings, values []string) error {
+			s.Values.Set = append(s.Values.Set, values...)
+			return nil
+		},
+	},
+	{
+		Name: "set-string", Title: "Text values", Item: "string", Collection: "map",
+		Tooltip: "Like set, but the value is always text, also where it looks like a number.",
+		set: func(s *Settings, values []string) error {
+			s.Values.SetString = append(s.Values.SetString, values...)
+			return nil
+		},
+	},
+	{
+		Name: "set-file", Title: "Values from files", Item: "string", Collection: "map",
+		Tooltip: "Like set, but the value is the content of the file that is named.",
+		set: func(s *Settings, values []string) error {
+			s.Values.SetFile = append(s.Values.SetFile, values...)
+			return nil
+		},
+	},
+	{
+		Name: "kube-version", Title: "Kubernetes version", Item: "string", Collection: "string", Default: "the cluster's, or " + render.DefaultKubeVersion,
+		Tooltip: "Kubernetes version that templates see, such as 1.34.2. The cluster's if empty.",
+		set:     one(func(s *Settings) *string { return &s.KubeVersion }),
+	},
+	{
+		Name: "api-versions", Short: "a", Title: "API versions", Item: "string", Collection: "array",
+		Tooltip: "API versions that templates see besides the cluster's, such as monitoring.coreos.com/v1.",
+		set: func(s *Settings, values []string) error {
+			s.APIVersions = append(s.APIVersions, values...)
+			return nil
+		},
+	},
+	{
+		Name: "skip-tests", Title: "Skip tests", Item: "boolean", Collection: "string", Default: "false",
+		Tooltip: "Leave out the test hooks of charts. Argo CD never applies them either way.",
+		set: func(s *Settings, values []string) error {
+			b, err := strconv.ParseBool(values[0])
+			if err != nil {
+				return fmt.Errorf("%q is neither true nor false; write one of them", values[0])
+			}
+			s.SkipTests = &b
+			return nil
+		},
+	},
+}
+
+func one(field func(*Settings) *string) func(*Settings, []string) error {
+	return func(s *Settings, values []string) error {
+		*field(s) = values[0]
+		return nil
+	}
+}
+
+// Set stores values of a parameter as the command line gives them: for a map,
+// expressions of the form key=value.
+func (p Parameter) Set(s *Settings, values []string) error {
+	if len(values) == 0 {
+		return nil
+	}
+	if err := p.set(s, values); err != nil {
+		return p.fault(err.Error())
+	}
+	return nil
+}
+
+func (p Parameter) fault(message string) finding.Finding {
+	message, remedy, _ := strings.Cut(message, "; ")
+	return finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "parameter " + p.Name, Message: message, Remedy: remedy}
+}
+
+// camel is the parameter's name in component.yaml: api-versions, apiVersions.
+func (p Parameter) camel() string {
+	var b strings.Builder
+	upper := false
+	for _, r := range p.Name {
+		if r == '-' {
+			upper = true
+			continue
+		}
+		if upper {
+			r = unicode.ToUpper(r)
+		}
+		b.WriteRune(r)
+		upper = false
+	}
+	return b.String()
+}
+
+// envName is the parameter's name among the variables of an Application.
+func (p Parameter) envName() string {
+	return "LADDER_" + strings.ToUpper(strings.ReplaceAll(p.Name, "-", "_"))
+}
+
+// given is a parameter as Argo CD passes it.
+type given struct {
+	Name   string             `json:"name"`
+	String *string            `json:"string"`
+	Array  *[]string          `json:"array"`
+	Map    *map[string]string `json:"map"`
+}
+
+// settingsFromJSON reads ARGOCD_APP_PARAMETERS. All faults are reported.
+func settingsFromJSON(text string) (Settings, []error) {
+	var s Settings
+	var all []given
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return s, []error{finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "ARGOCD_APP_PARAMETERS",
+			Message: "not a list of parameters: " + err.Error(), Remedy: "write spec.source.plugin.parameters as a list of name with string, array or map"}}
+	}
+	var faults []error
+	for _, g := range all {
+		p, ok := find(func(p Parameter) bool { return p.Name == g.Name })
+		if !ok {
+			faults = append(faults, unknown("parameter "+g.Name, func(p Parameter) string { return p.Name }))
+			continue
+		}
+		values, err := p.values(g)
+		if err == nil {
+			err = p.Set(&s, values)
+		}
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return s, faults
+}
+
+// values checks the type of a given parameter and flattens it.
+func (p Parameter) values(g given) ([]string, error) {
+	got := ""
+	switch {
+	case g.Map != nil:
+		got = "map"
+	case g.Array != nil:
+		got = "array"
+	case g.String != nil:
+		got = "string"
+	}
+	if got != p.Collection {
+		have := "a " + got
+		if got == "array" {
+			have = "an array"
+		} else if got == "" {
+			have = "nothing"
+		}
+		return nil, p.fault(fmt.Sprintf("got %s, want %s; write %s", have, article(p.Collection), p.example()))
+	}
+	switch got {
+	case "array":
+		return *g.Array, nil
+	case "map":
+		return expressions(*g.Map), nil
+	}
+	if *g.String == "" {
+		return nil, nil // an empty field of the UI
+	}
+	return []string{*g.String}, nil
+}
+
+func article(collection string) string {
+	if collection == "array" {
+		return "an array"
+	}
+	return "a " + collection
+}
+
+func (p Parameter) example() string {
+	switch p.Collection {
+	case "array":
+		return "array: [...]"
+	case "map":
+		return "map: {key: value}"
+	}
+	if p.Item == "boolean" {
+		return `string: "true"`
+	}
+	return "string: ..."
+}
+
+// expressions writes a map as Helm's --set expects it. A comma separates
+// values there, so one inside a value is escaped, unless the value is a list
+// in braces; Argo CD treats its own Helm parameters the same way
+// (util/helm/helm.go).
+func expressions(m map[string]string) []string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		value := m[key]
+		if !strings.HasPrefix(value, "{") || !strings.HasSuffix(value, "}") {
+			value = escapeCommas(value)
+		}
+		all = append(all, key+"="+value)
+	}
+	return all
+}
+
+func escapeCommas(value string) string {
+	var b strings.Builder
+	for i, r := range value {
+		if r == ',' && (i == 0 || value[i-1] != '\\') {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func find(is func(Parameter) bool) (Parameter, bool) {
+	if i := slices.IndexFunc(parameters, is); i >= 0 {
+		return parameters[i], true
+	}
+	return Parameter{}, false
+}
+
+// unknown reports a name that no parameter has, with those there are.
+func unknown(field string, name func(Parameter) string) finding.Finding {
+	var names []string
+	for _, p := range parameters {
+		names = append(names, name(p))
+	}
+	return finding.Finding{Severity: finding.Error, Rule: "unknown-parameter", Field: field, Message: "there is no such parameter",
+		Remedy: "use one of " + strings.Join(names, ", ")}
+}

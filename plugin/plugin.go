@@ -1,0 +1,194 @@
+// Package plugin answers what Argo CD asks of a Config Management Plugin:
+// given an Application's directory, its parameters and its environment, which
+// manifests?
+//
+// Generate is the sentence of the tool: render the directory, find the
+// references, compute the waves, annotate. The command line, "cmp generate"
+// and the sidecar all call it with a Request, which is why all three give the
+// same bytes.
+package plugin
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// Name is the plugin's name, by which Applications ask for it.
+const Name = "ladder"
+
+// Request is everything that a rendering depends on.
+type Request struct {
+	// Repo is the repository, and Dir the directory of the component in it.
+	Repo fs.FS
+	Dir  string
+	// App is what is known of the Application.
+	App App
+	// KubeVersion and APIVersions describe the cluster; both may be empty.
+	KubeVersion string
+	APIVersions []string
+	// Settings are what the caller asks for: flags or parameters. They win
+	// over those in the component's component.yaml.
+	Settings []Settings
+}
+
+// App is the Application that a component is rendered for.
+type App struct {
+	// Name is the Application's name without the namespace that Argo CD puts
+	// before it when the Application lives outside of its own namespace.
+	Name string
+	// Namespace is the destination.
+	Namespace string
+	// Revision is the commit.
+	Revision string
+}
+
+// Result is a component, rendered and in order.
+type Result struct {
+	Kind render.Kind
+	// Plan is the order and its reasons.
+	Plan *wave.Plan
+	// Objects are the annotated manifests in the order in which Argo CD
+	// applies them.
+	Objects []object.Object
+	// Findings are faults that left a result possible.
+	Findings []finding.Finding
+}
+
+// Manifests returns the text of each manifest.
+func (r Result) Manifests() []string {
+	all := make([]string, len(r.Objects))
+	for i, o := range r.Objects {
+		all[i] = o.Text()
+	}
+	return all
+}
+
+// Separator stands before each manifest in a stream of them.
+const Separator = "---\n"
+
+// YAML returns the manifests as one stream.
+func (r Result) YAML() string {
+	size := 0
+	for _, o := range r.Objects {
+		size += len(Separator) + len(o.Text())
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for _, o := range r.Objects {
+		b.WriteString(Separator)
+		b.WriteString(o.Text())
+	}
+	return b.String()
+}
+
+// Generate renders the component of a request and returns its objects, each
+// with its wave. The error joins every fault of the input that was found.
+func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, error) {
+	opt, err := req.options()
+	if err != nil {
+		return Result{}, err
+	}
+	rendered, err := render.Dir(ctx, req.Repo, req.Dir, opt)
+	if err != nil {
+		return Result{}, err
+	}
+	refs, err := graph.Build(rendered.Objects, base, graph.Options{Namespace: opt.Namespace})
+	if err != nil {
+		return Result{}, err
+	}
+	plan, err := wave.Assign(refs, base)
+	if err != nil {
+		return Result{}, err
+	}
+	objs, err := plan.Annotate()
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Findings: append(rendered.Findings, plan.Findings...)}, nil
+}
+
+// options puts together what is said about a rendering, in this order of
+// precedence from low to high: defaults, the cluster, component.yaml, the
+// Application, the settings of the request. The Application comes after
+// component.yaml because several may deploy the same component.
+func (req Request) options() (render.Options, error) {
+	own, err := req.componentSettings()
+	if err != nil {
+		return render.Options{}, err
+	}
+	opt := render.Options{KubeVersion: req.KubeVersion, APIVersions: req.APIVersions}
+	app := Settings{Name: req.App.Name, Namespace: req.App.Namespace, Revision: req.App.Revision}
+	for _, s := range append([]Settings{own, app}, req.Settings...) {
+		s.applyTo(&opt)
+	}
+	if opt.Name == "" {
+		opt.Name = path.Base(req.Dir)
+	}
+	if opt.Namespace == "" {
+		opt.Namespace = defaultNamespace
+	}
+	return opt, nil
+}
+
+// defaultNamespace is where kubectl and Helm go when nobody says.
+const defaultNamespace = "default"
+
+// applyTo lays settings over options.
+func (s Settings) applyTo(opt *render.Options) {
+	override := func(to *string, with string) {
+		if with != "" {
+			*to = with
+		}
+	}
+	override((*string)(&opt.Kind), s.Renderer)
+	override(&opt.Name, s.Name)
+	override(&opt.Namespace, s.Namespace)
+	override(&opt.Revision, s.Revision)
+	override(&opt.KubeVersion, s.KubeVersion)
+	opt.APIVersions = append(opt.APIVersions, s.APIVersions...)
+	if s.SkipTests != nil {
+		opt.SkipTests = *s.SkipTests
+	}
+	if !s.Values.Empty() {
+		opt.Values = append(opt.Values, s.Values)
+	}
+}
+
+// Detect reports whether there is anything in a directory that Ladder renders.
+func Detect(repo fs.FS, dir string) (bool, error) {
+	if info, err := fs.Stat(repo, path.Clean(dir)); err != nil || !info.IsDir() {
+		return false, err
+	}
+	kind, err := render.Detect(repo, path.Clean(dir))
+	return kind != "", err
+}
+
+// filesIn lets values name files relative to a directory of the repository. A
+// leading slash means the root of the repository, as in the valueFiles of an
+// Application.
+func filesIn(repo fs.FS, dir string) render.Values {
+	locate := func(name string) string {
+		if strings.HasPrefix(name, "/") {
+			return path.Clean(strings.TrimLeft(name, "/"))
+		}
+		return path.Join(dir, name)
+	}
+	read := func(name string) ([]byte, error) {
+		p := locate(name)
+		if !fs.ValidPath(p) {
+			return nil, finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: name,
+				Message: "the path leaves the repository", Remedy: "name a file inside the repository, relative to " + dir}
+		}
+		return fs.ReadFile(repo, p)
+	}
+	return render.Values{Read: read, Path: locate}
+}

@@ -1,0 +1,267 @@
+// Package sidecar is a plugin server for Argo CD's repo-server.
+//
+// Argo CD ships one, argocd-cmp-server, that writes each repository to disk and
+// starts a process for each request. This one keeps the repository in memory
+// and answers in the process. It speaks the same protocol on the same socket,
+// and Argo CD cannot tell the two apart.
+//
+// The package knows nothing of charts or waves: it is handed functions.
+package sidecar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/ladder-cmp/ladder/sidecar/wire"
+)
+
+// Input is a request: a repository, the directory of the Application in it and
+// the Application's environment, with the variables that Argo CD gives to a
+// plugin.
+type Input struct {
+	Repo fs.FS
+	Dir  string
+	Env  map[string]string
+}
+
+// Output is an answer, with what the log says about it.
+type Output struct {
+	Manifests []string
+	// Log holds key and value pairs for the line about the request. Nothing
+	// secret may be in it.
+	Log []any
+}
+
+// Config says how to serve.
+type Config struct {
+	// Generate renders manifests. It is called by several goroutines.
+	Generate func(context.Context, Input) (Output, error)
+	// Match says whether there is anything to render.
+	Match func(context.Context, Input) (bool, error)
+	// Parameters describes the plugin's parameters to Argo CD's UI.
+	Parameters []*wire.ParameterAnnouncement
+	// Discovery makes Argo CD ask whether the plugin wants an Application
+	// that does not name it, at the price of sending the repository twice.
+	Discovery bool
+	// Parallel bounds the renderings at the same time; 0 means no bound.
+	Parallel int
+	Limits   Limits
+	// Drain is how long requests may go on after the end was asked for.
+	Drain time.Duration
+	Log   *slog.Logger
+}
+
+// maxMessage is the largest message that Argo CD's client sends or takes
+// (ARGOCD_GRPC_MAX_SIZE_MB, 100 MiB by default).
+const maxMessage = 100 << 20
+
+// timeToAnswer is kept back from the deadline of a request, so that the reason
+// for missing it still arrives.
+const timeToAnswer = 500 * time.Millisecond
+
+// minPing is the pace of keepalive pings that the server puts up with. Argo
+// CD's client pings every 20 seconds by default and every 10 at most; a server
+// with grpc's own limit of five minutes hangs up on it.
+const minPing = 10 * time.Second
+
+// Serve answers on the listener until the context ends, then lets the requests
+// under way finish. It returns nil after an orderly end.
+func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
+	srv := grpc.NewServer(
+		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.MaxSendMsgSize(maxMessage),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
+	)
+	s := &server{cfg: cfg}
+	if cfg.Parallel > 0 {
+		s.slots = make(chan struct{}, cfg.Parallel)
+	}
+	wire.RegisterConfigManagementPluginServiceServer(srv, s)
+	healthy := health.NewServer()
+	healthy.SetServingStatus("", healthpb.HealthCheckResponse_SERVING)
+	healthy.SetServingStatus(wire.ConfigManagementPluginService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	healthpb.RegisterHealthServer(srv, healthy)
+
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(lis) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve on %s: %w", lis.Addr(), err)
+	case <-ctx.Done():
+	}
+	healthy.Shutdown() // no new requests, please
+	drained := make(chan struct{})
+	go func() { srv.GracefulStop(); close(drained) }()
+	select {
+	case <-drained:
+	case <-time.After(cfg.Drain):
+		cfg.Log.Warn("requests were still under way at the end of the drain time", "drain", cfg.Drain)
+		srv.Stop()
+	}
+	return nil
+}
+
+// Listen makes the socket at path, which the repo-server finds by its name. A
+// socket that a dead server left behind is replaced, one that answers is not.
+// Closing the listener removes the socket.
+func Listen(path string) (net.Listener, error) {
+	if _, err := os.Lstat(path); err == nil {
+		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
+			conn.Close()
+			return nil, fmt.Errorf("listen on %s: another plugin server answers there", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("replace the stale socket: %w", err)
+		}
+	}
+	lis, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	// The repo-server runs as the same user or shares the group.
+	if err := os.Chmod(path, 0o770); err != nil {
+		lis.Close()
+		return nil, err
+	}
+	return lis, nil
+}
+
+type server struct {
+	wire.UnimplementedConfigManagementPluginServiceServer
+	cfg   Config
+	slots chan struct{}
+}
+
+func (s *server) CheckPluginConfiguration(context.Context, *emptypb.Empty) (*wire.CheckPluginConfigurationResponse, error) {
+	return &wire.CheckPluginConfigurationResponse{IsDiscoveryConfigured: s.cfg.Discovery}, nil
+}
+
+func (s *server) MatchRepository(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.RepositoryResponse]) error {
+	in, err := receive(stream, s.cfg.Limits)
+	if err != nil {
+		return err
+	}
+	matched := false
+	if s.cfg.Discovery {
+		if matched, err = s.cfg.Match(stream.Context(), in); err != nil {
+			return status.Error(codes.InvalidArgument, err.Error())
+		}
+	}
+	return stream.SendAndClose(&wire.RepositoryResponse{IsSupported: matched, IsDiscoveryEnabled: s.cfg.Discovery})
+}
+
+func (s *server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ParametersAnnouncementResponse]) error {
+	// The answer is always the same, but the stream must be read.
+	if err := drain(stream); err != nil {
+		return err
+	}
+	return stream.SendAndClose(&wire.ParametersAnnouncementResponse{ParameterAnnouncements: s.cfg.Parameters})
+}
+
+func (s *server) GenerateManifest(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ManifestResponse]) error {
+	start := time.Now()
+	in, err := receive(stream, s.cfg.Limits)
+	if err != nil {
+		s.cfg.Log.Error("request failed", "error", err.Error(), "duration", time.Since(start))
+		return err
+	}
+	log := s.cfg.Log.With("application", in.Env["ARGOCD_APP_NAME"], "component", in.Dir)
+	out, err := s.generate(stream.Context(), in)
+	if err == nil {
+		err = checkSize(out.Manifests)
+	}
+	if err != nil {
+		log.Error("request failed", "error", err.Error(), "duration", time.Since(start))
+		return err
+	}
+	log.Info("request answered", append(out.Log, "duration", time.Since(start))...)
+	return stream.SendAndClose(&wire.ManifestResponse{Manifests: out.Manifests})
+}
+
+// generate renders within the deadline of the request. A rendering cannot be
+// interrupted; when its time is over the caller is told so, and the rest of
+// the work is thrown away.
+func (s *server) generate(ctx context.Context, in Input) (Output, error) {
+	if d, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, d.Add(-timeToAnswer))
+		defer cancel()
+	}
+	if s.slots != nil {
+		select {
+		case s.slots <- struct{}{}:
+		case <-ctx.Done():
+			return Output{}, deadline(ctx, "waiting for other renderings")
+		}
+	}
+	type result struct {
+		out Output
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		defer func() {
+			if s.slots != nil {
+				<-s.slots
+			}
+		}()
+		out, err := s.guarded(ctx, in)
+		done <- result{out, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			return Output{}, status.Error(codes.InvalidArgument, r.err.Error())
+		}
+		return r.out, nil
+	case <-ctx.Done():
+		return Output{}, deadline(ctx, "rendering")
+	}
+}
+
+// guarded keeps a panic in one rendering from ending all others.
+func (s *server) guarded(ctx context.Context, in Input) (out Output, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.cfg.Log.Error("rendering panicked", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			err = fmt.Errorf("%s: internal error: %v; this is a bug of the plugin, its log has the details", in.Dir, r)
+		}
+	}()
+	return s.cfg.Generate(ctx, in)
+}
+
+func deadline(ctx context.Context, doing string) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return status.Error(codes.Canceled, "the repo-server gave up the request while the plugin was "+doing)
+	}
+	return status.Error(codes.DeadlineExceeded, "the repo-server's deadline passed while the plugin was "+doing+
+		"; raise controller.repo.server.timeout.seconds, or make the component smaller")
+}
+
+// checkSize refuses an answer that Argo CD's client would refuse with a message
+// about gRPC.
+func checkSize(manifests []string) error {
+	size := 0
+	for _, m := range manifests {
+		size += len(m)
+	}
+	if size > maxMessage*9/10 {
+		return status.Errorf(codes.ResourceExhausted, "the manifests are %d MB, and Argo CD takes no more than 100; split the component", size>>20)
+	}
+	return nil
+}

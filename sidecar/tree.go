@@ -1,0 +1,370 @@
+package sidecar
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits bound what a repository may cost. Zero means no limit.
+type Limits struct {
+	// Bytes is the size of all files together, unpacked.
+	Bytes int64
+	// Files is the number of files, directories and links.
+	Files int
+}
+
+// tree is a repository unpacked into memory: a file system that can be read
+// and cannot be left. It implements fs.ReadDirFS, fs.ReadFileFS, fs.StatFS and
+// fs.ReadLinkFS. After unpack has returned it never changes, so it is safe for
+// use by several goroutines.
+type tree struct{ root *node }
+
+// node is a directory, a regular file or a symlink.
+type node struct {
+	name     string
+	mode     fs.FileMode
+	data     []byte           // of a file
+	target   string           // of a symlink
+	children map[string]*node // of a directory
+}
+
+// errLimit marks a repository that is too large.
+var errLimit = errors.New("the repository is too large for this plugin")
+
+// unpack reads a tgz stream into a tree. It refuses, by name, whatever points
+// out of the repository (absolute and ".." paths, symlinks and hard links that
+// leave it) and whatever is no file (devices, pipes). The files of .git are
+// left out: no rendering needs them, and they are often the larger half.
+func unpack(r io.Reader, limits Limits) (*tree, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("the stream is no gzip file: %w", err)
+	}
+	t := &tree{root: newDir(".")}
+	var size int64
+	files := 0
+	for tr := tar.NewReader(z); ; {
+		h, err := tr.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the stream is no tar file: %w", err)
+		}
+		name := path.Clean(h.Name)
+		if inGit(name) {
+			continue
+		}
+		if !fs.ValidPath(name) {
+			return nil, fmt.Errorf("the repository holds %q, which leaves it", h.Name)
+		}
+		if files++; limits.Files > 0 && files > limits.Files {
+			return nil, fmt.Errorf("%w: more than %d files", errLimit, limits.Files)
+		}
+		if size += h.Size; limits.Bytes > 0 && size > limits.Bytes {
+			return nil, fmt.Errorf("%w: more than %d bytes", errLimit, limits.Bytes)
+		}
+		if err := t.add(name, h, tr); err != nil {
+			return nil, err
+		}
+	}
+	// What follows the end of the tar file is part of the checksum, and gzip
+	// checks its own only at its end.
+	if _, err := io.Copy(io.Discard, z); err != nil {
+		return nil, fmt.Errorf("the stream is no gzip file: %w", err)
+	}
+	return t, t.checkLinks()
+}
+
+func inGit(name string) bool { return name == ".git" || strings.HasPrefix(name, ".git/") }
+
+func newDir(name string) *node {
+	return &node{name: name, mode: fs.ModeDir | 0o755, children: map[string]*node{}}
+}
+
+// add puts one entry of the archive into the tree.
+func (t *tree) add(name string, h *tar.Header, content io.Reader) error {
+	if name == "." {
+		return nil
+	}
+	n := &node{name: path.Base(name), mode: 0o644}
+	switch h.Typeflag {
+	case tar.TypeDir:
+		_, err := t.dir(name)
+		return err
+	case tar.TypeReg:
+		var buf bytes.Buffer
+		buf.Grow(int(min(h.Size, 1<<20))) // the size is only a claim
+		if _, err := io.Copy(&buf, content); err != nil {
+			return fmt.Errorf("the stream ends inside %q: %w", h.Name, err)
+		}
+		n.data = buf.Bytes()
+	case tar.TypeSymlink:
+		n.mode |= fs.ModeSymlink
+		n.target = h.Linkname
+	case tar.TypeLink:
+		target := path.Clean(h.Linkname)
+		if !fs.ValidPath(target) {
+			return fmt.Errorf("the repository holds the hard link %q to %q, which leaves it", h.Name, h.Linkname)
+		}
+		other := t.lookup(target)
+		if other == nil || other.children != nil {
+			return fmt.Errorf("the repository holds the hard link %q to %q, which is no file", h.Name, h.Linkname)
+		}
+		n.mode, n.data, n.target = other.mode, other.data, other.target
+	case tar.TypeXGlobalHeader:
+		return nil
+	default:
+		return fmt.Errorf("the repository holds %q, which is neither file, directory nor link", h.Name)
+	}
+	parent, err := t.dir(path.Dir(name))
+	if err != nil {
+		return err
+	}
+	if old := parent.children[n.name]; old != nil && old.children != nil {
+		return fmt.Errorf("the repository holds %q twice, as a directory and as a file", h.Name)
+	}
+	parent.children[n.name] = n
+	return nil
+}
+
+// dir returns the directory of that name, made with those above it if need be.
+func (t *tree) dir(name string) (*node, error) {
+	at := t.root
+	if name == "." {
+		return at, nil
+	}
+	for _, part := range strings.Split(name, "/") {
+		next := at.children[part]
+		if next == nil {
+			next = newDir(part)
+			at.children[part] = next
+		}
+		if next.children == nil {
+			return nil, fmt.Errorf("the repository holds files below %q, which is no directory", name)
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// lookup returns the node of that name without following symlinks.
+func (t *tree) lookup(name string) *node {
+	at := t.root
+	if name == "." {
+		return at
+	}
+	for _, part := range strings.Split(name, "/") {
+		if at = at.children[part]; at == nil {
+			return nil
+		}
+	}
+	return at
+}
+
+// checkLinks refuses symlinks that leave the repository. Links to nothing are
+// legal; they fail where they are used.
+func (t *tree) checkLinks() error {
+	var visit func(dir string, n *node) error
+	visit = func(dir string, n *node) error {
+		for _, name := range sortedNames(n.children) {
+			child := n.children[name]
+			at := path.Join(dir, name)
+			if child.children != nil {
+				if err := visit(at, child); err != nil {
+					return err
+				}
+				continue
+			}
+			if child.mode&fs.ModeSymlink != 0 {
+				if strings.HasPrefix(child.target, "/") || !fs.ValidPath(path.Join(dir, child.target)) {
+					return fmt.Errorf("the repository holds the symlink %q to %q, which leaves it", at, child.target)
+				}
+			}
+		}
+		return nil
+	}
+	return visit(".", t.root)
+}
+
+func sortedNames(children map[string]*node) []string {
+	names := make([]string, 0, len(children))
+	for name := range children {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// maxLinks bounds the symlinks on a path, as in Linux.
+const maxLinks = 40
+
+// resolve returns the node of that name, following symlinks.
+func (t *tree) resolve(op, name string) (*node, error) {
+	fail := func(err error) (*node, error) { return nil, &fs.PathError{Op: op, Path: name, Err: err} }
+	if !fs.ValidPath(name) {
+		return fail(fs.ErrInvalid)
+	}
+	rest := strings.Split(name, "/")
+	done := "."
+	for links := 0; len(rest) > 0; {
+		next := path.Join(done, rest[0])
+		rest = rest[1:]
+		n := t.lookup(next)
+		if n == nil {
+			return fail(fs.ErrNotExist)
+		}
+		if n.mode&fs.ModeSymlink == 0 {
+			done = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return fail(errors.New("too many symlinks"))
+		}
+		target := path.Join(done, n.target)
+		if !fs.ValidPath(target) {
+			return fail(errors.New("the symlink leaves the repository"))
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+		done = "."
+	}
+	return t.lookup(done), nil
+}
+
+func (t *tree) Open(name string) (fs.File, error) {
+	n, err := t.resolve("open", name)
+	if err != nil {
+		return nil, err
+	}
+	if n.children != nil {
+		return &openDir{node: n, entries: n.entries()}, nil
+	}
+	return &openFile{node: n, Reader: bytes.NewReader(n.data)}, nil
+}
+
+func (t *tree) ReadFile(name string) ([]byte, error) {
+	n, err := t.resolve("read", name)
+	if err != nil {
+		return nil, err
+	}
+	if n.children != nil {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("is a directory")}
+	}
+	return slices.Clone(n.data), nil
+}
+
+func (t *tree) ReadDir(name string) ([]fs.DirEntry, error) {
+	n, err := t.resolve("readdir", name)
+	if err != nil {
+		return nil, err
+	}
+	if n.children == nil {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: errors.New("not a directory")}
+	}
+	return n.entries(), nil
+}
+
+func (t *tree) Stat(name string) (fs.FileInfo, error) {
+	n, err := t.resolve("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	return info{n}, nil
+}
+
+// Lstat describes the node itself, also if it is a symlink; the directories
+// above it are followed.
+func (t *tree) Lstat(name string) (fs.FileInfo, error) {
+	n, err := t.lresolve("lstat", name)
+	if err != nil {
+		return nil, err
+	}
+	return info{n}, nil
+}
+
+func (t *tree) ReadLink(name string) (string, error) {
+	n, err := t.lresolve("readlink", name)
+	if err != nil {
+		return "", err
+	}
+	if n.mode&fs.ModeSymlink == 0 {
+		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
+	}
+	return n.target, nil
+}
+
+func (t *tree) lresolve(op, name string) (*node, error) {
+	parent, err := t.resolve(op, path.Dir(name))
+	if err != nil {
+		return nil, err
+	}
+	if name == "." {
+		return parent, nil
+	}
+	if n := parent.children[path.Base(name)]; n != nil {
+		return n, nil
+	}
+	return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+}
+
+func (n *node) entries() []fs.DirEntry {
+	entries := make([]fs.DirEntry, 0, len(n.children))
+	for _, name := range sortedNames(n.children) {
+		entries = append(entries, fs.FileInfoToDirEntry(info{n.children[name]}))
+	}
+	return entries
+}
+
+// info describes a node. Times are left out: they differ between checkouts of
+// the same commit.
+type info struct{ n *node }
+
+func (i info) Name() string       { return i.n.name }
+func (i info) Size() int64        { return int64(len(i.n.data)) }
+func (i info) Mode() fs.FileMode  { return i.n.mode }
+func (i info) ModTime() time.Time { return time.Time{} }
+func (i info) IsDir() bool        { return i.n.children != nil }
+func (i info) Sys() any           { return nil }
+
+type openFile struct {
+	node *node
+	*bytes.Reader
+}
+
+func (f *openFile) Stat() (fs.FileInfo, error) { return info{f.node}, nil }
+func (f *openFile) Close() error               { return nil }
+
+type openDir struct {
+	node    *node
+	entries []fs.DirEntry
+}
+
+func (d *openDir) Stat() (fs.FileInfo, error) { return info{d.node}, nil }
+func (d *openDir) Close() error               { return nil }
+func (d *openDir) Read([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "read", Path: d.node.name, Err: errors.New("is a directory")}
+}
+
+func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
+	if n <= 0 {
+		all := d.entries
+		d.entries = nil
+		return all, nil
+	}
+	if len(d.entries) == 0 {
+		return nil, io.EOF
+	}
+	n = min(n, len(d.entries))
+	some := d.entries[:n]
+	d.entries = d.entries[n:]
+	return some, nil
+}
