@@ -157,10 +157,14 @@ func unmarshal(text string, doc *yaml.Node) (err error) {
 var syntaxError = regexp.MustCompile(`(?s)^(?:.*error converting YAML to JSON: )?(?:yaml: )?(?:unmarshal errors:\s*)?(?:line (\d+): )?(.*)$`)
 
 // SyntaxError takes the line, 0 if there is none, and the message out of an
-// error of the YAML libraries.
+// error of the YAML libraries. Faults that their parser finds, unlike those of
+// their scanner, come with a line number that is one too small.
 func SyntaxError(err error) (line int, message string) {
 	m := syntaxError.FindStringSubmatch(err.Error())
 	line, _ = strconv.Atoi(m[1])
+	if line > 0 && strings.HasPrefix(m[2], "did not find expected") {
+		line++
+	}
 	return line, m[2]
 }
 

@@ -26,10 +26,10 @@ var descriptive = []string{"project", "domain", "tier", "componentType", "depend
 func (req Request) componentSettings() (Settings, error) {
 	s := Settings{Values: filesIn(req.Repo, req.Dir)}
 	file := path.Join(req.Dir, componentFile)
-	data, err := fs.ReadFile(req.Repo, file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
+	if _, err := fs.Stat(req.Repo, file); err != nil {
+		return s, nil // the renderer says what is wrong with the directory
 	}
+	data, err := fs.ReadFile(req.Repo, file)
 	bad := func(line int, field, message, remedy string) finding.Finding {
 		return finding.Finding{Severity: finding.Error, Rule: "bad-component", File: file, Line: line, Field: field, Message: message, Remedy: remedy}
 	}

@@ -57,10 +57,10 @@ const variablePrefix = "ARGOCD_ENV_"
 func settingsFromVariables(env map[string]string) (Settings, []error) {
 	var s Settings
 	var faults []error
-	for name := range env {
+	for name, value := range env {
 		own, ok := strings.CutPrefix(name, variablePrefix)
-		if !ok || !strings.HasPrefix(own, "LADDER_") {
-			continue // for others
+		if !ok || !strings.HasPrefix(own, "LADDER_") || value == "" {
+			continue // for others, or taken back
 		}
 		if _, known := find(func(p Parameter) bool { return p.envName() == own }); !known {
 			faults = append(faults, unknown(own, Parameter.envName))

@@ -401,13 +401,34 @@ func (s source) manifests(ch *chart.Chart, files map[string]string) ([]rendered,
 	for _, m := range manifests {
 		add(m.Name, m.Content)
 	}
+	last := len(docs)
 	for _, h := range hooks {
 		if s.opt.SkipTests && slices.Contains(h.Events, release.HookTest) {
 			continue
 		}
 		add(h.Path, h.Manifest)
 	}
+	keepTrailingLines(docs, last)
 	return docs, nil
+}
+
+// keptBlock finds block scalars that keep the blank lines behind them.
+var keptBlock = regexp.MustCompile(`[|>][0-9]?\+`)
+
+// keepTrailingLines gives documents the line ends that "helm template" prints
+// behind them: one more than they have, but just one behind the last manifest.
+// They mean something to a block scalar that ends a document; other documents
+// are left tidy.
+func keepTrailingLines(docs []rendered, manifests int) {
+	for i, d := range docs {
+		switch {
+		case !keptBlock.MatchString(d.text):
+		case i == manifests-1:
+			docs[i].text = strings.TrimRight(d.text, " \t\r\n") + "\n"
+		default:
+			docs[i].text += "\n"
+		}
+	}
 }
 
 func (s source) crdFile(crd chart.CRD) string {

@@ -110,26 +110,23 @@ func isKind(id object.ID, kind string) bool {
 
 // Explain tells the whole story of an object's wave: the chain of reasons that
 // leads to it, then everything that the object refers to and that refers to
-// it.
-func (p *Plan) Explain(i int) string {
+// it. path turns the path of a file in the repository into what to print.
+func (p *Plan) Explain(i int, path func(string) string) string {
 	var b strings.Builder
 	n := p.Graph.Nodes[i]
-	fmt.Fprintf(&b, "%s", n.Key)
+	b.WriteString(n.Key.String())
 	if n.File != "" {
-		fmt.Fprintf(&b, "  (%s)", place(n))
+		fmt.Fprintf(&b, "  (%s", path(n.File))
+		if n.Line > 0 {
+			fmt.Fprintf(&b, ":%d", n.Line)
+		}
+		b.WriteByte(')')
 	}
 	b.WriteByte('\n')
 	p.chain(&b, i)
 	p.references(&b, "refers to", func(r graph.Reference) (int, bool) { return r.To, r.From == i })
 	p.references(&b, "is referred to by", func(r graph.Reference) (int, bool) { return r.From, r.To == i })
 	return b.String()
-}
-
-func place(n graph.Node) string {
-	if n.Line > 0 {
-		return fmt.Sprintf("%s:%d", n.File, n.Line)
-	}
-	return n.File
 }
 
 // chain writes the reasons, each of which leads to the next object.

@@ -34,7 +34,7 @@ the whole chain of reasons for its wave, and what it refers to.`,
 		defer c.close()
 		text := table(res.Plan.Table())
 		if len(args) == 2 {
-			if text, err = explainObject(res.Plan, args[1]); err != nil {
+			if text, err = explainObject(res.Plan, args[1], c.show); err != nil {
 				return err
 			}
 		}
@@ -61,7 +61,7 @@ func table(rows []wave.Row) string {
 	return b.String()
 }
 
-func explainObject(p *wave.Plan, expr string) (string, error) {
+func explainObject(p *wave.Plan, expr string, path func(string) string) (string, error) {
 	found := p.Find(expr)
 	if len(found) == 0 {
 		return "", finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "the component has no such object",
@@ -69,7 +69,7 @@ func explainObject(p *wave.Plan, expr string) (string, error) {
 	}
 	var texts []string
 	for _, i := range found {
-		texts = append(texts, p.Explain(i))
+		texts = append(texts, p.Explain(i, path))
 	}
 	return strings.Join(texts, "\n"), nil
 }

@@ -123,53 +123,60 @@ func gitRoot(dir string) string {
 	}
 }
 
-// relate rewrites the paths in findings, which are relative to the repository,
-// to be relative to the working directory.
-func (c *checkout) relate(all []finding.Finding) []finding.Finding {
-	wd, err := os.Getwd()
-	if err != nil {
-		return all
+// prefix is how paths of the repository that lie below the working directory
+// begin; empty when the two are the same, or the one is not inside the other.
+func (c *checkout) prefix() string {
+	rel, err := filepath.Rel(c.base, workingDir())
+	if err != nil || rel == "." || !filepath.IsLocal(rel) {
+		return ""
 	}
-	if resolved, err := filepath.EvalSymlinks(wd); err == nil {
-		wd = resolved
-	}
-	prefix := ""
-	if rel, err := filepath.Rel(c.base, wd); err == nil && rel != "." && filepath.IsLocal(rel) {
-		prefix = filepath.ToSlash(rel) + "/"
-	}
-	related := make([]finding.Finding, len(all))
-	for i, f := range all {
-		switch {
-		case prefix != "" && strings.HasPrefix(f.File, prefix):
-			f.File = f.File[len(prefix):]
-		case f.File != "" && f.File+"/" == prefix:
-			f.File = "."
-		default:
-			f.File = c.show(wd, f.File)
-		}
-		if prefix != "" {
-			f.Message = strings.ReplaceAll(f.Message, prefix, "")
-			f.Remedy = strings.ReplaceAll(f.Remedy, prefix, "")
-		}
-		related[i] = f
-	}
-	return related
+	return filepath.ToSlash(rel) + "/"
 }
 
-// show makes a path that exists in the repository relative to the working
-// directory; other names, such as those of files that the user typed, stay.
-func (c *checkout) show(wd, file string) string {
+func workingDir() string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return "."
+	}
+	if resolved, err := filepath.EvalSymlinks(wd); err == nil {
+		return resolved
+	}
+	return wd
+}
+
+// show turns the path of a file in the repository into one that is relative to
+// the working directory. Names that are no such path, like those of files that
+// the user typed, stay as they are.
+func (c *checkout) show(file string) string {
+	if prefix := c.prefix(); prefix != "" && strings.HasPrefix(file, prefix) {
+		return file[len(prefix):]
+	}
 	if file == "" || filepath.IsAbs(file) {
 		return file
 	}
 	if _, err := fs.Stat(c.repo, file); err != nil {
 		return file
 	}
-	rel, err := filepath.Rel(wd, filepath.Join(c.base, filepath.FromSlash(file)))
+	rel, err := filepath.Rel(workingDir(), filepath.Join(c.base, filepath.FromSlash(file)))
 	if err != nil {
 		return file
 	}
 	return filepath.ToSlash(rel)
+}
+
+// relate rewrites the paths in findings to be relative to the working
+// directory.
+func (c *checkout) relate(all []finding.Finding) []finding.Finding {
+	related := make([]finding.Finding, len(all))
+	for i, f := range all {
+		f.File = c.show(f.File)
+		if prefix := c.prefix(); prefix != "" {
+			f.Message = strings.ReplaceAll(f.Message, prefix, "")
+			f.Remedy = strings.ReplaceAll(f.Remedy, prefix, "")
+		}
+		related[i] = f
+	}
+	return related
 }
 
 // relateError does the same for an error.

@@ -58,17 +58,12 @@ for plugins. This is what the sidecar runs.`,
 			}
 			log.Info("serving", "socket", lis.Addr().String(), "discovery", discovery, "parallel", parallel, "version", version())
 			defer log.Info("stopped")
-			base := knowledgeBase()
-			return sidecar.Serve(ctx, lis, sidecar.Config{
-				Generate:   func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) { return answer(ctx, in, base) },
-				Match:      func(_ context.Context, in sidecar.Input) (bool, error) { return plugin.Detect(in.Repo, in.Dir) },
-				Parameters: announcements(),
-				Discovery:  discovery,
-				Parallel:   parallel,
-				Limits:     sidecar.Limits{Bytes: maxBytes, Files: maxFiles},
-				Drain:      drain,
-				Log:        log,
-			})
+			config := serverConfig(knowledgeBase(), log)
+			config.Discovery = discovery
+			config.Parallel = parallel
+			config.Limits = sidecar.Limits{Bytes: maxBytes, Files: maxFiles}
+			config.Drain = drain
+			return sidecar.Serve(ctx, lis, config)
 		},
 	}
 	defaultDir := socketDir
@@ -84,6 +79,16 @@ for plugins. This is what the sidecar runs.`,
 	f.DurationVar(&drain, "drain", 25*time.Second, "How long requests may go on after SIGTERM")
 	f.StringVar(&logFormat, "log-format", "text", "Form of the log: text or json")
 	return cmd
+}
+
+// serverConfig is the server with the functions that make it this plugin.
+func serverConfig(base *knowledge.Base, log *slog.Logger) sidecar.Config {
+	return sidecar.Config{
+		Generate:   func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) { return answer(ctx, in, base) },
+		Match:      func(_ context.Context, in sidecar.Input) (bool, error) { return plugin.Detect(in.Repo, in.Dir) },
+		Parameters: announcements(),
+		Log:        log,
+	}
 }
 
 func newLogger(s streams, format string) (*slog.Logger, error) {

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected results")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"cmp": main})
+}
+
+// TestScripts runs testdata/script/*.txtar, which use the program as people do
+// and can be read as tutorials.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireUniqueNames:  true,
+		RequireExplicitExec: true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "same": same},
+	})
+}
+
+// exits is the command "exits CODE PROGRAM ARGS...": it runs the program, whose
+// exit code must be CODE, and which must write nothing to stdout and every
+// line of stderr with its name in front.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARGS...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	var failed *exec.ExitError
+	got := 0
+	if errors.As(err, &failed) {
+		got = failed.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// same is the command "same stdout|stderr FILE": the last program must have
+// written just what the file of the script holds. (The usual command for that
+// is called cmp.) With -update, the script is rewritten.
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: same stdout|stderr FILE")
+	}
+	got := ts.ReadFile(args[0])
+	if *update {
+		script := filepath.Join("testdata", "script", ts.Name()+".txtar")
+		ar, err := txtar.ParseFile(script)
+		ts.Check(err)
+		for i := range ar.Files {
+			if ar.Files[i].Name == args[1] {
+				ar.Files[i].Data = []byte(got)
+			}
+		}
+		ts.Check(os.WriteFile(script, txtar.Format(ar), 0o644))
+		return
+	}
+	if diff := gocmp.Diff(ts.ReadFile(ts.Getenv("WORK")+"/"+args[1]), got); diff != "" {
+		ts.Fatalf("%s (-want +got):\n%s", args[0], diff)
+	}
+}

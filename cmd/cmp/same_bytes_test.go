@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/sidecar"
+	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+)
+
+const componentsDir = "../../testdata/components"
+
+// TestSameBytes proves that a component comes out the same in all three ways:
+// on the command line, from the plugin's command, and from the plugin server.
+func TestSameBytes(t *testing.T) {
+	entries, err := os.ReadDir(componentsDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := t.TempDir()
+	if err := os.CopyFS(filepath.Join(repo, "apps"), os.DirFS(componentsDir)); err != nil {
+		t.Fatal(err)
+	}
+	archive, err := sidecartest.Pack(repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := startServer(t)
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		t.Run(e.Name(), func(t *testing.T) {
+			dir := filepath.Join(repo, "apps", e.Name())
+			want := runOK(t, "render", dir, "--name", "shop", "--namespace", "demo", "--revision", "0123456789", "--kube-version", "1.33.2", "--api-versions", "example.com/v1")
+
+			env := map[string]string{"ARGOCD_APP_NAME": "argocd_shop", "ARGOCD_APP_NAMESPACE": "demo", "ARGOCD_APP_REVISION": "0123456789",
+				"ARGOCD_APP_SOURCE_PATH": "apps/" + e.Name(), "KUBE_VERSION": "1.33.2", "KUBE_API_VERSIONS": "example.com/v1", "ARGOCD_APP_PARAMETERS": "[]"}
+			for name, value := range env {
+				t.Setenv(name, value)
+			}
+			t.Chdir(dir)
+			if diff := gocmp.Diff(want, runOK(t, "generate")); diff != "" {
+				t.Errorf("cmp generate differs from cmp render (-render +generate):\n%s", diff)
+			}
+
+			manifests, err := client.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "apps/" + e.Name(), Env: env})
+			if err != nil {
+				t.Fatal(err)
+			}
+			served := plugin.Separator + strings.Join(manifests, plugin.Separator)
+			if diff := gocmp.Diff(want, served); diff != "" {
+				t.Errorf("cmp serve differs from cmp render (-render +serve):\n%s", diff)
+			}
+		})
+	}
+}
+
+func runOK(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if code := run(args, streams{&out, &errs}); code != exitOK {
+		t.Fatalf("cmp %s: exit %d: %s", strings.Join(args, " "), code, errs.String())
+	}
+	return out.String()
+}
+
+// startServer runs the plugin server as cmp serve configures it.
+func startServer(t *testing.T) *sidecartest.Client {
+	t.Helper()
+	// The path of a Unix socket holds some 100 bytes at most; t.TempDir is
+	// longer for some test names.
+	dir, err := os.MkdirTemp("", "cmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "ladder.sock")
+	lis, err := sidecar.Listen(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	config := serverConfig(knowledgeBase(), slog.New(slog.DiscardHandler))
+	config.Drain = 5 * time.Second
+	go func() { served <- sidecar.Serve(ctx, lis, config) }()
+	client, err := sidecartest.Dial(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		client.Close()
+		stop()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return client
+}
+
+// TestServer asks the server what Argo CD asks besides manifests.
+func TestServer(t *testing.T) {
+	client := startServer(t)
+	check, err := client.CheckPluginConfiguration(t.Context())
+	if err != nil || check.GetIsDiscoveryConfigured() || check.GetProvideGitCreds() {
+		t.Errorf("CheckPluginConfiguration = %v, %v; want no discovery, no credentials", check, err)
+	}
+	archive, err := sidecartest.Pack(componentsDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	params, err := client.GetParametersAnnouncement(t.Context(), sidecartest.Request{Archive: archive, Dir: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(params) != len(plugin.Parameters()) {
+		t.Errorf("%d parameters are announced, want %d", len(params), len(plugin.Parameters()))
+	}
+	for _, p := range params {
+		if p.GetName() == "" || p.GetTitle() == "" || p.GetTooltip() == "" || p.GetItemType() == "" || p.GetCollectionType() == "" {
+			t.Errorf("parameter %q is announced without title, tooltip or type: %v", p.GetName(), p)
+		}
+	}
+
+	// A fault of the component arrives as one line that names it.
+	_, err = client.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "shop",
+		Env: map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_PARAMETERS": `[{"name":"set","map":{"replicas":"many"}}]`}})
+	const want = "rpc error: code = InvalidArgument desc = set replicas=many: replicas: got string, want integer; set a value that shop/values.schema.json allows"
+	if err == nil || err.Error() != want {
+		t.Errorf("error = %v\nwant    %s", err, want)
+	}
+}

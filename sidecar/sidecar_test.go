@@ -1,0 +1,399 @@
+package sidecar_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+
+	"github.com/ladder-cmp/ladder/sidecar"
+	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+	"github.com/ladder-cmp/ladder/sidecar/wire"
+)
+
+// harness is a server under test and a client of it.
+type harness struct {
+	*sidecartest.Client
+	socket string
+	stop   context.CancelFunc
+	served chan error
+}
+
+// start serves with a generator that answers the content of the application's
+// file manifest.yaml.
+func start(t *testing.T, change func(*sidecar.Config)) *harness {
+	t.Helper()
+	cfg := sidecar.Config{
+		Generate: func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+			data, err := fs.ReadFile(in.Repo, in.Dir+"/manifest.yaml")
+			return sidecar.Output{Manifests: []string{string(data)}}, err
+		},
+		Match: func(_ context.Context, in sidecar.Input) (bool, error) {
+			_, err := fs.Stat(in.Repo, in.Dir+"/manifest.yaml")
+			return err == nil, nil
+		},
+		Parameters: []*wire.ParameterAnnouncement{{Name: "color"}},
+		Drain:      5 * time.Second,
+		Log:        slog.New(slog.DiscardHandler),
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	dir, err := os.MkdirTemp("", "cmp") // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	h := &harness{socket: filepath.Join(dir, "ladder.sock"), served: make(chan error, 1)}
+	lis, err := sidecar.Listen(h.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	h.stop = stop
+	go func() { h.served <- sidecar.Serve(ctx, lis, cfg) }()
+	if h.Client, err = sidecartest.Dial(h.socket); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close(); stop() })
+	return h
+}
+
+func file(name, data string) sidecartest.Entry {
+	return sidecartest.Entry{Header: tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644}, Data: []byte(data)}
+}
+
+func link(name, target string) sidecartest.Entry {
+	return sidecartest.Entry{Header: tar.Header{Name: name, Typeflag: tar.TypeSymlink, Linkname: target}}
+}
+
+func good() sidecartest.Archive {
+	return sidecartest.PackEntries(file("app/manifest.yaml", "kind: A\n"))
+}
+
+func TestGenerate(t *testing.T) {
+	h := start(t, nil)
+	for _, dir := range []string{"app", "app/", "./app", "app/sub/.."} {
+		got, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: dir})
+		if err != nil || len(got) != 1 || got[0] != "kind: A\n" {
+			t.Errorf("%s: got %q, %v", dir, got, err)
+		}
+	}
+}
+
+// TestBadStreams sends what a broken or hostile repository would. Each must be
+// refused with one line that says what is wrong, and only then.
+func TestBadStreams(t *testing.T) {
+	h := start(t, func(c *sidecar.Config) { c.Limits = sidecar.Limits{Bytes: 1 << 20, Files: 100} })
+	truncated := good().Tgz[:40]
+	tests := []struct {
+		name    string
+		archive sidecartest.Archive
+		dir     string
+		code    codes.Code
+		message string
+	}{
+		{"wrong checksum", sidecartest.Archive{Tgz: good().Tgz, Checksum: "00"}, "app", codes.DataLoss, "the repository arrived damaged: its checksum is "},
+		{"no gzip", sidecartest.Seal([]byte("hello, this is no archive")), "app", codes.InvalidArgument, "the stream is no gzip file: "},
+		{"empty", sidecartest.Seal(nil), "app", codes.InvalidArgument, "the stream is no gzip file: "},
+		{"truncated", sidecartest.Seal(truncated), "app", codes.InvalidArgument, "the stream is no tar file: "},
+		{"dot dot", sidecartest.PackEntries(file("../evil", "x")), "app", codes.InvalidArgument, `the repository holds "../evil", which leaves it`},
+		{"dot dot inside", sidecartest.PackEntries(file("app/../../evil", "x")), "app", codes.InvalidArgument, `the repository holds "app/../../evil", which leaves it`},
+		{"absolute", sidecartest.PackEntries(file("/etc/passwd", "x")), "app", codes.InvalidArgument, `the repository holds "/etc/passwd", which leaves it`},
+		{"symlink out", sidecartest.PackEntries(link("app/manifest.yaml", "../../secret")), "app", codes.InvalidArgument, `the repository holds the symlink "app/manifest.yaml" to "../../secret", which leaves it`},
+		{"absolute symlink", sidecartest.PackEntries(link("app/manifest.yaml", "/proc/self/environ")), "app", codes.InvalidArgument, `the repository holds the symlink "app/manifest.yaml" to "/proc/self/environ", which leaves it`},
+		{"file below symlink", sidecartest.PackEntries(link("app", "elsewhere"), file("app/x", "x")), "app", codes.InvalidArgument, `the repository holds files below "app", which is no directory`},
+		{"hard link out", sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/x", Typeflag: tar.TypeLink, Linkname: "../../etc/passwd"}}), "app", codes.InvalidArgument, "which leaves it"},
+		{"hard link to nothing", sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/x", Typeflag: tar.TypeLink, Linkname: "app/y"}}), "app", codes.InvalidArgument, "which is no file"},
+		{"device", sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/zero", Typeflag: tar.TypeChar}}), "app", codes.InvalidArgument, `the repository holds "app/zero", which is neither file, directory nor link`},
+		{"pipe", sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/pipe", Typeflag: tar.TypeFifo}}), "app", codes.InvalidArgument, "which is neither file, directory nor link"},
+		{"directory and file", sidecartest.PackEntries(file("app/x/y", "x"), file("app/x", "x")), "app", codes.InvalidArgument, `the repository holds "app/x" twice`},
+		{"too large", sidecartest.PackEntries(file("app/zeros", strings.Repeat("0", 2<<20))), "app", codes.ResourceExhausted, "the repository is too large for this plugin: more than 1048576 bytes"},
+		{"too many", manyFiles(101), "app", codes.ResourceExhausted, "the repository is too large for this plugin: more than 100 files"},
+		{"application outside", good(), "../app", codes.InvalidArgument, `the application's path "../app" leaves the repository`},
+		{"application absolute", good(), "/app", codes.InvalidArgument, `the application's path "/app" leaves the repository`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: tt.archive, Dir: tt.dir})
+			s, _ := status.FromError(err)
+			if err == nil || s.Code() != tt.code || !strings.Contains(s.Message(), tt.message) {
+				t.Fatalf("got %q, %v\nwant %s: %s", got, err, tt.code, tt.message)
+			}
+			if strings.Contains(s.Message(), "\n") {
+				t.Errorf("more than a line: %q", s.Message())
+			}
+		})
+	}
+	if got, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {
+		t.Errorf("after all that: %q, %v", got, err)
+	}
+}
+
+func manyFiles(n int) sidecartest.Archive {
+	var entries []sidecartest.Entry
+	for i := range n {
+		entries = append(entries, file(fmt.Sprintf("app/%d", i), ""))
+	}
+	return sidecartest.PackEntries(entries...)
+}
+
+// TestErrorAfterWholeStream sends much more than fits into the windows of the
+// connection. A server that answered before it has read all of that would make
+// the client report a broken stream instead of the reason.
+func TestErrorAfterWholeStream(t *testing.T) {
+	noise := make([]byte, 4<<20) // random, so that it does not shrink
+	random := rand.NewChaCha8([32]byte{})
+	random.Read(noise)
+	archive := sidecartest.PackEntries(file("../evil", "x"), file("app/noise", string(noise)))
+	h := start(t, nil)
+	for range 5 {
+		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "app"})
+		if s, _ := status.FromError(err); s.Code() != codes.InvalidArgument {
+			t.Fatalf("got %v, want the reason", err)
+		}
+		_, err = h.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.Archive{Tgz: archive.Tgz, Checksum: "0"}, Dir: "../app"})
+		if s, _ := status.FromError(err); s.Code() != codes.DataLoss {
+			t.Fatalf("got %v, want the reason", err)
+		}
+	}
+}
+
+func TestLinksInside(t *testing.T) {
+	h := start(t, nil)
+	archive := sidecartest.PackEntries(
+		file("shared/base.yaml", "kind: Shared\n"),
+		link("app", "apps/current"),
+		link("apps/current", "one"),
+		link("apps/one/manifest.yaml", "../../shared/base.yaml"),
+		link("dangling", "nowhere"),
+		sidecartest.Entry{Header: tar.Header{Name: "hard", Typeflag: tar.TypeLink, Linkname: "shared/base.yaml"}},
+		file(".git/config", "secret"),
+	)
+	got, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "app"})
+	if err != nil || got[0] != "kind: Shared\n" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestMatchAndParameters(t *testing.T) {
+	for _, discovery := range []bool{false, true} {
+		h := start(t, func(c *sidecar.Config) { c.Discovery = discovery })
+		check, err := h.CheckPluginConfiguration(t.Context())
+		if err != nil || check.GetIsDiscoveryConfigured() != discovery {
+			t.Errorf("discovery %v: CheckPluginConfiguration = %v, %v", discovery, check, err)
+		}
+		for dir, there := range map[string]bool{"app": true, "other": false} {
+			match, err := h.MatchRepository(t.Context(), sidecartest.Request{Archive: good(), Dir: dir})
+			if err != nil || match.GetIsSupported() != (there && discovery) || match.GetIsDiscoveryEnabled() != discovery {
+				t.Errorf("discovery %v: MatchRepository(%s) = %v, %v", discovery, dir, match, err)
+			}
+		}
+		params, err := h.GetParametersAnnouncement(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
+		if err != nil || len(params) != 1 || params[0].GetName() != "color" {
+			t.Errorf("GetParametersAnnouncement = %v, %v", params, err)
+		}
+	}
+}
+
+func TestHealth(t *testing.T) {
+	h := start(t, nil)
+	for _, service := range []string{"", "plugin.ConfigManagementPluginService"} {
+		res, err := healthpb.NewHealthClient(h.Conn()).Check(t.Context(), &healthpb.HealthCheckRequest{Service: service})
+		if err != nil || res.GetStatus() != healthpb.HealthCheckResponse_SERVING {
+			t.Errorf("%q: %v, %v", service, res, err)
+		}
+	}
+}
+
+func TestFaultsOfARendering(t *testing.T) {
+	release := make(chan struct{})
+	h := start(t, func(c *sidecar.Config) {
+		c.Generate = func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+			switch in.Env["DO"] {
+			case "fail":
+				return sidecar.Output{}, errors.New("values.yaml:3: wrong")
+			case "panic":
+				panic("index out of range")
+			case "hang":
+				<-release
+			case "flood":
+				return sidecar.Output{Manifests: []string{strings.Repeat("x", 95<<20)}}, nil
+			}
+			return sidecar.Output{Manifests: []string{"ok"}}, nil
+		}
+	})
+	defer close(release)
+	ask := func(do string) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do}})
+		return err
+	}
+	for do, want := range map[string]string{
+		"fail":  "rpc error: code = InvalidArgument desc = values.yaml:3: wrong",
+		"panic": "rpc error: code = InvalidArgument desc = app: internal error: index out of range; this is a bug of the plugin, its log has the details",
+		"hang":  "rpc error: code = DeadlineExceeded desc = the repo-server's deadline passed while the plugin was rendering; raise controller.repo.server.timeout.seconds, or make the component smaller",
+		"flood": "rpc error: code = ResourceExhausted desc = the manifests are 95 MB, and Argo CD takes no more than 100; split the component",
+	} {
+		if err := ask(do); err == nil || err.Error() != want {
+			t.Errorf("%s: %v\nwant %s", do, err, want)
+		}
+	}
+	if err := ask(""); err != nil {
+		t.Errorf("after all that: %v", err)
+	}
+}
+
+// TestParallel makes sure that no more renderings run at once than allowed,
+// and that one that waits too long is told what it waited for.
+func TestParallel(t *testing.T) {
+	release := make(chan struct{})
+	var mu sync.Mutex
+	running, most := 0, 0
+	h := start(t, func(c *sidecar.Config) {
+		c.Parallel = 2
+		c.Generate = func(context.Context, sidecar.Input) (sidecar.Output, error) {
+			mu.Lock()
+			running++
+			most = max(most, running)
+			mu.Unlock()
+			<-release
+			mu.Lock()
+			running--
+			mu.Unlock()
+			return sidecar.Output{Manifests: []string{"ok"}}, nil
+		}
+	})
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for busy := 0; busy < 2; {
+		mu.Lock()
+		busy = running
+		mu.Unlock()
+		time.Sleep(time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app"})
+	if err == nil || !strings.Contains(err.Error(), "waiting for other renderings") {
+		t.Errorf("a request that found no place: %v", err)
+	}
+	close(release)
+	wg.Wait()
+	if most > 2 {
+		t.Errorf("%d renderings at once, want at most 2", most)
+	}
+}
+
+// TestDrain asks the server to end while a request is under way: the request
+// is answered, and the socket is gone.
+func TestDrain(t *testing.T) {
+	started, release := make(chan struct{}), make(chan struct{})
+	h := start(t, func(c *sidecar.Config) {
+		c.Generate = func(context.Context, sidecar.Input) (sidecar.Output, error) {
+			close(started)
+			<-release
+			return sidecar.Output{Manifests: []string{"ok"}}, nil
+		}
+	})
+	answered := make(chan error, 1)
+	go func() {
+		_, err := h.GenerateManifest(context.Background(), sidecartest.Request{Archive: good(), Dir: "app"})
+		answered <- err
+	}()
+	<-started
+	h.stop()
+	select {
+	case err := <-h.served:
+		t.Fatalf("the server ended before the request: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(release)
+	if err := <-answered; err != nil {
+		t.Errorf("the request under way: %v", err)
+	}
+	if err := <-h.served; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+	if _, err := os.Lstat(h.socket); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the socket is still there: %v", err)
+	}
+}
+
+func TestListen(t *testing.T) {
+	h := start(t, nil)
+	if _, err := h.CheckPluginConfiguration(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sidecar.Listen(h.socket); err == nil || !strings.Contains(err.Error(), "another plugin server answers there") {
+		t.Errorf("a second server on the socket: %v", err)
+	}
+
+	// A socket whose server died without removing it.
+	dir, err := os.MkdirTemp("", "cmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	stale := filepath.Join(dir, "stale.sock")
+	dead, err := net.Listen("unix", stale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.(*net.UnixListener).SetUnlinkOnClose(false)
+	dead.Close()
+	lis, err := sidecar.Listen(stale)
+	if err != nil {
+		t.Fatalf("a stale socket was not replaced: %v", err)
+	}
+	defer lis.Close()
+	info, err := os.Stat(stale)
+	if err != nil || info.Mode().Perm() != 0o770 {
+		t.Errorf("mode %v, %v; want 0770", info.Mode(), err)
+	}
+	if _, err := sidecar.Listen(filepath.Join(dir, "missing", "x.sock")); err == nil {
+		t.Error("no error for a directory that is not there")
+	}
+}
+
+// TestSecretsStayOutOfTheLog renders with a secret in every input and looks for
+// it in the log.
+func TestSecretsStayOutOfTheLog(t *testing.T) {
+	var log bytes.Buffer
+	h := start(t, func(c *sidecar.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	archive := sidecartest.PackEntries(file("app/manifest.yaml", "password: hunter2\n"))
+	env := map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_ENV_TOKEN": "hunter2", "ARGOCD_APP_PARAMETERS": "hunter2"}
+	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "app", Env: env}); err != nil {
+		t.Fatal(err)
+	}
+	h.stop()
+	<-h.served
+	if !strings.Contains(log.String(), "application=shop component=app") {
+		t.Errorf("the request is not in the log:\n%s", log.String())
+	}
+	if strings.Contains(log.String(), "hunter2") {
+		t.Errorf("a secret is in the log:\n%s", log.String())
+	}
+}

@@ -1,0 +1,3 @@
+{{- define "pantry-labels.owner" -}}
+owner: {{ .Values.global.owner }}
+{{- end -}}

@@ -1,0 +1,4 @@
+{{- define "pantry.labels" -}}
+{{ include "pantry-labels.owner" . }}
+app: {{ .Chart.Name }}
+{{- end -}}
