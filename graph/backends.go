@@ -69,9 +69,17 @@ func hasLabels(template object.Value, want []object.Field) bool {
 }
 
 // admitted: an object that a fail-closed webhook of the component must admit
-// waits for the workload behind the webhook. What that workload needs itself
-// is exempt: it is applied before the webhook is.
+// waits for the workload behind the webhook. Controllers and what they need are
+// exempt: they stand in the wave of the webhook or below, where Argo CD applies
+// them before it.
 func (b *builder) admitted() {
+	var controllers []int
+	for i, n := range b.Nodes {
+		if n.Role == knowledge.Controllers {
+			controllers = append(controllers, i)
+		}
+	}
+	exempt := b.neededBy(controllers)
 	for w, config := range b.Nodes {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
 			for _, hook := range hooks.Value.Items() {
@@ -82,7 +90,6 @@ func (b *builder) admitted() {
 				if len(backends) == 0 {
 					continue
 				}
-				exempt := b.neededBy(backends)
 				for i, n := range b.Nodes {
 					if exempt[i] || i == w || !n.InSync() || !b.matches(hook, n) {
 						continue

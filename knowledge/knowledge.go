@@ -488,6 +488,12 @@ func (b *Base) file(name string) *groupFile {
 	return f
 }
 
+// Waited reports whether Argo CD waits for every object of the kind, and not
+// only for those of a certain content.
+func (k Kind) Waited() bool {
+	return slices.ContainsFunc(k.Health, func(h Health) bool { return len(h.When) == 0 && !h.Healthy })
+}
+
 // HealthOf returns what Argo CD waits for with this object, and false when it
 // takes the object for healthy as soon as it is applied.
 func (k Kind) HealthOf(o object.Object) (Health, bool) {

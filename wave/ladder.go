@@ -45,6 +45,11 @@ type unit struct {
 	why  Reason
 }
 
+// bound reports whether the unit must stand with another one.
+func (u *unit) bound() bool {
+	return slices.ContainsFunc(u.needs, func(c constraint) bool { return c.ref.Meaning == knowledge.With })
+}
+
 // constrain turns references into constraints.
 func (l *ladder) constrain() {
 	g := l.plan.Graph
@@ -289,11 +294,12 @@ func (l *ladder) makeUnits(comp []int) {
 	}
 }
 
-// isPassive reports whether nothing is waited for once the object is applied,
-// so that it may stand wherever it is needed first.
+// isPassive reports whether nothing is waited for once an object of the kind is
+// applied, so that it may stand wherever it is needed first. A Service stays
+// passive when it has a load balancer to wait for.
 func (l *ladder) isPassive(i int) bool {
 	n := l.plan.Graph.Nodes[i]
-	return (!n.HasHealth || n.Kind.Place == "with-consumer") && n.Role == ""
+	return (!n.Kind.Waited() || n.Kind.Place == "with-consumer") && n.Role == ""
 }
 
 // floor is the wave of an object's rung. What stands with another object, such
@@ -353,7 +359,7 @@ func (l *ladder) isSmoke(u *unit) bool {
 // them earlier. What only needs them to exist goes along with them.
 func (l *ladder) putLast() {
 	for _, u := range slices.Backward(l.units) {
-		if !l.inDoubt(u) || u.passive && len(l.binders(u)) > 0 {
+		if !l.inDoubt(u) || l.withConsumer(u) && len(l.binders(u)) > 0 {
 			continue
 		}
 		if along, ok := l.companions(u, map[*unit]bool{}); ok {
@@ -394,7 +400,7 @@ func (l *ladder) companions(u *unit, seen map[*unit]bool) (map[*unit]bool, bool)
 		if seen[above] {
 			continue
 		}
-		if c.gap > 0 || c.ref.Meaning == knowledge.With || l.isSmoke(above) {
+		if c.gap > 0 || c.ref.Meaning == knowledge.With || l.isSmoke(above) || above.bound() {
 			return nil, false
 		}
 		if _, ok := l.companions(above, seen); !ok {

@@ -103,6 +103,7 @@ func Assign(g *graph.Graph, base *knowledge.Base) (*Plan, error) {
 	l.finish()
 	p.refine()
 	p.Order = applyOrder(p, base)
+	p.Findings = append(p.Findings, p.Check(base)...)
 	finding.Sort(p.Findings)
 	return p, nil
 }

@@ -1,0 +1,98 @@
+package plugin_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/ladder-cmp/ladder/"
+
+// goPackage is what "go list -json" says of a package.
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps=false", "-json=ImportPath,Imports,Deps", module+"...")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr.String())
+	}
+	var all []goPackage
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// TestPurePackages keeps the packages that compute from touching the world:
+// what they answer follows from what they are given.
+func TestPurePackages(t *testing.T) {
+	pure := []string{"finding", "object", "knowledge", "graph", "wave"}
+	seen := 0
+	for _, p := range listPackages(t) {
+		if !slices.Contains(pure, strings.TrimPrefix(p.ImportPath, module)) {
+			continue
+		}
+		seen++
+		for _, dep := range p.Deps {
+			for _, bad := range []string{"helm.sh/", "sigs.k8s.io/kustomize", "google.golang.org/grpc", "k8s.io/client-go", "net", "net/http", "os/exec", module + "render", module + "sidecar", module + "plugin"} {
+				if dep == bad || strings.HasSuffix(bad, "/") && strings.HasPrefix(dep, bad) || strings.HasPrefix(dep, bad+"/") && bad != "net" {
+					t.Errorf("%s reaches %s", p.ImportPath, dep)
+				}
+			}
+		}
+		for _, direct := range p.Imports {
+			if slices.Contains([]string{"os", "time", "io/fs", "math/rand", "math/rand/v2", "crypto/rand"}, direct) {
+				t.Errorf("%s imports %s", p.ImportPath, direct)
+			}
+		}
+	}
+	if seen != len(pure) {
+		t.Errorf("looked at %d packages, want %d", seen, len(pure))
+	}
+}
+
+// TestHeavyLibraries keeps each heavy library behind the one package that is
+// there for it.
+func TestHeavyLibraries(t *testing.T) {
+	owners := map[string][]string{
+		"helm.sh/":                {"render"},
+		"sigs.k8s.io/kustomize/":  {"render"},
+		"google.golang.org/grpc":  {"sidecar", "sidecar/wire", "sidecar/sidecartest"},
+		"github.com/spf13/cobra":  {"cmd/cmp"},
+		"k8s.io/":                 {},
+		"github.com/Masterminds/": {"render"},
+	}
+	for _, p := range listPackages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		for _, direct := range p.Imports {
+			for library, allowed := range owners {
+				if strings.HasPrefix(direct, library) && !slices.Contains(allowed, name) {
+					t.Errorf("%s imports %s, which is for %v", name, direct, allowed)
+				}
+			}
+		}
+		if strings.HasPrefix(name, "sidecar") && slices.ContainsFunc(p.Imports, func(i string) bool {
+			return strings.HasPrefix(i, module) && !strings.HasPrefix(i, module+"sidecar")
+		}) {
+			t.Errorf("%s imports packages of the project: it is to know nothing of charts or waves", name)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package wave_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"text/tabwriter"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected results")
+
+func assign(objs []object.Object) (*wave.Plan, error) {
+	g, err := graph.Build(objs, knowledge.Default(), graph.Options{Namespace: "ns"})
+	if err != nil {
+		return nil, err
+	}
+	return wave.Assign(g, knowledge.Default())
+}
+
+// TestStories orders each testdata/*.txtar, named for its story, and compares
+// the table, the references and the findings.
+func TestStories(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			ar, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			objs, err := object.Parse("in.yaml", 1, string(ar.Files[0].Data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := assign(objs)
+			order, refs := describe(plan, err)
+			if *update {
+				ar.Files = append(ar.Files[:1], txtar.File{Name: "order", Data: []byte(order)}, txtar.File{Name: "references", Data: []byte(refs)})
+				if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(ar.Files) < 3 {
+				t.Fatal("no expectations; run with -update")
+			}
+			if diff := cmp.Diff(string(ar.Files[1].Data), order); diff != "" {
+				t.Errorf("order (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(string(ar.Files[2].Data), refs); diff != "" {
+				t.Errorf("references (-want +got):\n%s", diff)
+			}
+			if err == nil {
+				checkProperties(t, objs)
+			}
+		})
+	}
+}
+
+func describe(plan *wave.Plan, err error) (order, refs string) {
+	if err != nil {
+		return describeFindings("error", finding.Of(err)), ""
+	}
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, r := range plan.Table() {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Wave, r.Object, r.Why)
+	}
+	w.Flush()
+	return b.String() + describeFindings("warning", plan.Findings), plan.Graph.String()
+}
+
+func describeFindings(severity string, all []finding.Finding) string {
+	var b strings.Builder
+	for _, f := range all {
+		fmt.Fprintf(&b, "%s: %s\n", severity, f)
+	}
+	return b.String()
+}
+
+// checkProperties holds what must be true of every component: no object is
+// lost, the input's order does not matter, our own output comes out unchanged,
+// and Check finds nothing in an order that is ours alone.
+func checkProperties(t *testing.T, objs []object.Object) {
+	t.Helper()
+	first := output(t, objs)
+	if len(first) != len(objs) {
+		t.Fatalf("%d objects in, %d out", len(objs), len(first))
+	}
+	shuffled := append([]object.Object(nil), objs...)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 3 {
+		random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		if diff := cmp.Diff(first, output(t, shuffled)); diff != "" {
+			t.Fatalf("the order of the input matters:\n%s", diff)
+		}
+	}
+	again, err := object.Parse("again", 1, "---\n"+strings.Join(first, "---\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first, output(t, again)); diff != "" {
+		t.Errorf("our own output comes out changed:\n%s", diff)
+	}
+}
+
+func output(t *testing.T, objs []object.Object) []string {
+	t.Helper()
+	plan, err := assign(objs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := true
+	for _, o := range objs {
+		if _, set := o.Wave(); set && o.InSync() {
+			ours = false
+		}
+	}
+	if found := plan.Check(knowledge.Default()); ours && len(found) > 0 {
+		t.Errorf("Check finds faults in our own order:\n%s", describeFindings("", found))
+	}
+	annotated, err := plan.Annotate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, o := range annotated {
+		texts = append(texts, o.Text())
+	}
+	return texts
+}
+
+// TestCorpus holds the properties on what real charts render to.
+func TestCorpus(t *testing.T) {
+	files, _ := filepath.Glob("../../shared/corpus/*.yaml.gz")
+	if len(files) == 0 {
+		t.Skip("SKIPPED: no rendered charts in ../shared/corpus beside the project")
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml.gz"), func(t *testing.T) {
+			objs, err := object.Parse(file, 1, gunzip(t, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkProperties(t, objs)
+		})
+	}
+}
+
+func gunzip(t *testing.T, file string) string {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
