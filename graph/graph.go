@@ -163,7 +163,10 @@ func (b *builder) index() error {
 		}
 	}
 	slices.SortStableFunc(b.Nodes, func(x, y Node) int {
-		return cmp.Or(compareIDs(x.Key, y.Key), cmp.Compare(x.Text(), y.Text()))
+		if c := compareIDs(x.Key, y.Key); c != 0 {
+			return c
+		}
+		return strings.Compare(x.Text(), y.Text()) // megabytes, so only if need be
 	})
 	b.readDefinitions() // again, because they have moved
 	var faults []finding.Finding

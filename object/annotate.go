@@ -406,7 +406,12 @@ func firstAlias(n, target *yaml.Node) *yaml.Node {
 // apply returns the text with the replacements made.
 func (e *editor) apply() string {
 	slices.SortStableFunc(e.splices, func(a, b splice) int { return a.from - b.from })
+	size := len(e.text)
+	for _, s := range e.splices {
+		size += len(s.text)
+	}
 	var b strings.Builder
+	b.Grow(size)
 	done := 0
 	for _, s := range e.splices {
 		b.WriteString(e.text[done:s.from])

@@ -60,6 +60,9 @@ func (l *lines) find(n int) {
 
 // countBreaks counts the line breaks of a text.
 func countBreaks(text string) int {
+	if !hasOddBreaks(text) {
+		return strings.Count(text, "\n")
+	}
 	n := 0
 	for i := 0; i < len(text); {
 		if b := breakLen(text, i); b > 0 {
@@ -70,6 +73,12 @@ func countBreaks(text string) int {
 		}
 	}
 	return n
+}
+
+// hasOddBreaks reports whether a text has line breaks other than "\n".
+func hasOddBreaks(text string) bool {
+	return strings.Contains(text, "\r") || strings.Contains(text, "\u0085") ||
+		strings.Contains(text, "\u2028") || strings.Contains(text, "\u2029")
 }
 
 // breakLen returns the length of the line break at text[i], 0 if there is

@@ -65,6 +65,8 @@ type Object struct {
 	Generated bool
 
 	doc *document
+	// comment stands above the text of doc, which knows nothing of it.
+	comment string
 }
 
 // document is the text of a manifest and its parsed form. Parsing again after
@@ -89,12 +91,12 @@ func (d *document) node() *yaml.Node {
 }
 
 // Text is the manifest without the "---" around it, ending in a newline.
-func (o Object) Text() string { return o.doc.text }
+func (o Object) Text() string { return o.comment + o.doc.text }
 
-// Commented returns the object with a comment line above its text. Positions in
-// messages keep to the text without it.
+// Commented returns the object with a comment line above its text. Lines in
+// messages are counted without it.
 func (o Object) Commented(line string) Object {
-	o.doc = &document{text: line + "\n" + o.doc.text}
+	o.comment = line + "\n"
 	return o
 }
 

@@ -45,10 +45,12 @@ func withoutSchemas(text string) string {
 // deeper than column end, starting at pos.
 func endOfBlock(text string, pos, column int) int {
 	for pos < len(text) {
-		next := nextLine(text, pos)
-		line := text[pos:next]
-		body := strings.TrimLeft(line, " ")
-		if len(line)-len(body) <= column && !commentOrBlank(body) {
+		body := pos
+		for body < len(text) && text[body] == ' ' {
+			body++
+		}
+		next := nextLine(text, body)
+		if body-pos <= column && !commentOrBlank(text[body:next]) {
 			break
 		}
 		pos = next

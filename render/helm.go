@@ -412,9 +412,6 @@ func (s source) manifests(ch *chart.Chart, files map[string]string) ([]rendered,
 	return docs, nil
 }
 
-// keptBlock finds block scalars that keep the blank lines behind them.
-var keptBlock = regexp.MustCompile(`[|>][0-9]?\+`)
-
 // keepTrailingLines gives documents the line ends that "helm template" prints
 // behind them: one more than they have, but just one behind the last manifest.
 // They mean something to a block scalar that ends a document; other documents
@@ -422,11 +419,27 @@ var keptBlock = regexp.MustCompile(`[|>][0-9]?\+`)
 func keepTrailingLines(docs []rendered, manifests int) {
 	for i, d := range docs {
 		switch {
-		case !keptBlock.MatchString(d.text):
+		case !keepsLines(d.text):
 		case i == manifests-1:
 			docs[i].text = strings.TrimRight(d.text, " \t\r\n") + "\n"
 		default:
 			docs[i].text += "\n"
+		}
+	}
+}
+
+// keepsLines reports whether a text may hold the head of a block scalar that
+// keeps the blank lines behind it: "|+", ">+", "|2+".
+func keepsLines(text string) bool {
+	for at := 0; ; at++ {
+		plus := strings.IndexByte(text[at:], '+')
+		if plus < 0 {
+			return false
+		}
+		at += plus
+		head := strings.TrimRight(text[max(0, at-2):at], "0123456789")
+		if strings.HasSuffix(head, "|") || strings.HasSuffix(head, ">") {
+			return true
 		}
 	}
 }

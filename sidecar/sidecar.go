@@ -21,6 +21,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -139,6 +140,24 @@ func Listen(path string) (net.Listener, error) {
 		return nil, err
 	}
 	return lis, nil
+}
+
+// Probe asks the server behind a socket whether it serves, for the probes of a
+// container that has neither shell nor client.
+func Probe(ctx context.Context, path string) error {
+	conn, err := grpc.NewClient("unix:"+path, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	res, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
+	if err != nil {
+		return fmt.Errorf("no plugin server answers on %s: %s", path, status.Convert(err).Message())
+	}
+	if res.GetStatus() != healthpb.HealthCheckResponse_SERVING {
+		return fmt.Errorf("the plugin server on %s is about to end", path)
+	}
+	return nil
 }
 
 type server struct {

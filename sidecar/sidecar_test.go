@@ -221,6 +221,18 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+func TestProbe(t *testing.T) {
+	h := start(t, nil)
+	if err := sidecar.Probe(t.Context(), h.socket); err != nil {
+		t.Errorf("a running server: %v", err)
+	}
+	h.stop()
+	<-h.served
+	if err := sidecar.Probe(t.Context(), h.socket); err == nil || !strings.Contains(err.Error(), "no plugin server answers on "+h.socket) {
+		t.Errorf("a server that has ended: %v", err)
+	}
+}
+
 func TestFaultsOfARendering(t *testing.T) {
 	release := make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {

@@ -32,6 +32,7 @@ const (
 func newServe(s streams) *cobra.Command {
 	var (
 		dir       string
+		check     bool
 		discovery bool
 		parallel  int
 		maxBytes  int64
@@ -46,13 +47,19 @@ func newServe(s streams) *cobra.Command {
 for plugins. This is what the sidecar runs.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			socket := filepath.Join(dir, plugin.Name+".sock")
+			if check {
+				ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
+				defer cancel()
+				return sidecar.Probe(ctx, socket)
+			}
 			log, err := newLogger(s, logFormat)
 			if err != nil {
 				return err
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			lis, err := sidecar.Listen(filepath.Join(dir, plugin.Name+".sock"))
+			lis, err := sidecar.Listen(socket)
 			if err != nil {
 				return fmt.Errorf("%w; create the directory, or name another with --plugin-dir", err)
 			}
@@ -72,6 +79,7 @@ for plugins. This is what the sidecar runs.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&dir, "plugin-dir", defaultDir, "Directory of the plugin sockets, shared with the repo-server; "+socketDirEnv+" sets the default")
+	f.BoolVar(&check, "check", false, "Ask the server that runs on the socket whether it is well, and exit; for probes")
 	f.BoolVar(&discovery, "discovery", false, "Answer for Applications that name no plugin, if there is something to render; each request then sends the repository twice")
 	f.IntVar(&parallel, "parallel", runtime.NumCPU(), "Renderings at the same time; 0 is no limit")
 	f.Int64Var(&maxBytes, "max-repository-bytes", 1<<30, "Size of a repository, unpacked, above which it is refused; 0 is no limit")

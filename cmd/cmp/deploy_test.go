@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	lua "github.com/yuin/gopher-lua"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// announcement is a parameter as plugin.yaml writes it.
+type announcement struct {
+	Name           string `json:"name"`
+	Title          string `json:"title"`
+	Tooltip        string `json:"tooltip"`
+	ItemType       string `json:"itemType"`
+	CollectionType string `json:"collectionType"`
+	String         string `json:"string,omitempty"`
+}
+
+// TestPluginYAML makes sure that the stock plugin server announces what ours
+// does. With -update the list is written.
+func TestPluginYAML(t *testing.T) {
+	const file = "../../plugin.yaml"
+	var want []announcement
+	for _, a := range announcements() {
+		want = append(want, announcement{a.Name, a.Title, a.Tooltip, a.ItemType, a.CollectionType, a.String_})
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		head, _, _ := strings.Cut(string(data), "    static:\n")
+		list, err := yaml.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := head + "    static:\n    " + strings.TrimSpace(strings.ReplaceAll(string(list), "\n", "\n    ")) + "\n"
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		data = []byte(text)
+	}
+	var config struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+		Spec struct {
+			Generate struct {
+				Command []string `json:"command"`
+			} `json:"generate"`
+			Parameters struct {
+				Static []announcement `json:"static"`
+			} `json:"parameters"`
+		} `json:"spec"`
+	}
+	if err := yaml.UnmarshalStrict(data, &config); err != nil {
+		t.Fatal(err)
+	}
+	if config.Kind != "ConfigManagementPlugin" || config.Metadata.Name != plugin.Name || !slices.Equal(config.Spec.Generate.Command, []string{"cmp", "generate"}) {
+		t.Errorf("plugin.yaml is for another plugin: %+v", config)
+	}
+	if diff := gocmp.Diff(want, config.Spec.Parameters.Static); diff != "" {
+		t.Errorf("parameters (-table +plugin.yaml); run with -update:\n%s", diff)
+	}
+}
+
+// TestDeploy applies both ways of installing to a repo-server and compares what
+// comes out: the same container and the same health check.
+func TestDeploy(t *testing.T) {
+	var values struct {
+		RepoServer struct {
+			ExtraContainers []map[string]any `json:"extraContainers"`
+		} `json:"repoServer"`
+		Configs struct {
+			CM map[string]string `json:"cm"`
+		} `json:"configs"`
+	}
+	data, err := os.ReadFile("../../deploy/argocd-values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(data, &values); err != nil {
+		t.Fatal(err)
+	}
+
+	repo := t.TempDir()
+	if err := os.CopyFS(filepath.Join(repo, "ladder"), os.DirFS("../../deploy/kustomize")); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"kustomization.yaml": "resources: [argocd.yaml]\ncomponents: [ladder]\n",
+		"argocd.yaml": `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: argocd-repo-server}
+spec: {template: {spec: {containers: [{name: argocd-repo-server, image: argocd}], volumes: [{name: plugins, emptyDir: {}}]}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cm}
+data: {a: b}
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res, err := render.Dir(context.Background(), os.DirFS(repo), ".", render.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range res.Objects {
+		var m map[string]any
+		if err := yaml.Unmarshal([]byte(o.Text()), &m); err != nil {
+			t.Fatal(err)
+		}
+		switch o.ID.Kind {
+		case "Deployment":
+			containers := m["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)
+			if len(containers) != 2 {
+				t.Fatalf("%d containers", len(containers))
+			}
+			ours := containers[0].(map[string]any)
+			if ours["name"] != "ladder" {
+				ours = containers[1].(map[string]any)
+			}
+			if diff := gocmp.Diff(values.RepoServer.ExtraContainers[0], ours); diff != "" {
+				t.Errorf("-values +kustomize:\n%s", diff)
+			}
+		case "ConfigMap":
+			if diff := gocmp.Diff(values.Configs.CM[healthKey], m["data"].(map[string]any)[healthKey]); diff != "" {
+				t.Errorf("-values +kustomize:\n%s", diff)
+			}
+		}
+	}
+	checkApplicationHealth(t, values.Configs.CM[healthKey])
+}
+
+const healthKey = "resource.customizations.health.argoproj.io_Application"
+
+// checkApplicationHealth runs the health check of Applications the way Argo CD
+// does (util/lua): the object is the global obj, the result a table.
+func checkApplicationHealth(t *testing.T, script string) {
+	t.Helper()
+	for status, want := range map[string]string{
+		"nil":                               "Progressing",
+		"{}":                                "Progressing",
+		"{health = {}}":                     "Progressing",
+		"{health = {status = 'Healthy'}}":   "Healthy",
+		"{health = {status = 'Degraded'}}":  "Degraded",
+		"{health = {status = 'Suspended'}}": "Suspended",
+		"{health = {status = 'Healthy'}, operationState = {phase = 'Running'}}":   "Progressing",
+		"{health = {status = 'Healthy'}, operationState = {phase = 'Succeeded'}}": "Healthy",
+	} {
+		l := lua.NewState()
+		if err := l.DoString("obj = {status = " + status + "}"); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.DoString(script); err != nil {
+			t.Fatalf("%v in\n%s", err, script)
+		}
+		result, ok := l.Get(-1).(*lua.LTable)
+		if !ok {
+			t.Fatalf("the check returns no table for %s", status)
+		}
+		if got := result.RawGetString("status").String(); got != want {
+			t.Errorf("status %s: %s, want %s", status, got, want)
+		}
+		l.Close()
+	}
+}
