@@ -51,12 +51,12 @@ func (req Request) componentSettings() (Settings, error) {
 	var faults []error
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
-		p, known := find(func(p Parameter) bool { return p.camel() == key.Value })
+		p, known := find(func(p Parameter) bool { return p.Key() == key.Value })
 		switch {
 		case known:
 			values, ok := p.fromYAML(value)
 			if !ok {
-				faults = append(faults, bad(value.Line, key.Value, "got "+nodeKind(value)+", want "+p.wants(), "write "+p.camel()+": "+p.sample()))
+				faults = append(faults, bad(value.Line, key.Value, "got "+nodeKind(value)+", want "+p.wants(), "write "+p.Key()+": "+p.sample()))
 				continue
 			}
 			if err := p.Set(&s, values); err != nil {
@@ -65,7 +65,7 @@ func (req Request) componentSettings() (Settings, error) {
 				faults = append(faults, f)
 			}
 		case !slices.Contains(descriptive, key.Value):
-			f := unknown(key.Value, Parameter.camel)
+			f := unknown(key.Value, Parameter.Key)
 			f.Rule, f.File, f.Line, f.Message = "bad-component", file, key.Line, "there is no such key"
 			faults = append(faults, f)
 		}

@@ -62,12 +62,12 @@ func settingsFromVariables(env map[string]string) (Settings, []error) {
 		if !ok || !strings.HasPrefix(own, "LADDER_") || value == "" {
 			continue // for others, or taken back
 		}
-		if _, known := find(func(p Parameter) bool { return p.envName() == own }); !known {
-			faults = append(faults, unknown(own, Parameter.envName))
+		if _, known := find(func(p Parameter) bool { return p.Variable() == own }); !known {
+			faults = append(faults, unknown(own, Parameter.Variable))
 		}
 	}
 	for _, p := range parameters {
-		value := env[variablePrefix+p.envName()]
+		value := env[variablePrefix+p.Variable()]
 		if value == "" {
 			continue
 		}
@@ -78,7 +78,7 @@ func settingsFromVariables(env map[string]string) (Settings, []error) {
 		if err := p.Set(&s, values); err != nil {
 			var f finding.Finding
 			if errors.As(err, &f) {
-				f.Field = p.envName()
+				f.Field = p.Variable()
 				err = f
 			}
 			faults = append(faults, err)

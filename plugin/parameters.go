@@ -159,8 +159,8 @@ func (p Parameter) fault(message string) finding.Finding {
 	return finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "parameter " + p.Name, Message: message, Remedy: remedy}
 }
 
-// camel is the parameter's name in component.yaml: api-versions, apiVersions.
-func (p Parameter) camel() string {
+// Key is the parameter's name in component.yaml: api-versions, apiVersions.
+func (p Parameter) Key() string {
 	var b strings.Builder
 	upper := false
 	for _, r := range p.Name {
@@ -177,8 +177,8 @@ func (p Parameter) camel() string {
 	return b.String()
 }
 
-// envName is the parameter's name among the variables of an Application.
-func (p Parameter) envName() string {
+// Variable is the parameter's name among the variables of an Application.
+func (p Parameter) Variable() string {
 	return "LADDER_" + strings.ToUpper(strings.ReplaceAll(p.Name, "-", "_"))
 }
 

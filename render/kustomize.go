@@ -1,5 +1,7 @@
 package render
 
+//lint:file-ignore SA1019 people still write the deprecated fields of kustomizations
+
 import (
 	"errors"
 	"fmt"
@@ -95,32 +97,32 @@ func (s source) checkKustomization(dir string, seen map[string]bool) error {
 		"generators": k.Generators, "transformers": k.Transformers, "validators": k.Validators,
 	} {
 		for i, entry := range entries {
-			c.root(field, i, entry)
+			c.root(fmt.Sprintf("%s[%d]", field, i), entry)
 		}
 	}
 	for field, entries := range map[string][]string{"crds": k.Crds, "configurations": k.Configurations} {
 		for i, entry := range entries {
-			c.entry(field, i, entry)
+			c.entry(fmt.Sprintf("%s[%d]", field, i), entry)
 		}
 	}
 	for i, p := range k.Patches {
-		c.entry("patches.path", i, p.Path)
+		c.entry(fmt.Sprintf("patches[%d].path", i), p.Path)
 	}
 	for i, p := range k.PatchesJson6902 {
-		c.entry("patchesJson6902.path", i, p.Path)
+		c.entry(fmt.Sprintf("patchesJson6902[%d].path", i), p.Path)
 	}
 	for i, p := range k.PatchesStrategicMerge {
-		c.entry("patchesStrategicMerge", i, string(p))
+		c.entry(fmt.Sprintf("patchesStrategicMerge[%d]", i), string(p))
 	}
 	for i, r := range k.Replacements {
-		c.entry("replacements.path", i, r.Path)
+		c.entry(fmt.Sprintf("replacements[%d].path", i), r.Path)
 	}
-	c.entry("openapi.path", 0, k.OpenAPI["path"])
+	c.entry("openapi.path", k.OpenAPI["path"])
 	for i, g := range k.ConfigMapGenerator {
-		c.generator("configMapGenerator", i, g.KvPairSources)
+		c.generator(fmt.Sprintf("configMapGenerator[%d]", i), g.KvPairSources)
 	}
 	for i, g := range k.SecretGenerator {
-		c.generator("secretGenerator", i, g.KvPairSources)
+		c.generator(fmt.Sprintf("secretGenerator[%d]", i), g.KvPairSources)
 	}
 	faults := finding.Of(errors.Join(c.faults...))
 	finding.Sort(faults)
@@ -136,7 +138,7 @@ type checker struct {
 	faults    []error
 }
 
-func (c *checker) bad(field string, i int, entry, message, remedy string) {
+func (c *checker) bad(field, entry, message, remedy string) {
 	f := finding.Finding{Severity: finding.Error, Rule: "kustomization", File: c.file, Field: field, Message: message, Remedy: remedy}
 	f.Line = lineOfEntry(c.data, entry)
 	c.faults = append(c.faults, f)
@@ -157,20 +159,20 @@ func lineOfEntry(data []byte, entry string) int {
 func (c *checker) helm(k types.Kustomization) {
 	const remedy = "render the chart as a component of its own, or commit what it renders to"
 	if len(k.HelmCharts) > 0 {
-		c.bad("helmCharts", 0, "helmCharts", "charts inside a kustomization are not inflated", remedy)
+		c.bad("helmCharts", "helmCharts", "charts inside a kustomization are not inflated", remedy)
 	}
 	if len(k.HelmChartInflationGenerator) > 0 {
-		c.bad("helmChartInflationGenerator", 0, "helmChartInflationGenerator", "charts inside a kustomization are not inflated", remedy)
+		c.bad("helmChartInflationGenerator", "helmChartInflationGenerator", "charts inside a kustomization are not inflated", remedy)
 	}
 }
 
 // root checks an entry that names a file or another kustomization.
-func (c *checker) root(field string, i int, entry string) {
+func (c *checker) root(field, entry string) {
 	if inline(entry) {
 		c.pluginConfig(field, []byte(entry))
 		return
 	}
-	p, ok := c.local(field, i, entry)
+	p, ok := c.local(field, entry)
 	if !ok {
 		return
 	}
@@ -180,13 +182,13 @@ func (c *checker) root(field string, i int, entry string) {
 		return
 	}
 	if !info.IsDir() {
-		if data, err := fs.ReadFile(c.fsys, p); err == nil && field != "resources" {
+		if data, err := fs.ReadFile(c.fsys, p); err == nil && !strings.HasPrefix(field, "resources") {
 			c.pluginConfig(field, data)
 		}
 		return
 	}
 	if !exists(c.fsys, path.Join(p, c.kustomizationFile(p))) {
-		c.bad(field, i, entry, "there is no kustomization.yaml in "+p, "add one that lists the files there, or list the files here")
+		c.bad(field, entry, "there is no kustomization.yaml in "+p, "add one that lists the files there, or list the files here")
 		return
 	}
 	if err := c.checkKustomization(p, c.seen); err != nil {
@@ -195,37 +197,37 @@ func (c *checker) root(field string, i int, entry string) {
 }
 
 // entry checks an entry that names a file; it may be the content itself.
-func (c *checker) entry(field string, i int, entry string) {
+func (c *checker) entry(field, entry string) {
 	if entry != "" && !inline(entry) {
-		c.local(field, i, entry)
+		c.local(field, entry)
 	}
 }
 
-func (c *checker) generator(field string, i int, g types.KvPairSources) {
+func (c *checker) generator(field string, g types.KvPairSources) {
 	for _, spec := range g.FileSources {
 		_, file, named := strings.Cut(spec, "=")
 		if !named {
 			file = spec
 		}
-		c.entry(field+".files", i, file)
+		c.entry(field+".files", file)
 	}
 	for _, file := range append(g.EnvSources, g.EnvSource) {
-		c.entry(field+".envs", i, file)
+		c.entry(field+".envs", file)
 	}
 }
 
 // local resolves an entry inside the repository and reports what cannot be.
-func (c *checker) local(field string, i int, entry string) (string, bool) {
+func (c *checker) local(field, entry string) (string, bool) {
 	p, ok := repoPath(c.dir, entry)
 	switch {
 	case ok && !strings.Contains(entry, "://") && pathExists(c.fsys, p):
 		return p, true
 	case remote(entry):
-		c.bad(field, i, entry, "the remote base "+entry+" is not fetched", "copy it into the repository and name the copy")
+		c.bad(field, entry, "the remote base "+entry+" is not fetched", "copy it into the repository and name the copy")
 	case !ok || strings.HasPrefix(entry, "/"):
-		c.bad(field, i, entry, entry+" leaves the repository", "use a relative path inside the repository")
+		c.bad(field, entry, entry+" leaves the repository", "use a relative path inside the repository")
 	default:
-		c.bad(field, i, entry, "there is no file or directory "+p, "correct the path, or add the file")
+		c.bad(field, entry, "there is no file or directory "+p, "correct the path, or add the file")
 	}
 	return "", false
 }
@@ -240,7 +242,7 @@ func (c *checker) pluginConfig(field string, data []byte) {
 		}
 		c.scanURLs(field, config)
 		if m, ok := config.(map[string]any); ok && m["kind"] == "HelmChartInflationGenerator" {
-			c.bad(field, 0, "HelmChartInflationGenerator", "charts inside a kustomization are not inflated", "render the chart as a component of its own, or commit what it renders to")
+			c.bad(field, "HelmChartInflationGenerator", "charts inside a kustomization are not inflated", "render the chart as a component of its own, or commit what it renders to")
 		}
 	}
 }
@@ -270,7 +272,7 @@ func (c *checker) urls(field string, v any) {
 		}
 	case string:
 		if strings.Contains(v, "://") {
-			c.bad(field, 0, v, "the remote file "+v+" is not fetched", "copy it into the repository and name the copy")
+			c.bad(field, v, "the remote file "+v+" is not fetched", "copy it into the repository and name the copy")
 		}
 	}
 }

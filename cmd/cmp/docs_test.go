@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/plugin"
+)
+
+// documents are run from the root of the repository, as a reader would.
+func documents(t *testing.T) []string {
+	t.Helper()
+	t.Chdir("../..")
+	docs, err := filepath.Glob("docs/*.md")
+	if err != nil || len(docs) == 0 {
+		t.Fatalf("no documents: %v", err)
+	}
+	return append(docs, "README.md")
+}
+
+// TestConsoleBlocks runs the commands in fenced console blocks of the documents
+// and compares what they print. A line "..." stands for any number of lines.
+func TestConsoleBlocks(t *testing.T) {
+	block := regexp.MustCompile("(?s)```console\n\\$ (cmp [^\n]*)\n(.*?)```")
+	total := 0
+	for _, doc := range documents(t) {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range block.FindAllStringSubmatch(string(text), -1) {
+			total++
+			var out bytes.Buffer
+			run(strings.Fields(m[1])[1:], streams{&out, &out})
+			parts := strings.Split(m[2], "...\n")
+			for i := range parts {
+				parts[i] = regexp.QuoteMeta(parts[i])
+			}
+			if want := regexp.MustCompile("(?s)^" + strings.Join(parts, ".*") + "$"); !want.MatchString(out.String()) {
+				t.Errorf("%s: %s prints\n%s\nnot\n%s", doc, m[1], out.String(), m[2])
+			}
+		}
+	}
+	if total < 3 {
+		t.Errorf("only %d console blocks were found", total)
+	}
+}
+
+// TestTables compares the tables of the documents with what they are about.
+// With -update they are written.
+func TestTables(t *testing.T) {
+	tables := map[string]string{
+		"parameters": parametersTable(),
+		"rungs":      rungsTable(),
+		"serve":      serveTable(t),
+	}
+	section := regexp.MustCompile("(?s)(<!-- (parameters|rungs|serve) -->\n)(.*?)(<!-- end -->)")
+	seen := map[string]bool{}
+	for _, doc := range documents(t) {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := section.ReplaceAllStringFunc(string(text), func(s string) string {
+			m := section.FindStringSubmatch(s)
+			seen[m[2]] = true
+			return m[1] + tables[m[2]] + m[4]
+		})
+		if got == string(text) {
+			continue
+		}
+		if *update {
+			if err := os.WriteFile(doc, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		t.Errorf("%s: a table is not up to date; run with -update", doc)
+	}
+	if len(seen) != len(tables) {
+		t.Errorf("of the tables only %v are in a document", seen)
+	}
+}
+
+func parametersTable() string {
+	var b strings.Builder
+	b.WriteString("| parameter | type | component.yaml | variable | meaning |\n| --- | --- | --- | --- | --- |\n")
+	for _, p := range plugin.Parameters() {
+		kind := p.Collection
+		if p.Item == "boolean" {
+			kind = "boolean, as a string"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | `%s` | %s |\n", p.Name, kind, p.Key(), p.Variable(), p.Tooltip)
+	}
+	return b.String()
+}
+
+func rungsTable() string {
+	var b strings.Builder
+	b.WriteString("| rung | wave | why |\n| --- | --- | --- |\n")
+	for _, r := range knowledge.Default().Ladder() {
+		fmt.Fprintf(&b, "| %s | %d | %s |\n", r.Name, r.Wave, r.Why)
+	}
+	return b.String()
+}
+
+func serveTable(t *testing.T) string {
+	t.Setenv(socketDirEnv, "") // it sets a default
+	var b strings.Builder
+	b.WriteString("| flag | default | meaning |\n| --- | --- | --- |\n")
+	newServe(streams{}).Flags().VisitAll(func(f *pflag.Flag) {
+		value := f.DefValue
+		switch {
+		case f.Name == "help":
+			return
+		case f.Name == "parallel":
+			value = "the number of CPUs"
+		}
+		fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", f.Name, value, f.Usage)
+	})
+	return b.String()
+}
