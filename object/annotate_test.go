@@ -1,52 +1,26 @@
 package object
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
-)
 
-var update = flag.Bool("update", false, "rewrite the expected results")
+	"github.com/ladder-cmp/ladder/internal/golden"
+)
 
 const waveKey = "argocd.argoproj.io/sync-wave"
 
 // TestAnnotate sets a wave in each testdata/annotate/*.txtar and compares the
 // text, and what the text says, with want.yaml.
 func TestAnnotate(t *testing.T) {
-	files, err := filepath.Glob("testdata/annotate/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			ar, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			in := string(ar.Files[0].Data)
-			got := annotateText(t, in)
-			if *update {
-				ar.Files = append(ar.Files[:1], txtar.File{Name: "want.yaml", Data: []byte(got)})
-				if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if len(ar.Files) < 2 {
-				t.Fatal("no want.yaml; run with -update")
-			}
-			if diff := cmp.Diff(string(ar.Files[1].Data), got); diff != "" {
-				t.Errorf("text (-want +got):\n%s", diff)
-			}
-			checkAnnotated(t, in, got)
-		})
-	}
+	golden.Archives(t, "testdata/annotate/*.txtar", func(t *testing.T, in txtar.File) []txtar.File {
+		got := annotateText(t, string(in.Data))
+		checkAnnotated(t, string(in.Data), got)
+		return []txtar.File{golden.Text("want.yaml", got)}
+	})
 }
 
 func annotateText(t testing.TB, in string) string {

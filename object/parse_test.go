@@ -2,47 +2,22 @@ package object
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/corpus"
+	"github.com/ladder-cmp/ladder/internal/golden"
 )
 
 // TestParse reads each testdata/parse/*.txtar and compares identities, places,
 // texts and faults with want.txt.
 func TestParse(t *testing.T) {
-	files, err := filepath.Glob("testdata/parse/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			ar, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			in := ar.Files[0]
-			objs, err := Parse(in.Name, 1, string(in.Data))
-			got := describe(objs, err)
-			if *update {
-				ar.Files = append(ar.Files[:1], txtar.File{Name: "want.txt", Data: []byte(got)})
-				if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if len(ar.Files) < 2 {
-				t.Fatal("no want.txt; run with -update")
-			}
-			if diff := cmp.Diff(string(ar.Files[1].Data), got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
-	}
+	golden.Archives(t, "testdata/parse/*.txtar", func(t *testing.T, in txtar.File) []txtar.File {
+		return []txtar.File{golden.Text("want.txt", describe(Parse(in.Name, 1, string(in.Data))))}
+	})
 }
 
 func describe(objs []Object, err error) string {
@@ -109,29 +84,27 @@ spec:
 	}
 }
 
-// TestParseCorpus reads what 44 real charts render to, sets a wave on every
-// object and compares meanings before and after.
+// TestParseCorpus reads what real charts render to, sets a wave on every object
+// and compares meanings before and after.
 func TestParseCorpus(t *testing.T) {
 	total := 0
-	for _, file := range corpus(t) {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			objs, err := Parse(file, 1, gunzip(t, file))
+	corpus.Each(t, "..", func(t *testing.T, text string) {
+		objs, err := Parse("corpus", 1, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += len(objs)
+		for _, o := range objs {
+			annotated, err := o.Annotate(waveKey, "50")
 			if err != nil {
 				t.Fatal(err)
 			}
-			total += len(objs)
-			for _, o := range objs {
-				annotated, err := o.Annotate(waveKey, "50")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if len(o.Text()) > 100_000 {
-					continue // decoding the largest CRDs takes seconds under -race
-				}
-				checkAnnotated(t, o.Text(), annotated.Text())
+			if len(o.Text()) > 100_000 {
+				continue // decoding the largest CRDs takes seconds under -race
 			}
-		})
-	}
+			checkAnnotated(t, o.Text(), annotated.Text())
+		}
+	})
 	if total < 1000 {
 		t.Errorf("only %d objects in all", total)
 	}

@@ -3,7 +3,6 @@ package plugin_test
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,14 +10,11 @@ import (
 	"testing"
 	"text/tabwriter"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected results")
 
 const componentsDir = "../testdata/components"
 
@@ -58,25 +54,9 @@ func TestComponents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, filepath.Join(componentsDir, name+".want.yaml"), res.YAML())
-			golden(t, filepath.Join(componentsDir, name+".want.txt"), explain(res))
+			golden.File(t, filepath.Join(componentsDir, name+".want.yaml"), res.YAML())
+			golden.File(t, filepath.Join(componentsDir, name+".want.txt"), explain(res))
 		})
-	}
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v; run with -update", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }
 
@@ -122,7 +102,7 @@ func TestErrors(t *testing.T) {
 				}
 				fmt.Fprintln(&b, f)
 			}
-			golden(t, filepath.Join(dir, e.Name()+".want.txt"), b.String())
+			golden.File(t, filepath.Join(dir, e.Name()+".want.txt"), b.String())
 		})
 	}
 }

@@ -1,25 +1,17 @@
 package render
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
-	"helm.sh/helm/v4/pkg/chart/loader/archive"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
-	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/engine"
-	"helm.sh/helm/v4/pkg/ignore"
 	release "helm.sh/helm/v4/pkg/release/v1"
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
 
@@ -75,162 +67,6 @@ func (s source) helm() (Result, error) {
 		faults = append(faults, err)
 	}
 	return res, errors.Join(faults...)
-}
-
-// loadChart reads the chart in dir, with the charts that it refers to as
-// file://. above holds the directories whose charts are being loaded, to find
-// charts that depend on themselves.
-func (s source) loadChart(dir string, above []string) (*chart.Chart, error) {
-	files, err := chartFiles(s.fsys, dir)
-	if err != nil {
-		return nil, s.unreadable(err)
-	}
-	ch, err := loader.LoadFiles(files)
-	if err != nil {
-		return nil, s.loadFault(dir, err)
-	}
-	return ch, s.addLocalDependencies(ch, dir, append(above, dir))
-}
-
-// chartFiles reads the files of a chart directory as Helm does: .helmignore
-// applies, symlinks are followed (inside the repository).
-func chartFiles(fsys fs.FS, dir string) ([]*archive.BufferedFile, error) {
-	rules := ignore.Empty()
-	if data, err := fs.ReadFile(fsys, path.Join(dir, ignore.HelmIgnore)); err == nil {
-		if rules, err = ignore.Parse(bytes.NewReader(data)); err != nil {
-			return nil, &fs.PathError{Op: "parse", Path: path.Join(dir, ignore.HelmIgnore), Err: err}
-		}
-	}
-	rules.AddDefaults()
-	var files []*archive.BufferedFile
-	var visit func(rel string, depth int) error
-	visit = func(rel string, depth int) error {
-		// A chain of symlinks to directories above ends at some depth; the
-		// deepest tree of charts seen in 85 public charts has 9 levels.
-		if depth > maxChartDepth {
-			return &fs.PathError{Op: "read", Path: path.Join(dir, rel), Err: errors.New("directories are nested too deeply; is there a symlink loop?")}
-		}
-		entries, err := fs.ReadDir(fsys, path.Join(dir, rel))
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			name := path.Join(rel, e.Name())
-			info, err := fs.Stat(fsys, path.Join(dir, name)) // follows symlinks
-			if err != nil {
-				return err
-			}
-			if rules.Ignore(name, info) {
-				continue
-			}
-			switch {
-			case info.IsDir():
-				if err := visit(name, depth+1); err != nil {
-					return err
-				}
-			case !info.Mode().IsRegular():
-				return &fs.PathError{Op: "read", Path: path.Join(dir, name), Err: errors.New("not a regular file")}
-			default:
-				data, err := fs.ReadFile(fsys, path.Join(dir, name))
-				if err != nil {
-					return err
-				}
-				files = append(files, &archive.BufferedFile{Name: name, ModTime: info.ModTime(), Data: bytes.TrimPrefix(data, []byte("\ufeff"))})
-			}
-		}
-		return nil
-	}
-	return files, visit("", 0)
-}
-
-const maxChartDepth = 64
-
-// loadFault names the file that made a chart unreadable.
-func (s source) loadFault(dir string, err error) finding.Finding {
-	text := err.Error()
-	name := "Chart.yaml"
-	for _, candidate := range []string{"values.yaml", "Chart.lock", "requirements.yaml", "requirements.lock"} {
-		if strings.Contains(text, "cannot load "+candidate) {
-			name = candidate
-		}
-	}
-	if inner, rest, ok := strings.Cut(text, "error unpacking subchart "); ok && inner == "" {
-		sub, _, _ := strings.Cut(rest, " ")
-		name = path.Join("charts", sub, name)
-		if strings.HasSuffix(sub, ".tgz") {
-			name = path.Join("charts", sub)
-		}
-	}
-	f := valuesFault(path.Join(dir, name), err)
-	if f.Rule, f.Remedy = "bad-chart", "correct the chart"; f.Line == 0 {
-		f.Message = strings.TrimPrefix(f.Message, "not valid YAML: ")
-	}
-	return f
-}
-
-// addLocalDependencies does for file:// dependencies what "helm dependency
-// build" would do by copying them into charts/. A vendored copy wins.
-func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string) error {
-	var faults []error
-	for _, dep := range ch.Metadata.Dependencies {
-		rel, local := strings.CutPrefix(dep.Repository, "file://")
-		if !local || vendored(ch, dep.Name) {
-			continue
-		}
-		bad := func(message, remedy string) {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-dependency", File: path.Join(dir, dependencyFile(ch)),
-				Field: "dependencies." + dep.Name, Message: message, Remedy: remedy})
-		}
-		at := path.Join(dir, rel)
-		if strings.HasPrefix(rel, "/") || !fs.ValidPath(at) {
-			bad("the path "+rel+" leaves the repository", "use a path relative to the chart, inside the repository")
-			continue
-		}
-		if slices.Contains(above, at) {
-			bad("the chart depends on itself through "+rel, "break the loop")
-			continue
-		}
-		if !exists(s.fsys, path.Join(at, "Chart.yaml")) {
-			bad("there is no chart in "+at, "correct the path "+dep.Repository)
-			continue
-		}
-		sub, err := s.loadChart(at, above)
-		if err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		if !allows(dep.Version, sub.Metadata.Version) {
-			bad(fmt.Sprintf("the chart in %s has version %s, not %s", at, sub.Metadata.Version, dep.Version), "change one of the two versions")
-			continue
-		}
-		ch.AddDependency(sub)
-	}
-	return errors.Join(faults...)
-}
-
-// dependencyFile is where a chart lists its dependencies; charts of Helm 2
-// have a file of their own for them.
-func dependencyFile(ch *chart.Chart) string {
-	if slices.ContainsFunc(ch.Raw, func(f *common.File) bool { return f.Name == "requirements.yaml" }) {
-		return "requirements.yaml"
-	}
-	return "Chart.yaml"
-}
-
-func vendored(ch *chart.Chart, name string) bool {
-	return slices.ContainsFunc(ch.Dependencies(), func(d *chart.Chart) bool { return d.Name() == name })
-}
-
-func allows(constraint, version string) bool {
-	if constraint == "" {
-		return true
-	}
-	c, err := semver.NewConstraint(constraint)
-	if err != nil {
-		return false
-	}
-	v, err := semver.NewVersion(version)
-	return err == nil && c.Check(v)
 }
 
 // checkChart reports what makes "helm template" refuse a chart before it
@@ -320,55 +156,6 @@ func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (ma
 	return nil, finding.Err(faults)
 }
 
-// templatePlace finds the place in a message of the engine, such as
-// "shop/templates/web.yaml:3:14" or "(shop/templates/web.yaml:3)".
-var templatePlace = regexp.MustCompile(`\(?([^\s():]+):(\d+)(?::\d+)?\)?`)
-
-// templateFault turns an error of the engine into a finding, and returns the
-// template it is about if that is known.
-func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *common.File) {
-	f := finding.Finding{Severity: finding.Error, Rule: "template", File: s.dir, Message: err.Error(), Remedy: "correct the template, or set the value it needs"}
-	m := templatePlace.FindStringSubmatchIndex(f.Message)
-	if m == nil {
-		return f, nil
-	}
-	name := f.Message[m[2]:m[3]]
-	f.Line, _ = strconv.Atoi(f.Message[m[4]:m[5]])
-	message := f.Message[:m[0]] + f.Message[m[1]:]
-	message = strings.TrimPrefix(strings.TrimPrefix(message, "parse error at "), "template: ")
-	f.Message = strings.TrimPrefix(strings.TrimLeft(message, ": \n"), "execution error at : ")
-	var failed *common.File
-	f.File, failed = s.templateFile(ch, name)
-	if failed != nil && strings.HasPrefix(path.Base(failed.Name), "_") {
-		// The fault lies in a helper; what must go is the template that
-		// included it, which the message does not begin with.
-		failed = nil
-	}
-	return f, failed
-}
-
-// templateFile finds the template that the engine calls name.
-func (s source) templateFile(ch *chart.Chart, name string) (string, *common.File) {
-	for _, t := range ch.Templates {
-		if path.Join(ch.ChartFullPath(), t.Name) == name {
-			return s.chartFile(ch, t.Name), t
-		}
-	}
-	for _, d := range ch.Dependencies() {
-		if file, t := s.templateFile(d, name); t != nil {
-			return file, t
-		}
-	}
-	return name, nil
-}
-
-// chartFile names a file of a chart by its path in the repository. The
-// directory of a subchart is taken to be named like the chart.
-func (s source) chartFile(ch *chart.Chart, name string) string {
-	root := ch.Root().Name()
-	return path.Join(s.dir, strings.TrimPrefix(ch.ChartFullPath(), root), name)
-}
-
 // rendered is a piece of the output: the text of one document, or a whole file
 // of crds/, where lines are known.
 type rendered struct {
@@ -447,33 +234,4 @@ func keepsLines(text string) bool {
 func (s source) crdFile(crd chart.CRD) string {
 	_, below, _ := strings.Cut(crd.Filename, "/")
 	return path.Join(s.dir, below)
-}
-
-// manifestFaults finds every document that is no YAML; Helm stops at the first.
-func (s source) manifestFaults(ch *chart.Chart, files map[string]string, first error) error {
-	var faults []error
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if strings.HasPrefix(path.Base(name), "_") {
-			continue
-		}
-		file, _ := s.templateFile(ch, name)
-		if _, err := object.Parse(file, 0, files[name]); err != nil {
-			faults = append(faults, err)
-		}
-	}
-	if len(faults) > 0 {
-		return errors.Join(faults...)
-	}
-	message := first.Error()
-	file := s.dir
-	if name, rest, ok := strings.Cut(strings.TrimPrefix(message, "YAML parse error on "), ": "); ok {
-		file, _ = s.templateFile(ch, name)
-		message = rest
-	}
-	return finding.Finding{Severity: finding.Error, Rule: "invalid-yaml", File: file, Message: message, Remedy: "correct the template or the values it prints"}
 }

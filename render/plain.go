@@ -17,21 +17,28 @@ const skipMarker = "# +argocd:skip-file-rendering"
 
 // plain reads every manifest file of the tree.
 func (s source) plain() (Result, error) {
-	var res Result
+	objs, err := s.manifestFiles(func(name string) bool { return isManifest(name) && !reserved(name) })
+	return Result{Objects: objs}, err
+}
+
+// manifestFiles reads the objects in those files of the component that hold
+// any.
+func (s source) manifestFiles(holds func(name string) bool) ([]object.Object, error) {
+	var objs []object.Object
 	var faults []error
 	err := walk(s.fsys, s.dir, func(name string) error {
-		if !isManifest(name) || reserved(name) {
+		if !holds(name) {
 			return nil
 		}
-		objs, err := s.manifestFile(name)
-		res.Objects = append(res.Objects, objs...)
+		some, err := s.manifestFile(name)
+		objs = append(objs, some...)
 		faults = append(faults, err)
 		return nil
 	})
 	if err != nil {
 		faults = append(faults, s.unreadable(err))
 	}
-	return res, errors.Join(faults...)
+	return objs, errors.Join(faults...)
 }
 
 // manifestFile reads the objects in a file of the component.

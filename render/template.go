@@ -64,19 +64,9 @@ func (s source) template() (Result, error) {
 		res.Objects = append(res.Objects, objs...)
 		faults = append(faults, err)
 	}
-	err = walk(s.fsys, s.dir, func(name string) error {
-		if !isManifest(name) || reserved(name) || isValues(name) {
-			return nil
-		}
-		objs, err := s.manifestFile(name)
-		res.Objects = append(res.Objects, objs...)
-		faults = append(faults, err)
-		return nil
-	})
-	if err != nil {
-		faults = append(faults, s.unreadable(err))
-	}
-	return res, errors.Join(faults...)
+	objs, err := s.manifestFiles(func(name string) bool { return isManifest(name) && !reserved(name) && !isValues(name) })
+	res.Objects = append(res.Objects, objs...)
+	return res, errors.Join(append(faults, err)...)
 }
 
 // declareNulls puts back the keys that are null in values.yaml. Helm drops them

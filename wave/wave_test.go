@@ -2,13 +2,8 @@ package wave_test
 
 import (
 	"bytes"
-	"compress/gzip"
-	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"text/tabwriter"
@@ -18,12 +13,12 @@ import (
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/corpus"
+	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/wave"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected results")
 
 func assign(objs []object.Object) (*wave.Plan, error) {
 	g, err := graph.Build(objs, knowledge.Default(), graph.Options{Namespace: "ns"})
@@ -34,44 +29,20 @@ func assign(objs []object.Object) (*wave.Plan, error) {
 }
 
 // TestStories orders each testdata/*.txtar, named for its story, and compares
-// the table, the references and the findings.
+// the table with the findings, and the references.
 func TestStories(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			ar, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			objs, err := object.Parse("in.yaml", 1, string(ar.Files[0].Data))
-			if err != nil {
-				t.Fatal(err)
-			}
-			plan, err := assign(objs)
-			order, refs := describe(plan, err)
-			if *update {
-				ar.Files = append(ar.Files[:1], txtar.File{Name: "order", Data: []byte(order)}, txtar.File{Name: "references", Data: []byte(refs)})
-				if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if len(ar.Files) < 3 {
-				t.Fatal("no expectations; run with -update")
-			}
-			if diff := cmp.Diff(string(ar.Files[1].Data), order); diff != "" {
-				t.Errorf("order (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(string(ar.Files[2].Data), refs); diff != "" {
-				t.Errorf("references (-want +got):\n%s", diff)
-			}
-			if err == nil {
-				checkProperties(t, objs)
-			}
-		})
-	}
+	golden.Archives(t, "testdata/*.txtar", func(t *testing.T, in txtar.File) []txtar.File {
+		objs, err := object.Parse("in.yaml", 1, string(in.Data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := assign(objs)
+		if err == nil {
+			checkProperties(t, objs)
+		}
+		order, refs := describe(plan, err)
+		return []txtar.File{golden.Text("order", order), golden.Text("references", refs)}
+	})
 }
 
 func describe(plan *wave.Plan, err error) (order, refs string) {
@@ -149,35 +120,11 @@ func output(t *testing.T, objs []object.Object) []string {
 
 // TestCorpus holds the properties on what real charts render to.
 func TestCorpus(t *testing.T) {
-	files, _ := filepath.Glob("../../shared/corpus/*.yaml.gz")
-	if len(files) == 0 {
-		t.Skip("SKIPPED: no rendered charts in ../shared/corpus beside the project")
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml.gz"), func(t *testing.T) {
-			objs, err := object.Parse(file, 1, gunzip(t, file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			checkProperties(t, objs)
-		})
-	}
-}
-
-func gunzip(t *testing.T, file string) string {
-	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	corpus.Each(t, "..", func(t *testing.T, text string) {
+		objs, err := object.Parse("corpus", 1, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkProperties(t, objs)
+	})
 }

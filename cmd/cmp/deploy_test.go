@@ -12,6 +12,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render"
 )
@@ -38,7 +39,7 @@ func TestPluginYAML(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *update {
+	if golden.Update() {
 		head, _, _ := strings.Cut(string(data), "    static:\n")
 		list, err := yaml.Marshal(want)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -77,7 +78,7 @@ func TestTables(t *testing.T) {
 		if got == string(text) {
 			continue
 		}
-		if *update {
+		if golden.Update() {
 			if err := os.WriteFile(doc, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -2,19 +2,19 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/tools/txtar"
-)
 
-var update = flag.Bool("update", false, "rewrite the expected results")
+	"github.com/ladder-cmp/ladder/internal/golden"
+)
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"cmp": main})
@@ -25,7 +25,6 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
-		UpdateScripts:       *update,
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "same": same},
@@ -52,6 +51,14 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+	if out := ts.ReadFile("stdout"); out != "" {
+		ts.Fatalf("half output: %q", out)
+	}
+	for line := range strings.Lines(ts.ReadFile("stderr")) {
+		if !strings.HasPrefix(line, "cmp: ") {
+			ts.Fatalf("a fault of more than a line: %q", line)
+		}
+	}
 }
 
 // same is the command "same stdout|stderr FILE": the last program must have
@@ -62,7 +69,7 @@ func same(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: same stdout|stderr FILE")
 	}
 	got := ts.ReadFile(args[0])
-	if *update {
+	if golden.Update() {
 		script := filepath.Join("testdata", "script", ts.Name()+".txtar")
 		ar, err := txtar.ParseFile(script)
 		ts.Check(err)

@@ -1,0 +1,60 @@
+// Package golden compares what tests get with files that hold what they expect,
+// and writes those files when the tests run with -update.
+package golden
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected results")
+
+// Update reports whether expectations are to be rewritten.
+func Update() bool { return *update }
+
+// File compares a text with a file.
+func File(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v; run with -update", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// Archives runs a case for each txtar file that matches the pattern, named like
+// the file. The first file of an archive is the input; the rest is what the
+// case must return for it.
+func Archives(t *testing.T, pattern string, run func(t *testing.T, in txtar.File) []txtar.File) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases in %s: %v", pattern, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			ar, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ar.Files = append(ar.Files[:1], run(t, ar.Files[0])...)
+			File(t, file, string(txtar.Format(ar)))
+		})
+	}
+}
+
+// Text makes a file of an archive.
+func Text(name, text string) txtar.File { return txtar.File{Name: name, Data: []byte(text)} }

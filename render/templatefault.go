@@ -1,0 +1,94 @@
+package render
+
+import (
+	"errors"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// templatePlace finds the place in a message of the engine, such as
+// "shop/templates/web.yaml:3:14" or "(shop/templates/web.yaml:3)".
+var templatePlace = regexp.MustCompile(`\(?([^\s():]+):(\d+)(?::\d+)?\)?`)
+
+// templateFault turns an error of the engine into a finding, and returns the
+// template it is about if that is known.
+func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *common.File) {
+	f := finding.Finding{Severity: finding.Error, Rule: "template", File: s.dir, Message: err.Error(), Remedy: "correct the template, or set the value it needs"}
+	m := templatePlace.FindStringSubmatchIndex(f.Message)
+	if m == nil {
+		return f, nil
+	}
+	name := f.Message[m[2]:m[3]]
+	f.Line, _ = strconv.Atoi(f.Message[m[4]:m[5]])
+	message := f.Message[:m[0]] + f.Message[m[1]:]
+	message = strings.TrimPrefix(strings.TrimPrefix(message, "parse error at "), "template: ")
+	f.Message = strings.TrimPrefix(strings.TrimLeft(message, ": \n"), "execution error at : ")
+	var failed *common.File
+	f.File, failed = s.templateFile(ch, name)
+	if failed != nil && strings.HasPrefix(path.Base(failed.Name), "_") {
+		// The fault lies in a helper; what must go is the template that
+		// included it, which the message does not begin with.
+		failed = nil
+	}
+	return f, failed
+}
+
+// templateFile finds the template that the engine calls name.
+func (s source) templateFile(ch *chart.Chart, name string) (string, *common.File) {
+	for _, t := range ch.Templates {
+		if path.Join(ch.ChartFullPath(), t.Name) == name {
+			return s.chartFile(ch, t.Name), t
+		}
+	}
+	for _, d := range ch.Dependencies() {
+		if file, t := s.templateFile(d, name); t != nil {
+			return file, t
+		}
+	}
+	return name, nil
+}
+
+// chartFile names a file of a chart by its path in the repository. The
+// directory of a subchart is taken to be named like the chart.
+func (s source) chartFile(ch *chart.Chart, name string) string {
+	root := ch.Root().Name()
+	return path.Join(s.dir, strings.TrimPrefix(ch.ChartFullPath(), root), name)
+}
+
+// manifestFaults finds every document that is no YAML; Helm stops at the first.
+func (s source) manifestFaults(ch *chart.Chart, files map[string]string, first error) error {
+	var faults []error
+	names := make([]string, 0, len(files))
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if strings.HasPrefix(path.Base(name), "_") {
+			continue
+		}
+		file, _ := s.templateFile(ch, name)
+		if _, err := object.Parse(file, 0, files[name]); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if len(faults) > 0 {
+		return errors.Join(faults...)
+	}
+	message := first.Error()
+	file := s.dir
+	if name, rest, ok := strings.Cut(strings.TrimPrefix(message, "YAML parse error on "), ": "); ok {
+		file, _ = s.templateFile(ch, name)
+		message = rest
+	}
+	return finding.Finding{Severity: finding.Error, Rule: "invalid-yaml", File: file, Message: message, Remedy: "correct the template or the values it prints"}
+}
