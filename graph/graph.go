@@ -33,10 +33,13 @@ type Node struct {
 	// Kind is what is known about objects of this kind.
 	Kind knowledge.Kind
 	// Role is what the object does in this component, if that says more than
-	// its kind: knowledge.Controllers or knowledge.Smokes; empty otherwise.
+	// its kind: the name of a rung; empty otherwise.
 	Role string
 	// RoleWhy says what gave the role away.
 	RoleWhy string
+	// Partner is true for a controller by company: nothing shows that it
+	// reconciles or serves a kind, but a controller may need it to start.
+	Partner bool
 	// Waits says what Argo CD waits for once the object is applied; it has a
 	// meaning only if HasHealth is true.
 	Waits     knowledge.Health
@@ -54,6 +57,10 @@ type Reference struct {
 	Hard bool
 	// Inferred means that no record says so, but a convention or a sign.
 	Inferred bool
+	// Explicit means that a person wrote it down, in an annotation.
+	Explicit bool
+	// Optional means that the object does without the target.
+	Optional bool
 	// Why is the verb of a sentence: From, why, To.
 	Why string
 	// Source is where the fact comes from.
@@ -89,9 +96,12 @@ func Build(objs []object.Object, base *knowledge.Base, opt Options) (*Graph, err
 		(*builder).fields,      // what the fields of kinds and Pods name
 		(*builder).produced,    // who reads what another object writes at run time
 		(*builder).backends,    // who stands behind webhooks and APIs
+		(*builder).calls,       // whom a workload calls, as far as its variables and arguments tell
 		(*builder).rights,      // a workload needs the rights of its account
 		(*builder).controllers, // which workloads reconcile or serve kinds
+		(*builder).partners,    // what the controllers need to start
 		(*builder).smokes,      // what only checks the rest
+		(*builder).tiers,       // which Jobs come between the workloads, and which after them
 		(*builder).reconciled,  // a custom resource needs its controller
 		(*builder).admitted,    // an object needs the webhook that must admit it
 	} {
@@ -118,7 +128,13 @@ type builder struct {
 	// behind are the workloads behind each Service, by node.
 	behind map[int][]int
 	grants grants
-	seen   map[Reference]bool
+	// said are the words each workload is given, serviceNames the Services they
+	// may lead to, and nameable the other kinds.
+	said         map[int][]word
+	serviceNames map[object.ID]bool
+	nameable     []knowledge.GroupKind
+	seen         map[Reference]bool
+	pairs        map[[2]int]bool
 }
 
 // definition is a kind as a CustomResourceDefinition of the component has it.
@@ -140,13 +156,16 @@ func newBuilder(objs []object.Object, base *knowledge.Base, opt Options) *builde
 		Graph: &Graph{}, base: base, opt: opt,
 		byKey: map[object.ID][]int{}, byName: map[object.ID][]int{},
 		defined:   map[knowledge.GroupKind]definition{},
-		producers: map[object.ID][]int{}, behind: map[int][]int{}, seen: map[Reference]bool{},
+		producers: map[object.ID][]int{}, behind: map[int][]int{},
+		said: map[int][]word{}, serviceNames: map[object.ID]bool{},
+		seen: map[Reference]bool{}, pairs: map[[2]int]bool{},
 	}
 	for _, o := range objs {
 		n := Node{Object: o, Kind: base.Of(o)}
 		n.Waits, n.HasHealth = n.Kind.HealthOf(o)
 		b.Nodes = append(b.Nodes, n)
 	}
+	b.nameable = b.nameableKinds()
 	return b
 }
 
@@ -250,6 +269,7 @@ func (b *builder) refer(r Reference) {
 		return
 	}
 	b.seen[r] = true
+	b.pairs[[2]int{r.From, r.To}] = true
 	b.References = append(b.References, r)
 }
 
@@ -283,6 +303,12 @@ func (g *Graph) String() string {
 		}
 		if r.Inferred {
 			marks = append(marks, "inferred")
+		}
+		if r.Explicit {
+			marks = append(marks, "explicit")
+		}
+		if r.Optional {
+			marks = append(marks, "optional")
 		}
 		mark := ""
 		if marks != nil {

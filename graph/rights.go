@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ type grants struct {
 }
 
 // rule is one rule of a Role.
-type rule struct{ groups, resources, verbs []string }
+type rule struct{ groups, resources, verbs, names []string }
 
 // allows reports whether the rule gives one of the verbs on a resource.
 func (r rule) allows(group, resource string, verbs ...string) bool {
@@ -109,7 +110,7 @@ func (b *builder) rulesOf(role Node) []rule {
 func readRules(role Node) []rule {
 	var rules []rule
 	for _, r := range role.Get("rules").Items() {
-		rules = append(rules, rule{texts(r.Get("apiGroups")), texts(r.Get("resources")), texts(r.Get("verbs"))})
+		rules = append(rules, rule{texts(r.Get("apiGroups")), texts(r.Get("resources")), texts(r.Get("verbs")), texts(r.Get("resourceNames"))})
 	}
 	return rules
 }
@@ -149,7 +150,6 @@ var registrars = []struct{ group, resource string }{
 // and to aggregated metrics mislead, and rights to a kind that others define
 // count only together with its status, which nobody but a controller writes.
 func (b *builder) controllers() {
-	any := false
 	for i, n := range b.Nodes {
 		if !serves(n) {
 			continue
@@ -159,19 +159,62 @@ func (b *builder) controllers() {
 				b.giveRole(i, knowledge.Controllers, why)
 			}
 		}
-		any = any || b.Nodes[i].Role == knowledge.Controllers
 	}
-	if !any {
-		return
-	}
-	// A controller is rarely ready alone: it waits for siblings that write
-	// its certificates, keep its data or elect with it. In one wave they
-	// cannot block each other.
+}
+
+// partners: a controller is rarely ready alone: it waits for siblings that
+// write its certificates, keep its data or elect with it. Often no manifest
+// says so. So the workloads of its chart, and those it calls wherever they are
+// from, stand with it: in one wave they cannot block each other.
+func (b *builder) partners() {
+	leads := map[string]int{} // origin: its first controller
+	var work []int
 	for i, n := range b.Nodes {
-		if serves(n) && n.Role == "" {
-			b.giveRole(i, knowledge.Controllers, "stands beside the controllers of its component")
+		if n.Role != knowledge.Controllers {
+			continue
+		}
+		work = append(work, i)
+		if _, ok := leads[origin(n)]; !ok {
+			leads[origin(n)] = i
 		}
 	}
+	join := func(i int, why string) {
+		if n := &b.Nodes[i]; serves(*n) && n.Role == "" {
+			b.giveRole(i, knowledge.Controllers, why)
+			n.Partner = true
+			work = append(work, i)
+		}
+	}
+	if len(work) == 0 {
+		return
+	}
+	for i, n := range b.Nodes {
+		if lead, ok := leads[origin(n)]; ok {
+			join(i, "stands beside "+b.Nodes[lead].Key.String()+", a controller that may need it to start")
+		}
+	}
+	called := map[int][]int{}
+	for _, r := range b.References {
+		if r.Meaning == knowledge.Known && r.Inferred {
+			called[r.From] = append(called[r.From], r.To)
+		}
+	}
+	for ; len(work) > 0; work = work[1:] {
+		for _, to := range called[work[0]] {
+			join(to, "is called by "+b.Nodes[work[0]].Key.String()+", a controller that may need it to start")
+		}
+	}
+}
+
+// origin is the chart that an object comes from or, outside of charts, the
+// directory.
+func origin(n Node) string {
+	for _, dir := range []string{"/templates/", "/crds/"} {
+		if at := strings.LastIndex(n.File, dir); at >= 0 {
+			return n.File[:at]
+		}
+	}
+	return path.Dir(n.File)
 }
 
 func (b *builder) giveRole(node int, role, why string) {
@@ -231,7 +274,7 @@ func (b *builder) reconciled() {
 		for _, account := range b.accounts(controller) {
 			rules = append(rules, b.grants.rules[account]...)
 		}
-		names := b.configurationNames(controller)
+		names := b.configurationNames(c)
 		for i, n := range b.Nodes {
 			if b.base.Builtin(n.ID.Group) || n.Kind.Defines != nil || !n.InSync() || !b.reconciles(rules, n) {
 				continue
@@ -262,28 +305,14 @@ func (b *builder) reconciles(rules []rule, n Node) bool {
 	return watch && write
 }
 
-// configurationNames returns the values of a workload's env and args that may
-// be names of objects, with the field each stands in.
-func (b *builder) configurationNames(n Node) map[string]string {
+// configurationNames returns the words of a workload that may be names of
+// objects, with the field each stands in.
+func (b *builder) configurationNames(i int) map[string]string {
 	names := map[string]string{}
-	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
-		for _, list := range []string{"containers", "initContainers"} {
-			for _, c := range tmpl.Value.Get("spec", list).Items() {
-				for _, e := range c.Get("env").Items() {
-					names[e.Get("value").Text()] = tmpl.Field + ".spec." + list + ".env." + e.Get("name").Text()
-				}
-				for _, key := range []string{"args", "command"} {
-					for _, arg := range texts(c.Get(key)) {
-						_, value, ok := strings.Cut(arg, "=")
-						if !ok {
-							value = arg
-						}
-						names[value] = tmpl.Field + ".spec." + list + "." + key
-					}
-				}
-			}
+	for _, w := range b.words(i) {
+		if !w.file && w.value != "" {
+			names[w.value] = w.field
 		}
 	}
-	delete(names, "")
 	return names
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-//go:embed rungs.yaml kind-order.yaml pods.yaml shapes.yaml smokes.yaml kinds/*.yaml
+//go:embed names.yaml programs.yaml rungs.yaml kind-order.yaml pods.yaml shapes.yaml smokes.yaml kinds/*.yaml
 var files embed.FS
 
 // Rung is a step of the ladder: what objects are for.
@@ -43,6 +43,7 @@ type Rung struct {
 const (
 	Controllers = "controllers"
 	Workloads   = "workloads"
+	Bootstraps  = "bootstraps"
 	Smokes      = "smokes"
 )
 

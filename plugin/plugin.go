@@ -105,7 +105,7 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	if err != nil {
 		return Result{}, err
 	}
-	plan, err := wave.Assign(refs, base)
+	plan, err := wave.Assign(refs, base, wave.Options{})
 	if err != nil {
 		return Result{}, err
 	}

@@ -1,67 +1,247 @@
 package wave
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
 )
 
-// Check compares the waves of a plan with what the objects demand, and returns
-// a finding for each demand that is not met. Of an order that Assign computed
-// alone it finds nothing; what it finds comes from waves that an author wrote.
+// Check plays the sync of a plan, phase by phase and wave by wave, and returns
+// a finding for each object that could not be applied or become healthy with
+// what is there by then. Those of severity Error stop a first sync for certain.
+// Of an order that Assign computed alone it finds nothing but gates that the
+// cluster may keep shut; the rest comes from waves that an author wrote, and
+// from hooks that need what a later phase brings.
 func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
-	l := &ladder{plan: &Plan{Graph: p.Graph, Places: p.Places}, base: base} // which reports circles to nobody: Assign does
-	l.constrain()
-	if l.contract() != nil {
-		return nil
+	s := &sync{Plan: p, base: base}
+	s.schedule()
+	s.readNeeds()
+	for i := range p.Graph.Nodes {
+		s.play(i)
+		s.claim(i)
+		s.doubt(i)
 	}
-	var found []finding.Finding
-	report := func(i int, message, remedy string) {
-		n := p.Graph.Nodes[i]
-		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "wrong-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
-			Message: message, Remedy: remedy})
-	}
-	for _, c := range l.rules {
-		from, to := p.Places[c.from].Wave, p.Places[c.to].Wave
-		if from >= to+c.gap {
-			continue
-		}
-		when := fmt.Sprintf("which comes later, in wave %d", to)
-		if from == to {
-			when = "which is in the same wave and must be healthy before"
-			if c.ref.Meaning != knowledge.Healthy {
-				when = "which is in the same wave, where Argo CD applies it later"
-			}
-		}
-		report(c.from, fmt.Sprintf("in wave %d it %s %s, %s", from, c.ref.Why, p.name(c.to), when), "correct the sync-wave of one of the two, or drop both")
-	}
-	for _, u := range l.units {
-		for _, i := range u.nodes {
-			if !l.withConsumer(u) || !p.awaited(p.Places[i].Wave) || len(u.users) == 0 {
-				continue
-			}
-			first := p.Places[u.users[0].from].Wave
-			for _, c := range u.users {
-				first = min(first, p.Places[c.from].Wave)
-			}
-			if p.Places[i].Wave < first {
-				report(i, fmt.Sprintf("in wave %d it waits for a Pod that uses it, and the first comes in wave %d, which waits for wave %d", p.Places[i].Wave, first, p.Places[i].Wave),
-					"put it into the wave of "+p.name(u.users[0].from)+", or drop its sync-wave")
-			}
-		}
-	}
-	finding.Sort(found)
-	return found
+	finding.Sort(s.found)
+	return s.found
 }
 
-// awaited reports whether something comes after a wave, so that Argo CD waits
-// for it.
-func (p *Plan) awaited(wave int) bool {
-	for _, place := range p.Places {
-		if place.Computed && place.Wave > wave {
-			return true
+// sync is a sync as Argo CD runs it.
+type sync struct {
+	*Plan
+	base  *knowledge.Base
+	at    []moment
+	needs [][]graph.Reference // by node: what it needs to start or be accepted
+	users [][]graph.Reference
+	final moment // the last moment, which nobody awaits
+	found []finding.Finding
+}
+
+// moment is when an object is applied: a phase and a wave in it.
+type moment struct {
+	phase object.Phase
+	wave  int
+}
+
+// never is the moment of what Argo CD does not apply in a sync.
+var never = moment{object.PostDelete, math.MaxInt}
+
+func (m moment) compare(o moment) int {
+	return cmp.Or(cmp.Compare(m.phase.Order(), o.phase.Order()), cmp.Compare(m.wave, o.wave))
+}
+
+func (m moment) String() string {
+	switch {
+	case m == never:
+		return "never in a sync"
+	case m.phase == object.Sync:
+		return fmt.Sprintf("in wave %d", m.wave)
+	}
+	return fmt.Sprintf("in phase %s, wave %d", m.phase, m.wave)
+}
+
+// schedule finds when each object is applied. Argo CD moves namespaces and
+// definitions to the moment of their first user if that is earlier
+// (gitops-engine pkg/sync/sync_tasks.go, adjustDeps).
+func (s *sync) schedule() {
+	nodes := s.Graph.Nodes
+	s.at = make([]moment, len(nodes))
+	for i, n := range nodes {
+		s.at[i] = never
+		if phases := n.Phases(); len(phases) > 0 && phases[0].Order() <= object.PostSync.Order() {
+			s.at[i] = moment{phases[0], s.Places[i].Wave}
 		}
 	}
-	return false
+	for _, r := range s.Graph.References {
+		if s.pulledForward(r) && s.at[r.From].compare(s.at[r.To]) < 0 {
+			s.at[r.To] = s.at[r.From]
+		}
+	}
+	s.final = moment{object.PreSync, math.MinInt}
+	for i := range nodes {
+		if s.at[i] != never && s.at[i].compare(s.final) > 0 {
+			s.final = s.at[i]
+		}
+	}
+}
+
+// pulledForward reports whether Argo CD itself sees to it that the target of a
+// reference is there first.
+func (s *sync) pulledForward(r graph.Reference) bool {
+	to := s.Graph.Nodes[r.To]
+	return to.Kind.Defines != nil && r.Field == "kind" || to.Key.Kind == "Namespace" && to.Key.Group == "" && r.Field == "metadata.namespace"
+}
+
+// readNeeds collects the references without whose target an object cannot be
+// accepted, or not become healthy. A webhook configuration is accepted whoever
+// serves it.
+func (s *sync) readNeeds() {
+	s.needs = make([][]graph.Reference, len(s.at))
+	s.users = make([][]graph.Reference, len(s.at))
+	for _, r := range s.Graph.References {
+		if r.Optional || r.Inferred && r.Meaning == knowledge.Exists || r.Meaning != knowledge.Exists && r.Meaning != knowledge.Healthy || runsLater(s.Graph.Nodes[r.From], r) || !s.Graph.Nodes[r.From].Kind.Admits.IsZero() {
+			continue
+		}
+		s.needs[r.From] = append(s.needs[r.From], r)
+		s.users[r.To] = append(s.users[r.To], r)
+	}
+}
+
+// play reports what stops an object at the moment it is applied.
+func (s *sync) play(i int) {
+	n, at := s.Graph.Nodes[i], s.at[i]
+	if at == never {
+		return
+	}
+	for _, r := range s.needs[i] {
+		to := s.at[r.To]
+		switch {
+		case s.pulledForward(r) && to != never:
+		case to.compare(at) > 0:
+			s.late(i, r, nil)
+		case to == at && r.Hard && r.Meaning == knowledge.Healthy && !r.Inferred:
+			s.report(i, finding.Warning, "unawaited", fmt.Sprintf("%s it %s %s, which comes in the same wave and is not awaited there", at, r.Why, s.name(r.To)),
+				"give it a later wave, or let Ladder compute both")
+		}
+	}
+	if !n.HasHealth || !s.awaited(at) {
+		return
+	}
+	// What it needs may itself have no health that anybody waits for, but wait
+	// for something later all the same.
+	seen := map[int]bool{i: true}
+	var through func(j int, chain []graph.Reference)
+	through = func(j int, chain []graph.Reference) {
+		for _, r := range s.needs[j] {
+			if seen[r.To] || r.Inferred {
+				continue
+			}
+			seen[r.To] = true
+			if s.at[r.To].compare(at) > 0 {
+				if j != i && !s.pulledForward(r) {
+					s.late(i, r, chain)
+				}
+				continue
+			}
+			if r.Meaning == knowledge.Healthy && !s.Graph.Nodes[r.To].HasHealth {
+				through(r.To, append(slices.Clone(chain), r))
+			}
+		}
+	}
+	through(i, nil)
+}
+
+// late reports that a node needs what comes later, over a chain of others.
+func (s *sync) late(i int, r graph.Reference, chain []graph.Reference) {
+	n, at, to := s.Graph.Nodes[i], s.at[i], s.at[r.To]
+	path := ""
+	for _, c := range append(chain, r) {
+		if path != "" {
+			path += ", which "
+		}
+		path += c.Why + " " + s.name(c.To)
+	}
+	when := "which comes " + to.String()
+	severity := finding.Error
+	waits := ", and that comes only when this is healthy"
+	switch {
+	case to == never:
+		when, waits = "which Argo CD never applies in a sync", ""
+	case r.Hard && r.Meaning == knowledge.Exists:
+		waits = ", so that the API server refuses it or its Pods"
+	case !n.HasHealth || !s.awaited(at):
+		severity, waits = finding.Warning, ""
+	}
+	if r.Inferred {
+		severity = finding.Warning
+	}
+	remedy := "correct the sync-wave of one of the two, or let Ladder compute both"
+	if to.phase != at.phase || to == never {
+		remedy = fmt.Sprintf("make %s a hook of the same phase too, or this one a Sync hook (%s: Sync)", s.name(r.To), object.Hook)
+	}
+	s.report(i, severity, "late", fmt.Sprintf("%s it %s, %s%s", at, path, when, waits), remedy)
+}
+
+// claim reports a claim in a wave before its first consumer: a volume of a
+// class that waits for the first consumer is bound only then.
+func (s *sync) claim(i int) {
+	if s.Graph.Nodes[i].Kind.Place != "with-consumer" || s.at[i] == never || !s.awaited(s.at[i]) || len(s.users[i]) == 0 {
+		return
+	}
+	first := s.users[i][0].From
+	for _, r := range s.users[i] {
+		if s.at[r.From].compare(s.at[first]) < 0 {
+			first = r.From
+		}
+	}
+	if s.at[first].compare(s.at[i]) > 0 {
+		s.report(i, finding.Error, "late", fmt.Sprintf("%s it waits for a Pod of %s, which comes %s, and that comes only when this is healthy", s.at[i], s.name(first), s.at[first]),
+			"put it into the wave of "+s.name(first)+", or let Ladder compute both")
+	}
+}
+
+// doubt reports an object that others wait for although it may never be
+// healthy, or fail the sync on its way there.
+func (s *sync) doubt(i int) {
+	n := s.Graph.Nodes[i]
+	doubt := n.Waits.Uncertain()
+	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) {
+		return
+	}
+	if n.Kind.Place == "with-consumer" && len(s.users[i]) > 0 {
+		return // claim sees to it
+	}
+	s.report(i, finding.Warning, "doubtful-gate", fmt.Sprintf("the sync waits for wave %d and so for it, but %s", s.at[i].wave, doubt),
+		"set a retry in the Application's syncPolicy, or a health override for "+n.Key.GroupKind())
+}
+
+// awaited reports whether something comes after a moment, so that Argo CD waits
+// for what was applied then.
+func (s *sync) awaited(m moment) bool { return s.final.compare(m) > 0 }
+
+func (s *sync) report(i int, severity finding.Severity, rule, message, remedy string) {
+	n := s.Graph.Nodes[i]
+	s.found = append(s.found, finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(), Message: message, Remedy: remedy})
+}
+
+// verify compares the computed waves with every constraint. A violation is a
+// fault of this package.
+func (l *ladder) verify() error {
+	var faults []finding.Finding
+	for _, c := range l.rules {
+		from, to := l.plan.Places[c.from], l.plan.Places[c.to]
+		if from.Wave < to.Wave+c.gap {
+			n := l.plan.Graph.Nodes[c.from]
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "internal", File: n.File, Line: n.Line, Object: n.Key.String(),
+				Message: fmt.Sprintf("Ladder put it into wave %d although it %s %s in wave %d", from.Wave, c.ref.Why, l.plan.name(c.to), to.Wave),
+				Remedy:  "report this fault of Ladder's with the component"})
+		}
+	}
+	finding.Sort(faults)
+	return finding.Err(faults)
 }

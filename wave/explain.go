@@ -54,6 +54,18 @@ func (p *Plan) rungText(i int) string {
 // why says in a few words what decided the wave of a node.
 func (p *Plan) why(i int) string {
 	n, place := p.Graph.Nodes[i], p.Places[i]
+	if author, set := n.Wave(); place.Author && set && place.Computed {
+		if place.Kept || place.Wave == author {
+			return fmt.Sprintf("its author wrote wave %d", author)
+		}
+		return fmt.Sprintf("its author wrote wave %d; within that: %s", author, p.verb(i))
+	}
+	return p.verb(i)
+}
+
+// verb says what decided the wave among those of one author's wave.
+func (p *Plan) verb(i int) string {
+	n, place := p.Graph.Nodes[i], p.Places[i]
 	because := place.Because
 	switch because.Cause {
 	case ByPhase:
@@ -69,9 +81,11 @@ func (p *Plan) why(i int) string {
 		return "stands with " + p.name(because.Other) + ", since they refer to each other"
 	case ByDoubt:
 		if because.Other != i {
-			return "stands last with " + p.name(because.Other)
+			return "stands in the last wave with " + p.name(because.Other)
 		}
-		return "nothing may wait for it: " + n.Waits.Uncertain()
+		return "stands in the last wave, where nothing waits for it: " + n.Waits.Uncertain()
+	case ByController:
+		return "is there when " + p.name(because.Other) + " starts"
 	}
 	if n.Role != "" {
 		return n.RoleWhy
@@ -142,7 +156,7 @@ func (p *Plan) chain(b *strings.Builder, i int) {
 		}
 		b.WriteByte('\n')
 		switch because.Cause {
-		case ByReference, ByConsumer, ByCompany, ByDoubt:
+		case ByReference, ByConsumer, ByCompany, ByController, ByDoubt:
 			if because.Other != i {
 				i = because.Other
 				continue

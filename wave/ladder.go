@@ -17,9 +17,12 @@ import (
 type ladder struct {
 	plan  *Plan
 	base  *knowledge.Base
+	opt   Options
 	rules []constraint
 	units []*unit
 	of    []*unit // by node; nil outside of the Sync phase
+	// controller is the controller that starts first, once it is known.
+	controller *int
 }
 
 // constraint demands that wave(from) >= wave(to) + gap.
@@ -58,8 +61,8 @@ func (l *ladder) constrain() {
 		if !from.InSync() || !to.InSync() {
 			continue
 		}
-		if from.Kind.Runs == "later" && strings.HasPrefix(r.Field, from.Kind.Pod.String()) {
-			continue // its Pods come some day, and not within this sync
+		if runsLater(from, r) {
+			continue
 		}
 		c := constraint{from: r.From, to: r.To, ref: r}
 		switch r.Meaning {
@@ -75,6 +78,12 @@ func (l *ladder) constrain() {
 		}
 		l.rules = append(l.rules, c)
 	}
+}
+
+// runsLater reports whether a reference is about Pods that come some day, and
+// not within this sync.
+func runsLater(n graph.Node, r graph.Reference) bool {
+	return n.Kind.Runs == "later" && strings.HasPrefix(r.Field, n.Kind.Pod.String())
 }
 
 // appliedBefore reports whether Argo CD applies a before b when both are in one
@@ -118,29 +127,35 @@ func (l *ladder) contract() error {
 }
 
 // yield takes the gap from the weakest constraints of a circle, or returns the
-// fault that none is weak.
+// fault that none is weak. A person's word counts more than what Kubernetes
+// heals by itself, and less than what the API server refuses.
 func (l *ladder) yield(rules []int, comp []int, id int) (finding.Finding, bool) {
 	weakest := func(c constraint) int {
 		switch {
 		case c.ref.Inferred:
 			return 0
+		case c.ref.Explicit:
+			return 2
 		case !c.ref.Hard:
 			return 1
 		}
-		return 2
+		return 3
 	}
-	rank := 2
+	rank := 3
+	explicitOnly := true
 	for _, i := range rules {
 		rank = min(rank, weakest(l.rules[i]))
+		explicitOnly = explicitOnly && l.rules[i].ref.Explicit
 	}
-	if rank == 2 {
+	if rank == 3 || explicitOnly && l.explicitCircle(rules, comp, id) {
 		circle, first := l.circle(rules[0], comp, id)
 		n := l.plan.Graph.Nodes[first]
 		return finding.Finding{Severity: finding.Error, Rule: "cycle", File: n.File, Line: n.Line, Object: n.Key.String(),
 			Message: "these objects wait for each other: " + circle, Remedy: "remove one of these references, or move one of the objects to another component"}, true
 	}
-	if rank == 1 {
-		circle, first := l.circle(rules[0], comp, id)
+	if rank > 0 {
+		through := rules[slices.IndexFunc(rules, func(i int) bool { return weakest(l.rules[i]) == rank })]
+		circle, first := l.circle(through, comp, id)
 		n := l.plan.Graph.Nodes[first]
 		l.plan.Findings = append(l.plan.Findings, finding.Finding{Severity: finding.Warning, Rule: "cycle", File: n.File, Line: n.Line, Object: n.Key.String(),
 			Message: "these objects wait for each other, and so stand in one wave: " + circle, Remedy: "check that they can start together"})
@@ -151,6 +166,19 @@ func (l *ladder) yield(rules []int, comp []int, id int) (finding.Finding, bool) 
 		}
 	}
 	return finding.Finding{}, false
+}
+
+// explicitCircle reports whether what people wrote contradicts itself: a circle
+// of nothing else.
+func (l *ladder) explicitCircle(rules []int, comp []int, id int) bool {
+	var explicit []constraint
+	for _, c := range l.rules {
+		if c.ref.Explicit && comp[c.from] == id && comp[c.to] == id {
+			explicit = append(explicit, c)
+		}
+	}
+	alone := components(len(comp), explicit)
+	return slices.ContainsFunc(rules, func(i int) bool { return alone[l.rules[i].from] == alone[l.rules[i].to] })
 }
 
 // circle spells out a circle through a constraint: "A -> B (mounts) -> A", from
@@ -303,8 +331,12 @@ func (l *ladder) isPassive(i int) bool {
 }
 
 // floor is the wave of an object's rung. What stands with another object, such
-// as a webhook configuration with its server, has none of its own.
+// as a webhook configuration with its server, has none of its own, and in the
+// fewest waves nothing has.
 func (l *ladder) floor(i int) int {
+	if l.opt.Waves == Compact {
+		return l.bottom()
+	}
 	for _, c := range l.rules {
 		if c.from == i && c.ref.Meaning == knowledge.With {
 			return l.bottom()
@@ -451,22 +483,46 @@ func (l *ladder) settle(u *unit) {
 	if ceiling == math.MaxInt {
 		ceiling = u.floor
 	}
+	if first := l.firstController(); first >= 0 && l.atHand(u) && l.of[first].low < ceiling {
+		ceiling = l.of[first].low
+		why = Reason{Cause: ByController, Other: first}
+	}
 	if ceiling >= u.low {
 		u.wave, u.why = ceiling, why
 	}
+}
+
+// firstController is the controller that starts first, or -1.
+func (l *ladder) firstController() int {
+	if l.controller == nil {
+		first := -1
+		for i, n := range l.plan.Graph.Nodes {
+			if n.Role == knowledge.Controllers && l.of[i] != nil && (first < 0 || l.of[i].low < l.of[first].low) {
+				first = i
+			}
+		}
+		l.controller = &first
+	}
+	return *l.controller
+}
+
+// atHand reports whether a passive unit should be there when the controllers
+// start. They look up settings, Secrets, accounts and Services by names that
+// stand in their code and in no manifest, and early such objects cost nothing.
+// What changes the admission of others stays where it is.
+func (l *ladder) atHand(u *unit) bool {
+	return !slices.ContainsFunc(u.nodes, func(i int) bool {
+		n := l.plan.Graph.Nodes[i]
+		return !l.base.Builtin(n.ID.Group) || !n.Kind.Admits.IsZero() || n.Kind.Place != "" || n.HasHealth || n.Role != ""
+	})
 }
 
 func (l *ladder) withConsumer(u *unit) bool {
 	return slices.ContainsFunc(u.nodes, func(i int) bool { return l.plan.Graph.Nodes[i].Kind.Place == "with-consumer" })
 }
 
-// finish writes the waves of the units to the objects in them, and reports
-// those that others wait for although they may never be healthy.
+// finish writes the waves of the units to the objects in them.
 func (l *ladder) finish() {
-	top := l.bottom()
-	for _, u := range l.units {
-		top = max(top, u.wave)
-	}
 	for _, u := range l.units {
 		for _, i := range u.nodes {
 			place := &l.plan.Places[i]
@@ -480,13 +536,6 @@ func (l *ladder) finish() {
 			}
 			if u.why.Cause == ByDoubt && u.why.Other == i {
 				place.Because.Other = i
-			}
-			n := l.plan.Graph.Nodes[i]
-			bound := l.withConsumer(u) && len(l.binders(u)) > 0
-			if doubt := n.Waits.Uncertain(); n.HasHealth && doubt != "" && !u.last && u.wave < top && !bound {
-				l.plan.Findings = append(l.plan.Findings, finding.Finding{Severity: finding.Warning, Rule: "doubtful-gate", File: n.File, Line: n.Line, Object: n.Key.String(),
-					Message: fmt.Sprintf("wave %d waits for it, but %s", u.wave, doubt),
-					Remedy:  "set a retry in the Application's syncPolicy, or a health override for " + n.Key.GroupKind()})
 			}
 		}
 	}

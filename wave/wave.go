@@ -42,8 +42,9 @@ type Placement struct {
 	Rung knowledge.Rung
 	// Because is what decided the wave.
 	Because Reason
-	// Author is true when the wave follows an order that its author wrote.
-	Author bool
+	// Author is true when the wave follows an order that its author wrote, and
+	// Kept when it is the very wave that is there, so that nothing is written.
+	Author, Kept bool
 }
 
 // Cause is the kind of thing that decided a wave.
@@ -58,6 +59,8 @@ const (
 	ByConsumer Cause = "consumer"
 	// ByCompany: objects that refer to each other stand together.
 	ByCompany Cause = "company"
+	// ByController: the controllers of the component may look for it.
+	ByController Cause = "controller"
 	// ByDoubt: its health may never come, so nothing may wait for it.
 	ByDoubt Cause = "doubt"
 	// ByPhase: it is a hook of another phase, or never applied.
@@ -84,14 +87,47 @@ type Plan struct {
 	Findings []finding.Finding
 }
 
+// AuthorPolicy says what becomes of sync waves that are already there.
+type AuthorPolicy string
+
+const (
+	// Refine keeps the author's order and orders within it. The default.
+	Refine AuthorPolicy = "refine"
+	// Keep leaves every wave that an author wrote, and computes the others.
+	Keep AuthorPolicy = "keep"
+	// Override computes every wave.
+	Override AuthorPolicy = "override"
+)
+
+// Style says how many waves there are.
+type Style string
+
+const (
+	// Rungs shows what objects are for in their waves. The default.
+	Rungs Style = "rungs"
+	// Compact makes the fewest waves that keep every gate.
+	Compact Style = "compact"
+	// Off writes no waves; what is there is only checked.
+	Off Style = "off"
+)
+
+// Options say how to order. The zero value means Refine and Rungs.
+type Options struct {
+	Author AuthorPolicy
+	Waves  Style
+}
+
 // Assign computes the wave of every object. The error joins a finding for each
 // wave that cannot be read and each cycle that cannot be broken.
-func Assign(g *graph.Graph, base *knowledge.Base) (*Plan, error) {
+func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
+	if opt.Waves == Off {
+		opt.Author = Keep
+	}
 	if err := checkAnnotations(g); err != nil {
 		return nil, err
 	}
 	p := &Plan{Graph: g, Places: make([]Placement, len(g.Nodes)), Findings: slices.Clone(g.Findings)}
-	l := &ladder{plan: p, base: base}
+	l := &ladder{plan: p, base: base, opt: opt}
 	l.takePlaces()
 	l.constrain()
 	if err := l.contract(); err != nil {
@@ -101,7 +137,10 @@ func Assign(g *graph.Graph, base *knowledge.Base) (*Plan, error) {
 	l.putLast()
 	l.pullDown()
 	l.finish()
-	p.refine()
+	if err := l.verify(); err != nil {
+		return nil, err
+	}
+	p.follow(opt)
 	p.Order = applyOrder(p, base)
 	p.Findings = append(p.Findings, p.Check(base)...)
 	finding.Sort(p.Findings)
@@ -185,13 +224,31 @@ func (p *Plan) refine() {
 	}
 }
 
+// follow brings the computed order together with the author's.
+func (p *Plan) follow(opt Options) {
+	if opt.Author == Override {
+		return
+	}
+	if opt.Author != Keep {
+		p.refine()
+		return
+	}
+	for i, n := range p.Graph.Nodes {
+		place := &p.Places[i]
+		if author, set := n.Wave(); place.Computed && (set || opt.Waves == Off) {
+			place.Wave, place.Author = author, true
+			place.Kept = true
+		}
+	}
+}
+
 // Annotate returns the objects in the order of the plan, each with its wave.
 // Hooks of other phases are left alone: a wave would replace their weight.
 func (p *Plan) Annotate() ([]object.Object, error) {
 	objs := make([]object.Object, 0, len(p.Order))
 	for _, i := range p.Order {
 		o := p.Graph.Nodes[i].Object
-		if p.Places[i].Computed {
+		if p.Places[i].Computed && !p.Places[i].Kept {
 			var err error
 			if o, err = o.Annotate(object.SyncWave, strconv.Itoa(p.Places[i].Wave)); err != nil {
 				return nil, err

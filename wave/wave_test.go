@@ -25,7 +25,7 @@ func assign(objs []object.Object) (*wave.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wave.Assign(g, knowledge.Default())
+	return wave.Assign(g, knowledge.Default(), wave.Options{})
 }
 
 // TestStories orders each testdata/*.txtar, named for its story, and compares
@@ -104,8 +104,12 @@ func output(t *testing.T, objs []object.Object) []string {
 			ours = false
 		}
 	}
-	if found := plan.Check(knowledge.Default()); ours && len(found) > 0 {
-		t.Errorf("Check finds faults in our own order:\n%s", describeFindings("", found))
+	for _, f := range plan.Check(knowledge.Default()) {
+		// What may stay closed is said of any order, if a hook or a reference
+		// makes Argo CD wait for it.
+		if ours && f.Rule != "doubtful-gate" && !strings.HasPrefix(f.Message, "in phase") {
+			t.Errorf("Check finds a fault in our own order: %s", f)
+		}
 	}
 	annotated, err := plan.Annotate()
 	if err != nil {

@@ -1,0 +1,149 @@
+package graph
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// tiers: a Job that runs once among the workloads has its place between them.
+// What it calls must run first. If it is the migration of others (by its name,
+// or because it runs their image), those wait for it; if it calls the very
+// workloads whose image it shares, or others that are no store of its users,
+// it configures what runs and comes last.
+func (b *builder) tiers() {
+	for j, job := range b.Nodes {
+		if job.Kind.Runs != "once" || job.Kind.Pod.IsZero() || !job.InSync() || job.Role != "" {
+			continue
+		}
+		b.writtenSecrets(j)
+		needs := b.jobNeeds(j)
+		sharers := b.sharers(j)
+		word := b.base.Migration(job.ID.Name, job.Label("app.kubernetes.io/component"))
+		callsUsers := slices.ContainsFunc(sharers, func(w int) bool { _, ok := needs[w]; return ok })
+		users := sharers
+		if len(users) == 0 && word != "" {
+			users = b.usersOf(needs, j)
+		}
+		for to, r := range needs {
+			r.To = to
+			b.refer(r)
+		}
+		switch {
+		case !callsUsers && len(users) > 0 && (word != "" || len(needs) > 0):
+			why := "runs the image that is migrated by"
+			if len(sharers) == 0 {
+				why = "uses the store that is migrated by"
+			}
+			for _, u := range users {
+				b.refer(b.inferred(u, j, "spec", knowledge.Healthy, why))
+			}
+		case len(needs) > 0 && word == "":
+			b.giveRole(j, knowledge.Bootstraps, "configures what it calls")
+		}
+	}
+}
+
+// jobNeeds returns a gate for each node that a Job calls. What it reads from a
+// ConfigMap that others read too counts only where it leads to somebody who
+// does not read it: such a ConfigMap describes the component to everybody.
+func (b *builder) jobNeeds(j int) map[int]Reference {
+	needs := map[int]Reference{}
+	for _, w := range b.words(j) {
+		for _, a := range b.addresses(w, b.Nodes[j].Key.Namespace) {
+			for _, server := range b.servers(a.service) {
+				if server == j || w.from != j && b.refersTo(server, w.from) {
+					continue
+				}
+				if _, ok := needs[server]; !ok {
+					needs[server] = b.inferred(j, server, w.field, knowledge.Healthy, "calls")
+				}
+			}
+		}
+	}
+	return needs
+}
+
+// sharers are the workloads that run an image of a Job.
+func (b *builder) sharers(j int) []int {
+	images := map[string]bool{}
+	for _, image := range b.images(j) {
+		images[image] = true
+	}
+	var all []int
+	for w, n := range b.Nodes {
+		if serves(n) && n.InSync() && n.Key.Namespace == b.Nodes[j].Key.Namespace &&
+			slices.ContainsFunc(b.images(w), func(image string) bool { return images[image] }) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// images are the images of a workload's own containers. Those of init
+// containers are mostly tools.
+func (b *builder) images(i int) []string {
+	n := b.Nodes[i]
+	var all []string
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
+			if image := c.Get("image").Text(); image != "" {
+				all = append(all, image)
+			}
+		}
+	}
+	return all
+}
+
+// usersOf are the workloads that call what a migration calls.
+func (b *builder) usersOf(needs map[int]Reference, job int) []int {
+	var all []int
+	for w, n := range b.Nodes {
+		if _, store := needs[w]; store || w == job || !serves(n) || !n.InSync() {
+			continue
+		}
+		for server := range needs {
+			if b.refersTo(w, server) {
+				all = append(all, w)
+				break
+			}
+		}
+	}
+	return all
+}
+
+// writtenSecrets: a Job that may write Secrets, and that names one which others
+// read and nobody else makes, makes it.
+func (b *builder) writtenSecrets(j int) {
+	for _, r := range b.reads {
+		if len(b.byKey[r.id]) > 0 || len(b.producers[r.id]) > 0 || r.From == j || r.id.Namespace != b.Nodes[j].Key.Namespace {
+			continue
+		}
+		if !b.mayWrite(j, r.id) {
+			continue
+		}
+		ref := b.inferred(r.From, j, r.Field, knowledge.Healthy, r.Why+" "+r.id.String()+", which is written by")
+		b.refer(ref)
+	}
+}
+
+// mayWrite reports whether the account of a workload may write an object, and
+// its rights or its words name it.
+func (b *builder) mayWrite(i int, id object.ID) bool {
+	resource := plural(id.Kind)
+	for _, account := range b.accounts(b.Nodes[i]) {
+		for _, r := range b.grants.rules[account] {
+			if !r.allows(id.Group, resource, "create", "update", "patch") {
+				continue
+			}
+			if slices.Contains(r.names, id.Name) || slices.ContainsFunc(b.words(i), func(w word) bool {
+				return w.value == id.Name || !w.file && slices.Contains(strings.Fields(w.value), id.Name)
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}

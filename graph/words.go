@@ -1,0 +1,326 @@
+package graph
+
+import (
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// word is a value that a workload is given: a variable, an argument, or a file
+// of a ConfigMap. No schema says what it means; only its form can.
+type word struct {
+	// name is the variable, flag or file, value what it holds.
+	name, value string
+	field       string
+	// certified means a name to put into a certificate.
+	certified bool
+	// file means a whole file, of which only addresses can be made out.
+	file bool
+	// from is the node that the value was read from, if not the workload.
+	from int
+}
+
+// words returns what the Pods of a workload are given, with $(VARIABLES)
+// replaced as Kubernetes does it. Values are used to find names and are never
+// shown: some come from Secrets.
+func (b *builder) words(i int) []word {
+	if known, ok := b.said[i]; ok {
+		return known
+	}
+	var all []word
+	n := b.Nodes[i]
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, list := range []string{"initContainers", "containers"} {
+			for at, c := range tmpl.Value.Get("spec", list).Items() {
+				all = append(all, b.containerWords(i, c, join(tmpl.Field, "spec."+list+"["+strconv.Itoa(at)+"]"))...)
+			}
+		}
+		for at, v := range tmpl.Value.Get("spec", "volumes").Items() {
+			field := join(tmpl.Field, "spec.volumes["+strconv.Itoa(at)+"].configMap")
+			all = append(all, b.files(i, v.Get("configMap", "name").Text(), field, true)...)
+		}
+	}
+	b.said[i] = all
+	return all
+}
+
+func (b *builder) containerWords(i int, c object.Value, field string) []word {
+	var all []word
+	vars := map[string]string{}
+	for at, from := range c.Get("envFrom").Items() {
+		where := field + ".envFrom[" + strconv.Itoa(at) + "]"
+		for _, ref := range []string{"configMapRef", "secretRef"} {
+			all = append(all, b.files(i, from.Get(ref, "name").Text(), where+"."+ref, false)...)
+		}
+	}
+	for _, e := range c.Get("env").Items() {
+		w := word{name: e.Get("name").Text(), from: i, value: e.Get("value").Text()}
+		w.field = field + ".env." + w.name
+		switch from := e.Get("valueFrom"); {
+		case from.Get("fieldRef", "fieldPath").Text() == "metadata.namespace":
+			w.value = b.Nodes[i].Key.Namespace
+		case from.Get("configMapKeyRef").Exists():
+			w.value = b.data("ConfigMap", b.Nodes[i].Key.Namespace, from.Get("configMapKeyRef"))
+		case from.Get("secretKeyRef").Exists():
+			w.value = b.data("Secret", b.Nodes[i].Key.Namespace, from.Get("secretKeyRef"))
+		}
+		w.value = expandVars(w.value, vars)
+		vars[w.name] = w.value
+		all = append(all, w)
+	}
+	args := append(texts(c.Get("command")), texts(c.Get("args"))...)
+	flag := ""
+	for _, arg := range args {
+		name, value, assigned := strings.Cut(arg, "=")
+		switch {
+		case assigned && !strings.ContainsAny(name, " \n/:"):
+			flag = name
+		case strings.HasPrefix(arg, "-") && !strings.ContainsAny(arg, " \n"):
+			flag = arg
+			continue
+		default:
+			value = arg
+		}
+		all = append(all, word{name: flag, value: expandVars(value, vars), field: field + ".args", from: i,
+			certified: b.base.IsCertified(flag, args)})
+		flag = ""
+	}
+	return all
+}
+
+// files returns the entries of a ConfigMap or Secret that is given whole.
+func (b *builder) files(i int, name, field string, file bool) []word {
+	if name == "" {
+		return nil
+	}
+	kind := "ConfigMap"
+	if strings.HasSuffix(field, ".secretRef") {
+		kind = "Secret"
+	}
+	var all []word
+	for _, c := range b.byKey[object.ID{Kind: kind, Namespace: b.Nodes[i].Key.Namespace, Name: name}] {
+		data := entries(b.Nodes[c])
+		for _, key := range slices.Sorted(maps.Keys(data)) {
+			all = append(all, word{name: key, value: data[key], field: field, file: file, from: c})
+		}
+	}
+	return all
+}
+
+// data returns the entry of a ConfigMap or Secret of the component that a
+// variable is set from.
+func (b *builder) data(kind, namespace string, ref object.Value) string {
+	for _, c := range b.byKey[object.ID{Kind: kind, Namespace: namespace, Name: ref.Get("name").Text()}] {
+		return entries(b.Nodes[c])[ref.Get("key").Text()]
+	}
+	return ""
+}
+
+// entries are the texts in a ConfigMap or Secret.
+func entries(n Node) map[string]string {
+	all := map[string]string{}
+	secret := n.Key.Kind == "Secret"
+	for _, f := range n.Get("data").Fields() {
+		all[f.Key] = f.Value.Text()
+		if secret {
+			text, _ := base64.StdEncoding.DecodeString(f.Value.Text()) // what is none holds no address
+			all[f.Key] = string(text)
+		}
+	}
+	for _, f := range n.Get("stringData").Fields() {
+		all[f.Key] = f.Value.Text()
+	}
+	return all
+}
+
+func expandVars(text string, vars map[string]string) string {
+	if !strings.Contains(text, "$(") {
+		return text
+	}
+	for name, value := range vars {
+		text = strings.ReplaceAll(text, "$("+name+")", value)
+	}
+	return text
+}
+
+// address is a Service that somebody's words lead to.
+type address struct {
+	service object.ID
+	word    word
+}
+
+// addresses finds the Services of the component in a word: by a qualified name
+// (db.shop, db.shop.svc), in a URL or with a port (db:5432), or alone where the
+// word is called for an address (DB_HOST). A bare word anywhere else is more
+// often the name of the application itself.
+func (b *builder) addresses(w word, namespace string) []address {
+	if w.certified || len(b.serviceNames) == 0 {
+		return nil
+	}
+	var all []address
+	seen := map[object.ID]bool{}
+	text := w.value
+	for at := 0; at < len(text); {
+		if !isHostByte(text[at]) {
+			at++
+			continue
+		}
+		end := at
+		for end < len(text) && isHostByte(text[end]) {
+			end++
+		}
+		host := strings.TrimRight(text[at:end], ".")
+		if id, ok := b.service(host, namespace, b.looksLikeAddress(w, at, end)); ok && !seen[id] {
+			seen[id] = true
+			all = append(all, address{id, w})
+		}
+		at = end
+	}
+	return all
+}
+
+func isHostByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.'
+}
+
+// looksLikeAddress reports whether a host without dots at text[at:end] stands
+// where an address stands.
+func (b *builder) looksLikeAddress(w word, at, end int) bool {
+	before, after := w.value[:at], w.value[end:]
+	if strings.HasSuffix(before, "://") || strings.HasSuffix(before, "@") {
+		return true
+	}
+	if len(after) > 1 && after[0] == ':' && after[1] >= '0' && after[1] <= '9' {
+		return before == "" || strings.ContainsAny(before[len(before)-1:], " ,;=\"'\n@/(")
+	}
+	alone := (before == "" || before[len(before)-1] == ',') && (after == "" || after[0] == ',')
+	return alone && !w.file && b.base.IsAddress(w.name)
+}
+
+// service resolves a host to a Service that is in the component or that one of
+// its objects makes at run time.
+func (b *builder) service(host, namespace string, bare bool) (object.ID, bool) {
+	parts := strings.Split(host, ".")
+	try := func(name, ns string) (object.ID, bool) {
+		id := object.ID{Kind: "Service", Namespace: ns, Name: name}
+		return id, b.serviceNames[id]
+	}
+	if len(parts) == 1 {
+		if !bare {
+			return object.ID{}, false
+		}
+		return try(parts[0], namespace)
+	}
+	if len(parts) == 2 || parts[2] == "svc" {
+		if id, ok := try(parts[0], parts[1]); ok {
+			return id, true
+		}
+	}
+	if len(parts) == 3 || len(parts) > 3 && parts[3] == "svc" { // a Pod of a StatefulSet
+		return try(parts[1], parts[2])
+	}
+	return object.ID{}, false
+}
+
+// findServices collects the names that words may lead to.
+func (b *builder) findServices() {
+	for _, n := range b.Nodes {
+		if !n.Kind.Selects.IsZero() {
+			b.serviceNames[n.Key] = true
+		}
+	}
+	for id := range b.producers {
+		if k, _ := b.base.Kind(id.Group, id.Kind); !k.Selects.IsZero() {
+			b.serviceNames[id] = true
+		}
+	}
+}
+
+// servers are the nodes that answer at a Service: the workloads behind it, or
+// who makes it at run time.
+func (b *builder) servers(service object.ID) []int {
+	var all []int
+	for _, s := range b.byKey[service] {
+		all = append(all, b.behind[s]...)
+	}
+	return append(all, b.producers[service]...)
+}
+
+// calls: what a workload is told of addresses and names. The Service and the
+// object that bear them should be there when it starts; that the workload
+// behind a Service must run first does not follow, since two workloads may call
+// each other.
+func (b *builder) calls() {
+	b.findServices()
+	for i, n := range b.Nodes {
+		if n.Kind.Pod.IsZero() {
+			continue
+		}
+		for _, w := range b.words(i) {
+			for _, a := range b.addresses(w, n.Key.Namespace) {
+				for _, s := range b.byKey[a.service] {
+					b.refer(b.inferred(i, s, w.field, knowledge.Exists, "calls"))
+				}
+				for _, server := range b.servers(a.service) {
+					b.refer(b.inferred(i, server, w.field, knowledge.Known, "calls"))
+				}
+			}
+			for _, to := range b.namedBy(w, n.Key.Namespace) {
+				if !b.refersTo(i, to) {
+					b.refer(b.inferred(i, to, w.field, knowledge.Exists, "names"))
+				}
+			}
+		}
+	}
+}
+
+func (b *builder) inferred(from, to int, field string, meaning knowledge.Meaning, why string) Reference {
+	return Reference{From: from, To: to, Field: field, Meaning: meaning, Inferred: true, Why: why, Source: b.base.NamesSource()}
+}
+
+// namedBy finds the objects whose name a word is, alone or behind the
+// namespace ("shop/settings"). Only kinds count that Pods name in fields
+// of their own, or that they call.
+func (b *builder) namedBy(w word, namespace string) []int {
+	name, qualified := strings.CutPrefix(w.value, namespace+"/")
+	if w.file || w.certified || !qualified && strings.Contains(name, "/") || name == "" {
+		return nil
+	}
+	var all []int
+	for _, gk := range b.nameable {
+		all = append(all, b.byKey[object.ID{Group: gk.Group, Kind: gk.Kind, Namespace: namespace, Name: name}]...)
+	}
+	return all
+}
+
+// nameableKinds are the kinds without health of their own that a Pod names in
+// its fields, and those that it calls.
+func (b *builder) nameableKinds() []knowledge.GroupKind {
+	var all []knowledge.GroupKind
+	seen := map[knowledge.GroupKind]bool{}
+	add := func(gk knowledge.GroupKind) {
+		if k, ok := b.base.Kind(gk.Group, gk.Kind); ok && !seen[gk] && !k.Waited() && k.Scope == "" {
+			seen[gk] = true
+			all = append(all, gk)
+		}
+	}
+	for _, rec := range b.base.PodReferences() {
+		for _, gk := range rec.To {
+			add(gk)
+		}
+	}
+	for _, n := range b.Nodes {
+		if !n.Kind.Selects.IsZero() {
+			add(knowledge.GroupKind{Group: n.Kind.Group, Kind: n.Kind.Kind})
+		}
+	}
+	return all
+}
+
+// refersTo reports whether a reference from one node to another is known.
+func (b *builder) refersTo(from, to int) bool { return b.pairs[[2]int{from, to}] }

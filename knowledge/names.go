@@ -1,0 +1,110 @@
+package knowledge
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// nameFile is names.yaml: how names stand in environments and arguments.
+type nameFile struct {
+	Source     string   `yaml:"source"`
+	Addresses  []string `yaml:"addresses"`
+	Certified  []string `yaml:"certified"`
+	Certifiers []string `yaml:"certifiers"`
+	Migrations []string `yaml:"migrations"`
+}
+
+var names = sync.OnceValue(func() nameFile {
+	var f nameFile
+	must(decode("names.yaml", &f))
+	return f
+})
+
+// Program is a program that does not become ready by itself.
+type Program struct {
+	// Image is the repository of its image, without registry.
+	Image string `yaml:"image"`
+	// Unless lists arguments with which it does become ready.
+	Unless []string `yaml:"unless"`
+	// Never says what it waits for.
+	Never  string `yaml:"never"`
+	Source string `yaml:"source"`
+}
+
+type programFile struct {
+	Programs []Program `yaml:"programs"`
+}
+
+var programs = sync.OnceValue(func() programFile {
+	var f programFile
+	must(decode("programs.yaml", &f))
+	return f
+})
+
+// IsAddress reports whether a variable or flag of that name holds an address,
+// so that a bare word in it may be the name of a Service.
+func (b *Base) IsAddress(name string) bool {
+	words := nameWords(name)
+	return len(words) > 0 && slices.Contains(names().Addresses, words[len(words)-1])
+}
+
+// IsCertified reports whether a flag holds names to be certified, which look
+// like addresses but are none. args is the whole command line, because flags
+// such as --host mean that only to programs that make certificates.
+func (b *Base) IsCertified(flag string, args []string) bool {
+	flag = strings.ToLower(strings.TrimLeft(flag, "-"))
+	if !slices.Contains(names().Certified, flag) {
+		return false
+	}
+	return slices.ContainsFunc(args, func(arg string) bool {
+		return slices.Contains(names().Certifiers, arg[strings.LastIndexByte(arg, '/')+1:])
+	})
+}
+
+// Migration says by which word an object is called a migration; empty if it is
+// not. words are its name and what its labels call it.
+func (b *Base) Migration(called ...string) string {
+	for _, name := range called {
+		for _, word := range nameWords(name) {
+			if slices.Contains(names().Migrations, word) {
+				return word
+			}
+		}
+	}
+	return ""
+}
+
+// NamesSource is where the conventions about names come from.
+func (b *Base) NamesSource() string { return names().Source }
+
+// Program finds the record of the program that an image holds, if it runs with
+// none of the arguments that make it ready by itself.
+func (b *Base) Program(image string, args []string) (Program, bool) {
+	image = Repository(image)
+	for _, p := range programs().Programs {
+		if image == p.Image || strings.HasSuffix(image, "/"+p.Image) {
+			if slices.ContainsFunc(p.Unless, func(arg string) bool {
+				return slices.ContainsFunc(args, func(given string) bool { return slices.Contains(strings.Fields(given), arg) })
+			}) {
+				return Program{}, false
+			}
+			return p, true
+		}
+	}
+	return Program{}, false
+}
+
+// Repository is an image without its tag and digest.
+func Repository(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if colon := strings.LastIndexByte(image, ':'); colon > strings.LastIndexByte(image, '/') {
+		image = image[:colon]
+	}
+	return image
+}
+
+// nameWords splits a name into lower-case words.
+func nameWords(name string) []string {
+	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '.' || r == '_' || r == '/' })
+}
