@@ -84,13 +84,15 @@ type Options struct {
 }
 
 // Build finds the references between objects. Its error joins a finding for
-// each pair of objects with the same identity.
+// each pair of objects with the same identity, and for each annotation of ours
+// that cannot be read.
 func Build(objs []object.Object, base *knowledge.Base, opt Options) (*Graph, error) {
 	b := newBuilder(objs, base, opt)
 	if err := b.index(); err != nil {
 		return nil, err
 	}
 	for _, rule := range []func(*builder){
+		(*builder).explicit,    // what people wrote into annotations
 		(*builder).namespaces,  // an object needs its namespace
 		(*builder).definitions, // a custom resource needs its definition
 		(*builder).fields,      // what the fields of kinds and Pods name
@@ -99,6 +101,7 @@ func Build(objs []object.Object, base *knowledge.Base, opt Options) (*Graph, err
 		(*builder).calls,       // whom a workload calls, as far as its variables and arguments tell
 		(*builder).rights,      // a workload needs the rights of its account
 		(*builder).controllers, // which workloads reconcile or serve kinds
+		(*builder).addressed,   // whom a custom resource calls, as far as its fields tell
 		(*builder).partners,    // what the controllers need to start
 		(*builder).smokes,      // what only checks the rest
 		(*builder).tiers,       // which Jobs come between the workloads, and which after them
@@ -108,6 +111,10 @@ func Build(objs []object.Object, base *knowledge.Base, opt Options) (*Graph, err
 		rule(b)
 	}
 	b.sort()
+	finding.Sort(b.faults)
+	if err := finding.Err(b.faults); err != nil {
+		return nil, err
+	}
 	return b.Graph, nil
 }
 
@@ -135,6 +142,7 @@ type builder struct {
 	nameable     []knowledge.GroupKind
 	seen         map[Reference]bool
 	pairs        map[[2]int]bool
+	faults       []finding.Finding
 }
 
 // definition is a kind as a CustomResourceDefinition of the component has it.
@@ -163,10 +171,26 @@ func newBuilder(objs []object.Object, base *knowledge.Base, opt Options) *builde
 	for _, o := range objs {
 		n := Node{Object: o, Kind: base.Of(o)}
 		n.Waits, n.HasHealth = n.Kind.HealthOf(o)
+		if n.HasHealth && n.Waits.Never == "" {
+			n.Waits.Never = neverReady(n, base)
+		}
 		b.Nodes = append(b.Nodes, n)
 	}
 	b.nameable = b.nameableKinds()
 	return b
+}
+
+// neverReady says why the Pods of a workload do not become ready by
+// themselves; empty if nothing is known against it.
+func neverReady(n Node, base *knowledge.Base) string {
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
+			if p, ok := base.Program(c.Get("image").Text(), append(texts(c.Get("command")), texts(c.Get("args"))...)); ok {
+				return p.Never
+			}
+		}
+	}
+	return ""
 }
 
 // index gives every object its identity in the cluster and finds doubles.

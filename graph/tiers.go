@@ -15,21 +15,24 @@ import (
 // it configures what runs and comes last.
 func (b *builder) tiers() {
 	for j, job := range b.Nodes {
-		if job.Kind.Runs != "once" || job.Kind.Pod.IsZero() || !job.InSync() || job.Role != "" {
+		if job.Kind.Runs != "once" || job.Kind.Pod.IsZero() || job.Role != "" {
 			continue
 		}
-		b.writtenSecrets(j)
 		needs := b.jobNeeds(j)
+		for to, r := range needs {
+			r.To = to
+			b.refer(r)
+		}
+		if !job.InSync() {
+			continue // its phase places it; Check says whether it can run there
+		}
+		b.writtenSecrets(j)
 		sharers := b.sharers(j)
 		word := b.base.Migration(job.ID.Name, job.Label("app.kubernetes.io/component"))
 		callsUsers := slices.ContainsFunc(sharers, func(w int) bool { _, ok := needs[w]; return ok })
 		users := sharers
 		if len(users) == 0 && word != "" {
 			users = b.usersOf(needs, j)
-		}
-		for to, r := range needs {
-			r.To = to
-			b.refer(r)
 		}
 		switch {
 		case !callsUsers && len(users) > 0 && (word != "" || len(needs) > 0):

@@ -266,6 +266,9 @@ func (b *builder) calls() {
 				for _, s := range b.byKey[a.service] {
 					b.refer(b.inferred(i, s, w.field, knowledge.Exists, "calls"))
 				}
+				if n.Kind.Runs == "once" {
+					continue // tiers knows better
+				}
 				for _, server := range b.servers(a.service) {
 					b.refer(b.inferred(i, server, w.field, knowledge.Known, "calls"))
 				}
@@ -276,6 +279,45 @@ func (b *builder) calls() {
 				}
 			}
 		}
+	}
+}
+
+// addressed: a custom resource whose controller calls a Service of the
+// component cannot become healthy before the workload behind it is.
+func (b *builder) addressed() {
+	if len(b.serviceNames) == 0 {
+		return
+	}
+	for i, n := range b.Nodes {
+		if b.base.Builtin(n.ID.Group) || !n.Kind.Pod.IsZero() {
+			continue
+		}
+		meaning := knowledge.Known
+		if n.HasHealth {
+			meaning = knowledge.Healthy
+		}
+		eachText(n.Get("spec"), "spec", "", func(field, key, text string) {
+			for _, a := range b.addresses(word{name: key, value: text, field: field, from: i}, n.Key.Namespace) {
+				for _, server := range b.servers(a.service) {
+					if !b.refersTo(i, server) {
+						b.refer(b.inferred(i, server, field, meaning, "calls"))
+					}
+				}
+			}
+		})
+	}
+}
+
+// eachText visits the texts below a value, with their field and its last key.
+func eachText(v object.Value, field, key string, visit func(field, key, text string)) {
+	for _, f := range v.Fields() {
+		eachText(f.Value, knowledge.Join(field, f.Key), f.Key, visit)
+	}
+	for i, item := range v.Items() {
+		eachText(item, field+"["+strconv.Itoa(i)+"]", key, visit)
+	}
+	if v.IsText() {
+		visit(field, key, v.Text())
 	}
 }
 

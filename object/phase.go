@@ -77,6 +77,27 @@ func (o Object) Phases() []Phase {
 	return slices.Compact(found)
 }
 
+// otherTypes are hook types that Argo CD or Helm know and that stand for no
+// phase of Argo CD's.
+var otherTypes = []string{"Skip", "crd-install", "test", "test-success", "test-failure", "pre-rollback", "post-rollback"}
+
+// UnknownHooks returns the hook types of an object that neither Argo CD nor Helm
+// knows: each is a mistake, since an object with no other type is never applied.
+func (o Object) UnknownHooks() []string {
+	var unknown []string
+	for _, name := range append(o.list(Hook), o.list(HelmHook)...) {
+		known := slices.Contains(otherTypes, name)
+		for _, types := range []map[string]Phase{syncTypes, helmSyncTypes, deleteTypes, helmDeleteTypes} {
+			_, ok := types[name]
+			known = known || ok
+		}
+		if !known {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown
+}
+
 func pick(types map[string]Phase, names []string) []Phase {
 	var found []Phase
 	for _, name := range names {

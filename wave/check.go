@@ -23,6 +23,7 @@ func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
 	s.schedule()
 	s.readNeeds()
 	for i := range p.Graph.Nodes {
+		s.hookTypes(i)
 		s.play(i)
 		s.claim(i)
 		s.doubt(i)
@@ -104,11 +105,23 @@ func (s *sync) readNeeds() {
 	s.needs = make([][]graph.Reference, len(s.at))
 	s.users = make([][]graph.Reference, len(s.at))
 	for _, r := range s.Graph.References {
-		if r.Optional || r.Inferred && r.Meaning == knowledge.Exists || r.Meaning != knowledge.Exists && r.Meaning != knowledge.Healthy || runsLater(s.Graph.Nodes[r.From], r) || !s.Graph.Nodes[r.From].Kind.Admits.IsZero() {
+		if r.Optional || r.Explicit || r.Inferred && r.Meaning == knowledge.Exists || r.Meaning != knowledge.Exists && r.Meaning != knowledge.Healthy || runsLater(s.Graph.Nodes[r.From], r) || !s.Graph.Nodes[r.From].Kind.Admits.IsZero() {
 			continue
 		}
 		s.needs[r.From] = append(s.needs[r.From], r)
 		s.users[r.To] = append(s.users[r.To], r)
+	}
+}
+
+// hookTypes reports types of hooks that nobody knows.
+func (s *sync) hookTypes(i int) {
+	for _, name := range s.Graph.Nodes[i].UnknownHooks() {
+		effect := "which Argo CD ignores"
+		if len(s.Graph.Nodes[i].Phases()) == 0 {
+			effect = "so that Argo CD never applies it"
+		}
+		s.report(i, finding.Warning, "unknown-hook", fmt.Sprintf("%q is no type of hook, %s", name, effect),
+			"write one of PreSync, Sync, PostSync or SyncFail, or a type of Helm's such as pre-install")
 	}
 }
 

@@ -126,59 +126,76 @@ func (l *ladder) contract() error {
 	}
 }
 
-// yield takes the gap from the weakest constraints of a circle, or returns the
-// fault that none is weak. A person's word counts more than what Kubernetes
-// heals by itself, and less than what the API server refuses.
-func (l *ladder) yield(rules []int, comp []int, id int) (finding.Finding, bool) {
-	weakest := func(c constraint) int {
-		switch {
-		case c.ref.Inferred:
-			return 0
-		case c.ref.Explicit:
-			return 2
-		case !c.ref.Hard:
-			return 1
+// strength ranks constraints by what yields first in a circle: what is only
+// inferred, what Kubernetes heals by itself, what a person wrote, and never
+// what the API server demands.
+func (c constraint) strength() strength {
+	switch {
+	case c.ref.Inferred:
+		return inferred
+	case c.ref.Explicit:
+		return explicit
+	case c.ref.Hard:
+		return hard
+	}
+	return soft
+}
+
+type strength int
+
+const (
+	inferred strength = iota
+	soft
+	explicit
+	hard
+)
+
+// yield weakens a circle that cannot stand in one wave, or returns the fault
+// that nothing in it is weak. Objects in a circle of soft demands stand in one
+// wave, where all of them come up in time. A stronger demand for a gap stands,
+// and the weaker ones around it are dropped.
+func (l *ladder) yield(gaps []int, comp []int, id int) (finding.Finding, bool) {
+	weakest, strongest := hard, inferred
+	for _, i := range gaps {
+		weakest = min(weakest, l.rules[i].strength())
+		strongest = max(strongest, l.rules[i].strength())
+	}
+	if weakest == strongest && strongest >= explicit {
+		for i, c := range l.rules {
+			if c.strength() < weakest && comp[c.from] == id && comp[c.to] == id {
+				weakest = c.strength()
+				gaps = []int{i}
+			}
 		}
-		return 3
+		if weakest == strongest {
+			return l.circleFault(finding.Error, gaps[0], comp, id, "these objects wait for each other: ",
+				"remove one of these references, or move one of the objects to another component"), true
+		}
+		if weakest > inferred {
+			l.plan.Findings = append(l.plan.Findings, l.circleFault(finding.Warning, gaps[0], comp, id,
+				"these objects wait for each other, and the weakest demand is dropped: ", "remove one of these references"))
+		}
+		l.rules = slices.DeleteFunc(l.rules, func(c constraint) bool {
+			return c.strength() == weakest && comp[c.from] == id && comp[c.to] == id
+		})
+		return finding.Finding{}, false
 	}
-	rank := 3
-	explicitOnly := true
-	for _, i := range rules {
-		rank = min(rank, weakest(l.rules[i]))
-		explicitOnly = explicitOnly && l.rules[i].ref.Explicit
+	if weakest == soft && strongest == soft {
+		l.plan.Findings = append(l.plan.Findings, l.circleFault(finding.Warning, gaps[0], comp, id,
+			"these objects wait for each other, and so stand in one wave: ", "check that they can start together"))
 	}
-	if rank == 3 || explicitOnly && l.explicitCircle(rules, comp, id) {
-		circle, first := l.circle(rules[0], comp, id)
-		n := l.plan.Graph.Nodes[first]
-		return finding.Finding{Severity: finding.Error, Rule: "cycle", File: n.File, Line: n.Line, Object: n.Key.String(),
-			Message: "these objects wait for each other: " + circle, Remedy: "remove one of these references, or move one of the objects to another component"}, true
-	}
-	if rank > 0 {
-		through := rules[slices.IndexFunc(rules, func(i int) bool { return weakest(l.rules[i]) == rank })]
-		circle, first := l.circle(through, comp, id)
-		n := l.plan.Graph.Nodes[first]
-		l.plan.Findings = append(l.plan.Findings, finding.Finding{Severity: finding.Warning, Rule: "cycle", File: n.File, Line: n.Line, Object: n.Key.String(),
-			Message: "these objects wait for each other, and so stand in one wave: " + circle, Remedy: "check that they can start together"})
-	}
-	for _, i := range rules {
-		if weakest(l.rules[i]) == rank {
+	for _, i := range gaps {
+		if l.rules[i].strength() == weakest {
 			l.rules[i].gap = 0
 		}
 	}
 	return finding.Finding{}, false
 }
 
-// explicitCircle reports whether what people wrote contradicts itself: a circle
-// of nothing else.
-func (l *ladder) explicitCircle(rules []int, comp []int, id int) bool {
-	var explicit []constraint
-	for _, c := range l.rules {
-		if c.ref.Explicit && comp[c.from] == id && comp[c.to] == id {
-			explicit = append(explicit, c)
-		}
-	}
-	alone := components(len(comp), explicit)
-	return slices.ContainsFunc(rules, func(i int) bool { return alone[l.rules[i].from] == alone[l.rules[i].to] })
+func (l *ladder) circleFault(severity finding.Severity, through int, comp []int, id int, message, remedy string) finding.Finding {
+	circle, first := l.circle(through, comp, id)
+	n := l.plan.Graph.Nodes[first]
+	return finding.Finding{Severity: severity, Rule: "cycle", File: n.File, Line: n.Line, Object: n.Key.String(), Message: message + circle, Remedy: remedy}
 }
 
 // circle spells out a circle through a constraint: "A -> B (mounts) -> A", from

@@ -47,7 +47,7 @@ func TestStories(t *testing.T) {
 
 func describe(plan *wave.Plan, err error) (order, refs string) {
 	if err != nil {
-		return describeFindings("error", finding.Of(err)), ""
+		return describeFindings(finding.Of(err)), ""
 	}
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -55,13 +55,13 @@ func describe(plan *wave.Plan, err error) (order, refs string) {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Wave, r.Object, r.Why)
 	}
 	w.Flush()
-	return b.String() + describeFindings("warning", plan.Findings), plan.Graph.String()
+	return b.String() + describeFindings(plan.Findings), plan.Graph.String()
 }
 
-func describeFindings(severity string, all []finding.Finding) string {
+func describeFindings(all []finding.Finding) string {
 	var b strings.Builder
 	for _, f := range all {
-		fmt.Fprintf(&b, "%s: %s\n", severity, f)
+		fmt.Fprintf(&b, "%s: %s\n", f.Severity, f)
 	}
 	return b.String()
 }

@@ -1,0 +1,191 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Annotations by which people order objects. Those of other tools mean the same
+// here as there.
+const (
+	// After lists objects that must be healthy first, as Kind/name or
+	// Kind/namespace/name, with the group behind the kind where it matters.
+	After = "ladder/after"
+	// OnRung puts an object on a rung.
+	OnRung = "ladder/rung"
+	// dependsOn is kustomize's and cli-utils' (sigs.k8s.io/cli-utils pkg/object/dependson).
+	dependsOn = "config.kubernetes.io/depends-on"
+	// kapp's groups and rules may have a suffix (carvel kapp pkg/kapp/diffgraph).
+	kappGroup = "kapp.k14s.io/change-group"
+	kappRule  = "kapp.k14s.io/change-rule"
+	// nelmDependency is followed by an arbitrary name (werf/nelm, werf.io/docs).
+	nelmDependency = "werf.io/deploy-dependency-"
+)
+
+// explicit: what people wrote down counts, whatever we would infer.
+func (b *builder) explicit() {
+	groups := map[string][]int{}
+	for i, n := range b.Nodes {
+		for _, f := range n.Get("metadata", "annotations").Fields() {
+			if key, _, _ := strings.Cut(f.Key, "."); f.Key == kappGroup || strings.HasPrefix(f.Key, kappGroup+".") && key != "" {
+				groups[f.Value.Text()] = append(groups[f.Value.Text()], i)
+			}
+		}
+	}
+	for i, n := range b.Nodes {
+		for _, f := range n.Get("metadata", "annotations").Fields() {
+			text := f.Value.Text()
+			switch {
+			case f.Key == After:
+				b.listed(i, f.Key, text, b.readAfter)
+			case f.Key == OnRung:
+				b.putOnRung(i, text)
+			case f.Key == dependsOn:
+				b.listed(i, f.Key, text, b.readDependsOn)
+			case f.Key == kappRule || strings.HasPrefix(f.Key, kappRule+"."):
+				b.kappRule(i, f.Key, text, groups)
+			case strings.HasPrefix(f.Key, nelmDependency):
+				b.nelm(i, f.Key, text)
+			}
+		}
+	}
+}
+
+// order makes one node come after another because somebody said so.
+func (b *builder) order(from, to int, key string, meaning knowledge.Meaning) {
+	b.refer(Reference{From: from, To: to, Field: "metadata.annotations[" + key + "]", Meaning: meaning, Explicit: true,
+		Why: "comes, by its annotation " + key + ", after"})
+}
+
+// listed reads an annotation that names objects with commas between them.
+func (b *builder) listed(i int, key, text string, read func(i int, name string) (object.ID, bool)) {
+	for _, name := range strings.Split(text, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		id, ok := read(i, name)
+		if !ok {
+			b.badAnnotation(i, key, fmt.Sprintf("%q names no object", name), "write Kind/name or Kind/namespace/name, such as Deployment/web")
+			continue
+		}
+		nodes := b.like(id)
+		if len(nodes) == 0 {
+			b.badAnnotation(i, key, fmt.Sprintf("the component has no %s", name), "correct the name, or drop it")
+		}
+		for _, to := range nodes {
+			b.order(i, to, key, knowledge.Healthy)
+		}
+	}
+}
+
+// like finds objects by an identity whose group and namespace may be unknown,
+// written as "*".
+func (b *builder) like(id object.ID) []int {
+	var all []int
+	for i, n := range b.Nodes {
+		k := n.Key
+		if strings.EqualFold(k.Kind, id.Kind) && k.Name == id.Name && (id.Group == "*" || k.Group == id.Group) &&
+			(id.Namespace == "*" || k.Namespace == id.Namespace || k.Namespace == "") {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// readAfter reads Kind/name, Kind/namespace/name or Kind.group/name.
+func (b *builder) readAfter(i int, name string) (object.ID, bool) {
+	parts := strings.Split(name, "/")
+	if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
+		return object.ID{}, false
+	}
+	id := object.ID{Group: "*", Namespace: b.Nodes[i].Key.Namespace, Kind: parts[0], Name: parts[len(parts)-1]}
+	if kind, group, ok := strings.Cut(parts[0], "."); ok {
+		id.Kind, id.Group = kind, group
+	}
+	if id.Namespace == "" {
+		id.Namespace = "*"
+	}
+	if len(parts) == 3 {
+		id.Namespace = parts[1]
+	}
+	return id, true
+}
+
+// readDependsOn reads group/namespaces/namespace/Kind/name or group/Kind/name.
+func (b *builder) readDependsOn(_ int, name string) (object.ID, bool) {
+	parts := strings.Split(name, "/")
+	switch {
+	case len(parts) == 5 && parts[1] == "namespaces":
+		return object.ID{Group: parts[0], Namespace: parts[2], Kind: parts[3], Name: parts[4]}, true
+	case len(parts) == 3:
+		return object.ID{Group: parts[0], Namespace: "*", Kind: parts[1], Name: parts[2]}, true
+	}
+	return object.ID{}, false
+}
+
+// kappRule reads "upsert after upserting GROUP" and "upsert before upserting
+// GROUP"; rules about deletion say nothing about a sync.
+func (b *builder) kappRule(i int, key, text string, groups map[string][]int) {
+	words := strings.Fields(text)
+	if len(words) != 4 || words[0] != "upsert" || words[2] != "upserting" {
+		return
+	}
+	for _, other := range groups[words[3]] {
+		switch words[1] {
+		case "after":
+			b.order(i, other, key, knowledge.Healthy)
+		case "before":
+			b.order(other, i, key, knowledge.Healthy)
+		}
+	}
+}
+
+// nelm reads "state=ready,kind=Deployment,name=web,namespace=shop"; a target
+// outside of the component is none of ours.
+func (b *builder) nelm(i int, key, text string) {
+	id := object.ID{Group: "*", Namespace: b.Nodes[i].Key.Namespace}
+	meaning := knowledge.Healthy
+	for _, part := range strings.Split(text, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		switch name {
+		case "state":
+			if value == "present" {
+				meaning = knowledge.Exists
+			}
+		case "kind":
+			id.Kind = value
+		case "name":
+			id.Name = value
+		case "group":
+			id.Group = value
+		case "namespace":
+			id.Namespace = value
+		}
+	}
+	for _, to := range b.like(id) {
+		b.order(i, to, key, meaning)
+	}
+}
+
+func (b *builder) putOnRung(i int, rung string) {
+	if _, ok := b.base.Rung(rung); !ok {
+		var names []string
+		for _, r := range b.base.Ladder() {
+			names = append(names, r.Name)
+		}
+		b.badAnnotation(i, OnRung, fmt.Sprintf("there is no rung %q", rung), "write one of "+strings.Join(names, ", "))
+		return
+	}
+	b.giveRole(i, rung, "was put there by its annotation "+OnRung)
+}
+
+func (b *builder) badAnnotation(i int, key, message, remedy string) {
+	n := b.Nodes[i]
+	b.faults = append(b.faults, finding.Finding{Severity: finding.Error, Rule: "bad-annotation", File: n.File, Line: n.Line, Object: n.Key.String(),
+		Field: "metadata.annotations[" + key + "]", Message: message, Remedy: remedy})
+}
