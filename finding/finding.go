@@ -23,6 +23,8 @@ const (
 	// Warning means that the output is right as far as we can see, but that
 	// something outside it can make the sync hang or fail.
 	Warning Severity = "warning"
+	// Note is worth knowing, and nothing to be afraid of in this sync.
+	Note Severity = "note"
 )
 
 // Finding is one fault of an input. Rule and Message are always set, the

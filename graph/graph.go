@@ -40,6 +40,9 @@ type Node struct {
 	// Partner is true for a controller by company: nothing shows that it
 	// reconciles or serves a kind, but a controller may need it to start.
 	Partner bool
+	// Foreign means that the definition of its kind is neither in the component
+	// nor part of Kubernetes or Argo CD.
+	Foreign bool
 	// Waits says what Argo CD waits for once the object is applied; it has a
 	// meaning only if HasHealth is true.
 	Waits     knowledge.Health
@@ -212,6 +215,13 @@ func (b *builder) index() error {
 		return strings.Compare(x.Text(), y.Text()) // megabytes, so only if need be
 	})
 	b.readDefinitions() // again, because they have moved
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
+		// Argo CD looks for definitions of Kubernetes' own kind only.
+		seen := ok && b.base.Builtin(b.Nodes[def.node].ID.Group)
+		n.Foreign = !seen && !n.Kind.Assured && !b.base.Builtin(n.ID.Group)
+	}
 	var faults []finding.Finding
 	for i, n := range b.Nodes {
 		for _, other := range b.byKey[n.Key] {

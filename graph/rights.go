@@ -160,6 +160,23 @@ func (b *builder) controllers() {
 			}
 		}
 	}
+	b.providers()
+}
+
+// providers: who is told the name by which a class of the component asks for
+// its provider is that provider.
+func (b *builder) providers() {
+	for _, class := range b.Nodes {
+		name := first(class.Kind.Provider, class)
+		if class.Kind.Provider.IsZero() || name == "" {
+			continue
+		}
+		for i, n := range b.Nodes {
+			if serves(n) && slices.ContainsFunc(b.words(i), func(w word) bool { return w.value == name }) {
+				b.giveRole(i, knowledge.Controllers, "provides "+class.Key.String())
+			}
+		}
+	}
 }
 
 // partners: a controller is rarely ready alone: it waits for siblings that
@@ -239,9 +256,11 @@ func (b *builder) controls(rules []rule) string {
 				continue
 			}
 			for _, resource := range r.resources {
-				kind, isStatus := strings.CutSuffix(resource, "/status")
-				if isStatus && containsAny(r.verbs, "*", "update", "patch") && watches(rules, group, kind) {
-					return "may watch " + kind + "." + group + " and write their status"
+				// Finalizers are set by controllers too: on what owns the
+				// objects they make.
+				kind, part, _ := strings.Cut(resource, "/")
+				if (part == "status" || part == "finalizers") && containsAny(r.verbs, "*", "update", "patch") && watches(rules, group, kind) {
+					return "may watch " + kind + "." + group + " and write their " + part
 				}
 			}
 		}

@@ -9,6 +9,10 @@ func (b *builder) smokes() {
 		if n.Kind.Runs == "" || !n.InSync() {
 			continue
 		}
+		if n.IsTest() {
+			b.giveRole(i, knowledge.Smokes, "is a test of the chart's")
+			continue
+		}
 		if why := b.base.Smoke(n.Object); why != "" {
 			b.giveRole(i, knowledge.Smokes, why)
 		}

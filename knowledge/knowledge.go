@@ -81,8 +81,14 @@ type Kind struct {
 	// Runs says how Pods run: "" for ever, "once" to their end, "later" on a
 	// schedule, so that what they need is not needed now.
 	Runs string `yaml:"runs"`
+	// Immutable means that the API server refuses a change of the Pods.
+	Immutable bool `yaml:"immutable"`
+	// Assured means that the kind is there wherever Argo CD runs.
+	Assured bool `yaml:"assured"`
 	// Selects is the path of a label selector over Pods, in Services.
 	Selects Path `yaml:"selects"`
+	// Provider is the path of the name of the program behind a class.
+	Provider Path `yaml:"provider"`
 	// Admits is the path of the list of admission webhooks.
 	Admits Path `yaml:"admits"`
 	// Rights is "role" for what holds rules and "binding" for what grants.

@@ -108,6 +108,11 @@ func pick(types map[string]Phase, names []string) []Phase {
 	return found
 }
 
+// IsTest reports whether Helm would run the object in "helm test".
+func (o Object) IsTest() bool {
+	return slices.ContainsFunc(o.list(HelmHook), func(t string) bool { return t == "test" || t == "test-success" })
+}
+
 // InSync reports whether the object takes part in the waves of the Sync phase.
 func (o Object) InSync() bool { return slices.Contains(o.Phases(), Sync) }
 

@@ -85,6 +85,8 @@ type Plan struct {
 	Order []int
 	// Findings are faults of the input that leave an order possible.
 	Findings []finding.Finding
+
+	opt Options
 }
 
 // AuthorPolicy says what becomes of sync waves that are already there.
@@ -111,10 +113,22 @@ const (
 	Off Style = "off"
 )
 
-// Options say how to order. The zero value means Refine and Rungs.
+// Jobs says what becomes of plain Jobs that configure or validate what runs.
+type Jobs string
+
+const (
+	// AsTheyAre leaves them, and reports that a change of them fails. The
+	// default.
+	AsTheyAre Jobs = "keep"
+	// AsHooks makes them Sync hooks that are deleted before they run again.
+	AsHooks Jobs = "hook"
+)
+
+// Options say how to order. The zero value means Refine, Rungs and AsTheyAre.
 type Options struct {
 	Author AuthorPolicy
 	Waves  Style
+	Jobs   Jobs
 }
 
 // Assign computes the wave of every object. The error joins a finding for each
@@ -126,7 +140,7 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 	if err := checkAnnotations(g); err != nil {
 		return nil, err
 	}
-	p := &Plan{Graph: g, Places: make([]Placement, len(g.Nodes)), Findings: slices.Clone(g.Findings)}
+	p := &Plan{Graph: g, Places: make([]Placement, len(g.Nodes)), Findings: slices.Clone(g.Findings), opt: opt}
 	l := &ladder{plan: p, base: base, opt: opt}
 	l.takePlaces()
 	l.constrain()
@@ -143,6 +157,7 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 	p.follow(opt)
 	p.Order = applyOrder(p, base)
 	p.Findings = append(p.Findings, p.Check(base)...)
+	p.reportJobs()
 	finding.Sort(p.Findings)
 	return p, nil
 }
@@ -240,23 +255,6 @@ func (p *Plan) follow(opt Options) {
 			place.Kept = true
 		}
 	}
-}
-
-// Annotate returns the objects in the order of the plan, each with its wave.
-// Hooks of other phases are left alone: a wave would replace their weight.
-func (p *Plan) Annotate() ([]object.Object, error) {
-	objs := make([]object.Object, 0, len(p.Order))
-	for _, i := range p.Order {
-		o := p.Graph.Nodes[i].Object
-		if p.Places[i].Computed && !p.Places[i].Kept {
-			var err error
-			if o, err = o.Annotate(object.SyncWave, strconv.Itoa(p.Places[i].Wave)); err != nil {
-				return nil, err
-			}
-		}
-		objs = append(objs, o)
-	}
-	return objs, nil
 }
 
 // applyOrder sorts the nodes as Argo CD sorts its tasks: by phase, wave, kind

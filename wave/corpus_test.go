@@ -1,0 +1,123 @@
+package wave_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"text/tabwriter"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/corpus"
+	"github.com/ladder-cmp/ladder/internal/golden"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+func readLabels(t *testing.T, file string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	d.KnownFields(true)
+	if err := d.Decode(into); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+}
+
+func planOf(t *testing.T, text string) *wave.Plan {
+	t.Helper()
+	objs, err := object.Parse("corpus", 1, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := assign(objs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// TestControllersOfCorpus compares the workloads that are taken for controllers
+// with what they are, and holds the share of mistakes down. What is arguable
+// is listed and counts for nothing.
+func TestControllersOfCorpus(t *testing.T) {
+	var labels map[string][]struct {
+		Workload, Label, Why string
+		Arguable             bool
+	}
+	readLabels(t, "testdata/corpus/roles.yaml", &labels)
+	var truePositive, falsePositive, falseNegative, trueNegative, arguable int
+	var table bytes.Buffer
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	corpus.Each(t, "..", func(t *testing.T, text string) {
+		plan := planOf(t, text)
+		name := t.Name()[strings.LastIndex(t.Name(), "/")+1:]
+		for _, l := range labels[name] {
+			found := plan.Find(l.Workload)
+			if len(found) != 1 {
+				t.Fatalf("%s: %s is there %d times", name, l.Workload, len(found))
+			}
+			n := plan.Graph.Nodes[found[0]]
+			is, taken := l.Label == "controller", n.Role == knowledge.Controllers && !n.Partner
+			verdict := ""
+			switch {
+			case l.Arguable:
+				arguable++
+				if is != taken {
+					verdict = "arguable"
+				}
+			case is && taken:
+				truePositive++
+			case is:
+				falseNegative++
+				verdict = "missed"
+			case taken:
+				falsePositive++
+				verdict = "mistaken"
+			default:
+				trueNegative++
+			}
+			if verdict != "" {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", verdict, name, l.Workload, l.Why, n.RoleWhy)
+			}
+		}
+	})
+	w.Flush()
+	precision := float64(truePositive) / float64(truePositive+falsePositive)
+	recall := float64(truePositive) / float64(truePositive+falseNegative)
+	golden.File(t, "testdata/corpus/roles.want.txt", fmt.Sprintf("%d controllers found, %d missed, %d others mistaken for one, %d others not; %d arguable\nprecision %.3f, recall %.3f\n%s",
+		truePositive, falseNegative, falsePositive, trueNegative, arguable, precision, recall, table.String()))
+	if precision < 0.97 || recall < 0.95 {
+		t.Errorf("precision %.3f, want 0.97; recall %.3f, want 0.95", precision, recall)
+	}
+}
+
+// TestStartOfCorpus holds that what a workload needs to start never comes in a
+// wave after it, as far as it is in the component at all.
+func TestStartOfCorpus(t *testing.T) {
+	var needs map[string][]string
+	readLabels(t, "testdata/corpus/startup.yaml", &needs)
+	corpus.Each(t, "..", func(t *testing.T, text string) {
+		plan := planOf(t, text)
+		for _, line := range needs[t.Name()[strings.LastIndex(t.Name(), "/")+1:]] {
+			names, why, _ := strings.Cut(line, ": ")
+			from, to, ok := strings.Cut(names, " needs ")
+			if !ok {
+				t.Fatalf("%q is no need", line)
+			}
+			for _, a := range plan.Find(from) {
+				for _, b := range plan.Find(to) {
+					if plan.Places[a].Computed && plan.Places[b].Computed && plan.Places[b].Wave > plan.Places[a].Wave {
+						t.Errorf("%s stands in wave %d and needs %s in wave %d: %s", from, plan.Places[a].Wave, to, plan.Places[b].Wave, why)
+					}
+				}
+			}
+		}
+	})
+}

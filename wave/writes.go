@@ -1,0 +1,170 @@
+package wave
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Annotations of Argo CD's that a plan may write besides the wave.
+const (
+	syncOptions      = "argocd.argoproj.io/sync-options"
+	hookDeletePolicy = "argocd.argoproj.io/hook-delete-policy"
+	helmDeletePolicy = "helm.sh/hook-delete-policy"
+)
+
+// Annotate returns the objects in the order of the plan, each with its wave and
+// with the sync options that the order needs. Hooks of other phases keep their
+// weight, which a wave would replace.
+func (p *Plan) Annotate() ([]object.Object, error) {
+	objs := make([]object.Object, 0, len(p.Order))
+	for _, i := range p.Order {
+		o := p.Graph.Nodes[i].Object
+		for _, w := range p.writes(i) {
+			var err error
+			if o, err = o.Annotate(w.key, w.value); err != nil {
+				return nil, err
+			}
+		}
+		objs = append(objs, o)
+	}
+	return objs, nil
+}
+
+type write struct{ key, value string }
+
+func (p *Plan) writes(i int) []write {
+	if p.opt.Waves == Off {
+		return nil
+	}
+	var all []write
+	n, place := p.Graph.Nodes[i], p.Places[i]
+	if place.Computed && !place.Kept {
+		all = append(all, write{object.SyncWave, strconv.Itoa(place.Wave)})
+	}
+	if text, changed := p.mergedOptions(i); changed {
+		all = append(all, write{syncOptions, text})
+	}
+	if p.opt.Jobs == AsHooks && p.changesFail(i) {
+		all = append(all, write{object.Hook, string(object.Sync)})
+		if _, set := n.Annotation(hookDeletePolicy); !set {
+			all = append(all, write{hookDeletePolicy, "BeforeHookCreation"})
+		}
+	}
+	return all
+}
+
+// The options that an order may need (gitops-engine pkg/sync/common/types.go).
+const (
+	skipDryRun      = "SkipDryRunOnMissingResource"
+	serverSideApply = "ServerSideApply"
+)
+
+// mergedOptions adds to the sync options of an object what the order needs, and
+// reports whether that changes them. An option that is there stays, whatever
+// its value.
+func (p *Plan) mergedOptions(i int) (string, bool) {
+	n := p.Graph.Nodes[i]
+	if !p.Places[i].Computed && len(n.Phases()) == 0 {
+		return "", false // Argo CD never applies it
+	}
+	text, _ := n.Annotation(syncOptions)
+	changed := false
+	add := func(option string) {
+		for _, there := range strings.Split(text, ",") {
+			name, _, _ := strings.Cut(strings.TrimSpace(there), "=")
+			if name == option {
+				return
+			}
+		}
+		if text != "" {
+			text += ","
+		}
+		text += option + "=true"
+		changed = true
+	}
+	if n.Foreign {
+		add(skipDryRun)
+	}
+	if tooLong(n.Text()) {
+		add(serverSideApply)
+	}
+	return text, changed
+}
+
+// annotationLimit is the size in bytes that Kubernetes allows all annotations
+// of an object together (k8s.io/apimachinery pkg/api/validation, TotalAnnotationSizeLimitB).
+// kubectl apply keeps the whole object in one of them.
+const annotationLimit = 262144
+
+// tooLong reports whether an object may exceed the limit when kubectl keeps it
+// as JSON in an annotation. The size is estimated from above: each line without
+// its indentation, with room for the quotes and separators of JSON, and a tenth
+// of the limit left for other annotations. Applying too much on the server's
+// side does no harm.
+func tooLong(text string) bool {
+	const most = annotationLimit * 9 / 10
+	if len(text) < most/2 {
+		return false
+	}
+	size := 0
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			size += len(line) + 4
+		}
+	}
+	return size > most
+}
+
+// changesFail reports whether a plain Job stands in the order that configures
+// or validates what runs: when its template changes, the API server refuses it.
+func (p *Plan) changesFail(i int) bool {
+	n := p.Graph.Nodes[i]
+	if n.IsHook() || !n.Kind.Immutable || n.Generated {
+		return false
+	}
+	return slices.Contains([]string{knowledge.Bootstraps, knowledge.Smokes}, n.Role)
+}
+
+// reportJobs says of Jobs that are left as they are what will happen to them.
+func (p *Plan) reportJobs() {
+	if p.opt.Jobs == AsHooks || p.opt.Waves == Off {
+		return
+	}
+	for i, n := range p.Graph.Nodes {
+		if !p.changesFail(i) {
+			continue
+		}
+		p.Findings = append(p.Findings, finding.Finding{Severity: finding.Note, Rule: "immutable-job", File: n.File, Line: n.Line, Object: n.Key.String(),
+			Message: "it runs once, and a sync fails when its template changes, because the API server refuses that",
+			Remedy:  fmt.Sprintf("set jobs: hook, so that Ladder makes it a Sync hook that is deleted before it runs again, or write %s: Sync", object.Hook)})
+	}
+}
+
+// RunTests turns Helm's tests, which Argo CD never applies, into Sync hooks,
+// with what they need. They then stand on the smokes rung.
+func RunTests(objs []object.Object) ([]object.Object, error) {
+	out := slices.Clone(objs)
+	for i, o := range objs {
+		if !o.IsTest() || len(o.Phases()) > 0 {
+			continue
+		}
+		var err error
+		if out[i], err = o.Annotate(object.Hook, string(object.Sync)); err != nil {
+			return nil, err
+		}
+		_, argo := o.Annotation(hookDeletePolicy)
+		_, helm := o.Annotation(helmDeletePolicy)
+		if !argo && !helm {
+			if out[i], err = out[i].Annotate(hookDeletePolicy, "BeforeHookCreation"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
