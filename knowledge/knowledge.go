@@ -3,6 +3,10 @@
 //
 // All of it is data, one file per API group under kinds/, each fact with a
 // reason and a source. A new operator is a new file; no Go code names a kind.
+// A file may be about all groups with an ending ("*.crossplane.io", for
+// providers that bring a group per service), and a record about all kinds of
+// its group ("*"); what is said about one group or kind goes before it. How
+// custom resources of any kind tend to name others is in conventions.yaml.
 // What code needs to treat specially (kinds with Pods, with rights, with
 // webhooks) is told to it by attributes of the record.
 //
@@ -16,6 +20,7 @@ package knowledge
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"slices"
@@ -27,7 +32,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-//go:embed names.yaml programs.yaml rungs.yaml kind-order.yaml pods.yaml shapes.yaml smokes.yaml kinds/*.yaml
+//go:embed names.yaml programs.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml shapes.yaml smokes.yaml kinds/*.yaml
 var files embed.FS
 
 // Rung is a step of the ladder: what objects are for.
@@ -192,6 +197,37 @@ type Reference struct {
 	Source string `yaml:"source"`
 }
 
+// Convention is a key by which custom resources of any kind name other objects,
+// at whatever depth it stands. What a record of the kind says about the same
+// field goes before it.
+type Convention struct {
+	// Key is the key, with "*" before or after it for any beginning or end.
+	Key string `yaml:"key"`
+	// Name is the key of the name in the value, which is then a mapping or a
+	// list of mappings; "" if the value is itself the name or a list of names.
+	Name string `yaml:"name"`
+	// To lists the kinds meant. Where the value writes a kind, it must be one
+	// of them; where it writes none, the first is meant.
+	To      Targets `yaml:"to"`
+	Meaning Meaning `yaml:"meaning"`
+	// Why is the verb of a sentence: object, why, target.
+	Why string `yaml:"why"`
+	// Note says what bears the key and is no such reference.
+	Note   string `yaml:"note"`
+	Source string `yaml:"source"`
+}
+
+// Fits reports whether the convention is about a key.
+func (c Convention) Fits(key string) bool {
+	if end, ok := strings.CutPrefix(c.Key, "*"); ok {
+		return strings.HasSuffix(key, end)
+	}
+	if begin, ok := strings.CutSuffix(c.Key, "*"); ok {
+		return strings.HasPrefix(key, begin)
+	}
+	return key == c.Key
+}
+
 // GroupKind names a kind in its group.
 type GroupKind struct{ Group, Kind string }
 
@@ -224,13 +260,14 @@ func (t *Targets) UnmarshalYAML(n *yaml.Node) error {
 
 // Base is a body of knowledge. It is safe for use by several goroutines.
 type Base struct {
-	rungs  map[string]Rung
-	ladder []Rung
-	order  map[string]int    // kind: its place in a wave
-	groups map[string]*group // by name of the group
-	pods   func() ([]Reference, error)
-	shapes func() (shapeFile, error)
-	smokes func() (smokeFile, error)
+	rungs       map[string]Rung
+	ladder      []Rung
+	order       map[string]int    // kind: its place in a wave
+	groups      map[string]*group // by name of the group, or by its ending: "*.example.com"
+	pods        func() ([]Reference, error)
+	conventions func() ([]Convention, error)
+	shapes      func() (shapeFile, error)
+	smokes      func() (smokeFile, error)
 }
 
 // group is a file of knowledge, decoded on first use.
@@ -243,6 +280,8 @@ type group struct {
 type groupFile struct {
 	Group   string `yaml:"group"`
 	Builtin bool   `yaml:"builtin"`
+	// Product is what the group belongs to, in plain words.
+	Product string `yaml:"product"`
 	Source  string `yaml:"source"`
 	Kinds   []Kind `yaml:"kinds"`
 	byKind  map[string]*Kind
@@ -257,6 +296,12 @@ type podFile struct {
 	Shape      string      `yaml:"shape"`
 	Source     string      `yaml:"source"`
 	References []Reference `yaml:"references"`
+}
+
+// conventionFile is conventions.yaml: how custom resources name others.
+type conventionFile struct {
+	Source      string       `yaml:"source"`
+	Conventions []Convention `yaml:"conventions"`
 }
 
 // kindOrderFile is kind-order.yaml: the order of kinds within a wave.
@@ -309,6 +354,9 @@ var builtin = sync.OnceValue(func() *Base {
 		if name == coreFile {
 			name = ""
 		}
+		if ending, ok := strings.CutPrefix(name, anyGroupFile); ok {
+			name = anything + ending
+		}
 		b.groups[name] = &group{name: name, load: sync.OnceValues(func() (*groupFile, error) { return loadGroup("kinds/" + e.Name()) })}
 	}
 	b.pods = sync.OnceValues(func() ([]Reference, error) {
@@ -318,6 +366,14 @@ var builtin = sync.OnceValue(func() *Base {
 			(&groupFile{}).complete(&f.References[i], f.Source)
 		}
 		return f.References, err
+	})
+	b.conventions = sync.OnceValues(func() ([]Convention, error) {
+		var f conventionFile
+		err := decode("conventions.yaml", &f)
+		for i := range f.Conventions {
+			f.Conventions[i].Source = cmp.Or(f.Conventions[i].Source, f.Source)
+		}
+		return f.Conventions, err
 	})
 	b.shapes = sync.OnceValues(func() (f shapeFile, err error) {
 		err = decode("shapes.yaml", &f)
@@ -332,6 +388,13 @@ var builtin = sync.OnceValue(func() *Base {
 
 // coreFile is the name of the file of the core group, which has no name.
 const coreFile = "core"
+
+// anything stands for any kind, and for any beginning of a group's name. In names of
+// files, where "*" is not allowed everywhere, it is written "_".
+const (
+	anything     = "*"
+	anyGroupFile = "_"
+)
 
 func must(err error) {
 	if err != nil {
@@ -421,11 +484,29 @@ func (b *Base) Builtin(name string) bool {
 
 // Kind returns what is known about a kind, and whether anything is.
 func (b *Base) Kind(groupName, kind string) (Kind, bool) {
-	f := b.file(groupName)
+	k, ok := b.file(groupName).kind(kind)
+	// Then the files of all groups with an ending, the longest first.
+	for rest := groupName; !ok; {
+		_, after, more := strings.Cut(rest, ".")
+		if !more {
+			return Kind{}, false
+		}
+		rest = after
+		k, ok = b.file(anything + "." + rest).kind(kind)
+	}
+	k.Group, k.Kind = groupName, kind
+	return k, true
+}
+
+// kind returns the record of a kind or, failing that, of all kinds of the file.
+func (f *groupFile) kind(name string) (Kind, bool) {
 	if f == nil {
 		return Kind{}, false
 	}
-	k := f.byKind[kind]
+	k := f.byKind[name]
+	if k == nil {
+		k = f.byKind[anything]
+	}
 	if k == nil {
 		return Kind{}, false
 	}
@@ -462,6 +543,14 @@ func (b *Base) PodReferences() []Reference {
 	refs, err := b.pods()
 	must(err)
 	return refs
+}
+
+// Conventions is how custom resources name other objects where no record of
+// their kind says so. The first that fits a key counts.
+func (b *Base) Conventions() []Convention {
+	all, err := b.conventions()
+	must(err)
+	return all
 }
 
 // Smoke says by which word in its name or labels an object is called a test;

@@ -14,6 +14,7 @@ func allKinds(t *testing.T) []Kind {
 	t.Helper()
 	b := Default()
 	var all []Kind
+	products := map[string]bool{}
 	for name, g := range b.groups {
 		f, err := g.load()
 		if err != nil {
@@ -25,17 +26,25 @@ func allKinds(t *testing.T) []Kind {
 		if !strings.HasPrefix(f.Source, "https://") {
 			t.Errorf("kinds/%s.yaml has no source", name)
 		}
+		if f.Product == "" || f.Builtin && f.Product != "Kubernetes" {
+			t.Errorf("kinds/%s.yaml says it is about product %q", name, f.Product)
+		}
+		products[f.Product] = true
 		all = append(all, f.Kinds...)
 	}
-	if len(all) < 80 {
-		t.Errorf("only %d kinds", len(all))
+	if len(all) < 900 || len(products) < 100 {
+		t.Errorf("only %d kinds of %d products", len(all), len(products))
 	}
 	return all
 }
 
 func TestEveryFactGivesItsReason(t *testing.T) {
 	b := Default()
+	withHealth := 0
 	for _, k := range allKinds(t) {
+		if len(k.Health) > 0 {
+			withHealth++
+		}
 		name := GroupKind{k.Group, k.Kind}.String()
 		if _, ok := b.Rung(k.Rung); !ok {
 			t.Errorf("%s: there is no rung %q", name, k.Rung)
@@ -62,6 +71,11 @@ func TestEveryFactGivesItsReason(t *testing.T) {
 	for _, r := range b.PodReferences() {
 		checkReference(t, "Pod template", r)
 	}
+	// Argo CD v3.5.7 checks 251 kinds; more have a record where a check is
+	// about all kinds of a group.
+	if withHealth < 251 {
+		t.Errorf("only %d kinds have a health record", withHealth)
+	}
 	for _, r := range b.Ladder() {
 		if r.Why == "" {
 			t.Errorf("rung %s: no reason", r.Name)
@@ -87,11 +101,115 @@ func checkReference(t *testing.T, kind string, r Reference) {
 	if r.Namespace != "" && r.Namespace != "any" {
 		t.Errorf("%s: namespace %q means nothing", where, r.Namespace)
 	}
-	core := Default().file("")
-	for _, to := range r.To {
-		if to.Group == "" && core.byKind[to.Kind] == nil {
+	checkTargets(t, where, r.To)
+}
+
+// checkTargets finds kinds whose group was forgotten, and misspelt kinds.
+func checkTargets(t *testing.T, where string, targets Targets) {
+	t.Helper()
+	for _, to := range targets {
+		if f := Default().file(to.Group); to.Group == "" && f.byKind[to.Kind] == nil {
 			t.Errorf("%s: %s is neither a kind of its own file nor a core kind; write its group", where, to.Kind)
+		} else if f != nil && f.byKind[to.Kind] == nil {
+			t.Errorf("%s: %s is not among the kinds of %s", where, to.Kind, to.Group)
 		}
+	}
+}
+
+func TestConventions(t *testing.T) {
+	all := Default().Conventions()
+	if len(all) < 20 {
+		t.Errorf("only %d conventions", len(all))
+	}
+	seen := map[string]bool{}
+	for _, c := range all {
+		if c.Why == "" || !strings.HasPrefix(c.Source, "https://") {
+			t.Errorf("%s: no reason or no source", c.Key)
+		}
+		if c.Meaning != Exists {
+			t.Errorf("%s: meaning %q is more than a key alone can tell", c.Key, c.Meaning)
+		}
+		if len(c.To) == 0 {
+			t.Errorf("%s: refers to nothing", c.Key)
+		}
+		checkTargets(t, c.Key, c.To)
+		if strings.Contains(strings.Trim(c.Key, "*"), "*") || strings.Trim(c.Key, "*") == "" || seen[c.Key] {
+			t.Errorf("%s: no key, or there twice", c.Key)
+		}
+		seen[c.Key] = true
+	}
+	first := func(key string) string {
+		for _, c := range all {
+			if c.Fits(key) {
+				return c.Key
+			}
+		}
+		return ""
+	}
+	for key, want := range map[string]string{
+		"secretKeyRef":          "secretKeyRef",
+		"tokenSecretRef":        "*SecretRef",
+		"secretRef":             "secretRef",
+		"existingTlsSecretName": "*SecretName",
+		"secretName":            "secretName",
+		"SecretRefs":            "",
+		"name":                  "",
+	} {
+		if got := first(key); got != want {
+			t.Errorf("%s: the convention %q fits, want %q", key, got, want)
+		}
+	}
+	if (Convention{Key: "secret*"}).Fits("topsecret") || !(Convention{Key: "secret*"}).Fits("secretName") {
+		t.Error("a star at the end is not about beginnings")
+	}
+}
+
+// TestWildcards looks at groups and kinds that no file or record names.
+func TestWildcards(t *testing.T) {
+	tests := []struct {
+		group, kind string
+		source      string // a word of it
+		scope, rung string
+	}{
+		{"s3.aws.upbound.io", "Bucket", "upjet-aws", "cluster", "workloads"},                   // *.aws.upbound.io
+		{"s3.aws.m.upbound.io", "Bucket", "upjet-aws", "", "workloads"},                        // *.aws.m.upbound.io, not *.upbound.io
+		{"vault.upbound.io", "Mount", "upbound", "", "workloads"},                              // *.upbound.io, any kind
+		{"vault.upbound.io", "ProviderConfig", "upbound", "cluster", "configs"},                // *.upbound.io, this kind
+		{"s3.aws.crossplane.io", "Bucket", "provider-aws", "", "workloads"},                    // the group itself
+		{"s3.aws.crossplane.io", "BucketPolicy", "provider-aws", "cluster", "workloads"},       // the group has a file without the kind
+		{"pkg.crossplane.io", "Provider", "crossplane", "cluster", "controllers"},              // the group itself
+		{"constraints.gatekeeper.sh", "K8sRequiredLabels", "gatekeeper", "cluster", "configs"}, // any kind of one group
+	}
+	for _, tt := range tests {
+		k, ok := Default().Kind(tt.group, tt.kind)
+		if !ok || k.Group != tt.group || k.Kind != tt.kind || k.Scope != tt.scope || k.Rung != tt.rung || !strings.Contains(k.Source, tt.source) {
+			t.Errorf("%s.%s: found %v: group %q, kind %q, scope %q, rung %q, source %s", tt.kind, tt.group, ok, k.Group, k.Kind, k.Scope, k.Rung, k.Source)
+		}
+	}
+	for _, gk := range []GroupKind{{"upbound.io", "Mount"}, {"crossplane.io", "Thing"}, {"io", "Thing"}, {"", "Thing"}, {"notupbound.io", "Mount"}, {"metallb.io", "Thing"}} {
+		if k, ok := Default().Kind(gk.Group, gk.Kind); ok {
+			t.Errorf("%s was found: %s", gk, k.Why)
+		}
+	}
+}
+
+// TestLoadingIsLazy asks for one kind and looks which files that decodes.
+func TestLoadingIsLazy(t *testing.T) {
+	b := *Default()
+	var loaded []string
+	groups := map[string]*group{}
+	for name, g := range b.groups {
+		groups[name] = &group{name: name, load: func() (*groupFile, error) {
+			loaded = append(loaded, name)
+			return g.load()
+		}}
+	}
+	b.groups = groups
+	for _, gk := range []GroupKind{{"kafka.strimzi.io", "Kafka"}, {"ec2.aws.upbound.io", "VPC"}, {"zoo.example.com", "Zebra"}} {
+		b.Kind(gk.Group, gk.Kind)
+	}
+	if want := []string{"kafka.strimzi.io", "*.aws.upbound.io"}; !slices.Equal(loaded, want) {
+		t.Errorf("loaded %q, want %q", loaded, want)
 	}
 }
 

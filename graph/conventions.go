@@ -1,0 +1,120 @@
+package graph
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// conventions: custom resources name other objects by keys and shapes that the
+// whole field shares. What is found so is inferred; a record of the kind about
+// the same field wins, since it also knows what an operator writes.
+func (b *builder) conventions() {
+	records := b.base.Conventions()
+	for i, n := range b.Nodes {
+		if b.base.Builtin(n.ID.Group) {
+			continue
+		}
+		for _, f := range n.Root().Fields() {
+			switch f.Key {
+			case "apiVersion", "kind", "metadata", "status":
+				continue
+			}
+			b.byConvention(i, f.Value, f.Key, f.Key, records)
+		}
+	}
+}
+
+// byConvention visits the values below a field of a custom resource.
+func (b *builder) byConvention(i int, v object.Value, field, key string, records []knowledge.Convention) {
+	if b.covered[covered{i, field}] {
+		return
+	}
+	for _, c := range records {
+		if !c.Matches(key) {
+			continue
+		}
+		if v.IsMap() != (c.Name != "") && !v.IsList() {
+			continue
+		}
+		b.follow(i, c, v, field)
+		break
+	}
+	if v.IsMap() {
+		b.objectReference(i, v, field)
+	}
+	for _, f := range v.Fields() {
+		b.byConvention(i, f.Value, knowledge.Join(field, f.Key), f.Key, records)
+	}
+	for at, item := range v.Items() {
+		b.byConvention(i, item, field+"["+strconv.Itoa(at)+"]", "", records)
+	}
+}
+
+// follow reads the names that a convention finds in a value.
+func (b *builder) follow(i int, c knowledge.Convention, v object.Value, field string) {
+	values := []object.Value{v}
+	if v.IsList() {
+		values = v.Items()
+	}
+	rec := knowledge.Reference{To: c.To, Name: c.Name, Meaning: c.Meaning, Why: c.Why, Source: c.Source}
+	for _, item := range values {
+		if item.IsMap() == (c.Name == "") {
+			continue
+		}
+		m, ok := readMention(rec, knowledge.Found{Value: item, Field: field})
+		if !ok {
+			continue
+		}
+		id := b.identify(i, m)
+		r := b.inferred(i, 0, m.field, c.Meaning, c.Why)
+		r.Source, r.Optional = c.Source, m.optional
+		for _, to := range append(b.resolve(id, rec), b.producers[id]...) {
+			if !b.refersTo(i, to) && !b.refersTo(to, i) {
+				r.To = to
+				b.refer(r)
+			}
+		}
+	}
+}
+
+// objectReference follows a mapping that names kind and name, as references in
+// the Kubernetes API do.
+func (b *builder) objectReference(i int, v object.Value, field string) {
+	kind, name := v.Get("kind"), v.Get("name")
+	if !kind.IsText() || !name.IsText() || name.Text() == "" {
+		return
+	}
+	id := object.ID{Group: "*", Kind: kind.Text(), Name: name.Text(), Namespace: v.Get("namespace").Text()}
+	if group, written := writtenGroup(v); written {
+		id.Group = group
+	}
+	if id.Namespace == "" {
+		id.Namespace = b.Nodes[i].Key.Namespace
+	}
+	nodes := b.named(id)
+	if len(nodes) != 1 || nodes[0] == i || b.refersTo(i, nodes[0]) || b.refersTo(nodes[0], i) {
+		return // or what is meant is not certain
+	}
+	b.refer(b.inferred(i, nodes[0], field, knowledge.Exists, "refers to"))
+}
+
+// named finds objects by kind and name where the group may be unknown ("*").
+func (b *builder) named(id object.ID) []int {
+	var all []int
+	for _, to := range b.byKindName[strings.ToLower(id.Kind)+"/"+id.Name] {
+		k := b.Nodes[to].Key
+		if (id.Group == "*" || k.Group == id.Group) && (id.Namespace == "*" || k.Namespace == id.Namespace || k.Namespace == "") {
+			all = append(all, to)
+		}
+	}
+	return all
+}
+
+// covered is a field of a node that a record of its kind is about.
+type covered struct {
+	node  int
+	field string
+}
