@@ -36,6 +36,19 @@ func (b *builder) backends() {
 // selectPods finds the workloads whose Pods a Service selects. Hooks and tests
 // bear the labels of the release in many charts, but serve nobody.
 func (b *builder) selectPods() {
+	type label struct{ namespace, key, value string }
+	bearers := map[label][]int{}
+	for w, n := range b.Nodes {
+		if !serves(n) {
+			continue
+		}
+		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+			for _, f := range tmpl.Value.Get("metadata", "labels").Fields() {
+				l := label{n.Key.Namespace, f.Key, f.Value.Text()}
+				bearers[l] = append(bearers[l], w)
+			}
+		}
+	}
 	for s, service := range b.Nodes {
 		selectors := service.Kind.Selects.Find(service.Root())
 		if len(selectors) == 0 || service.IsHook() {
@@ -45,10 +58,12 @@ func (b *builder) selectPods() {
 		if len(want) == 0 {
 			continue
 		}
-		for w, workload := range b.Nodes {
-			if workload.Key.Namespace != service.Key.Namespace || !serves(workload) {
-				continue
-			}
+		// The label that fewest bear leads to the others.
+		rarest := slices.MinFunc(want, func(x, y object.Field) int {
+			return len(bearers[label{service.Key.Namespace, x.Key, x.Value.Text()}]) - len(bearers[label{service.Key.Namespace, y.Key, y.Value.Text()}])
+		})
+		for _, w := range bearers[label{service.Key.Namespace, rarest.Key, rarest.Value.Text()}] {
+			workload := b.Nodes[w]
 			for _, tmpl := range workload.Kind.Pod.Find(workload.Root()) {
 				if hasLabels(tmpl.Value, want) {
 					b.behind[s] = append(b.behind[s], w)

@@ -29,14 +29,8 @@ func (b *builder) conventions() {
 
 // byConvention visits the values below a field of a custom resource.
 func (b *builder) byConvention(i int, v object.Value, field, key string, records []knowledge.Convention) {
-	if b.covered[covered{i, field}] {
-		return
-	}
 	for _, c := range records {
-		if !c.Matches(key) {
-			continue
-		}
-		if v.IsMap() != (c.Name != "") && !v.IsList() {
+		if !c.Fits(key) || b.covered[covered{i, field}] {
 			continue
 		}
 		b.follow(i, c, v, field)
@@ -94,27 +88,23 @@ func (b *builder) objectReference(i int, v object.Value, field string) {
 	if id.Namespace == "" {
 		id.Namespace = b.Nodes[i].Key.Namespace
 	}
-	nodes := b.named(id)
+	nodes := b.like(id)
 	if len(nodes) != 1 || nodes[0] == i || b.refersTo(i, nodes[0]) || b.refersTo(nodes[0], i) {
 		return // or what is meant is not certain
 	}
 	b.refer(b.inferred(i, nodes[0], field, knowledge.Exists, "refers to"))
 }
 
-// named finds objects by kind and name where the group may be unknown ("*").
-func (b *builder) named(id object.ID) []int {
-	var all []int
-	for _, to := range b.byKindName[strings.ToLower(id.Kind)+"/"+id.Name] {
-		k := b.Nodes[to].Key
-		if (id.Group == "*" || k.Group == id.Group) && (id.Namespace == "*" || k.Namespace == id.Namespace || k.Namespace == "") {
-			all = append(all, to)
-		}
-	}
-	return all
-}
-
 // covered is a field of a node that a record of its kind is about.
 type covered struct {
 	node  int
 	field string
+}
+
+// cover marks a field and what it stands in, such as a list.
+func (b *builder) cover(node int, field string) {
+	b.covered[covered{node, field}] = true
+	if end := strings.LastIndexAny(field, ".["); end > 0 {
+		b.covered[covered{node, field[:end]}] = true
+	}
 }

@@ -87,15 +87,16 @@ func (b *builder) listed(i int, key, text string, read func(i int, name string) 
 // written as "*".
 func (b *builder) like(id object.ID) []int {
 	var all []int
-	for i, n := range b.Nodes {
-		k := n.Key
-		if strings.EqualFold(k.Kind, id.Kind) && k.Name == id.Name && (id.Group == "*" || k.Group == id.Group) &&
-			(id.Namespace == "*" || k.Namespace == id.Namespace || k.Namespace == "") {
+	for _, i := range b.byKindName[kindName(id)] {
+		k := b.Nodes[i].Key
+		if (id.Group == "*" || k.Group == id.Group) && (id.Namespace == "*" || k.Namespace == id.Namespace || k.Namespace == "") {
 			all = append(all, i)
 		}
 	}
 	return all
 }
+
+func kindName(id object.ID) string { return strings.ToLower(id.Kind) + "/" + id.Name }
 
 // readAfter reads Kind/name, Kind/namespace/name or Kind.group/name.
 func (b *builder) readAfter(i int, name string) (object.ID, bool) {

@@ -99,6 +99,7 @@ func Build(objs []object.Object, base *knowledge.Base, opt Options) (*Graph, err
 		(*builder).namespaces,  // an object needs its namespace
 		(*builder).definitions, // a custom resource needs its definition
 		(*builder).fields,      // what the fields of kinds and Pods name
+		(*builder).conventions, // what the fields of custom resources name by convention
 		(*builder).produced,    // who reads what another object writes at run time
 		(*builder).backends,    // who stands behind webhooks and APIs
 		(*builder).calls,       // whom a workload calls, as far as its variables and arguments tell
@@ -129,6 +130,10 @@ type builder struct {
 	byKey map[object.ID][]int
 	// byName finds nodes where the namespace is not known.
 	byName map[object.ID][]int
+	// byKindName finds nodes where only these two are known.
+	byKindName map[string][]int
+	// covered are the fields that records have found something in.
+	covered map[covered]bool
 	// defined are the kinds that objects of the component define.
 	defined map[knowledge.GroupKind]definition
 	// reads are the fields that name an object which must be there, and
@@ -165,7 +170,7 @@ type read struct {
 func newBuilder(objs []object.Object, base *knowledge.Base, opt Options) *builder {
 	b := &builder{
 		Graph: &Graph{}, base: base, opt: opt,
-		byKey: map[object.ID][]int{}, byName: map[object.ID][]int{},
+		byKey: map[object.ID][]int{}, byName: map[object.ID][]int{}, byKindName: map[string][]int{}, covered: map[covered]bool{},
 		defined:   map[knowledge.GroupKind]definition{},
 		producers: map[object.ID][]int{}, behind: map[int][]int{},
 		said: map[int][]word{}, serviceNames: map[object.ID]bool{},
@@ -233,6 +238,7 @@ func (b *builder) index() error {
 		anywhere := n.Key
 		anywhere.Namespace = ""
 		b.byName[anywhere] = append(b.byName[anywhere], i)
+		b.byKindName[kindName(n.Key)] = append(b.byKindName[kindName(n.Key)], i)
 	}
 	for _, f := range faults {
 		if f.Severity != finding.Error {

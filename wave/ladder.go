@@ -21,6 +21,8 @@ type ladder struct {
 	rules []constraint
 	units []*unit
 	of    []*unit // by node; nil outside of the Sync phase
+	// stands marks the nodes that stand with another one.
+	stands map[int]bool
 	// controller is the controller that starts first, once it is known.
 	controller *int
 }
@@ -304,6 +306,12 @@ func components(n int, rules []constraint) []int {
 func (l *ladder) makeUnits(comp []int) {
 	nodes := l.plan.Graph.Nodes
 	l.of = make([]*unit, len(nodes))
+	l.stands = map[int]bool{}
+	for _, c := range l.rules {
+		if c.ref.Meaning == knowledge.With {
+			l.stands[c.from] = true
+		}
+	}
 	byComp := map[int]*unit{}
 	var order []int
 	for i, n := range nodes {
@@ -354,10 +362,8 @@ func (l *ladder) floor(i int) int {
 	if l.opt.Waves == Compact {
 		return l.bottom()
 	}
-	for _, c := range l.rules {
-		if c.from == i && c.ref.Meaning == knowledge.With {
-			return l.bottom()
-		}
+	if l.stands[i] {
+		return l.bottom()
 	}
 	return l.plan.Places[i].Rung.Wave
 }

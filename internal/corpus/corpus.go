@@ -29,7 +29,23 @@ func Each(t *testing.T, root string, run func(t *testing.T, text string)) {
 	}
 }
 
-func read(t *testing.T, file string) string {
+// Largest returns the longest rendering.
+func Largest(tb testing.TB, root string) string {
+	tb.Helper()
+	files, _ := filepath.Glob(filepath.Join(root, "../shared/corpus/*.yaml.gz"))
+	if len(files) == 0 {
+		tb.Skip("SKIPPED: no rendered charts in ../shared/corpus beside the project")
+	}
+	longest := ""
+	for _, file := range files {
+		if text := read(tb, file); len(text) > len(longest) {
+			longest = text
+		}
+	}
+	return longest
+}
+
+func read(t testing.TB, file string) string {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
