@@ -3,6 +3,7 @@ package object
 import (
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -56,14 +57,18 @@ func (d located) objects() ([]Object, error) {
 	root, err := parseText(d.text)
 	if err != nil {
 		line, message := SyntaxError(err)
-		return nil, d.fault("invalid-yaml", max(line, 1), "not valid YAML: "+message, "correct the syntax there")
+		remedy := "correct the syntax there"
+		if errors.As(err, new(trailing)) {
+			remedy = "put a line \"---\" between two objects, or drop what is no object"
+		}
+		return nil, d.fault("invalid-yaml", max(line, 1), "not valid YAML: "+message, remedy)
 	}
 	if root == nil {
 		return nil, nil
 	}
 	v := Value{root}
 	if !v.IsMap() {
-		return nil, d.fault("not-an-object", root.Line, "the document is a "+kindName(v)+", not a Kubernetes object",
+		return nil, d.fault("not-an-object", root.Line, "the document is "+kindName(v)+", not a Kubernetes object",
 			"write a mapping with apiVersion, kind and metadata.name")
 	}
 	if isList(v) {
@@ -97,6 +102,9 @@ func (d located) object(v Value) (Object, error) {
 		}
 		return Object{}, f
 	}
+	if err := d.checkText(meta, strings.TrimSpace(kind.Text()+" "+name.Text())); err != nil {
+		return Object{}, err
+	}
 	o := Object{APIVersion: apiVersion.Text(), File: d.file, Line: d.line, doc: &document{text: d.text, root: v.node}}
 	group := ""
 	if g, _, ok := strings.Cut(o.APIVersion, "/"); ok {
@@ -108,6 +116,37 @@ func (d located) object(v Value) (Object, error) {
 		o.ID.Name = generate.Text() + "*"
 	}
 	return o, nil
+}
+
+// checkText reports what Kubernetes wants as text and YAML reads as something
+// else. The API server refuses such an object, and Argo CD drops all of its
+// annotations, the wave among them. The wave itself may be a number: it is
+// written anew.
+func (d located) checkText(meta Value, object string) error {
+	var faults []error
+	check := func(field string, v Value) {
+		if !v.Exists() || v.IsText() {
+			return
+		}
+		f := d.fault("not-text", v.Line(), "got "+kindName(v)+", want text", "write text")
+		if v.isScalar() {
+			f.Message = "YAML reads " + v.Text() + " as a number or as true or false, and this must be text"
+			f.Remedy = "quote it: " + quote(v.Text())
+		}
+		f.Object, f.Field = object, "metadata."+field
+		faults = append(faults, f)
+	}
+	for _, field := range []string{"name", "generateName", "namespace"} {
+		check(field, meta.Get(field))
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		for _, entry := range meta.Get(field).Fields() {
+			if entry.Key != SyncWave {
+				check(field+"["+entry.Key+"]", entry.Value)
+			}
+		}
+	}
+	return errors.Join(faults...)
 }
 
 func (d located) fault(rule string, lineInDoc int, message, remedy string) finding.Finding {
@@ -151,7 +190,39 @@ func unmarshal(text string, doc *yaml.Node) (err error) {
 			err = fmt.Errorf("yaml: %v", r)
 		}
 	}()
-	return yaml.Unmarshal([]byte(text), doc)
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	if err := decoder.Decode(doc); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil // blank lines and comments
+		}
+		return err
+	}
+	// The text holds no "---", so a second document can only be what follows
+	// a root in braces or quotes. Argo CD refuses it, too, in JSON files;
+	// kubectl reads it in some cases. Passed over it would be lost.
+	var more yaml.Node
+	err = decoder.Decode(&more)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err == nil || strings.Contains(err.Error(), "<document start>") {
+		return trailing{more.Line, err}
+	}
+	return err
+}
+
+// trailing says that text follows behind the end of a document.
+type trailing struct {
+	line int
+	err  error // of the parser, which may know the line
+}
+
+func (t trailing) Error() string {
+	line := t.line
+	if t.err != nil {
+		line, _ = SyntaxError(t.err)
+	}
+	return fmt.Sprintf("yaml: line %d: there is more text behind the end of the object", max(line, 1))
 }
 
 var syntaxError = regexp.MustCompile(`(?s)^(?:.*error converting YAML to JSON: )?(?:yaml: )?(?:unmarshal errors:\s*)?(?:line (\d+): )?(.*)$`)
@@ -169,10 +240,13 @@ func SyntaxError(err error) (line int, message string) {
 }
 
 func kindName(v Value) string {
-	if v.IsList() {
-		return "list"
+	switch {
+	case v.IsList():
+		return "a list"
+	case v.IsMap():
+		return "a mapping"
 	}
-	return "single value"
+	return "a single value"
 }
 
 // maxExpanded bounds what a document may grow to when its aliases are
