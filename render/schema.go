@@ -117,6 +117,13 @@ func (l *schemaLoader) Load(ref string) (any, error) {
 func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.ValidationError) error {
 	var faults []finding.Finding
 	printer := message.NewPrinter(language.English)
+	report := func(at []string, msg string) {
+		full := append(chartPath(ch), at...)
+		f := finding.Finding{Severity: finding.Error, Rule: "values-schema", Field: fieldPath(full), Message: msg,
+			Remedy: "set a value that " + schemaFile + " allows"}
+		f.File, f.Line = s.valueOrigin(ch, full)
+		faults = append(faults, f)
+	}
 	var visit func(e *jsonschema.ValidationError)
 	visit = func(e *jsonschema.ValidationError) {
 		switch e.ErrorKind.(type) {
@@ -127,15 +134,23 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 			}
 			return
 		}
+		switch k := e.ErrorKind.(type) {
+		case *kind.AdditionalProperties:
+			for _, name := range k.Properties {
+				report(append(slices.Clone(e.InstanceLocation), name), "the schema knows no such value")
+			}
+			return
+		case *kind.Required:
+			for _, name := range k.Missing {
+				report(append(slices.Clone(e.InstanceLocation), name), "the schema requires it, and it is not set")
+			}
+			return
+		}
 		msg := e.ErrorKind.LocalizedString(printer)
 		if alternatives := leaves(e, printer); len(alternatives) > 0 {
 			msg += " (" + strings.Join(alternatives, "; or ") + ")"
 		}
-		full := append(chartPath(ch), e.InstanceLocation...)
-		f := finding.Finding{Severity: finding.Error, Rule: "values-schema", Field: fieldPath(full), Message: msg,
-			Remedy: "set a value that " + schemaFile + " allows"}
-		f.File, f.Line = s.valueOrigin(ch, full)
-		faults = append(faults, f)
+		report(e.InstanceLocation, msg)
 	}
 	visit(err)
 	finding.Sort(faults)
