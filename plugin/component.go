@@ -24,14 +24,14 @@ var descriptive = []string{"project", "domain", "tier", "componentType", "depend
 
 // componentSettings reads the component's own settings, if it has any.
 func (req Request) componentSettings() (Settings, error) {
-	s := Settings{Values: filesIn(req.Repo, req.Dir)}
+	s := Settings{Values: req.values()}
 	file := path.Join(req.Dir, componentFile)
 	if _, err := fs.Stat(req.Repo, file); err != nil {
 		return s, nil // the renderer says what is wrong with the directory
 	}
 	data, err := fs.ReadFile(req.Repo, file)
 	bad := func(line int, field, message, remedy string) finding.Finding {
-		return finding.Finding{Severity: finding.Error, Rule: "bad-component", File: file, Line: line, Field: field, Message: message, Remedy: remedy}
+		return finding.Finding{Severity: finding.Error, Rule: "bad-component", File: req.show(file), Line: line, Field: field, Message: message, Remedy: remedy}
 	}
 	if err != nil {
 		return s, bad(0, "", err.Error(), "check the file")
@@ -61,12 +61,12 @@ func (req Request) componentSettings() (Settings, error) {
 			}
 			if err := p.Set(&s, values); err != nil {
 				f := finding.Of(err)[0]
-				f.Rule, f.File, f.Line, f.Field = "bad-component", file, value.Line, key.Value
+				f.Rule, f.File, f.Line, f.Field = "bad-component", req.show(file), value.Line, key.Value
 				faults = append(faults, f)
 			}
 		case !slices.Contains(descriptive, key.Value):
 			f := unknown(key.Value, Parameter.Key)
-			f.Rule, f.File, f.Line, f.Message = "bad-component", file, key.Line, "there is no such key"
+			f.Rule, f.File, f.Line, f.Message = "bad-component", req.show(file), key.Line, "there is no such key"
 			faults = append(faults, f)
 		}
 	}

@@ -91,7 +91,7 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 	for _, dep := range ch.Metadata.Dependencies {
 		if !vendored(ch, dep.Name) {
 			bad("missing-dependency", "dependencies", fmt.Sprintf("chart %s %s (from %s) is not in charts/", dep.Name, dep.Version, orUnnamed(dep.Repository)),
-				"run helm dependency build "+s.dir+" and commit charts/")
+				"run helm dependency build "+s.show(s.dir)+" and commit charts/")
 		}
 	}
 	if err := chartutil.ValidateReleaseName(s.opt.Name); err != nil {
@@ -233,5 +233,5 @@ func keepsLines(text string) bool {
 
 func (s source) crdFile(crd chart.CRD) string {
 	_, below, _ := strings.Cut(crd.Filename, "/")
-	return path.Join(s.dir, below)
+	return s.show(path.Join(s.dir, below))
 }

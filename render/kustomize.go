@@ -51,7 +51,7 @@ func (s source) kustomize() (res Result, err error) {
 		if err != nil {
 			return Result{}, s.fault("kustomize", s.kustomizationFile(s.dir), err.Error(), "correct the resource "+r.CurId().String())
 		}
-		objs, err := object.Parse(path.Join(s.dir, s.kustomizationFile(s.dir)), 0, string(text))
+		objs, err := object.Parse(s.show(path.Join(s.dir, s.kustomizationFile(s.dir))), 0, string(text))
 		res.Objects = append(res.Objects, objs...)
 		faults = append(faults, err)
 	}
@@ -84,7 +84,7 @@ func (s source) checkKustomization(dir string, seen map[string]bool) error {
 	c.data = data
 	var k types.Kustomization
 	if err := k.Unmarshal(data); err != nil {
-		f := valuesFault(c.file, err)
+		f := valuesFault(c.show(c.file), err)
 		f.Rule, f.Message, f.Remedy = "kustomization", strings.TrimPrefix(f.Message, "not valid YAML: json: "), "correct the kustomization"
 		if _, field, ok := strings.Cut(f.Message, "unknown field "); ok {
 			f.Line = lineOfEntry(data, strings.Trim(field, `"`)+":")
@@ -139,7 +139,7 @@ type checker struct {
 }
 
 func (c *checker) bad(field, entry, message, remedy string) {
-	f := finding.Finding{Severity: finding.Error, Rule: "kustomization", File: c.file, Field: field, Message: message, Remedy: remedy}
+	f := finding.Finding{Severity: finding.Error, Rule: "kustomization", File: c.show(c.file), Field: field, Message: message, Remedy: remedy}
 	f.Line = lineOfEntry(c.data, entry)
 	c.faults = append(c.faults, f)
 }
@@ -188,7 +188,7 @@ func (c *checker) root(field, entry string) {
 		return
 	}
 	if !exists(c.fsys, path.Join(p, c.kustomizationFile(p))) {
-		c.bad(field, entry, "there is no kustomization.yaml in "+p, "add one that lists the files there, or list the files here")
+		c.bad(field, entry, "there is no kustomization.yaml in "+c.show(p), "add one that lists the files there, or list the files here")
 		return
 	}
 	if err := c.checkKustomization(p, c.seen); err != nil {
@@ -227,7 +227,7 @@ func (c *checker) local(field, entry string) (string, bool) {
 	case !ok || strings.HasPrefix(entry, "/"):
 		c.bad(field, entry, entry+" leaves the repository", "use a relative path inside the repository")
 	default:
-		c.bad(field, entry, "there is no file or directory "+p, "correct the path, or add the file")
+		c.bad(field, entry, "there is no file or directory "+c.show(p), "correct the path, or add the file")
 	}
 	return "", false
 }

@@ -40,7 +40,7 @@ func (s source) validateValues(ch *chart.Chart, values map[string]any) ([]findin
 		}
 		subValues, ok := asMap(raw)
 		if !ok {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: path.Join(s.dir, "values.yaml"),
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: s.show(path.Join(s.dir, "values.yaml")),
 				Field: sub.Name(), Message: fmt.Sprintf("the values of subchart %s are a %T, not a mapping", sub.Name(), raw), Remedy: "write a mapping"})
 			continue
 		}

@@ -22,7 +22,7 @@ var templatePlace = regexp.MustCompile(`\(?([^\s():]+):(\d+)(?::\d+)?\)?`)
 // templateFault turns an error of the engine into a finding, and returns the
 // template it is about if that is known.
 func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *common.File) {
-	f := finding.Finding{Severity: finding.Error, Rule: "template", File: s.dir, Message: err.Error(), Remedy: "correct the template, or set the value it needs"}
+	f := finding.Finding{Severity: finding.Error, Rule: "template", File: s.show(s.dir), Message: err.Error(), Remedy: "correct the template, or set the value it needs"}
 	m := templatePlace.FindStringSubmatchIndex(f.Message)
 	if m == nil {
 		return f, nil
@@ -57,11 +57,11 @@ func (s source) templateFile(ch *chart.Chart, name string) (string, *common.File
 	return name, nil
 }
 
-// chartFile names a file of a chart by its path in the repository. The
+// chartFile names a file of a chart. The
 // directory of a subchart is taken to be named like the chart.
 func (s source) chartFile(ch *chart.Chart, name string) string {
 	root := ch.Root().Name()
-	return path.Join(s.dir, strings.TrimPrefix(ch.ChartFullPath(), root), name)
+	return s.show(path.Join(s.dir, strings.TrimPrefix(ch.ChartFullPath(), root), name))
 }
 
 // manifestFaults finds every document that is no YAML; Helm stops at the first.
@@ -85,7 +85,7 @@ func (s source) manifestFaults(ch *chart.Chart, files map[string]string, first e
 		return errors.Join(faults...)
 	}
 	message := first.Error()
-	file := s.dir
+	file := s.show(s.dir)
 	if name, rest, ok := strings.Cut(strings.TrimPrefix(message, "YAML parse error on "), ": "); ok {
 		file, _ = s.templateFile(ch, name)
 		message = rest

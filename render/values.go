@@ -124,13 +124,9 @@ func (v Values) read(name string) ([]byte, error) {
 	if errors.As(err, &f) {
 		return nil, f
 	}
-	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: name, Message: cause(err), Remedy: "correct the path given to values or set-file"}
+	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: v.path(name), Message: cause(err), Remedy: "correct the path given to values or set-file"}
 	if errors.Is(err, fs.ErrNotExist) {
 		f.Message = "no such file"
-	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		f.File = pe.Path
 	}
 	return nil, f
 }

@@ -27,14 +27,13 @@ the whole chain of reasons for its wave, and what it refers to.`,
 	}
 	in := addInputs(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		res, c, err := in.generate(cmd, args[0])
+		res, err := in.generate(cmd, args[0])
 		if err != nil {
 			return err
 		}
-		defer c.close()
 		text := table(res.Plan.Table())
 		if len(args) == 2 {
-			if text, err = explainObject(res.Plan, args[1], c.show); err != nil {
+			if text, err = explainObject(res.Plan, args[1]); err != nil {
 				return err
 			}
 		}
@@ -61,7 +60,11 @@ func table(rows []wave.Row) string {
 	return b.String()
 }
 
-func explainObject(p *wave.Plan, expr string, path func(string) string) (string, error) {
+// asShown leaves the names of files as they are: the rendering names them for
+// the user.
+func asShown(file string) string { return file }
+
+func explainObject(p *wave.Plan, expr string) (string, error) {
 	found := p.Find(expr)
 	if len(found) == 0 {
 		return "", finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "the component has no such object",
@@ -69,7 +72,7 @@ func explainObject(p *wave.Plan, expr string, path func(string) string) (string,
 	}
 	var texts []string
 	for _, i := range found {
-		texts = append(texts, p.Explain(i, path))
+		texts = append(texts, p.Explain(i, asShown))
 	}
 	return strings.Join(texts, "\n"), nil
 }
