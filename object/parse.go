@@ -236,7 +236,41 @@ func SyntaxError(err error) (line int, message string) {
 	if line > 0 && strings.HasPrefix(m[2], "did not find expected") {
 		line++
 	}
-	return line, m[2]
+	return line, withoutGo(m[2])
+}
+
+var (
+	wrongJSON = regexp.MustCompile(`(?s)^.*json: cannot unmarshal (\w+) into Go (?:value|struct field [^\s.]+\.(\S+)) of type (\S+).*$`)
+	wrongYAML = regexp.MustCompile("cannot unmarshal !!(\\w+)(?: `[^`]*`)? into (\\S+)(?: \\{\\})?")
+	typeWords = map[string]string{"array": "a list", "seq": "a list", "object": "a mapping", "map": "a mapping", "string": "text", "str": "text",
+		"bool": "true or false", "int": "a number", "number": "a number", "float": "a number", "null": "nothing"}
+)
+
+// withoutGo says in words what the libraries say in types of Go.
+func withoutGo(message string) string {
+	if m := wrongJSON.FindStringSubmatch(message); m != nil {
+		field := m[2]
+		if field != "" {
+			field += ": "
+		}
+		return field + "got " + typeWord(m[1]) + ", want " + typeWord(m[3])
+	}
+	return wrongYAML.ReplaceAllStringFunc(message, func(s string) string {
+		m := wrongYAML.FindStringSubmatch(s)
+		return "got " + typeWord(m[1]) + ", want " + typeWord(m[2])
+	})
+}
+
+func typeWord(name string) string {
+	switch {
+	case typeWords[name] != "":
+		return typeWords[name]
+	case strings.HasPrefix(name, "[]"):
+		return "a list"
+	case strings.HasPrefix(name, "int"), strings.HasPrefix(name, "uint"), strings.HasPrefix(name, "float"):
+		return "a number"
+	}
+	return "a mapping"
 }
 
 func kindName(v Value) string {

@@ -48,7 +48,7 @@ func (req Request) componentSettings() (Settings, error) {
 	if root.Kind != yaml.MappingNode {
 		return s, bad(root.Line, "", "this is no mapping", "write keys and values, such as renderer: helm")
 	}
-	var faults []error
+	faults := twice(root, "", bad)
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		p, known := find(func(p Parameter) bool { return p.Key() == key.Value })
@@ -71,6 +71,22 @@ func (req Request) componentSettings() (Settings, error) {
 		}
 	}
 	return s, errors.Join(faults...)
+}
+
+// twice finds keys that a mapping, or one inside it, holds more than once: all
+// but the last would be lost.
+func twice(n *yaml.Node, path string, bad func(line int, field, message, remedy string) finding.Finding) []error {
+	var faults []error
+	first := map[string]int{}
+	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
+		key := n.Content[i]
+		if line, seen := first[key.Value]; seen {
+			faults = append(faults, bad(key.Line, path+key.Value, fmt.Sprintf("the key is already in line %d", line), "keep one of the two"))
+		}
+		first[key.Value] = key.Line
+		faults = append(faults, twice(n.Content[i+1], path+key.Value+".", bad)...)
+	}
+	return faults
 }
 
 // fromYAML flattens a value of component.yaml, and reports whether it has the

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
 )
 
@@ -148,6 +149,9 @@ func (p Parameter) Set(s *Settings, values []string) error {
 	if len(values) == 0 {
 		return nil
 	}
+	if p.Collection == "array" && slices.Contains(values, "") {
+		return p.fault("one of the names is empty; drop it")
+	}
 	if err := p.set(s, values); err != nil {
 		return p.fault(err.Error())
 	}
@@ -195,17 +199,28 @@ func settingsFromJSON(text string) (Settings, []error) {
 	var s Settings
 	var all []given
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		_, message := object.SyntaxError(err)
 		return s, []error{finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "ARGOCD_APP_PARAMETERS",
-			Message: "not a list of parameters: " + err.Error(), Remedy: "write spec.source.plugin.parameters as a list of name with string, array or map"}}
+			Message: "not a list of parameters: " + message, Remedy: "write spec.source.plugin.parameters as a list of name with string, array or map"}}
 	}
 	var faults []error
-	for _, g := range all {
+	seen := map[string]bool{}
+	for i, g := range all {
+		if g.Name == "" {
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: fmt.Sprintf("parameters[%d]", i),
+				Message: "the parameter has no name", Remedy: "give it one, or drop it"})
+			continue
+		}
 		p, ok := find(func(p Parameter) bool { return p.Name == g.Name })
 		if !ok {
 			faults = append(faults, unknown("parameter "+g.Name, func(p Parameter) string { return p.Name }))
 			continue
 		}
 		values, err := p.values(g)
+		if seen[g.Name] {
+			err = p.fault("it is given twice; keep one of the two")
+		}
+		seen[g.Name] = true
 		if err == nil {
 			err = p.Set(&s, values)
 		}

@@ -85,9 +85,11 @@ func (s source) checkKustomization(dir string, seen map[string]bool) error {
 	var k types.Kustomization
 	if err := k.Unmarshal(data); err != nil {
 		f := valuesFault(c.show(c.file), err)
-		f.Rule, f.Message, f.Remedy = "kustomization", strings.TrimPrefix(f.Message, "not valid YAML: json: "), "correct the kustomization"
+		f.Rule, f.Message, f.Remedy = "kustomization", strings.TrimPrefix(strings.TrimPrefix(f.Message, "not valid YAML: "), "json: "), "correct the kustomization"
 		if _, field, ok := strings.Cut(f.Message, "unknown field "); ok {
 			f.Line = lineOfEntry(data, strings.Trim(field, `"`)+":")
+		} else if field, _, ok := strings.Cut(f.Message, ": got "); ok {
+			f.Line = lineOfEntry(data, field[strings.LastIndexByte(field, '.')+1:]+":")
 		}
 		return f
 	}
