@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,7 @@ func Parse(file string, line int, text string) ([]Object, error) {
 	var objs []Object
 	var faults []error
 	for _, c := range split(text) {
-		d := located{file: file, text: c.text}
+		d := located{file: file, text: c.text, start: c.line}
 		if line > 0 {
 			d.line = line + c.line - 1
 		}
@@ -44,8 +45,10 @@ func Parse(file string, line int, text string) ([]Object, error) {
 // located is one document and the place it came from.
 type located struct {
 	file string
-	line int // 0: unknown
+	line int // 0: the text is the output of a template
 	text string
+	// start is the line of the whole text on which the document starts.
+	start int
 }
 
 func (d located) objects() ([]Object, error) {
@@ -60,6 +63,9 @@ func (d located) objects() ([]Object, error) {
 		remedy := "correct the syntax there"
 		if errors.As(err, new(trailing)) {
 			remedy = "put a line \"---\" between two objects, or drop what is no object"
+		}
+		if d.line == 0 && line > 0 {
+			message += fmt.Sprintf(" (line %d of the rendered text%s)", max(d.start, 1)+line-1, near(d.text, line))
 		}
 		return nil, d.fault("invalid-yaml", max(line, 1), "not valid YAML: "+message, remedy)
 	}
@@ -79,6 +85,26 @@ func (d located) objects() ([]Object, error) {
 		return nil, err
 	}
 	return []Object{o}, nil
+}
+
+var (
+	keyLine    = regexp.MustCompile(`^[ -]*["']?([A-Za-z][\w./-]*)["']?:(?:\s|$)`)
+	secretLine = regexp.MustCompile(`(?m)^\s*["']?kind["']?:\s*["']?Secret\b`)
+)
+
+// near names the last key at or above a line, for a text that nobody can open.
+// Of a Secret it names none: what looks like a key may be a part of a value.
+func near(text string, line int) string {
+	if secretLine.MatchString(text) {
+		return ""
+	}
+	all := strings.Split(text, "\n")
+	for _, l := range slices.Backward(all[:min(line, len(all))]) {
+		if m := keyLine.FindStringSubmatch(l); m != nil {
+			return ", near " + m[1] + ":"
+		}
+	}
+	return ""
 }
 
 // object checks what every manifest must have and reports all that is missing.
@@ -254,6 +280,9 @@ func withoutGo(message string) string {
 			field += ": "
 		}
 		return field + "got " + typeWord(m[1]) + ", want " + typeWord(m[3])
+	}
+	if strings.HasPrefix(message, "unknown anchor") {
+		return "a value begins with *, and no anchor has its name" // which may be a secret
 	}
 	return wrongYAML.ReplaceAllStringFunc(message, func(s string) string {
 		m := wrongYAML.FindStringSubmatch(s)

@@ -13,6 +13,12 @@ import (
 // followed without a check at each step. Aliases and merge keys are resolved.
 type Value struct{ node *yaml.Node }
 
+// IsManifest reports whether a YAML node looks like a Kubernetes object.
+func IsManifest(n *yaml.Node) bool {
+	v := Value{n}
+	return v.Get("apiVersion").Text() != "" && v.Get("kind").Text() != ""
+}
+
 // Exists reports whether there is anything at this place; null is nothing.
 func (v Value) Exists() bool {
 	n := v.resolved()

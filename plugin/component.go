@@ -48,6 +48,9 @@ func (req Request) componentSettings() (Settings, error) {
 	if root.Kind != yaml.MappingNode {
 		return s, bad(root.Line, "", "this is no mapping", "write keys and values, such as renderer: helm")
 	}
+	if object.IsManifest(root) {
+		return s, bad(root.Line, "", "this is a Kubernetes manifest, and "+componentFile+" is the name of the component's settings", "rename the file")
+	}
 	faults := twice(root, "", bad)
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]

@@ -141,6 +141,10 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string
 			faults = append(faults, err)
 			continue
 		}
+		if sub.Name() != dep.Name {
+			bad(fmt.Sprintf("the chart in %s is called %s", s.show(at), sub.Name()), "name it so here")
+			continue
+		}
 		if !allows(dep.Version, sub.Metadata.Version) {
 			bad(fmt.Sprintf("the chart in %s has version %s, not %s", s.show(at), sub.Metadata.Version, dep.Version), "change one of the two versions")
 			continue

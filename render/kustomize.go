@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -43,7 +44,7 @@ func (s source) kustomize() (res Result, err error) {
 	opts := krusty.MakeDefaultOptions() // files only below their kustomization, no plugins
 	built, err := krusty.MakeKustomizer(opts).Run(repoFS{s.fsys}, "/"+strings.TrimPrefix(s.dir, "."))
 	if err != nil {
-		return Result{}, s.fault("kustomize", s.kustomizationFile(s.dir), err.Error(), "correct the kustomization")
+		return Result{}, s.fault("kustomize", s.kustomizationFile(s.dir), kustomizeMessage(err), "correct the kustomization")
 	}
 	var faults []error
 	for _, r := range built.Resources() {
@@ -65,6 +66,24 @@ func (s source) kustomizationFile(dir string) string {
 		}
 	}
 	return kustomizationNames[0]
+}
+
+var (
+	kustomizeLayers = regexp.MustCompile(`accumulating (?:resources|components)(?: from '[^']*')?: |accumulation err='|': must build at directory: '.*$|MalformedYAMLError: `)
+	kustomizeID     = regexp.MustCompile(`"?([A-Za-z]\w*)\.[\w\[\]]+\.[\w.\[\]-]+/([\w.-]+?)\.(\[noNs\]|[\w-]+)"?`)
+)
+
+// kustomizeMessage takes the innermost message out of an error of kustomize,
+// which wraps it in all that was under way, and names objects as people do.
+func kustomizeMessage(err error) string {
+	message := kustomizeLayers.ReplaceAllString(err.Error(), "")
+	message = kustomizeID.ReplaceAllStringFunc(message, func(id string) string {
+		m := kustomizeID.FindStringSubmatch(id)
+		return object.ID{Kind: m[1], Namespace: strings.TrimPrefix(m[3], "[noNs]"), Name: m[2]}.String()
+	})
+	// The same once more, in other words.
+	message, _, _ = strings.Cut(message, ": no matches for Id ")
+	return strings.Replace(message, "may not add resource with an already registered id: ", "the same object is there twice: ", 1)
 }
 
 // checkKustomization reads a kustomization and those below it, and reports
@@ -184,7 +203,9 @@ func (c *checker) root(field, entry string) {
 		return
 	}
 	if !info.IsDir() {
-		if data, err := fs.ReadFile(c.fsys, p); err == nil && !strings.HasPrefix(field, "resources") {
+		if data, err := fs.ReadFile(c.fsys, p); err == nil && strings.HasPrefix(field, "resources") {
+			c.syntax(p, data)
+		} else if err == nil {
 			c.pluginConfig(field, data)
 		}
 		return
@@ -195,6 +216,17 @@ func (c *checker) root(field, entry string) {
 	}
 	if err := c.checkKustomization(p, c.seen); err != nil {
 		c.faults = append(c.faults, err)
+	}
+}
+
+// syntax reports what is no YAML in a file of resources, with the lines that
+// kustomize does not know. Whatever else is wrong may be mended by a patch.
+func (c *checker) syntax(p string, data []byte) {
+	_, err := object.Parse(c.show(p), 1, string(data))
+	for _, f := range finding.Of(err) {
+		if f.Rule == "invalid-yaml" {
+			c.faults = append(c.faults, f)
+		}
 	}
 }
 
@@ -223,6 +255,10 @@ func (c *checker) local(field, entry string) (string, bool) {
 	p, ok := repoPath(c.dir, entry)
 	switch {
 	case ok && !strings.Contains(entry, "://") && pathExists(c.fsys, p):
+		if isFile := exists(c.fsys, p); isFile && !strings.HasPrefix(p, prefix(c.dir)) {
+			c.bad(field, entry, "kustomize reads no file outside of the kustomization's directory", "move "+c.show(p)+" below "+c.show(c.dir)+", or name a directory with a kustomization of its own")
+			return "", false
+		}
 		return p, true
 	case remote(entry):
 		c.bad(field, entry, "the remote base "+entry+" is not fetched", "copy it into the repository and name the copy")

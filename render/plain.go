@@ -61,7 +61,10 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 	}
 	faults := finding.Of(err)
 	for i := range faults {
-		if faults[i].Rule == "incomplete-object" {
+		switch {
+		case strings.Contains(text, "{{"):
+			faults[i].Remedy = "if this is a template, call it " + path.Base(name) + ".tmpl"
+		case faults[i].Rule == "incomplete-object":
 			faults[i].Remedy = "add it, or begin the file with \"" + skipMarker + "\" if it holds no manifests"
 		}
 	}

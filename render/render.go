@@ -112,8 +112,8 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 		return Result{}, err
 	}
 	if len(res.Objects) == 0 {
-		return Result{}, s.fault("empty-rendering", "", "the component renders to no object at all",
-			"check its values and conditions; Argo CD would delete everything it deployed before")
+		return Result{}, s.fault("empty-rendering", "", "nothing was rendered, and with prune Argo CD would delete all that the component deployed before",
+			"check the values and conditions that leave everything out; if the component is to go, delete its Application")
 	}
 	res.Kind = kind
 	return res, nil

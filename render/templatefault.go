@@ -31,15 +31,34 @@ func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *com
 	f.Line, _ = strconv.Atoi(f.Message[m[4]:m[5]])
 	message := f.Message[:m[0]] + f.Message[m[1]:]
 	message = strings.TrimPrefix(strings.TrimPrefix(message, "parse error at "), "template: ")
-	f.Message = strings.TrimPrefix(strings.TrimLeft(message, ": \n"), "execution error at : ")
+	message = strings.TrimPrefix(strings.TrimLeft(message, ": \n"), "execution error at : ")
+	f.Message = s.withoutEngine(ch, message)
 	var failed *common.File
 	f.File, failed = s.templateFile(ch, name)
-	if failed != nil && strings.HasPrefix(path.Base(failed.Name), "_") {
-		// The fault lies in a helper; what must go is the template that
-		// included it, which the message does not begin with.
-		failed = nil
-	}
 	return f, failed
+}
+
+var (
+	engineWords = regexp.MustCompile(`executing "[^"]*" (at )|template: | associated with template "gotpl"`)
+	nilPointer  = regexp.MustCompile(`nil pointer evaluating (?:interface \{\}|\S+?)\.([\w-]+)`)
+	noField     = regexp.MustCompile(`can't evaluate field ([\w-]+) in type (?:map\[string\])?(?:interface \{\}|\S+)`)
+	goTypes     = strings.NewReplacer("map[string]interface {}", "mapping", "[]interface {}", "list", "interface {}", "value")
+)
+
+// withoutEngine names templates by their files and says in words what the
+// engine says in types of Go.
+func (s source) withoutEngine(ch *chart.Chart, message string) string {
+	message = engineWords.ReplaceAllString(message, "$1")
+	message = nilPointer.ReplaceAllString(message, "$1 is asked of a value that is not set")
+	message = noField.ReplaceAllString(message, "$1 is asked of a value that holds no such key")
+	message = templatePlace.ReplaceAllStringFunc(message, func(place string) string {
+		m := templatePlace.FindStringSubmatch(place)
+		if file, t := s.templateFile(ch, m[1]); t != nil {
+			return file + ":" + m[2]
+		}
+		return place
+	})
+	return goTypes.Replace(message)
 }
 
 // templateFile finds the template that the engine calls name.

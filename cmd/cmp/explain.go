@@ -68,7 +68,7 @@ func explainObject(p *wave.Plan, expr string) (string, error) {
 	found := p.Find(expr)
 	if len(found) == 0 {
 		return "", finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "the component has no such object",
-			Remedy: "name it as KIND/NAME, KIND/NAMESPACE/NAME or NAME, as in the first column of cmp explain without it"}
+			Remedy: "name it as KIND/NAME, KIND/NAMESPACE/NAME or NAME; KIND and NAME are columns of the table that cmp explain prints without it"}
 	}
 	var texts []string
 	for _, i := range found {
