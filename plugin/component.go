@@ -22,6 +22,10 @@ const componentFile = "component.yaml"
 var descriptive = []string{"project", "domain", "tier", "componentType", "dependencyPhase", "rolloutPhase", "wave", "enabled",
 	"environments", "chart", "syncOptions", "labels", "description", "owner"}
 
+// DescriptiveKeys lists those keys of component.yaml that no parameter has, for
+// the documents.
+func DescriptiveKeys() []string { return slices.Clone(descriptive) }
+
 // componentSettings reads the component's own settings, if it has any.
 func (req Request) componentSettings() (Settings, error) {
 	s := Settings{Values: req.values()}

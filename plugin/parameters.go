@@ -39,6 +39,9 @@ type Parameter struct {
 	Title string
 	// Tooltip says in a sentence what the parameter does.
 	Tooltip string
+	// Flag says it for the command line, where files and defaults are others;
+	// empty means that the tooltip does.
+	Flag string
 	// Item is the type of a value: "string" or "boolean".
 	Item string
 	// Collection says how many values there are: "string" for one, "array" or
@@ -59,11 +62,13 @@ var parameters = []Parameter{
 	{
 		Name: "name", Title: "Release name", Item: "string", Collection: "string",
 		Tooltip: "Name of the Helm release, and .Release.Name in templates. The Application's name if empty.",
+		Flag:    "Name of the Helm release, and .Release.Name in templates (default: name in component.yaml, or the name of the directory)",
 		set:     one(func(s *Settings) *string { return &s.Name }),
 	},
 	{
 		Name: "namespace", Title: "Namespace", Item: "string", Collection: "string",
 		Tooltip: "Namespace that templates see. The Application's destination if empty.",
+		Flag:    "Namespace that templates see (default: namespace in component.yaml, or " + defaultNamespace + ")",
 		set:     one(func(s *Settings) *string { return &s.Namespace }),
 	},
 	{
@@ -80,6 +85,7 @@ var parameters = []Parameter{
 	{
 		Name: "values", Short: "f", Title: "Values files", Item: "string", Collection: "array",
 		Tooltip: "Values files, later ones win. Relative to the component's directory; /path is relative to the repository.",
+		Flag:    "Values files, later ones win. Relative to the working directory",
 		set: func(s *Settings, values []string) error {
 			s.Values.Files = append(s.Values.Files, values...)
 			return nil
@@ -104,6 +110,7 @@ var parameters = []Parameter{
 	{
 		Name: "set-file", Title: "Values from files", Item: "string", Collection: "map",
 		Tooltip: "Like set, but the value is the content of the file that is named.",
+		Flag:    "Like set, but the value is the content of the file that is named, relative to the working directory",
 		set: func(s *Settings, values []string) error {
 			s.Values.SetFile = append(s.Values.SetFile, values...)
 			return nil

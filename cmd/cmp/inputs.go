@@ -26,6 +26,9 @@ func addInputs(cmd *cobra.Command) *inputs {
 	in := &inputs{flags: cmd.Flags()}
 	for _, p := range plugin.Parameters() {
 		usage := strings.TrimSuffix(p.Tooltip, ".")
+		if p.Flag != "" {
+			usage = p.Flag
+		}
 		if p.Default != "" && p.Item != "boolean" {
 			usage += " (default: " + p.Default + ")"
 		}
