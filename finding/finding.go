@@ -53,7 +53,7 @@ type Finding struct {
 func (f Finding) Error() string {
 	var b strings.Builder
 	if f.File != "" {
-		b.WriteString(harmless(f.File))
+		b.WriteString(Harmless(f.File))
 		if f.Line > 0 {
 			fmt.Fprintf(&b, ":%d", f.Line)
 		}
@@ -61,7 +61,7 @@ func (f Finding) Error() string {
 	}
 	for _, part := range []string{f.Object, f.Field} {
 		if part != "" {
-			b.WriteString(harmless(part))
+			b.WriteString(Harmless(part))
 			b.WriteString(": ")
 		}
 	}
@@ -127,13 +127,13 @@ func Sort(all []Finding) {
 // oneLine keeps the promise that a finding is one line, whatever a library
 // put into its message.
 func oneLine(s string) string {
-	return harmless(strings.Join(strings.Fields(s), " "))
+	return Harmless(strings.Join(strings.Fields(s), " "))
 }
 
-// harmless writes out what a terminal or a log would obey instead of showing:
+// Harmless writes out what a terminal or a log would obey instead of showing:
 // line breaks, escape sequences, marks that turn the direction of text. Names
 // in messages come from the input, which anybody may have written.
-func harmless(s string) string {
+func Harmless(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		if unicode.IsPrint(r) {

@@ -1,8 +1,10 @@
 package plugin
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -41,12 +43,16 @@ func (req Request) componentSettings() (Settings, error) {
 		return s, bad(0, "", err.Error(), "check the file")
 	}
 	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
+	documents := yaml.NewDecoder(bytes.NewReader(data))
+	if err := documents.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		line, message := object.SyntaxError(err)
 		return s, bad(line, "", "not valid YAML: "+message, "correct the syntax there")
 	}
 	if len(doc.Content) == 0 {
 		return s, nil
+	}
+	if err := documents.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return s, bad(0, "", "there is a second document", "keep one")
 	}
 	root := doc.Content[0]
 	if root.Kind != yaml.MappingNode {

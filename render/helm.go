@@ -98,7 +98,7 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 	}
 	if err := chartutil.ValidateReleaseName(s.opt.Name); err != nil {
 		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "name",
-			Message: fmt.Sprintf("%q cannot be a release name: %v", s.opt.Name, err), Remedy: "set the parameter name to a shorter or plainer one"})
+			Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", s.opt.Name), Remedy: "set the parameter name"})
 	}
 	if want := ch.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
 		bad("kube-version", "kubeVersion", fmt.Sprintf("the chart wants Kubernetes %s, which %s is not", want, caps.KubeVersion.Version),

@@ -41,7 +41,7 @@ func (s source) validateValues(ch *chart.Chart, values map[string]any) ([]findin
 		subValues, ok := asMap(raw)
 		if !ok {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: s.show(path.Join(s.dir, "values.yaml")),
-				Field: sub.Name(), Message: fmt.Sprintf("the values of subchart %s are a %T, not a mapping", sub.Name(), raw), Remedy: "write a mapping"})
+				Field: sub.Name(), Message: "the values of subchart " + sub.Name() + " are no mapping", Remedy: "write a mapping"})
 			continue
 		}
 		found, err := s.validateValues(sub, subValues)

@@ -54,7 +54,7 @@ func table(rows []wave.Row) string {
 		if r.Object.Namespace != "" {
 			name = r.Object.Namespace + "/" + name
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Wave, r.Rung, r.Object.Kind, name, r.Why)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Wave, r.Rung, finding.Harmless(r.Object.Kind), finding.Harmless(name), finding.Harmless(r.Why))
 	}
 	w.Flush() // into memory
 	return b.String()
@@ -72,7 +72,11 @@ func explainObject(p *wave.Plan, expr string) (string, error) {
 	}
 	var texts []string
 	for _, i := range found {
-		texts = append(texts, p.Explain(i, asShown))
+		var lines []string
+		for _, line := range strings.Split(p.Explain(i, asShown), "\n") {
+			lines = append(lines, finding.Harmless(line))
+		}
+		texts = append(texts, strings.Join(lines, "\n"))
 	}
 	return strings.Join(texts, "\n"), nil
 }
