@@ -39,7 +39,7 @@ func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *com
 }
 
 var (
-	engineWords = regexp.MustCompile(`executing "[^"]*" (at )|template: | associated with template "gotpl"`)
+	engineWords = regexp.MustCompile(`executing "[^"]*" (at )|template: |gotpl:\d+:\d+: | associated with template "gotpl"`)
 	nilPointer  = regexp.MustCompile(`nil pointer evaluating (?:interface \{\}|\S+?)\.([\w-]+)`)
 	noField     = regexp.MustCompile(`can't evaluate field ([\w-]+) in type (?:map\[string\])?(?:interface \{\}|\S+)`)
 	goTypes     = strings.NewReplacer("map[string]interface {}", "mapping", "[]interface {}", "list", "interface {}", "value")
