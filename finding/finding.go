@@ -11,7 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Severity says what a finding does to the result.
@@ -53,7 +55,7 @@ type Finding struct {
 func (f Finding) Error() string {
 	var b strings.Builder
 	if f.File != "" {
-		b.WriteString(f.File)
+		b.WriteString(Harmless(f.File))
 		if f.Line > 0 {
 			fmt.Fprintf(&b, ":%d", f.Line)
 		}
@@ -61,7 +63,7 @@ func (f Finding) Error() string {
 	}
 	for _, part := range []string{f.Object, f.Field} {
 		if part != "" {
-			b.WriteString(part)
+			b.WriteString(Harmless(part))
 			b.WriteString(": ")
 		}
 	}
@@ -127,5 +129,21 @@ func Sort(all []Finding) {
 // oneLine keeps the promise that a finding is one line, whatever a library
 // put into its message.
 func oneLine(s string) string {
-	return strings.Join(strings.Fields(s), " ")
+	return Harmless(strings.Join(strings.Fields(s), " "))
+}
+
+// Harmless writes out what a terminal or a log would obey instead of showing:
+// line breaks, escape sequences, marks that turn the direction of text. Names
+// in messages come from the input, which anybody may have written.
+func Harmless(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRune(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
 }

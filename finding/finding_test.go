@@ -11,7 +11,10 @@ func TestError(t *testing.T) {
 		"a.yaml:3: Deployment web: spec.replicas: wrong; mend it": {File: "a.yaml", Line: 3, Object: "Deployment web", Field: "spec.replicas", Message: "wrong", Remedy: "mend it"},
 		"a.yaml: wrong":     {File: "a.yaml", Message: "wrong"},
 		"over two lines; x": {Message: "over\n  two\tlines", Remedy: " x"},
-		"Secret a: gone":    {Line: 7, Object: "Secret a", Message: "gone"},
+		// Names come from the input; none may break the line or steer a terminal.
+		`a\nb.yaml:1: Deployment \x1b[2J: x\u202ey: \a [31mred; a b`: {File: "a\nb.yaml", Line: 1, Object: "Deployment \x1b[2J", Field: "x\u202ey",
+			Message: "\x07\r\n[31mred", Remedy: "a\u2028b"},
+		"Secret a: gone": {Line: 7, Object: "Secret a", Message: "gone"},
 	} {
 		if got := f.Error(); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)

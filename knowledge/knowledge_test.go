@@ -282,7 +282,7 @@ apiVersion: v1
 kind: Pod
 metadata:
   name: a
-  annotations: {example.com/x: y}
+  annotations: {example.com/x: "y"}
 spec:
   volumes:
   - secret: {secretName: s1}

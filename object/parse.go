@@ -3,7 +3,9 @@ package object
 import (
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,7 +29,7 @@ func Parse(file string, line int, text string) ([]Object, error) {
 	var objs []Object
 	var faults []error
 	for _, c := range split(text) {
-		d := located{file: file, text: c.text}
+		d := located{file: file, text: c.text, start: c.line}
 		if line > 0 {
 			d.line = line + c.line - 1
 		}
@@ -43,8 +45,10 @@ func Parse(file string, line int, text string) ([]Object, error) {
 // located is one document and the place it came from.
 type located struct {
 	file string
-	line int // 0: unknown
+	line int // 0: the text is the output of a template
 	text string
+	// start is the line of the whole text on which the document starts.
+	start int
 }
 
 func (d located) objects() ([]Object, error) {
@@ -56,14 +60,21 @@ func (d located) objects() ([]Object, error) {
 	root, err := parseText(d.text)
 	if err != nil {
 		line, message := SyntaxError(err)
-		return nil, d.fault("invalid-yaml", max(line, 1), "not valid YAML: "+message, "correct the syntax there")
+		remedy := "correct the syntax there"
+		if errors.As(err, new(trailing)) {
+			remedy = "put a line \"---\" between two objects, or drop what is no object"
+		}
+		if d.line == 0 && line > 0 {
+			message += fmt.Sprintf(" (line %d of the rendered text%s)", max(d.start, 1)+line-1, near(d.text, line))
+		}
+		return nil, d.fault("invalid-yaml", max(line, 1), "not valid YAML: "+message, remedy)
 	}
 	if root == nil {
 		return nil, nil
 	}
 	v := Value{root}
 	if !v.IsMap() {
-		return nil, d.fault("not-an-object", root.Line, "the document is a "+kindName(v)+", not a Kubernetes object",
+		return nil, d.fault("not-an-object", root.Line, "the document is "+kindName(v)+", not a Kubernetes object",
 			"write a mapping with apiVersion, kind and metadata.name")
 	}
 	if isList(v) {
@@ -74,6 +85,26 @@ func (d located) objects() ([]Object, error) {
 		return nil, err
 	}
 	return []Object{o}, nil
+}
+
+var (
+	keyLine    = regexp.MustCompile(`^[ -]*["']?([A-Za-z][\w./-]*)["']?:(?:\s|$)`)
+	secretLine = regexp.MustCompile(`(?m)^\s*["']?kind["']?:\s*["']?Secret\b`)
+)
+
+// near names the last key at or above a line, for a text that nobody can open.
+// Of a Secret it names none: what looks like a key may be a part of a value.
+func near(text string, line int) string {
+	if secretLine.MatchString(text) {
+		return ""
+	}
+	all := strings.Split(text, "\n")
+	for _, l := range slices.Backward(all[:min(line, len(all))]) {
+		if m := keyLine.FindStringSubmatch(l); m != nil {
+			return ", near " + m[1] + ":"
+		}
+	}
+	return ""
 }
 
 // object checks what every manifest must have and reports all that is missing.
@@ -97,6 +128,9 @@ func (d located) object(v Value) (Object, error) {
 		}
 		return Object{}, f
 	}
+	if err := d.checkText(meta, strings.TrimSpace(kind.Text()+" "+name.Text())); err != nil {
+		return Object{}, err
+	}
 	o := Object{APIVersion: apiVersion.Text(), File: d.file, Line: d.line, doc: &document{text: d.text, root: v.node}}
 	group := ""
 	if g, _, ok := strings.Cut(o.APIVersion, "/"); ok {
@@ -108,6 +142,37 @@ func (d located) object(v Value) (Object, error) {
 		o.ID.Name = generate.Text() + "*"
 	}
 	return o, nil
+}
+
+// checkText reports what Kubernetes wants as text and YAML reads as something
+// else. The API server refuses such an object, and Argo CD drops all of its
+// annotations, the wave among them. The wave itself may be a number: it is
+// written anew.
+func (d located) checkText(meta Value, object string) error {
+	var faults []error
+	check := func(field string, v Value) {
+		if !v.Exists() || v.IsText() {
+			return
+		}
+		f := d.fault("not-text", v.Line(), "got "+kindName(v)+", want text", "write text")
+		if v.isScalar() {
+			f.Message = "YAML reads " + v.Text() + " as a number or as true or false, and this must be text"
+			f.Remedy = "quote it: " + quote(v.Text())
+		}
+		f.Object, f.Field = object, "metadata."+field
+		faults = append(faults, f)
+	}
+	for _, field := range []string{"name", "generateName", "namespace"} {
+		check(field, meta.Get(field))
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		for _, entry := range meta.Get(field).Fields() {
+			if entry.Key != SyncWave {
+				check(field+"["+entry.Key+"]", entry.Value)
+			}
+		}
+	}
+	return errors.Join(faults...)
 }
 
 func (d located) fault(rule string, lineInDoc int, message, remedy string) finding.Finding {
@@ -151,7 +216,39 @@ func unmarshal(text string, doc *yaml.Node) (err error) {
 			err = fmt.Errorf("yaml: %v", r)
 		}
 	}()
-	return yaml.Unmarshal([]byte(text), doc)
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	if err := decoder.Decode(doc); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil // blank lines and comments
+		}
+		return err
+	}
+	// The text holds no "---", so a second document can only be what follows
+	// a root in braces or quotes. Argo CD refuses it, too, in JSON files;
+	// kubectl reads it in some cases. Passed over it would be lost.
+	var more yaml.Node
+	err = decoder.Decode(&more)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err == nil || strings.Contains(err.Error(), "<document start>") {
+		return trailing{more.Line, err}
+	}
+	return err
+}
+
+// trailing says that text follows behind the end of a document.
+type trailing struct {
+	line int
+	err  error // of the parser, which may know the line
+}
+
+func (t trailing) Error() string {
+	line := t.line
+	if t.err != nil {
+		line, _ = SyntaxError(t.err)
+	}
+	return fmt.Sprintf("yaml: line %d: there is more text behind the end of the object", max(line, 1))
 }
 
 var syntaxError = regexp.MustCompile(`(?s)^(?:.*error converting YAML to JSON: )?(?:yaml: )?(?:unmarshal errors:\s*)?(?:line (\d+): )?(.*)$`)
@@ -165,14 +262,54 @@ func SyntaxError(err error) (line int, message string) {
 	if line > 0 && strings.HasPrefix(m[2], "did not find expected") {
 		line++
 	}
-	return line, m[2]
+	return line, withoutGo(m[2])
+}
+
+var (
+	wrongJSON = regexp.MustCompile(`(?s)^.*json: cannot unmarshal (\w+) into Go (?:value|struct field [^\s.]+\.(\S+)) of type (\S+).*$`)
+	wrongYAML = regexp.MustCompile("cannot unmarshal !!(\\w+)(?: `[^`]*`)? into (\\S+)(?: \\{\\})?")
+	typeWords = map[string]string{"array": "a list", "seq": "a list", "object": "a mapping", "map": "a mapping", "string": "text", "str": "text",
+		"bool": "true or false", "int": "a number", "number": "a number", "float": "a number", "null": "nothing"}
+)
+
+// withoutGo says in words what the libraries say in types of Go.
+func withoutGo(message string) string {
+	if m := wrongJSON.FindStringSubmatch(message); m != nil {
+		field := m[2]
+		if field != "" {
+			field += ": "
+		}
+		return field + "got " + typeWord(m[1]) + ", want " + typeWord(m[3])
+	}
+	if strings.HasPrefix(message, "unknown anchor") {
+		return "a value begins with *, and no anchor has its name" // which may be a secret
+	}
+	return wrongYAML.ReplaceAllStringFunc(message, func(s string) string {
+		m := wrongYAML.FindStringSubmatch(s)
+		return "got " + typeWord(m[1]) + ", want " + typeWord(m[2])
+	})
+}
+
+func typeWord(name string) string {
+	switch {
+	case typeWords[name] != "":
+		return typeWords[name]
+	case strings.HasPrefix(name, "[]"):
+		return "a list"
+	case strings.HasPrefix(name, "int"), strings.HasPrefix(name, "uint"), strings.HasPrefix(name, "float"):
+		return "a number"
+	}
+	return "a mapping"
 }
 
 func kindName(v Value) string {
-	if v.IsList() {
-		return "list"
+	switch {
+	case v.IsList():
+		return "a list"
+	case v.IsMap():
+		return "a mapping"
 	}
-	return "single value"
+	return "a single value"
 }
 
 // maxExpanded bounds what a document may grow to when its aliases are

@@ -13,6 +13,12 @@ import (
 // followed without a check at each step. Aliases and merge keys are resolved.
 type Value struct{ node *yaml.Node }
 
+// IsManifest reports whether a YAML node looks like a Kubernetes object.
+func IsManifest(n *yaml.Node) bool {
+	v := Value{n}
+	return v.Get("apiVersion").Text() != "" && v.Get("kind").Text() != ""
+}
+
 // Exists reports whether there is anything at this place; null is nothing.
 func (v Value) Exists() bool {
 	n := v.resolved()
@@ -82,11 +88,17 @@ func (v Value) Text() string {
 }
 
 // IsText reports whether the value is a string for Kubernetes, that is, a
-// scalar which YAML does not read as a number, boolean or null.
+// scalar which YAML does not read as a number, boolean or null. Dates are text
+// there, whatever the library makes of them.
 func (v Value) IsText() bool {
 	n := v.resolved()
 	_, old := oldBool(n)
-	return n != nil && n.Kind == yaml.ScalarNode && n.Tag == "!!str" && !old
+	return v.isScalar() && slices.Contains([]string{"!!str", "!!timestamp", "!!binary"}, n.Tag) && !old
+}
+
+func (v Value) isScalar() bool {
+	n := v.resolved()
+	return n != nil && n.Kind == yaml.ScalarNode
 }
 
 // True reports whether the value is the boolean true.

@@ -1,8 +1,10 @@
 package plugin
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -22,33 +24,44 @@ const componentFile = "component.yaml"
 var descriptive = []string{"project", "domain", "tier", "componentType", "dependencyPhase", "rolloutPhase", "wave", "enabled",
 	"environments", "chart", "syncOptions", "labels", "description", "owner"}
 
+// DescriptiveKeys lists those keys of component.yaml that no parameter has, for
+// the documents.
+func DescriptiveKeys() []string { return slices.Clone(descriptive) }
+
 // componentSettings reads the component's own settings, if it has any.
 func (req Request) componentSettings() (Settings, error) {
-	s := Settings{Values: filesIn(req.Repo, req.Dir)}
+	s := Settings{Values: req.values()}
 	file := path.Join(req.Dir, componentFile)
 	if _, err := fs.Stat(req.Repo, file); err != nil {
 		return s, nil // the renderer says what is wrong with the directory
 	}
 	data, err := fs.ReadFile(req.Repo, file)
 	bad := func(line int, field, message, remedy string) finding.Finding {
-		return finding.Finding{Severity: finding.Error, Rule: "bad-component", File: file, Line: line, Field: field, Message: message, Remedy: remedy}
+		return finding.Finding{Severity: finding.Error, Rule: "bad-component", File: req.show(file), Line: line, Field: field, Message: message, Remedy: remedy}
 	}
 	if err != nil {
 		return s, bad(0, "", err.Error(), "check the file")
 	}
 	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
+	documents := yaml.NewDecoder(bytes.NewReader(data))
+	if err := documents.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		line, message := object.SyntaxError(err)
 		return s, bad(line, "", "not valid YAML: "+message, "correct the syntax there")
 	}
 	if len(doc.Content) == 0 {
 		return s, nil
 	}
+	if err := documents.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return s, bad(0, "", "there is a second document", "keep one")
+	}
 	root := doc.Content[0]
 	if root.Kind != yaml.MappingNode {
 		return s, bad(root.Line, "", "this is no mapping", "write keys and values, such as renderer: helm")
 	}
-	var faults []error
+	if object.IsManifest(root) {
+		return s, bad(root.Line, "", "this is a Kubernetes manifest, and "+componentFile+" is the name of the component's settings", "rename the file")
+	}
+	faults := twice(root, "", bad)
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		p, known := find(func(p Parameter) bool { return p.Key() == key.Value })
@@ -61,16 +74,32 @@ func (req Request) componentSettings() (Settings, error) {
 			}
 			if err := p.Set(&s, values); err != nil {
 				f := finding.Of(err)[0]
-				f.Rule, f.File, f.Line, f.Field = "bad-component", file, value.Line, key.Value
+				f.Rule, f.File, f.Line, f.Field = "bad-component", req.show(file), value.Line, key.Value
 				faults = append(faults, f)
 			}
 		case !slices.Contains(descriptive, key.Value):
 			f := unknown(key.Value, Parameter.Key)
-			f.Rule, f.File, f.Line, f.Message = "bad-component", file, key.Line, "there is no such key"
+			f.Rule, f.File, f.Line, f.Message = "bad-component", req.show(file), key.Line, "there is no such key"
 			faults = append(faults, f)
 		}
 	}
 	return s, errors.Join(faults...)
+}
+
+// twice finds keys that a mapping, or one inside it, holds more than once: all
+// but the last would be lost.
+func twice(n *yaml.Node, path string, bad func(line int, field, message, remedy string) finding.Finding) []error {
+	var faults []error
+	first := map[string]int{}
+	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
+		key := n.Content[i]
+		if line, seen := first[key.Value]; seen {
+			faults = append(faults, bad(key.Line, path+key.Value, fmt.Sprintf("the key is already in line %d", line), "keep one of the two"))
+		}
+		first[key.Value] = key.Line
+		faults = append(faults, twice(n.Content[i+1], path+key.Value+".", bad)...)
+	}
+	return faults
 }
 
 // fromYAML flattens a value of component.yaml, and reports whether it has the

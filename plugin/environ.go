@@ -34,7 +34,7 @@ func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, er
 		faults = append(faults, more...)
 	}
 	for _, s := range []*Settings{&vars, &params} {
-		files := filesIn(repo, req.Dir)
+		files := req.values()
 		s.Values.Read, s.Values.Path = files.Read, files.Path
 		req.Settings = append(req.Settings, *s)
 	}

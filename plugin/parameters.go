@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
 )
 
@@ -38,6 +39,9 @@ type Parameter struct {
 	Title string
 	// Tooltip says in a sentence what the parameter does.
 	Tooltip string
+	// Flag says it for the command line, where files and defaults are others;
+	// empty means that the tooltip does.
+	Flag string
 	// Item is the type of a value: "string" or "boolean".
 	Item string
 	// Collection says how many values there are: "string" for one, "array" or
@@ -58,11 +62,13 @@ var parameters = []Parameter{
 	{
 		Name: "name", Title: "Release name", Item: "string", Collection: "string",
 		Tooltip: "Name of the Helm release, and .Release.Name in templates. The Application's name if empty.",
+		Flag:    "Name of the Helm release, and .Release.Name in templates (default: name in component.yaml, or the name of the directory)",
 		set:     one(func(s *Settings) *string { return &s.Name }),
 	},
 	{
 		Name: "namespace", Title: "Namespace", Item: "string", Collection: "string",
 		Tooltip: "Namespace that templates see. The Application's destination if empty.",
+		Flag:    "Namespace that templates see (default: namespace in component.yaml, or " + defaultNamespace + ")",
 		set:     one(func(s *Settings) *string { return &s.Namespace }),
 	},
 	{
@@ -79,6 +85,7 @@ var parameters = []Parameter{
 	{
 		Name: "values", Short: "f", Title: "Values files", Item: "string", Collection: "array",
 		Tooltip: "Values files, later ones win. Relative to the component's directory; /path is relative to the repository.",
+		Flag:    "Values files, later ones win. Relative to the working directory",
 		set: func(s *Settings, values []string) error {
 			s.Values.Files = append(s.Values.Files, values...)
 			return nil
@@ -103,6 +110,7 @@ var parameters = []Parameter{
 	{
 		Name: "set-file", Title: "Values from files", Item: "string", Collection: "map",
 		Tooltip: "Like set, but the value is the content of the file that is named.",
+		Flag:    "Like set, but the value is the content of the file that is named, relative to the working directory",
 		set: func(s *Settings, values []string) error {
 			s.Values.SetFile = append(s.Values.SetFile, values...)
 			return nil
@@ -147,6 +155,9 @@ func one(field func(*Settings) *string) func(*Settings, []string) error {
 func (p Parameter) Set(s *Settings, values []string) error {
 	if len(values) == 0 {
 		return nil
+	}
+	if p.Collection == "array" && slices.Contains(values, "") {
+		return p.fault("one of the names is empty; drop it")
 	}
 	if err := p.set(s, values); err != nil {
 		return p.fault(err.Error())
@@ -195,17 +206,28 @@ func settingsFromJSON(text string) (Settings, []error) {
 	var s Settings
 	var all []given
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		_, message := object.SyntaxError(err)
 		return s, []error{finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "ARGOCD_APP_PARAMETERS",
-			Message: "not a list of parameters: " + err.Error(), Remedy: "write spec.source.plugin.parameters as a list of name with string, array or map"}}
+			Message: "not a list of parameters: " + message, Remedy: "write spec.source.plugin.parameters as a list of name with string, array or map"}}
 	}
 	var faults []error
-	for _, g := range all {
+	seen := map[string]bool{}
+	for i, g := range all {
+		if g.Name == "" {
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: fmt.Sprintf("parameters[%d]", i),
+				Message: "the parameter has no name", Remedy: "give it one, or drop it"})
+			continue
+		}
 		p, ok := find(func(p Parameter) bool { return p.Name == g.Name })
 		if !ok {
 			faults = append(faults, unknown("parameter "+g.Name, func(p Parameter) string { return p.Name }))
 			continue
 		}
 		values, err := p.values(g)
+		if seen[g.Name] {
+			err = p.fault("it is given twice; keep one of the two")
+		}
+		seen[g.Name] = true
 		if err == nil {
 			err = p.Set(&s, values)
 		}

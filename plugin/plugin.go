@@ -30,6 +30,9 @@ type Request struct {
 	// Repo is the repository, and Dir the directory of the component in it.
 	Repo fs.FS
 	Dir  string
+	// Show returns how messages are to name a file or directory of Repo; nil
+	// means by its path there.
+	Show func(path string) string
 	// App is what is known of the Application.
 	App App
 	// KubeVersion and APIVersions describe the cluster; both may be empty.
@@ -125,7 +128,7 @@ func (req Request) options() (render.Options, error) {
 	if err != nil {
 		return render.Options{}, err
 	}
-	opt := render.Options{KubeVersion: req.KubeVersion, APIVersions: req.APIVersions}
+	opt := render.Options{Show: req.Show, KubeVersion: req.KubeVersion, APIVersions: req.APIVersions}
 	app := Settings{Name: req.App.Name, Namespace: req.App.Namespace, Revision: req.App.Revision}
 	for _, s := range append([]Settings{own, app}, req.Settings...) {
 		s.applyTo(&opt)
@@ -172,23 +175,31 @@ func Detect(repo fs.FS, dir string) (bool, error) {
 	return kind != "", err
 }
 
-// filesIn lets values name files relative to a directory of the repository. A
+// values lets values name files relative to the component's directory. A
 // leading slash means the root of the repository, as in the valueFiles of an
 // Application.
-func filesIn(repo fs.FS, dir string) render.Values {
+func (req Request) values() render.Values {
 	locate := func(name string) string {
 		if strings.HasPrefix(name, "/") {
 			return path.Clean(strings.TrimLeft(name, "/"))
 		}
-		return path.Join(dir, name)
+		return path.Join(req.Dir, name)
 	}
 	read := func(name string) ([]byte, error) {
 		p := locate(name)
 		if !fs.ValidPath(p) {
 			return nil, finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: name,
-				Message: "the path leaves the repository", Remedy: "name a file inside the repository, relative to " + dir}
+				Message: "the path leaves the repository", Remedy: "name a file inside the repository, relative to " + req.show(req.Dir)}
 		}
-		return fs.ReadFile(repo, p)
+		return fs.ReadFile(req.Repo, p)
 	}
-	return render.Values{Read: read, Path: locate}
+	return render.Values{Read: read, Path: func(name string) string { return req.show(locate(name)) }}
+}
+
+// show names a path of the repository for people.
+func (req Request) show(path string) string {
+	if req.Show == nil {
+		return path
+	}
+	return req.Show(path)
 }

@@ -103,7 +103,7 @@ func (s source) loadFault(dir string, err error) finding.Finding {
 			name = path.Join("charts", sub)
 		}
 	}
-	f := valuesFault(path.Join(dir, name), err)
+	f := valuesFault(s.show(path.Join(dir, name)), err)
 	if f.Rule, f.Remedy = "bad-chart", "correct the chart"; f.Line == 0 {
 		f.Message = strings.TrimPrefix(f.Message, "not valid YAML: ")
 	}
@@ -120,7 +120,7 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string
 			continue
 		}
 		bad := func(message, remedy string) {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-dependency", File: path.Join(dir, dependencyFile(ch)),
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-dependency", File: s.show(path.Join(dir, dependencyFile(ch))),
 				Field: "dependencies." + dep.Name, Message: message, Remedy: remedy})
 		}
 		at := path.Join(dir, rel)
@@ -133,7 +133,7 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string
 			continue
 		}
 		if !exists(s.fsys, path.Join(at, "Chart.yaml")) {
-			bad("there is no chart in "+at, "correct the path "+dep.Repository)
+			bad("there is no chart in "+s.show(at), "correct the path "+dep.Repository)
 			continue
 		}
 		sub, err := s.loadChart(at, above)
@@ -141,8 +141,12 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string
 			faults = append(faults, err)
 			continue
 		}
+		if sub.Name() != dep.Name {
+			bad(fmt.Sprintf("the chart in %s is called %s", s.show(at), sub.Name()), "name it so here")
+			continue
+		}
 		if !allows(dep.Version, sub.Metadata.Version) {
-			bad(fmt.Sprintf("the chart in %s has version %s, not %s", at, sub.Metadata.Version, dep.Version), "change one of the two versions")
+			bad(fmt.Sprintf("the chart in %s has version %s, not %s", s.show(at), sub.Metadata.Version, dep.Version), "change one of the two versions")
 			continue
 		}
 		ch.AddDependency(sub)

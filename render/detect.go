@@ -69,7 +69,12 @@ func Detect(fsys fs.FS, dir string) (Kind, error) {
 var errStop = errors.New("stop")
 
 func (s source) kind() (Kind, error) {
-	if s.opt.Kind != "" {
+	switch {
+	case s.opt.Kind == Helm && !exists(s.fsys, path.Join(s.dir, "Chart.yaml")):
+		return "", s.fault("no-chart", "", "the renderer is helm, and there is no Chart.yaml here", "drop the renderer, or add a Chart.yaml")
+	case s.opt.Kind == Kustomize && !exists(s.fsys, path.Join(s.dir, s.kustomizationFile(s.dir))):
+		return "", s.fault("no-kustomization", "", "the renderer is kustomize, and there is no kustomization.yaml here", "drop the renderer, or add a kustomization.yaml")
+	case s.opt.Kind != "":
 		return s.opt.Kind, nil
 	}
 	kind, err := Detect(s.fsys, s.dir)

@@ -28,12 +28,12 @@ func (s source) helm() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	ch, err := s.loadChart(s.dir, nil)
-	if err != nil {
-		return Result{}, err
+	ch, loadErr := s.loadChart(s.dir, nil)
+	if ch == nil {
+		return Result{}, loadErr
 	}
 	vals, valuesErr := mergeValues(s.opt.Values)
-	if err := errors.Join(s.checkChart(ch, caps), valuesErr); err != nil {
+	if err := errors.Join(loadErr, s.checkChart(ch, caps), valuesErr); err != nil {
 		return Result{}, err
 	}
 	if err := chartutil.ProcessDependencies(ch, vals); err != nil {
@@ -89,14 +89,16 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 		bad("bad-chart", "type", "there is no chart type "+ch.Metadata.Type, "use application or library")
 	}
 	for _, dep := range ch.Metadata.Dependencies {
-		if !vendored(ch, dep.Name) {
+		// What is wrong with a chart in the repository was found as it was
+		// loaded.
+		if !vendored(ch, dep.Name) && !strings.HasPrefix(dep.Repository, "file://") {
 			bad("missing-dependency", "dependencies", fmt.Sprintf("chart %s %s (from %s) is not in charts/", dep.Name, dep.Version, orUnnamed(dep.Repository)),
-				"run helm dependency build "+s.dir+" and commit charts/")
+				"run helm dependency build "+s.show(s.dir)+" and commit charts/")
 		}
 	}
 	if err := chartutil.ValidateReleaseName(s.opt.Name); err != nil {
 		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "name",
-			Message: fmt.Sprintf("%q cannot be a release name: %v", s.opt.Name, err), Remedy: "set the parameter name to a shorter or plainer one"})
+			Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", s.opt.Name), Remedy: "set the parameter name"})
 	}
 	if want := ch.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
 		bad("kube-version", "kubeVersion", fmt.Sprintf("the chart wants Kubernetes %s, which %s is not", want, caps.KubeVersion.Version),
@@ -129,6 +131,9 @@ func (s source) capabilities() (*common.Capabilities, error) {
 // failed, which renders the chart once more for each.
 const maxTemplateFaults = 20
 
+// unparsed is the rule for a template whose syntax is wrong.
+const unparsed = "template-syntax"
+
 // execute runs the templates of a chart. When one fails it goes on without
 // that one, so that all faults are found at once.
 func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (map[string]string, error) {
@@ -138,16 +143,33 @@ func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (ma
 	}
 	var faults []finding.Finding
 	for range maxTemplateFaults {
-		fault, failed := s.templateFault(ch, err)
-		faults = append(faults, fault)
-		// A parse error leaves definitions missing, and every error after
-		// it would be about those.
-		if failed == nil || strings.HasPrefix(err.Error(), "parse error") {
+		parsing := strings.HasPrefix(err.Error(), "parse error")
+		if len(faults) > 0 && faults[0].Rule == unparsed && !parsing {
+			// A template that cannot be parsed leaves definitions missing,
+			// and every error after it would be about those.
 			break
 		}
-		// The engine does not run files whose name begins with "_", but
-		// what they define stays there for the others.
-		failed.Name = path.Join(path.Dir(failed.Name), "_"+path.Base(failed.Name))
+		fault, failed := s.templateFault(ch, err)
+		if parsing {
+			fault.Rule = unparsed
+		}
+		faults = append(faults, fault)
+		switch {
+		case failed == nil:
+		case parsing:
+			failed.Data = nil
+		case strings.HasPrefix(path.Base(failed.Name), "_"):
+			// The fault lies in a helper; what must go is the template that
+			// included it, which the message does not begin with.
+			failed = nil
+		default:
+			// The engine does not run files whose name begins with "_", but
+			// what they define stays there for the others.
+			failed.Name = path.Join(path.Dir(failed.Name), "_"+path.Base(failed.Name))
+		}
+		if failed == nil {
+			break
+		}
 		if _, err = e.Render(ch, top); err == nil {
 			break
 		}
@@ -233,5 +255,5 @@ func keepsLines(text string) bool {
 
 func (s source) crdFile(crd chart.CRD) string {
 	_, below, _ := strings.Cut(crd.Filename, "/")
-	return path.Join(s.dir, below)
+	return s.show(path.Join(s.dir, below))
 }

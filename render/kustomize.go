@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -43,7 +44,7 @@ func (s source) kustomize() (res Result, err error) {
 	opts := krusty.MakeDefaultOptions() // files only below their kustomization, no plugins
 	built, err := krusty.MakeKustomizer(opts).Run(repoFS{s.fsys}, "/"+strings.TrimPrefix(s.dir, "."))
 	if err != nil {
-		return Result{}, s.fault("kustomize", s.kustomizationFile(s.dir), err.Error(), "correct the kustomization")
+		return Result{}, s.fault("kustomize", s.kustomizationFile(s.dir), kustomizeMessage(err), "correct the kustomization")
 	}
 	var faults []error
 	for _, r := range built.Resources() {
@@ -51,7 +52,7 @@ func (s source) kustomize() (res Result, err error) {
 		if err != nil {
 			return Result{}, s.fault("kustomize", s.kustomizationFile(s.dir), err.Error(), "correct the resource "+r.CurId().String())
 		}
-		objs, err := object.Parse(path.Join(s.dir, s.kustomizationFile(s.dir)), 0, string(text))
+		objs, err := object.Parse(s.show(path.Join(s.dir, s.kustomizationFile(s.dir))), 0, string(text))
 		res.Objects = append(res.Objects, objs...)
 		faults = append(faults, err)
 	}
@@ -65,6 +66,24 @@ func (s source) kustomizationFile(dir string) string {
 		}
 	}
 	return kustomizationNames[0]
+}
+
+var (
+	kustomizeLayers = regexp.MustCompile(`accumulating (?:resources|components)(?: from '[^']*')?: |accumulation err='|': must build at directory: '.*$|MalformedYAMLError: `)
+	kustomizeID     = regexp.MustCompile(`"?([A-Za-z]\w*)\.[\w\[\]]+\.[\w.\[\]-]+/([\w.-]+?)\.(\[noNs\]|[\w-]+)"?`)
+)
+
+// kustomizeMessage takes the innermost message out of an error of kustomize,
+// which wraps it in all that was under way, and names objects as people do.
+func kustomizeMessage(err error) string {
+	message := kustomizeLayers.ReplaceAllString(err.Error(), "")
+	message = kustomizeID.ReplaceAllStringFunc(message, func(id string) string {
+		m := kustomizeID.FindStringSubmatch(id)
+		return object.ID{Kind: m[1], Namespace: strings.TrimPrefix(m[3], "[noNs]"), Name: m[2]}.String()
+	})
+	// The same once more, in other words.
+	message, _, _ = strings.Cut(message, ": no matches for Id ")
+	return strings.Replace(message, "may not add resource with an already registered id: ", "the same object is there twice: ", 1)
 }
 
 // checkKustomization reads a kustomization and those below it, and reports
@@ -84,10 +103,12 @@ func (s source) checkKustomization(dir string, seen map[string]bool) error {
 	c.data = data
 	var k types.Kustomization
 	if err := k.Unmarshal(data); err != nil {
-		f := valuesFault(c.file, err)
-		f.Rule, f.Message, f.Remedy = "kustomization", strings.TrimPrefix(f.Message, "not valid YAML: json: "), "correct the kustomization"
+		f := valuesFault(c.show(c.file), err)
+		f.Rule, f.Message, f.Remedy = "kustomization", strings.TrimPrefix(strings.TrimPrefix(f.Message, "not valid YAML: "), "json: "), "correct the kustomization"
 		if _, field, ok := strings.Cut(f.Message, "unknown field "); ok {
 			f.Line = lineOfEntry(data, strings.Trim(field, `"`)+":")
+		} else if field, _, ok := strings.Cut(f.Message, ": got "); ok {
+			f.Line = lineOfEntry(data, field[strings.LastIndexByte(field, '.')+1:]+":")
 		}
 		return f
 	}
@@ -139,7 +160,7 @@ type checker struct {
 }
 
 func (c *checker) bad(field, entry, message, remedy string) {
-	f := finding.Finding{Severity: finding.Error, Rule: "kustomization", File: c.file, Field: field, Message: message, Remedy: remedy}
+	f := finding.Finding{Severity: finding.Error, Rule: "kustomization", File: c.show(c.file), Field: field, Message: message, Remedy: remedy}
 	f.Line = lineOfEntry(c.data, entry)
 	c.faults = append(c.faults, f)
 }
@@ -182,17 +203,30 @@ func (c *checker) root(field, entry string) {
 		return
 	}
 	if !info.IsDir() {
-		if data, err := fs.ReadFile(c.fsys, p); err == nil && !strings.HasPrefix(field, "resources") {
+		if data, err := fs.ReadFile(c.fsys, p); err == nil && strings.HasPrefix(field, "resources") {
+			c.syntax(p, data)
+		} else if err == nil {
 			c.pluginConfig(field, data)
 		}
 		return
 	}
 	if !exists(c.fsys, path.Join(p, c.kustomizationFile(p))) {
-		c.bad(field, entry, "there is no kustomization.yaml in "+p, "add one that lists the files there, or list the files here")
+		c.bad(field, entry, "there is no kustomization.yaml in "+c.show(p), "add one that lists the files there, or list the files here")
 		return
 	}
 	if err := c.checkKustomization(p, c.seen); err != nil {
 		c.faults = append(c.faults, err)
+	}
+}
+
+// syntax reports what is no YAML in a file of resources, with the lines that
+// kustomize does not know. Whatever else is wrong may be mended by a patch.
+func (c *checker) syntax(p string, data []byte) {
+	_, err := object.Parse(c.show(p), 1, string(data))
+	for _, f := range finding.Of(err) {
+		if f.Rule == "invalid-yaml" {
+			c.faults = append(c.faults, f)
+		}
 	}
 }
 
@@ -221,13 +255,17 @@ func (c *checker) local(field, entry string) (string, bool) {
 	p, ok := repoPath(c.dir, entry)
 	switch {
 	case ok && !strings.Contains(entry, "://") && pathExists(c.fsys, p):
+		if isFile := exists(c.fsys, p); isFile && !strings.HasPrefix(p, prefix(c.dir)) {
+			c.bad(field, entry, "kustomize reads no file outside of the kustomization's directory", "move "+c.show(p)+" below "+c.show(c.dir)+", or name a directory with a kustomization of its own")
+			return "", false
+		}
 		return p, true
 	case remote(entry):
 		c.bad(field, entry, "the remote base "+entry+" is not fetched", "copy it into the repository and name the copy")
 	case !ok || strings.HasPrefix(entry, "/"):
 		c.bad(field, entry, entry+" leaves the repository", "use a relative path inside the repository")
 	default:
-		c.bad(field, entry, "there is no file or directory "+p, "correct the path, or add the file")
+		c.bad(field, entry, "there is no file or directory "+c.show(p), "correct the path, or add the file")
 	}
 	return "", false
 }

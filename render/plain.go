@@ -45,7 +45,7 @@ func (s source) manifestFiles(holds func(name string) bool) ([]object.Object, er
 func (s source) manifestFile(name string) ([]object.Object, error) {
 	if base := path.Base(name); base == "Chart.yaml" || slices.Contains(kustomizationNames, base) {
 		return nil, s.fault("nested-component", name, "a chart or kustomization inside plain YAML cannot be rendered along with it",
-			"make the directory "+path.Dir(name)+" a component of its own, or move it out of this one")
+			"make the directory "+s.show(path.Join(s.dir, path.Dir(name)))+" a component of its own, or move it out of this one")
 	}
 	data, err := fs.ReadFile(s.fsys, path.Join(s.dir, name))
 	if err != nil {
@@ -55,13 +55,16 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 	if strings.HasPrefix(text, skipMarker) {
 		return nil, nil
 	}
-	objs, err := object.Parse(path.Join(s.dir, name), 1, text)
+	objs, err := object.Parse(s.show(path.Join(s.dir, name)), 1, text)
 	if err == nil {
 		return objs, nil
 	}
 	faults := finding.Of(err)
 	for i := range faults {
-		if faults[i].Rule == "incomplete-object" {
+		switch {
+		case strings.Contains(text, "{{"):
+			faults[i].Remedy = "if this is a template, call it " + path.Base(name) + ".tmpl"
+		case faults[i].Rule == "incomplete-object":
 			faults[i].Remedy = "add it, or begin the file with \"" + skipMarker + "\" if it holds no manifests"
 		}
 	}

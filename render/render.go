@@ -50,6 +50,9 @@ type Options struct {
 	APIVersions []string
 	// SkipTests leaves out the test hooks of a chart.
 	SkipTests bool
+	// Show returns how messages and objects are to name a file or directory
+	// of the repository; nil means by its path there.
+	Show func(path string) string
 }
 
 // Values are overrides of a component's values from one place, in Helm's order
@@ -109,8 +112,8 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 		return Result{}, err
 	}
 	if len(res.Objects) == 0 {
-		return Result{}, s.fault("empty-rendering", "", "the component renders to no object at all",
-			"check its values and conditions; Argo CD would delete everything it deployed before")
+		return Result{}, s.fault("empty-rendering", "", "nothing was rendered, and with prune Argo CD would delete all that the component deployed before",
+			"check the values and conditions that leave everything out; if the component is to go, delete its Application")
 	}
 	res.Kind = kind
 	return res, nil
@@ -152,10 +155,18 @@ func (s source) checkDir() error {
 	return nil
 }
 
+// show names a path of the repository for people.
+func (s source) show(path string) string {
+	if s.opt.Show == nil {
+		return path
+	}
+	return s.opt.Show(path)
+}
+
 // fault is a finding about a file of the component, or about its directory
 // when name is empty.
 func (s source) fault(rule, name, message, remedy string) finding.Finding {
-	return finding.Finding{Severity: finding.Error, Rule: rule, File: path.Join(s.dir, name), Message: message, Remedy: remedy}
+	return finding.Finding{Severity: finding.Error, Rule: rule, File: s.show(path.Join(s.dir, name)), Message: message, Remedy: remedy}
 }
 
 // unreadable reports a file system error, naming the file it is about.
@@ -163,7 +174,7 @@ func (s source) unreadable(err error) finding.Finding {
 	f := s.fault("unreadable", "", cause(err), "check that the file is there, readable, and no symlink out of the repository")
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
-		f.File = pe.Path
+		f.File = s.show(pe.Path)
 	}
 	return f
 }

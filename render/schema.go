@@ -40,8 +40,8 @@ func (s source) validateValues(ch *chart.Chart, values map[string]any) ([]findin
 		}
 		subValues, ok := asMap(raw)
 		if !ok {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: path.Join(s.dir, "values.yaml"),
-				Field: sub.Name(), Message: fmt.Sprintf("the values of subchart %s are a %T, not a mapping", sub.Name(), raw), Remedy: "write a mapping"})
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: s.show(path.Join(s.dir, "values.yaml")),
+				Field: sub.Name(), Message: "the values of subchart " + sub.Name() + " are no mapping", Remedy: "write a mapping"})
 			continue
 		}
 		found, err := s.validateValues(sub, subValues)
@@ -117,6 +117,13 @@ func (l *schemaLoader) Load(ref string) (any, error) {
 func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.ValidationError) error {
 	var faults []finding.Finding
 	printer := message.NewPrinter(language.English)
+	report := func(at []string, msg string) {
+		full := append(chartPath(ch), at...)
+		f := finding.Finding{Severity: finding.Error, Rule: "values-schema", Field: fieldPath(full), Message: msg,
+			Remedy: "set a value that " + schemaFile + " allows"}
+		f.File, f.Line = s.valueOrigin(ch, full)
+		faults = append(faults, f)
+	}
 	var visit func(e *jsonschema.ValidationError)
 	visit = func(e *jsonschema.ValidationError) {
 		switch e.ErrorKind.(type) {
@@ -127,15 +134,23 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 			}
 			return
 		}
+		switch k := e.ErrorKind.(type) {
+		case *kind.AdditionalProperties:
+			for _, name := range k.Properties {
+				report(append(slices.Clone(e.InstanceLocation), name), "the schema knows no such value")
+			}
+			return
+		case *kind.Required:
+			for _, name := range k.Missing {
+				report(append(slices.Clone(e.InstanceLocation), name), "the schema requires it, and it is not set")
+			}
+			return
+		}
 		msg := e.ErrorKind.LocalizedString(printer)
 		if alternatives := leaves(e, printer); len(alternatives) > 0 {
 			msg += " (" + strings.Join(alternatives, "; or ") + ")"
 		}
-		full := append(chartPath(ch), e.InstanceLocation...)
-		f := finding.Finding{Severity: finding.Error, Rule: "values-schema", Field: fieldPath(full), Message: msg,
-			Remedy: "set a value that " + schemaFile + " allows"}
-		f.File, f.Line = s.valueOrigin(ch, full)
-		faults = append(faults, f)
+		report(e.InstanceLocation, msg)
 	}
 	visit(err)
 	finding.Sort(faults)

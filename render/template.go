@@ -102,7 +102,7 @@ func (s source) templateChart() (*chart.Chart, error) {
 		switch {
 		case name == "values.yaml":
 			if ch.Values, err = loader.LoadValues(bytes.NewReader(data)); err != nil {
-				faults = append(faults, valuesFault(path.Join(s.dir, name), err))
+				faults = append(faults, valuesFault(s.show(path.Join(s.dir, name)), err))
 			}
 		case name == "values.schema.json":
 			ch.Schema = data

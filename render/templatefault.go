@@ -22,7 +22,7 @@ var templatePlace = regexp.MustCompile(`\(?([^\s():]+):(\d+)(?::\d+)?\)?`)
 // templateFault turns an error of the engine into a finding, and returns the
 // template it is about if that is known.
 func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *common.File) {
-	f := finding.Finding{Severity: finding.Error, Rule: "template", File: s.dir, Message: err.Error(), Remedy: "correct the template, or set the value it needs"}
+	f := finding.Finding{Severity: finding.Error, Rule: "template", File: s.show(s.dir), Message: err.Error(), Remedy: "correct the template, or set the value it needs"}
 	m := templatePlace.FindStringSubmatchIndex(f.Message)
 	if m == nil {
 		return f, nil
@@ -31,15 +31,34 @@ func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *com
 	f.Line, _ = strconv.Atoi(f.Message[m[4]:m[5]])
 	message := f.Message[:m[0]] + f.Message[m[1]:]
 	message = strings.TrimPrefix(strings.TrimPrefix(message, "parse error at "), "template: ")
-	f.Message = strings.TrimPrefix(strings.TrimLeft(message, ": \n"), "execution error at : ")
+	message = strings.TrimPrefix(strings.TrimLeft(message, ": \n"), "execution error at : ")
+	f.Message = s.withoutEngine(ch, message)
 	var failed *common.File
 	f.File, failed = s.templateFile(ch, name)
-	if failed != nil && strings.HasPrefix(path.Base(failed.Name), "_") {
-		// The fault lies in a helper; what must go is the template that
-		// included it, which the message does not begin with.
-		failed = nil
-	}
 	return f, failed
+}
+
+var (
+	engineWords = regexp.MustCompile(`executing "[^"]*" (at )|template: |gotpl:\d+:\d+: | associated with template "gotpl"`)
+	nilPointer  = regexp.MustCompile(`nil pointer evaluating (?:interface \{\}|\S+?)\.([\w-]+)`)
+	noField     = regexp.MustCompile(`can't evaluate field ([\w-]+) in type (?:map\[string\])?(?:interface \{\}|\S+)`)
+	goTypes     = strings.NewReplacer("map[string]interface {}", "mapping", "[]interface {}", "list", "interface {}", "value")
+)
+
+// withoutEngine names templates by their files and says in words what the
+// engine says in types of Go.
+func (s source) withoutEngine(ch *chart.Chart, message string) string {
+	message = engineWords.ReplaceAllString(message, "$1")
+	message = nilPointer.ReplaceAllString(message, "$1 is asked of a value that is not set")
+	message = noField.ReplaceAllString(message, "$1 is asked of a value that holds no such key")
+	message = templatePlace.ReplaceAllStringFunc(message, func(place string) string {
+		m := templatePlace.FindStringSubmatch(place)
+		if file, t := s.templateFile(ch, m[1]); t != nil {
+			return file + ":" + m[2]
+		}
+		return place
+	})
+	return goTypes.Replace(message)
 }
 
 // templateFile finds the template that the engine calls name.
@@ -57,11 +76,11 @@ func (s source) templateFile(ch *chart.Chart, name string) (string, *common.File
 	return name, nil
 }
 
-// chartFile names a file of a chart by its path in the repository. The
+// chartFile names a file of a chart. The
 // directory of a subchart is taken to be named like the chart.
 func (s source) chartFile(ch *chart.Chart, name string) string {
 	root := ch.Root().Name()
-	return path.Join(s.dir, strings.TrimPrefix(ch.ChartFullPath(), root), name)
+	return s.show(path.Join(s.dir, strings.TrimPrefix(ch.ChartFullPath(), root), name))
 }
 
 // manifestFaults finds every document that is no YAML; Helm stops at the first.
@@ -85,7 +104,7 @@ func (s source) manifestFaults(ch *chart.Chart, files map[string]string, first e
 		return errors.Join(faults...)
 	}
 	message := first.Error()
-	file := s.dir
+	file := s.show(s.dir)
 	if name, rest, ok := strings.Cut(strings.TrimPrefix(message, "YAML parse error on "), ": "); ok {
 		file, _ = s.templateFile(ch, name)
 		message = rest

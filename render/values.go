@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,28 +46,58 @@ func (v Values) mergeInto(base map[string]any) (map[string]any, error) {
 		}
 		base = loader.MergeMaps(base, vals)
 	}
-	for _, set := range []struct {
-		flag  string
-		exprs []string
-		parse func(string, map[string]any) error
-	}{
-		{"set", v.Set, strvals.ParseInto},
-		{"set-string", v.SetString, strvals.ParseIntoString},
-		{"set-file", v.SetFile, v.parseFile},
-	} {
+	for _, set := range v.expressions() {
 		for _, expr := range set.exprs {
-			err := set.parse(expr, base)
-			var f finding.Finding
-			switch {
-			case errors.As(err, &f):
-				faults = append(faults, f)
-			case err != nil:
-				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-set", Field: set.flag + " " + expr,
-					Message: err.Error(), Remedy: "write key.path=value"})
+			if err := set.parseInto(expr, base); err != nil {
+				faults = append(faults, err)
 			}
 		}
 	}
 	return base, errors.Join(faults...)
+}
+
+// expressions are those of one flag, with the function that reads them.
+type expressions struct {
+	flag  string
+	exprs []string
+	parse func(expr string, into map[string]any) error
+}
+
+// keyless finds a place where an expression begins with no key. What stands
+// there would be passed over. In braces an item may begin with anything.
+var keyless = regexp.MustCompile(`^[^{]*?(?:^|[^\\],)[=.]|^$`)
+
+func (e expressions) parseInto(expr string, base map[string]any) error {
+	bad := finding.Finding{Severity: finding.Error, Rule: "bad-set", Field: e.flag + " " + expr, Remedy: "write key.path=value"}
+	if keyless.MatchString(expr) {
+		bad.Message = "the key is empty"
+		return bad
+	}
+	err := e.parse(expr, base)
+	if err == nil {
+		return nil
+	}
+	var f finding.Finding
+	if errors.As(err, &f) {
+		return f // about a file
+	}
+	bad.Message = err.Error()
+	switch {
+	case strings.Contains(bad.Message, "parsing index"):
+		bad.Message, bad.Remedy = "the index in brackets is no number", "write key[0]=value"
+	case strings.Contains(bad.Message, "interface conversion"):
+		bad.Message, bad.Remedy = "the path goes through what is a single value", "drop one of the two"
+	}
+	return bad
+}
+
+// expressions returns all there are, later ones winning.
+func (v Values) expressions() []expressions {
+	return []expressions{
+		{"set", v.Set, strvals.ParseInto},
+		{"set-string", v.SetString, strvals.ParseIntoString},
+		{"set-file", v.SetFile, v.parseFile},
+	}
 }
 
 // path is how messages call a file.
@@ -93,13 +124,9 @@ func (v Values) read(name string) ([]byte, error) {
 	if errors.As(err, &f) {
 		return nil, f
 	}
-	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: name, Message: cause(err), Remedy: "correct the path given to values or set-file"}
+	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: v.path(name), Message: cause(err), Remedy: "correct the path given to values or set-file"}
 	if errors.Is(err, fs.ErrNotExist) {
 		f.Message = "no such file"
-	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		f.File = pe.Path
 	}
 	return nil, f
 }
@@ -127,10 +154,11 @@ func innermost(err error) error {
 // over.
 func valuesOrigin(all []Values, path []string) (file string, line int) {
 	for _, v := range slices.Backward(all) {
-		for _, set := range [][]string{v.SetFile, v.SetString, v.Set} {
-			for _, expr := range set {
-				if key, _, _ := strings.Cut(expr, "="); key == strings.Join(path, ".") {
-					return "set " + expr, 0
+		for _, set := range slices.Backward(v.expressions()) {
+			for _, expr := range slices.Backward(set.exprs) {
+				own := map[string]any{}
+				if set.parse(expr, own) == nil && sets(own, path) {
+					return set.flag + " " + expr, 0
 				}
 			}
 		}
@@ -143,6 +171,22 @@ func valuesOrigin(all []Values, path []string) (file string, line int) {
 		}
 	}
 	return "", 0
+}
+
+// sets reports whether there is anything at a path of a tree.
+func sets(tree any, path []string) bool {
+	if len(path) == 0 {
+		return true
+	}
+	switch t := tree.(type) {
+	case map[string]any:
+		inner, ok := t[path[0]]
+		return ok && sets(inner, path[1:])
+	case []any:
+		i, err := strconv.Atoi(path[0])
+		return err == nil && i < len(t) && t[i] != nil && sets(t[i], path[1:])
+	}
+	return false
 }
 
 // lineOf returns the line at which a YAML text sets a path, 0 if it does not.

@@ -17,6 +17,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
@@ -118,28 +119,52 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 }
 
 // Listen makes the socket at path, which the repo-server finds by its name. A
-// socket that a dead server left behind is replaced, one that answers is not.
-// Closing the listener removes the socket.
+// socket that a dead server left behind is replaced; one that answers is not,
+// nor is anything that is no socket. Closing the listener removes the socket.
+//
+// Errors end in a remedy, behind a semicolon.
 func Listen(path string) (net.Listener, error) {
-	if _, err := os.Lstat(path); err == nil {
+	// A longer path does not fit into a socket's address.
+	if len(path) > maxSocketPath {
+		return nil, fmt.Errorf("listen on %s: the path has more than %d characters; shorten it", path, maxSocketPath)
+	}
+	if info, err := os.Lstat(path); err == nil {
+		if info.Mode().Type() != fs.ModeSocket {
+			return nil, fmt.Errorf("listen on %s: something else than a socket is there; move it away", path)
+		}
 		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
 			conn.Close()
-			return nil, fmt.Errorf("listen on %s: another plugin server answers there", path)
+			return nil, fmt.Errorf("listen on %s: another plugin server answers there; stop it", path)
 		}
 		if err := os.Remove(path); err != nil {
-			return nil, fmt.Errorf("replace the stale socket: %w", err)
+			return nil, listenFault(path, err)
 		}
 	}
 	lis, err := net.Listen("unix", path)
 	if err != nil {
-		return nil, err
+		return nil, listenFault(path, err)
 	}
 	// The repo-server runs as the same user or shares the group.
 	if err := os.Chmod(path, 0o770); err != nil {
 		lis.Close()
-		return nil, err
+		return nil, listenFault(path, err)
 	}
 	return lis, nil
+}
+
+const maxSocketPath = 107
+
+// listenFault says in a user's words why there can be no socket at a path.
+func listenFault(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("listen on %s: there is no such directory; create it", path)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("listen on %s: this user may not write there; grant it that", path)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("listen on %s: a file stands where the directory should be; move it away", path)
+	}
+	return fmt.Errorf("listen on %s: %w; mend the directory", path, err)
 }
 
 // Probe asks the server behind a socket whether it serves, for the probes of a
@@ -152,7 +177,10 @@ func Probe(ctx context.Context, path string) error {
 	defer conn.Close()
 	res, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
 	if err != nil {
-		return fmt.Errorf("no plugin server answers on %s: %s", path, status.Convert(err).Message())
+		if _, missing := os.Lstat(path); missing != nil {
+			return fmt.Errorf("no plugin server answers on %s, which does not exist", path)
+		}
+		return fmt.Errorf("no plugin server answers on %s", path)
 	}
 	if res.GetStatus() != healthpb.HealthCheckResponse_SERVING {
 		return fmt.Errorf("the plugin server on %s is about to end", path)

@@ -30,7 +30,7 @@ func documents(t *testing.T) []string {
 // TestConsoleBlocks runs the commands in fenced console blocks of the documents
 // and compares what they print. A line "..." stands for any number of lines.
 func TestConsoleBlocks(t *testing.T) {
-	block := regexp.MustCompile("(?s)```console\n\\$ (cmp [^\n]*)\n(.*?)```")
+	block := regexp.MustCompile("(?s)```console\n\\$ ((?:\\./)?cmp [^\n]*)\n(.*?)```")
 	total := 0
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
@@ -59,11 +59,12 @@ func TestConsoleBlocks(t *testing.T) {
 // With -update they are written.
 func TestTables(t *testing.T) {
 	tables := map[string]string{
-		"parameters": parametersTable(),
-		"rungs":      rungsTable(),
-		"serve":      serveTable(t),
+		"parameters":  parametersTable(),
+		"descriptive": "`" + strings.Join(plugin.DescriptiveKeys(), "`, `") + "`.\n",
+		"rungs":       rungsTable(),
+		"serve":       serveTable(t),
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|rungs|serve) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)

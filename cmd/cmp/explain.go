@@ -27,14 +27,13 @@ the whole chain of reasons for its wave, and what it refers to.`,
 	}
 	in := addInputs(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		res, c, err := in.generate(cmd, args[0])
+		res, err := in.generate(cmd, args[0])
 		if err != nil {
 			return err
 		}
-		defer c.close()
 		text := table(res.Plan.Table())
 		if len(args) == 2 {
-			if text, err = explainObject(res.Plan, args[1], c.show); err != nil {
+			if text, err = explainObject(res.Plan, args[1]); err != nil {
 				return err
 			}
 		}
@@ -55,21 +54,29 @@ func table(rows []wave.Row) string {
 		if r.Object.Namespace != "" {
 			name = r.Object.Namespace + "/" + name
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Wave, r.Rung, r.Object.Kind, name, r.Why)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Wave, r.Rung, finding.Harmless(r.Object.Kind), finding.Harmless(name), finding.Harmless(r.Why))
 	}
 	w.Flush() // into memory
 	return b.String()
 }
 
-func explainObject(p *wave.Plan, expr string, path func(string) string) (string, error) {
+// asShown leaves the names of files as they are: the rendering names them for
+// the user.
+func asShown(file string) string { return file }
+
+func explainObject(p *wave.Plan, expr string) (string, error) {
 	found := p.Find(expr)
 	if len(found) == 0 {
 		return "", finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "the component has no such object",
-			Remedy: "name it as KIND/NAME, KIND/NAMESPACE/NAME or NAME, as in the first column of cmp explain without it"}
+			Remedy: "name it as KIND/NAME, KIND/NAMESPACE/NAME or NAME; KIND and NAME are columns of the table that cmp explain prints without it"}
 	}
 	var texts []string
 	for _, i := range found {
-		texts = append(texts, p.Explain(i, path))
+		var lines []string
+		for _, line := range strings.Split(p.Explain(i, asShown), "\n") {
+			lines = append(lines, finding.Harmless(line))
+		}
+		texts = append(texts, strings.Join(lines, "\n"))
 	}
 	return strings.Join(texts, "\n"), nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
@@ -27,6 +26,9 @@ func addInputs(cmd *cobra.Command) *inputs {
 	in := &inputs{flags: cmd.Flags()}
 	for _, p := range plugin.Parameters() {
 		usage := strings.TrimSuffix(p.Tooltip, ".")
+		if p.Flag != "" {
+			usage = p.Flag
+		}
 		if p.Default != "" && p.Item != "boolean" {
 			usage += " (default: " + p.Default + ")"
 		}
@@ -75,6 +77,8 @@ type checkout struct {
 	repo fs.FS
 	dir  string // of the component, relative to the repository
 	base string // the repository, absolute
+	// typed is how the user called the component.
+	typed string
 }
 
 // openCheckout finds the repository around a directory: the nearest one with a
@@ -92,7 +96,12 @@ func openCheckout(dir string) (*checkout, error) {
 	if base == "" {
 		base = filepath.VolumeName(abs) + string(filepath.Separator)
 	}
-	return openCheckoutAt(base, abs)
+	c, err := openCheckoutAt(base, abs)
+	if err != nil {
+		return nil, err
+	}
+	c.typed = dir
+	return c, nil
 }
 
 func openCheckoutAt(base, abs string) (*checkout, error) {
@@ -123,14 +132,19 @@ func gitRoot(dir string) string {
 	}
 }
 
-// prefix is how paths of the repository that lie below the working directory
-// begin; empty when the two are the same, or the one is not inside the other.
-func (c *checkout) prefix() string {
-	rel, err := filepath.Rel(c.base, workingDir())
-	if err != nil || rel == "." || !filepath.IsLocal(rel) {
-		return ""
+// show names a path of the repository as the user would, who typed dir: below
+// it by what they typed, elsewhere relative to the working directory, or in
+// full if they typed a full path.
+func (c *checkout) show(path string) string {
+	below, err := filepath.Rel(filepath.FromSlash(c.dir), filepath.FromSlash(path))
+	if err == nil && filepath.IsLocal(below) {
+		return filepath.ToSlash(filepath.Join(c.typed, below))
 	}
-	return filepath.ToSlash(rel) + "/"
+	full := filepath.Join(c.base, filepath.FromSlash(path))
+	if rel, err := filepath.Rel(workingDir(), full); err == nil && !filepath.IsAbs(c.typed) {
+		return filepath.ToSlash(rel)
+	}
+	return filepath.ToSlash(full)
 }
 
 func workingDir() string {
@@ -144,69 +158,20 @@ func workingDir() string {
 	return wd
 }
 
-// show turns the path of a file in the repository into one that is relative to
-// the working directory. Names that are no such path, like those of files that
-// the user typed, stay as they are.
-func (c *checkout) show(file string) string {
-	if prefix := c.prefix(); prefix != "" && strings.HasPrefix(file, prefix) {
-		return file[len(prefix):]
-	}
-	if file == "" || filepath.IsAbs(file) {
-		return file
-	}
-	if _, err := fs.Stat(c.repo, file); err != nil {
-		return file
-	}
-	rel, err := filepath.Rel(workingDir(), filepath.Join(c.base, filepath.FromSlash(file)))
-	if err != nil {
-		return file
-	}
-	return filepath.ToSlash(rel)
-}
-
-// relate rewrites the paths in findings to be relative to the working
-// directory.
-func (c *checkout) relate(all []finding.Finding) []finding.Finding {
-	related := make([]finding.Finding, len(all))
-	for i, f := range all {
-		f.File = c.show(f.File)
-		if prefix := c.prefix(); prefix != "" {
-			f.Message = strings.ReplaceAll(f.Message, prefix, "")
-			f.Remedy = strings.ReplaceAll(f.Remedy, prefix, "")
-		}
-		related[i] = f
-	}
-	return related
-}
-
-// relateError does the same for an error.
-func (c *checkout) relateError(err error) error {
-	if err == nil {
-		return nil
-	}
-	var faults []error
-	for _, f := range c.relate(finding.Of(err)) {
-		faults = append(faults, f)
-	}
-	return errors.Join(faults...)
-}
-
 // generate renders the component in dir with the given flags.
-func (in *inputs) generate(cmd *cobra.Command, dir string) (plugin.Result, *checkout, error) {
+func (in *inputs) generate(cmd *cobra.Command, dir string) (plugin.Result, error) {
 	settings, err := in.settings()
 	if err != nil {
-		return plugin.Result{}, nil, err
+		return plugin.Result{}, err
+	}
+	if dir == "" { // a variable of a script that is not set, most likely
+		return plugin.Result{}, usageError{errors.New(`the name of the directory is empty; name the directory of the component, or "." for this one`)}
 	}
 	c, err := openCheckout(dir)
 	if err != nil {
-		return plugin.Result{}, nil, fmt.Errorf("%s: %w", dir, err)
+		return plugin.Result{}, fmt.Errorf("%s: %w", dir, err)
 	}
-	req := plugin.Request{Repo: c.repo, Dir: c.dir, Settings: []plugin.Settings{settings}}
-	res, err := plugin.Generate(cmd.Context(), req, knowledgeBase())
-	if err != nil {
-		defer c.close()
-		return plugin.Result{}, nil, c.relateError(err)
-	}
-	res.Findings = c.relate(res.Findings)
-	return res, c, nil
+	defer c.close()
+	req := plugin.Request{Repo: c.repo, Dir: c.dir, Show: c.show, Settings: []plugin.Settings{settings}}
+	return plugin.Generate(cmd.Context(), req, knowledgeBase())
 }

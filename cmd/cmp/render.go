@@ -20,11 +20,10 @@ applies them, each with its computed sync wave and otherwise as it was rendered.
 	}
 	in := addInputs(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		res, c, err := in.generate(cmd, args[0])
+		res, err := in.generate(cmd, args[0])
 		if err != nil {
 			return err
 		}
-		defer c.close()
 		warn(s, res.Findings)
 		_, err = io.WriteString(s.Out, res.YAML())
 		return err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/finding"
 )
@@ -64,7 +65,7 @@ As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+		return usageError{fmt.Errorf("%s; see %s --help", flagFault(err), cmd.CommandPath())}
 	})
 	root.AddCommand(newRender(s), newExplain(s), newGenerate(s), newServe(s), newVersion(s))
 	for _, cmd := range root.Commands() {
@@ -78,6 +79,24 @@ As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	return root
+}
+
+// flagFault says what is wrong with a flag, without the function that found it.
+func flagFault(err error) string {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err.Error()
+	}
+	wants := "a number"
+	switch invalid.GetFlag().Value.Type() {
+	case "bool":
+		wants = "true or false"
+	case "duration":
+		wants = "a time such as 30s"
+	case "stringSlice":
+		wants = "a list such as a,b"
+	}
+	return fmt.Sprintf("--%s: got %q, want %s", invalid.GetFlag().Name, invalid.GetValue(), wants)
 }
 
 // asUsage turns the complaints about arguments into usage errors.

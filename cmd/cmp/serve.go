@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -47,11 +48,17 @@ func newServe(s streams) *cobra.Command {
 for plugins. This is what the sidecar runs.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := noneNegative(cmd.Flags(), "parallel", "max-repository-bytes", "max-repository-files", "drain"); err != nil {
+				return err
+			}
 			socket := filepath.Join(dir, plugin.Name+".sock")
 			if check {
 				ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
 				defer cancel()
-				return sidecar.Probe(ctx, socket)
+				if err := sidecar.Probe(ctx, socket); err != nil {
+					return fmt.Errorf("%w; look at the log of cmp serve, or name its directory with --plugin-dir", err)
+				}
+				return nil
 			}
 			log, err := newLogger(s, logFormat)
 			if err != nil {
@@ -61,7 +68,7 @@ for plugins. This is what the sidecar runs.`,
 			defer stop()
 			lis, err := sidecar.Listen(socket)
 			if err != nil {
-				return fmt.Errorf("%w; create the directory, or name another with --plugin-dir", err)
+				return fmt.Errorf("%w, or name another directory with --plugin-dir", err)
 			}
 			log.Info("serving", "socket", lis.Addr().String(), "discovery", discovery, "parallel", parallel, "version", version())
 			defer log.Info("stopped")
@@ -87,6 +94,17 @@ for plugins. This is what the sidecar runs.`,
 	f.DurationVar(&drain, "drain", 25*time.Second, "How long requests may go on after SIGTERM")
 	f.StringVar(&logFormat, "log-format", "text", "Form of the log: text or json")
 	return cmd
+}
+
+// noneNegative checks flags that count something.
+func noneNegative(flags *pflag.FlagSet, names ...string) error {
+	var faults []error
+	for _, name := range names {
+		if value := flags.Lookup(name).Value.String(); strings.HasPrefix(value, "-") {
+			faults = append(faults, usageError{fmt.Errorf("--%s is %s; give it a number from 0 up", name, value)})
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // serverConfig is the server with the functions that make it this plugin.

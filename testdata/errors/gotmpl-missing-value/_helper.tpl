@@ -1,0 +1,2 @@
+{{ define "helper" }}
+{{ .Values.name.first }}{{ end }}
