@@ -247,6 +247,13 @@ func TestHealthFollowsContent(t *testing.T) {
 		{"{apiVersion: batch/v1, kind: CronJob, metadata: {name: a}}", false, false},
 		{"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", false, false},
 		{"{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}}", true, true},
+		{"{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: a}}", true, false},
+		{"{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: a}, spec: {strategy: {canary: {steps: [{setWeight: 20}]}}}}", true, false},
+		{"{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: a}, spec: {strategy: {canary: {steps: [{pause: {}}]}}}}", true, true},
+		{"{apiVersion: kubevirt.io/v1, kind: VirtualMachine, metadata: {name: a}, spec: {runStrategy: Halted}}", false, false},
+		{"{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, spec: {installPlanApproval: Manual}}", true, true},
+		{"{apiVersion: sqs.aws.upbound.io/v1beta1, kind: Queue, metadata: {name: a}}", true, false},
+		{"{apiVersion: monitoring.coreos.com/v1, kind: PrometheusRule, metadata: {name: a}}", false, false},
 	}
 	for _, tt := range tests {
 		objs, err := object.Parse("", 0, tt.manifest)
