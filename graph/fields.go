@@ -55,6 +55,9 @@ func (b *builder) record(from int, rec knowledge.Reference, at object.Value, pre
 	found := rec.At.Find(at)
 	for _, f := range found {
 		b.cover(from, join(prefix, f.Field))
+		if f.Value.IsMap() {
+			b.cover(from, join(prefix, f.Field)+"."+rec.Name)
+		}
 		if m, ok := readMention(rec, f); ok {
 			m.field = join(prefix, m.field)
 			b.mention(from, rec, m)

@@ -31,7 +31,7 @@ type Node struct {
 	// Argo CD will give it.
 	Key object.ID
 	// Kind is what is known about objects of this kind.
-	Kind knowledge.Kind
+	Kind *knowledge.Kind
 	// Role is what the object does in this component, if that says more than
 	// its kind: the name of a rung; empty otherwise.
 	Role string
@@ -47,7 +47,19 @@ type Node struct {
 	// meaning only if HasHealth is true.
 	Waits     knowledge.Health
 	HasHealth bool
+
+	hook   bool
+	phases []object.Phase
 }
+
+// IsHook, Phases and InSync answer as the object does, without reading it again.
+func (n *Node) IsHook() bool { return n.hook }
+
+// Phases returns when Argo CD applies the object.
+func (n *Node) Phases() []object.Phase { return n.phases }
+
+// InSync reports whether the object takes part in the waves.
+func (n *Node) InSync() bool { return slices.Contains(n.phases, object.Sync) }
 
 // Reference says that From refers to To. Both are indices of Graph.Nodes.
 type Reference struct {
@@ -177,7 +189,8 @@ func newBuilder(objs []object.Object, base *knowledge.Base, opt Options) *builde
 		seen: map[Reference]bool{}, pairs: map[[2]int]bool{},
 	}
 	for _, o := range objs {
-		n := Node{Object: o, Kind: base.Of(o)}
+		kind := base.Of(o)
+		n := Node{Object: o, Kind: &kind, hook: o.IsHook(), phases: o.Phases()}
 		n.Waits, n.HasHealth = n.Kind.HealthOf(o)
 		if n.HasHealth && n.Waits.Never == "" {
 			n.Waits.Never = neverReady(n, base)

@@ -297,7 +297,7 @@ func (b *builder) addressed() {
 			meaning = knowledge.Healthy
 		}
 		eachText(n.Get("spec"), "spec", "", func(field, key, text string) {
-			for _, a := range b.addresses(word{name: key, value: text, field: field, from: i}, n.Key.Namespace) {
+			for _, a := range b.addresses(word{name: key, value: text, field: field, from: i, certified: b.base.IsCertifiedField(key)}, n.Key.Namespace) {
 				for _, server := range b.servers(a.service) {
 					if !b.refersTo(i, server) {
 						b.refer(b.inferred(i, server, field, meaning, "calls"))

@@ -8,11 +8,12 @@ import (
 
 // nameFile is names.yaml: how names stand in environments and arguments.
 type nameFile struct {
-	Source     string   `yaml:"source"`
-	Addresses  []string `yaml:"addresses"`
-	Certified  []string `yaml:"certified"`
-	Certifiers []string `yaml:"certifiers"`
-	Migrations []string `yaml:"migrations"`
+	Source          string   `yaml:"source"`
+	Addresses       []string `yaml:"addresses"`
+	Certified       []string `yaml:"certified"`
+	CertifiedFields []string `yaml:"certifiedFields"`
+	Certifiers      []string `yaml:"certifiers"`
+	Migrations      []string `yaml:"migrations"`
 }
 
 var names = sync.OnceValue(func() nameFile {
@@ -60,6 +61,12 @@ func (b *Base) IsCertified(flag string, args []string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		return slices.Contains(names().Certifiers, arg[strings.LastIndexByte(arg, '/')+1:])
 	})
+}
+
+// IsCertifiedField reports whether a field of a custom resource holds names to
+// be certified or announced.
+func (b *Base) IsCertifiedField(key string) bool {
+	return slices.Contains(names().CertifiedFields, key)
 }
 
 // Migration says by which word an object is called a migration; empty if it is

@@ -20,40 +20,174 @@ func manyObjects(tb testing.TB) []object.Object {
 	var b strings.Builder
 	for i := range 500 {
 		fmt.Fprintf(&b, `---
-{apiVersion: v1, kind: ServiceAccount, metadata: {name: app-%[1]d}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: app-%[1]d
 ---
-{apiVersion: v1, kind: ConfigMap, metadata: {name: app-%[1]d}, data: {UPSTREAM: "http://app-%[2]d.ns.svc:80"}}
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: app-%[1]d
+data:
+  UPSTREAM: http://app-%[2]d.ns.svc:80
 ---
-{apiVersion: v1, kind: Secret, metadata: {name: app-%[1]d}}
+apiVersion: v1
+kind: Secret
+metadata:
+  name: app-%[1]d
 ---
-{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: app-%[1]d}, spec: {storageClassName: fast}}
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: app-%[1]d
+spec:
+  storageClassName: fast
 ---
-{apiVersion: v1, kind: Service, metadata: {name: app-%[1]d}, spec: {selector: {app: app-%[1]d}}}
+apiVersion: v1
+kind: Service
+metadata:
+  name: app-%[1]d
+spec:
+  selector:
+    app: app-%[1]d
 ---
-{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: app-%[1]d}, rules: [{apiGroups: [""], resources: [secrets], verbs: [get]}]}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: app-%[1]d
+rules:
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get]
 ---
-{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: app-%[1]d}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: app-%[1]d}, subjects: [{kind: ServiceAccount, name: app-%[1]d}]}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: app-%[1]d
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: app-%[1]d
+subjects:
+- kind: ServiceAccount
+  name: app-%[1]d
 ---
 apiVersion: apps/v1
 kind: Deployment
-metadata: {name: app-%[1]d}
+metadata:
+  name: app-%[1]d
 spec:
-  selector: {matchLabels: {app: app-%[1]d}}
+  selector:
+    matchLabels:
+      app: app-%[1]d
   template:
-    metadata: {labels: {app: app-%[1]d}}
+    metadata:
+      labels:
+        app: app-%[1]d
     spec:
       serviceAccountName: app-%[1]d
       containers:
       - name: app
         image: app-%[1]d:1
-        envFrom: [{configMapRef: {name: app-%[1]d}}, {secretRef: {name: app-%[1]d}}]
-        env: [{name: A, valueFrom: {secretKeyRef: {name: app-%[1]d, key: a}}}, {name: B, valueFrom: {secretKeyRef: {name: app-%[1]d, key: b}}}, {name: C, valueFrom: {secretKeyRef: {name: app-%[1]d, key: c}}}, {name: D, valueFrom: {configMapKeyRef: {name: app-%[1]d, key: d}}}, {name: E, valueFrom: {configMapKeyRef: {name: app-%[1]d, key: e}}}, {name: F, valueFrom: {configMapKeyRef: {name: app-%[1]d, key: f}}}, {name: G, valueFrom: {configMapKeyRef: {name: app-%[1]d, key: g}}}, {name: H, valueFrom: {configMapKeyRef: {name: app-%[1]d, key: h}}}, {name: I, valueFrom: {configMapKeyRef: {name: app-%[1]d, key: i}}},
-          {name: NEXT_URL, value: "http://app-%[3]d:80"}, {name: OTHER, value: "app-%[4]d.ns.svc:80"}]
-      volumes: [{name: data, persistentVolumeClaim: {claimName: app-%[1]d}}, {name: c, configMap: {name: app-%[1]d}}, {name: s, secret: {secretName: app-%[1]d}}]
+        envFrom:
+        - configMapRef:
+            name: app-%[1]d
+        - secretRef:
+            name: app-%[1]d
+        env:
+        - name: A
+          valueFrom:
+            secretKeyRef:
+              name: app-%[1]d
+              key: a
+        - name: B
+          valueFrom:
+            secretKeyRef:
+              name: app-%[1]d
+              key: b
+        - name: C
+          valueFrom:
+            secretKeyRef:
+              name: app-%[1]d
+              key: c
+        - name: D
+          valueFrom:
+            secretKeyRef:
+              name: app-%[1]d
+              key: d
+        - name: E
+          valueFrom:
+            configMapKeyRef:
+              name: app-%[1]d
+              key: e
+        - name: F
+          valueFrom:
+            configMapKeyRef:
+              name: app-%[1]d
+              key: f
+        - name: G
+          valueFrom:
+            configMapKeyRef:
+              name: app-%[1]d
+              key: g
+        - name: H
+          valueFrom:
+            configMapKeyRef:
+              name: app-%[1]d
+              key: h
+        - name: I
+          valueFrom:
+            configMapKeyRef:
+              name: app-%[1]d
+              key: i
+        - name: J
+          valueFrom:
+            configMapKeyRef:
+              name: app-%[1]d
+              key: j
+        - name: K
+          valueFrom:
+            configMapKeyRef:
+              name: app-%[1]d
+              key: k
+        - name: NEXT_URL
+          value: http://app-%[3]d:80
+        - name: OTHER
+          value: app-%[4]d.ns.svc:80
+      volumes:
+      - name: data
+        persistentVolumeClaim:
+          claimName: app-%[1]d
+      - name: c
+        configMap:
+          name: app-%[1]d
+      - name: s
+        secret:
+          secretName: app-%[1]d
 ---
-{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: app-%[1]d}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: app-%[1]d}}}
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata:
+  name: app-%[1]d
+spec:
+  scaleTargetRef:
+    apiVersion: apps/v1
+    kind: Deployment
+    name: app-%[1]d
 ---
-{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: app-%[1]d}, spec: {rules: [{http: {paths: [{path: /, backend: {service: {name: app-%[1]d}}}]}}], tls: [{secretName: app-%[1]d}]}}
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: app-%[1]d
+spec:
+  rules:
+  - http:
+      paths:
+      - path: /
+        backend:
+          service:
+            name: app-%[1]d
 `, i, (i+1)%500, (i+7)%500, (i+13)%500)
 	}
 	b.WriteString("---\n{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: example.com/fast}\n")

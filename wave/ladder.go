@@ -162,18 +162,25 @@ func (l *ladder) yield(gaps []int, comp []int, id int) (finding.Finding, bool) {
 		weakest = min(weakest, l.rules[i].strength())
 		strongest = max(strongest, l.rules[i].strength())
 	}
-	if weakest == strongest && strongest >= explicit {
+	if weakest == strongest && strongest > inferred {
 		for i, c := range l.rules {
 			if c.strength() < weakest && comp[c.from] == id && comp[c.to] == id {
 				weakest = c.strength()
 				gaps = []int{i}
 			}
 		}
-		if weakest == strongest {
+		switch {
+		case weakest == strongest && strongest >= explicit:
 			return l.circleFault(finding.Error, gaps[0], comp, id, "these objects wait for each other: ",
 				"remove one of these references, or move one of the objects to another component"), true
-		}
-		if weakest > inferred {
+		case weakest == strongest:
+			l.plan.Findings = append(l.plan.Findings, l.circleFault(finding.Warning, gaps[0], comp, id,
+				"these objects wait for each other, and so stand in one wave: ", "check that they can start together"))
+			for _, i := range gaps {
+				l.rules[i].gap = 0
+			}
+			return finding.Finding{}, false
+		case weakest > inferred:
 			l.plan.Findings = append(l.plan.Findings, l.circleFault(finding.Warning, gaps[0], comp, id,
 				"these objects wait for each other, and the weakest demand is dropped: ", "remove one of these references"))
 		}
@@ -181,10 +188,6 @@ func (l *ladder) yield(gaps []int, comp []int, id int) (finding.Finding, bool) {
 			return c.strength() == weakest && comp[c.from] == id && comp[c.to] == id
 		})
 		return finding.Finding{}, false
-	}
-	if weakest == soft && strongest == soft {
-		l.plan.Findings = append(l.plan.Findings, l.circleFault(finding.Warning, gaps[0], comp, id,
-			"these objects wait for each other, and so stand in one wave: ", "check that they can start together"))
 	}
 	for _, i := range gaps {
 		if l.rules[i].strength() == weakest {
