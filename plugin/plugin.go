@@ -108,10 +108,12 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 }
 
 // Annotate orders manifests that somebody else rendered. Of the settings only
-// those count that are about order, and the namespace.
-func Annotate(objs []object.Object, s Settings, base *knowledge.Base) (Result, error) {
+// those count that are about order, and the namespace; later ones win.
+func Annotate(objs []object.Object, base *knowledge.Base, settings ...Settings) (Result, error) {
 	var opt options
-	opt.add(s)
+	for _, s := range settings {
+		opt.add(s)
+	}
 	opt.complete(defaultNamespace)
 	return opt.order(render.Result{Objects: objs}, base)
 }

@@ -180,6 +180,9 @@ func (s *sync) late(i int, r graph.Reference, chain []graph.Reference) {
 		path += c.Why + " " + s.name(c.To)
 	}
 	when := "which comes " + to.String()
+	if to.phase != at.phase && to.phase == object.Sync {
+		when += " of phase " + string(to.phase)
+	}
 	severity := finding.Error
 	waits := ", and that comes only when this is healthy"
 	switch {

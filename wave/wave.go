@@ -89,6 +89,17 @@ type Plan struct {
 	opt Options
 }
 
+// Waves is the number of waves of the Sync phase.
+func (p *Plan) Waves() int {
+	seen := map[int]bool{}
+	for _, place := range p.Places {
+		if place.Computed {
+			seen[place.Wave] = true
+		}
+	}
+	return len(seen)
+}
+
 // AuthorPolicy says what becomes of sync waves that are already there.
 type AuthorPolicy string
 
