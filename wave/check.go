@@ -198,7 +198,12 @@ func (s *sync) late(i int, r graph.Reference, chain []graph.Reference) {
 	}
 	remedy := "correct the sync-wave of one of the two, or let Ladder compute both"
 	if to.phase != at.phase || to == never {
-		remedy = fmt.Sprintf("make %s a hook of the same phase too, or this one a Sync hook (%s: Sync)", s.name(r.To), object.Hook)
+		remedy = fmt.Sprintf("make this one a Sync hook (%s: Sync)", object.Hook)
+		if s.Graph.Nodes[r.To].Kind.Waited() {
+			remedy += ", or bring the other with a component before"
+		} else {
+			remedy += ", or the other a hook of the same phase"
+		}
 	}
 	s.report(i, severity, "late", fmt.Sprintf("%s it %s, %s%s", at, path, when, waits), remedy)
 }
