@@ -95,7 +95,7 @@ func (s *sync) schedule() {
 // reference is there first.
 func (s *sync) pulledForward(r graph.Reference) bool {
 	to := s.Graph.Nodes[r.To]
-	return to.Kind.Defines != nil && r.Field == "kind" || to.Key.Kind == "Namespace" && to.Key.Group == "" && r.Field == "metadata.namespace"
+	return s.base.Builtin(to.Key.Group) && len(to.Kind.Defines) > 0 && r.Field == "kind" || to.Key.Kind == "Namespace" && to.Key.Group == "" && r.Field == "metadata.namespace"
 }
 
 // readNeeds collects the references without whose target an object cannot be

@@ -300,8 +300,11 @@ func applyOrder(p *Plan, base *knowledge.Base) []int {
 		func(i int) string { return nodes[i].Key.Namespace })
 	return pullForward(order,
 		func(i int) string {
-			if d := nodes[i].Kind.Defines; d != nil {
-				return text(d.Group, nodes[i]) + "/" + text(d.Kind, nodes[i])
+			// Argo CD knows definitions of Kubernetes' own kind only.
+			for _, d := range nodes[i].Kind.Defines {
+				if base.Builtin(nodes[i].Key.Group) {
+					return text(d.Group, nodes[i]) + "/" + text(d.Kind, nodes[i])
+				}
 			}
 			return ""
 		},
