@@ -19,7 +19,7 @@ func (p *picture) dot() string {
 		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=\"%s\"\n", i, dotText(band.heading()))
 		for _, at := range band.nodes {
 			n := p.nodes[at]
-			fmt.Fprintf(&b, "    n%d [label=\"%s\\n%s\", tooltip=\"%s\"]\n", at, dotText(n.kind), dotText(n.name), dotText(n.tip))
+			fmt.Fprintf(&b, "    n%d [label=\"%s\\n%s\", tooltip=\"%s\"%s]\n", at, dotText(n.kind), dotText(n.name), dotText(n.tip), n.dotStyle())
 		}
 		b.WriteString("  }\n")
 	}
@@ -40,6 +40,13 @@ func dotNodes(b band) string {
 		names = append(names, fmt.Sprintf("n%d", at))
 	}
 	return strings.Join(names, " ")
+}
+
+func (n node) dotStyle() string {
+	if n.chosen {
+		return ", penwidth=2.5"
+	}
+	return ""
 }
 
 func (e edge) dotStyle() string {

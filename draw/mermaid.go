@@ -32,6 +32,11 @@ func (p *picture) mermaid() string {
 			fmt.Fprintf(&b, "  linkStyle %d stroke-width:3.5px\n", i)
 		}
 	}
+	for at, n := range p.nodes {
+		if n.chosen {
+			fmt.Fprintf(&b, "  style n%d stroke-width:3.5px\n", at)
+		}
+	}
 	return b.String()
 }
 

@@ -44,6 +44,8 @@ type node struct {
 	kind, name string
 	// tip says which object it is, and what decided its wave.
 	tip string
+	// chosen means that the drawing is about this object.
+	chosen bool
 }
 
 // edge is all that one node says about another.
@@ -344,7 +346,7 @@ func (s *sketch) fold(nodes []int) [][]int {
 // node describes an object, or several.
 func (s *sketch) node(group []int) node {
 	first := s.rows[group[0]]
-	n := node{kind: first.Object.Kind, name: s.name(first.Object)}
+	n := node{kind: first.Object.Kind, name: s.name(first.Object), chosen: s.around[group[0]]}
 	tips := []string{first.Object.Qualified() + ": " + first.Why}
 	if len(group) > 1 {
 		n.kind = fmt.Sprintf("%d × %s", len(group), n.kind)

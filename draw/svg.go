@@ -14,6 +14,7 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .band { fill: #f3f5f8; stroke: #d0d7de; }
 .title { font-weight: 600; }
 .node rect { fill: #ffffff; stroke: #6e7781; }
+.chosen rect { stroke-width: 3; }
 .kind { font-size: 11px; fill: #57606a; }
 .edge { fill: none; stroke: #57606a; stroke-width: 1.2; }
 .gate { stroke-width: 3; }
@@ -44,8 +45,8 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 
 const legend = "An arrow leads to what an object needs. Bold: waits until that is healthy. Dashed: inferred. With a dot: orders nothing. Point at an arrow or an object for the reason."
 
-// svg writes a picture that needs nothing else. Arrows lie between the bands
-// and the objects, so that no arrow hides a name.
+// svg writes a picture that needs nothing else. Arrows lie above the bands
+// and below the objects, so that no arrow hides a name.
 func (p *picture) svg() string {
 	l := newLayout(p)
 	var b strings.Builder
@@ -62,12 +63,19 @@ func (p *picture) svg() string {
 	}
 	for i, n := range p.nodes {
 		box := l.nodes[i]
-		fmt.Fprintf(&b, "<g class=\"node\"><title>%s</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>", xmlText(n.tip), box.x, box.y, box.w, box.h)
+		fmt.Fprintf(&b, "<g class=\"%s\"><title>%s</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>", n.svgLook(), xmlText(n.tip), box.x, box.y, box.w, box.h)
 		fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>", box.x+textPad, box.y+kindBase, xmlText(fit(n.kind, l.chars)))
 		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\">%s</text></g>\n", box.x+textPad, box.y+nameBase, xmlText(fit(n.name, l.chars)))
 	}
 	fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>\n</svg>\n", margin, l.height-margin, legend)
 	return b.String()
+}
+
+func (n node) svgLook() string {
+	if n.chosen {
+		return "node chosen"
+	}
+	return "node"
 }
 
 func (e edge) svgLook() (class, head string) {
