@@ -13,8 +13,8 @@ const (
 	margin     = 16
 	bandPad    = 16
 	bandGap    = 20
-	gutter     = 160 // for the names of the bands, where no arrow goes
-	gutterText = 22  // characters in it
+	gutter     = 180 // for the names of the bands, where no arrow goes
+	gutterText = 23  // characters in it
 	nodeHeight = 40
 	rowGap     = 40
 	columnGap  = 20
@@ -22,6 +22,7 @@ const (
 	kindBase   = 16 // baselines of a node's two lines, from its top
 	nameBase   = 32
 	charWidth  = 7 // about, of the font at its size
+	lineHeight = 15
 	minText    = 14
 	maxText    = 38 // characters; longer names are cut in the middle
 	minWidth   = 1080

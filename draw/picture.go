@@ -67,8 +67,10 @@ type sketch struct {
 	around map[int]bool
 	edges  []edge
 	linked map[int]bool
-	// single is the namespace that all objects share, which goes without saying.
-	single string
+	// looks tell nodes apart, by node.
+	looks []string
+	// home is the namespace that goes without saying.
+	home string
 }
 
 func newPicture(p *wave.Plan, opt Options) *picture {
@@ -79,7 +81,7 @@ func newPicture(p *wave.Plan, opt Options) *picture {
 	for _, i := range opt.Around {
 		s.around[i] = true
 	}
-	s.single = singleNamespace(p.Graph.Nodes)
+	s.home = commonest(p.Graph.Nodes)
 	s.connect()
 	if len(s.around) > 0 {
 		s.narrow()
@@ -87,19 +89,25 @@ func newPicture(p *wave.Plan, opt Options) *picture {
 	for _, e := range s.edges {
 		s.linked[e.from], s.linked[e.to] = true, true
 	}
+	s.look()
 	return s.settle()
 }
 
-// singleNamespace is the one namespace of all objects that have one, or empty.
-func singleNamespace(nodes []graph.Node) string {
-	single := ""
+// commonest is the namespace of most objects.
+func commonest(nodes []graph.Node) string {
+	count := map[string]int{}
 	for _, n := range nodes {
-		if ns := n.Key.Namespace; ns != "" && single != "" && ns != single {
-			return ""
+		if n.Key.Namespace != "" {
+			count[n.Key.Namespace]++
 		}
-		single = cmp.Or(n.Key.Namespace, single)
 	}
-	return single
+	home := ""
+	for ns, n := range count {
+		if n > count[home] || n == count[home] && ns < home {
+			home = ns
+		}
+	}
+	return home
 }
 
 // connect turns the references that are drawn into edges, one for each pair.
@@ -241,7 +249,8 @@ func (s *sketch) settle() *picture {
 	// Argo CD applies a namespace before its first user whatever its wave, but
 	// it stands in its wave.
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(s.phase(a), s.phase(b)), cmp.Compare(s.plan.Places[a].Wave, s.plan.Places[b].Wave))
+		return cmp.Or(cmp.Compare(s.phase(a), s.phase(b)), cmp.Compare(s.plan.Places[a].Wave, s.plan.Places[b].Wave),
+			strings.Compare(s.rows[a].Wave, s.rows[b].Wave)) // hooks of one phase, and of several
 	})
 	pic := &picture{}
 	number := make([]int, len(s.rows))
@@ -262,12 +271,31 @@ func (s *sketch) settle() *picture {
 		pic.bands = append(pic.bands, b)
 		from = to
 	}
-	for _, e := range s.edges {
-		e.from, e.to = number[e.from], number[e.to]
-		pic.edges = append(pic.edges, e)
-	}
-	slices.SortFunc(pic.edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	pic.edges = s.renumber(number)
 	return pic
+}
+
+// renumber gives the edges the numbers of the picture, where those of objects
+// that stand together are one.
+func (s *sketch) renumber(number []int) []edge {
+	slices.SortStableFunc(s.edges, func(a, b edge) int {
+		return cmp.Or(cmp.Compare(number[a.from], number[b.from]), cmp.Compare(number[a.to], number[b.to]))
+	})
+	var edges []edge
+	for at := 0; at < len(s.edges); {
+		e := s.edges[at]
+		e.from, e.to = number[e.from], number[e.to]
+		same := 1
+		for at+same < len(s.edges) && number[s.edges[at+same].from] == e.from && number[s.edges[at+same].to] == e.to {
+			same++
+		}
+		if same > 1 {
+			e.tip += fmt.Sprintf("; and %d more like it", same-1)
+		}
+		edges = append(edges, e)
+		at += same
+	}
+	return edges
 }
 
 // phase ranks a node by the phase that its wave belongs to; what is never
@@ -316,31 +344,43 @@ func (s *sketch) rungs(nodes []int) string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-// foldFrom is how many objects of a kind without references make one node.
-// Fewer are no harder to read one by one, and then one sees their names.
+// foldFrom is how many objects that nothing tells apart make one node. Fewer are
+// no harder to read one by one, and then one sees their names.
 const foldFrom = 4
 
-// fold groups the nodes of a band: those of one kind that no arrow touches
+// fold groups the nodes of a band: objects of one kind with the same arrows
 // stand together, the others alone.
 func (s *sketch) fold(nodes []int) [][]int {
 	alike := map[string][]int{}
 	for _, i := range nodes {
-		if !s.linked[i] && !s.around[i] {
-			kind := s.rows[i].Object.GroupKind()
-			alike[kind] = append(alike[kind], i)
-		}
+		alike[s.looks[i]] = append(alike[s.looks[i]], i)
 	}
 	var groups [][]int
 	for _, i := range nodes {
-		group := alike[s.rows[i].Object.GroupKind()]
+		group := alike[s.looks[i]]
 		switch {
-		case s.opt.All || s.linked[i] || s.around[i] || len(group) < foldFrom:
+		case s.opt.All || s.around[i] || len(group) < foldFrom:
 			groups = append(groups, []int{i})
 		case group[0] == i:
 			groups = append(groups, group)
 		}
 	}
 	return groups
+}
+
+// look says of each node what a reader sees of it but its name: its kind, and
+// its arrows with what they say and where they end.
+func (s *sketch) look() {
+	s.looks = make([]string, len(s.rows))
+	arrows := make([][]string, len(s.rows))
+	for _, e := range s.edges { // which are sorted
+		arrow := fmt.Sprint(e.gate, e.inferred, e.loose, e.why)
+		arrows[e.from] = append(arrows[e.from], fmt.Sprint("to ", e.to, arrow))
+		arrows[e.to] = append(arrows[e.to], fmt.Sprint("from ", e.from, arrow))
+	}
+	for i, row := range s.rows {
+		s.looks[i] = fmt.Sprintf("%s %t %q", row.Object.GroupKind(), s.around[i], arrows[i])
+	}
 }
 
 // node describes an object, or several.
@@ -364,7 +404,7 @@ func (s *sketch) node(group []int) node {
 }
 
 func (s *sketch) name(id object.ID) string {
-	if id.Namespace == "" || id.Namespace == s.single {
+	if id.Namespace == "" || id.Namespace == s.home {
 		return id.Name
 	}
 	return id.Namespace + "/" + id.Name

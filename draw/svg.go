@@ -52,10 +52,7 @@ func (p *picture) svg() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, svgHead, l.width, l.height, fmt.Sprintf("ladder of %d waves", len(p.bands)))
 	for i, band := range p.bands {
-		box := l.bands[i]
-		fmt.Fprintf(&b, "<g><title>%s</title><rect class=\"band\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"8\"/>", xmlText(band.heading()), box.x, box.y, box.w, box.h)
-		fmt.Fprintf(&b, "<text class=\"title\" x=\"%d\" y=\"%d\">%s</text>", box.x+bandPad, box.y+bandPad+kindBase, xmlText(band.title))
-		fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text></g>\n", box.x+bandPad, box.y+bandPad+nameBase, xmlText(fit(band.about, gutterText)))
+		band.svg(&b, l.bands[i])
 	}
 	for i, e := range p.edges {
 		class, head := e.svgLook()
@@ -69,6 +66,22 @@ func (p *picture) svg() string {
 	}
 	fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>\n</svg>\n", margin, l.height-margin, legend)
 	return b.String()
+}
+
+// svg writes a band, with its names in the gutter.
+func (band band) svg(b *strings.Builder, at box) {
+	fmt.Fprintf(b, "<g><title>%s</title><rect class=\"band\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"8\"/>", xmlText(band.heading()), at.x, at.y, at.w, at.h)
+	x, y := at.x+bandPad, at.y+bandPad+kindBase
+	fmt.Fprintf(b, "<text class=\"title\" x=\"%d\" y=\"%d\">%s</text>", x, y, xmlText(fit(band.title, gutterText)))
+	lines := strings.Split(band.about, ", ")
+	if y+lineHeight*len(lines) > at.y+at.h {
+		lines = []string{band.about}
+	}
+	for _, line := range lines {
+		y += lineHeight
+		fmt.Fprintf(b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>", x, y, xmlText(fit(line, gutterText)))
+	}
+	b.WriteString("</g>\n")
 }
 
 func (n node) svgLook() string {

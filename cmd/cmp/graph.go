@@ -23,7 +23,8 @@ phases.
 
 References that order nothing are left out, and so are those of everything to
 its namespace or definition, unless they decide a wave. Four or more objects of
-a kind in one wave that no arrow touches are drawn as one.`,
+a kind in one wave with the same arrows are drawn as one. Names have a
+namespace in front only where it is not the one of most objects.`,
 		Example: `  cmp graph ./component
   cmp graph ./component -o svg > ladder.svg
   cmp graph ./component -o dot | dot -Tpdf > ladder.pdf
