@@ -69,4 +69,4 @@ func (e edge) dotStyle() string {
 
 // dotText escapes what ends a quoted string or starts an escape, and the
 // ampersand, since Graphviz reads the entities of HTML in any text.
-var dotText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "&", "&amp;").Replace
+var dotText = strings.NewReplacer(`\`, `\\`+noSpace, `"`, `\"`, "&", "&amp;").Replace

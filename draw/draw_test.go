@@ -183,7 +183,7 @@ func labels(t *testing.T, f draw.Format, text string) []string {
 	}
 	var all []string
 	for _, s := range quoted.FindAllString(text, -1) {
-		s = s[1 : len(s)-1]
+		s = strings.ReplaceAll(s[1:len(s)-1], "\u200b", "")
 		if f == draw.Dot {
 			s = regexp.MustCompile(`\\.`).ReplaceAllStringFunc(s, func(e string) string {
 				return strings.ReplaceAll(e[1:], "n", "\n")

@@ -59,11 +59,20 @@ func (e edge) mermaidArrow() string {
 func mermaidText(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" -./,·×", r) {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" -./,·×", r):
 			b.WriteRune(r)
-		} else {
+		default:
 			fmt.Fprintf(&b, "#%d;", r)
+		}
+		if r == '\\' {
+			b.WriteString(noSpace)
 		}
 	}
 	return b.String()
 }
+
+// noSpace has no width. Mermaid's labels and Graphviz's tooltips read an escape
+// a second time, after the backslash of it was written as one; behind a
+// backslash this keeps it from being part of an escape.
+const noSpace = "\u200b"

@@ -141,7 +141,7 @@ func (s *sketch) isDrawn(r graph.Reference) bool {
 	if s.opt.All || s.around[r.From] || s.around[r.To] {
 		return true
 	}
-	return s.plan.Orders(r) && (!s.goesWithoutSaying(r) || s.decides(r))
+	return s.plan.Orders(r) && (!s.goesWithoutSaying(r) || s.decides(r) || s.isAgainstOrder(r))
 }
 
 // goesWithoutSaying reports whether a reference is one that every object has:
@@ -155,6 +155,15 @@ func (s *sketch) goesWithoutSaying(r graph.Reference) bool {
 		return to.Kind.Defines != nil
 	}
 	return false
+}
+
+// isAgainstOrder reports whether an object comes before one that it needs, such
+// as a PreSync hook before the namespace that it is in.
+func (s *sketch) isAgainstOrder(r graph.Reference) bool { return s.compare(r.From, r.To) < 0 }
+
+// compare orders nodes by phase and wave.
+func (s *sketch) compare(a, b int) int {
+	return cmp.Or(cmp.Compare(s.phase(a), s.phase(b)), cmp.Compare(s.plan.Places[a].Wave, s.plan.Places[b].Wave))
 }
 
 // decides reports whether the wave of one of its ends comes from a reference.
@@ -249,8 +258,7 @@ func (s *sketch) settle() *picture {
 	// Argo CD applies a namespace before its first user whatever its wave, but
 	// it stands in its wave.
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(s.phase(a), s.phase(b)), cmp.Compare(s.plan.Places[a].Wave, s.plan.Places[b].Wave),
-			strings.Compare(s.rows[a].Wave, s.rows[b].Wave)) // hooks of one phase, and of several
+		return cmp.Or(s.compare(a, b), strings.Compare(s.rows[a].Wave, s.rows[b].Wave)) // hooks of one phase, and of several
 	})
 	pic := &picture{}
 	number := make([]int, len(s.rows))

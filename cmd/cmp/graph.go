@@ -22,9 +22,10 @@ inferred. Hooks of other phases have bands of their own, in the order of the
 phases.
 
 References that order nothing are left out, and so are those of everything to
-its namespace or definition, unless they decide a wave. Four or more objects of
-a kind in one wave with the same arrows are drawn as one. Names have a
-namespace in front only where it is not the one of most objects.`,
+its namespace or definition, unless they decide a wave or the object comes
+before them. Four or more objects of a kind in one wave with the same arrows are
+drawn as one. Names have a namespace in front only where it is not the one of
+most objects.`,
 		Example: `  cmp graph ./component
   cmp graph ./component -o svg > ladder.svg
   cmp graph ./component -o dot | dot -Tpdf > ladder.pdf
