@@ -40,7 +40,7 @@ func TestConsoleBlocks(t *testing.T) {
 		for _, m := range block.FindAllStringSubmatch(string(text), -1) {
 			total++
 			var out bytes.Buffer
-			run(strings.Fields(m[1])[1:], streams{&out, &out})
+			run(strings.Fields(m[1])[1:], streams{Out: &out, Err: &out})
 			parts := strings.Split(m[2], "...\n")
 			for i := range parts {
 				parts[i] = regexp.QuoteMeta(parts[i])
@@ -120,7 +120,7 @@ func rungsTable() string {
 func drawing(t *testing.T) string {
 	t.Helper()
 	var out, faults bytes.Buffer
-	if code := run([]string{"graph", "../../testdata/components/shop", "--object", "Job/shop-migrate"}, streams{&out, &faults}); code != exitOK {
+	if code := run([]string{"graph", "../../testdata/components/shop", "--object", "Job/shop-migrate"}, streams{Out: &out, Err: &faults}); code != exitOK {
 		t.Fatal(faults.String())
 	}
 	return "```mermaid\n" + out.String() + "```\n"
