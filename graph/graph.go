@@ -231,7 +231,12 @@ func (b *builder) index() error {
 		if c := compareIDs(x.Key, y.Key); c != 0 {
 			return c
 		}
-		return strings.Compare(x.Text(), y.Text()) // megabytes, so only if need be
+		// Hooks and plain objects may share an identity. Their texts, which are
+		// megabytes, decide only between what no author means to have twice.
+		if c := slices.Compare(x.phases, y.phases); c != 0 || x.hook != y.hook {
+			return cmp.Or(c, map[bool]int{false: -1, true: 1}[x.hook])
+		}
+		return strings.Compare(x.Text(), y.Text())
 	})
 	b.readDefinitions() // again, because they have moved
 	for i := range b.Nodes {
