@@ -63,7 +63,7 @@ func (l *ladder) constrain() {
 		if !from.InSync() || !to.InSync() {
 			continue
 		}
-		if runsLater(from, r) {
+		if !l.plan.Orders(r) {
 			continue
 		}
 		c := constraint{from: r.From, to: r.To, ref: r}
@@ -74,12 +74,19 @@ func (l *ladder) constrain() {
 			if r.Hard && !l.appliedBefore(to, from) {
 				c.gap = 1
 			}
-		case knowledge.With:
-		default:
-			continue
 		}
 		l.rules = append(l.rules, c)
 	}
+}
+
+// Orders reports whether a reference demands an order of two objects that Argo
+// CD applies. In the Sync phase waves keep it; otherwise the phases must.
+func (p *Plan) Orders(r graph.Reference) bool {
+	from, to := p.Graph.Nodes[r.From], p.Graph.Nodes[r.To]
+	if len(from.Phases()) == 0 || len(to.Phases()) == 0 || runsLater(from, r) {
+		return false
+	}
+	return r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy || r.Meaning == knowledge.With
 }
 
 // runsLater reports whether a reference is about Pods that come some day, and
