@@ -88,6 +88,9 @@ type Kind struct {
 	Runs string `yaml:"runs"`
 	// Immutable means that the API server refuses a change of the Pods.
 	Immutable bool `yaml:"immutable"`
+	// Expires is the path of a time after which Kubernetes removes objects that
+	// have run to their end.
+	Expires Path `yaml:"expires"`
 	// Assured means that the kind is there wherever Argo CD runs.
 	Assured bool `yaml:"assured"`
 	// Selects is the path of a label selector over Pods, in Services.

@@ -137,16 +137,28 @@ func (p *Plan) changesFail(i int) bool {
 
 // reportJobs says of Jobs that are left as they are what will happen to them.
 func (p *Plan) reportJobs() {
-	if p.opt.Jobs == AsHooks || p.opt.Waves == Off {
+	if p.opt.Waves == Off {
 		return
 	}
 	for i, n := range p.Graph.Nodes {
-		if !p.changesFail(i) {
+		report := func(severity finding.Severity, rule, message, remedy string) {
+			p.Findings = append(p.Findings, finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(),
+				Message: message, Remedy: remedy})
+		}
+		fails := p.changesFail(i)
+		if fails && p.opt.Jobs == AsHooks {
 			continue
 		}
-		p.Findings = append(p.Findings, finding.Finding{Severity: finding.Note, Rule: "immutable-job", File: n.File, Line: n.Line, Object: n.Key.String(),
-			Message: "it runs once, and a sync fails when its template changes, because the API server refuses that",
-			Remedy:  fmt.Sprintf("set jobs: hook, so that Ladder makes it a Sync hook that is deleted before it runs again, or write %s: Sync", object.Hook)})
+		for _, ttl := range n.Kind.Expires.Find(n.Root()) {
+			if !n.IsHook() {
+				report(finding.Warning, "expiring-job", fmt.Sprintf("Kubernetes removes it %s s after it ends, and Argo CD then takes it for missing and runs it again", ttl.Value.Text()),
+					fmt.Sprintf("drop %s, or make it a hook (%s: Sync)", ttl.Field, object.Hook))
+			}
+		}
+		if fails {
+			report(finding.Note, "immutable-job", "it runs once, and a sync fails when its template changes, because the API server refuses that",
+				fmt.Sprintf("set jobs: hook, so that Ladder makes it a Sync hook that is deleted before it runs again, or write %s: Sync", object.Hook))
+		}
 	}
 }
 
