@@ -4,8 +4,8 @@
 // Argo CD waits only for objects of kinds that it has a health check for. For
 // other kinds one can be put into its configuration: a script in Lua that is
 // given the object as obj and returns a status and a message. All scripts made
-// here are the same code (body.lua) behind a head that says what to look at, so
-// that one set of tests is about all of them. They use nothing that Argo CD's
+// here come from one template (check.lua.tmpl), so that one set of tests is about
+// all of them. They use nothing that Argo CD's
 // interpreter lacks: no string library, no os, no io.
 //
 // The package is pure: records in, text out.
@@ -16,12 +16,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"text/template"
 
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-//go:embed body.lua
-var body string
+//go:embed check.lua.tmpl
+var source string
+
+var script = template.Must(template.New("check.lua").Parse(source))
 
 // Check is a health check in the form that Argo CD's configuration has it.
 type Check struct {
@@ -49,31 +52,48 @@ func Key(group, kind string) string {
 	return "resource.customizations.health." + group + "_" + kind
 }
 
-// Script writes a health check.
+// Script writes a health check: the template with what the record asks for, and
+// without what it does not.
 func Script(s knowledge.Sees) string {
-	var b strings.Builder
-	for _, line := range comment(s) {
-		fmt.Fprintf(&b, "-- %s\n", line)
+	d := draft{Comment: comment(s), Generation: s.Generation != "", Own: s.Generation == knowledge.OfCondition, Healthy: signs(s.Healthy)}
+	if d.Generation && !d.Own {
+		d.Observed = value(s.Generation)
 	}
-	if s.Generation == knowledge.OfCondition {
-		b.WriteString("local observed, own_generations = nil, true\n")
-	} else {
-		fmt.Fprintf(&b, "local observed, own_generations = %s, false\n", keys(s.Generation))
+	if s.Under != "" {
+		d.Under = value(s.Under)
 	}
-	fmt.Fprintf(&b, "local under = %s\n", keys(s.Under))
-	b.WriteString("local tries = {\n")
-	for _, try := range []struct {
-		status string
-		signs  []knowledge.Sign
-	}{{"Progressing", s.Progressing}, {"Degraded", s.Degraded}, {"Suspended", s.Suspended}} {
-		if len(try.signs) > 0 {
-			fmt.Fprintf(&b, "  {status = %q, signs = {\n%s  }},\n", try.status, signs(try.signs, "    "))
+	for _, sign := range s.Signs() {
+		d.Values = d.Values || sign.At != ""
+		d.Conditions = d.Conditions || sign.Condition != ""
+		d.Reasons = d.Reasons || len(sign.Reason) > 0
+	}
+	for _, t := range []try{{"Progressing", signs(s.Progressing)}, {"Degraded", signs(s.Degraded)}, {"Suspended", signs(s.Suspended)}} {
+		if t.Signs != "" {
+			d.Tries = append(d.Tries, t)
 		}
 	}
-	fmt.Fprintf(&b, "}\nlocal healthy = {\n%s}\n", signs(s.Healthy, "  "))
-	b.WriteString(body)
+	var b strings.Builder
+	if err := script.Execute(&b, d); err != nil {
+		panic(err) // a fault of the template, which tests would find
+	}
 	return b.String()
 }
+
+// draft is what the template is filled with; paths and signs are Lua already.
+type draft struct {
+	Comment []string
+	// Generation is true if generations are looked at, Own if those of each
+	// condition are; Observed is where the other one stands.
+	Generation, Own bool
+	Observed, Under string
+	// Values, Conditions and Reasons tell which kinds of signs there are.
+	Values, Conditions, Reasons bool
+	Tries                       []try
+	Healthy                     string
+}
+
+// try is a status that an object has if one of the signs shows.
+type try struct{ Status, Signs string }
 
 // comment says at the head of a check what it does, for whoever finds it in
 // the configuration of Argo CD.
@@ -102,14 +122,14 @@ func wrap(text string, width int) []string {
 }
 
 // signs writes signs as the entries of a table.
-func signs(all []knowledge.Sign, indent string) string {
+func signs(all []knowledge.Sign) string {
 	var b strings.Builder
 	for _, s := range all {
-		what := fmt.Sprintf("name = %q, at = %s", s.At, keys(s.At))
+		what := fmt.Sprintf("name = %q, value = %s", s.At, value(s.At))
 		if s.Condition != "" {
 			what = fmt.Sprintf("name = %q, condition = %q", "condition "+s.Condition, s.Condition)
 		}
-		fmt.Fprintf(&b, "%s{%s, is = %s", indent, what, set(s.Values()))
+		fmt.Fprintf(&b, "  {%s, is = %s", what, set(s.Values()))
 		if len(s.Reason) > 0 {
 			fmt.Fprintf(&b, ", reason = %s", set(s.Reason))
 		}
@@ -118,16 +138,18 @@ func signs(all []knowledge.Sign, indent string) string {
 	return b.String()
 }
 
-// keys writes a path as a list of keys; nil for none.
-func keys(path string) string {
-	if path == "" {
-		return "nil"
+// value writes a path below the status, which is there, as Lua that does not
+// stumble over what is missing on the way: "(obj.status.health or {}).status".
+func value(path string) string {
+	below, _ := strings.CutPrefix(path, "status.")
+	text := "obj.status"
+	for i, key := range strings.Split(below, ".") {
+		if i > 0 {
+			text = "(" + text + " or {})"
+		}
+		text += "." + key
 	}
-	var quoted []string
-	for _, key := range strings.Split(path, ".") {
-		quoted = append(quoted, fmt.Sprintf("%q", key))
-	}
-	return "{" + strings.Join(quoted, ", ") + "}"
+	return text
 }
 
 // set writes values as a table that tells whether a value is among them.
