@@ -14,6 +14,7 @@ package health
 import (
 	_ "embed"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -34,13 +35,17 @@ type Check struct {
 	Script string
 }
 
+// keyed is what the key of a ConfigMap may hold.
+var keyed = regexp.MustCompile(`^[-._a-zA-Z0-9]+$`)
+
 // Checks returns a check for each kind, sorted by key. Kinds of which nothing
-// is known by their status have none.
+// is known by their status have none; nor have names that no kind can have,
+// which a record about all kinds of a group would otherwise let through.
 func Checks(kinds []knowledge.Kind) []Check {
 	var all []Check
 	for _, k := range kinds {
-		if k.Sees != nil {
-			all = append(all, Check{Key(k.Group, k.Kind), Script(*k.Sees)})
+		if key := Key(k.Group, k.Kind); k.Sees != nil && keyed.MatchString(key) {
+			all = append(all, Check{key, Script(*k.Sees)})
 		}
 	}
 	slices.SortFunc(all, func(a, b Check) int { return strings.Compare(a.Key, b.Key) })

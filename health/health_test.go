@@ -189,6 +189,16 @@ func TestUnder(t *testing.T) {
 	}
 }
 
+// TestNoWayOut puts names into a manifest that would break out of the key.
+func TestNoWayOut(t *testing.T) {
+	s := &knowledge.Sees{Healthy: []knowledge.Sign{{Condition: "Ready"}}}
+	for _, name := range []string{"A: |\n  b", "A\nB", "A b", "\"A\"", "#"} {
+		if checks := health.Checks([]knowledge.Kind{{Group: "s3.services.k8s.aws", Kind: name, Sees: s}, {Group: name, Kind: "Bucket", Sees: s}}); len(checks) > 0 {
+			t.Errorf("%q becomes a key: %q", name, checks[0].Key)
+		}
+	}
+}
+
 // TestManifests reads what is printed the way Argo CD and Helm do.
 func TestManifests(t *testing.T) {
 	checks := health.Checks(knowledge.Default().Seen())

@@ -59,10 +59,11 @@ is over as soon as such objects exist.`,
 				return err
 			}
 		}
-		if len(kinds) == 0 {
+		checks := health.Checks(kinds)
+		if len(checks) == 0 {
 			return nil
 		}
-		_, err := io.WriteString(s.Out, write(health.Checks(kinds)))
+		_, err := io.WriteString(s.Out, write(checks))
 		return err
 	}
 	return cmd
