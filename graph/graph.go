@@ -123,11 +123,13 @@ func Build(objs []object.Object, base *knowledge.Base, opt Options) (*Graph, err
 		(*builder).explicit,    // what people wrote into annotations
 		(*builder).namespaces,  // an object needs its namespace
 		(*builder).definitions, // a custom resource needs its definition
+		(*builder).installed,   // a custom resource needs what brings its kind
 		(*builder).fields,      // what the fields of kinds and Pods name
 		(*builder).conventions, // what the fields of custom resources name by convention
 		(*builder).absent,      // what nothing in the component makes
 		(*builder).produced,    // who reads what another object writes at run time
 		(*builder).backends,    // who stands behind webhooks and APIs
+		(*builder).ownPods,     // which webhooks would refuse their own servers
 		(*builder).calls,       // whom a workload calls, as far as its variables and arguments tell
 		(*builder).rights,      // a workload needs the rights of its account
 		(*builder).controllers, // which workloads reconcile or serve kinds
@@ -245,7 +247,12 @@ func (b *builder) index() error {
 		if c := compareIDs(x.Key, y.Key); c != 0 {
 			return c
 		}
-		return strings.Compare(x.Text(), y.Text()) // megabytes, so only if need be
+		// Hooks and plain objects may share an identity. Their texts, which are
+		// megabytes, decide only between what no author means to have twice.
+		if c := slices.Compare(x.phases, y.phases); c != 0 || x.hook != y.hook {
+			return cmp.Or(c, map[bool]int{false: -1, true: 1}[x.hook])
+		}
+		return strings.Compare(x.Text(), y.Text())
 	})
 	b.readDefinitions() // again, because they have moved
 	for i := range b.Nodes {
@@ -278,9 +285,11 @@ func (b *builder) index() error {
 
 func (b *builder) readDefinitions() {
 	for i, n := range b.Nodes {
-		if d := n.Kind.Defines; d != nil {
-			gk := knowledge.GroupKind{Group: first(d.Group, n), Kind: first(d.Kind, n)}
-			b.defined[gk] = definition{i, first(d.Plural, n), first(d.Scope, n) == "Cluster"}
+		for _, d := range n.Kind.Defines {
+			gk := knowledge.GroupKind{Group: cmp.Or(d.GroupIs, first(d.Group, n)), Kind: first(d.Kind, n)}
+			if gk.Kind != "" {
+				b.defined[gk] = definition{i, first(d.Plural, n), first(d.Scope, n) == "Cluster"}
+			}
 		}
 	}
 }

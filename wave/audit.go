@@ -51,7 +51,7 @@ type Gated struct {
 // what it is gated and what can go wrong there. It says nothing of whether the
 // order is right; that is for Check.
 func (p *Plan) Audit(base *knowledge.Base) []Gate {
-	s := &sync{Plan: p}
+	s := &sync{Plan: p, base: base}
 	s.schedule()
 	waiting := s.waiting()
 	absent := map[int][]graph.Absent{}

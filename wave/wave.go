@@ -87,6 +87,19 @@ type Plan struct {
 	Findings []finding.Finding
 
 	opt Options
+	// yielded are references that do not hold, with what became of them.
+	yielded map[graph.Reference]string
+}
+
+// Waves is the number of waves of the Sync phase.
+func (p *Plan) Waves() int {
+	seen := map[int]bool{}
+	for _, place := range p.Places {
+		if place.Computed {
+			seen[place.Wave] = true
+		}
+	}
+	return len(seen)
 }
 
 // AuthorPolicy says what becomes of sync waves that are already there.
@@ -140,7 +153,7 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 	if err := checkAnnotations(g); err != nil {
 		return nil, err
 	}
-	p := &Plan{Graph: g, Places: make([]Placement, len(g.Nodes)), Findings: slices.Clone(g.Findings), opt: opt}
+	p := &Plan{Graph: g, Places: make([]Placement, len(g.Nodes)), Findings: slices.Clone(g.Findings), opt: opt, yielded: map[graph.Reference]string{}}
 	l := &ladder{plan: p, base: base, opt: opt}
 	l.takePlaces()
 	l.constrain()
@@ -289,8 +302,11 @@ func applyOrder(p *Plan, base *knowledge.Base) []int {
 		func(i int) string { return nodes[i].Key.Namespace })
 	return pullForward(order,
 		func(i int) string {
-			if d := nodes[i].Kind.Defines; d != nil {
-				return text(d.Group, nodes[i]) + "/" + text(d.Kind, nodes[i])
+			// Argo CD knows definitions of Kubernetes' own kind only.
+			for _, d := range nodes[i].Kind.Defines {
+				if base.Builtin(nodes[i].Key.Group) {
+					return text(d.Group, nodes[i]) + "/" + text(d.Kind, nodes[i])
+				}
 			}
 			return ""
 		},

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,10 +22,14 @@ type inputs struct {
 	revision string
 }
 
-// addInputs puts the flags on a command.
-func addInputs(cmd *cobra.Command) *inputs {
+// addInputs puts the flags on a command: all of them, or only those that are
+// named.
+func addInputs(cmd *cobra.Command, only ...string) *inputs {
 	in := &inputs{flags: cmd.Flags()}
 	for _, p := range plugin.Parameters() {
+		if only != nil && !slices.Contains(only, p.Name) {
+			continue
+		}
 		usage := strings.TrimSuffix(p.Tooltip, ".")
 		if p.Flag != "" {
 			usage = p.Flag
@@ -43,6 +48,9 @@ func addInputs(cmd *cobra.Command) *inputs {
 			in.flags.StringP(p.Name, p.Short, "", usage)
 		}
 	}
+	if only != nil {
+		return in
+	}
 	in.flags.StringVar(&in.revision, "revision", "", "Commit that templates see as .Release.Revision")
 	return in
 }
@@ -54,7 +62,7 @@ func (in *inputs) settings() (plugin.Settings, error) {
 	var faults []error
 	for _, p := range plugin.Parameters() {
 		flag := in.flags.Lookup(p.Name)
-		if !flag.Changed {
+		if flag == nil || !flag.Changed {
 			continue
 		}
 		values := []string{flag.Value.String()}
@@ -158,8 +166,9 @@ func workingDir() string {
 	return wd
 }
 
-// generate renders the component in dir with the given flags.
-func (in *inputs) generate(cmd *cobra.Command, dir string) (plugin.Result, error) {
+// generate renders the component in dir with the given flags, which win over
+// the given defaults.
+func (in *inputs) generate(cmd *cobra.Command, dir string, defaults ...plugin.Settings) (plugin.Result, error) {
 	settings, err := in.settings()
 	if err != nil {
 		return plugin.Result{}, err
@@ -172,6 +181,6 @@ func (in *inputs) generate(cmd *cobra.Command, dir string) (plugin.Result, error
 		return plugin.Result{}, fmt.Errorf("%s: %w", dir, err)
 	}
 	defer c.close()
-	req := plugin.Request{Repo: c.repo, Dir: c.dir, Show: c.show, Settings: []plugin.Settings{settings}}
+	req := plugin.Request{Repo: c.repo, Dir: c.dir, Show: c.show, Settings: append(defaults, settings)}
 	return plugin.Generate(cmd.Context(), req, knowledgeBase())
 }
