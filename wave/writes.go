@@ -110,10 +110,17 @@ func tooLong(text string) bool {
 		return false
 	}
 	size := 0
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			size += len(line) + 4
+	for len(text) > 0 && size <= most {
+		end := strings.IndexByte(text, '\n') + 1
+		if end == 0 {
+			end = len(text)
 		}
+		indent := 0
+		for indent < end && text[indent] == ' ' {
+			indent++
+		}
+		size += end - indent + 3
+		text = text[end:]
 	}
 	return size > most
 }
