@@ -158,7 +158,7 @@ func (b *builder) mention(from int, rec knowledge.Reference, m mention) {
 	case rec.Behind && rec.Meaning == knowledge.With:
 		r.Meaning = knowledge.Exists // the Service is only on the way to the workload
 	case !m.optional && (rec.Meaning == knowledge.Exists || rec.Meaning == knowledge.Healthy):
-		b.reads = append(b.reads, read{r, id, rec.Namespace == anyNamespace})
+		b.reads = append(b.reads, read{r, id, rec.Namespace == anyNamespace, rec.Starts})
 	}
 	for _, to := range b.resolve(id, rec) {
 		r.To = to
@@ -222,6 +222,16 @@ func (b *builder) produced() {
 			ref.Why += " " + r.id.String() + ", which is written by"
 			b.refer(ref)
 		}
+	}
+}
+
+// absent: what Pods do not start without, and nobody here makes.
+func (b *builder) absent() {
+	for _, r := range b.reads {
+		if !r.starts || len(b.byKey[r.id]) > 0 || len(b.producers[r.id]) > 0 || b.base.Everywhere(r.id.Name) {
+			continue
+		}
+		b.Absent = append(b.Absent, Absent{From: r.From, ID: r.id, Field: r.Field, Why: r.Why})
 	}
 }
 

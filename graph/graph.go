@@ -87,8 +87,21 @@ type Reference struct {
 type Graph struct {
 	Nodes      []Node
 	References []Reference
+	// Absent is what Pods need to start and nothing in the component makes.
+	Absent []Absent
 	// Findings are faults that leave the graph usable.
 	Findings []finding.Finding
+}
+
+// Absent is an object that the Pods of From do not start without, and that the
+// component neither holds nor makes. Somebody else may: a person, an operator,
+// a Job whose manifest does not tell.
+type Absent struct {
+	From  int
+	ID    object.ID
+	Field string
+	// Why is the verb of a sentence: From, why, ID.
+	Why string
 }
 
 // Options say where the component goes.
@@ -113,6 +126,7 @@ func Build(objs []object.Object, base *knowledge.Base, opt Options) (*Graph, err
 		(*builder).installed,   // a custom resource needs what brings its kind
 		(*builder).fields,      // what the fields of kinds and Pods name
 		(*builder).conventions, // what the fields of custom resources name by convention
+		(*builder).absent,      // what nothing in the component makes
 		(*builder).produced,    // who reads what another object writes at run time
 		(*builder).backends,    // who stands behind webhooks and APIs
 		(*builder).ownPods,     // which webhooks would refuse their own servers
@@ -179,6 +193,7 @@ type read struct {
 	Reference
 	id       object.ID
 	anywhere bool // the namespace is not known
+	starts   bool // the Pods do not start without it
 }
 
 func newBuilder(objs []object.Object, base *knowledge.Base, opt Options) *builder {

@@ -12,7 +12,8 @@
 //
 // Facts about health are about Argo CD v3.5.7: its gitops-engine
 // (pkg/health/*.go) and resource_customizations/**/health.lua. A kind without
-// a health record has no health check, so that a wave does not wait for it.
+// a health record has no health check, so that a wave does not wait for it. Of
+// such a kind a sees record may say what a health check would look at.
 //
 // The package is pure. A group's file is decoded when the first object of the
 // group is asked for, since a rendering meets a handful of the groups.
@@ -113,6 +114,8 @@ type Kind struct {
 
 	Health     []Health    `yaml:"health"`
 	References []Reference `yaml:"references"`
+	// Sees is set only for kinds without Health: what a check would look at.
+	Sees *Sees `yaml:"sees"`
 }
 
 // Definitions are the kinds that an object defines: one, or a list of them.
@@ -209,6 +212,8 @@ type Reference struct {
 	// Hard means that without the target the API server refuses the object,
 	// or its start cannot succeed later by itself.
 	Hard bool `yaml:"hard"`
+	// Starts means that a Pod does not start while the target is missing.
+	Starts bool `yaml:"starts"`
 	// Behind means the workloads behind the Service that is named.
 	Behind bool `yaml:"behind"`
 	// Why is the verb of a sentence: object, why, target.
@@ -285,7 +290,7 @@ type Base struct {
 	ladder      []Rung
 	order       map[string]int    // kind: its place in a wave
 	groups      map[string]*group // by name of the group, or by its ending: "*.example.com"
-	pods        func() ([]Reference, error)
+	pods        func() (podFile, error)
 	conventions func() ([]Convention, error)
 	shapes      func() (shapeFile, error)
 	smokes      func() (smokeFile, error)
@@ -314,8 +319,10 @@ type rungFile struct {
 
 // podFile is pods.yaml: what a Pod refers to.
 type podFile struct {
-	Shape      string      `yaml:"shape"`
-	Source     string      `yaml:"source"`
+	Shape  string `yaml:"shape"`
+	Source string `yaml:"source"`
+	// Everywhere names what Kubernetes itself puts into every namespace.
+	Everywhere []string    `yaml:"everywhere"`
 	References []Reference `yaml:"references"`
 }
 
@@ -380,13 +387,13 @@ var builtin = sync.OnceValue(func() *Base {
 		}
 		b.groups[name] = &group{name: name, load: sync.OnceValues(func() (*groupFile, error) { return loadGroup("kinds/" + e.Name()) })}
 	}
-	b.pods = sync.OnceValues(func() ([]Reference, error) {
+	b.pods = sync.OnceValues(func() (podFile, error) {
 		var f podFile
 		err := decode("pods.yaml", &f)
 		for i := range f.References {
 			(&groupFile{}).complete(&f.References[i], f.Source)
 		}
-		return f.References, err
+		return f, err
 	})
 	b.conventions = sync.OnceValues(func() ([]Convention, error) {
 		var f conventionFile
@@ -454,6 +461,9 @@ func loadGroup(name string) (*groupFile, error) {
 		k.Group = f.Group
 		if k.Source == "" {
 			k.Source = f.Source
+		}
+		if k.Sees != nil && k.Sees.Source == "" {
+			k.Sees.Source = k.Source
 		}
 		// The list may be shared with another kind through a YAML alias.
 		k.References = append([]Reference(nil), k.References...)
@@ -561,9 +571,17 @@ func (b *Base) Of(o object.Object) Kind {
 // PodReferences is what every Pod template refers to, with paths that begin at
 // the template.
 func (b *Base) PodReferences() []Reference {
-	refs, err := b.pods()
+	f, err := b.pods()
 	must(err)
-	return refs
+	return f.References
+}
+
+// Everywhere reports whether Kubernetes itself puts an object of that name into
+// every namespace.
+func (b *Base) Everywhere(name string) bool {
+	f, err := b.pods()
+	must(err)
+	return slices.Contains(f.Everywhere, name)
 }
 
 // Conventions is how custom resources name other objects where no record of

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -79,6 +80,66 @@ func TestEveryFactGivesItsReason(t *testing.T) {
 	for _, r := range b.Ladder() {
 		if r.Why == "" {
 			t.Errorf("rung %s: no reason", r.Name)
+		}
+	}
+}
+
+// TestEitherHealthOrSees: what Argo CD checks itself needs no check of ours,
+// and would be replaced by it.
+func TestEitherHealthOrSees(t *testing.T) {
+	path := regexp.MustCompile(`^status(\.[a-zA-Z]+)+$`)
+	word := regexp.MustCompile(`^[A-Za-z.]+( [a-z]+)*$`)
+	all := allKinds(t)
+	withSees := 0
+	for _, k := range all {
+		name := GroupKind{k.Group, k.Kind}.String()
+		s := k.Sees
+		if s == nil {
+			continue
+		}
+		withSees++
+		if len(k.Health) > 0 {
+			t.Errorf("%s: Argo CD has a health check for it, and still there is a sees record", name)
+		}
+		if Default().Builtin(k.Group) {
+			t.Errorf("%s: kinds of Kubernetes have no sees record", name)
+		}
+		if len(s.Healthy) == 0 || !strings.HasPrefix(s.Source, "https://") {
+			t.Errorf("%s: sees nothing that makes it healthy, or gives no source", name)
+		}
+		if s.Generation != "" && s.Generation != OfCondition && !path.MatchString(s.Generation) || s.Under != "" && !path.MatchString(s.Under) {
+			t.Errorf("%s: generation %q or under %q is no path below status", name, s.Generation, s.Under)
+		}
+		for _, sign := range s.Signs() {
+			if (sign.Condition == "") == (sign.At == "") || sign.At != "" && (!path.MatchString(sign.At) || len(sign.Is) == 0 || len(sign.Reason) > 0 || s.Under != "") {
+				t.Errorf("%s: a sign is a condition, or a value below status and what it is: %+v", name, sign)
+			}
+			for _, v := range slices.Concat(sign.Values(), sign.Reason, []string{sign.Condition + sign.At}) {
+				if !word.MatchString(v) {
+					t.Errorf("%s: %q does not look like a value of a status", name, v)
+				}
+			}
+		}
+	}
+	if withSees < 150 {
+		t.Errorf("only %d kinds have a sees record", withSees)
+	}
+	if len(Default().Seen()) < 150 {
+		t.Errorf("only %d kinds are seen", len(Default().Seen()))
+	}
+}
+
+// TestChecksOfWholeGroups: a check of Argo CD's for all kinds of a group is
+// also about those with a record of their own, which goes before the group's.
+func TestChecksOfWholeGroups(t *testing.T) {
+	whole := map[string]bool{}
+	all := allKinds(t)
+	for _, k := range all {
+		whole[k.Group] = whole[k.Group] || k.Kind == anything && len(k.Health) > 0
+	}
+	for _, k := range all {
+		if whole[k.Group] && !strings.HasPrefix(k.Group, anything) && len(k.Health) == 0 {
+			t.Errorf("%s.%s has no health record, but Argo CD checks all kinds of the group", k.Kind, k.Group)
 		}
 	}
 }

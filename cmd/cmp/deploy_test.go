@@ -12,7 +12,9 @@ import (
 	lua "github.com/yuin/gopher-lua"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ladder-cmp/ladder/health"
 	"github.com/ladder-cmp/ladder/internal/golden"
+	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render"
 )
@@ -80,6 +82,7 @@ func TestPluginYAML(t *testing.T) {
 // TestDeploy applies both ways of installing to a repo-server and compares what
 // comes out: the same container and the same health check.
 func TestDeploy(t *testing.T) {
+	writeApplicationHealth(t)
 	var values struct {
 		RepoServer struct {
 			ExtraContainers []map[string]any `json:"extraContainers"`
@@ -145,10 +148,47 @@ data: {a: b}
 			}
 		}
 	}
+	if diff := gocmp.Diff(applicationHealth(t).Script, values.Configs.CM[healthKey]); diff != "" {
+		t.Errorf("the check of Applications; run with -update (-knowledge +values):\n%s", diff)
+	}
 	checkApplicationHealth(t, values.Configs.CM[healthKey])
 }
 
 const healthKey = "resource.customizations.health.argoproj.io_Application"
+
+// applicationHealth is the check of Applications, whose source is what is known
+// about the kind.
+func applicationHealth(t *testing.T) health.Check {
+	t.Helper()
+	k, ok := knowledge.Default().Kind("argoproj.io", "Application")
+	checks := health.Checks([]knowledge.Kind{k})
+	if !ok || len(checks) != 1 || checks[0].Key != healthKey {
+		t.Fatalf("no check of Applications: %v", checks)
+	}
+	return checks[0]
+}
+
+// writeApplicationHealth writes the check to the end of both ways of
+// installing, with -update.
+func writeApplicationHealth(t *testing.T) {
+	t.Helper()
+	if !golden.Update() {
+		return
+	}
+	checks := []health.Check{applicationHealth(t)}
+	for file, text := range map[string]string{"argocd-values.yaml": health.Values(checks), "kustomize/application-health.yaml": health.ConfigMap(checks)} {
+		file = filepath.Join("../../deploy", file)
+		old, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, _, _ := strings.Cut(string(old), healthKey)
+		_, tail, _ := strings.Cut(text, healthKey)
+		if err := os.WriteFile(file, []byte(head+healthKey+tail), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // checkApplicationHealth runs the health check of Applications the way Argo CD
 // does (util/lua): the object is the global obj, the result a table.

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/health"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+func newHealth(s streams) *cobra.Command {
+	var (
+		all    bool
+		output string
+	)
+	cmd := &cobra.Command{
+		Use:   "health DIR | --all",
+		Short: "Print the health checks that Argo CD lacks for a component",
+		Long: `Print health checks for the kinds in the component in DIR that other objects
+wait for although Argo CD has no health check for them, as a patch of the
+ConfigMap argocd-cm or as values of the Argo CD Helm chart. Without them a wave
+is over as soon as such objects exist.`,
+		Example: `  cmp health ./component > argocd-cm.patch.yaml
+  cmp health ./component -o values
+  cmp health --all`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if all {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
+	}
+	in := addInputs(cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "Print the check of every kind that is known")
+	cmd.Flags().StringVarP(&output, "output", "o", "configmap", "Form: configmap, or values for the Argo CD Helm chart")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		write, ok := map[string]func([]health.Check) string{"configmap": health.ConfigMap, "values": health.Values}[output]
+		if !ok {
+			return usageError{fmt.Errorf("there is no output %q; use configmap or values", output)}
+		}
+		base := knowledgeBase()
+		kinds := base.Seen()
+		if !all {
+			res, err := in.generate(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			blind := wave.Unseen(res.Plan.Audit(base))
+			var unknown []finding.Finding
+			kinds, unknown = sightFor(res.Plan, blind)
+			warn(s, unknown)
+			if len(blind) == 0 {
+				_, err := fmt.Fprintln(s.Err, "cmp: nothing to print: Argo CD has a health check for every object that another one waits for")
+				return err
+			}
+		}
+		checks := health.Checks(kinds)
+		if len(checks) == 0 {
+			return nil
+		}
+		_, err := io.WriteString(s.Out, write(checks))
+		return err
+	}
+	return cmd
+}
+
+// sightFor returns the kinds of blind objects for which a check can be made,
+// and a note for each kind of which nothing is known.
+func sightFor(p *wave.Plan, blind []wave.Gated) ([]knowledge.Kind, []finding.Finding) {
+	var kinds []knowledge.Kind
+	var unknown []finding.Finding
+	var seen []string
+	for _, g := range blind {
+		if slices.Contains(seen, g.Kind) {
+			continue
+		}
+		seen = append(seen, g.Kind)
+		n := p.Graph.Nodes[g.Node]
+		if n.Kind.Sees != nil {
+			kinds = append(kinds, *n.Kind)
+			continue
+		}
+		unknown = append(unknown, finding.Finding{Severity: finding.Note, Rule: "blind-gate", File: n.File, Line: n.Line, Object: g.Object,
+			Message: g.Why + ", but Argo CD has no health check for " + g.Kind + ", and it is not known how its status tells its health",
+			Remedy:  "write " + health.Key(n.ID.Group, n.ID.Kind) + " into argocd-cm if its status does tell"})
+	}
+	return kinds, unknown
+}
