@@ -18,7 +18,7 @@ func newCheck(s streams) *cobra.Command {
 		Short: "Judge the sync waves that manifests carry",
 		Long: `Play the sync of manifests with the waves and hooks that they carry, as Argo CD
 would, and report each object that could not be applied or become healthy in its
-wave. DIR is a component, which is rendered; FILE or - (standard input) holds
+wave; then say of each wave what Argo CD really waits for in it. DIR is a component, which is rendered; FILE or - (standard input) holds
 manifests that something else rendered.
 
 With --waves the order is the one that Ladder would compute. Exits with 1 if
@@ -49,7 +49,7 @@ there is a finding of severity error.`,
 			// What cannot be ordered at all is the gravest finding.
 			r.findings = finding.Of(err)
 		} else {
-			r.plan = res.Plan
+			r.plan, r.gates = res.Plan, res.Plan.Audit(knowledgeBase())
 		}
 		text, err := r.render(*format)
 		if err != nil {
@@ -70,6 +70,7 @@ there is a finding of severity error.`,
 type report struct {
 	findings []finding.Finding
 	plan     *wave.Plan
+	gates    []wave.Gate
 }
 
 func (r report) count(severity finding.Severity) int {
@@ -82,11 +83,18 @@ func (r report) count(severity finding.Severity) int {
 	return n
 }
 
-// text prints a line for each finding, and one that sums them up.
+// text prints a line for each finding, what each wave really waits for, and a
+// line that sums all up.
 func (r report) text() string {
 	var b strings.Builder
 	for _, f := range r.findings {
 		fmt.Fprintf(&b, "%s: %s\n", f.Severity, f.Error())
+	}
+	if len(r.gates) > 0 {
+		if len(r.findings) > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s\n", wave.AuditText(r.gates))
 	}
 	fmt.Fprintf(&b, "%s, %s, %s", counted(r.count(finding.Error), "error"), counted(r.count(finding.Warning), "warning"), counted(r.count(finding.Note), "note"))
 	if r.plan != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/wave"
 )
 
 // The formats of a report.
@@ -55,7 +56,8 @@ type jsonFinding struct {
 func (r report) json() (string, error) {
 	out := struct {
 		Findings []jsonFinding `json:"findings"`
-	}{[]jsonFinding{}}
+		Gates    []wave.Gate   `json:"gates"`
+	}{[]jsonFinding{}, r.gates}
 	for _, f := range r.findings {
 		out.Findings = append(out.Findings, jsonFinding(f))
 	}
