@@ -10,6 +10,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"path"
 	"strings"
@@ -94,10 +95,12 @@ func (r Result) YAML() string {
 }
 
 // Generate renders the component of a request and returns its objects, each
-// with its wave. The error joins every fault of the input that was found.
+// with its wave. base is what is known about kinds, to which files called
+// ladder.yaml may add. The error joins every fault of the input that was found.
 func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, error) {
 	opt, err := req.options()
-	if err != nil {
+	base, unknown := req.Knowledge(base)
+	if err := errors.Join(err, unknown); err != nil {
 		return Result{}, err
 	}
 	rendered, err := render.Dir(ctx, req.Repo, req.Dir, opt)

@@ -85,7 +85,7 @@ func (f File) twice(n *yaml.Node, field string, below func(value *yaml.Node, fie
 // the choices for their key. Choices may list "" for a value that takes back
 // another.
 func (f File) Check(n *yaml.Node, into any, choices map[string][]string) []error {
-	c := checker{File: f, choices: choices, seen: map[*yaml.Node]bool{}}
+	c := checker{File: f, choices: choices, seen: map[visit]bool{}}
 	c.value(n, reflect.TypeOf(into), "", "")
 	return c.faults
 }
@@ -93,10 +93,16 @@ func (f File) Check(n *yaml.Node, into any, choices map[string][]string) []error
 type checker struct {
 	File
 	choices map[string][]string
-	// seen are the values behind aliases, each of which is checked once: a
-	// file can name one a billion times.
-	seen   map[*yaml.Node]bool
+	// seen are the values that were checked already: by aliases, a file can
+	// name one a billion times.
+	seen   map[visit]bool
 	faults []error
+}
+
+// visit is a value that was taken for one of a type.
+type visit struct {
+	node *yaml.Node
+	as   reflect.Type
 }
 
 func (c *checker) fault(n *yaml.Node, field, message, remedy string) {
@@ -105,12 +111,13 @@ func (c *checker) fault(n *yaml.Node, field, message, remedy string) {
 
 // value checks a value; key is the last key on the way to it.
 func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
-	if n.Kind == yaml.AliasNode {
-		if n = n.Alias; c.seen[n] {
-			return
-		}
-		c.seen[n] = true
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
 	}
+	if c.seen[visit{n, t}] {
+		return
+	}
+	c.seen[visit{n, t}] = true
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

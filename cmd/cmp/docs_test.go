@@ -115,7 +115,8 @@ func rungsTable() string {
 }
 
 func serveTable(t *testing.T) string {
-	t.Setenv(socketDirEnv, "") // it sets a default
+	t.Setenv(socketDirEnv, "") // they set defaults
+	t.Setenv(ladderEnv, "")
 	var b strings.Builder
 	b.WriteString("| flag | default | meaning |\n| --- | --- | --- |\n")
 	newServe(streams{}).Flags().VisitAll(func(f *pflag.Flag) {

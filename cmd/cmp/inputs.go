@@ -19,6 +19,7 @@ import (
 type inputs struct {
 	flags    *pflag.FlagSet
 	revision string
+	ladder   *string
 }
 
 // addInputs puts the flags on a command.
@@ -44,6 +45,7 @@ func addInputs(cmd *cobra.Command) *inputs {
 		}
 	}
 	in.flags.StringVar(&in.revision, "revision", "", "Commit that templates see as .Release.Revision")
+	in.ladder = ladderFlag(in.flags)
 	return in
 }
 
@@ -173,5 +175,9 @@ func (in *inputs) generate(cmd *cobra.Command, dir string) (plugin.Result, error
 	}
 	defer c.close()
 	req := plugin.Request{Repo: c.repo, Dir: c.dir, Show: c.show, Settings: []plugin.Settings{settings}}
-	return plugin.Generate(cmd.Context(), req, knowledgeBase())
+	base, err := knowledgeBase(*in.ladder)
+	if err != nil {
+		return plugin.Result{}, err
+	}
+	return plugin.Generate(cmd.Context(), req, base)
 }
