@@ -13,6 +13,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/settings"
 )
 
@@ -41,6 +42,27 @@ type userKind struct {
 type userSmokes struct {
 	Words  []string `yaml:"words"`
 	Labels []string `yaml:"labels"`
+}
+
+// Keys lists the keys of a ladder.yaml and of the mappings in it, by the key
+// under which those stand, for the documents.
+func Keys() map[string][]string {
+	all := map[string][]string{}
+	var visit func(of string, t reflect.Type)
+	visit = func(of string, t reflect.Type) {
+		for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct {
+			return
+		}
+		for _, key := range settings.Keys(t) {
+			all[of] = append(all[of], key.Name)
+			visit(key.Name, key.Type)
+		}
+	}
+	visit(File, reflect.TypeFor[userFile]())
+	return all
 }
 
 // namespaced is how a person takes back that a kind has no namespace.
@@ -77,7 +99,7 @@ type addition struct {
 // added to those that were there, and take the place of those with the same
 // path or name. The error joins every fault of the file, each a finding.
 func (b *Base) With(name, text string) (*Base, error) {
-	r := reader{File: settings.File{Name: name, Rule: "bad-ladder", About: "what is known about kinds"}, base: b}
+	r := reader{File: settings.File{Name: name, Rule: "bad-ladder", About: "the file that tells Ladder about kinds"}, base: b}
 	root, err := r.Parse([]byte(text))
 	if root == nil {
 		return b, err
@@ -93,7 +115,9 @@ func (b *Base) With(name, text string) (*Base, error) {
 	r.conventions(&over, value(root, "conventions"))
 	r.words(&over, root)
 	if len(r.faults) > 0 {
-		return b, errors.Join(r.faults...)
+		faults := finding.Of(errors.Join(r.faults...))
+		finding.Sort(faults)
+		return b, finding.Err(faults)
 	}
 	return &over, nil
 }
@@ -163,9 +187,9 @@ func (r *reader) rungs(over *Base, list *yaml.Node) {
 		if n == nil {
 			continue // below a rung that stands too high, which is said there
 		}
-		remedy := "keep the order of the rungs: move both"
+		remedy := "keep the order of the rungs, and write a wave for both"
 		if high.Name == Smokes {
-			remedy = Smokes + " come last: move both"
+			remedy = Smokes + " come last; write a higher wave for them"
 		}
 		r.fault(n, "rungs", fmt.Sprintf("rung %s at wave %d does not stand above %s at wave %d", high.Name, high.Wave, low.Name, low.Wave), remedy)
 	}

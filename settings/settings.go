@@ -121,7 +121,7 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	wants, kind := kinds(t)
+	wants, sample, kind := form(t)
 	switch {
 	case n.Tag == "!!null":
 		c.fault(n, field, "there is no value", "write "+wants+", or drop the key")
@@ -132,7 +132,11 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 			c.fault(n, field, message, remedy)
 		}
 	case n.Kind != kind || t.Kind() == reflect.Bool && n.Tag != "!!bool" || t.Kind() == reflect.Int && n.Tag != "!!int":
-		c.fault(n, field, "got "+got(n)+", want "+wants, "correct it")
+		remedy := "write " + key + ": " + sample
+		if strings.HasSuffix(field, "]") { // an element
+			remedy = "write " + wants + " there"
+		}
+		c.fault(n, field, "got "+got(n)+", want "+wants, remedy)
 	case t.Kind() == reflect.Struct:
 		c.mapping(n, t, field)
 	case t.Kind() == reflect.Slice:
@@ -194,19 +198,20 @@ func Keys(t reflect.Type) []Key {
 	return all
 }
 
-// kinds says what is to be written for a type, and what kind of node that is.
-func kinds(t reflect.Type) (wants string, kind yaml.Kind) {
+// form says what is to be written for a type, how that looks, and what kind of
+// node it is.
+func form(t reflect.Type) (wants, sample string, kind yaml.Kind) {
 	switch t.Kind() {
 	case reflect.Struct:
-		return "a mapping", yaml.MappingNode
+		return "a mapping", "{key: value}", yaml.MappingNode
 	case reflect.Slice:
-		return "a list", yaml.SequenceNode
+		return "a list", "[...]", yaml.SequenceNode
 	case reflect.Bool:
-		return "true or false", yaml.ScalarNode
+		return "true or false", "true", yaml.ScalarNode
 	case reflect.Int:
-		return "a whole number", yaml.ScalarNode
+		return "a whole number", "10", yaml.ScalarNode
 	}
-	return "text", yaml.ScalarNode
+	return "text", "...", yaml.ScalarNode
 }
 
 func got(n *yaml.Node) string {

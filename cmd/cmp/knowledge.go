@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -44,6 +45,13 @@ called core.`,
 		base, err := knowledgeBase(*ladder)
 		if err != nil {
 			return err
+		}
+		if info, err := os.Stat(*dir); err != nil || !info.IsDir() {
+			message := "no such directory"
+			if err == nil {
+				message = "this is a file"
+			}
+			return finding.Finding{Severity: finding.Error, Rule: "no-directory", File: *dir, Message: message, Remedy: "name the directory of a component with --dir"}
 		}
 		c, err := openCheckout(*dir)
 		if err != nil {
