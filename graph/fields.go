@@ -32,6 +32,21 @@ func (b *builder) definitions() {
 	}
 }
 
+// installed: a custom resource whose kind is brought to the cluster at run time
+// waits for what brings it.
+func (b *builder) installed() {
+	for to, n := range b.Nodes {
+		if len(n.Kind.Installs) == 0 {
+			continue
+		}
+		for i, other := range b.Nodes {
+			if other.Foreign && other.ID.Group != n.ID.Group && n.Kind.Brings(other.ID.Group) {
+				b.refer(Reference{From: i, To: to, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Why: "is of a kind that may come with", Source: n.Kind.Source})
+			}
+		}
+	}
+}
+
 // fields: what the records of each kind, and of Pods, say about its fields.
 func (b *builder) fields() {
 	for i, n := range b.Nodes {

@@ -110,6 +110,7 @@ func Build(objs []object.Object, base *knowledge.Base, opt Options) (*Graph, err
 		(*builder).explicit,    // what people wrote into annotations
 		(*builder).namespaces,  // an object needs its namespace
 		(*builder).definitions, // a custom resource needs its definition
+		(*builder).installed,   // a custom resource needs what brings its kind
 		(*builder).fields,      // what the fields of kinds and Pods name
 		(*builder).conventions, // what the fields of custom resources name by convention
 		(*builder).produced,    // who reads what another object writes at run time
@@ -263,9 +264,11 @@ func (b *builder) index() error {
 
 func (b *builder) readDefinitions() {
 	for i, n := range b.Nodes {
-		if d := n.Kind.Defines; d != nil {
-			gk := knowledge.GroupKind{Group: first(d.Group, n), Kind: first(d.Kind, n)}
-			b.defined[gk] = definition{i, first(d.Plural, n), first(d.Scope, n) == "Cluster"}
+		for _, d := range n.Kind.Defines {
+			gk := knowledge.GroupKind{Group: cmp.Or(d.GroupIs, first(d.Group, n)), Kind: first(d.Kind, n)}
+			if gk.Kind != "" {
+				b.defined[gk] = definition{i, first(d.Plural, n), first(d.Scope, n) == "Cluster"}
+			}
 		}
 	}
 }

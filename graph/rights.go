@@ -297,7 +297,7 @@ func (b *builder) reconciled() {
 		}
 		names := b.configurationNames(c)
 		for i, n := range b.Nodes {
-			if b.base.Builtin(n.ID.Group) || n.Kind.Defines != nil || !n.InSync() || !b.reconciles(rules, n) {
+			if b.base.Builtin(n.ID.Group) || len(n.Kind.Defines) > 0 || !n.InSync() || !b.reconciles(rules, n) {
 				continue
 			}
 			if field, ok := names[n.ID.Name]; ok {

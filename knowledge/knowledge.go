@@ -102,7 +102,11 @@ type Kind struct {
 	// Rights is "role" for what holds rules and "binding" for what grants.
 	Rights string `yaml:"rights"`
 	// Defines says where an object that defines a kind names it.
-	Defines *Definition `yaml:"defines"`
+	Defines Definitions `yaml:"defines"`
+	// Installs are patterns of the groups whose kinds such an object brings to
+	// the cluster at run time, such as "*.crossplane.io"; a later one with "!"
+	// takes groups out again.
+	Installs []string `yaml:"installs"`
 	// Place overrides where the object stands: "with-consumer" puts it into
 	// the wave of its earliest consumer exactly.
 	Place string `yaml:"place"`
@@ -118,12 +122,26 @@ type Kind struct {
 	Moved bool `yaml:"-"`
 }
 
-// Definition holds the paths at which an object names the kind it defines.
+// Definitions are the kinds that an object defines: one, or a list of them.
+type Definitions []Definition
+
+// UnmarshalYAML reads one definition or a list of them.
+func (d *Definitions) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.SequenceNode {
+		return n.Decode((*[]Definition)(d))
+	}
+	*d = make([]Definition, 1)
+	return n.Decode(&(*d)[0])
+}
+
+// Definition holds the paths at which an object names a kind that it defines.
 type Definition struct {
-	Group  Path `yaml:"group"`
-	Kind   Path `yaml:"kind"`
-	Plural Path `yaml:"plural"`
-	Scope  Path `yaml:"scope"`
+	// GroupIs is the group where all objects define kinds of the same.
+	GroupIs string `yaml:"groupIs"`
+	Group   Path   `yaml:"group"`
+	Kind    Path   `yaml:"kind"`
+	Plural  Path   `yaml:"plural"`
+	Scope   Path   `yaml:"scope"`
 }
 
 // Health is what Argo CD waits for before it takes an object for healthy.
@@ -635,4 +653,17 @@ func (k Kind) HealthOf(o object.Object) (Health, bool) {
 		}
 	}
 	return Health{}, false
+}
+
+// Brings reports whether objects of the kind bring kinds of a group to the
+// cluster at run time.
+func (k Kind) Brings(group string) bool {
+	brings := false
+	for _, pattern := range k.Installs {
+		pattern, not := strings.CutPrefix(pattern, "!")
+		if end, ending := strings.CutPrefix(pattern, "*"); group == pattern || ending && strings.HasSuffix(group, end) {
+			brings = !not
+		}
+	}
+	return brings
 }

@@ -408,10 +408,6 @@ func (b *Base) merged(name string, records map[string]addition) (*groupFile, err
 func (f *groupFile) merge(k *Kind, a addition, guessed bool) error {
 	before := *k
 	k.References = nil
-	if k.Defines != nil { // which decoding would write into
-		defines := *k.Defines
-		k.Defines = &defines
-	}
 	merged := userKind{Kind: *k}
 	if err := a.node.Decode(&merged); err != nil {
 		return fmt.Errorf("%s: %w", a.place, err)

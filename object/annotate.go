@@ -24,10 +24,25 @@ import (
 // merge key, keys marked with "?") are written anew, with their comments but
 // in the layout of the YAML library.
 func (o Object) Annotate(key, value string) (Object, error) {
-	if v := o.Get("metadata", "annotations", key); v.IsText() && v.Text() == value {
+	return o.AnnotateAll([]Annotation{{key, value}})
+}
+
+// Annotation is an entry of metadata.annotations.
+type Annotation struct{ Key, Value string }
+
+// AnnotateAll sets several annotations, which must have different keys, in one
+// edit of the text.
+func (o Object) AnnotateAll(all []Annotation) (Object, error) {
+	var missing []Annotation
+	for _, a := range all {
+		if v := o.Get("metadata", "annotations", a.Key); !v.IsText() || v.Text() != a.Value {
+			missing = append(missing, a)
+		}
+	}
+	if missing == nil {
 		return o, nil
 	}
-	text, err := annotate(o.doc.text, o.doc.node(), key, value)
+	text, err := annotate(o.doc.text, o.doc.node(), missing)
 	if err != nil {
 		return o, finding.Finding{Severity: finding.Error, Rule: "cannot-annotate", File: o.File, Line: o.Line, Object: o.ID.String(),
 			Field: "metadata.annotations", Message: err.Error(), Remedy: "write metadata as a plain mapping"}
@@ -39,25 +54,52 @@ func (o Object) Annotate(key, value string) (Object, error) {
 // errUnusual says that the text cannot be edited in place.
 var errUnusual = errors.New("unusual layout")
 
-func annotate(text string, root *yaml.Node, key, value string) (string, error) {
+func annotate(text string, root *yaml.Node, all []Annotation) (string, error) {
 	e := editor{text: text, lines: lines{text: text}, root: root}
-	e.annotate(key, value)
+	e.annotate(all)
 	if e.err == nil {
 		edited := e.apply()
-		if !e.plain && !holds(edited, key, value) {
+		if !e.plain && !holds(edited, all) {
 			e.err = errUnusual
 		} else {
 			return edited, nil
 		}
 	}
-	return rewrite(text, key, value)
+	return rewrite(text, all)
 }
 
-// holds checks the result of an edit that was more than a line put in.
-func holds(text, key, value string) bool {
+// holds checks the result of an edit that was more than lines put in.
+func holds(text string, all []Annotation) bool {
 	root, err := parseText(text)
-	v := Value{root}.Get("metadata", "annotations", key)
-	return err == nil && v.IsText() && v.Text() == value
+	if err != nil {
+		return false
+	}
+	for _, a := range all {
+		if v := (Value{root}).Get("metadata", "annotations", a.Key); !v.IsText() || v.Text() != a.Value {
+			return false
+		}
+	}
+	return true
+}
+
+// entry is an annotation as a line of a block mapping, and flowEntries several
+// as they stand in a flow mapping.
+func (a Annotation) entry() string { return a.Key + ": " + quote(a.Value) }
+
+func entries(all []Annotation) []string {
+	lines := make([]string, len(all))
+	for i, a := range all {
+		lines[i] = a.entry()
+	}
+	return lines
+}
+
+func flowEntries(all []Annotation) string {
+	parts := make([]string, len(all))
+	for i, a := range all {
+		parts[i] = quote(a.Key) + ": " + quote(a.Value)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // editor collects replacements in a text whose parsed form is known.
@@ -77,7 +119,7 @@ type splice struct {
 	text     string
 }
 
-func (e *editor) annotate(key, value string) {
+func (e *editor) annotate(all []Annotation) {
 	meta := lastValue(e.root, "metadata")
 	if meta == nil || meta.Kind != yaml.MappingNode || hasMerge(e.root) {
 		e.err = errUnusual
@@ -86,46 +128,61 @@ func (e *editor) annotate(key, value string) {
 	e.plain = true
 	e.detach(meta)
 	annotations := lastValue(meta, "annotations")
-	quoted := quote(key) + ": " + quote(value)
 	switch {
 	case annotations == nil && hasMerge(meta):
 		e.err = errUnusual
 	case annotations == nil:
-		e.insertEntry(meta, "annotations:", key+": "+quote(value), quote("annotations")+": {"+quoted+"}")
+		lines := []string{"annotations:"}
+		for _, entry := range entries(all) {
+			lines = append(lines, "  "+entry)
+		}
+		e.insertEntries(meta, lines, quote("annotations")+": {"+flowEntries(all)+"}")
 	case annotations.Kind == yaml.AliasNode && annotations.Alias.Kind != yaml.MappingNode:
 		e.err = errUnusual
 	case annotations.Kind == yaml.AliasNode:
 		e.plain = false
-		e.replaceToken(annotations, "*"+annotations.Value, "{<<: *"+annotations.Value+" , "+quoted+"}")
+		e.replaceToken(annotations, "*"+annotations.Value, "{<<: *"+annotations.Value+" , "+flowEntries(all)+"}")
 	case annotations.Tag == "!!null" && annotations.Anchor != "":
 		e.err = errUnusual
 	case annotations.Tag == "!!null":
-		e.fillNull(meta, annotations, key, value)
+		e.fillNull(meta, annotations, all)
 	case annotations.Kind != yaml.MappingNode:
 		e.err = errors.New("the annotations are not a mapping")
 	default:
-		e.detach(annotations)
-		if old := lastValue(annotations, key); old != nil {
-			if hasMerge(annotations) { // see insertBehindMerge
-				e.err = errUnusual
-				return
-			}
-			e.detach(old)
-			e.replaceScalar(old, value)
-			return
-		}
-		if hasMerge(annotations) {
-			e.insertBehindMerge(annotations, key+": "+quote(value))
-			return
-		}
-		e.insertEntry(annotations, key+": "+quote(value), "", quoted)
+		e.setEntries(annotations, all)
 	}
 }
 
-// insertBehindMerge adds an entry below "<<: *alias". In front of it the
+// setEntries replaces the entries that are there and adds the others.
+func (e *editor) setEntries(annotations *yaml.Node, all []Annotation) {
+	e.detach(annotations)
+	var added []Annotation
+	for _, a := range all {
+		old := lastValue(annotations, a.Key)
+		if old == nil {
+			added = append(added, a)
+			continue
+		}
+		if hasMerge(annotations) { // see insertBehindMerge
+			e.err = errUnusual
+			return
+		}
+		e.detach(old)
+		e.replaceScalar(old, a.Value)
+	}
+	switch {
+	case added == nil:
+	case hasMerge(annotations):
+		e.insertBehindMerge(annotations, entries(added))
+	default:
+		e.insertEntries(annotations, entries(added), flowEntries(added))
+	}
+}
+
+// insertBehindMerge adds entries below "<<: *alias". In front of it the
 // merged value would win: go.yaml.in/yaml/v2, with which Kubernetes reads
 // manifests, takes merge keys in the order they are written.
-func (e *editor) insertBehindMerge(n *yaml.Node, line string) {
+func (e *editor) insertBehindMerge(n *yaml.Node, entries []string) {
 	e.plain = false
 	last := len(n.Content) - 2
 	for n.Content[last].Tag != mergeTag {
@@ -137,7 +194,7 @@ func (e *editor) insertBehindMerge(n *yaml.Node, line string) {
 		return
 	}
 	_, at := e.lines.span(key.Line - 1)
-	e.splices = append(e.splices, splice{at, at, strings.Repeat(" ", key.Column-1) + line + lineEnd(e.text[:at])})
+	e.splices = append(e.splices, splice{at, at, block(entries, key.Column-1, lineEnd(e.text[:at]))})
 }
 
 // lastValue finds the value of a key written in the mapping itself.
@@ -190,9 +247,9 @@ func (e *editor) content(n *yaml.Node) int {
 	return at
 }
 
-// insertEntry adds an entry to a mapping as its first one: line, and nested
-// below it if there is anything to nest; flow is the same in flow style.
-func (e *editor) insertEntry(n *yaml.Node, line, nested, flow string) {
+// insertEntries puts lines in front of the first entry of a mapping; flow is the
+// same in flow style.
+func (e *editor) insertEntries(n *yaml.Node, lines []string, flow string) {
 	if n.Style&yaml.FlowStyle != 0 || len(n.Content) == 0 {
 		e.insertFlow(n, flow)
 		return
@@ -209,12 +266,18 @@ func (e *editor) insertEntry(n *yaml.Node, line, nested, flow string) {
 		below--
 	}
 	at, _ := e.lines.span(below)
-	eol := lineEnd(e.text[:at])
-	entry := indent + line + eol
-	if nested != "" {
-		entry += indent + "  " + nested + eol
+	e.splices = append(e.splices, splice{at, at, block(lines, len(indent), lineEnd(e.text[:at]))})
+}
+
+// block indents lines.
+func block(lines []string, indent int, eol string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(strings.Repeat(" ", indent))
+		b.WriteString(line)
+		b.WriteString(eol)
 	}
-	e.splices = append(e.splices, splice{at, at, entry})
+	return b.String()
 }
 
 // lineEnd returns the line break with which text ends.
@@ -253,10 +316,10 @@ func (e *editor) insertFlow(n *yaml.Node, entry string) {
 	e.splices = append(e.splices, splice{at, at, entry})
 }
 
-// fillNull gives an empty "annotations:" its first entry.
-func (e *editor) fillNull(meta, null *yaml.Node, key, value string) {
+// fillNull gives an empty "annotations:" its first entries.
+func (e *editor) fillNull(meta, null *yaml.Node, all []Annotation) {
 	e.plain = false
-	flow := "{" + quote(key) + ": " + quote(value) + "}"
+	flow := "{" + flowEntries(all) + "}"
 	if null.Value != "" { // written out, as null or ~
 		e.replaceToken(null, null.Value, flow)
 		return
@@ -280,8 +343,7 @@ func (e *editor) fillNull(meta, null *yaml.Node, key, value string) {
 		return
 	}
 	_, next := e.lines.span(name.Line - 1)
-	indent := strings.Repeat(" ", name.Column-1+2)
-	e.splices = append(e.splices, splice{next, next, indent + key + ": " + quote(value) + lineEnd(e.text[:next])})
+	e.splices = append(e.splices, splice{next, next, block(entries(all), name.Column-1+2, lineEnd(e.text[:next]))})
 }
 
 // replaceToken replaces a token that must stand at the node's place.
@@ -471,8 +533,8 @@ func flow(v Value) (string, bool) {
 	return n.Value, true
 }
 
-// rewrite sets the annotation in the parsed document and writes all of it.
-func rewrite(text, key, value string) (string, error) {
+// rewrite sets the annotations in the parsed document and writes all of it.
+func rewrite(text string, all []Annotation) (string, error) {
 	var doc yaml.Node
 	if err := unmarshal(text, &doc); err != nil {
 		return "", err
@@ -496,11 +558,13 @@ func rewrite(text, key, value string) (string, error) {
 		return "", errors.New("the annotations are not a mapping")
 	}
 	flattenMerges(annotations)
-	scalar := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: value}
-	if old := lastValue(annotations, key); old != nil {
-		*old = *scalar
-	} else {
-		annotations.Content = append([]*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, scalar}, annotations.Content...)
+	for _, a := range slices.Backward(all) {
+		scalar := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: a.Value}
+		if old := lastValue(annotations, a.Key); old != nil {
+			*old = *scalar
+		} else {
+			annotations.Content = append([]*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: a.Key}, scalar}, annotations.Content...)
+		}
 	}
 	return encode(root)
 }

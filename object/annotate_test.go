@@ -17,19 +17,26 @@ const waveKey = "argocd.argoproj.io/sync-wave"
 // text, and what the text says, with want.yaml.
 func TestAnnotate(t *testing.T) {
 	golden.Archives(t, "testdata/annotate/*.txtar", func(t *testing.T, in txtar.File) []txtar.File {
-		got := annotateText(t, string(in.Data))
-		checkAnnotated(t, string(in.Data), got)
+		got := annotateText(t, string(in.Data), one)
+		checkAnnotated(t, string(in.Data), got, one)
+		checkAnnotated(t, string(in.Data), annotateText(t, string(in.Data), several), several)
 		return []txtar.File{golden.Text("want.yaml", got)}
 	})
 }
 
-func annotateText(t testing.TB, in string) string {
+// one and several are what the tests set.
+var (
+	one     = []Annotation{{waveKey, "50"}}
+	several = []Annotation{{waveKey, "50"}, {"argocd.argoproj.io/sync-options", "Prune=false,ServerSideApply=true"}, {"c", ""}}
+)
+
+func annotateText(t testing.TB, in string, all []Annotation) string {
 	t.Helper()
 	objs, err := Parse("in.yaml", 1, in)
 	if err != nil || len(objs) != 1 {
 		t.Fatalf("Parse: %d objects, %v", len(objs), err)
 	}
-	o, err := objs[0].Annotate(waveKey, "50")
+	o, err := objs[0].AnnotateAll(all)
 	if err != nil {
 		t.Fatalf("Annotate: %v", err)
 	}
@@ -37,9 +44,9 @@ func annotateText(t testing.TB, in string) string {
 }
 
 // checkAnnotated holds the promise of Annotate against a second opinion: the
-// edited text, decoded, is the original, decoded, plus the annotation; and
+// edited text, decoded, is the original, decoded, plus the annotations; and
 // annotating once more changes nothing.
-func checkAnnotated(t testing.TB, before, after string) {
+func checkAnnotated(t testing.TB, before, after string, all []Annotation) {
 	t.Helper()
 	want, got := decode(t, before), decode(t, after)
 	meta := want["metadata"].(map[string]any)
@@ -49,7 +56,9 @@ func checkAnnotated(t testing.TB, before, after string) {
 			annotations[k] = v
 		}
 	}
-	annotations[waveKey] = "50"
+	for _, a := range all {
+		annotations[a.Key] = a.Value
+	}
 	copied := map[string]any{}
 	for k, v := range meta {
 		copied[k] = v
@@ -59,7 +68,7 @@ func checkAnnotated(t testing.TB, before, after string) {
 	if !reflect.DeepEqual(want, got) {
 		t.Errorf("meaning changed (-want +got):\n%s\ntext:\n%s", cmp.Diff(want, got), after)
 	}
-	if again := annotateText(t, after); again != after {
+	if again := annotateText(t, after, all); again != after {
 		t.Errorf("annotating twice changed the text:\n%s", cmp.Diff(after, again))
 	}
 }

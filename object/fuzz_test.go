@@ -31,14 +31,14 @@ func FuzzAnnotate(f *testing.F) {
 			if yaml.Unmarshal([]byte(o.Text()), &map[string]any{}) != nil || !agreed(o) {
 				continue // Kubernetes would not read it, or not as we do
 			}
-			annotated, err := o.Annotate(waveKey, "50")
-			if err != nil {
-				if !strings.Contains(err.Error(), "metadata.annotations") {
+			for _, all := range [][]Annotation{one, several} {
+				annotated, err := o.AnnotateAll(all)
+				if err == nil {
+					checkAnnotated(t, o.Text(), annotated.Text(), all)
+				} else if !strings.Contains(err.Error(), "metadata.annotations") {
 					t.Errorf("the error does not say where: %v", err)
 				}
-				continue
 			}
-			checkAnnotated(t, o.Text(), annotated.Text())
 		}
 	})
 }

@@ -102,7 +102,7 @@ func TestParseCorpus(t *testing.T) {
 			if len(o.Text()) > 100_000 {
 				continue // decoding the largest CRDs takes seconds under -race
 			}
-			checkAnnotated(t, o.Text(), annotated.Text())
+			checkAnnotated(t, o.Text(), annotated.Text(), one)
 		}
 	})
 	if total < 1000 {

@@ -12,6 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/wave"
 )
 
 // Settings are what one place (component.yaml, the environment, flags or
@@ -25,6 +26,10 @@ type Settings struct {
 	KubeVersion string
 	APIVersions []string
 	SkipTests   *bool
+	// Order says how to order, and Tests what becomes of Helm's tests: "smoke"
+	// runs them last in a sync.
+	Order wave.Options
+	Tests string
 }
 
 // Parameter is one input of a rendering. The same table makes the flags of the
@@ -141,6 +146,48 @@ var parameters = []Parameter{
 			return nil
 		},
 	},
+	{
+		Name: "waves", Title: "Waves", Item: "string", Collection: "string", Default: string(wave.Rungs),
+		Tooltip: "How many waves: rungs keeps what objects are for visible, compact makes the fewest that keep every gate, off writes none.",
+		set:     choice(func(s *Settings) *wave.Style { return &s.Order.Waves }, wave.Rungs, wave.Compact, wave.Off),
+	},
+	{
+		Name: "author-waves", Title: "Waves in the manifests", Item: "string", Collection: "string", Default: string(wave.Refine),
+		Tooltip: "What becomes of sync waves that are there: refine orders within them, keep leaves them, override replaces them.",
+		set:     choice(func(s *Settings) *wave.AuthorPolicy { return &s.Order.Author }, wave.Refine, wave.Keep, wave.Override),
+	},
+	{
+		Name: "jobs", Title: "Jobs", Item: "string", Collection: "string", Default: string(wave.AsTheyAre),
+		Tooltip: "What becomes of plain Jobs that configure or validate what runs: hook makes them Sync hooks that are deleted before they run again, keep leaves them.",
+		set:     choice(func(s *Settings) *wave.Jobs { return &s.Order.Jobs }, wave.AsTheyAre, wave.AsHooks),
+	},
+	{
+		Name: "tests", Title: "Tests", Item: "string", Collection: "string", Default: testsLeft,
+		Tooltip: "What becomes of Helm's test hooks, which Argo CD never applies: smoke runs them last in a sync, keep leaves them.",
+		set:     choice(func(s *Settings) *string { return &s.Tests }, testsLeft, testsAsSmoke),
+	},
+}
+
+// What may become of Helm's tests.
+const (
+	testsLeft    = "keep"
+	testsAsSmoke = "smoke"
+)
+
+// choice sets a field to one of a few words.
+func choice[T ~string](field func(*Settings) *T, words ...T) func(*Settings, []string) error {
+	return func(s *Settings, values []string) error {
+		if !slices.Contains(words, T(values[0])) {
+			var names []string
+			for _, w := range words {
+				names = append(names, string(w))
+			}
+			last := len(names) - 1
+			return fmt.Errorf("%q means nothing here; write %s or %s", values[0], strings.Join(names[:last], ", "), names[last])
+		}
+		*field(s) = T(values[0])
+		return nil
+	}
 }
 
 func one(field func(*Settings) *string) func(*Settings, []string) error {

@@ -103,69 +103,109 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	if err := errors.Join(err, unknown); err != nil {
 		return Result{}, err
 	}
-	rendered, err := render.Dir(ctx, req.Repo, req.Dir, opt)
+	rendered, err := render.Dir(ctx, req.Repo, req.Dir, opt.render)
 	if err != nil {
 		return Result{}, err
 	}
-	refs, err := graph.Build(rendered.Objects, base, graph.Options{Namespace: opt.Namespace})
+	return opt.order(rendered, base)
+}
+
+// Annotate orders manifests that somebody else rendered. Of the settings only
+// those count that are about order, and the namespace; later ones win.
+func Annotate(objs []object.Object, base *knowledge.Base, settings ...Settings) (Result, error) {
+	var opt options
+	for _, s := range settings {
+		opt.add(s)
+	}
+	opt.complete(defaultNamespace)
+	return opt.order(render.Result{Objects: objs}, base)
+}
+
+// order finds the references between objects, computes their waves and
+// annotates them.
+func (opt options) order(rendered render.Result, base *knowledge.Base) (Result, error) {
+	objs := rendered.Objects
+	var err error
+	if opt.tests == testsAsSmoke {
+		if objs, err = wave.RunTests(objs); err != nil {
+			return Result{}, err
+		}
+	}
+	refs, err := graph.Build(objs, base, graph.Options{Namespace: opt.render.Namespace})
 	if err != nil {
 		return Result{}, err
 	}
-	plan, err := wave.Assign(refs, base, wave.Options{})
+	plan, err := wave.Assign(refs, base, opt.waves)
 	if err != nil {
 		return Result{}, err
 	}
-	objs, err := plan.Annotate()
-	if err != nil {
+	if objs, err = plan.Annotate(); err != nil {
 		return Result{}, err
 	}
 	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Findings: append(rendered.Findings, plan.Findings...)}, nil
+}
+
+// options are the settings that hold for a request.
+type options struct {
+	render render.Options
+	waves  wave.Options
+	tests  string
 }
 
 // options puts together what is said about a rendering, in this order of
 // precedence from low to high: defaults, the cluster, component.yaml, the
 // Application, the settings of the request. The Application comes after
 // component.yaml because several may deploy the same component.
-func (req Request) options() (render.Options, error) {
+func (req Request) options() (options, error) {
 	own, err := req.componentSettings()
 	if err != nil {
-		return render.Options{}, err
+		return options{}, err
 	}
-	opt := render.Options{Show: req.Show, KubeVersion: req.KubeVersion, APIVersions: req.APIVersions}
+	opt := options{render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, APIVersions: req.APIVersions}}
 	app := Settings{Name: req.App.Name, Namespace: req.App.Namespace, Revision: req.App.Revision}
 	for _, s := range append([]Settings{own, app}, req.Settings...) {
-		s.applyTo(&opt)
+		opt.add(s)
 	}
-	if opt.Name == "" {
-		opt.Name = path.Base(req.Dir)
-	}
-	if opt.Namespace == "" {
-		opt.Namespace = defaultNamespace
-	}
+	opt.complete(path.Base(req.Dir))
 	return opt, nil
+}
+
+// complete sets what nobody said.
+func (opt *options) complete(name string) {
+	if opt.render.Name == "" {
+		opt.render.Name = name
+	}
+	if opt.render.Namespace == "" {
+		opt.render.Namespace = defaultNamespace
+	}
 }
 
 // defaultNamespace is where kubectl and Helm go when nobody says.
 const defaultNamespace = "default"
 
-// applyTo lays settings over options.
-func (s Settings) applyTo(opt *render.Options) {
-	override := func(to *string, with string) {
-		if with != "" {
-			*to = with
-		}
-	}
-	override((*string)(&opt.Kind), s.Renderer)
-	override(&opt.Name, s.Name)
-	override(&opt.Namespace, s.Namespace)
-	override(&opt.Revision, s.Revision)
-	override(&opt.KubeVersion, s.KubeVersion)
-	opt.APIVersions = append(opt.APIVersions, s.APIVersions...)
+// add lays settings over those that are there.
+func (opt *options) add(s Settings) {
+	override((*string)(&opt.render.Kind), s.Renderer)
+	override(&opt.render.Name, s.Name)
+	override(&opt.render.Namespace, s.Namespace)
+	override(&opt.render.Revision, s.Revision)
+	override(&opt.render.KubeVersion, s.KubeVersion)
+	override(&opt.waves.Waves, s.Order.Waves)
+	override(&opt.waves.Author, s.Order.Author)
+	override(&opt.waves.Jobs, s.Order.Jobs)
+	override(&opt.tests, s.Tests)
+	opt.render.APIVersions = append(opt.render.APIVersions, s.APIVersions...)
 	if s.SkipTests != nil {
-		opt.SkipTests = *s.SkipTests
+		opt.render.SkipTests = *s.SkipTests
 	}
 	if !s.Values.Empty() {
-		opt.Values = append(opt.Values, s.Values)
+		opt.render.Values = append(opt.render.Values, s.Values)
+	}
+}
+
+func override[T ~string](to *T, with T) {
+	if with != "" {
+		*to = with
 	}
 }
 

@@ -121,11 +121,14 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	if n.Kind == yaml.MappingNode && t.Kind() == reflect.Slice && len(Keys(t.Elem())) > 0 && reflect.PointerTo(t).Implements(unmarshaler) {
+		t = t.Elem() // one, for a list of one
+	}
 	wants, sample, kind := form(t)
 	switch {
 	case n.Tag == "!!null":
 		c.fault(n, field, "there is no value", "write "+wants+", or drop the key")
-	case reflect.PointerTo(t).Implements(reflect.TypeFor[yaml.Unmarshaler]()):
+	case reflect.PointerTo(t).Implements(unmarshaler) && (t.Kind() != reflect.Slice || len(Keys(t.Elem())) == 0):
 		if err := reflect.New(t).Interface().(yaml.Unmarshaler).UnmarshalYAML(n); err != nil {
 			_, message, _ := strings.Cut(err.Error(), ": ") // the line, which we know
 			message, remedy, _ := strings.Cut(message, "; ")
@@ -148,6 +151,8 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 		c.fault(n, field, fmt.Sprintf("there is no %s %q", key, n.Value), "use one of "+strings.Join(named, ", "))
 	}
 }
+
+var unmarshaler = reflect.TypeFor[yaml.Unmarshaler]()
 
 func (c *checker) mapping(n *yaml.Node, t reflect.Type, field string) {
 	prefix := field
@@ -179,8 +184,12 @@ type Key struct {
 	Index []int
 }
 
-// Keys lists the keys of a struct in the order of its fields.
+// Keys lists the keys of a struct in the order of its fields; nothing else has
+// any.
 func Keys(t reflect.Type) []Key {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
 	var all []Key
 	for i := range t.NumField() {
 		field := t.Field(i)

@@ -95,7 +95,7 @@ func (s *sync) schedule() {
 // reference is there first.
 func (s *sync) pulledForward(r graph.Reference) bool {
 	to := s.Graph.Nodes[r.To]
-	return to.Kind.Defines != nil && r.Field == "kind" || to.Key.Kind == "Namespace" && to.Key.Group == "" && r.Field == "metadata.namespace"
+	return s.base.Builtin(to.Key.Group) && len(to.Kind.Defines) > 0 && r.Field == "kind" || to.Key.Kind == "Namespace" && to.Key.Group == "" && r.Field == "metadata.namespace"
 }
 
 // readNeeds collects the references without whose target an object cannot be
@@ -180,6 +180,9 @@ func (s *sync) late(i int, r graph.Reference, chain []graph.Reference) {
 		path += c.Why + " " + s.name(c.To)
 	}
 	when := "which comes " + to.String()
+	if to.phase != at.phase && to.phase == object.Sync {
+		when += " of phase " + string(to.phase)
+	}
 	severity := finding.Error
 	waits := ", and that comes only when this is healthy"
 	switch {
@@ -195,7 +198,12 @@ func (s *sync) late(i int, r graph.Reference, chain []graph.Reference) {
 	}
 	remedy := "correct the sync-wave of one of the two, or let Ladder compute both"
 	if to.phase != at.phase || to == never {
-		remedy = fmt.Sprintf("make %s a hook of the same phase too, or this one a Sync hook (%s: Sync)", s.name(r.To), object.Hook)
+		remedy = fmt.Sprintf("make this one a Sync hook (%s: Sync)", object.Hook)
+		if s.Graph.Nodes[r.To].Kind.Waited() {
+			remedy += ", or bring the other with a component before"
+		} else {
+			remedy += ", or the other a hook of the same phase"
+		}
 	}
 	s.report(i, severity, "late", fmt.Sprintf("%s it %s, %s%s", at, path, when, waits), remedy)
 }

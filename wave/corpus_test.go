@@ -10,6 +10,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/internal/corpus"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -120,4 +121,47 @@ func TestStartOfCorpus(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestCorpusTable keeps the table of docs/corpus.md: what Ladder makes of each
+// rendered chart.
+func TestCorpusTable(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`# What Ladder makes of real charts
+
+Charts of public projects, rendered with default values (` + "`helm template rel CHART -n ns --include-crds`" + `) and
+ordered by ` + "`cmp annotate`" + `. Waves are those of the Sync phase, with ` + "`waves: rungs`" + ` and with ` + "`waves: compact`" + `.
+A gate is a reference whose target must be healthy first. Inferred references follow from addresses,
+rights and conventions. Errors would stop a first sync for certain, warnings may.
+
+| chart | objects | waves | compact | references | gates | inferred | errors | warnings |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+`)
+	corpus.Each(t, "..", func(t *testing.T, text string) {
+		plan := planOf(t, text)
+		objs, err := object.Parse("corpus", 1, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compact, err := assign(objs, "waves=compact")
+		if err != nil {
+			t.Fatal(err)
+		}
+		gates, inferred := 0, 0
+		for _, r := range plan.Graph.References {
+			if r.Meaning == knowledge.Healthy && plan.Places[r.From].Computed && plan.Places[r.To].Computed {
+				gates++
+			}
+			if r.Inferred && r.Meaning != knowledge.Known {
+				inferred++
+			}
+		}
+		count := map[finding.Severity]int{}
+		for _, f := range plan.Findings {
+			count[f.Severity]++
+		}
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %d | %d |\n", t.Name()[strings.LastIndex(t.Name(), "/")+1:], len(objs),
+			plan.Waves(), compact.Waves(), len(plan.Graph.References), gates, inferred, count[finding.Error], count[finding.Warning])
+	})
+	golden.File(t, "../docs/corpus.md", b.String())
 }

@@ -471,17 +471,23 @@ func (l *ladder) companions(u *unit, seen map[*unit]bool) (map[*unit]bool, bool)
 // pullDown settles the waves: passive units move down from their rung to the
 // first unit that needs them, and what is in doubt goes to the last wave.
 func (l *ladder) pullDown() {
-	last := l.bottom()
+	last, alone := l.bottom(), true
 	for _, u := range slices.Backward(l.units) {
 		if u.last {
-			last = max(last, u.low, u.floor)
+			last = max(last, u.low)
+			alone = alone && u.passive
 			continue
 		}
 		u.wave = u.low
 		if u.passive {
 			l.settle(u)
 		}
-		last = max(last, u.wave)
+		last, alone = max(last, u.wave), false
+	}
+	if alone { // nothing but passive units in doubt: then their rungs tell
+		for _, u := range l.units {
+			last = max(last, u.floor)
+		}
 	}
 	for _, u := range l.units {
 		if u.last {
@@ -523,7 +529,10 @@ func (l *ladder) firstController() int {
 	if l.controller == nil {
 		first := -1
 		for i, n := range l.plan.Graph.Nodes {
-			if n.Role == knowledge.Controllers && l.of[i] != nil && (first < 0 || l.of[i].low < l.of[first].low) {
+			if n.Role != knowledge.Controllers || l.of[i] == nil {
+				continue
+			}
+			if first < 0 || l.of[i].low < l.of[first].low || l.of[i].low == l.of[first].low && l.plan.Graph.Nodes[first].Partner && !n.Partner {
 				first = i
 			}
 		}

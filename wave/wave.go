@@ -89,6 +89,17 @@ type Plan struct {
 	opt Options
 }
 
+// Waves is the number of waves of the Sync phase.
+func (p *Plan) Waves() int {
+	seen := map[int]bool{}
+	for _, place := range p.Places {
+		if place.Computed {
+			seen[place.Wave] = true
+		}
+	}
+	return len(seen)
+}
+
 // AuthorPolicy says what becomes of sync waves that are already there.
 type AuthorPolicy string
 
@@ -289,8 +300,11 @@ func applyOrder(p *Plan, base *knowledge.Base) []int {
 		func(i int) string { return nodes[i].Key.Namespace })
 	return pullForward(order,
 		func(i int) string {
-			if d := nodes[i].Kind.Defines; d != nil {
-				return text(d.Group, nodes[i]) + "/" + text(d.Kind, nodes[i])
+			// Argo CD knows definitions of Kubernetes' own kind only.
+			for _, d := range nodes[i].Kind.Defines {
+				if base.Builtin(nodes[i].Key.Group) {
+					return text(d.Group, nodes[i]) + "/" + text(d.Kind, nodes[i])
+				}
 			}
 			return ""
 		},

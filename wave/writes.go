@@ -25,35 +25,32 @@ func (p *Plan) Annotate() ([]object.Object, error) {
 	objs := make([]object.Object, 0, len(p.Order))
 	for _, i := range p.Order {
 		o := p.Graph.Nodes[i].Object
-		for _, w := range p.writes(i) {
-			var err error
-			if o, err = o.Annotate(w.key, w.value); err != nil {
-				return nil, err
-			}
+		o, err := o.AnnotateAll(p.writes(i))
+		if err != nil {
+			return nil, err
 		}
 		objs = append(objs, o)
 	}
 	return objs, nil
 }
 
-type write struct{ key, value string }
-
-func (p *Plan) writes(i int) []write {
+// writes are the annotations that a plan gives a node.
+func (p *Plan) writes(i int) []object.Annotation {
 	if p.opt.Waves == Off {
 		return nil
 	}
-	var all []write
+	var all []object.Annotation
 	n, place := p.Graph.Nodes[i], p.Places[i]
 	if place.Computed && !place.Kept {
-		all = append(all, write{object.SyncWave, strconv.Itoa(place.Wave)})
+		all = append(all, object.Annotation{Key: object.SyncWave, Value: strconv.Itoa(place.Wave)})
 	}
 	if text, changed := p.mergedOptions(i); changed {
-		all = append(all, write{syncOptions, text})
+		all = append(all, object.Annotation{Key: syncOptions, Value: text})
 	}
 	if p.opt.Jobs == AsHooks && p.changesFail(i) {
-		all = append(all, write{object.Hook, string(object.Sync)})
+		all = append(all, object.Annotation{Key: object.Hook, Value: string(object.Sync)})
 		if _, set := n.Annotation(hookDeletePolicy); !set {
-			all = append(all, write{hookDeletePolicy, "BeforeHookCreation"})
+			all = append(all, object.Annotation{Key: hookDeletePolicy, Value: "BeforeHookCreation"})
 		}
 	}
 	return all
@@ -154,16 +151,15 @@ func RunTests(objs []object.Object) ([]object.Object, error) {
 		if !o.IsTest() || len(o.Phases()) > 0 {
 			continue
 		}
-		var err error
-		if out[i], err = o.Annotate(object.Hook, string(object.Sync)); err != nil {
-			return nil, err
-		}
+		writes := []object.Annotation{{Key: object.Hook, Value: string(object.Sync)}}
 		_, argo := o.Annotation(hookDeletePolicy)
 		_, helm := o.Annotation(helmDeletePolicy)
 		if !argo && !helm {
-			if out[i], err = out[i].Annotate(hookDeletePolicy, "BeforeHookCreation"); err != nil {
-				return nil, err
-			}
+			writes = append(writes, object.Annotation{Key: hookDeletePolicy, Value: "BeforeHookCreation"})
+		}
+		var err error
+		if out[i], err = o.AnnotateAll(writes); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil

@@ -40,7 +40,7 @@ func TestConsoleBlocks(t *testing.T) {
 		for _, m := range block.FindAllStringSubmatch(string(text), -1) {
 			total++
 			var out bytes.Buffer
-			run(strings.Fields(m[1])[1:], streams{&out, &out})
+			run(strings.Fields(m[1])[1:], streams{Out: &out, Err: &out})
 			parts := strings.Split(m[2], "...\n")
 			for i := range parts {
 				parts[i] = regexp.QuoteMeta(parts[i])

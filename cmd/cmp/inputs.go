@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,10 +23,14 @@ type inputs struct {
 	ladder   *string
 }
 
-// addInputs puts the flags on a command.
-func addInputs(cmd *cobra.Command) *inputs {
+// addInputs puts the flags on a command: all of them, or only those that are
+// named.
+func addInputs(cmd *cobra.Command, only ...string) *inputs {
 	in := &inputs{flags: cmd.Flags()}
 	for _, p := range plugin.Parameters() {
+		if only != nil && !slices.Contains(only, p.Name) {
+			continue
+		}
 		usage := strings.TrimSuffix(p.Tooltip, ".")
 		if p.Flag != "" {
 			usage = p.Flag
@@ -44,8 +49,11 @@ func addInputs(cmd *cobra.Command) *inputs {
 			in.flags.StringP(p.Name, p.Short, "", usage)
 		}
 	}
-	in.flags.StringVar(&in.revision, "revision", "", "Commit that templates see as .Release.Revision")
 	in.ladder = ladderFlag(in.flags)
+	if only != nil {
+		return in
+	}
+	in.flags.StringVar(&in.revision, "revision", "", "Commit that templates see as .Release.Revision")
 	return in
 }
 
@@ -56,7 +64,7 @@ func (in *inputs) settings() (plugin.Settings, error) {
 	var faults []error
 	for _, p := range plugin.Parameters() {
 		flag := in.flags.Lookup(p.Name)
-		if !flag.Changed {
+		if flag == nil || !flag.Changed {
 			continue
 		}
 		values := []string{flag.Value.String()}
@@ -160,8 +168,9 @@ func workingDir() string {
 	return wd
 }
 
-// generate renders the component in dir with the given flags.
-func (in *inputs) generate(cmd *cobra.Command, dir string) (plugin.Result, error) {
+// generate renders the component in dir with the given flags, which win over
+// the given defaults.
+func (in *inputs) generate(cmd *cobra.Command, dir string, defaults ...plugin.Settings) (plugin.Result, error) {
 	settings, err := in.settings()
 	if err != nil {
 		return plugin.Result{}, err
@@ -174,7 +183,7 @@ func (in *inputs) generate(cmd *cobra.Command, dir string) (plugin.Result, error
 		return plugin.Result{}, fmt.Errorf("%s: %w", dir, err)
 	}
 	defer c.close()
-	req := plugin.Request{Repo: c.repo, Dir: c.dir, Show: c.show, Settings: []plugin.Settings{settings}}
+	req := plugin.Request{Repo: c.repo, Dir: c.dir, Show: c.show, Settings: append(defaults, settings)}
 	base, err := knowledgeBase(*in.ladder)
 	if err != nil {
 		return plugin.Result{}, err

@@ -12,8 +12,10 @@ import (
 	"github.com/ladder-cmp/ladder/finding"
 )
 
-// streams are where a command writes: results to Out, all else to Err.
+// streams are what a command reads and where it writes: results to Out, all
+// else to Err.
 type streams struct {
+	In       io.Reader
 	Out, Err io.Writer
 }
 
@@ -35,6 +37,9 @@ func run(args []string, s streams) int {
 	err := root.Execute()
 	if err == nil {
 		return exitOK
+	}
+	if errors.Is(err, errReported) {
+		return exitFailed
 	}
 	for _, f := range finding.Of(err) {
 		fmt.Fprintf(s.Err, "cmp: %s\n", f.Error())
@@ -67,7 +72,7 @@ As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%s; see %s --help", flagFault(err), cmd.CommandPath())}
 	})
-	root.AddCommand(newRender(s), newExplain(s), newGenerate(s), newServe(s), newKnowledge(s), newVersion(s))
+	root.AddCommand(newRender(s), newExplain(s), newAnnotate(s), newCheck(s), newKnowledge(s), newGenerate(s), newServe(s), newVersion(s))
 	for _, cmd := range root.Commands() {
 		cmd.Args = asUsage(cmd.Args)
 	}

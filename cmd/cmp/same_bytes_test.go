@@ -69,7 +69,7 @@ func TestSameBytes(t *testing.T) {
 func runOK(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := run(args, streams{&out, &errs}); code != exitOK {
+	if code := run(args, streams{Out: &out, Err: &errs}); code != exitOK {
 		t.Fatalf("cmp %s: exit %d: %s", strings.Join(args, " "), code, errs.String())
 	}
 	return out.String()

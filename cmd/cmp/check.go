@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+func newCheck(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check DIR|FILE|-",
+		Short: "Judge the sync waves that manifests carry",
+		Long: `Play the sync of manifests with the waves and hooks that they carry, as Argo CD
+would, and report each object that could not be applied or become healthy in its
+wave. DIR is a component, which is rendered; FILE or - (standard input) holds
+manifests that something else rendered.
+
+With --waves the order is the one that Ladder would compute. Exits with 1 if
+there is a finding of severity error.`,
+		Example: `  cmp check ./component
+  kustomize build ./overlay | cmp check - -o sarif > waves.sarif`,
+		Args: cobra.ExactArgs(1),
+	}
+	in := addInputs(cmd)
+	format := cmd.Flags().StringP("output", "o", reportText, "Format of the report: text, json or sarif")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := knownReport(*format); err != nil {
+			return err
+		}
+		asTheyAre := plugin.Settings{Order: wave.Options{Waves: wave.Off}}
+		var res plugin.Result
+		var err error
+		if isDir(args[0]) {
+			res, err = in.generate(cmd, args[0], asTheyAre)
+		} else {
+			res, err = in.annotate(s, args[0], asTheyAre)
+		}
+		if _, usage := err.(usageError); usage {
+			return err
+		}
+		r := report{findings: res.Findings}
+		if err != nil {
+			// What cannot be ordered at all is the gravest finding.
+			r.findings = finding.Of(err)
+		} else {
+			r.plan = res.Plan
+		}
+		text, err := r.render(*format)
+		if err != nil {
+			return err
+		}
+		if _, err := io.WriteString(s.Out, text); err != nil {
+			return err
+		}
+		if r.count(finding.Error) > 0 {
+			return errReported
+		}
+		return nil
+	}
+	return cmd
+}
+
+// report is what a check found. plan is nil if there was no order to check.
+type report struct {
+	findings []finding.Finding
+	plan     *wave.Plan
+}
+
+func (r report) count(severity finding.Severity) int {
+	n := 0
+	for _, f := range r.findings {
+		if f.Severity == severity {
+			n++
+		}
+	}
+	return n
+}
+
+// text prints a line for each finding, and one that sums them up.
+func (r report) text() string {
+	var b strings.Builder
+	for _, f := range r.findings {
+		fmt.Fprintf(&b, "%s: %s\n", f.Severity, f.Error())
+	}
+	fmt.Fprintf(&b, "%s, %s, %s", counted(r.count(finding.Error), "error"), counted(r.count(finding.Warning), "warning"), counted(r.count(finding.Note), "note"))
+	if r.plan != nil {
+		fmt.Fprintf(&b, " in %s and %s", counted(len(r.plan.Graph.Nodes), "object"), counted(r.plan.Waves(), "wave"))
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
