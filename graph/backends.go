@@ -3,6 +3,7 @@ package graph
 import (
 	"slices"
 
+	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -31,6 +32,63 @@ func (b *builder) backends() {
 			}
 		}
 	}
+}
+
+// ownPods: a fail-closed webhook that must admit the Pods of the workload behind
+// it cannot be there before they run: it would refuse them. Then, and only
+// then, the configuration comes after its server.
+func (b *builder) ownPods() {
+	for w, config := range b.Nodes {
+		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
+			for _, hook := range hooks.Value.Items() {
+				if failsOpen(hook) {
+					continue
+				}
+				for _, server := range b.backendsOf(w, hook) {
+					if !b.admitsPods(hook, b.Nodes[server]) {
+						continue
+					}
+					b.comesAfter(w, server, "must admit the Pods of")
+					b.Findings = append(b.Findings, finding.Finding{Severity: finding.Warning, Rule: "own-pods", File: config.File, Line: config.Line, Object: config.Key.String(),
+						Field:   "webhooks[" + hook.Get("name").Text() + "]",
+						Message: "it refuses the Pods of its own server " + b.Nodes[server].Key.String() + " whenever that does not answer, so it comes after it",
+						Remedy:  "exclude the server by objectSelector or namespaceSelector, or set failurePolicy: Ignore"})
+				}
+			}
+		}
+	}
+}
+
+// comesAfter turns the reference by which a configuration stands with its
+// server into one that waits for it.
+func (b *builder) comesAfter(config, server int, why string) {
+	for i, r := range b.References {
+		if r.From == config && r.To == server && r.Meaning == knowledge.With {
+			b.References[i].Meaning, b.References[i].Hard, b.References[i].Why = knowledge.Healthy, true, why
+		}
+	}
+}
+
+func failsOpen(hook object.Value) bool {
+	policy := hook.Get("failurePolicy").Text()
+	return policy != "" && policy != "Fail"
+}
+
+// admitsPods reports whether a webhook is asked when the Pods of a workload are
+// created.
+func (b *builder) admitsPods(hook object.Value, workload Node) bool {
+	if !slices.ContainsFunc(hook.Get("rules").Items(), func(rule object.Value) bool {
+		return containsAny(texts(rule.Get("operations")), "*", "CREATE") && containsAny(texts(rule.Get("apiGroups")), "*", "") &&
+			containsAny(texts(rule.Get("resources")), "*", "*/*", "pods")
+	}) {
+		return false
+	}
+	for _, tmpl := range workload.Kind.Pod.Find(workload.Root()) {
+		if b.selectorAllows(hook.Get("objectSelector"), tmpl.Value.Get("metadata", "labels")) {
+			return b.namespaceAllows(hook, workload)
+		}
+	}
+	return false
 }
 
 // selectPods finds the workloads whose Pods a Service selects. Hooks and tests
@@ -98,7 +156,7 @@ func (b *builder) admitted() {
 	for w, config := range b.Nodes {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
 			for _, hook := range hooks.Value.Items() {
-				if policy := hook.Get("failurePolicy").Text(); policy != "" && policy != "Fail" {
+				if failsOpen(hook) {
 					continue
 				}
 				backends := b.backendsOf(w, hook)

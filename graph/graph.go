@@ -115,6 +115,7 @@ func Build(objs []object.Object, base *knowledge.Base, opt Options) (*Graph, err
 		(*builder).conventions, // what the fields of custom resources name by convention
 		(*builder).produced,    // who reads what another object writes at run time
 		(*builder).backends,    // who stands behind webhooks and APIs
+		(*builder).ownPods,     // which webhooks would refuse their own servers
 		(*builder).calls,       // whom a workload calls, as far as its variables and arguments tell
 		(*builder).rights,      // a workload needs the rights of its account
 		(*builder).controllers, // which workloads reconcile or serve kinds
@@ -231,7 +232,12 @@ func (b *builder) index() error {
 		if c := compareIDs(x.Key, y.Key); c != 0 {
 			return c
 		}
-		return strings.Compare(x.Text(), y.Text()) // megabytes, so only if need be
+		// Hooks and plain objects may share an identity. Their texts, which are
+		// megabytes, decide only between what no author means to have twice.
+		if c := slices.Compare(x.phases, y.phases); c != 0 || x.hook != y.hook {
+			return cmp.Or(c, map[bool]int{false: -1, true: 1}[x.hook])
+		}
+		return strings.Compare(x.Text(), y.Text())
 	})
 	b.readDefinitions() // again, because they have moved
 	for i := range b.Nodes {

@@ -15,15 +15,8 @@ import (
 // are in it, an annotated one says what it said before plus the annotation,
 // and annotating it again changes nothing.
 func FuzzAnnotate(f *testing.F) {
-	for _, pattern := range []string{"testdata/annotate/*.txtar", "testdata/parse/*.txtar"} {
-		files, _ := filepath.Glob(pattern)
-		for _, file := range files {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(string(txtar.Parse(data).Files[0].Data))
-		}
+	for _, text := range seeds(f) {
+		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		objs, _ := Parse("fuzz.yaml", 1, text)
@@ -41,6 +34,23 @@ func FuzzAnnotate(f *testing.F) {
 			}
 		}
 	})
+}
+
+// seeds are the inputs of the other tests.
+func seeds(f *testing.F) []string {
+	f.Helper()
+	var texts []string
+	for _, pattern := range []string{"testdata/annotate/*.txtar", "testdata/parse/*.txtar"} {
+		files, _ := filepath.Glob(pattern)
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			texts = append(texts, string(txtar.Parse(data).Files[0].Data))
+		}
+	}
+	return texts
 }
 
 // bareTag is the tag "!", which says that a scalar is a string. The library of
@@ -82,4 +92,34 @@ func textKeys(v Value) bool {
 		}
 	}
 	return true
+}
+
+// FuzzParse reads any text twice: the manifests found in it, put behind each
+// other, are found again with the same identity and text.
+func FuzzParse(f *testing.F) {
+	for _, text := range seeds(f) {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		objs, err := Parse("fuzz.yaml", 1, text)
+		if err != nil {
+			return
+		}
+		var all strings.Builder
+		for _, o := range objs {
+			all.WriteString("---\n" + o.Text())
+		}
+		again, err := Parse("again.yaml", 1, all.String())
+		if err != nil {
+			t.Fatalf("what was read once is not read again: %v\n%s", err, all.String())
+		}
+		if len(again) != len(objs) {
+			t.Fatalf("%d objects, and then %d in\n%s", len(objs), len(again), all.String())
+		}
+		for i := range objs {
+			if objs[i].ID != again[i].ID || objs[i].Text() != again[i].Text() {
+				t.Errorf("%s became %s:\n%s", objs[i].ID, again[i].ID, again[i].Text())
+			}
+		}
+	})
 }

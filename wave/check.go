@@ -196,8 +196,9 @@ func (s *sync) late(i int, r graph.Reference, chain []graph.Reference) {
 	if r.Inferred {
 		severity = finding.Warning
 	}
-	remedy := "correct the sync-wave of one of the two, or let Ladder compute both"
+	rule, remedy := "late", "correct the sync-wave of one of the two, or let Ladder compute both"
 	if to.phase != at.phase || to == never {
+		rule = "other-phase"
 		remedy = fmt.Sprintf("make this one a Sync hook (%s: Sync)", object.Hook)
 		if s.Graph.Nodes[r.To].Kind.Waited() {
 			remedy += ", or bring the other with a component before"
@@ -205,7 +206,7 @@ func (s *sync) late(i int, r graph.Reference, chain []graph.Reference) {
 			remedy += ", or the other a hook of the same phase"
 		}
 	}
-	s.report(i, severity, "late", fmt.Sprintf("%s it %s, %s%s", at, path, when, waits), remedy)
+	s.report(i, severity, rule, fmt.Sprintf("%s it %s, %s%s", at, path, when, waits), remedy)
 }
 
 // claim reports a claim in a wave before its first consumer: a volume of a

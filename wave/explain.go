@@ -74,9 +74,9 @@ func (p *Plan) verb(i int) string {
 		}
 		return "hooks outside of the Sync phase keep their weight"
 	case ByReference:
-		return because.Reference.Why + " " + p.name(because.Other)
+		return because.Reference.Why + " " + p.name(because.Other) + inferredSuffix(because.Reference)
 	case ByConsumer:
-		return "is needed by " + p.name(because.Other)
+		return "is needed by " + p.name(because.Other) + inferredSuffix(because.Reference)
 	case ByCompany:
 		return "stands with " + p.name(because.Other) + ", since they refer to each other"
 	case ByDoubt:
@@ -152,7 +152,7 @@ func (p *Plan) chain(b *strings.Builder, i int) {
 		because := pl.Because
 		fmt.Fprintf(b, "%swave %s: %s", strings.Repeat("  ", depth), p.waveText(i), p.why(i))
 		if r := because.Reference; (because.Cause == ByReference || because.Cause == ByConsumer) && r.Field != "" {
-			fmt.Fprintf(b, " (%s%s)", r.Field, inferredMark(r))
+			fmt.Fprintf(b, " (%s)", r.Field)
 		}
 		b.WriteByte('\n')
 		switch because.Cause {
@@ -178,9 +178,34 @@ func (p *Plan) chain(b *strings.Builder, i int) {
 	}
 }
 
+// inferredSuffix marks a reference that no record holds but a convention tells.
+func inferredSuffix(r graph.Reference) string {
+	if r.Inferred {
+		return " (inferred)"
+	}
+	return ""
+}
+
 func inferredMark(r graph.Reference) string {
 	if r.Inferred {
 		return ", inferred"
+	}
+	return ""
+}
+
+// effect says what a reference did to the wave of the object that has it:
+// several may demand the same wave, and some had to yield.
+func (p *Plan) effect(r graph.Reference) string {
+	if fate := p.yielded[r]; fate != "" {
+		return ", " + fate
+	}
+	place := p.Places[r.From]
+	if place.Because.Cause != ByReference || place.Because.Reference == r || !place.Computed {
+		return ""
+	}
+	decisive := place.Because.Reference
+	if r.Meaning == decisive.Meaning && p.Places[r.To].Wave == p.Places[decisive.To].Wave {
+		return ", demands the same wave"
 	}
 	return ""
 }
@@ -197,6 +222,6 @@ func (p *Plan) references(b *strings.Builder, title string, pick func(graph.Refe
 			fmt.Fprintf(b, "%s:\n", title)
 			first = false
 		}
-		fmt.Fprintf(b, "  wave %-10s %-8s %s (%s: %s%s)\n", p.waveText(other), r.Meaning, p.name(other), r.Field, r.Why, inferredMark(r))
+		fmt.Fprintf(b, "  wave %-10s %-8s %s (%s: %s%s)%s\n", p.waveText(other), r.Meaning, p.name(other), r.Field, r.Why, inferredMark(r), p.effect(r))
 	}
 }

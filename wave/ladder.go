@@ -63,7 +63,7 @@ func (l *ladder) constrain() {
 		if !from.InSync() || !to.InSync() {
 			continue
 		}
-		if runsLater(from, r) {
+		if !l.plan.Orders(r) {
 			continue
 		}
 		c := constraint{from: r.From, to: r.To, ref: r}
@@ -74,12 +74,19 @@ func (l *ladder) constrain() {
 			if r.Hard && !l.appliedBefore(to, from) {
 				c.gap = 1
 			}
-		case knowledge.With:
-		default:
-			continue
 		}
 		l.rules = append(l.rules, c)
 	}
+}
+
+// Orders reports whether a reference demands an order of two objects that Argo
+// CD applies. In the Sync phase waves keep it; otherwise the phases must.
+func (p *Plan) Orders(r graph.Reference) bool {
+	from, to := p.Graph.Nodes[r.From], p.Graph.Nodes[r.To]
+	if len(from.Phases()) == 0 || len(to.Phases()) == 0 || runsLater(from, r) {
+		return false
+	}
+	return r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy || r.Meaning == knowledge.With
 }
 
 // runsLater reports whether a reference is about Pods that come some day, and
@@ -177,7 +184,7 @@ func (l *ladder) yield(gaps []int, comp []int, id int) (finding.Finding, bool) {
 			l.plan.Findings = append(l.plan.Findings, l.circleFault(finding.Warning, gaps[0], comp, id,
 				"these objects wait for each other, and so stand in one wave: ", "check that they can start together"))
 			for _, i := range gaps {
-				l.rules[i].gap = 0
+				l.weaken(i)
 			}
 			return finding.Finding{}, false
 		case weakest > inferred:
@@ -185,16 +192,26 @@ func (l *ladder) yield(gaps []int, comp []int, id int) (finding.Finding, bool) {
 				"these objects wait for each other, and the weakest demand is dropped: ", "remove one of these references"))
 		}
 		l.rules = slices.DeleteFunc(l.rules, func(c constraint) bool {
-			return c.strength() == weakest && comp[c.from] == id && comp[c.to] == id
+			drop := c.strength() == weakest && comp[c.from] == id && comp[c.to] == id
+			if drop {
+				l.plan.yielded[c.ref] = "dropped because of a circle"
+			}
+			return drop
 		})
 		return finding.Finding{}, false
 	}
 	for _, i := range gaps {
 		if l.rules[i].strength() == weakest {
-			l.rules[i].gap = 0
+			l.weaken(i)
 		}
 	}
 	return finding.Finding{}, false
+}
+
+// weaken lets the two ends of a constraint stand in one wave.
+func (l *ladder) weaken(rule int) {
+	l.rules[rule].gap = 0
+	l.plan.yielded[l.rules[rule].ref] = "not awaited because of a circle"
 }
 
 func (l *ladder) circleFault(severity finding.Severity, through int, comp []int, id int, message, remedy string) finding.Finding {

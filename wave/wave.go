@@ -87,6 +87,8 @@ type Plan struct {
 	Findings []finding.Finding
 
 	opt Options
+	// yielded are references that do not hold, with what became of them.
+	yielded map[graph.Reference]string
 }
 
 // Waves is the number of waves of the Sync phase.
@@ -151,7 +153,7 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 	if err := checkAnnotations(g); err != nil {
 		return nil, err
 	}
-	p := &Plan{Graph: g, Places: make([]Placement, len(g.Nodes)), Findings: slices.Clone(g.Findings), opt: opt}
+	p := &Plan{Graph: g, Places: make([]Placement, len(g.Nodes)), Findings: slices.Clone(g.Findings), opt: opt, yielded: map[graph.Reference]string{}}
 	l := &ladder{plan: p, base: base, opt: opt}
 	l.takePlaces()
 	l.constrain()

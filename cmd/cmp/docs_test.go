@@ -55,16 +55,17 @@ func TestConsoleBlocks(t *testing.T) {
 	}
 }
 
-// TestTables compares the tables of the documents with what they are about.
-// With -update they are written.
+// TestTables compares the tables and drawings of the documents with what they
+// are about. With -update they are written.
 func TestTables(t *testing.T) {
 	tables := map[string]string{
 		"parameters":  parametersTable(),
 		"descriptive": "`" + strings.Join(plugin.DescriptiveKeys(), "`, `") + "`.\n",
 		"rungs":       rungsTable(),
 		"serve":       serveTable(t),
+		"drawing":     drawing(t),
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
@@ -134,6 +135,17 @@ func rungsTable() string {
 		fmt.Fprintf(&b, "| %s | %d | %s |\n", r.Name, r.Wave, r.Why)
 	}
 	return b.String()
+}
+
+// drawing is what the section around it says that it is. It is called before
+// documents are read, and so not from the root of the repository.
+func drawing(t *testing.T) string {
+	t.Helper()
+	var out, faults bytes.Buffer
+	if code := run([]string{"graph", "../../testdata/components/shop", "--object", "Job/shop-migrate"}, streams{Out: &out, Err: &faults}); code != exitOK {
+		t.Fatal(faults.String())
+	}
+	return "```mermaid\n" + out.String() + "```\n"
 }
 
 func serveTable(t *testing.T) string {

@@ -64,11 +64,20 @@ func table(rows []wave.Row) string {
 // the user.
 func asShown(file string) string { return file }
 
-func explainObject(p *wave.Plan, expr string) (string, error) {
+// find returns the objects that the user named, of which there must be one.
+func find(p *wave.Plan, expr string) ([]int, error) {
 	found := p.Find(expr)
 	if len(found) == 0 {
-		return "", finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "the component has no such object",
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "the component has no such object",
 			Remedy: "name it as KIND/NAME, KIND/NAMESPACE/NAME or NAME; KIND and NAME are columns of the table that cmp explain prints without it"}
+	}
+	return found, nil
+}
+
+func explainObject(p *wave.Plan, expr string) (string, error) {
+	found, err := find(p, expr)
+	if err != nil {
+		return "", err
 	}
 	var texts []string
 	for _, i := range found {

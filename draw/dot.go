@@ -1,0 +1,72 @@
+package draw
+
+import (
+	"fmt"
+	"strings"
+)
+
+// dot writes a graph for Graphviz, from the bottom to the top like mermaid. A
+// rail between two bands, which is not seen, keeps one above the other.
+func (p *picture) dot() string {
+	var b strings.Builder
+	b.WriteString(`digraph ladder {
+  rankdir=BT
+  graph [fontname="sans-serif", fontsize=12, style=rounded, color="#9aa0a6", labelloc=b, labeljust=l]
+  node [fontname="sans-serif", fontsize=11, shape=box, style=rounded]
+  edge [fontname="sans-serif", fontsize=9]
+`)
+	for i, band := range p.bands {
+		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=\"%s\"\n", i, dotText(band.heading()))
+		for _, at := range band.nodes {
+			n := p.nodes[at]
+			fmt.Fprintf(&b, "    n%d [label=\"%s\\n%s\", tooltip=\"%s\"%s]\n", at, dotText(n.kind), dotText(n.name), dotText(n.tip), n.dotStyle())
+		}
+		b.WriteString("  }\n")
+	}
+	for _, e := range p.edges {
+		fmt.Fprintf(&b, "  n%d -> n%d [label=\"%s\", tooltip=\"%s\", labeltooltip=\"%s\"%s]\n", e.from, e.to, dotText(e.why), dotText(e.tip), dotText(e.tip), e.dotStyle())
+	}
+	for i := 1; i < len(p.bands); i++ {
+		fmt.Fprintf(&b, "  rail%d [shape=point, style=invis]\n", i)
+		fmt.Fprintf(&b, "  {%s} -> rail%d -> {%s} [style=invis]\n", dotNodes(p.bands[i]), i, dotNodes(p.bands[i-1]))
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+func dotNodes(b band) string {
+	var names []string
+	for _, at := range b.nodes {
+		names = append(names, fmt.Sprintf("n%d", at))
+	}
+	return strings.Join(names, " ")
+}
+
+func (n node) dotStyle() string {
+	if n.chosen {
+		return ", penwidth=2.5"
+	}
+	return ""
+}
+
+func (e edge) dotStyle() string {
+	var styles []string
+	if e.inferred {
+		styles = append(styles, "dashed")
+	}
+	if e.gate {
+		styles = append(styles, "bold")
+	}
+	text := ""
+	if styles != nil {
+		text = fmt.Sprintf(", style=\"%s\"", strings.Join(styles, ","))
+	}
+	if e.loose {
+		text += ", arrowhead=odot, color=\"#9aa0a6\""
+	}
+	return text
+}
+
+// dotText escapes what ends a quoted string or starts an escape, and the
+// ampersand, since Graphviz reads the entities of HTML in any text.
+var dotText = strings.NewReplacer(`\`, `\\`+noSpace, `"`, `\"`, "&", "&amp;").Replace

@@ -1,0 +1,78 @@
+package draw
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// mermaid writes a flowchart. It grows from the bottom to the top, because
+// Mermaid points its arrows that way, and the first wave belongs on top.
+func (p *picture) mermaid() string {
+	var b strings.Builder
+	b.WriteString("flowchart BT\n")
+	for i, band := range p.bands {
+		fmt.Fprintf(&b, "  subgraph w%d[\"%s\"]\n", i, mermaidText(band.heading()))
+		for _, at := range band.nodes {
+			n := p.nodes[at]
+			fmt.Fprintf(&b, "    n%d[\"%s<br/>%s\"]\n", at, mermaidText(n.kind), mermaidText(n.name))
+		}
+		b.WriteString("  end\n")
+	}
+	for _, e := range p.edges {
+		fmt.Fprintf(&b, "  n%d %s|\"%s\"| n%d\n", e.from, e.mermaidArrow(), mermaidText(e.why), e.to)
+	}
+	// Links that are not seen keep the bands above each other.
+	for i := 1; i < len(p.bands); i++ {
+		fmt.Fprintf(&b, "  w%d ~~~ w%d\n", i, i-1)
+	}
+	// No arrow is both dashed and bold by itself.
+	for i, e := range p.edges {
+		if e.gate && e.inferred {
+			fmt.Fprintf(&b, "  linkStyle %d stroke-width:3.5px\n", i)
+		}
+	}
+	for at, n := range p.nodes {
+		if n.chosen {
+			fmt.Fprintf(&b, "  style n%d stroke-width:3.5px\n", at)
+		}
+	}
+	return b.String()
+}
+
+func (e edge) mermaidArrow() string {
+	switch {
+	case e.loose && e.inferred:
+		return "-.-o"
+	case e.loose:
+		return "--o"
+	case e.inferred:
+		return "-.->"
+	case e.gate:
+		return "==>"
+	}
+	return "-->"
+}
+
+// mermaidText writes every character that Mermaid, or the Markdown or HTML in
+// it, might take for syntax as a numbered entity of Mermaid's.
+func mermaidText(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" -./,·×", r):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, "#%d;", r)
+		}
+		if r == '\\' {
+			b.WriteString(noSpace)
+		}
+	}
+	return b.String()
+}
+
+// noSpace has no width. Mermaid's labels and Graphviz's tooltips read an escape
+// a second time, after the backslash of it was written as one; behind a
+// backslash this keeps it from being part of an escape.
+const noSpace = "\u200b"

@@ -1,0 +1,112 @@
+package draw
+
+import (
+	"encoding/xml"
+	"fmt"
+	"strings"
+)
+
+// svgHead declares how everything looks, on light and dark pages alike.
+const svgHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d" width="%[1]d" height="%[2]d" role="img" aria-label="%[3]s">
+<style>
+text { font: 12px system-ui, sans-serif; fill: #1f2328; }
+.page { fill: #ffffff; }
+.band { fill: #f3f5f8; stroke: #d0d7de; }
+.title { font-weight: 600; }
+.node rect { fill: #ffffff; stroke: #6e7781; }
+.chosen rect { stroke-width: 3; }
+.kind { font-size: 11px; fill: #57606a; }
+.edge { fill: none; stroke: #57606a; stroke-width: 1.2; }
+.gate { stroke-width: 3; }
+.inferred { stroke-dasharray: 6 4; }
+.loose { stroke: #8c959f; }
+.edge:hover { stroke: #0969da; stroke-width: 4; }
+.head { fill: #57606a; }
+.dot { fill: #8c959f; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6edf3; }
+  .page { fill: #0d1117; }
+  .band { fill: #161b22; stroke: #30363d; }
+  .node rect { fill: #21262d; stroke: #8b949e; }
+  .kind { fill: #9da7b3; }
+  .edge { stroke: #9da7b3; }
+  .loose { stroke: #6e7681; }
+  .edge:hover { stroke: #58a6ff; }
+  .head { fill: #9da7b3; }
+  .dot { fill: #6e7681; }
+}
+</style>
+<defs>
+<marker id="head" markerUnits="userSpaceOnUse" markerWidth="10" markerHeight="10" refX="9" refY="5" orient="auto"><path class="head" d="M0 1 L10 5 L0 9 z"/></marker>
+<marker id="dot" markerUnits="userSpaceOnUse" markerWidth="8" markerHeight="8" refX="4" refY="4"><circle class="dot" cx="4" cy="4" r="3"/></marker>
+</defs>
+<rect class="page" width="%[1]d" height="%[2]d"/>
+`
+
+const legend = "An arrow leads to what an object needs. Bold: waits until that is healthy. Dashed: inferred. With a dot: orders nothing. Point at an arrow or an object for the reason."
+
+// svg writes a picture that needs nothing else. Arrows lie above the bands
+// and below the objects, so that no arrow hides a name.
+func (p *picture) svg() string {
+	l := newLayout(p)
+	var b strings.Builder
+	fmt.Fprintf(&b, svgHead, l.width, l.height, fmt.Sprintf("ladder of %d waves", len(p.bands)))
+	for i, band := range p.bands {
+		band.svg(&b, l.bands[i])
+	}
+	for i, e := range p.edges {
+		class, head := e.svgLook()
+		fmt.Fprintf(&b, "<path class=\"%s\" d=\"%s\" marker-end=\"url(#%s)\"><title>%s</title></path>\n", class, l.curves[i], head, xmlText(e.tip))
+	}
+	for i, n := range p.nodes {
+		box := l.nodes[i]
+		fmt.Fprintf(&b, "<g class=\"%s\"><title>%s</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>", n.svgLook(), xmlText(n.tip), box.x, box.y, box.w, box.h)
+		fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>", box.x+textPad, box.y+kindBase, xmlText(fit(n.kind, l.chars)))
+		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\">%s</text></g>\n", box.x+textPad, box.y+nameBase, xmlText(fit(n.name, l.chars)))
+	}
+	fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>\n</svg>\n", margin, l.height-margin, legend)
+	return b.String()
+}
+
+// svg writes a band, with its names in the gutter.
+func (band band) svg(b *strings.Builder, at box) {
+	fmt.Fprintf(b, "<g><title>%s</title><rect class=\"band\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"8\"/>", xmlText(band.heading()), at.x, at.y, at.w, at.h)
+	x, y := at.x+bandPad, at.y+bandPad+kindBase
+	fmt.Fprintf(b, "<text class=\"title\" x=\"%d\" y=\"%d\">%s</text>", x, y, xmlText(fit(band.title, gutterText)))
+	lines := strings.Split(band.about, ", ")
+	if y+lineHeight*len(lines) > at.y+at.h {
+		lines = []string{band.about}
+	}
+	for _, line := range lines {
+		y += lineHeight
+		fmt.Fprintf(b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>", x, y, xmlText(fit(line, gutterText)))
+	}
+	b.WriteString("</g>\n")
+}
+
+func (n node) svgLook() string {
+	if n.chosen {
+		return "node chosen"
+	}
+	return "node"
+}
+
+func (e edge) svgLook() (class, head string) {
+	class, head = "edge", "head"
+	if e.gate {
+		class += " gate"
+	}
+	if e.inferred {
+		class += " inferred"
+	}
+	if e.loose {
+		class, head = class+" loose", "dot"
+	}
+	return class, head
+}
+
+func xmlText(s string) string {
+	var b strings.Builder
+	xml.EscapeText(&b, []byte(s)) // into memory
+	return b.String()
+}
