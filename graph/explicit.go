@@ -182,7 +182,7 @@ func (b *builder) putOnRung(i int, rung string) {
 		b.badAnnotation(i, OnRung, fmt.Sprintf("there is no rung %q", rung), "write one of "+strings.Join(names, ", "))
 		return
 	}
-	b.giveRole(i, rung, "was put there by its annotation "+OnRung)
+	b.Nodes[i].Role, b.Nodes[i].RoleWhy = rung, "was put there by its annotation "+OnRung
 }
 
 func (b *builder) badAnnotation(i int, key, message, remedy string) {

@@ -234,8 +234,10 @@ func origin(n Node) string {
 	return path.Dir(n.File)
 }
 
+// giveRole says what an object does in the component, as far as that was seen
+// in it. What a person wrote about its kind goes before.
 func (b *builder) giveRole(node int, role, why string) {
-	if n := &b.Nodes[node]; n.Role == "" {
+	if n := &b.Nodes[node]; n.Role == "" && !n.Kind.Moved {
 		n.Role, n.RoleWhy = role, why
 	}
 }

@@ -15,6 +15,9 @@
 // a health record has no health check, so that a wave does not wait for it. Of
 // such a kind a sees record may say what a health check would look at.
 //
+// People add to this knowledge, or overrule it, in files called ladder.yaml,
+// which have the same format: see With.
+//
 // The package is pure. A group's file is decoded when the first object of the
 // group is asked for, since a rendering meets a handful of the groups.
 package knowledge
@@ -116,6 +119,13 @@ type Kind struct {
 	References []Reference `yaml:"references"`
 	// Sees is set only for kinds without Health: what a check would look at.
 	Sees *Sees `yaml:"sees"`
+
+	// ChangedBy names the places in files called ladder.yaml that changed the
+	// record, from the farthest file to the nearest.
+	ChangedBy []string `yaml:"-"`
+	// Moved means that one of them put the kind on another rung, which is more
+	// than what an object does in its component tells.
+	Moved bool `yaml:"-"`
 }
 
 // Definitions are the kinds that an object defines: one, or a list of them.
@@ -270,14 +280,17 @@ func (t *Targets) UnmarshalYAML(n *yaml.Node) error {
 	names := []string{n.Value}
 	if n.Kind == yaml.SequenceNode {
 		names = nil
-		if err := n.Decode(&names); err != nil {
-			return err
+		for _, item := range n.Content {
+			if item.Kind == yaml.AliasNode {
+				item = item.Alias
+			}
+			names = append(names, item.Value)
 		}
 	}
 	for _, name := range names {
 		kind, group, _ := strings.Cut(name, ".")
 		if kind == "" {
-			return fmt.Errorf("line %d: a reference needs a kind to refer to", n.Line)
+			return fmt.Errorf("line %d: a reference needs a kind to refer to; write to: Kind, or to: Kind.group", n.Line)
 		}
 		*t = append(*t, GroupKind{group, kind})
 	}
@@ -290,6 +303,8 @@ type Base struct {
 	ladder      []Rung
 	order       map[string]int    // kind: its place in a wave
 	groups      map[string]*group // by name of the group, or by its ending: "*.example.com"
+	changed     map[string]*group // those that go before them, because somebody knows more
+	migrations  []string          // words besides those of names.yaml
 	pods        func() (podFile, error)
 	conventions func() ([]Convention, error)
 	shapes      func() (shapeFile, error)
@@ -526,6 +541,9 @@ func (b *Base) Kind(groupName, kind string) (Kind, bool) {
 		k, ok = b.file(anything + "." + rest).kind(kind)
 	}
 	k.Group, k.Kind = groupName, kind
+	if k.Rung == "" { // of a record in a ladder.yaml that says other things
+		k = b.guessRung(k)
+	}
 	return k, true
 }
 
@@ -552,19 +570,30 @@ func (b *Base) Of(o object.Object) Kind {
 	if k, ok := b.Kind(o.ID.Group, o.ID.Kind); ok {
 		return k
 	}
-	k := Kind{Group: o.ID.Group, Kind: o.ID.Kind}
+	return b.Guess(o.ID.Group, o.ID.Kind)
+}
+
+// Guess returns what is taken for true of a kind without a record.
+func (b *Base) Guess(groupName, kind string) Kind {
+	return b.guessRung(Kind{Group: groupName, Kind: kind})
+}
+
+// guessRung puts a kind on the rung that its name and group tell.
+func (b *Base) guessRung(k Kind) Kind {
 	shapes, err := b.shapes()
 	must(err)
 	for _, s := range shapes.Shapes {
 		if strings.HasSuffix(k.Kind, s.Suffix) {
-			k.Rung, k.Why, k.Source = s.Rung, s.Why, s.Source
+			k.Rung, k.Why, k.Source = s.Rung, cmp.Or(k.Why, s.Why), cmp.Or(k.Source, s.Source)
 			return k
 		}
 	}
-	k.Rung, k.Why = Workloads, "custom resources of an unknown kind are taken for workloads"
-	if b.Builtin(o.ID.Group) {
-		k.Rung, k.Why = "configs", "unknown kinds of Kubernetes are taken for configuration"
+	why := "custom resources of an unknown kind are taken for workloads"
+	k.Rung = Workloads
+	if b.Builtin(k.Group) {
+		k.Rung, why = "configs", "unknown kinds of Kubernetes are taken for configuration"
 	}
+	k.Why = cmp.Or(k.Why, why)
 	return k
 }
 
@@ -614,7 +643,10 @@ func (b *Base) Smoke(o object.Object) string {
 }
 
 func (b *Base) file(name string) *groupFile {
-	g := b.groups[name]
+	g := b.changed[name]
+	if g == nil {
+		g = b.groups[name]
+	}
 	if g == nil {
 		return nil
 	}

@@ -74,7 +74,7 @@ func (b *Base) IsCertifiedField(key string) bool {
 func (b *Base) Migration(called ...string) string {
 	for _, name := range called {
 		for _, word := range nameWords(name) {
-			if slices.Contains(names().Migrations, word) {
+			if slices.Contains(names().Migrations, word) || slices.Contains(b.migrations, word) {
 				return word
 			}
 		}

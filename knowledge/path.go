@@ -32,7 +32,9 @@ func ParsePath(text string) (Path, error) {
 	if rest == "." {
 		return p, nil
 	}
-	bad := func() (Path, error) { return Path{}, fmt.Errorf("%q is no path", text) }
+	bad := func() (Path, error) {
+		return Path{}, fmt.Errorf("%q is no path; write keys with dots between them, such as spec.items[].name", text)
+	}
 	for first := true; rest != ""; first = false {
 		switch {
 		case strings.HasPrefix(rest, "[]") && !first:

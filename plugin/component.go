@@ -1,10 +1,8 @@
 package plugin
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -12,7 +10,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/settings"
 )
 
 // componentFile may lie in a component's directory and say how it is rendered.
@@ -35,33 +33,17 @@ func (req Request) componentSettings() (Settings, error) {
 	if _, err := fs.Stat(req.Repo, file); err != nil {
 		return s, nil // the renderer says what is wrong with the directory
 	}
+	own := settings.File{Name: req.show(file), Rule: "bad-component", About: "the component's settings"}
+	bad := own.Fault
 	data, err := fs.ReadFile(req.Repo, file)
-	bad := func(line int, field, message, remedy string) finding.Finding {
-		return finding.Finding{Severity: finding.Error, Rule: "bad-component", File: req.show(file), Line: line, Field: field, Message: message, Remedy: remedy}
-	}
 	if err != nil {
 		return s, bad(0, "", err.Error(), "check the file")
 	}
-	var doc yaml.Node
-	documents := yaml.NewDecoder(bytes.NewReader(data))
-	if err := documents.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
-		line, message := object.SyntaxError(err)
-		return s, bad(line, "", "not valid YAML: "+message, "correct the syntax there")
+	root, err := own.Parse(data)
+	if root == nil {
+		return s, err
 	}
-	if len(doc.Content) == 0 {
-		return s, nil
-	}
-	if err := documents.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return s, bad(0, "", "there is a second document", "keep one")
-	}
-	root := doc.Content[0]
-	if root.Kind != yaml.MappingNode {
-		return s, bad(root.Line, "", "this is no mapping", "write keys and values, such as renderer: helm")
-	}
-	if object.IsManifest(root) {
-		return s, bad(root.Line, "", "this is a Kubernetes manifest, and "+componentFile+" is the name of the component's settings", "rename the file")
-	}
-	faults := twice(root, "", bad)
+	faults := own.Twice(root, "")
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		p, known := find(func(p Parameter) bool { return p.Key() == key.Value })
@@ -84,22 +66,6 @@ func (req Request) componentSettings() (Settings, error) {
 		}
 	}
 	return s, errors.Join(faults...)
-}
-
-// twice finds keys that a mapping, or one inside it, holds more than once: all
-// but the last would be lost.
-func twice(n *yaml.Node, path string, bad func(line int, field, message, remedy string) finding.Finding) []error {
-	var faults []error
-	first := map[string]int{}
-	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
-		key := n.Content[i]
-		if line, seen := first[key.Value]; seen {
-			faults = append(faults, bad(key.Line, path+key.Value, fmt.Sprintf("the key is already in line %d", line), "keep one of the two"))
-		}
-		first[key.Value] = key.Line
-		faults = append(faults, twice(n.Content[i+1], path+key.Value+".", bad)...)
-	}
-	return faults
 }
 
 // fromYAML flattens a value of component.yaml, and reports whether it has the

@@ -10,6 +10,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"path"
 	"strings"
@@ -64,6 +65,9 @@ type Result struct {
 	Objects []object.Object
 	// Findings are faults that left a result possible.
 	Findings []finding.Finding
+	// Base is the knowledge that the order follows from, with what the
+	// component's ladder.yaml files say.
+	Base *knowledge.Base
 }
 
 // Manifests returns the text of each manifest.
@@ -94,10 +98,12 @@ func (r Result) YAML() string {
 }
 
 // Generate renders the component of a request and returns its objects, each
-// with its wave. The error joins every fault of the input that was found.
+// with its wave. base is what is known about kinds, to which files called
+// ladder.yaml may add. The error joins every fault of the input that was found.
 func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, error) {
 	opt, err := req.options()
-	if err != nil {
+	base, unknown := req.Knowledge(base)
+	if err := errors.Join(err, unknown); err != nil {
 		return Result{}, err
 	}
 	rendered, err := render.Dir(ctx, req.Repo, req.Dir, opt.render)
@@ -139,7 +145,7 @@ func (opt options) order(rendered render.Result, base *knowledge.Base) (Result, 
 	if objs, err = plan.Annotate(); err != nil {
 		return Result{}, err
 	}
-	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Findings: append(rendered.Findings, plan.Findings...)}, nil
+	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Findings: append(rendered.Findings, plan.Findings...)}, nil
 }
 
 // options are the settings that hold for a request.

@@ -49,7 +49,7 @@ there is a finding of severity error.`,
 			// What cannot be ordered at all is the gravest finding.
 			r.findings = finding.Of(err)
 		} else {
-			r.plan, r.gates = res.Plan, res.Plan.Audit(knowledgeBase())
+			r.plan, r.gates = res.Plan, res.Plan.Audit(res.Base)
 		}
 		text, err := r.render(*format)
 		if err != nil {

@@ -93,6 +93,28 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// TestKeysOfLadder makes sure that docs/knowledge.md explains every key of a
+// ladder.yaml, each in the table of the mapping that it is a key of.
+func TestKeysOfLadder(t *testing.T) {
+	documents(t)
+	text, err := os.ReadFile("docs/knowledge.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for of, keys := range knowledge.Keys() {
+		_, section, found := strings.Cut(string(text), "\n### "+of+"\n")
+		section, _, _ = strings.Cut(section, "\n#")
+		if !found {
+			t.Errorf("docs/knowledge.md has no section %q", of)
+		}
+		for _, key := range keys {
+			if !strings.Contains(section, "\n| `"+key+"` |") {
+				t.Errorf("docs/knowledge.md, section %q: no row for the key %s", of, key)
+			}
+		}
+	}
+}
+
 func parametersTable() string {
 	var b strings.Builder
 	b.WriteString("| parameter | type | component.yaml | variable | meaning |\n| --- | --- | --- | --- | --- |\n")
@@ -127,7 +149,8 @@ func drawing(t *testing.T) string {
 }
 
 func serveTable(t *testing.T) string {
-	t.Setenv(socketDirEnv, "") // it sets a default
+	t.Setenv(socketDirEnv, "") // they set defaults
+	t.Setenv(ladderEnv, "")
 	var b strings.Builder
 	b.WriteString("| flag | default | meaning |\n| --- | --- | --- |\n")
 	newServe(streams{}).Flags().VisitAll(func(f *pflag.Flag) {

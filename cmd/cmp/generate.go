@@ -12,7 +12,8 @@ import (
 )
 
 func newGenerate(s streams) *cobra.Command {
-	return &cobra.Command{
+	var ladder *string
+	cmd := &cobra.Command{
 		Use:   "generate",
 		Short: "Print the manifests of the component in the working directory, as Argo CD's plugin command",
 		Long: `Print the manifests of the component in the working directory. Everything else
@@ -35,7 +36,11 @@ KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin.yaml runs.`,
 			if err != nil {
 				return err
 			}
-			res, err := plugin.Generate(cmd.Context(), req, knowledgeBase())
+			base, err := knowledgeBase(*ladder)
+			if err != nil {
+				return err
+			}
+			res, err := plugin.Generate(cmd.Context(), req, base)
 			if err != nil {
 				return err
 			}
@@ -44,6 +49,8 @@ KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin.yaml runs.`,
 			return err
 		},
 	}
+	ladder = ladderFlag(cmd.Flags())
+	return cmd
 }
 
 // pluginRoot finds the repository around the working directory of a plugin

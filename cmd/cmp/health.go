@@ -43,14 +43,17 @@ is over as soon as such objects exist.`,
 		if !ok {
 			return usageError{fmt.Errorf("there is no output %q; use configmap or values", output)}
 		}
-		base := knowledgeBase()
+		base, err := knowledgeBase(*in.ladder)
+		if err != nil {
+			return err
+		}
 		kinds := base.Seen()
 		if !all {
 			res, err := in.generate(cmd, args[0])
 			if err != nil {
 				return err
 			}
-			blind := wave.Unseen(res.Plan.Audit(base))
+			blind := wave.Unseen(res.Plan.Audit(res.Base))
 			var unknown []finding.Finding
 			kinds, unknown = sightFor(res.Plan, blind)
 			warn(s, unknown)
@@ -63,7 +66,7 @@ is over as soon as such objects exist.`,
 		if len(checks) == 0 {
 			return nil
 		}
-		_, err := io.WriteString(s.Out, write(checks))
+		_, err = io.WriteString(s.Out, write(checks))
 		return err
 	}
 	return cmd

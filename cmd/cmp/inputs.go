@@ -20,6 +20,7 @@ import (
 type inputs struct {
 	flags    *pflag.FlagSet
 	revision string
+	ladder   *string
 }
 
 // addInputs puts the flags on a command: all of them, or only those that are
@@ -48,6 +49,7 @@ func addInputs(cmd *cobra.Command, only ...string) *inputs {
 			in.flags.StringP(p.Name, p.Short, "", usage)
 		}
 	}
+	in.ladder = ladderFlag(in.flags)
 	if only != nil {
 		return in
 	}
@@ -182,5 +184,9 @@ func (in *inputs) generate(cmd *cobra.Command, dir string, defaults ...plugin.Se
 	}
 	defer c.close()
 	req := plugin.Request{Repo: c.repo, Dir: c.dir, Show: c.show, Settings: append(defaults, settings)}
-	return plugin.Generate(cmd.Context(), req, knowledgeBase())
+	base, err := knowledgeBase(*in.ladder)
+	if err != nil {
+		return plugin.Result{}, err
+	}
+	return plugin.Generate(cmd.Context(), req, base)
 }

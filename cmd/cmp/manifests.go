@@ -109,5 +109,9 @@ func (in *inputs) annotate(s streams, file string, defaults plugin.Settings) (pl
 	if err != nil {
 		return plugin.Result{}, err
 	}
-	return plugin.Annotate(objs, knowledgeBase(), defaults, settings)
+	base, err := knowledgeBase(*in.ladder)
+	if err != nil {
+		return plugin.Result{}, err
+	}
+	return plugin.Annotate(objs, base, defaults, settings)
 }

@@ -4,8 +4,6 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
-
-	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 func newRender(s streams) *cobra.Command {
@@ -30,6 +28,3 @@ applies them, each with its computed sync wave and otherwise as it was rendered.
 	}
 	return cmd
 }
-
-// knowledgeBase is what the program knows about kinds.
-func knowledgeBase() *knowledge.Base { return knowledge.Default() }

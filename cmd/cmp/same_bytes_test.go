@@ -12,6 +12,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
@@ -91,7 +92,7 @@ func startServer(t *testing.T) *sidecartest.Client {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	config := serverConfig(knowledgeBase(), slog.New(slog.DiscardHandler))
+	config := serverConfig(knowledge.Default(), slog.New(slog.DiscardHandler))
 	config.Drain = 5 * time.Second
 	go func() { served <- sidecar.Serve(ctx, lis, config) }()
 	client, err := sidecartest.Dial(socket)

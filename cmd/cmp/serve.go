@@ -40,6 +40,7 @@ func newServe(s streams) *cobra.Command {
 		maxFiles  int
 		drain     time.Duration
 		logFormat string
+		ladder    *string
 	)
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -64,6 +65,10 @@ for plugins. This is what the sidecar runs.`,
 			if err != nil {
 				return err
 			}
+			base, err := knowledgeBase(*ladder)
+			if err != nil {
+				return err
+			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			lis, err := sidecar.Listen(socket)
@@ -72,7 +77,7 @@ for plugins. This is what the sidecar runs.`,
 			}
 			log.Info("serving", "socket", lis.Addr().String(), "discovery", discovery, "parallel", parallel, "version", version())
 			defer log.Info("stopped")
-			config := serverConfig(knowledgeBase(), log)
+			config := serverConfig(base, log)
 			config.Discovery = discovery
 			config.Parallel = parallel
 			config.Limits = sidecar.Limits{Bytes: maxBytes, Files: maxFiles}
@@ -85,6 +90,7 @@ for plugins. This is what the sidecar runs.`,
 		defaultDir = d
 	}
 	f := cmd.Flags()
+	ladder = ladderFlag(f)
 	f.StringVar(&dir, "plugin-dir", defaultDir, "Directory of the plugin sockets, shared with the repo-server; "+socketDirEnv+" sets the default")
 	f.BoolVar(&check, "check", false, "Ask the server that runs on the socket whether it is well, and exit; for probes")
 	f.BoolVar(&discovery, "discovery", false, "Answer for Applications that name no plugin, if there is something to render; each request then sends the repository twice")

@@ -1,0 +1,491 @@
+package knowledge
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/settings"
+)
+
+// File is the name of files in which people write what they know.
+const File = "ladder.yaml"
+
+// userFile is the content of a ladder.yaml.
+type userFile struct {
+	// Rungs move the numbers of the ladder; its names and their order stay.
+	Rungs []Rung     `yaml:"rungs"`
+	Kinds []userKind `yaml:"kinds"`
+	// Conventions go before the built-in ones.
+	Conventions []Convention `yaml:"conventions"`
+	Smokes      userSmokes   `yaml:"smokes"`
+	// Migrations are words by which Jobs are called that migrate.
+	Migrations []string `yaml:"migrations"`
+}
+
+// userKind is a record that says itself to which group it belongs.
+type userKind struct {
+	Group string `yaml:"group"`
+	Kind  `yaml:",inline"`
+}
+
+// userSmokes adds to smokes.yaml.
+type userSmokes struct {
+	Words  []string `yaml:"words"`
+	Labels []string `yaml:"labels"`
+}
+
+// Keys lists the keys of a ladder.yaml and of the mappings in it, by the key
+// under which those stand first, for the documents.
+func Keys() map[string][]string {
+	all := map[string][]string{}
+	seen := map[reflect.Type]bool{}
+	var visit func(of string, t reflect.Type)
+	visit = func(of string, t reflect.Type) {
+		for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct || seen[t] {
+			return
+		}
+		seen[t] = true
+		for _, key := range settings.Keys(t) {
+			all[of] = append(all[of], key.Name)
+			visit(key.Name, key.Type)
+		}
+	}
+	visit(File, reflect.TypeFor[userFile]())
+	return all
+}
+
+// namespaced is how a person takes back that a kind has no namespace.
+const namespaced = "namespaced"
+
+// choices lists the values of keys that take only some. An empty one takes back
+// what the record said before.
+var choices = map[string][]string{
+	"scope":     {"cluster", namespaced, ""},
+	"runs":      {"once", "later", ""},
+	"rights":    {"role", "binding", ""},
+	"place":     {"with-consumer", ""},
+	"namespace": {"any", ""},
+	"meaning":   {string(Exists), string(Healthy), string(Produces), string(With), string(Known)},
+	"can":       {"Degraded", "Suspended", "Unknown", "Missing"},
+}
+
+// topWave is the highest wave of a rung: package wave spreads the waves that
+// authors wrote by a hundred, and the whole ladder must fit between two.
+const topWave = 99
+
+// addition is a record of a ladder.yaml, to be laid over the one below it when
+// somebody asks for the kind.
+type addition struct {
+	node  *yaml.Node
+	place string // file and line
+}
+
+// With returns the knowledge with what a ladder.yaml says added to it. name is
+// how messages call the file. The receiver stays as it is, and shares with the
+// result what the file does not speak of.
+//
+// A record overrides the one that was there field by field. Its references are
+// added to those that were there, and take the place of those with the same
+// path or name. The error joins every fault of the file, each a finding.
+func (b *Base) With(name, text string) (*Base, error) {
+	r := reader{File: settings.File{Name: name, Rule: "bad-ladder", About: "the file that tells Ladder about kinds"}, base: b}
+	root, err := r.Parse([]byte(text))
+	if root == nil {
+		return b, err
+	}
+	if faults := r.Check(root, userFile{}, choices); len(faults) > 0 {
+		// What has the wrong form cannot be asked what it means; the parts of
+		// the right form still are.
+		r.faults = faults
+	}
+	over := *b
+	r.rungs(&over, value(root, "rungs"))
+	r.kinds(&over, value(root, "kinds"))
+	r.conventions(&over, value(root, "conventions"))
+	r.words(&over, root)
+	if len(r.faults) > 0 {
+		faults := finding.Of(errors.Join(r.faults...))
+		finding.Sort(faults)
+		return b, finding.Err(faults)
+	}
+	return &over, nil
+}
+
+// reader reads a ladder.yaml and collects its faults.
+type reader struct {
+	settings.File
+	base   *Base
+	faults []error
+}
+
+func (r *reader) fault(n *yaml.Node, field, message, remedy string) {
+	r.faults = append(r.faults, r.Fault(n.Line, field, message, remedy))
+}
+
+// decode reports whether a value has the form of what it is decoded into. If
+// not, Check has said so; but a decoder also refuses a file that grows without
+// bounds by its aliases.
+func (r *reader) decode(n *yaml.Node, field string, into any) bool {
+	if len(r.Check(n, reflect.ValueOf(into).Elem().Interface(), choices)) > 0 {
+		return false
+	}
+	if err := n.Decode(into); err != nil {
+		r.fault(n, field, err.Error(), "write less by aliases")
+		return false
+	}
+	return true
+}
+
+// rungs moves the numbers of the ladder.
+func (r *reader) rungs(over *Base, list *yaml.Node) {
+	over.ladder = slices.Clone(over.ladder)
+	written := map[string]*yaml.Node{}
+	for i, n := range items(list) {
+		field := fmt.Sprintf("rungs[%d]", i)
+		var to Rung
+		if !r.decode(n, field, &to) {
+			continue
+		}
+		at := slices.IndexFunc(over.ladder, func(x Rung) bool { return x.Name == to.Name })
+		switch {
+		case at < 0:
+			r.noRung(n, field+".name", to.Name)
+			continue
+		case written[to.Name] != nil:
+			r.fault(n, field, fmt.Sprintf("rung %s is already in line %d", to.Name, written[to.Name].Line), "keep one of the two")
+			continue
+		case value(n, "wave") == nil:
+			r.fault(n, field, "the rung has no wave", "write {name: "+to.Name+", wave: N}")
+			continue
+		case to.Wave < 0 || to.Wave > topWave:
+			r.fault(value(n, "wave"), field+".wave", fmt.Sprintf("wave %d is not between 0 and %d", to.Wave, topWave), "write a number from 0 to "+strconv.Itoa(topWave))
+			continue
+		}
+		written[to.Name] = n
+		over.ladder[at].Wave, over.ladder[at].Why = to.Wave, cmp.Or(to.Why, over.ladder[at].Why)
+	}
+	if len(written) == 0 {
+		return
+	}
+	for i := 1; i < len(over.ladder); i++ {
+		low, high := over.ladder[i-1], over.ladder[i]
+		if low.Wave < high.Wave {
+			continue
+		}
+		n := cmp.Or(written[high.Name], written[low.Name])
+		if n == nil {
+			continue // below a rung that stands too high, which is said there
+		}
+		remedy := "keep the order of the rungs, and write a wave for both"
+		if high.Name == Smokes {
+			remedy = Smokes + " come last; write a higher wave for them"
+		}
+		r.fault(n, "rungs", fmt.Sprintf("rung %s at wave %d does not stand above %s at wave %d", high.Name, high.Wave, low.Name, low.Wave), remedy)
+	}
+	over.rungs = map[string]Rung{}
+	for _, rung := range over.ladder {
+		over.rungs[rung.Name] = rung
+	}
+}
+
+func (r *reader) noRung(n *yaml.Node, field, name string) {
+	var names []string
+	for _, rung := range r.base.ladder {
+		names = append(names, rung.Name)
+	}
+	message := fmt.Sprintf("there is no rung %q", name)
+	if name == "" {
+		message = "no rung is named"
+	}
+	r.fault(n, field, message, "use one of "+strings.Join(names, ", "))
+}
+
+// kinds lays records over those that are there, group by group.
+func (r *reader) kinds(over *Base, list *yaml.Node) {
+	added := map[string]map[string]addition{}
+	for i, n := range items(list) {
+		field := fmt.Sprintf("kinds[%d]", i)
+		var k userKind
+		if !r.decode(n, field, &k) || !r.identified(n, field, k) {
+			continue
+		}
+		if before, twice := added[k.Group][k.Kind.Kind]; twice {
+			r.fault(n, field, fmt.Sprintf("the kind is already in line %d", before.node.Line), "make one record of the two")
+			continue
+		}
+		if added[k.Group] == nil {
+			added[k.Group] = map[string]addition{}
+		}
+		added[k.Group][k.Kind.Kind] = addition{n, fmt.Sprintf("%s:%d", r.Name, n.Line)}
+	}
+	for i, n := range items(list) {
+		var k userKind
+		if len(r.Check(n, k, choices)) > 0 || n.Decode(&k) != nil {
+			continue // said above
+		}
+		r.record(n, fmt.Sprintf("kinds[%d]", i), k, added)
+	}
+	over.changed = maps.Clone(over.changed)
+	if over.changed == nil {
+		over.changed = map[string]*group{}
+	}
+	for name, records := range added {
+		over.changed[name] = &group{name: name, load: sync.OnceValues(func() (*groupFile, error) { return r.base.merged(name, records) })}
+	}
+}
+
+// identified checks which kind a record is about.
+func (r *reader) identified(n *yaml.Node, field string, k userKind) bool {
+	before := len(r.faults)
+	group, kind := value(n, "group"), value(n, "kind")
+	switch {
+	case group == nil:
+		r.fault(n, field, "the record names no group", `write group: the part of apiVersion before the slash, or group: "" for kinds of core`)
+	case strings.Contains(k.Group, "/"):
+		r.fault(group, field+".group", fmt.Sprintf("%q is no group", k.Group), "leave out the version")
+	case strings.Contains(strings.TrimPrefix(k.Group, anything+"."), anything):
+		r.fault(group, field+".group", fmt.Sprintf("%q is no group", k.Group), `write a star only in front, as in "*.example.com"`)
+	}
+	if kind == nil || k.Kind.Kind == "" {
+		r.fault(n, field, "the record names no kind", `write kind: as manifests do, or kind: "*" for every other kind of the group`)
+	}
+	return len(r.faults) == before
+}
+
+// record checks what a record of the right form says.
+func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string]map[string]addition) {
+	if rung := value(n, "rung"); rung != nil && r.base.rungs[k.Rung].Name == "" {
+		r.noRung(rung, field+".rung", k.Rung)
+	}
+	for i, n := range items(value(n, "health")) {
+		h, field := k.Health[i], fmt.Sprintf("%s.health[%d]", field, i)
+		if h.Waits == "" && !h.Healthy {
+			r.fault(n, field, "it is not said what Argo CD waits for", "write waits: in words, or healthy: true if it waits for nothing")
+		}
+		if h.Never != "" && h.Passes != "" {
+			r.fault(n, field, "never and passes are two reasons not to wait for the object", "keep the one that weighs more")
+		}
+		for j, n := range items(value(n, "when")) {
+			if c := h.When[j]; c.At.IsZero() || len(c.In) == 0 {
+				r.fault(n, fmt.Sprintf("%s.when[%d]", field, j), "the condition lacks a path or values", "write {at: path, in: [value, ...]}")
+			}
+		}
+	}
+	for i, n := range items(value(n, "references")) {
+		ref, field := k.References[i], fmt.Sprintf("%s.references[%d]", field, i)
+		if ref.At.IsZero() == (ref.Named == "") {
+			r.fault(n, field, "a reference has either at or named", `write at: the path of the name, or named: a template such as "{name}-app"`)
+		}
+		if ref.Meaning == "" {
+			r.fault(n, field, "the reference has no meaning", "write meaning: "+strings.Join(choices["meaning"], " or "))
+		}
+		r.said(n, field, ref.Why, ref.To)
+		for _, to := range ref.To {
+			if _, own := added[k.Group][to.Kind]; !own && !r.base.has(k.Group, to.Kind) {
+				r.target(n, field, to)
+			}
+		}
+	}
+}
+
+// said checks what references and conventions have in common.
+func (r *reader) said(n *yaml.Node, field, why string, to Targets) {
+	if why == "" {
+		r.fault(n, field, "it is not said why", "write why: the verb of a sentence such as: mounts, reads, is signed by")
+	}
+	if len(to) == 0 {
+		r.fault(n, field, "the kinds that are meant are missing", "write to: Kind, or to: Kind.group")
+	}
+}
+
+// target finds a kind whose group was forgotten: the reference would lead
+// nowhere, and nobody would notice.
+func (r *reader) target(n *yaml.Node, field string, to GroupKind) {
+	if to.Group != "" || r.base.has("", to.Kind) {
+		return
+	}
+	remedy := "write its group: " + to.Kind + ".group"
+	if known := r.base.groupsOf(to.Kind); len(known) > 0 {
+		remedy = "write its group, as in " + GroupKind{known[0], to.Kind}.String()
+	}
+	r.fault(cmp.Or(value(n, "to"), n), field+".to", to.Kind+" is neither a kind of the record's group nor of core", remedy)
+}
+
+// conventions puts those of the file before those that are there.
+func (r *reader) conventions(over *Base, list *yaml.Node) {
+	var all []Convention
+	for i, n := range items(list) {
+		field := fmt.Sprintf("conventions[%d]", i)
+		var c Convention
+		if !r.decode(n, field, &c) {
+			continue
+		}
+		if bare := strings.Trim(c.Key, anything); bare == "" || strings.Contains(bare, anything) || len(c.Key)-len(bare) > 1 {
+			r.fault(n, field, fmt.Sprintf("%q is no key", c.Key), `write a key, with "*" before or after it for any beginning or end`)
+		}
+		if c.Meaning != Exists && c.Meaning != Known {
+			r.fault(n, field, fmt.Sprintf("meaning %q is more than a key alone can tell", c.Meaning), "write exists, or known to follow the key no further; or write a record of the kind")
+		}
+		r.said(n, field, c.Why, c.To)
+		for _, to := range c.To {
+			r.target(n, field, to)
+		}
+		c.Source = cmp.Or(c.Source, fmt.Sprintf("%s:%d", r.Name, n.Line))
+		all = append(all, c)
+	}
+	if len(all) > 0 {
+		before := over.conventions
+		over.conventions = sync.OnceValues(func() ([]Convention, error) {
+			rest, err := before()
+			return append(all, rest...), err
+		})
+	}
+}
+
+// words adds to how people call smoke tests and migrations.
+func (r *reader) words(over *Base, root *yaml.Node) {
+	if n := value(root, "migrations"); n != nil {
+		var more []string
+		if r.decode(n, "migrations", &more) {
+			over.migrations = append(slices.Clip(over.migrations), more...)
+		}
+	}
+	if n := value(root, "smokes"); n != nil {
+		var more userSmokes
+		if r.decode(n, "smokes", &more) {
+			before := over.smokes
+			over.smokes = sync.OnceValues(func() (smokeFile, error) {
+				f, err := before()
+				f.Words = append(slices.Clip(f.Words), more.Words...)
+				f.Labels = append(slices.Clip(f.Labels), more.Labels...)
+				return f, err
+			})
+		}
+	}
+}
+
+// merged is a group with records laid over those that are there.
+func (b *Base) merged(name string, records map[string]addition) (*groupFile, error) {
+	f := &groupFile{Group: name, byKind: map[string]*Kind{}}
+	if under := b.file(name); under != nil {
+		*f = *under
+		f.byKind = maps.Clone(under.byKind)
+	}
+	over := make([]Kind, 0, len(records))
+	guessed := map[string]bool{}
+	for _, kind := range slices.Sorted(maps.Keys(records)) {
+		k, ok := b.Kind(name, kind)
+		if !ok && kind != anything { // "*" stands for kinds that are guessed one by one
+			k = b.Guess(name, kind)
+		}
+		k.Group, k.Kind, guessed[kind] = name, kind, !ok
+		over = append(over, k)
+		f.byKind[kind] = &over[len(over)-1] // before any is merged, since they may name each other
+	}
+	for i := range over {
+		if err := f.merge(&over[i], records[over[i].Kind], guessed[over[i].Kind]); err != nil {
+			return nil, err
+		}
+	}
+	f.Kinds = slices.DeleteFunc(slices.Clone(f.Kinds), func(k Kind) bool { _, again := records[k.Kind]; return again })
+	f.Kinds = append(f.Kinds, over...)
+	slices.SortFunc(f.Kinds, func(x, y Kind) int { return strings.Compare(x.Kind, y.Kind) })
+	return f, nil
+}
+
+// merge lays a record over the one that was there, or over a guess.
+func (f *groupFile) merge(k *Kind, a addition, guessed bool) error {
+	before := *k
+	k.References = nil
+	merged := userKind{Kind: *k}
+	if err := a.node.Decode(&merged); err != nil {
+		return fmt.Errorf("%s: %w", a.place, err)
+	}
+	*k = merged.Kind
+	k.Group = f.Group
+	if k.Scope == namespaced {
+		k.Scope = ""
+	}
+	k.ChangedBy = append(slices.Clip(before.ChangedBy), a.place)
+	placed := k.Rung != before.Rung || guessed && value(a.node, "rung") != nil
+	k.Moved = before.Moved || k.Rung != before.Rung
+	if placed && value(a.node, "why") == nil {
+		k.Why = "was put there by " + a.place
+	}
+	source := a.place
+	if n := value(a.node, "source"); n != nil {
+		source = k.Source
+	} else if k.Source == "" || placed || k.Why != before.Why {
+		k.Source = a.place
+	}
+	for i := range k.References {
+		f.complete(&k.References[i], source)
+	}
+	own := k.References
+	k.References = slices.DeleteFunc(slices.Clone(before.References), func(ref Reference) bool {
+		return slices.ContainsFunc(own, func(o Reference) bool { return o.At.String() == ref.At.String() && o.Named == ref.Named })
+	})
+	k.References = append(k.References, own...)
+	return nil
+}
+
+// has reports whether a group has a record of just this kind.
+func (b *Base) has(groupName, kind string) bool {
+	f := b.file(groupName)
+	return f != nil && f.byKind[kind] != nil
+}
+
+// groupsOf lists the groups with a record of a kind.
+func (b *Base) groupsOf(kind string) []string {
+	var all []string
+	for _, g := range b.Groups() {
+		if b.has(g.Name, kind) {
+			all = append(all, g.Name)
+		}
+	}
+	return all
+}
+
+// value returns the value of a key in a mapping, without its aliases; nil if
+// there is none.
+func value(n *yaml.Node, key string) *yaml.Node {
+	n = resolved(n)
+	for i := 0; n != nil && i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
+		if n.Content[i].Value == key {
+			return resolved(n.Content[i+1])
+		}
+	}
+	return nil
+}
+
+// items returns the elements of a list.
+func items(n *yaml.Node) []*yaml.Node {
+	if n == nil || n.Kind != yaml.SequenceNode {
+		return nil
+	}
+	all := make([]*yaml.Node, len(n.Content))
+	for i, item := range n.Content {
+		all[i] = resolved(item)
+	}
+	return all
+}
+
+func resolved(n *yaml.Node) *yaml.Node {
+	for n != nil && n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}

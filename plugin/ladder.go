@@ -1,0 +1,53 @@
+package plugin
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+)
+
+// Knowledge returns what is known about kinds in the component of the request:
+// base with every ladder.yaml from the root of the repository down to the
+// component's directory, so that the nearest has the last word.
+//
+// A file with faults is left out, so that the faults of all files are found.
+func (req Request) Knowledge(base *knowledge.Base) (*knowledge.Base, error) {
+	var dirs []string
+	for dir := path.Clean(req.Dir); ; dir = path.Dir(dir) {
+		dirs = append([]string{dir}, dirs...)
+		if dir == "." || dir == "/" {
+			break
+		}
+	}
+	var faults []error
+	for _, dir := range dirs {
+		if info, err := fs.Stat(req.Repo, dir); err != nil || !info.IsDir() {
+			break // the renderer says what is wrong with the directory
+		}
+		file := path.Join(dir, knowledge.File)
+		text, err := fs.ReadFile(req.Repo, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			base, err = base.With(req.show(file), string(text))
+		} else {
+			err = Unreadable(req.show(file), err)
+		}
+		faults = append(faults, err)
+	}
+	return base, errors.Join(faults...)
+}
+
+// Unreadable says that a ladder.yaml is there and cannot be read.
+func Unreadable(name string, err error) finding.Finding {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err // the finding names the file
+	}
+	return finding.Finding{Severity: finding.Error, Rule: "bad-ladder", File: name, Message: err.Error(),
+		Remedy: "check that it is a file, readable, and no symlink out of the repository"}
+}
