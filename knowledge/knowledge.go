@@ -2,7 +2,7 @@
 // for, what they refer to, and when Argo CD takes them for healthy.
 //
 // All of it is data, one file per API group under kinds/, each fact with a
-// reason and a source. A new operator is a new file; no Go code names a kind.
+// reason and a source. A new operator is a new file; no Go code names its kinds.
 // A file may be about all groups with an ending ("*.crossplane.io", for
 // providers that bring a group per service), and a record about all kinds of
 // its group ("*"); what is said about one group or kind goes before it. How
