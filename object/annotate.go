@@ -108,8 +108,8 @@ type editor struct {
 	lines   lines
 	root    *yaml.Node
 	splices []splice
-	// plain is true when the edit only put whole lines between others, or
-	// replaced a scalar within its line.
+	// plain is true when the edit only put whole lines between others, filled
+	// empty braces, or replaced a scalar within its line.
 	plain bool
 	err   error
 }
@@ -298,13 +298,15 @@ func commentOrBlank(line string) bool {
 // insertFlow adds an entry behind the opening brace, on a line of its own
 // where the entries stand on lines.
 func (e *editor) insertFlow(n *yaml.Node, entry string) {
-	e.plain = false
 	at := e.content(n)
 	if e.err != nil || at >= len(e.text) || e.text[at] != '{' {
 		e.err = errUnusual
 		return
 	}
 	at++
+	if len(n.Content) > 0 || e.text[at] != '}' {
+		e.plain = false // comments may stand between the braces
+	}
 	if len(n.Content) > 0 {
 		entry += ","
 		if first := n.Content[0]; first.Line > n.Line {
