@@ -36,6 +36,13 @@ func (b *builder) definitions() {
 // waits for what brings it.
 func (b *builder) installed() {
 	for to, n := range b.Nodes {
+		if group := first(n.Kind.Serves, n); !n.Kind.Serves.IsZero() && group != "" {
+			for i, other := range b.Nodes {
+				if other.Foreign && other.ID.Group == group {
+					b.refer(Reference{From: i, To: to, Field: "kind", Meaning: knowledge.Healthy, Hard: true, Why: "is of a kind that is served through", Source: n.Kind.Source})
+				}
+			}
+		}
 		if len(n.Kind.Installs) == 0 {
 			continue
 		}
@@ -105,14 +112,14 @@ type mention struct {
 
 // readMention takes a mention from a value: a name, or a mapping that holds one.
 func readMention(rec knowledge.Reference, f knowledge.Found) (mention, bool) {
-	m := mention{gk: rec.To[0], field: f.Field}
+	m := mention{gk: rec.To[0], field: f.Field, optional: rec.Optional}
 	if !f.Value.IsMap() {
 		m.name = f.Value.Text()
 		return m, m.name != ""
 	}
 	m.name = f.Value.Get(rec.Name).Text()
 	m.namespace = f.Value.Get("namespace").Text()
-	m.optional = f.Value.Get("optional").True()
+	m.optional = rec.Optional || f.Value.Get("optional").True()
 	kind := f.Value.Get("kind").Text()
 	if kind == "" || m.name == "" {
 		return m, m.name != ""

@@ -40,6 +40,9 @@ type Node struct {
 	// Partner is true for a controller by company: nothing shows that it
 	// reconciles or serves a kind, but a controller may need it to start.
 	Partner bool
+	// Idle means that its Pods do not run for now: it is scaled to nothing,
+	// paused or suspended.
+	Idle bool
 	// Foreign means that the definition of its kind is neither in the component
 	// nor part of Kubernetes or Argo CD.
 	Foreign bool
@@ -133,11 +136,11 @@ func Build(objs []object.Object, base *knowledge.Base, opt Options) (*Graph, err
 		(*builder).calls,       // whom a workload calls, as far as its variables and arguments tell
 		(*builder).rights,      // a workload needs the rights of its account
 		(*builder).controllers, // which workloads reconcile or serve kinds
+		(*builder).reconciled,  // a custom resource needs its controller
 		(*builder).addressed,   // whom a custom resource calls, as far as its fields tell
 		(*builder).partners,    // what the controllers need to start
 		(*builder).smokes,      // what only checks the rest
 		(*builder).tiers,       // which Jobs come between the workloads, and which after them
-		(*builder).reconciled,  // a custom resource needs its controller
 		(*builder).admitted,    // an object needs the webhook that must admit it
 	} {
 		rule(b)
@@ -209,6 +212,7 @@ func newBuilder(objs []object.Object, base *knowledge.Base, opt Options) *builde
 		kind := base.Of(o)
 		n := Node{Object: o, Kind: &kind, hook: o.IsHook(), phases: o.Phases()}
 		n.Waits, n.HasHealth = n.Kind.HealthOf(o)
+		n.Idle = isIdle(n)
 		if n.HasHealth && n.Waits.Never == "" {
 			n.Waits.Never = neverReady(n, base)
 		}
@@ -216,6 +220,15 @@ func newBuilder(objs []object.Object, base *knowledge.Base, opt Options) *builde
 	}
 	b.nameable = b.nameableKinds()
 	return b
+}
+
+// isIdle reports whether a workload runs no Pods for now.
+func isIdle(n Node) bool {
+	if n.Kind.Pod.IsZero() {
+		return false
+	}
+	replicas, scaled := n.Get("spec", "replicas").Int()
+	return scaled && replicas == 0 || n.Get("spec", "paused").True() || n.Get("spec", "suspend").True()
 }
 
 // neverReady says why the Pods of a workload do not become ready by

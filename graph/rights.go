@@ -53,6 +53,10 @@ func (b *builder) accounts(n Node) []object.ID {
 	return all
 }
 
+// clusterAdmin is the role that every cluster has and that allows everything
+// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles).
+const clusterAdmin = "cluster-admin"
+
 func (b *builder) readGrants() grants {
 	g := grants{rules: map[object.ID][]rule{}, bindings: map[object.ID][]int{}}
 	for i, n := range b.Nodes {
@@ -60,8 +64,12 @@ func (b *builder) readGrants() grants {
 			continue
 		}
 		var rules []rule
-		for _, r := range b.roles(i) {
+		roles := b.roles(i)
+		for _, r := range roles {
 			rules = append(rules, b.rulesOf(b.Nodes[r])...)
+		}
+		if len(roles) == 0 && n.Get("roleRef", "name").Text() == clusterAdmin {
+			rules = append(rules, rule{groups: []string{"*"}, resources: []string{"*"}, verbs: []string{"*"}})
 		}
 		for _, subject := range n.Get("subjects").Items() {
 			if subject.Get("kind").Text() != "ServiceAccount" {
@@ -205,8 +213,11 @@ func (b *builder) partners() {
 	if len(work) == 0 {
 		return
 	}
+	users := b.usersOfResources()
 	for i, n := range b.Nodes {
-		if lead, ok := leads[origin(n)]; ok {
+		// Agents on every node cost more than they bring: one node that is not
+		// ready would hold up all that comes after the controllers.
+		if lead, ok := leads[origin(n)]; ok && !users[i] && !n.Kind.Everywhere {
 			join(i, "stands beside "+b.Nodes[lead].Key.String()+", a controller that may need it to start")
 		}
 	}
@@ -218,9 +229,37 @@ func (b *builder) partners() {
 	}
 	for ; len(work) > 0; work = work[1:] {
 		for _, to := range called[work[0]] {
+			if users[to] {
+				continue
+			}
 			join(to, "is called by "+b.Nodes[work[0]].Key.String()+", a controller that may need it to start")
 		}
 	}
+}
+
+// usersOfResources are the nodes that need, directly or not, a custom resource
+// which a controller of the component reconciles, such as an application whose
+// database an operator beside it makes. None of these can help the controller
+// to start.
+func (b *builder) usersOfResources() map[int]bool {
+	usedBy := map[int][]int{}
+	var work []int
+	for _, r := range b.References {
+		usedBy[r.To] = append(usedBy[r.To], r.From)
+		if r.Meaning == knowledge.Healthy && r.Field == "kind" && b.Nodes[r.To].Role == knowledge.Controllers {
+			work = append(work, r.From)
+		}
+	}
+	seen := map[int]bool{}
+	for ; len(work) > 0; work = work[1:] {
+		for _, user := range usedBy[work[0]] {
+			if !seen[user] && b.Nodes[user].Role != knowledge.Controllers {
+				seen[user] = true
+				work = append(work, user)
+			}
+		}
+	}
+	return seen
 }
 
 // origin is the chart that an object comes from or, outside of charts, the
@@ -297,7 +336,7 @@ func (b *builder) reconciled() {
 		}
 		names := b.configurationNames(c)
 		for i, n := range b.Nodes {
-			if b.base.Builtin(n.ID.Group) || len(n.Kind.Defines) > 0 || !n.InSync() || !b.reconciles(rules, n) {
+			if b.base.Builtin(n.ID.Group) || !n.InSync() || !b.reconciles(rules, n) {
 				continue
 			}
 			if field, ok := names[n.ID.Name]; ok {

@@ -10,9 +10,9 @@ import (
 
 // tiers: a Job that runs once among the workloads has its place between them.
 // What it calls must run first. If it is the migration of others (by its name,
-// or because it runs their image), those wait for it; if it calls the very
-// workloads whose image it shares, or others that are no store of its users,
-// it configures what runs and comes last.
+// or because it runs their image), those wait for it; if others call the same
+// store it stands in one wave with them; and if nobody else does, it configures
+// what it calls and comes last.
 func (b *builder) tiers() {
 	for j, job := range b.Nodes {
 		if job.Kind.Runs != "once" || job.Kind.Pod.IsZero() || job.Role != "" {
@@ -28,11 +28,11 @@ func (b *builder) tiers() {
 		}
 		b.writtenSecrets(j)
 		sharers := b.sharers(j)
-		word := b.base.Migration(job.ID.Name, job.Label("app.kubernetes.io/component"))
+		word := b.base.Migration(append(b.commands(j), job.ID.Name, job.Label("app.kubernetes.io/component"))...)
 		callsUsers := slices.ContainsFunc(sharers, func(w int) bool { _, ok := needs[w]; return ok })
-		users := sharers
+		users, others := sharers, b.usersOf(needs, j)
 		if len(users) == 0 && word != "" {
-			users = b.usersOf(needs, j)
+			users, others = others, nil
 		}
 		switch {
 		case !callsUsers && len(users) > 0 && (word != "" || len(needs) > 0):
@@ -42,6 +42,12 @@ func (b *builder) tiers() {
 			}
 			for _, u := range users {
 				b.refer(b.inferred(u, j, "spec", knowledge.Healthy, why))
+			}
+		case len(others) > 0:
+			// It may prepare the store for them (buckets, topics) or use what
+			// they made of it. In one wave it can do either.
+			for _, u := range others {
+				b.refer(b.inferred(u, j, "spec", knowledge.Exists, "uses what is also used by"))
 			}
 		case len(needs) > 0 && word == "":
 			b.giveRole(j, knowledge.Bootstraps, "configures what it calls")
@@ -80,6 +86,26 @@ func (b *builder) sharers(j int) []int {
 		if serves(n) && n.InSync() && n.Key.Namespace == b.Nodes[j].Key.Namespace &&
 			slices.ContainsFunc(b.images(w), func(image string) bool { return images[image] }) {
 			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// commands are the images of a Job and the single words of its command lines,
+// which tell what tool it runs.
+func (b *builder) commands(j int) []string {
+	var all []string
+	for _, image := range b.images(j) {
+		all = append(all, knowledge.Repository(image))
+	}
+	n := b.Nodes[j]
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
+			for _, word := range append(texts(c.Get("command")), texts(c.Get("args"))...) {
+				if !strings.ContainsAny(word, " =\n") && !strings.HasPrefix(word, "-") {
+					all = append(all, word)
+				}
+			}
 		}
 	}
 	return all

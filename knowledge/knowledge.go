@@ -90,6 +90,11 @@ type Kind struct {
 	// Runs says how Pods run: "" for ever, "once" to their end, "later" on a
 	// schedule, so that what they need is not needed now.
 	Runs string `yaml:"runs"`
+	// Everywhere means that Pods run on every node, so that one bad node keeps
+	// the object from being healthy.
+	Everywhere bool `yaml:"everywhere"`
+	// Serves is the path of the API group that the object brings into being.
+	Serves Path `yaml:"serves"`
 	// Immutable means that the API server refuses a change of the Pods.
 	Immutable bool `yaml:"immutable"`
 	// Expires is the path of a time after which Kubernetes removes objects that
@@ -219,6 +224,8 @@ type Reference struct {
 	Namespace string `yaml:"namespace"`
 
 	Meaning Meaning `yaml:"meaning"`
+	// Optional means that the object does without the target until it comes.
+	Optional bool `yaml:"optional"`
 	// Hard means that without the target the API server refuses the object,
 	// or its start cannot succeed later by itself.
 	Hard bool `yaml:"hard"`

@@ -47,7 +47,7 @@ var programs = sync.OnceValue(func() programFile {
 // so that a bare word in it may be the name of a Service.
 func (b *Base) IsAddress(name string) bool {
 	words := nameWords(name)
-	return len(words) > 0 && slices.Contains(names().Addresses, words[len(words)-1])
+	return len(words) > 0 && slices.ContainsFunc(names().Addresses, func(end string) bool { return strings.HasSuffix(words[len(words)-1], end) })
 }
 
 // IsCertified reports whether a flag holds names to be certified, which look

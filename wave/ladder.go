@@ -92,7 +92,7 @@ func (p *Plan) Orders(r graph.Reference) bool {
 // runsLater reports whether a reference is about Pods that come some day, and
 // not within this sync.
 func runsLater(n graph.Node, r graph.Reference) bool {
-	return n.Kind.Runs == "later" && strings.HasPrefix(r.Field, n.Kind.Pod.String())
+	return (n.Kind.Runs == "later" || n.Idle) && strings.HasPrefix(r.Field, n.Kind.Pod.String())
 }
 
 // appliedBefore reports whether Argo CD applies a before b when both are in one
@@ -459,7 +459,7 @@ func (l *ladder) inDoubt(u *unit) bool {
 func (l *ladder) binders(u *unit) []constraint {
 	var all []constraint
 	for _, c := range u.users {
-		if !l.of[c.from].last {
+		if !l.of[c.from].last && !l.plan.Graph.Nodes[c.from].Idle {
 			all = append(all, c)
 		}
 	}
