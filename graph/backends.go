@@ -85,7 +85,7 @@ func (b *builder) admitsPods(hook object.Value, workload Node) bool {
 	}
 	for _, tmpl := range workload.Kind.Pod.Find(workload.Root()) {
 		if b.selectorAllows(hook.Get("objectSelector"), tmpl.Value.Get("metadata", "labels")) {
-			return b.namespaceAllows(hook, workload)
+			return b.namespaceAllows(hook, workload, false)
 		}
 	}
 	return false
@@ -153,6 +153,18 @@ func (b *builder) admitted() {
 		}
 	}
 	exempt := b.neededBy(controllers)
+	for s, servers := range b.behind {
+		if slices.ContainsFunc(servers, func(w int) bool { return b.Nodes[w].Role == knowledge.Controllers }) {
+			exempt[s] = true
+		}
+	}
+	// What must hold before Pods start, such as a quota, is of no use later.
+	lowest := b.base.Ladder()[0].Name
+	for i, n := range b.Nodes {
+		if n.Kind.Rung == lowest {
+			exempt[i] = true
+		}
+	}
 	for w, config := range b.Nodes {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
 			for _, hook := range hooks.Value.Items() {
@@ -164,7 +176,16 @@ func (b *builder) admitted() {
 					continue
 				}
 				for i, n := range b.Nodes {
-					if exempt[i] || i == w || !n.InSync() || !b.matches(hook, n) {
+					if exempt[i] || i == w || !n.InSync() {
+						continue
+					}
+					if !b.matches(hook, n) {
+						if serves(n) && b.admitsPods(hook, n) {
+							for _, backend := range backends {
+								b.refer(Reference{From: i, To: backend, Field: "webhooks", Meaning: knowledge.Healthy,
+									Why: "has Pods that must be admitted by webhook " + hook.Get("name").Text() + " of", Source: config.Kind.Source})
+							}
+						}
 						continue
 					}
 					for _, backend := range backends {
@@ -225,14 +246,14 @@ func (b *builder) matches(hook object.Value, n Node) bool {
 			matched = true
 		}
 	}
-	return matched && b.selectorAllows(hook.Get("objectSelector"), n.Get("metadata", "labels")) && b.namespaceAllows(hook, n)
+	return matched && b.selectorAllows(hook.Get("objectSelector"), n.Get("metadata", "labels")) && b.namespaceAllows(hook, n, true)
 }
 
 // namespaceAllows applies the namespaceSelector of a webhook, as far as the
 // labels of the namespace are known: those it has in the component, and the
-// name that Kubernetes writes into one. A namespace that comes from elsewhere
-// is taken to match.
-func (b *builder) namespaceAllows(hook object.Value, n Node) bool {
+// name that Kubernetes writes into one. Of a namespace that comes from
+// elsewhere, unknown says whether it bears the labels that are asked for.
+func (b *builder) namespaceAllows(hook object.Value, n Node, unknown bool) bool {
 	selector := hook.Get("namespaceSelector")
 	if n.Key.Namespace == "" || !selector.Exists() {
 		return true
@@ -246,8 +267,17 @@ func (b *builder) namespaceAllows(hook object.Value, n Node) bool {
 			return labels.Get(key).Text(), labels.Get(key).Exists()
 		})
 	}
+	for _, f := range selector.Get("matchLabels").Fields() {
+		if f.Key != namespaceNameLabel && !unknown || f.Key == namespaceNameLabel && f.Value.Text() != n.Key.Namespace {
+			return false
+		}
+	}
 	for _, e := range selector.Get("matchExpressions").Items() {
-		if e.Get("key").Text() == namespaceNameLabel && !holds(e, n.Key.Namespace, true) {
+		if e.Get("key").Text() == namespaceNameLabel {
+			if !holds(e, n.Key.Namespace, true) {
+				return false
+			}
+		} else if !unknown && !holds(e, "", false) {
 			return false
 		}
 	}

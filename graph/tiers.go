@@ -27,6 +27,7 @@ func (b *builder) tiers() {
 			continue // its phase places it; Check says whether it can run there
 		}
 		b.writtenSecrets(j)
+		b.changedWebhooks(j)
 		sharers := b.sharers(j)
 		word := b.base.Migration(append(b.commands(j), job.ID.Name, job.Label("app.kubernetes.io/component"))...)
 		callsUsers := slices.ContainsFunc(sharers, func(w int) bool { _, ok := needs[w]; return ok })
@@ -155,6 +156,22 @@ func (b *builder) writtenSecrets(j int) {
 		}
 		ref := b.inferred(r.From, j, r.Field, knowledge.Healthy, r.Why+" "+r.id.String()+", which is written by")
 		b.refer(ref)
+	}
+}
+
+// changedWebhooks: a Job that names a webhook configuration in its arguments
+// changes it, mostly to write a CA into it, and so comes after it.
+func (b *builder) changedWebhooks(j int) {
+	for i, n := range b.Nodes {
+		if n.Kind.Admits.IsZero() || !n.InSync() {
+			continue
+		}
+		for _, w := range b.words(j) {
+			if w.value == n.ID.Name && !w.certified && !w.file {
+				b.refer(b.inferred(j, i, w.field, knowledge.Healthy, "changes"))
+				break
+			}
+		}
 	}
 }
 

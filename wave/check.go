@@ -105,7 +105,7 @@ func (s *sync) readNeeds() {
 	s.needs = make([][]graph.Reference, len(s.at))
 	s.users = make([][]graph.Reference, len(s.at))
 	for _, r := range s.Graph.References {
-		if r.Optional || r.Explicit || r.Inferred && r.Meaning == knowledge.Exists || r.Meaning != knowledge.Exists && r.Meaning != knowledge.Healthy || runsLater(s.Graph.Nodes[r.From], r) || !s.Graph.Nodes[r.From].Kind.Admits.IsZero() {
+		if !s.needed(r) {
 			continue
 		}
 		s.needs[r.From] = append(s.needs[r.From], r)
@@ -123,6 +123,29 @@ func (s *sync) hookTypes(i int) {
 		s.report(i, finding.Warning, "unknown-hook", fmt.Sprintf("%q is no type of hook, %s", name, effect),
 			"write one of PreSync, Sync, PostSync or SyncFail, or a type of Helm's such as pre-install")
 	}
+}
+
+// needed reports whether the object of a reference cannot be accepted, or not
+// become healthy, without the target.
+func (s *sync) needed(r graph.Reference) bool {
+	from, to := s.Graph.Nodes[r.From], s.Graph.Nodes[r.To]
+	switch {
+	case r.Optional, r.Explicit, runsLater(from, r):
+		return false
+	case !from.Kind.Admits.IsZero():
+		return r.Hard
+	case to.Kind.Rights == "binding" && from.Role != knowledge.Controllers:
+		return false // most Pods have rights that they do not need to start
+	}
+	switch r.Meaning {
+	case knowledge.Healthy:
+		return true
+	case knowledge.Exists:
+		return !r.Inferred
+	case knowledge.With:
+		return from.HasHealth
+	}
+	return false
 }
 
 // play reports what stops an object at the moment it is applied.
@@ -188,13 +211,10 @@ func (s *sync) late(i int, r graph.Reference, chain []graph.Reference) {
 	switch {
 	case to == never:
 		when, waits = "which Argo CD never applies in a sync", ""
-	case r.Hard && r.Meaning == knowledge.Exists:
+	case r.Hard:
 		waits = ", so that the API server refuses it or its Pods"
 	case !n.HasHealth || !s.awaited(at):
 		severity, waits = finding.Warning, ""
-	}
-	if r.Inferred {
-		severity = finding.Warning
 	}
 	rule, remedy := "late", "correct the sync-wave of one of the two, or let Ladder compute both"
 	if to.phase != at.phase || to == never {
@@ -212,7 +232,7 @@ func (s *sync) late(i int, r graph.Reference, chain []graph.Reference) {
 // claim reports a claim in a wave before its first consumer: a volume of a
 // class that waits for the first consumer is bound only then.
 func (s *sync) claim(i int) {
-	if s.Graph.Nodes[i].Kind.Place != "with-consumer" || s.at[i] == never || !s.awaited(s.at[i]) || len(s.users[i]) == 0 {
+	if s.Graph.Nodes[i].Kind.Place != "with-consumer" || s.at[i] == never || !s.awaited(s.at[i]) || len(s.users[i]) == 0 || s.boundAtOnce(i) {
 		return
 	}
 	first := s.users[i][0].From
@@ -227,6 +247,23 @@ func (s *sync) claim(i int) {
 	}
 }
 
+// boundAtOnce reports whether a claim does not wait for a consumer: it names its
+// volume, or its class is in the component and binds immediately.
+func (s *sync) boundAtOnce(i int) bool {
+	if s.Graph.Nodes[i].Get("spec", "volumeName").Text() != "" {
+		return true
+	}
+	for _, r := range s.Graph.References {
+		if r.From != i || s.Graph.Nodes[r.To].Kind.Provider.IsZero() {
+			continue
+		}
+		if mode := s.Graph.Nodes[r.To].Get("volumeBindingMode").Text(); mode == "" || mode == "Immediate" {
+			return true
+		}
+	}
+	return false
+}
+
 // doubt reports an object that others wait for although it may never be
 // healthy, or fail the sync on its way there.
 func (s *sync) doubt(i int) {
@@ -235,7 +272,7 @@ func (s *sync) doubt(i int) {
 	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) {
 		return
 	}
-	if n.Kind.Place == "with-consumer" && len(s.users[i]) > 0 {
+	if n.Kind.Place == "with-consumer" && (len(s.users[i]) > 0 || s.boundAtOnce(i)) {
 		return // claim sees to it
 	}
 	s.report(i, finding.Warning, "doubtful-gate", fmt.Sprintf("the sync waits for wave %d and so for it, but %s", s.at[i].wave, doubt),

@@ -21,6 +21,7 @@ package wave
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -167,7 +168,7 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 	if err := l.verify(); err != nil {
 		return nil, err
 	}
-	p.follow(opt)
+	p.follow(l)
 	p.Order = applyOrder(p, base)
 	p.Findings = append(p.Findings, p.Check(base)...)
 	p.reportJobs()
@@ -253,19 +254,56 @@ func (p *Plan) refine() {
 }
 
 // follow brings the computed order together with the author's.
-func (p *Plan) follow(opt Options) {
-	if opt.Author == Override {
-		return
-	}
-	if opt.Author != Keep {
+func (p *Plan) follow(l *ladder) {
+	switch l.opt.Author {
+	case Override:
+	case Keep:
+		p.keep(l)
+	default:
 		p.refine()
+	}
+}
+
+// keep leaves the waves that are there. Whoever wrote them took the objects
+// without one to be in wave 0, so that is where these stay, unless they need
+// something that comes later, or nothing may wait for them. Where there are no
+// waves, ours stand.
+func (p *Plan) keep(l *ladder) {
+	written := false
+	for i, n := range p.Graph.Nodes {
+		_, set := n.Wave()
+		written = written || set && p.Places[i].Computed
+	}
+	if !written && p.opt.Waves != Off {
 		return
 	}
-	for i, n := range p.Graph.Nodes {
-		place := &p.Places[i]
-		if author, set := n.Wave(); place.Computed && (set || opt.Waves == Off) {
+	for _, u := range l.units {
+		for _, i := range u.nodes {
+			place := &p.Places[i]
+			author, set := p.Graph.Nodes[i].Wave()
 			place.Wave, place.Author = author, true
-			place.Kept = true
+			place.Kept = set || p.opt.Waves == Off
+		}
+		for _, c := range u.needs {
+			if place := &p.Places[c.from]; !place.Kept {
+				place.Wave = max(place.Wave, p.Places[c.to].Wave+c.gap)
+			}
+		}
+	}
+	last := math.MinInt
+	for _, place := range p.Places {
+		if place.Computed {
+			last = max(last, place.Wave)
+		}
+	}
+	for _, u := range l.units {
+		if !u.last && !l.isSmoke(u) {
+			continue
+		}
+		for _, i := range u.nodes {
+			if !p.Places[i].Kept {
+				p.Places[i].Wave = last
+			}
 		}
 	}
 }
