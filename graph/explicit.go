@@ -18,6 +18,8 @@ const (
 	After = "ladder/after"
 	// OnRung puts an object on a rung.
 	OnRung = "ladder/rung"
+	// ours is how all of ours begin.
+	ours = "ladder/"
 	// dependsOn is kustomize's and cli-utils' (sigs.k8s.io/cli-utils pkg/object/dependson).
 	dependsOn = "config.kubernetes.io/depends-on"
 	// kapp's groups and rules may have a suffix (carvel kapp pkg/kapp/diffgraph).
@@ -51,6 +53,8 @@ func (b *builder) explicit() {
 				b.kappRule(i, f.Key, text, groups)
 			case strings.HasPrefix(f.Key, nelmDependency):
 				b.nelm(i, f.Key, text)
+			case strings.HasPrefix(f.Key, ours):
+				b.badAnnotation(i, f.Key, "there is no such annotation", "write "+After+" or "+OnRung)
 			}
 		}
 	}
@@ -76,6 +80,9 @@ func (b *builder) listed(i int, key, text string, read func(i int, name string) 
 		nodes := b.like(id)
 		if len(nodes) == 0 {
 			b.badAnnotation(i, key, fmt.Sprintf("the component has no %s", name), "correct the name, or drop it")
+		}
+		if slices.Equal(nodes, []int{i}) {
+			b.badAnnotation(i, key, fmt.Sprintf("%s is the object itself", name), "name another object, or drop it")
 		}
 		for _, to := range nodes {
 			b.order(i, to, key, knowledge.Healthy)

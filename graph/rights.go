@@ -214,10 +214,11 @@ func (b *builder) partners() {
 		return
 	}
 	users := b.usersOfResources()
+	b.injected(users)
 	for i, n := range b.Nodes {
 		// Agents on every node cost more than they bring: one node that is not
 		// ready would hold up all that comes after the controllers.
-		if lead, ok := leads[origin(n)]; ok && !users[i] && !n.Kind.Everywhere {
+		if lead, ok := leads[origin(n)]; ok && !users[i] && !n.Kind.Everywhere && alike(b.Nodes[lead], n) {
 			join(i, "stands beside "+b.Nodes[lead].Key.String()+", a controller that may need it to start")
 		}
 	}
@@ -235,6 +236,38 @@ func (b *builder) partners() {
 			join(to, "is called by "+b.Nodes[work[0]].Key.String()+", a controller that may need it to start")
 		}
 	}
+}
+
+// injected adds the workloads whose Pods a fail-closed webhook of another
+// workload must admit: they cannot come along with it.
+func (b *builder) injected(to map[int]bool) {
+	for w, config := range b.Nodes {
+		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
+			for _, hook := range hooks.Value.Items() {
+				backends := b.backendsOf(w, hook)
+				if failsOpen(hook) || len(backends) == 0 {
+					continue
+				}
+				for i, n := range b.Nodes {
+					if serves(n) && n.Role == "" && !slices.Contains(backends, i) && b.admitsPods(hook, n) {
+						to[i] = true
+					}
+				}
+			}
+		}
+	}
+}
+
+// alike reports whether the labels of two workloads of one origin leave it open
+// that they belong together. Within a chart they do; a directory may hold what
+// has nothing to do with each other.
+func alike(x, y Node) bool {
+	for _, label := range []string{"app.kubernetes.io/part-of", "app.kubernetes.io/instance"} {
+		if x.Label(label) != "" && x.Label(label) != y.Label(label) {
+			return isChart(x) && isChart(y)
+		}
+	}
+	return true
 }
 
 // usersOfResources are the nodes that need, directly or not, a custom resource
@@ -265,13 +298,15 @@ func (b *builder) usersOfResources() map[int]bool {
 // origin is the chart that an object comes from or, outside of charts, the
 // directory.
 func origin(n Node) string {
-	for _, dir := range []string{"/templates/", "/crds/"} {
-		if at := strings.LastIndex(n.File, dir); at >= 0 {
-			return n.File[:at]
-		}
+	if at := strings.LastIndex(n.File, templates); at >= 0 {
+		return n.File[:at]
 	}
 	return path.Dir(n.File)
 }
+
+const templates = "/templates/"
+
+func isChart(n Node) bool { return strings.Contains(n.File, templates) }
 
 // giveRole says what an object does in the component, as far as that was seen
 // in it. What a person wrote about its kind goes before.

@@ -64,7 +64,7 @@ func (b *builder) jobNeeds(j int) map[int]Reference {
 	for _, w := range b.words(j) {
 		for _, a := range b.addresses(w, b.Nodes[j].Key.Namespace) {
 			for _, server := range b.servers(a.service) {
-				if server == j || w.from != j && b.refersTo(server, w.from) {
+				if server == j || w.from != j && b.refersTo(server, w.from) && b.describesMany(w.from) {
 					continue
 				}
 				if _, ok := needs[server]; !ok {
@@ -76,7 +76,21 @@ func (b *builder) jobNeeds(j int) map[int]Reference {
 	return needs
 }
 
-// sharers are the workloads that run an image of a Job.
+// describesMany reports whether a ConfigMap or Secret leads to several Services,
+// as one does that describes the component to all of its workloads. What a
+// store shares with those who log in leads to the store alone.
+func (b *builder) describesMany(config int) bool {
+	services := map[object.ID]bool{}
+	n := b.Nodes[config]
+	for key, value := range entries(n) {
+		for _, a := range b.addresses(word{name: key, value: value, from: config}, n.Key.Namespace) {
+			services[a.service] = true
+		}
+	}
+	return len(services) > 1
+}
+
+// sharers are the workloads that run an image of a Job, now or on a schedule.
 func (b *builder) sharers(j int) []int {
 	images := map[string]bool{}
 	for _, image := range b.images(j) {
@@ -84,7 +98,7 @@ func (b *builder) sharers(j int) []int {
 	}
 	var all []int
 	for w, n := range b.Nodes {
-		if serves(n) && n.InSync() && n.Key.Namespace == b.Nodes[j].Key.Namespace &&
+		if (serves(n) || n.Kind.Runs == "later") && n.InSync() && n.Key.Namespace == b.Nodes[j].Key.Namespace &&
 			slices.ContainsFunc(b.images(w), func(image string) bool { return images[image] }) {
 			all = append(all, w)
 		}

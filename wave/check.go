@@ -39,8 +39,10 @@ type sync struct {
 	at    []moment
 	needs [][]graph.Reference // by node: what it needs to start or be accepted
 	users [][]graph.Reference
-	final moment // the last moment, which nobody awaits
-	found []finding.Finding
+	// final is the last moment, and hooked whether there is a hook in it.
+	final  moment
+	hooked bool
+	found  []finding.Finding
 }
 
 // moment is when an object is applied: a phase and a wave in it.
@@ -88,6 +90,9 @@ func (s *sync) schedule() {
 		if s.at[i] != never && s.at[i].compare(s.final) > 0 {
 			s.final = s.at[i]
 		}
+	}
+	for i, n := range nodes {
+		s.hooked = s.hooked || s.at[i] == s.final && (n.IsHook() || s.opt.Jobs == AsHooks && s.changesFail(i))
 	}
 }
 
@@ -279,9 +284,10 @@ func (s *sync) doubt(i int) {
 		"set a retry in the Application's syncPolicy, or a health override for "+n.Key.GroupKind())
 }
 
-// awaited reports whether something comes after a moment, so that Argo CD waits
-// for what was applied then.
-func (s *sync) awaited(m moment) bool { return s.final.compare(m) > 0 }
+// awaited reports whether Argo CD waits for what was applied at a moment:
+// because something comes after it, or a hook was among it (gitops-engine
+// pkg/sync/sync_context.go).
+func (s *sync) awaited(m moment) bool { return s.final.compare(m) > 0 || m == s.final && s.hooked }
 
 func (s *sync) report(i int, severity finding.Severity, rule, message, remedy string) {
 	n := s.Graph.Nodes[i]

@@ -440,7 +440,7 @@ func (l *ladder) putLast() {
 		if along, ok := l.companions(u, map[*unit]bool{}); ok {
 			for v := range along {
 				v.last = true
-				v.why = Reason{Cause: ByDoubt, Other: u.nodes[0]}
+				v.why = Reason{Cause: ByDoubt, Other: l.doubtful(u)}
 			}
 		}
 	}
@@ -452,6 +452,16 @@ func (l *ladder) inDoubt(u *unit) bool {
 		n := l.plan.Graph.Nodes[i]
 		return n.HasHealth && n.Waits.Uncertain() != ""
 	})
+}
+
+// doubtful is the node of a unit whose health is in doubt.
+func (l *ladder) doubtful(u *unit) int {
+	for _, i := range u.nodes {
+		if n := l.plan.Graph.Nodes[i]; n.HasHealth && n.Waits.Uncertain() != "" {
+			return i
+		}
+	}
+	return u.nodes[0]
 }
 
 // binders are the users of a claim whose Pods come within this sync and are not
@@ -506,11 +516,23 @@ func (l *ladder) pullDown() {
 			last = max(last, u.floor)
 		}
 	}
+	if l.hooksAt(last) {
+		last++ // Argo CD waits for the last wave, too, if there is a hook in it
+	}
 	for _, u := range l.units {
 		if u.last {
 			u.wave = last
 		}
 	}
+}
+
+// hooksAt reports whether a hook stands in a wave that nothing in doubt is in.
+func (l *ladder) hooksAt(wave int) bool {
+	return slices.ContainsFunc(l.units, func(u *unit) bool {
+		return !u.last && u.wave == wave && slices.ContainsFunc(u.nodes, func(i int) bool {
+			return l.plan.Graph.Nodes[i].IsHook() || l.plan.changesFail(i) && l.opt.Jobs == AsHooks
+		})
+	})
 }
 
 // settle places a passive unit between what it needs and who needs it.

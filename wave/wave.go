@@ -176,12 +176,21 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 	return p, nil
 }
 
+// farthest is how far from 0 an author's wave may be, so that it can be
+// multiplied and compared: Argo CD compares waves by subtracting them.
+const farthest = 1_000_000_000
+
 // checkAnnotations reports waves that Argo CD would silently read as 0.
 func checkAnnotations(g *graph.Graph) error {
 	var faults []finding.Finding
 	for _, n := range g.Nodes {
 		if text, ok := n.Annotation(object.SyncWave); ok {
-			if _, err := strconv.Atoi(text); err != nil {
+			if wave, err := strconv.Atoi(text); err == nil && (wave > farthest || wave < -farthest) {
+				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
+					Field:   "metadata.annotations[" + object.SyncWave + "]",
+					Message: fmt.Sprintf("%s is too far from 0 to order anything around it", text),
+					Remedy:  fmt.Sprintf("write a number between -%d and %d", farthest, farthest)})
+			} else if err != nil {
 				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
 					Field:   "metadata.annotations[" + object.SyncWave + "]",
 					Message: fmt.Sprintf("%q is not a whole number, so Argo CD would take it for no wave at all", text),

@@ -137,9 +137,6 @@ func (p *Plan) changesFail(i int) bool {
 
 // reportJobs says of Jobs that are left as they are what will happen to them.
 func (p *Plan) reportJobs() {
-	if p.opt.Waves == Off {
-		return
-	}
 	for i, n := range p.Graph.Nodes {
 		report := func(severity finding.Severity, rule, message, remedy string) {
 			p.Findings = append(p.Findings, finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(),

@@ -57,7 +57,7 @@ func (r report) json() (string, error) {
 	out := struct {
 		Findings []jsonFinding `json:"findings"`
 		Gates    []wave.Gate   `json:"gates"`
-	}{[]jsonFinding{}, r.gates}
+	}{[]jsonFinding{}, append([]wave.Gate{}, r.gates...)}
 	for _, f := range r.findings {
 		out.Findings = append(out.Findings, jsonFinding(f))
 	}
