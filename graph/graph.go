@@ -179,9 +179,9 @@ type builder struct {
 	said         map[int][]word
 	serviceNames map[object.ID]bool
 	nameable     []knowledge.GroupKind
-	seen         map[Reference]bool
-	pairs        map[[2]int]bool
-	faults       []finding.Finding
+	// pairs are the references found so far, by the two nodes.
+	pairs  map[[2]int][]int
+	faults []finding.Finding
 }
 
 // definition is a kind as a CustomResourceDefinition of the component has it.
@@ -206,8 +206,9 @@ func newBuilder(objs []object.Object, base *knowledge.Base, opt Options) *builde
 		defined:   map[knowledge.GroupKind]definition{},
 		producers: map[object.ID][]int{}, behind: map[int][]int{},
 		said: map[int][]word{}, serviceNames: map[object.ID]bool{},
-		seen: map[Reference]bool{}, pairs: map[[2]int]bool{},
+		pairs: map[[2]int][]int{},
 	}
+	b.Nodes = make([]Node, 0, len(objs))
 	for _, o := range objs {
 		kind := base.Of(o)
 		n := Node{Object: o, Kind: &kind, hook: o.IsHook(), phases: o.Phases()}
@@ -256,17 +257,7 @@ func (b *builder) index() error {
 			n.Key.Namespace = b.opt.Namespace
 		}
 	}
-	slices.SortStableFunc(b.Nodes, func(x, y Node) int {
-		if c := compareIDs(x.Key, y.Key); c != 0 {
-			return c
-		}
-		// Hooks and plain objects may share an identity. Their texts, which are
-		// megabytes, decide only between what no author means to have twice.
-		if c := slices.Compare(x.phases, y.phases); c != 0 || x.hook != y.hook {
-			return cmp.Or(c, map[bool]int{false: -1, true: 1}[x.hook])
-		}
-		return strings.Compare(x.Text(), y.Text())
-	})
+	b.Nodes = inOrder(b.Nodes)
 	b.readDefinitions() // again, because they have moved
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
@@ -294,6 +285,30 @@ func (b *builder) index() error {
 		}
 	}
 	return finding.Err(faults)
+}
+
+// inOrder sorts nodes by their identity.
+func inOrder(nodes []Node) []Node {
+	pointers := make([]*Node, len(nodes)) // for a node is large
+	for i := range nodes {
+		pointers[i] = &nodes[i]
+	}
+	slices.SortStableFunc(pointers, func(x, y *Node) int {
+		if c := compareIDs(x.Key, y.Key); c != 0 {
+			return c
+		}
+		// Hooks and plain objects may share an identity. Their texts, which are
+		// megabytes, decide only between what no author means to have twice.
+		if c := slices.Compare(x.phases, y.phases); c != 0 || x.hook != y.hook {
+			return cmp.Or(c, map[bool]int{false: -1, true: 1}[x.hook])
+		}
+		return strings.Compare(x.Text(), y.Text())
+	})
+	sorted := make([]Node, len(nodes))
+	for i, n := range pointers {
+		sorted[i] = *n
+	}
+	return sorted
 }
 
 func (b *builder) readDefinitions() {
@@ -355,11 +370,11 @@ func compareIDs(x, y object.ID) int {
 
 // refer adds a reference unless it is there already or refers to itself.
 func (b *builder) refer(r Reference) {
-	if r.From == r.To || b.seen[r] {
+	pair := [2]int{r.From, r.To}
+	if r.From == r.To || slices.ContainsFunc(b.pairs[pair], func(i int) bool { return b.References[i] == r }) {
 		return
 	}
-	b.seen[r] = true
-	b.pairs[[2]int{r.From, r.To}] = true
+	b.pairs[pair] = append(b.pairs[pair], len(b.References))
 	b.References = append(b.References, r)
 }
 

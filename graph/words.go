@@ -365,4 +365,4 @@ func (b *builder) nameableKinds() []knowledge.GroupKind {
 }
 
 // refersTo reports whether a reference from one node to another is known.
-func (b *builder) refersTo(from, to int) bool { return b.pairs[[2]int{from, to}] }
+func (b *builder) refersTo(from, to int) bool { return len(b.pairs[[2]int{from, to}]) > 0 }

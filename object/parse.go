@@ -189,9 +189,9 @@ func (d located) fault(rule string, lineInDoc int, message, remedy string) findi
 // comments and blank lines.
 func parseText(text string) (*yaml.Node, error) {
 	var doc yaml.Node
-	short := withoutSchemas(text)
+	short, blocks := withoutBlocks(withoutSchemas(text), leastBlock)
 	err := unmarshal(short, &doc)
-	if err != nil && len(short) != len(text) {
+	if len(short) != len(text) && (err != nil || !restore(&doc, blocks)) {
 		// What was left out may have held an anchor that the rest uses.
 		doc = yaml.Node{}
 		err = unmarshal(text, &doc)

@@ -106,7 +106,7 @@ const annotationLimit = 262144
 // side does no harm.
 func tooLong(text string) bool {
 	const most = annotationLimit * 9 / 10
-	if len(text) < most/2 {
+	if len(text)+3*strings.Count(text, "\n") <= most {
 		return false
 	}
 	size := 0
