@@ -16,7 +16,6 @@ func split(text string) []chunk {
 	text = strings.TrimPrefix(text, "\ufeff")
 	var chunks []chunk
 	start, startLine, line := 0, 1, 1
-	near := markers{text: text}
 	flush := func(end int) {
 		if body := text[start:end]; !onlyDirectives(body) {
 			chunks = append(chunks, chunk{body, startLine})
@@ -40,37 +39,11 @@ func split(text string) []chunk {
 			flush(pos)
 			start, startLine = next, line+1
 		}
-		pos = near.from(next)
-		line += 1 + strings.Count(text[next:pos], "\n")
+		pos = next
+		line++
 	}
 	flush(len(text))
 	return chunks
-}
-
-// markers finds the lines of a text that begin like a document marker. It
-// remembers how far each kind is, so that the text is read once.
-type markers struct {
-	text string
-	next [2]int
-}
-
-// from returns the start of the first such line at or behind the line that
-// starts at pos, or the end of the text.
-func (m *markers) from(pos int) int {
-	nearest := len(m.text)
-	for i, mark := range [...]string{"---", "..."} {
-		if m.next[i] < pos {
-			m.next[i] = pos
-			if !strings.HasPrefix(m.text[pos:], mark) {
-				at := strings.Index(m.text[pos:], "\n"+mark)
-				if m.next[i] += at + 1; at < 0 {
-					m.next[i] = len(m.text)
-				}
-			}
-		}
-		nearest = min(nearest, m.next[i])
-	}
-	return nearest
 }
 
 func marker(line, mark string) bool {
