@@ -10,6 +10,7 @@ import (
 type nameFile struct {
 	Source          string   `yaml:"source"`
 	Addresses       []string `yaml:"addresses"`
+	HostFlags       []string `yaml:"hostFlags"`
 	Certified       []string `yaml:"certified"`
 	CertifiedFields []string `yaml:"certifiedFields"`
 	Certifiers      []string `yaml:"certifiers"`
@@ -46,8 +47,16 @@ var programs = sync.OnceValue(func() programFile {
 // IsAddress reports whether a variable or flag of that name holds an address,
 // so that a bare word in it may be the name of a Service.
 func (b *Base) IsAddress(name string) bool {
+	if slices.Contains(names().HostFlags, name) {
+		return true
+	}
 	words := nameWords(name)
 	return len(words) > 0 && slices.ContainsFunc(names().Addresses, func(end string) bool { return strings.HasSuffix(words[len(words)-1], end) })
+}
+
+// IsAddressFlag reports the same of a word in the middle of a command line.
+func (b *Base) IsAddressFlag(word string) bool {
+	return strings.HasPrefix(word, "-") && b.IsAddress(word)
 }
 
 // IsCertified reports whether a flag holds names to be certified, which look
