@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -167,9 +168,25 @@ func (b *builder) mention(from int, rec knowledge.Reference, m mention) {
 	case !m.optional && (rec.Meaning == knowledge.Exists || rec.Meaning == knowledge.Healthy):
 		b.reads = append(b.reads, read{r, id, rec.Namespace == anyNamespace, rec.Starts})
 	}
-	for _, to := range b.resolve(id, rec) {
+	targets := b.resolve(id, rec)
+	for _, to := range targets {
 		r.To = to
 		b.refer(r)
+	}
+	b.doubt(from, rec.Doubt, targets)
+}
+
+// doubt notes what the targets of a reference say about the health of who
+// refers to them.
+func (b *builder) doubt(from int, doubt knowledge.Doubt, targets []int) {
+	n := &b.Nodes[from]
+	if len(targets) == 0 {
+		n.Doubt = cmp.Or(n.Doubt, doubt.Absent)
+	}
+	for _, to := range targets {
+		if len(doubt.At.Find(b.Nodes[to].Root())) > 0 {
+			n.Waits.Never = cmp.Or(n.Waits.Never, doubt.Why)
+		}
 	}
 }
 

@@ -50,9 +50,20 @@ type Node struct {
 	// meaning only if HasHealth is true.
 	Waits     knowledge.Health
 	HasHealth bool
+	// Doubt says why nothing should wait for the object without need, although
+	// it becomes healthy as far as one knows; empty if there is no reason.
+	Doubt string
 
 	hook   bool
 	phases []object.Phase
+}
+
+// Uncertain says why nothing should wait for the object without need.
+func (n *Node) Uncertain() string {
+	if !n.HasHealth {
+		return ""
+	}
+	return cmp.Or(n.Waits.Uncertain(), n.Doubt)
 }
 
 // IsHook, Phases and InSync answer as the object does, without reading it again.

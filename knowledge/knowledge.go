@@ -233,11 +233,25 @@ type Reference struct {
 	Starts bool `yaml:"starts"`
 	// Behind means the workloads behind the Service that is named.
 	Behind bool `yaml:"behind"`
+	// Doubt says how the target can keep the object from becoming healthy.
+	Doubt Doubt `yaml:"doubt"`
 	// Why is the verb of a sentence: object, why, target.
 	Why  string `yaml:"why"`
 	Note string `yaml:"note"`
 	// Source overrides the source of the file.
 	Source string `yaml:"source"`
+}
+
+// Doubt is about an object whose health depends on what another one says, such
+// as a certificate on how its issuer tests who asks.
+type Doubt struct {
+	// At is where the target says it, and Why the reason for the doubt if it
+	// does.
+	At  Path   `yaml:"at"`
+	Why string `yaml:"why"`
+	// Absent is a reason to wait for the object only with need, if the target
+	// is not in the component and what it says is not known.
+	Absent string `yaml:"absent"`
 }
 
 // Convention is a key by which custom resources of any kind name other objects,

@@ -79,6 +79,33 @@ func (l *ladder) constrain() {
 	}
 }
 
+// spare drops the waits for what is in doubt of those that are in doubt
+// themselves and that nobody waits for: an Ingress does without its certificate
+// until that comes. All of them then stand in the last wave.
+func (l *ladder) spare() {
+	nodes := l.plan.Graph.Nodes
+	users := map[int][]int{} // rules by their target
+	for r, c := range l.rules {
+		users[c.to] = append(users[c.to], r)
+	}
+	awaited := func(r int) bool { return l.rules[r].gap > 0 || l.rules[r].ref.Meaning == knowledge.With }
+	sparing := func(r int) bool {
+		c := l.rules[r]
+		return c.gap == 0 || !c.ref.Hard && !c.ref.Explicit && nodes[c.from].Uncertain() != "" && !slices.ContainsFunc(users[c.from], awaited)
+	}
+	for i, n := range nodes {
+		if n.Uncertain() == "" || slices.ContainsFunc(users[i], func(r int) bool { return !sparing(r) }) {
+			continue
+		}
+		for _, r := range users[i] {
+			if c := &l.rules[r]; c.gap > 0 {
+				c.gap = 0
+				l.plan.yielded[c.ref] = "not awaited, since nothing waits for either"
+			}
+		}
+	}
+}
+
 // Orders reports whether a reference demands an order of two objects that Argo
 // CD applies. In the Sync phase waves keep it; otherwise the phases must.
 func (p *Plan) Orders(r graph.Reference) bool {
@@ -450,14 +477,14 @@ func (l *ladder) putLast() {
 func (l *ladder) inDoubt(u *unit) bool {
 	return slices.ContainsFunc(u.nodes, func(i int) bool {
 		n := l.plan.Graph.Nodes[i]
-		return n.HasHealth && n.Waits.Uncertain() != ""
+		return n.Uncertain() != ""
 	})
 }
 
 // doubtful is the node of a unit whose health is in doubt.
 func (l *ladder) doubtful(u *unit) int {
 	for _, i := range u.nodes {
-		if n := l.plan.Graph.Nodes[i]; n.HasHealth && n.Waits.Uncertain() != "" {
+		if n := l.plan.Graph.Nodes[i]; n.Uncertain() != "" {
 			return i
 		}
 	}

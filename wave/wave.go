@@ -158,6 +158,7 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 	l := &ladder{plan: p, base: base, opt: opt}
 	l.takePlaces()
 	l.constrain()
+	l.spare()
 	if err := l.contract(); err != nil {
 		return nil, err
 	}
