@@ -77,6 +77,9 @@ func (d located) objects() ([]Object, error) {
 		return nil, d.fault("not-an-object", root.Line, "the document is "+kindName(v)+", not a Kubernetes object",
 			"write a mapping with apiVersion, kind and metadata.name")
 	}
+	if err := d.glued(v); err != nil {
+		return nil, err
+	}
 	if isList(v) {
 		return d.unfold(v)
 	}

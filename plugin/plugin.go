@@ -145,7 +145,11 @@ func (opt options) order(rendered render.Result, base *knowledge.Base) (Result, 
 	if objs, err = plan.Annotate(); err != nil {
 		return Result{}, err
 	}
-	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Findings: append(rendered.Findings, plan.Findings...)}, nil
+	found := rendered.Findings
+	for _, o := range rendered.Objects {
+		found = append(found, o.Doubts()...)
+	}
+	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Findings: append(found, plan.Findings...)}, nil
 }
 
 // options are the settings that hold for a request.

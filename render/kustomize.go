@@ -219,13 +219,22 @@ func (c *checker) root(field, entry string) {
 	}
 }
 
-// syntax reports what is no YAML in a file of resources, with the lines that
-// kustomize does not know. Whatever else is wrong may be mended by a patch.
+// syntax reports what is no YAML in a file of resources, and keys given twice,
+// which kustomize refuses at any depth, with the lines that kustomize does not
+// know. Whatever else is wrong may be mended by a patch.
 func (c *checker) syntax(p string, data []byte) {
-	_, err := object.Parse(c.show(p), 1, string(data))
+	objs, err := object.Parse(c.show(p), 1, string(data))
 	for _, f := range finding.Of(err) {
-		if f.Rule == "invalid-yaml" {
+		if f.Rule == "invalid-yaml" || f.Rule == object.DoubledKey {
 			c.faults = append(c.faults, f)
+		}
+	}
+	for _, o := range objs {
+		for _, f := range o.Doubts() {
+			if f.Rule == object.DoubledKey {
+				f.Severity = finding.Error
+				c.faults = append(c.faults, f)
+			}
 		}
 	}
 }
