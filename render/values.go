@@ -39,6 +39,11 @@ func (v Values) mergeInto(base map[string]any) (map[string]any, error) {
 			faults = append(faults, err)
 			continue
 		}
+		if line := secondDocument(data); line > 0 {
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: v.path(name), Line: line,
+				Message: "a second document begins here, and not every version of Helm reads it", Remedy: "make it a file of its own, or drop the line \"---\""})
+			continue
+		}
 		vals, err := loader.LoadValues(bytes.NewReader(data))
 		if err != nil {
 			faults = append(faults, valuesFault(v.path(name), err))
@@ -54,6 +59,20 @@ func (v Values) mergeInto(base map[string]any) (map[string]any, error) {
 		}
 	}
 	return base, errors.Join(faults...)
+}
+
+// secondDocument returns the line on which a second YAML document begins, 0 if
+// there is none.
+func secondDocument(data []byte) int {
+	documents := yaml.NewDecoder(bytes.NewReader(data))
+	if documents.Decode(new(yaml.Node)) != nil {
+		return 0
+	}
+	var second yaml.Node
+	if documents.Decode(&second) != nil || len(second.Content) == 0 || second.Content[0].Tag == "!!null" {
+		return 0
+	}
+	return second.Line
 }
 
 // expressions are those of one flag, with the function that reads them.

@@ -87,6 +87,7 @@ type checkout struct {
 	repo fs.FS
 	dir  string // of the component, relative to the repository
 	base string // the repository, absolute
+	name string // of the directory, which may be the repository itself
 	// typed is how the user called the component.
 	typed string
 }
@@ -123,7 +124,7 @@ func openCheckoutAt(base, abs string) (*checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &checkout{root: root, repo: root.FS(), dir: filepath.ToSlash(rel), base: base}, nil
+	return &checkout{root: root, repo: root.FS(), dir: filepath.ToSlash(rel), base: base, name: filepath.Base(abs)}, nil
 }
 
 func (c *checkout) close() { c.root.Close() }
@@ -183,7 +184,7 @@ func (in *inputs) generate(cmd *cobra.Command, dir string, defaults ...plugin.Se
 		return plugin.Result{}, fmt.Errorf("%s: %w", dir, err)
 	}
 	defer c.close()
-	req := plugin.Request{Repo: c.repo, Dir: c.dir, Show: c.show, Settings: append(defaults, settings)}
+	req := plugin.Request{Repo: c.repo, Dir: c.dir, DirName: c.name, Show: c.show, Settings: append(defaults, settings)}
 	base, err := knowledgeBase(*in.ladder)
 	if err != nil {
 		return plugin.Result{}, err

@@ -29,6 +29,9 @@ const (
 // usageError marks a fault of the command line.
 type usageError struct{ error }
 
+// Unwrap lets each fault of several have a line of its own.
+func (u usageError) Unwrap() error { return u.error }
+
 // run executes a command line and returns the exit code. Every fault becomes
 // one line on Err; nothing is written to Out unless all went well.
 func run(args []string, s streams) int {
