@@ -263,6 +263,8 @@ func (c *checker) generator(field string, g types.KvPairSources) {
 func (c *checker) local(field, entry string) (string, bool) {
 	p, ok := repoPath(c.dir, entry)
 	switch {
+	case ok && irregular(c.fsys, p):
+		c.bad(field, entry, c.show(p)+" is a pipe, a socket or a device, and no file", "name a file or a directory")
 	case ok && !strings.Contains(entry, "://") && pathExists(c.fsys, p):
 		if isFile := exists(c.fsys, p); isFile && !strings.HasPrefix(p, prefix(c.dir)) {
 			c.bad(field, entry, "kustomize reads no file outside of the kustomization's directory", "move "+c.show(p)+" below "+c.show(c.dir)+", or name a directory with a kustomization of its own")
@@ -326,6 +328,11 @@ func (c *checker) urls(field string, v any) {
 
 // inline reports whether an entry is YAML text and no path.
 func inline(entry string) bool { return strings.ContainsAny(entry, "\n{") }
+
+func irregular(fsys fs.FS, p string) bool {
+	info, err := fs.Stat(fsys, p)
+	return err == nil && !info.IsDir() && !info.Mode().IsRegular()
+}
 
 func pathExists(fsys fs.FS, p string) bool {
 	_, err := fs.Stat(fsys, p)

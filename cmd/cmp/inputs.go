@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
@@ -124,7 +125,7 @@ func openCheckoutAt(base, abs string) (*checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &checkout{root: root, repo: root.FS(), dir: filepath.ToSlash(rel), base: base, name: filepath.Base(abs)}, nil
+	return &checkout{root: root, repo: regularFS{root.FS()}, dir: filepath.ToSlash(rel), base: base, name: filepath.Base(abs)}, nil
 }
 
 func (c *checkout) close() { c.root.Close() }
@@ -167,6 +168,22 @@ func workingDir() string {
 		return resolved
 	}
 	return wd
+}
+
+// ladderBeside is what is known about kinds in a directory: what is built in,
+// the file of --ladder, and every ladder.yaml in the directory and above it in
+// its repository, as for a component.
+func (in *inputs) ladderBeside(dir string) (*knowledge.Base, error) {
+	base, err := knowledgeBase(*in.ladder)
+	if err != nil {
+		return nil, err
+	}
+	c, err := openCheckout(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	defer c.close()
+	return plugin.Request{Repo: c.repo, Dir: c.dir, Show: c.show}.Knowledge(base)
 }
 
 // generate renders the component in dir with the given flags, which win over

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,7 +82,11 @@ func newAnnotate(s streams) *cobra.Command {
 		Short: "Put sync waves on manifests that something else rendered",
 		Long: `Read manifests from FILE, or from standard input if it is "-" or missing, and
 print them in the order in which Argo CD applies them, each with its computed
-sync wave and otherwise as it was: the post-renderer of any tool that renders.`,
+sync wave and otherwise as it was: the post-renderer of any tool that renders.
+
+A ladder.yaml in the directory of FILE, or in one above it in the repository,
+holds as it does for a component; for standard input, those of the working
+directory do. A component.yaml is not read.`,
 		Example: `  helm template shop ./chart | cmp annotate
   kustomize build ./overlay | cmp annotate --namespace shop > manifests.yaml`,
 		Args: cobra.MaximumNArgs(1),
@@ -99,6 +104,15 @@ sync wave and otherwise as it was: the post-renderer of any tool that renders.`,
 	return cmd
 }
 
+// beside is the directory whose ladder.yaml holds for manifests: that of their
+// file, or the working directory if they come through a pipe.
+func beside(file string) string {
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+		return "."
+	}
+	return filepath.Dir(file)
+}
+
 // annotate orders the manifests of a file. Flags win over the given defaults.
 func (in *inputs) annotate(s streams, file string, defaults plugin.Settings) (plugin.Result, error) {
 	settings, err := in.settings()
@@ -109,7 +123,7 @@ func (in *inputs) annotate(s streams, file string, defaults plugin.Settings) (pl
 	if err != nil {
 		return plugin.Result{}, err
 	}
-	base, err := knowledgeBase(*in.ladder)
+	base, err := in.ladderBeside(beside(file))
 	if err != nil {
 		return plugin.Result{}, err
 	}
