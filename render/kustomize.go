@@ -101,17 +101,8 @@ func (s source) checkKustomization(dir string, seen map[string]bool) error {
 		return s.unreadable(err)
 	}
 	c.data = data
-	var k types.Kustomization
-	if err := k.Unmarshal(data); err != nil {
-		f := valuesFault(c.show(c.file), err)
-		f.Rule, f.Message, f.Remedy = "kustomization", strings.TrimPrefix(strings.TrimPrefix(f.Message, "not valid YAML: "), "json: "), "correct the kustomization"
-		if _, field, ok := strings.Cut(f.Message, "unknown field "); ok {
-			f.Line = lineOfEntry(data, strings.Trim(field, `"`)+":")
-		} else if field, _, ok := strings.Cut(f.Message, ": got "); ok {
-			f.Line = lineOfEntry(data, field[strings.LastIndexByte(field, '.')+1:]+":")
-		}
-		return f
-	}
+	k, faults := c.decode()
+	c.faults = append(c.faults, faults...)
 	c.helm(k)
 	for field, entries := range map[string][]string{
 		"resources": k.Resources, "bases": k.Bases, "components": k.Components,
@@ -145,9 +136,73 @@ func (s source) checkKustomization(dir string, seen map[string]bool) error {
 	for i, g := range k.SecretGenerator {
 		c.generator(fmt.Sprintf("secretGenerator[%d]", i), g.KvPairSources)
 	}
-	faults := finding.Of(errors.Join(c.faults...))
-	finding.Sort(faults)
-	return finding.Err(faults)
+	all := finding.Of(errors.Join(c.faults...))
+	finding.Sort(all)
+	return finding.Err(all)
+}
+
+// decode reads the kustomization. The library stops at the first key that it
+// does not know, or whose value has the wrong type; each such key is taken out
+// and the rest read again, so that all that is wrong is found at once.
+func (c *checker) decode() (types.Kustomization, []error) {
+	data := c.data
+	var faults []error
+	for {
+		var k types.Kustomization
+		err := k.Unmarshal(data)
+		if err == nil {
+			return k, faults
+		}
+		f := valuesFault(c.show(c.file), err)
+		f.Rule, f.Message, f.Remedy = "kustomization", strings.TrimPrefix(strings.TrimPrefix(f.Message, "not valid YAML: "), "json: "), "correct the kustomization"
+		key := ""
+		if _, field, ok := strings.Cut(f.Message, "unknown field "); ok {
+			key = strings.Trim(field, `"`)
+		} else if field, _, ok := strings.Cut(f.Message, ": got "); ok {
+			key = field[strings.LastIndexByte(field, '.')+1:]
+		}
+		if key != "" {
+			f.Line = lineOfEntry(c.data, key+":")
+		}
+		faults = append(faults, f)
+		rest, ok := withoutKey(data, key)
+		if !ok {
+			return k, faults
+		}
+		data = rest
+	}
+}
+
+// withoutKey drops a key from a YAML mapping, or else from those inside it, and
+// reports whether it was there.
+func withoutKey(data []byte, key string) ([]byte, bool) {
+	var tree map[string]any
+	if key == "" || yaml.Unmarshal(data, &tree) != nil {
+		return nil, false
+	}
+	if !dropKey(tree, key) {
+		return nil, false
+	}
+	rest, err := yaml.Marshal(tree)
+	return rest, err == nil
+}
+
+func dropKey(tree any, key string) (dropped bool) {
+	switch t := tree.(type) {
+	case map[string]any:
+		if _, there := t[key]; there {
+			delete(t, key)
+			return true
+		}
+		for _, inner := range t {
+			dropped = dropKey(inner, key) || dropped
+		}
+	case []any:
+		for _, inner := range t {
+			dropped = dropKey(inner, key) || dropped
+		}
+	}
+	return dropped
 }
 
 // checker looks at the paths of one kustomization file.

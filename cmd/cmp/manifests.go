@@ -19,10 +19,13 @@ import (
 // rendered them.
 var ordering = []string{"namespace", "waves", "author-waves", "jobs", "tests"}
 
+// standardInput is how messages name manifests that come through a pipe.
+const standardInput = "standard input"
+
 // readManifests reads manifests from a file, or from standard input if its
 // name is "-".
 func readManifests(s streams, name string) ([]object.Object, error) {
-	in, shown := s.In, "standard input"
+	in, shown := s.In, standardInput
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -30,6 +33,10 @@ func readManifests(s streams, name string) ([]object.Object, error) {
 		}
 		defer f.Close()
 		in, shown = f, name
+	}
+	if name != "-" && isDir(name) {
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: name, Message: "this is a directory",
+			Remedy: "name a file of manifests, or render it with cmp render " + name}
 	}
 	text, err := io.ReadAll(in)
 	if err != nil {
