@@ -77,10 +77,14 @@ func sourceOf(o object.Object) string {
 }
 
 // isDir reports whether an argument names a directory and not a file of
-// manifests. What does not exist is taken for one: rendering says it best.
+// manifests. What does not exist is taken for one, unless it is called like a
+// file.
 func isDir(name string) bool {
 	info, err := os.Stat(name)
-	return name != "-" && (err != nil || info.IsDir())
+	if err != nil {
+		return name != "-" && filepath.Ext(name) == ""
+	}
+	return name != "-" && info.IsDir()
 }
 
 func newAnnotate(s streams) *cobra.Command {

@@ -110,7 +110,11 @@ func flagFault(err error) string {
 // asUsage turns the complaints about arguments into usage errors.
 func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
+		err := check(cmd, args)
+		if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
+			err = fmt.Errorf("%q is too much, since it takes no arguments", args[0])
+		}
+		if err != nil {
 			return usageError{fmt.Errorf("%w; usage: %s", err, strings.TrimSpace(cmd.UseLine()))}
 		}
 		return nil
