@@ -32,7 +32,11 @@ KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin.yaml runs.`,
 				return err
 			}
 			defer c.close()
-			req, err := plugin.FromEnvironment(c.repo, c.dir, env)
+			repo, err := newUnpacked(c.root)
+			if err != nil {
+				return err
+			}
+			req, err := plugin.FromEnvironment(repo, c.dir, env)
 			if err != nil {
 				return err
 			}
