@@ -298,6 +298,13 @@ func (w world) partOfRepository(t *testing.T) {
 		app.GeneratePaths = paths
 		same(t, "of all", want, "of "+paths, w.both(t, app))
 	}
+	app.Source = parameters("{name: values, array: [../shared/values.yaml]}")
+	for _, paths := range []string{"", ".;../shared", "/apps"} {
+		app.GeneratePaths = paths
+		if got := strings.Join(w.both(t, app), "\n"); !strings.Contains(got, `"replicas":13`) {
+			t.Errorf("of %s: the values beside the component were not read", paths)
+		}
+	}
 }
 
 // largeRepository sends many files and many megabytes in Argo CD's chunks of a
@@ -372,17 +379,24 @@ func (w world) cancelledStream(t *testing.T) {
 // deadline has the repo-server's patience end while a component renders. The
 // reason reaches people through the repo-server, and others still get theirs.
 func (w world) deadline(t *testing.T) {
-	root := slow(t)
+	app := Application{Root: slow(t), Path: "slow", Name: "slow", Source: named}
 	server := w.startServe(t, "--parallel", "2")
 	server.use(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	const want = "code = DeadlineExceeded desc = the repo-server's deadline passed while the plugin was rendering"
-	if _, err := w.argo.Generate(ctx, Application{Root: root, Path: "slow", Name: "slow", Source: named}); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := w.argo.Generate(ctx, app); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	if _, err := w.argo.Generate(t.Context(), w.app("components", "shop")); err != nil {
 		t.Errorf("another component: %v", err)
+	}
+
+	w.stock.use(t)
+	ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	if _, err := w.argo.Generate(ctx, app); err == nil || !strings.Contains(err.Error(), "`cmp generate` failed signal: ") {
+		t.Errorf("%s: %v; want that it ended the command", stockName, err)
 	}
 }
 
