@@ -5,7 +5,7 @@ go 1.26.3
 require (
 	github.com/argoproj/argo-cd/v3 v3.5.7
 	github.com/grpc-ecosystem/go-grpc-middleware/v2 v2.3.3
-	github.com/ladder-cmp/ladder/conformance/suite v0.0.0-00010101000000-000000000000
+	github.com/ladder-cmp/ladder/conformance/suite v0.0.0
 	google.golang.org/protobuf v1.36.12-0.20260120151049-f2248ac996af
 	k8s.io/apimachinery v0.36.1
 	sigs.k8s.io/yaml v1.6.0
