@@ -148,8 +148,8 @@ type Options struct {
 // Assign computes the wave of every object. The error joins a finding for each
 // wave that cannot be read and each cycle that cannot be broken.
 func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
-	if opt.Waves == Off {
-		opt.Author = Keep
+	if opt.Waves == Off { // nothing is written
+		opt.Author, opt.Jobs = Keep, AsTheyAre
 	}
 	if err := checkAnnotations(g); err != nil {
 		return nil, err
