@@ -67,13 +67,11 @@ func (l *ladder) constrain() {
 			continue
 		}
 		c := constraint{from: r.From, to: r.To, ref: r}
-		switch r.Meaning {
-		case knowledge.Healthy:
+		// An object of Kubernetes' own without health is all it will be as soon
+		// as it is there.
+		if r.Meaning == knowledge.Healthy && (to.HasHealth || !l.base.Builtin(to.Key.Group) || r.Explicit) ||
+			r.Hard && !l.appliedBefore(to, from) && r.Meaning != knowledge.With {
 			c.gap = 1
-		case knowledge.Exists:
-			if r.Hard && !l.appliedBefore(to, from) {
-				c.gap = 1
-			}
 		}
 		l.rules = append(l.rules, c)
 	}
