@@ -115,18 +115,29 @@ func (o *Operation) Running() bool { return o != nil && (o.Phase == "Running" ||
 
 // Task is what became of one object in a sync.
 type Task struct {
-	Group, Kind, Namespace, Name string
-	Status, Message, HookPhase   string
-	SyncPhase                    string
+	Group     string `json:"group"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Status    string `json:"status"`
+	Message   string `json:"message"`
+	HookPhase string `json:"hookPhase"`
+	SyncPhase string `json:"syncPhase"`
 }
 
 // Resource is an object of the Application.
 type Resource struct {
-	Group, Kind, Namespace, Name string
-	Status                       string
-	Hook                         bool
-	RequiresPruning              bool
-	Health                       *struct{ Status, Message string }
+	Group           string `json:"group"`
+	Kind            string `json:"kind"`
+	Namespace       string `json:"namespace"`
+	Name            string `json:"name"`
+	Status          string `json:"status"`
+	Hook            bool   `json:"hook"`
+	RequiresPruning bool   `json:"requiresPruning"`
+	Health          *struct {
+		Status  string `json:"status"`
+		Message string `json:"message"`
+	} `json:"health"`
 }
 
 // String names a resource as Argo CD does in its messages.
@@ -136,7 +147,10 @@ func (r Resource) String() string {
 }
 
 // Condition is a fault of the Application itself.
-type Condition struct{ Type, Message string }
+type Condition struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
 
 // Status reads an Application. An Application that is not there is an error of
 // the API server's.

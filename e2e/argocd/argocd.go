@@ -166,7 +166,7 @@ func (a *ArgoCD) startApplicationSets(ctx context.Context) error {
 		return err
 	}
 	env := []string{"KUBECONFIG=" + a.server.Kubeconfig}
-	return a.run(ctx, a.bin.ArgoCD, "argocd-applicationset-controller", env, answering(ctx, "http://"+loopback(ports[1])+"/healthz"),
+	return a.run(ctx, a.bin.ArgoCD, "argocd-applicationset-controller", env, listening(loopback(ports[1])),
 		"--kubeconfig", a.server.Kubeconfig, "--namespace", Namespace,
 		"--argocd-repo-server", a.repo, "--repo-server-plaintext",
 		"--metrics-addr", loopback(ports[0]), "--probe-addr", loopback(ports[1]), "--webhook-addr", loopback(ports[2]),

@@ -69,7 +69,7 @@ func Build(ctx context.Context, root, cacheDir string) (Binaries, error) {
 		return b, fmt.Errorf("%s: %s is not downloaded; run go mod download there", conformance, argoModule)
 	}
 	if b.ArgoCD, err = buildOnce(ctx, conformance, filepath.Join(cacheDir, "argocd-"+b.Version), "argocd",
-		"-ldflags", "-X "+argoModule+"/common.version="+b.Version, argoModule+"/cmd"); err != nil {
+		"-ldflags", "-X "+argoModule+"/common.version="+strings.TrimPrefix(b.Version, "v"), argoModule+"/cmd"); err != nil {
 		return b, err
 	}
 	b.Cmp = filepath.Join(cacheDir, "cmp")

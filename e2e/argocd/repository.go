@@ -31,12 +31,15 @@ func (r *Repository) URL() string { return "file://" + r.Dir }
 // Commit makes the repository hold these files and no others, and returns the
 // revision. Names are relative to the repository.
 func (r *Repository) Commit(ctx context.Context, files map[string]string) (string, error) {
-	old, err := filepath.Glob(filepath.Join(r.Dir, "*"))
+	old, err := os.ReadDir(r.Dir)
 	if err != nil {
 		return "", err
 	}
-	for _, path := range old {
-		if err := os.RemoveAll(path); err != nil {
+	for _, entry := range old {
+		if entry.Name() == ".git" {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(r.Dir, entry.Name())); err != nil {
 			return "", err
 		}
 	}
