@@ -25,8 +25,9 @@ type Source struct {
 	RepoURL, Path string
 	// Plugin is true if Ladder renders them; otherwise they are plain YAML.
 	Plugin bool
-	// Parameters are those of the plugin that are strings.
-	Parameters map[string]string
+	// Parameters are those of the plugin that are strings, and Set its parameter
+	// of that name.
+	Parameters, Set map[string]string
 }
 
 // Application is what a case deploys.
@@ -76,6 +77,13 @@ func (s Source) spec() map[string]any {
 	slices.SortFunc(parameters, func(a, b any) int {
 		return strings.Compare(a.(map[string]any)["name"].(string), b.(map[string]any)["name"].(string))
 	})
+	if len(s.Set) > 0 {
+		set := map[string]any{}
+		for key, value := range s.Set {
+			set[key] = value
+		}
+		parameters = append(parameters, map[string]any{"name": "set", "map": set})
+	}
 	if parameters != nil {
 		plugin["parameters"] = parameters
 	}
@@ -111,7 +119,9 @@ type Operation struct {
 }
 
 // Running reports whether the sync goes on.
-func (o *Operation) Running() bool { return o != nil && (o.Phase == "Running" || o.Phase == "Terminating") }
+func (o *Operation) Running() bool {
+	return o != nil && (o.Phase == "Running" || o.Phase == "Terminating")
+}
 
 // Task is what became of one object in a sync.
 type Task struct {

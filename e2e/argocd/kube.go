@@ -3,6 +3,7 @@ package argocd
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,11 +45,7 @@ func NewKube(config *rest.Config) (*Kube, error) {
 // has any. Definitions come and go, so that a kind that is not known is looked
 // up again.
 func (k *Kube) Resource(gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
-	mapping, err := k.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	if meta.IsNoMatchError(err) {
-		k.mapper.Reset()
-		mapping, err = k.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	}
+	mapping, err := k.mapping(gvk)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +53,25 @@ func (k *Kube) Resource(gvk schema.GroupVersionKind, namespace string) (dynamic.
 		return k.dynamic.Resource(mapping.Resource), nil
 	}
 	return k.dynamic.Resource(mapping.Resource).Namespace(namespace), nil
+}
+
+func (k *Kube) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
+	mapping, err := k.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if meta.IsNoMatchError(err) {
+		k.mapper.Reset()
+		mapping, err = k.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	}
+	return mapping, err
+}
+
+// Key names an object by its resource, as the audit log does: group, resource,
+// namespace and name.
+func (k *Kube) Key(obj *unstructured.Unstructured) (string, error) {
+	mapping, err := k.mapping(obj.GroupVersionKind())
+	if err != nil {
+		return "", err
+	}
+	return strings.Join([]string{mapping.Resource.Group, mapping.Resource.Resource, obj.GetNamespace(), obj.GetName()}, "/"), nil
 }
 
 // Apply writes an object, whether or not it is there.
