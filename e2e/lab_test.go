@@ -3,18 +3,22 @@ package e2e_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
 	"github.com/ladder-cmp/ladder/e2e/argocd"
 	"github.com/ladder-cmp/ladder/e2e/cluster"
+	"github.com/ladder-cmp/ladder/e2e/double"
 )
 
 // lab is what all cases share: one API server and one Argo CD.
@@ -23,12 +27,18 @@ type lab struct {
 	root    string // of the repository
 	bin     argocd.Binaries
 	cluster *cluster.Cluster
+	double  *double.Double
 	argo    *argocd.ArgoCD
 	turns   turns
 	// native are the kinds that every cluster with Argo CD serves, and whether
 	// their objects are in namespaces.
 	native map[schema.GroupKind]bool
 }
+
+// resync is shorter than Argo CD's default, because a wave of definitions is
+// else waited for up to three minutes where a busy Argo CD learns late that they
+// are established.
+const resync = 15 * time.Second
 
 // here is the lab of this run.
 var here *lab
@@ -87,12 +97,21 @@ func openLab(ctx context.Context) (_ *lab, err error) {
 	if l.cluster, err = cluster.Start(ctx, l.dir, servers); err != nil {
 		return nil, err
 	}
+	log, err := os.Create(filepath.Join(l.dir, "double.log"))
+	if err != nil {
+		return nil, err
+	}
+	if l.double, err = double.Start(ctx, l.cluster.Config, double.Options{
+		Seed: 1, Network: l.cluster, DefaultClass: "WaitForFirstConsumer", Log: slog.New(slog.NewTextHandler(log, nil)),
+	}); err != nil {
+		return nil, err
+	}
 	settings, err := argocd.ShippedHealth(root)
 	if err != nil {
 		return nil, err
 	}
 	server := argocd.Server{Config: l.cluster.Config, Kubeconfig: l.cluster.Kubeconfig, URL: l.cluster.URL, Token: l.cluster.Token}
-	if l.argo, err = argocd.Start(ctx, server, l.dir, l.bin, argocd.Options{Settings: settings}); err != nil {
+	if l.argo, err = argocd.Start(ctx, server, l.dir, l.bin, argocd.Options{Settings: settings, Resync: resync}); err != nil {
 		return nil, err
 	}
 	if l.native, err = served(l.cluster); err != nil {
@@ -137,11 +156,22 @@ func (l *lab) nativeGroups() map[string]bool {
 
 // waiting is what the cluster double waits for in some namespaces, and outside
 // of all.
-func (l *lab) waiting(namespaces []string) string { return "" }
+func (l *lab) waiting(namespaces []string) string {
+	var lines []string
+	for _, w := range l.double.Waiting() {
+		if w.Of.Namespace == "" || slices.Contains(namespaces, w.Of.Namespace) {
+			lines = append(lines, "  "+w.String())
+		}
+	}
+	return strings.Join(lines, "\n")
+}
 
 func (l *lab) close() error {
 	if l.argo != nil {
 		l.argo.Stop()
+	}
+	if l.double != nil {
+		l.double.Stop()
 	}
 	if l.cluster == nil {
 		return nil

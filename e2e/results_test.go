@@ -48,3 +48,21 @@ func (r *tableOfResults) table() string {
 	w.Flush() // into memory
 	return b.String()
 }
+
+// counter counts what parallel tests find.
+type counter struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (c *counter) add() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+}
+
+func (c *counter) value() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n
+}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -54,6 +53,10 @@ func raise(t *testing.T, s story) *stage {
 	g.place()
 	claims, alone := g.claims()
 	t.Cleanup(here.turns.take(claims, alone))
+	if err := g.removeForeign(ctx); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(here.double.Play(g.scenario()))
 	g.namespaces = []string{s.name}
 	for _, obj := range slices.Concat(s.world, objs) {
 		if obj.GetKind() == "Namespace" && !slices.Contains(g.namespaces, obj.GetName()) {
@@ -71,6 +74,9 @@ func raise(t *testing.T, s story) *stage {
 	}
 	g.commit(t, s.files)
 	g.app = s.application(g.repo)
+	if g.brings != nil {
+		g.bring(t)
+	}
 	return g
 }
 
@@ -110,11 +116,9 @@ func (g *stage) before() []*unstructured.Unstructured {
 // of the story into the namespaces where Argo CD does.
 func (g *stage) place() {
 	namespaced := map[schema.GroupKind]bool{}
-	for _, obj := range slices.Concat(g.world, g.objs) {
-		if isDefinition(obj) {
-			gk, scope := definedBy(obj)
-			namespaced[gk] = scope == "Namespaced"
-		}
+	for _, crd := range g.definitions() {
+		gk, scope := definedBy(crd)
+		namespaced[gk] = scope == "Namespaced"
 	}
 	versions := map[schema.GroupKind][]string{}
 	for _, obj := range slices.Concat(g.world, g.objs) {
@@ -173,10 +177,16 @@ func definition(gk schema.GroupKind, versions []string, namespaced bool) *unstru
 		"group": gk.Group, "scope": scope, "versions": served,
 		"names": map[string]any{"kind": gk.Kind, "listKind": gk.Kind + "List", "plural": plural, "singular": singular},
 	}
-	// Groups of Kubernetes' own ask for a review.
-	crd.SetAnnotations(map[string]string{"api-approved.kubernetes.io": "unapproved, e2e"})
+	crd.SetAnnotations(map[string]string{
+		madeHere: "for stories that use the kind and do not bring it",
+		// Groups of Kubernetes' own ask for a review.
+		"api-approved.kubernetes.io": "unapproved, e2e",
+	})
 	return crd
 }
+
+// madeHere marks definitions of the harness.
+const madeHere = "e2e/foreign"
 
 func newObject(apiVersion, kind, namespace, name string) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{}}
@@ -250,13 +260,13 @@ func (g *stage) clean(t *testing.T) {
 		t.Error(err)
 	}
 	own := map[string]bool{}
-	for _, obj := range slices.Concat(g.before(), g.objs) {
-		own[identity(obj.GroupVersionKind().GroupKind(), obj.GetNamespace(), obj.GetName())] = true
+	for _, obj := range slices.Concat(g.world, g.objs, g.definitions()) {
+		own[nameOf(obj)] = true
 	}
 	mine := func(obj *unstructured.Unstructured) bool {
 		tracked := obj.GetAnnotations()["argocd.argoproj.io/tracking-id"]
 		gk := obj.GroupVersionKind().GroupKind()
-		return own[identity(gk, obj.GetNamespace(), obj.GetName())] || strings.HasPrefix(tracked, g.name+":") ||
+		return own[nameOf(obj)] || strings.HasPrefix(tracked, g.name+":") ||
 			slices.Contains(g.namespaces, obj.GetNamespace()) || gk == schema.GroupKind{Kind: "Namespace"} && slices.Contains(g.namespaces, obj.GetName())
 	}
 	if err := here.cluster.Clean(ctx, mine); err != nil {
@@ -265,20 +275,60 @@ func (g *stage) clean(t *testing.T) {
 }
 
 // claims are what a story must have to itself, since its objects have fixed
-// names outside of its namespace, and whether it must be alone: its webhooks or
-// APIs reach into everything.
-func (g *stage) claims() (claims []string, alone bool) {
-	for _, obj := range slices.Concat(g.before(), g.objs) {
+// names outside of its namespace, what it shares with others that mean the same
+// by it, and whether it must be alone: its webhooks or APIs reach into
+// everything.
+func (g *stage) claims() (claims map[string]string, alone bool) {
+	claims = map[string]string{}
+	for _, crd := range g.foreign {
+		gk, _ := definedBy(crd)
+		versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+		claims["kind "+gk.String()] = fmt.Sprint(versions)
+		claims["group "+gk.Group] = "served by others"
+	}
+	for _, crd := range g.definitions() {
+		gk, _ := definedBy(crd)
+		claims["kind "+gk.String()] = ""
+		claims["group "+gk.Group] = ""
+	}
+	for _, obj := range slices.Concat(g.world, g.objs) {
 		gk := obj.GroupVersionKind().GroupKind()
-		claims = append(claims, identity(gk, obj.GetNamespace(), obj.GetName()))
-		if isDefinition(obj) {
-			gk, _ := definedBy(obj)
-			claims = append(claims, "kind "+gk.String())
-		}
+		claims[nameOf(obj)] = ""
 		alone = alone || gk.Group == "apiregistration.k8s.io" || gk.Group == "admissionregistration.k8s.io" && reachesOut(obj)
 	}
-	slices.Sort(claims)
-	return slices.Compact(claims), alone
+	return claims, alone
+}
+
+// definitions are those that the story brings.
+func (g *stage) definitions() []*unstructured.Unstructured {
+	var all []*unstructured.Unstructured
+	for _, obj := range slices.Concat(g.world, g.objs) {
+		if isDefinition(obj) {
+			all = append(all, obj)
+		}
+	}
+	if g.brings != nil {
+		all = append(all, g.brings)
+	}
+	return all
+}
+
+// removeForeign removes the definitions that the harness made for other stories
+// of kinds that this one brings. They stay otherwise, since another story may
+// share them.
+func (g *stage) removeForeign(ctx context.Context) error {
+	brought := map[string]bool{}
+	for _, crd := range g.definitions() {
+		gk, _ := definedBy(crd)
+		brought[gk.String()] = true
+	}
+	if len(brought) == 0 {
+		return nil
+	}
+	return here.cluster.Clean(ctx, func(obj *unstructured.Unstructured) bool {
+		gk, _ := definedBy(obj)
+		return isDefinition(obj) && obj.GetAnnotations()[madeHere] != "" && brought[gk.String()]
+	})
 }
 
 // reachesOut reports whether a webhook configuration or admission policy takes
@@ -297,42 +347,4 @@ func reachesOut(config *unstructured.Unstructured) bool {
 		}
 	}
 	return len(webhooks) == 0
-}
-
-// turns lets stories onto the stage at the same time unless they would meet.
-type turns struct {
-	mu     sync.Mutex
-	change *sync.Cond
-	held   map[string]bool
-	inside int
-	alone  bool
-}
-
-// take waits for its turn and returns what ends it.
-func (t *turns) take(claims []string, alone bool) (release func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.change == nil {
-		t.change, t.held = sync.NewCond(&t.mu), map[string]bool{}
-	}
-	for t.alone || alone && t.inside > 0 || slices.ContainsFunc(claims, func(c string) bool { return t.held[c] }) {
-		t.change.Wait()
-	}
-	for _, c := range claims {
-		t.held[c] = true
-	}
-	t.inside++
-	t.alone = alone
-	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		for _, c := range claims {
-			delete(t.held, c)
-		}
-		t.inside--
-		if alone {
-			t.alone = false
-		}
-		t.change.Broadcast()
-	}
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/ladder-cmp/ladder/e2e/argocd"
+	"github.com/ladder-cmp/ladder/e2e/double"
 )
 
 // story is something that is deployed: a component that the plugin renders, or
@@ -36,17 +37,28 @@ type story struct {
 	// world is what is in the cluster before: operators that other components
 	// brought, for instance.
 	world []*unstructured.Unstructured
+	// brings is a definition that the story's operator makes when it runs.
+	brings *unstructured.Unstructured
+	// scenario is what no manifest shows.
+	scenario double.Scenario
 }
 
 const syncWave = "argocd.argoproj.io/sync-wave"
 
-// component reads a folder as a component that the plugin renders.
+// component reads a folder as a component that the plugin renders. NAMESPACE in
+// it stands for the namespace of the case.
 func component(name, dir string) (story, error) {
 	files, err := argocd.Files(dir, "component/")
 	if err != nil {
 		return story{}, err
 	}
+	for file, text := range files {
+		files[file] = strings.ReplaceAll(text, "NAMESPACE", name)
+	}
 	s := story{name: name, files: files, path: "component", plugin: true}
+	if s.scenario, err = readScenario(filepath.Base(dir)); err != nil {
+		return story{}, err
+	}
 	world := filepath.Join("testdata", "worlds", filepath.Base(dir)+".yaml")
 	if text, err := os.ReadFile(world); err == nil {
 		s.world, err = objects(string(text))

@@ -177,9 +177,16 @@ func (a *ArgoCD) Status(ctx context.Context, name string) (Status, error) {
 	return s, runtime.DefaultUnstructuredConverter.FromUnstructured(status, &s)
 }
 
-// Deploy creates an Application, or replaces its specification.
+// Deploy creates an Application, or replaces its specification, and waits until
+// Argo CD has looked at it. Nothing is synced.
 func (a *ArgoCD) Deploy(ctx context.Context, app Application) error {
-	return a.kube.Apply(ctx, app.Manifest(a.server.URL))
+	if err := a.kube.Apply(ctx, app.Manifest(a.server.URL)); err != nil {
+		return err
+	}
+	return poll(ctx, func() (bool, error) {
+		s, err := a.Status(ctx, app.Name)
+		return s.Sync.Status != "", err
+	})
 }
 
 // Sync starts a sync of an Application to the newest revision of its sources,
@@ -222,7 +229,7 @@ func (a *ArgoCD) Terminate(ctx context.Context, name string) error {
 		if err != nil || !s.OperationState.Running() {
 			return true, err
 		}
-		return false, a.kube.Merge(ctx, ApplicationKind, Namespace, name, `{"operation":null,"status":{"operationState":{"phase":"Terminating"}}}`)
+		return false, a.kube.Merge(ctx, ApplicationKind, Namespace, name, `{"status":{"operationState":{"phase":"Terminating"}}}`)
 	})
 }
 
@@ -244,15 +251,13 @@ func (a *ArgoCD) Abandon(ctx context.Context, name string) error {
 	return err
 }
 
-// Gone waits until an Application is deleted.
-func (a *ArgoCD) Gone(ctx context.Context, name string) error {
-	return poll(ctx, func() (bool, error) {
-		_, err := a.Status(ctx, name)
-		if errors.IsNotFound(err) {
-			return true, nil
-		}
-		return false, err
-	})
+// Gone reports whether there is no such Application any more.
+func (a *ArgoCD) Gone(ctx context.Context, name string) (bool, error) {
+	_, err := a.Status(ctx, name)
+	if errors.IsNotFound(err) {
+		return true, nil
+	}
+	return false, err
 }
 
 // pause is how often the state of something is asked.

@@ -26,6 +26,11 @@ type Options struct {
 	// WaveDelay is how long Argo CD sleeps between waves; nil means its default
 	// of two seconds.
 	WaveDelay *time.Duration
+	// Resync is how often Argo CD looks at an Application of which nothing is
+	// reported to it; zero means its default of two to three minutes. It is what
+	// ends the wait for a definition, which is tracked by no Application, when
+	// Argo CD learns late that it is established.
+	Resync time.Duration
 	// Settings are laid over argocd-cm.
 	Settings map[string]string
 }
@@ -148,16 +153,19 @@ func (a *ArgoCD) startController(ctx context.Context) error {
 	if a.opt.WaveDelay != nil {
 		env = append(env, "ARGOCD_SYNC_WAVE_DELAY="+strconv.Itoa(int(a.opt.WaveDelay.Seconds())))
 	}
-	health := fmt.Sprintf("http://127.0.0.1:%d/healthz", ports[0])
-	return a.run(ctx, a.bin.ArgoCD, "argocd-application-controller", env, answering(ctx, health),
+	args := []string{
 		"--kubeconfig", a.server.Kubeconfig, "--namespace", Namespace,
 		"--repo-server", a.repo, "--repo-server-plaintext",
 		"--redis", a.redis,
 		"--metrics-port", strconv.Itoa(ports[0]),
-		// Cases ask for a refresh when there is something new.
-		"--app-resync", "0",
 		// The health of each resource is read from the Application.
-		"--persist-resource-health")
+		"--persist-resource-health",
+	}
+	if a.opt.Resync > 0 {
+		args = append(args, "--app-resync", strconv.Itoa(int(a.opt.Resync.Seconds())), "--app-resync-jitter", "0")
+	}
+	health := fmt.Sprintf("http://127.0.0.1:%d/healthz", ports[0])
+	return a.run(ctx, a.bin.ArgoCD, "argocd-application-controller", env, answering(ctx, health), args...)
 }
 
 func (a *ArgoCD) startApplicationSets(ctx context.Context) error {

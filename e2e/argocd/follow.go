@@ -63,7 +63,7 @@ func (a *ArgoCD) Follow(ctx context.Context, name string, since time.Time, patie
 		if time.Since(changed) < patience {
 			return false, nil
 		}
-		out.Result = Hangs
+		out.Result, out.Duration = Hangs, time.Since(since)
 		if started && !op.Running() {
 			out.Result = Unhealthy
 		}

@@ -30,6 +30,7 @@ type Kube struct {
 func NewKube(config *rest.Config) (*Kube, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst, config.UserAgent = -1, -1, fieldManager
+	config.WarningHandler = rest.NoWarnings{} // they are about manifests of others
 	dyn, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
