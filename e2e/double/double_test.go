@@ -2,9 +2,16 @@ package double_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"os"
 	"strings"
 	"sync"
@@ -85,7 +92,6 @@ func play(t *testing.T, s double.Scenario) {
 func apply(t *testing.T, text string) string {
 	t.Helper()
 	namespace := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
-	namespace = namespace[:min(len(namespace), 50)]
 	once, _ := made.LoadOrStore(namespace, &sync.Once{})
 	once.(*sync.Once).Do(func() {
 		createText(t, namespace, "{apiVersion: v1, kind: Namespace, metadata: {name: $NS}}")
@@ -272,4 +278,28 @@ func replaceNS(text, namespace string) string { return strings.ReplaceAll(text, 
 
 func clusterFilter(after cluster.Mark, namespace, resource string) cluster.Filter {
 	return cluster.Filter{After: after, Namespaces: []string{namespace}, Resources: []string{resource}, Subresource: true}
+}
+
+// selfSigned is a certificate with its key, as a Secret holds them.
+func selfSigned(t *testing.T, host string) (certificate, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{host}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &template, &template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func(name string, der []byte) string {
+		return base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: name, Bytes: der}))
+	}
+	return text("CERTIFICATE", der), text("PRIVATE KEY", secret)
 }
