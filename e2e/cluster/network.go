@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -61,15 +62,19 @@ func (n *network) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// The address is in the request line; the Host header names the proxy.
-	backend, err := n.connect(r.Context(), r.RequestURI)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
-	}
+	backend, refusal := n.connect(r.Context(), r.RequestURI)
 	client, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		backend.Close()
+		if refusal == nil {
+			backend.Close()
+		}
 		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	if refusal != nil {
+		// The API server repeats the status line to its client, and nothing else.
+		fmt.Fprintf(client, "HTTP/1.1 502 %s\r\n\r\n", strings.Join(strings.Fields(refusal.Error()), " "))
+		client.Close()
 		return
 	}
 	io.WriteString(client, "HTTP/1.1 200 OK\r\n\r\n")
