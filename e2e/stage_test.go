@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -26,7 +25,9 @@ type stage struct {
 	// objs is what the plugin makes of it, by our own rendering, and foreign the
 	// definitions of kinds that others bring.
 	objs, foreign []*unstructured.Unstructured
-	// mark is before the first sync.
+	// unchanged are objects that the last sync finds as they are, by name.
+	unchanged map[string]bool
+	// mark is before the last sync.
 	mark cluster.Mark
 	// namespaces are those that it has to itself.
 	namespaces []string
@@ -49,7 +50,7 @@ func raise(t *testing.T, s story) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &stage{story: s, objs: objs}
+	g := &stage{story: s, objs: append(objs, s.beside...)}
 	g.place()
 	claims, alone := g.claims()
 	t.Cleanup(here.turns.take(claims, alone))
@@ -245,16 +246,18 @@ func (g *stage) waiting() string {
 	return here.waiting(g.namespaces)
 }
 
+// cleanupContext is for what comes after a test, whose own context has ended.
+func cleanupContext(t *testing.T) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
+}
+
 // clean removes what the story left, and its Application first, lest Argo CD
 // still works on it.
 func (g *stage) clean(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
+	ctx, cancel := cleanupContext(t)
 	defer cancel()
-	if t.Failed() {
+	if t.Failed() && g.repo != nil {
 		t.Logf("the repository of this case is %s", g.repo.Dir)
-	}
-	if err := here.argo.Terminate(ctx, g.name); err != nil && !errors.IsNotFound(err) {
-		t.Error(err)
 	}
 	if err := here.argo.Abandon(ctx, g.name); err != nil {
 		t.Error(err)

@@ -37,6 +37,8 @@ type story struct {
 	// world is what is in the cluster before: operators that other components
 	// brought, for instance.
 	world []*unstructured.Unstructured
+	// beside are objects that others of its repository bring at the same time.
+	beside []*unstructured.Unstructured
 	// brings is a definition that the story's operator makes when it runs.
 	brings *unstructured.Unstructured
 	// scenario is what no manifest shows.

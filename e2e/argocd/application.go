@@ -222,17 +222,6 @@ func (a *ArgoCD) Refresh(ctx context.Context, name string) error {
 	})
 }
 
-// Terminate ends the sync of an Application that hangs.
-func (a *ArgoCD) Terminate(ctx context.Context, name string) error {
-	return poll(ctx, func() (bool, error) {
-		s, err := a.Status(ctx, name)
-		if err != nil || !s.OperationState.Running() {
-			return true, err
-		}
-		return false, a.kube.Merge(ctx, ApplicationKind, Namespace, name, `{"status":{"operationState":{"phase":"Terminating"}}}`)
-	})
-}
-
 // Delete deletes an Application, and with it what it deployed. It returns at
 // once.
 func (a *ArgoCD) Delete(ctx context.Context, name string) error {
