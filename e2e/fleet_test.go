@@ -40,9 +40,10 @@ func (s story) at(path string) story {
 // child is applied when all that the first holds is healthy.
 func TestAppOfApps(t *testing.T) {
 	t.Parallel()
-	s := fleet(t, "family").at("parent")
-	s.source.Set = map[string]string{"server": here.cluster.URL, "repository": "REPOSITORY"}
-	g := raiseWith(t, s, s.at("operator"), s.at("garden"))
+	s := fleet(t, "family")
+	parent := s.at("parent")
+	parent.source.Set = map[string]string{"server": here.cluster.URL, "repository": "not yet known"}
+	g := raiseWith(t, parent, s.at("operator"), s.at("garden"))
 	g.app.Sources[0].Set = map[string]string{"server": here.cluster.URL, "repository": g.repo.URL()}
 	out := g.sync(t, patience)
 	if out.Result != argocd.Synced {

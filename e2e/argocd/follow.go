@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/errors"
 )
 
 // Result is how a sync ended.
@@ -38,7 +40,7 @@ func (a *ArgoCD) Follow(ctx context.Context, name string, since time.Time, patie
 	last, changed := "", time.Now()
 	err := poll(ctx, func() (bool, error) {
 		s, err := a.Status(ctx, name)
-		if err != nil {
+		if err != nil && !errors.IsNotFound(err) { // somebody else may be to make it
 			return false, err
 		}
 		out.Status = s
