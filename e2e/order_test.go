@@ -138,7 +138,11 @@ func (g *stage) gated(t *testing.T, all []applied) int {
 	t.Helper()
 	healthy := g.settled(t)
 	gates := 0
-	for _, gate := range check(t, g.name, g.objs).Gates {
+	found := check(t, g.name, g.objs)
+	if errors := found.errors(); len(errors) > 0 {
+		t.Errorf("cmp check says that the sync stops, but it did not: %s", strings.Join(errors, "; "))
+	}
+	for _, gate := range found.Gates {
 		if !gate.Awaited {
 			continue
 		}
