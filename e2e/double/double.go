@@ -55,14 +55,15 @@ func (o Options) withDefaults() Options {
 
 // Double is a running cluster double.
 type Double struct {
-	opt     Options
-	client  dynamic.Interface
-	watch   *watch
-	stub    *stub
-	records []Record
-	wake    chan struct{}
-	stop    context.CancelFunc
-	stopped chan struct{}
+	opt      Options
+	client   dynamic.Interface
+	watch    *watch
+	stub     *stub
+	records  []Record
+	programs []program
+	wake     chan struct{}
+	stop     context.CancelFunc
+	stopped  chan struct{}
 
 	// Of the loop alone.
 	pace   pace
@@ -96,9 +97,13 @@ func Start(ctx context.Context, config *rest.Config, opt Options) (*Double, erro
 	if err != nil {
 		return nil, err
 	}
+	programs, err := builtinPrograms()
+	if err != nil {
+		return nil, err
+	}
 	ctx, stop := context.WithCancel(ctx)
 	d := &Double{
-		opt: opt, records: records, wake: make(chan struct{}, 1), stop: stop, stopped: make(chan struct{}),
+		opt: opt, records: records, programs: programs, wake: make(chan struct{}, 1), stop: stop, stopped: make(chan struct{}),
 		pace:   pace{seed: opt.Seed, min: opt.MinDelay, max: opt.MaxDelay, since: map[stepKey]time.Time{}},
 		served: map[types.UID]int64{}, tries: map[types.UID]int{}, acted: map[string]string{},
 		scenarios: scenarios{&opt.Scenario}, waits: map[Ref]Wait{}, troubles: map[Ref]string{},
@@ -201,7 +206,7 @@ func (d *Double) turn(now time.Time) *turn {
 	d.pace.now, d.pace.next = now, time.Time{}
 	d.mu.Lock()
 	t := &turn{
-		world: d.watch.world(), scenarios: d.scenarios, records: d.records, pace: &d.pace, backoff: d.opt.Backoff, stub: d.stub,
+		world: d.watch.world(), scenarios: d.scenarios, records: d.records, programs: d.programs, pace: &d.pace, backoff: d.opt.Backoff, stub: d.stub,
 		served: d.served, tries: d.tries, waits: map[Ref]string{}, serving: map[Ref]string{}, controllers: map[kind]string{},
 	}
 	d.mu.Unlock()
