@@ -87,8 +87,8 @@ type Wait struct {
 // String is a line for people.
 func (w Wait) String() string { return fmt.Sprintf("%s waits: %s", w.Of, w.Why) }
 
-// Start runs a double until it is stopped or the context ends. It knows the
-// cluster when it returns.
+// Start runs a double until it is stopped or the context ends. When it returns
+// it knows the cluster and has furnished its namespaces.
 func Start(ctx context.Context, config *rest.Config, opt Options) (*Double, error) {
 	opt = opt.withDefaults()
 	config = rest.CopyConfig(config)
@@ -124,6 +124,7 @@ func Start(ctx context.Context, config *rest.Config, opt Options) (*Double, erro
 	if opt.Network != nil {
 		opt.Network.Route(d.stub.dial)
 	}
+	d.takeTurn(ctx)
 	go d.run(ctx)
 	return d, nil
 }
@@ -191,14 +192,18 @@ func (d *Double) run(ctx context.Context) {
 			}
 		case <-timer.C:
 		}
-		d.watch.follow(ctx)
-		t := d.turn(time.Now())
-		d.act(ctx, t)
-		d.remember(t)
+		d.takeTurn(ctx)
 		if !d.pace.next.IsZero() {
 			timer.Reset(max(time.Until(d.pace.next), 5*time.Millisecond))
 		}
 	}
+}
+
+func (d *Double) takeTurn(ctx context.Context) {
+	d.watch.follow(ctx)
+	t := d.turn(time.Now())
+	d.act(ctx, t)
+	d.remember(t)
 }
 
 // turn looks at the world and decides what is to be done.

@@ -11,9 +11,10 @@ import (
 )
 
 // program says which Secret a program writes that has certain arguments. Its
-// texts are templates of the flags: {name} is the value of --name.
+// texts are templates of flags and variables: {name} is the value of --name, or
+// of the environment variable of that name.
 type program struct {
-	Words     []string `json:"words,omitempty"`     // arguments it has
+	Words     []string `json:"words,omitempty"`     // arguments that it has
 	Secret    string   `json:"secret"`              // not written where a flag is not there
 	Namespace string   `json:"namespace,omitempty"` // empty: its own
 	TLS       string   `json:"tls,omitempty"`       // host names, with commas
@@ -41,6 +42,9 @@ func (t *turn) programProducts(o *unstructured.Unstructured) []Product {
 	for _, c := range slices.Concat(template.Spec.InitContainers, template.Spec.Containers) {
 		arguments := slices.Concat(c.Command, c.Args)
 		flags := map[string]any{}
+		for _, variable := range c.Env {
+			flags[variable.Name] = variable.Value
+		}
 		for i, argument := range arguments {
 			name, value, given := strings.Cut(strings.TrimLeft(argument, "-"), "=")
 			if !given && i+1 < len(arguments) && strings.HasPrefix(argument, "-") {
