@@ -1,8 +1,11 @@
 package main
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
+	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -35,7 +38,7 @@ func TestSameBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := startServer(t)
+	client := startServer(t, io.Discard)
 	for _, e := range entries {
 		if !e.IsDir() {
 			continue
@@ -75,8 +78,9 @@ func runOK(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// startServer runs the plugin server as cmp serve configures it.
-func startServer(t *testing.T) *sidecartest.Client {
+// startServer runs the plugin server as cmp serve configures it. Its log may be
+// read once an answer is there.
+func startServer(t *testing.T, log io.Writer) *sidecartest.Client {
 	t.Helper()
 	// The path of a Unix socket holds some 100 bytes at most; t.TempDir is
 	// longer for some test names.
@@ -92,7 +96,7 @@ func startServer(t *testing.T) *sidecartest.Client {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	config := serverConfig(knowledge.Default(), slog.New(slog.DiscardHandler))
+	config := serverConfig(knowledge.Default(), slog.New(slog.NewTextHandler(log, nil)))
 	config.Drain = 5 * time.Second
 	go func() { served <- sidecar.Serve(ctx, lis, config) }()
 	client, err := sidecartest.Dial(socket)
@@ -111,7 +115,7 @@ func startServer(t *testing.T) *sidecartest.Client {
 
 // TestServer asks the server what Argo CD asks besides manifests.
 func TestServer(t *testing.T) {
-	client := startServer(t)
+	client := startServer(t, io.Discard)
 	check, err := client.CheckPluginConfiguration(t.Context())
 	if err != nil || check.GetIsDiscoveryConfigured() || check.GetProvideGitCreds() {
 		t.Errorf("CheckPluginConfiguration = %v, %v; want no discovery, no credentials", check, err)
@@ -139,5 +143,54 @@ func TestServer(t *testing.T) {
 	const want = "rpc error: code = InvalidArgument desc = set replicas: got string, want integer; set a value that shop/values.schema.json allows"
 	if err == nil || err.Error() != want {
 		t.Errorf("error = %v\nwant    %s", err, want)
+	}
+}
+
+// TestSecretsStayOutOfTheLog gives components values that their schemas,
+// templates or Helm refuse. The value is in neither the answer nor the log.
+func TestSecretsStayOutOfTheLog(t *testing.T) {
+	files := map[string]string{
+		"shop/Chart.yaml":         "{apiVersion: v2, name: shop, version: 1.0.0}",
+		"shop/values.schema.json": `{"properties": {"word": {"pattern": "^[a-z]+$"}, "mail": {"type": "string", "minLength": 12}, "kind": {"enum": ["a"]}, "same": {"const": "a"}}}`,
+		"shop/templates/map.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: {{ tpl (.Values.text | default \"\") . }}}}\n",
+		"shop/secrets.yaml":       "word: [hunter2\n",
+		"text/values.yaml":        "text: ''\n",
+		"text/map.yaml.tmpl":      "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: {{ tpl .Values.text . }}}}\n",
+	}
+	var entries []sidecartest.Entry
+	for name, text := range files {
+		entries = append(entries, sidecartest.Entry{Header: tar.Header{Name: name, Typeflag: tar.TypeReg}, Data: []byte(text)})
+	}
+	archive := sidecartest.PackEntries(entries...)
+	for _, tt := range []struct{ dir, parameters, variable, want string }{
+		{"shop", `[{"name":"set-string","map":{"word":"hunter2"}}]`, "", "set-string word: "},
+		{"shop", `[{"name":"set","map":{"mail":"hunter2","kind":"hunter2","same":"hunter2"}}]`, "", "set kind: "},
+		{"shop", `[{"name":"set","map":{"word[x]":"hunter2"}}]`, "", "set word[x]: "},
+		{"shop", `[{"name":"set","map":{"text":"hunter2 {{"}}]`, "", "shop/templates/map.yaml:1: "},
+		{"shop", `[{"name":"set","map":{"text":"hunter2 {{ .Values.a.b }}"}}]`, "", "shop/templates/map.yaml:1: "},
+		{"shop", `[{"name":"values","array":["secrets.yaml"]}]`, "", "shop/secrets.yaml"},
+		{"shop", `[{"name":"set","string":"word=hunter2"}]`, "", "parameter set: "},
+		{"shop", `[{"name":"set","map":{"word":"hunter2}]`, "", "ARGOCD_APP_PARAMETERS: "},
+		{"shop", "", "word=hunter2", "set word: "},
+		{"shop", "", "word=a,hunter2", "set word: "},
+		{"text", `[{"name":"set","map":{"text":"hunter2 {{"}}]`, "", "text/map.yaml.tmpl:1: "},
+	} {
+		t.Run(tt.dir+tt.parameters+tt.variable, func(t *testing.T) {
+			var log bytes.Buffer
+			client := startServer(t, &log)
+			_, err := client.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: tt.dir,
+				Env: map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_PARAMETERS": tt.parameters, "ARGOCD_ENV_LADDER_SET": tt.variable, "ARGOCD_ENV_TOKEN": "hunter2"}})
+			if err == nil || !strings.Contains(err.Error(), "desc = "+tt.want) {
+				t.Errorf("got %v, want an error about %s", err, tt.want)
+			}
+			if !strings.Contains(log.String(), "request failed") {
+				t.Errorf("the request is not in the log:\n%s", log.String())
+			}
+			for what, text := range map[string]string{"answer": fmt.Sprint(err), "log": log.String()} {
+				if strings.Contains(text, "hunter2") {
+					t.Errorf("the %s holds the secret:\n%s", what, text)
+				}
+			}
+		})
 	}
 }
