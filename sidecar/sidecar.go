@@ -48,6 +48,14 @@ type Output struct {
 	// Log holds key and value pairs for the line about the request. Nothing
 	// secret may be in it.
 	Log []any
+	// Remarks are lines of their own behind that one.
+	Remarks []Remark
+}
+
+// Remark is a line of the log. Nothing secret may be in it, either.
+type Remark struct {
+	Level slog.Level
+	Text  string
 }
 
 // Config says how to serve.
@@ -251,7 +259,11 @@ func (s *server) GenerateManifest(stream grpc.ClientStreamingServer[wire.AppStre
 		s.log(in).Error("request failed", "error", err.Error(), "duration", time.Since(start))
 		return err
 	}
-	s.log(in).Info("request answered", append(out.Log, "duration", time.Since(start))...)
+	log := s.log(in)
+	log.Info("request answered", append(out.Log, "duration", time.Since(start))...)
+	for _, r := range out.Remarks {
+		log.Log(stream.Context(), r.Level, r.Text)
+	}
 	return stream.SendAndClose(&wire.ManifestResponse{Manifests: out.Manifests})
 }
 

@@ -15,6 +15,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/sidecar"
@@ -192,5 +193,28 @@ func TestSecretsStayOutOfTheLog(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFindingsInTheLog looks for findings at the level that their severity is.
+func TestFindingsInTheLog(t *testing.T) {
+	archive := sidecartest.PackEntries(
+		sidecartest.Entry{Header: tar.Header{Name: "shop/map.yaml", Typeflag: tar.TypeReg},
+			Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: a, a: b}\n")})
+	var log bytes.Buffer
+	client := startServer(t, &log)
+	if _, err := client.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "shop", Env: map[string]string{"ARGOCD_APP_NAME": "shop"}}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "level=INFO msg=\"request answered\"") ||
+		!strings.Contains(lines[1], "level=WARN msg=\"shop/map.yaml:4: ConfigMap a: ") || !strings.Contains(lines[1], "application=shop component=shop") {
+		t.Errorf("got\n%s", log.String())
+	}
+
+	got := remarks([]finding.Finding{{Severity: finding.Error, Message: "e"}, {Severity: finding.Warning, Message: "w"}, {Severity: finding.Note, Message: "n"}})
+	want := []sidecar.Remark{{Level: slog.LevelError, Text: "e"}, {Level: slog.LevelWarn, Text: "w"}, {Level: slog.LevelInfo, Text: "n"}}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -146,11 +146,18 @@ func answer(ctx context.Context, in sidecar.Input, base *knowledge.Base) (sideca
 	if err != nil {
 		return sidecar.Output{}, inOneLine(err)
 	}
-	out := sidecar.Output{Manifests: res.Manifests(), Log: []any{"renderer", string(res.Kind), "objects", len(res.Objects)}}
-	for _, f := range res.Findings {
-		out.Log = append(out.Log, string(f.Severity), f.Error())
+	return sidecar.Output{Manifests: res.Manifests(), Log: []any{"renderer", string(res.Kind), "objects", len(res.Objects)}, Remarks: remarks(res.Findings)}, nil
+}
+
+// remarks are the log's lines about findings, each at the level that its
+// severity is.
+func remarks(findings []finding.Finding) []sidecar.Remark {
+	levels := map[finding.Severity]slog.Level{finding.Error: slog.LevelError, finding.Warning: slog.LevelWarn, finding.Note: slog.LevelInfo}
+	var all []sidecar.Remark
+	for _, f := range findings {
+		all = append(all, sidecar.Remark{Level: levels[f.Severity], Text: f.Error()})
 	}
-	return out, nil
+	return all
 }
 
 // inOneLine joins the faults of an input for a place that shows one line: the
