@@ -35,11 +35,16 @@ func (p *Plan) Annotate() ([]object.Object, error) {
 
 // writes are the annotations that a plan gives a node.
 func (p *Plan) writes(i int) []object.Annotation {
-	if p.opt.Waves == Off {
-		return nil
-	}
 	var all []object.Annotation
 	n, place := p.Graph.Nodes[i], p.Places[i]
+	if p.opt.Waves == Off {
+		// Its definition was taken out on request; that is no order.
+		list, _ := n.Annotation(object.SyncOptions)
+		if list, changed := object.WithOptions(list, object.SkipDryRun); n.Lifted && changed {
+			all = append(all, object.Annotation{Key: object.SyncOptions, Value: list})
+		}
+		return all
+	}
 	if place.Computed && !place.Kept {
 		all = append(all, object.Annotation{Key: object.SyncWave, Value: strconv.Itoa(place.Wave)})
 	}
@@ -64,7 +69,7 @@ func (p *Plan) mergedOptions(i int) (string, bool) {
 	}
 	text, _ := n.Annotation(object.SyncOptions)
 	var needs []string
-	if n.Foreign {
+	if n.Foreign || n.Lifted {
 		needs = append(needs, object.SkipDryRun)
 	}
 	if tooLong(n.Text()) {
