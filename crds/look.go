@@ -1,6 +1,7 @@
 package crds
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,32 +35,62 @@ type Switch struct {
 	Path Path
 	// Known means that it is known to be one; otherwise it must be tried.
 	Known bool
-	// Brings are the definitions that it brings, as far as their names are
-	// written.
-	Brings []string
+}
+
+// held is a definition that does not come out, with what is needed for it.
+type held struct {
+	Shipped
+	needs []Need
+}
+
+// held returns the definitions that are not among those that come out. Of
+// several ways to bring one the shortest counts, and one by switches alone goes
+// before others.
+func (s *Survey) held(have map[string]bool) []held {
+	var all []held
+	at := map[string]int{}
+	for _, d := range s.shipped {
+		if have[d.Name] {
+			continue
+		}
+		h := held{d, unmet(d.when, s.values, s.isSwitches)}
+		i, seen := at[d.Name]
+		if !seen || d.Name == "" {
+			at[d.Name] = len(all)
+			all = append(all, h)
+			continue
+		}
+		if cmp.Or(cmp.Compare(s.rank(h), s.rank(all[i])), cmp.Compare(len(h.needs), len(all[i].needs))) < 0 {
+			all[i] = h
+		}
+	}
+	return all
+}
+
+// rank orders the ways to bring a definition: by switches alone, by other values,
+// and last one that needs nothing, for it shows that it does not do.
+func (s *Survey) rank(h held) int {
+	switch {
+	case h.needs == nil:
+		return 2
+	case s.isSwitches(h.needs):
+		return 0
+	}
+	return 1
 }
 
 // Off returns the switches that keep definitions back, sorted. rendered is what
 // the chart renders to.
 func (s *Survey) Off(rendered []object.Object) []Switch {
-	have := names(rendered)
 	var all []Switch
-	for _, d := range s.shipped {
-		if have[d.Name] {
-			continue
-		}
-		for _, n := range unmet(d.when, s.values, s.isSwitches) {
+	for _, h := range s.held(names(rendered)) {
+		for _, n := range h.needs {
 			if !s.isSwitch(n) {
 				continue
 			}
-			at := slices.IndexFunc(all, func(o Switch) bool { return o.Path.String() == n.Path.String() })
-			if at < 0 {
-				at = len(all)
+			if !slices.ContainsFunc(all, func(o Switch) bool { return slices.Equal(o.Path, n.Path) }) {
 				does, _ := s.does(n.Path)
 				all = append(all, Switch{Path: n.Path, Known: does == knowledge.Ships})
-			}
-			if d.Name != "" {
-				all[at].Brings = append(all[at].Brings, d.Name)
 			}
 		}
 	}
@@ -113,55 +144,35 @@ func (s *Survey) does(p Path) (knowledge.SwitchKind, bool) {
 }
 
 // Withheld reports the definitions that the chart ships only with values that
-// are no switches for definitions, by name and with the values. rendered is
-// what it renders to with the switches on.
+// are no switches for definitions, by name and with the values: one finding for
+// all that the same values bring. rendered is what comes out with the switches
+// on.
 func (s *Survey) Withheld(rendered []object.Object) []finding.Finding {
-	have := names(rendered)
-	type place struct{ file, needs string }
-	var order []place
-	by := map[place][]Shipped{}
-	for _, d := range s.shipped {
-		needs := unmet(d.when, s.values, s.isSwitches)
-		if have[d.Name] || len(needs) == 0 {
-			continue
-		}
-		if d.Name == "" && !slices.ContainsFunc(needs, func(n Need) bool { return !s.isSwitch(n) }) {
-			continue // it may have come out with the switches
+	var all []finding.Finding
+	brings := map[string][]string{} // by values
+	for _, h := range s.held(names(rendered)) {
+		if h.Name == "" && s.isSwitches(h.needs) {
+			continue // nobody can tell whether it came out
 		}
 		var words []string
-		for _, n := range needs {
+		for _, n := range h.needs {
 			words = append(words, n.String())
 		}
 		slices.Sort(words)
-		at := place{d.File, strings.Join(words, " and ")}
-		if by[at] == nil {
-			order = append(order, at)
+		needs := strings.Join(words, " and ")
+		if brings[needs] == nil {
+			all = append(all, finding.Finding{Severity: finding.Note, Rule: "crd-feature", File: h.File, Line: h.Line, Field: needs})
 		}
-		by[at] = append(by[at], d)
+		brings[needs] = append(brings[needs], cmp.Or(h.Name, fmt.Sprintf("the one in %s:%d", h.File, h.Line)))
 	}
-	// One finding for all that a set of values brings.
-	var all []finding.Finding
-	index := map[string]int{}
-	brings := map[string][]string{}
-	for _, at := range order {
-		for _, d := range by[at] {
-			name := d.Name
-			if name == "" {
-				name = fmt.Sprintf("the one in %s:%d", d.File, d.Line)
-			}
-			if !slices.Contains(brings[at.needs], name) {
-				brings[at.needs] = append(brings[at.needs], name)
-			}
-			if _, seen := index[at.needs]; !seen {
-				index[at.needs] = len(all)
-				all = append(all, finding.Finding{Severity: finding.Note, Rule: "crd-feature", File: d.File, Line: d.Line, Field: at.needs,
-					Remedy: "set it in both Applications if you use the feature"})
-			}
+	for i := range all {
+		f := &all[i]
+		slices.Sort(brings[f.Field])
+		names := strings.Join(slices.Compact(brings[f.Field]), ", ")
+		f.Message, f.Remedy = "only with this does the chart ship "+names, "set it in both Applications if you use the feature"
+		if f.Field == "" {
+			f.Message, f.Remedy = "the chart ships "+names+", but it does not come out, and no value tells why", "see the template that reads it"
 		}
-	}
-	for needs, i := range index {
-		slices.Sort(brings[needs])
-		all[i].Message = "only with this does the chart ship " + strings.Join(brings[needs], ", ")
 	}
 	finding.Sort(all)
 	return all
@@ -178,7 +189,7 @@ func (s *Survey) Silent(rendered []object.Object) []finding.Finding {
 		}
 		for _, sw := range s.base.Switches(c.Name) {
 			path := c.below(strings.Split(sw.Path, "."))
-			if does, _ := s.does(path); does != knowledge.Ships || !s.values.true(path) || !s.gated(c, path) {
+			if does, _ := s.does(path); does != knowledge.Ships || !s.values.true(path) || !s.gated(c, path) && c.declared(sw.Path) == 0 {
 				continue
 			}
 			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "crd-switch-silent", File: c.ValuesFile, Line: c.declared(sw.Path), Field: path.String(),

@@ -112,27 +112,27 @@ func (r *reader) node(n parse.Node, f File, when []condition, s scope) {
 	case *parse.TextNode:
 		r.text(f, string(n.Text), int(n.Pos), when)
 	case *parse.IfNode:
-		r.pipe(n.Pipe, f, when, s)
+		r.pipe(n.Pipe, f, when, s, false)
 		c := r.condition(n.Pipe, s)
 		r.gate(f, c)
 		r.list(n.List, f, append(slices.Clone(when), c), s)
 		r.list(n.ElseList, f, append(slices.Clone(when), condition{op: not, of: []condition{c}}), s)
 	case *parse.WithNode:
-		r.pipe(n.Pipe, f, when, s)
+		r.pipe(n.Pipe, f, when, s, false)
 		c := r.condition(n.Pipe, s)
 		r.gate(f, c)
 		inner := scope{r.ref(n.Pipe, s), s.vars}
 		r.list(n.List, f, append(slices.Clone(when), c), inner)
 		r.list(n.ElseList, f, append(slices.Clone(when), condition{op: not, of: []condition{c}}), s)
 	case *parse.RangeNode:
-		r.pipe(n.Pipe, f, when, s)
+		r.pipe(n.Pipe, f, when, s, false)
 		r.list(n.List, f, when, scope{nil, s.vars})
 		r.list(n.ElseList, f, when, s)
 	case *parse.TemplateNode:
-		r.pipe(n.Pipe, f, when, s)
+		r.pipe(n.Pipe, f, when, s, false)
 		r.include(n.Name, when, r.ref(n.Pipe, s))
 	case *parse.ActionNode:
-		r.pipe(n.Pipe, f, when, s)
+		r.pipe(n.Pipe, f, when, s, false)
 		if len(n.Pipe.Decl) == 1 {
 			s.vars[n.Pipe.Decl[0].Ident[0]] = r.ref(n.Pipe, s)
 		}
@@ -155,19 +155,21 @@ func (r *reader) include(name string, when []condition, dot []string) {
 	r.above = r.above[:len(r.above)-1]
 }
 
-// pipe finds what a pipeline includes and which files it reads.
-func (r *reader) pipe(p *parse.PipeNode, f File, when []condition, s scope) {
+// pipe finds what a pipeline includes and which files it reads. expands means
+// that what they hold is a template in turn.
+func (r *reader) pipe(p *parse.PipeNode, f File, when []condition, s scope, expands bool) {
 	if p == nil {
 		return
 	}
-	for _, cmd := range p.Cmds {
+	for at, cmd := range p.Cmds {
+		expands := expands || at+1 < len(p.Cmds) && calls(p.Cmds[at+1], "tpl") || calls(cmd, "tpl")
 		for i, arg := range cmd.Args {
 			if inner, ok := arg.(*parse.PipeNode); ok {
-				r.pipe(inner, f, when, s)
+				r.pipe(inner, f, when, s, expands)
 			}
 			if chain, ok := arg.(*parse.ChainNode); ok {
 				if inner, ok := chain.Node.(*parse.PipeNode); ok {
-					r.pipe(inner, f, when, s)
+					r.pipe(inner, f, when, s, expands)
 				}
 			}
 			if i > 0 {
@@ -179,14 +181,20 @@ func (r *reader) pipe(p *parse.PipeNode, f File, when []condition, s scope) {
 				}
 			}
 			if ref := r.ref(arg, s); len(ref) == 2 && ref[0] == "Files" && len(cmd.Args) > 1 {
-				r.files(cmd.Args[1], when)
+				r.files(cmd.Args[1], when, expands)
 			}
 		}
 	}
 }
 
+// calls reports whether a command is a call of a function.
+func calls(cmd *parse.CommandNode, function string) bool {
+	id, ok := cmd.Args[0].(*parse.IdentifierNode)
+	return ok && id.Ident == function
+}
+
 // files reads the files of a chart that a template asks for.
-func (r *reader) files(name parse.Node, when []condition) {
+func (r *reader) files(name parse.Node, when []condition, expands bool) {
 	pattern := ""
 	switch name := name.(type) {
 	case *parse.StringNode:
@@ -208,7 +216,12 @@ func (r *reader) files(name parse.Node, when []condition) {
 		return
 	}
 	for _, f := range r.chart.Files {
-		if matches.MatchString(f.Name) {
+		if !matches.MatchString(f.Name) {
+			continue
+		}
+		if main := r.parse(f); expands && main != nil {
+			r.list(main.Root, f, when, scope{dot: root, vars: map[string][]string{}})
+		} else {
 			r.text(f, f.Text, 0, when)
 		}
 	}
@@ -341,7 +354,7 @@ func (r *reader) command(cmd *parse.CommandNode, s scope) condition {
 			}
 			return c
 		}
-	case "index":
+	case "index", "get":
 		if path, ok := r.value(r.index(args, s)); ok {
 			return condition{op: isTrue, path: path}
 		}
@@ -414,7 +427,7 @@ func (r *reader) ref(n parse.Node, s scope) []string {
 			return nil
 		}
 		args := n.Cmds[0].Args
-		if id, ok := args[0].(*parse.IdentifierNode); ok && id.Ident == "index" {
+		if id, ok := args[0].(*parse.IdentifierNode); ok && (id.Ident == "index" || id.Ident == "get") {
 			return r.index(args[1:], s)
 		}
 		if len(args) == 1 {
