@@ -227,6 +227,7 @@ func newBuilder(objs []object.Object, base *knowledge.Base, opt Options) *builde
 		pairs: map[[2]int][]int{},
 	}
 	b.Nodes = make([]Node, 0, len(objs))
+	b.References = make([]Reference, 0, 4*len(objs)) // as many as most components have
 	for _, o := range objs {
 		kind := base.Of(o)
 		n := Node{Object: o, Kind: &kind, hook: o.IsHook(), phases: o.Phases()}

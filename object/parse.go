@@ -77,8 +77,14 @@ func (d located) objects() ([]Object, error) {
 		return nil, d.fault("not-an-object", root.Line, "the document is "+kindName(v)+", not a Kubernetes object",
 			"write a mapping with apiVersion, kind and metadata.name")
 	}
+	if err := d.glued(v); err != nil {
+		return nil, err
+	}
 	if isList(v) {
 		return d.unfold(v)
+	}
+	if v.Get("kind").Text() == "List" && v.Get("apiVersion").Text() == "v1" {
+		return nil, d.fault("not-an-object", v.Line(), "the List has no items", "write its objects in a list under items")
 	}
 	o, err := d.object(v)
 	if err != nil {
@@ -156,7 +162,10 @@ func (d located) checkText(meta Value, object string) error {
 		}
 		f := d.fault("not-text", v.Line(), "got "+kindName(v)+", want text", "write text")
 		if v.isScalar() {
-			f.Message = "YAML reads " + v.Text() + " as a number or as true or false, and this must be text"
+			f.Message = "YAML reads " + v.Text() + " as " + readAs(v) + ", and this must be text"
+			if readAs(v) == v.Text() {
+				f.Message = v.Text() + " without quotes is no text for YAML, and this must be text"
+			}
 			f.Remedy = "quote it: " + quote(v.Text())
 		}
 		f.Object, f.Field = object, "metadata."+field
@@ -173,6 +182,17 @@ func (d located) checkText(meta Value, object string) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// readAs says what Kubernetes takes a scalar for that is no text.
+func readAs(v Value) string {
+	switch {
+	case v.True():
+		return "true"
+	case v.resolved().Tag == "!!int", v.resolved().Tag == "!!float":
+		return "a number"
+	}
+	return "false"
 }
 
 func (d located) fault(rule string, lineInDoc int, message, remedy string) finding.Finding {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestParse reads each testdata/parse/*.txtar and compares identities, places,
-// texts and faults with want.txt.
+// texts, doubts and faults with want.txt.
 func TestParse(t *testing.T) {
 	golden.Archives(t, "testdata/parse/*.txtar", func(t *testing.T, in txtar.File) []txtar.File {
 		return []txtar.File{golden.Text("want.txt", describe(Parse(in.Name, 1, string(in.Data))))}
@@ -26,6 +26,9 @@ func describe(objs []Object, err error) string {
 		fmt.Fprintf(&b, "%s:%d: %s\n", o.File, o.Line, o.ID.Qualified())
 		for line := range strings.Lines(o.Text()) {
 			b.WriteString("  | " + line)
+		}
+		for _, f := range o.Doubts() {
+			fmt.Fprintf(&b, "%s: %s\n", f.Severity, f.Error())
 		}
 	}
 	for _, f := range finding.Of(err) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -95,4 +96,28 @@ func TestHeavyLibraries(t *testing.T) {
 			t.Errorf("%s imports packages of the project: it is to know nothing of charts or waves", name)
 		}
 	}
+}
+
+// TestImageIsBuiltFromAllPackages keeps .dockerignore from leaving out a package
+// that the program is built from.
+func TestImageIsBuiltFromAllPackages(t *testing.T) {
+	let, err := os.ReadFile("../.dockerignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	through := strings.Fields(string(let))
+	for _, p := range listPackages(t) {
+		if p.ImportPath != module+"cmd/cmp" {
+			continue
+		}
+		for _, dep := range p.Deps {
+			name, ours := strings.CutPrefix(dep, module)
+			dir, _, _ := strings.Cut(name, "/")
+			if ours && !slices.Contains(through, "!"+dir) {
+				t.Errorf(".dockerignore keeps back %s, which %s is built from", dir, p.ImportPath)
+			}
+		}
+		return
+	}
+	t.Error("cmd/cmp is not among the packages")
 }

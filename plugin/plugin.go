@@ -32,6 +32,9 @@ type Request struct {
 	// Repo is the repository, and Dir the directory of the component in it.
 	Repo fs.FS
 	Dir  string
+	// DirName is what the directory is called outside of Repo, of which it may
+	// be the root; empty means as in Dir.
+	DirName string
 	// Show returns how messages are to name a file or directory of Repo; nil
 	// means by its path there.
 	Show func(path string) string
@@ -111,7 +114,30 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	if err != nil {
 		return Result{}, err
 	}
+	rendered.Findings = append(rendered.Findings, req.useless(rendered.Kind)...)
 	return opt.order(rendered, base)
+}
+
+// useless reports what was asked for and means nothing for the kind of
+// component: only templates see it. Settings of component.yaml are not looked
+// at, since the file describes the component to others, too.
+func (req Request) useless(kind render.Kind) []finding.Finding {
+	seen := map[string]bool{}
+	for _, s := range req.Settings {
+		seen["name"] = seen["name"] || s.Name != ""
+		seen["kube-version"] = seen["kube-version"] || s.KubeVersion != ""
+		seen["api-versions"] = seen["api-versions"] || len(s.APIVersions) > 0
+		seen["skip-tests"] = seen["skip-tests"] || s.SkipTests != nil
+	}
+	var found []finding.Finding
+	for _, p := range parameters {
+		if !seen[p.Name] || kind == render.Helm || kind == render.Template && p.Name != "skip-tests" {
+			continue
+		}
+		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter " + p.Name,
+			Message: "it changes nothing, since there are no templates to see it", Remedy: "drop it, or check that this is the right directory"})
+	}
+	return found
 }
 
 // Annotate orders manifests that somebody else rendered. Of the settings only
@@ -168,7 +194,11 @@ func (opt options) order(rendered render.Result, base *knowledge.Base) (Result, 
 	if len(objs) == 0 {
 		return Result{}, opt.crds.nothingLeft()
 	}
-	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Findings: append(rendered.Findings, plan.Findings...)}, nil
+	found := rendered.Findings
+	for _, o := range rendered.Objects {
+		found = append(found, o.Doubts()...)
+	}
+	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Findings: append(found, plan.Findings...)}, nil
 }
 
 // options are the settings that hold for a request.
@@ -193,7 +223,11 @@ func (req Request) options() (options, error) {
 	for _, s := range append([]Settings{own, app}, req.Settings...) {
 		opt.add(s)
 	}
-	opt.complete(path.Base(req.Dir))
+	name := req.DirName
+	if name == "" {
+		name = path.Base(req.Dir)
+	}
+	opt.complete(name)
 	opt.crds.dir = req.show(req.Dir)
 	return opt, nil
 }

@@ -105,7 +105,7 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 	}
 	if err := chartutil.ValidateReleaseName(s.opt.Name); err != nil {
 		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "name",
-			Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", s.opt.Name), Remedy: "set the parameter name"})
+			Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", s.opt.Name), Remedy: "choose another with the parameter name, which is --name on a command line"})
 	}
 	if want := ch.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
 		bad("kube-version", "kubeVersion", fmt.Sprintf("the chart wants Kubernetes %s, which %s is not", want, caps.KubeVersion.Version),
@@ -119,6 +119,12 @@ func orUnnamed(repository string) string {
 		return "no repository"
 	}
 	return repository
+}
+
+// ValidKubeVersion reports whether templates can be shown a version.
+func ValidKubeVersion(version string) bool {
+	_, err := common.ParseKubeVersion(version)
+	return err == nil
 }
 
 // capabilities are what templates see of the cluster.

@@ -31,7 +31,7 @@ type ladder struct {
 type constraint struct {
 	from, to int // nodes
 	gap      int
-	ref      graph.Reference
+	ref      *graph.Reference
 }
 
 // unit is a set of objects that stand in one wave.
@@ -58,12 +58,10 @@ func (u *unit) bound() bool {
 // constrain turns references into constraints.
 func (l *ladder) constrain() {
 	g := l.plan.Graph
-	for _, r := range g.References {
-		from, to := g.Nodes[r.From], g.Nodes[r.To]
-		if !from.InSync() || !to.InSync() {
-			continue
-		}
-		if !l.plan.Orders(r) {
+	for i := range g.References {
+		r := &g.References[i]
+		from, to := &g.Nodes[r.From], &g.Nodes[r.To]
+		if !from.InSync() || !to.InSync() || !l.plan.Orders(*r) {
 			continue
 		}
 		c := constraint{from: r.From, to: r.To, ref: r}
@@ -100,7 +98,7 @@ func (l *ladder) spare() {
 		for _, r := range users[i] {
 			if c := &l.rules[r]; c.gap > 0 {
 				c.gap = 0
-				l.plan.yielded[c.ref] = "not awaited, since nothing waits for either"
+				l.plan.yielded[*c.ref] = "not awaited, since nothing waits for either"
 			}
 		}
 	}
@@ -109,8 +107,8 @@ func (l *ladder) spare() {
 // Orders reports whether a reference demands an order of two objects that Argo
 // CD applies. In the Sync phase waves keep it; otherwise the phases must.
 func (p *Plan) Orders(r graph.Reference) bool {
-	from, to := p.Graph.Nodes[r.From], p.Graph.Nodes[r.To]
-	if len(from.Phases()) == 0 || len(to.Phases()) == 0 || runsLater(from, r) {
+	from, to := &p.Graph.Nodes[r.From], &p.Graph.Nodes[r.To]
+	if len(from.Phases()) == 0 || len(to.Phases()) == 0 || runsLater(from, &r) {
 		return false
 	}
 	return r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy || r.Meaning == knowledge.With
@@ -118,13 +116,13 @@ func (p *Plan) Orders(r graph.Reference) bool {
 
 // runsLater reports whether a reference is about Pods that come some day, and
 // not within this sync.
-func runsLater(n graph.Node, r graph.Reference) bool {
+func runsLater(n *graph.Node, r *graph.Reference) bool {
 	return (n.Kind.Runs == "later" || n.Idle) && strings.HasPrefix(r.Field, n.Kind.Pod.String())
 }
 
 // appliedBefore reports whether Argo CD applies a before b when both are in one
 // wave. Objects of one kind are applied at the same time.
-func (l *ladder) appliedBefore(a, b graph.Node) bool {
+func (l *ladder) appliedBefore(a, b *graph.Node) bool {
 	x, y := l.base.KindOrder(a.Key.Kind), l.base.KindOrder(b.Key.Kind)
 	if x != y {
 		return x < y
@@ -221,7 +219,7 @@ func (l *ladder) yield(gaps []int, comp []int, id int) (finding.Finding, bool) {
 		l.rules = slices.DeleteFunc(l.rules, func(c constraint) bool {
 			drop := c.strength() == weakest && comp[c.from] == id && comp[c.to] == id
 			if drop {
-				l.plan.yielded[c.ref] = "dropped because of a circle"
+				l.plan.yielded[*c.ref] = "dropped because of a circle"
 			}
 			return drop
 		})
@@ -238,7 +236,7 @@ func (l *ladder) yield(gaps []int, comp []int, id int) (finding.Finding, bool) {
 // weaken lets the two ends of a constraint stand in one wave.
 func (l *ladder) weaken(rule int) {
 	l.rules[rule].gap = 0
-	l.plan.yielded[l.rules[rule].ref] = "not awaited because of a circle"
+	l.plan.yielded[*l.rules[rule].ref] = "not awaited because of a circle"
 }
 
 func (l *ladder) circleFault(severity finding.Severity, through int, comp []int, id int, message, remedy string) finding.Finding {
@@ -430,7 +428,7 @@ func (l *ladder) climb() {
 		for _, c := range u.needs {
 			if at := l.of[c.to].low + c.gap; at > u.low || at == u.low && u.why.Cause == ByRung && c.ref.Meaning == knowledge.With {
 				u.low = at
-				u.why = Reason{Cause: ByReference, Reference: c.ref, Other: c.to}
+				u.why = Reason{Cause: ByReference, Reference: *c.ref, Other: c.to}
 			}
 		}
 	}
@@ -575,7 +573,7 @@ func (l *ladder) settle(u *unit) {
 	for _, c := range u.users {
 		if above := l.of[c.from]; !above.last && above.wave-c.gap < ceiling {
 			ceiling = above.wave - c.gap
-			why = Reason{Cause: ByConsumer, Reference: c.ref, Other: c.from}
+			why = Reason{Cause: ByConsumer, Reference: *c.ref, Other: c.from}
 		}
 	}
 	if ceiling == math.MaxInt {

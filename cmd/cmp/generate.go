@@ -32,10 +32,15 @@ KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin.yaml runs.`,
 				return err
 			}
 			defer c.close()
-			req, err := plugin.FromEnvironment(c.repo, c.dir, env)
+			repo, err := newUnpacked(c.root)
 			if err != nil {
 				return err
 			}
+			req, err := plugin.FromEnvironment(repo, c.dir, env)
+			if err != nil {
+				return err
+			}
+			req.DirName = c.name
 			base, err := knowledgeBase(*ladder)
 			if err != nil {
 				return err
@@ -55,19 +60,35 @@ KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin.yaml runs.`,
 
 // pluginRoot finds the repository around the working directory of a plugin
 // command. Argo CD unpacks it to a temporary directory and starts the command
-// in the Application's path below it. Where the path does not tell (an
-// Application with manifest-generate-paths gets a part of the repository), the
-// nearest .git does; failing that, nothing outside of the working directory is
-// read.
+// in the Application's path below it. Where the path does not tell, the nearest
+// .git does. An Application with manifest-generate-paths gets a part of the
+// repository and is started in the end of its path; the more of the path fits,
+// the smaller is the part that is missing. Failing all that, nothing outside of
+// the working directory is read.
 func pluginRoot(wd, sourcePath string) string {
-	rel := filepath.Clean(filepath.FromSlash("/" + sourcePath))
-	if base, ok := strings.CutSuffix(wd, rel); ok && sourcePath != "" && base != "" {
+	path := filepath.Clean(filepath.FromSlash("/" + sourcePath))
+	if base := below(wd, path); base != "" {
 		return base
 	}
 	if base := gitRoot(wd); base != "" {
 		return base
 	}
+	for rest := path[1:]; rest != ""; {
+		if base := below(wd, "/"+rest); base != "" {
+			return base
+		}
+		_, rest, _ = strings.Cut(rest, string(filepath.Separator))
+	}
 	return wd
+}
+
+// below returns the directory that wd is path below, or "" if it is not.
+func below(wd, path string) string {
+	base, ok := strings.CutSuffix(wd, filepath.FromSlash(path))
+	if !ok || path == string(filepath.Separator) {
+		return ""
+	}
+	return base
 }
 
 func environment() map[string]string {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
@@ -87,6 +88,7 @@ type checkout struct {
 	repo fs.FS
 	dir  string // of the component, relative to the repository
 	base string // the repository, absolute
+	name string // of the directory, which may be the repository itself
 	// typed is how the user called the component.
 	typed string
 }
@@ -123,7 +125,7 @@ func openCheckoutAt(base, abs string) (*checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &checkout{root: root, repo: root.FS(), dir: filepath.ToSlash(rel), base: base}, nil
+	return &checkout{root: root, repo: regularFS{root.FS()}, dir: filepath.ToSlash(rel), base: base, name: filepath.Base(abs)}, nil
 }
 
 func (c *checkout) close() { c.root.Close() }
@@ -168,6 +170,22 @@ func workingDir() string {
 	return wd
 }
 
+// ladderBeside is what is known about kinds in a directory: what is built in,
+// the file of --ladder, and every ladder.yaml in the directory and above it in
+// its repository, as for a component.
+func (in *inputs) ladderBeside(dir string) (*knowledge.Base, error) {
+	base, err := knowledgeBase(*in.ladder)
+	if err != nil {
+		return nil, err
+	}
+	c, err := openCheckout(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	defer c.close()
+	return plugin.Request{Repo: c.repo, Dir: c.dir, Show: c.show}.Knowledge(base)
+}
+
 // generate renders the component in dir with the given flags, which win over
 // the given defaults.
 func (in *inputs) generate(cmd *cobra.Command, dir string, defaults ...plugin.Settings) (plugin.Result, error) {
@@ -183,7 +201,7 @@ func (in *inputs) generate(cmd *cobra.Command, dir string, defaults ...plugin.Se
 		return plugin.Result{}, fmt.Errorf("%s: %w", dir, err)
 	}
 	defer c.close()
-	req := plugin.Request{Repo: c.repo, Dir: c.dir, Show: c.show, Settings: append(defaults, settings)}
+	req := plugin.Request{Repo: c.repo, Dir: c.dir, DirName: c.name, Show: c.show, Settings: append(defaults, settings)}
 	base, err := knowledgeBase(*in.ladder)
 	if err != nil {
 		return plugin.Result{}, err
