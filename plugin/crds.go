@@ -115,6 +115,42 @@ func (req Request) lift(ctx context.Context, opt options, base *knowledge.Base) 
 	return all, all.turnOff(ctx, req, opt)
 }
 
+// Shipment is what a component ships.
+type Shipment struct {
+	// Definitions describes all that it can ship, sorted by name.
+	Definitions []crds.Definition
+	// Objects are the definitions, and the rest of what its values say.
+	Objects []object.Object
+	// On are the values that were turned on for the definitions.
+	On       []crds.Path
+	Findings []finding.Finding
+}
+
+// Ship finds the definitions that the component of a request can ship, and who
+// in it uses them. That there are none is an error.
+func Ship(ctx context.Context, req Request, base *knowledge.Base) (Shipment, error) {
+	opt, err := req.options()
+	base, unknown := req.Knowledge(base)
+	if err := errors.Join(err, unknown); err != nil {
+		return Shipment{}, err
+	}
+	opt.crds.mode = crds.Only
+	all, err := req.lift(ctx, opt, base)
+	if err != nil {
+		return Shipment{}, err
+	}
+	if len(all.definitions) == 0 {
+		return Shipment{}, opt.crds.noDefinitions(nil)
+	}
+	definitions, err := crds.Unique(all.definitions)
+	if err != nil {
+		return Shipment{}, err
+	}
+	_, rest := crds.Split(all.rendered.Objects)
+	objs := append(definitions, rest...)
+	return Shipment{Definitions: crds.List(objs, all.survey), Objects: objs, On: all.switches, Findings: all.rendered.Findings}, nil
+}
+
 // onlyEmpty reports whether all that is wrong with a rendering is that nothing
 // came out.
 func onlyEmpty(err error) bool {
