@@ -335,7 +335,7 @@ func inOrder(nodes []Node) []Node {
 func (b *builder) readDefinitions() {
 	for i, n := range b.Nodes {
 		for _, d := range n.Kind.Defines {
-			gk := knowledge.GroupKind{Group: cmp.Or(d.GroupIs, first(d.Group, n)), Kind: first(d.Kind, n)}
+			gk := knowledge.GroupKind{Group: cmp.Or(first(d.Group, n), d.GroupIs), Kind: first(d.Kind, n)}
 			if gk.Kind != "" {
 				b.defined[gk] = definition{i, first(d.Plural, n), first(d.Scope, n) == "Cluster"}
 			}

@@ -52,3 +52,23 @@ func TestSwitchesOfCharts(t *testing.T) {
 		}
 	}
 }
+
+// TestInstallers makes sure that programs which bring kinds are found by their
+// images, whatever the registry.
+func TestInstallers(t *testing.T) {
+	for _, i := range programs().Installers {
+		if len(i.Images) == 0 || len(i.Installs) == 0 || i.Source == "" {
+			t.Errorf("%+v: no image, no group or no source", i)
+		}
+	}
+	b := Default()
+	for image, want := range map[string]bool{
+		"quay.io/cilium/operator-generic:v1.18.0": true, "cilium/operator-aws": true, "registry.example.com/mirror/cilium/operator:1": true,
+		"quay.io/cilium/cilium:v1.18.0": false, "example.com/notcilium/operator:1": false,
+	} {
+		i, ok := b.Installer(image)
+		if ok != want || ok && !i.Brings("cilium.io") || i.Brings("example.com") {
+			t.Errorf("%s: %+v, %v", image, i, ok)
+		}
+	}
+}
