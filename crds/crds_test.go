@@ -180,6 +180,7 @@ func TestUpgraders(t *testing.T) {
 	text := job("by-its-crds-name", "helm.sh/hook: pre-upgrade", "image: a") +
 		job("by-image", "helm.sh/hook: pre-install", "image: example.com/operator-crds:1") +
 		job("by-argument", "", "image: kubectl, args: [apply, -f, /crds/]") +
+		job("with-the-same-image", "helm.sh/hook: post-install", "image: example.com/operator-crds:1, args: [label, ns, zoo]") +
 		job("cleans-crds", "helm.sh/hook: pre-delete", "image: a") +
 		job("tests-crds", "helm.sh/hook: test", "image: a") +
 		job("migrates", "helm.sh/hook: post-upgrade", "image: a, args: [discredits]") +

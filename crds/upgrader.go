@@ -19,8 +19,8 @@ type Upgrader struct {
 	Off Path
 }
 
-// Upgraders finds them. A Job gives itself away by the word "crd" in its name,
-// its image or its arguments. What runs only when the Application is deleted,
+// Upgraders finds them. A Job gives itself away by the word "crd" in its name or
+// its arguments, or in its image if it has no arguments. What runs only when the Application is deleted,
 // and tests, are none.
 func Upgraders(objs []object.Object, base *knowledge.Base) []Upgrader {
 	var all []Upgrader
@@ -41,9 +41,10 @@ func writesDefinitions(o object.Object, k knowledge.Kind) bool {
 	for _, pod := range k.Pod.Find(o.Root()) {
 		for _, list := range []string{"initContainers", "containers"} {
 			for _, c := range pod.Value.Get("spec", list).Items() {
-				texts := []object.Value{c.Get("image")}
-				texts = append(texts, c.Get("command").Items()...)
-				texts = append(texts, c.Get("args").Items()...)
+				texts := append(c.Get("command").Items(), c.Get("args").Items()...)
+				if len(texts) == 0 { // otherwise charts take it for its kubectl, too
+					texts = []object.Value{c.Get("image")}
+				}
 				if slices.ContainsFunc(texts, func(v object.Value) bool { return hasCRDWord(v.Text()) }) {
 					return true
 				}
