@@ -78,6 +78,8 @@ func TestConditions(t *testing.T) {
 		{"in parentheses", "{{ if (.Values.crds).install }}\n" + d + "{{ end }}", nil, "crds.install"},
 		{"defined", "{{ define \"x\" }}\n" + d + "{{ end }}{{ if .Values.crds.install }}{{ include \"x\" . }}{{ end }}", nil, "crds.install"},
 		{"defined in itself", "{{ define \"x\" }}{{ include \"x\" . }}{{ end }}{{ if .Values.crds.install }}{{ include \"x\" . }}{{ end }}", nil, ""},
+		{"not by switches alone", "{{ if and .Values.crds.install .Values.feature }}\n" + d + "{{ end }}", nil, ""},
+		{"two ways, one by a switch alone", "{{ if and .Values.crds.install .Values.feature }}\n" + d + "{{ end }}{{ if .Values.crds.plain }}\n" + d + "{{ end }}", nil, "crds.plain"},
 		{"known to be another thing", "{{ if .Values.crds.keep }}\n" + d + "{{ end }}", nil, ""},
 		{"spoken of in a description", "{{ if .Values.crds.install }}\n# kind: CustomResourceDefinition\na: the kind CustomResourceDefinition\n{{ end }}", nil, ""},
 		{"no template", "{{ if .Values.crds.install }}\n" + d, nil, ""},

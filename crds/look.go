@@ -84,10 +84,10 @@ func (s *Survey) rank(h held) int {
 func (s *Survey) Off(rendered []object.Object) []Switch {
 	var all []Switch
 	for _, h := range s.held(names(rendered)) {
+		if !s.isSwitches(h.needs) {
+			continue // it does not come with switches alone
+		}
 		for _, n := range h.needs {
-			if !s.isSwitch(n) {
-				continue
-			}
 			if !slices.ContainsFunc(all, func(o Switch) bool { return slices.Equal(o.Path, n.Path) }) {
 				does, _ := s.does(n.Path)
 				all = append(all, Switch{Path: n.Path, Known: does == knowledge.Ships})
