@@ -135,25 +135,31 @@ const resourcePolicy = "helm.sh/resource-policy"
 // so and the chart does not ask to keep it; no hook; and without what shows as a
 // difference for ever: a namespace, a status, preserveUnknownFields: false.
 func Clean(o object.Object, prune bool) (object.Object, error) {
+	drop := [][]string{{"metadata", "namespace"}, {"status"}}
+	if v := o.Get("spec", "preserveUnknownFields"); v.Exists() && !v.True() {
+		drop = append(drop, []string{"spec", "preserveUnknownFields"})
+	}
+	var hooks [][]string
+	for _, key := range hookKeys {
+		if _, ok := o.Annotation(key); ok {
+			hooks = append(hooks, []string{"metadata", "annotations", key})
+		}
+	}
 	options := []string{object.ServerSideApply}
 	if policy, _ := o.Annotation(resourcePolicy); !prune || policy == "keep" {
 		options = append(options, object.NoPrune)
 	}
 	list, _ := o.Annotation(object.SyncOptions)
-	if list, changed := object.WithOptions(list, options...); changed {
-		var err error
-		if o, err = o.Annotate(object.SyncOptions, list); err != nil {
-			return o, err
-		}
+	list, _ = object.WithOptions(list, options...)
+
+	o, err := o.Without(drop...)
+	if err == nil {
+		o, err = o.Annotate(object.SyncOptions, list)
 	}
-	drop := [][]string{{"metadata", "namespace"}, {"status"}}
-	for _, key := range hookKeys {
-		drop = append(drop, []string{"metadata", "annotations", key})
+	if err == nil && hooks != nil { // now there is another annotation beside them
+		o, err = o.Without(hooks...)
 	}
-	if v := o.Get("spec", "preserveUnknownFields"); v.Exists() && !v.True() {
-		drop = append(drop, []string{"spec", "preserveUnknownFields"})
-	}
-	return o.Without(drop...)
+	return o, err
 }
 
 // CleanAll makes definitions fit for an Application that holds nothing else.
