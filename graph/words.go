@@ -138,14 +138,41 @@ func entries(n Node) map[string]string {
 	return all
 }
 
+// longestWord is the size in bytes up to which variables are put into a word.
+// Each variable may hold another one twice, and so on.
+const longestWord = 64 << 10
+
+// expandVars replaces $(NAME) as Kubernetes does: once, from left to right,
+// where "$$" stands for "$", and a name that is not known stays as it is.
+// Nothing is left of a text that grows too long.
 func expandVars(text string, vars map[string]string) string {
-	if !strings.Contains(text, "$(") {
+	if !strings.Contains(text, "$") {
 		return text
 	}
-	for name, value := range vars {
-		text = strings.ReplaceAll(text, "$("+name+")", value)
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "$")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		name, rest, closed := strings.Cut(strings.TrimPrefix(after, "("), ")")
+		value, known := vars[name]
+		switch {
+		case strings.HasPrefix(after, "$"):
+			out.WriteByte('$')
+			text = after[1:]
+		case strings.HasPrefix(after, "(") && closed && known:
+			out.WriteString(value)
+			text = rest
+		default:
+			out.WriteByte('$')
+			text = after
+		}
+		if out.Len() > longestWord {
+			return ""
+		}
 	}
-	return text
 }
 
 // address is a Service that somebody's words lead to.
@@ -201,15 +228,25 @@ func (b *builder) looksLikeAddress(w word, namespace string, at, end int) bool {
 	}
 	ends := after == "" || blank(after[0])
 	if before != "" && blank(before[len(before)-1]) && ends {
-		flags := strings.Fields(before[strings.LastIndexByte(before, '\n')+1:])
-		return len(flags) > 0 && b.base.IsAddressFlag(flags[len(flags)-1]) ||
+		return b.base.IsAddressFlag(lastWord(before)) ||
 			b.hasPort(object.ID{Kind: "Service", Namespace: namespace, Name: w.value[at:end]}, firstNumber(after))
 	}
 	if flag, ok := strings.CutSuffix(before, "="); ok && ends {
-		return b.base.IsAddressFlag(flag[strings.LastIndexAny(flag, " \n\t")+1:])
+		return b.base.IsAddressFlag(lastWord(flag))
 	}
 	alone := (before == "" || before[len(before)-1] == ',') && (after == "" || after[0] == ',')
 	return alone && !w.file && b.base.IsAddress(w.name)
+}
+
+// lastWord is the last word of a line, if it is short enough for a flag.
+func lastWord(text string) string {
+	const longest = 64
+	text = strings.TrimRight(text[max(0, len(text)-longest):], " \t")
+	start := strings.LastIndexAny(text, " \t\n") + 1
+	if start == 0 && len(text) == longest {
+		return ""
+	}
+	return text[start:]
 }
 
 // blank reports whether a byte stands between the words of a script.

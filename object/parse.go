@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	yaml "go.yaml.in/yaml/v3"
 
@@ -26,20 +30,41 @@ import (
 // are nine tenths of the text of most operators and say nothing about order.
 // They stay in the text; what they say is not looked at.
 func Parse(file string, line int, text string) ([]Object, error) {
-	var objs []Object
-	var faults []error
-	for _, c := range split(text) {
-		d := located{file: file, text: c.text, start: c.line}
+	chunks := split(text)
+	parsed, faults := make([][]Object, len(chunks)), make([]error, len(chunks))
+	each(len(chunks), func(i int) {
+		d := located{file: file, text: chunks[i].text, start: chunks[i].line}
 		if line > 0 {
-			d.line = line + c.line - 1
+			d.line = line + chunks[i].line - 1
 		}
-		parsed, err := d.objects()
-		objs = append(objs, parsed...)
-		if err != nil {
-			faults = append(faults, err)
-		}
+		parsed[i], faults[i] = d.objects()
+	})
+	return slices.Concat(parsed...), errors.Join(faults...)
+}
+
+// each calls work for every number below n, on all processors. Reading YAML is
+// most of what is done after a chart is rendered. A panic reaches the caller,
+// who may be a server that must live on.
+func each(n int, work func(i int)) {
+	var workers sync.WaitGroup
+	var next atomic.Int64
+	var panicked atomic.Value
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		workers.Go(func() {
+			defer func() {
+				if r := recover(); r != nil {
+					panicked.Store(fmt.Sprintf("%v\n%s", r, debug.Stack()))
+				}
+			}()
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				work(i)
+			}
+		})
 	}
-	return objs, errors.Join(faults...)
+	workers.Wait()
+	if r := panicked.Load(); r != nil {
+		panic(r)
+	}
 }
 
 // located is one document and the place it came from.

@@ -112,3 +112,24 @@ func TestParseCorpus(t *testing.T) {
 		t.Errorf("only %d objects in all", total)
 	}
 }
+
+// TestEach makes sure that all is done once, and that a panic is passed on.
+func TestEach(t *testing.T) {
+	done := make([]int, 1000)
+	each(len(done), func(i int) { done[i]++ })
+	for i, n := range done {
+		if n != 1 {
+			t.Fatalf("%d was done %d times", i, n)
+		}
+	}
+	defer func() {
+		if r := fmt.Sprint(recover()); !strings.HasPrefix(r, "of 7") {
+			t.Errorf("got panic %q", r)
+		}
+	}()
+	each(10, func(i int) {
+		if i == 7 {
+			panic("of 7")
+		}
+	})
+}

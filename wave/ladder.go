@@ -2,6 +2,7 @@ package wave
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -32,6 +33,7 @@ type constraint struct {
 	from, to int // nodes
 	gap      int
 	ref      *graph.Reference
+	dropped  bool // because of a circle
 }
 
 // unit is a set of objects that stand in one wave.
@@ -65,13 +67,11 @@ func (l *ladder) constrain() {
 			continue
 		}
 		c := constraint{from: r.From, to: r.To, ref: r}
-		switch r.Meaning {
-		case knowledge.Healthy:
+		// An object of Kubernetes' own without health is all it will be as soon
+		// as it is there.
+		if r.Meaning == knowledge.Healthy && (to.HasHealth || !l.base.Builtin(to.Key.Group) || r.Explicit) ||
+			r.Hard && !l.appliedBefore(to, from) && r.Meaning != knowledge.With {
 			c.gap = 1
-		case knowledge.Exists:
-			if r.Hard && !l.appliedBefore(to, from) {
-				c.gap = 1
-			}
 		}
 		l.rules = append(l.rules, c)
 	}
@@ -148,11 +148,12 @@ func (l *ladder) contract() error {
 			return nil
 		}
 		var faults []finding.Finding
-		for id, rules := range strict {
-			if f, failed := l.yield(rules, comp, id); failed {
+		for _, id := range slices.Sorted(maps.Keys(strict)) {
+			if f, failed := l.yield(strict[id], comp, id); failed {
 				faults = append(faults, f)
 			}
 		}
+		l.rules = slices.DeleteFunc(l.rules, func(c constraint) bool { return c.dropped })
 		if len(faults) > 0 {
 			finding.Sort(faults)
 			return finding.Err(faults)
@@ -216,13 +217,12 @@ func (l *ladder) yield(gaps []int, comp []int, id int) (finding.Finding, bool) {
 			l.plan.Findings = append(l.plan.Findings, l.circleFault(finding.Warning, gaps[0], comp, id,
 				"these objects wait for each other, and the weakest demand is dropped: ", "remove one of these references"))
 		}
-		l.rules = slices.DeleteFunc(l.rules, func(c constraint) bool {
-			drop := c.strength() == weakest && comp[c.from] == id && comp[c.to] == id
-			if drop {
+		for i := range l.rules {
+			if c := &l.rules[i]; c.strength() == weakest && comp[c.from] == id && comp[c.to] == id {
+				c.dropped = true
 				l.plan.yielded[*c.ref] = "dropped because of a circle"
 			}
-			return drop
-		})
+		}
 		return finding.Finding{}, false
 	}
 	for _, i := range gaps {

@@ -85,28 +85,53 @@ const annotationLimit = 262144
 
 // tooLong reports whether an object may exceed the limit when kubectl keeps it
 // as JSON in an annotation. The size is estimated from above: each line without
-// its indentation, with room for the quotes and separators of JSON, and a tenth
-// of the limit left for other annotations. Applying too much on the server's
-// side does no harm.
+// its indentation, unless that belongs to a text, with room for what JSON puts
+// around and between, and a tenth of the limit left for other annotations.
+// Applying too much on the server's side does no harm.
 func tooLong(text string) bool {
 	const most = annotationLimit * 9 / 10
-	if len(text)+3*strings.Count(text, "\n") <= most {
+	size := escapes(text)
+	if len(text)+3*strings.Count(text, "\n")+size <= most {
 		return false
 	}
-	size := 0
-	for len(text) > 0 && size <= most {
-		end := strings.IndexByte(text, '\n') + 1
-		if end == 0 {
-			end = len(text)
+	block := -1 // the indentation of the text that the line is in
+	for line := range strings.Lines(text) {
+		if size > most {
+			return true
 		}
-		indent := 0
-		for indent < end && text[indent] == ' ' {
-			indent++
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		blank := indent >= len(line)-1
+		if block >= 0 && !blank && indent < block {
+			block = -1
 		}
-		size += end - indent + 3
-		text = text[end:]
+		if block < 0 && startsText(line) {
+			block = indent + 1
+		}
+		size += len(line) - min(indent, max(block, 0))
+		if block < 0 {
+			size += 3 - indent
+		}
 	}
 	return size > most
+}
+
+// startsText reports whether the lines below one may be those of a text.
+func startsText(line string) bool {
+	line = strings.TrimRight(line, "+-0123456789 \r\n")
+	return strings.HasSuffix(line, "|") || strings.HasSuffix(line, ">")
+}
+
+// escapes is how many bytes more a text has in JSON as Go writes it: \" for a
+// quote, \u003c for an angle bracket.
+func escapes(text string) int {
+	n := 0
+	for _, c := range []string{`"`, `\`, "\t"} {
+		n += strings.Count(text, c)
+	}
+	for _, c := range []string{"<", ">", "&"} {
+		n += 5 * strings.Count(text, c)
+	}
+	return n
 }
 
 // changesFail reports whether a plain Job stands in the order that configures

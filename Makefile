@@ -1,0 +1,28 @@
+# The end-to-end suites and the conformance tests, which are modules of their own
+# and build servers that take minutes the first time. docs/e2e.md is about them.
+# They need etcd-server and redis-server (Debian's names), Go and git.
+
+GO ?= go
+# What runs at the same time in the one cluster. Most of a case is waiting.
+PARALLEL ?= 8
+# A folder of rendered manifests (*.yaml, *.yaml.gz) for e2e-full.
+CORPUS ?=
+# What goes to the tests, such as RUN=TestUpgrade/prune.
+RUN ?= .
+
+.PHONY: e2e e2e-full conformance
+
+# What the project holds itself: about ten minutes. Prints a table; the last line
+# says where the logs are.
+e2e:
+	$(GO) test -C e2e -count=1 -timeout 40m -parallel $(PARALLEL) -run '$(RUN)'
+
+# All of it: the servers' own tests too, and the manifests in CORPUS.
+e2e-full:
+	$(GO) test -C e2e -count=1 -timeout 40m ./cluster ./double
+	E2E_CORPUS='$(abspath $(CORPUS))' $(GO) test -C e2e -count=1 -timeout 120m -parallel $(PARALLEL) -run '$(RUN)'
+
+# Argo CD's own client code against our plugin server.
+conformance:
+	$(GO) test -C conformance/v3 -count=1 -timeout 40m ./...
+	$(GO) test -C conformance/v2 -count=1 -timeout 40m ./...

@@ -1,0 +1,200 @@
+package argocd
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// Namespace is where Argo CD and its Applications live.
+const Namespace = "argocd"
+
+// Server is the cluster that Argo CD deploys to, which is the one it lives in.
+type Server struct {
+	Config                 *rest.Config
+	Kubeconfig, URL, Token string
+}
+
+// Options say how Argo CD runs. The zero value is its own default.
+type Options struct {
+	// WaveDelay is how long Argo CD sleeps between waves; nil means its default
+	// of two seconds.
+	WaveDelay *time.Duration
+	// Resync is how often Argo CD looks at an Application of which nothing is
+	// reported to it; zero means its default of two to three minutes. It is what
+	// ends the wait for a definition, which is tracked by no Application, when
+	// Argo CD learns late that it is established.
+	Resync time.Duration
+	// Settings are laid over argocd-cm.
+	Settings map[string]string
+}
+
+// ArgoCD is a running Argo CD.
+type ArgoCD struct {
+	// Dir holds its logs and everything that it writes.
+	Dir string
+
+	bin    Binaries
+	server Server
+	kube   *Kube
+	opt    Options
+	repo   string // address of the repo-server
+	redis  string
+	procs  []*process
+}
+
+// Start runs Argo CD against a cluster and returns when it serves. dir should
+// have a short name: sockets stand in it.
+func Start(ctx context.Context, server Server, dir string, bin Binaries, opt Options) (_ *ArgoCD, err error) {
+	kube, err := NewKube(server.Config)
+	if err != nil {
+		return nil, err
+	}
+	a := &ArgoCD{Dir: dir, bin: bin, server: server, kube: kube, opt: opt}
+	if err := a.install(ctx); err != nil {
+		return nil, fmt.Errorf("install Argo CD: %w", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, fmt.Errorf("it did not start within a minute"))
+	defer cancel()
+	for _, start := range []func(context.Context) error{a.startRedis, a.startPlugin, a.startRepoServer, a.startController, a.startApplicationSets} {
+		if err := start(ctx); err != nil {
+			a.Stop()
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// Stop ends all processes, the last one first.
+func (a *ArgoCD) Stop() {
+	for i := len(a.procs) - 1; i >= 0; i-- {
+		a.procs[i].stop()
+	}
+	a.procs = nil
+}
+
+// Kube is the client of the cluster.
+func (a *ArgoCD) Kube() *Kube { return a.kube }
+
+// run starts a process and waits for it.
+func (a *ArgoCD) run(ctx context.Context, program, name string, env []string, ready func() bool, args ...string) error {
+	p, err := start(a.Dir, program, name, append(a.environment(), env...), args...)
+	if err != nil {
+		return err
+	}
+	a.procs = append(a.procs, p)
+	return p.await(ctx, ready)
+}
+
+// environment is what every process gets, and nothing of the user's, whose git
+// or kubectl settings must not matter.
+func (a *ArgoCD) environment() []string {
+	return []string{
+		"PATH=" + filepath.Dir(a.bin.ArgoCD) + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"HOME=" + a.path("home"),
+		"TMPDIR=" + a.path("tmp"),
+		"ARGOCD_PLUGINSOCKFILEPATH=" + a.path("plugins"),
+	}
+}
+
+// path names a folder in the directory of the run, which is made if need be.
+func (a *ArgoCD) path(name string) string {
+	path := filepath.Join(a.Dir, name)
+	_ = os.MkdirAll(path, 0o755) // whoever writes there says it better
+	return path
+}
+
+func (a *ArgoCD) startRedis(ctx context.Context) error {
+	ports, err := freePorts(1)
+	if err != nil {
+		return err
+	}
+	a.redis = loopback(ports[0])
+	return a.run(ctx, a.bin.Redis, "redis-server", nil, listening(a.redis),
+		"--bind", "127.0.0.1", "--port", strconv.Itoa(ports[0]), "--save", "", "--appendonly", "no", "--dir", a.path("redis"))
+}
+
+func (a *ArgoCD) startPlugin(ctx context.Context) error {
+	socket := filepath.Join(a.path("plugins"), "ladder.sock")
+	return a.run(ctx, a.bin.Cmp, "cmp", nil, func() bool { _, err := os.Stat(socket); return err == nil }, "serve")
+}
+
+func (a *ArgoCD) startRepoServer(ctx context.Context) error {
+	ports, err := freePorts(2)
+	if err != nil {
+		return err
+	}
+	a.repo = loopback(ports[0])
+	env := []string{
+		"ARGOCD_GPG_ENABLED=false",
+		"ARGOCD_TLS_DATA_PATH=" + a.path("tls"),
+		"ARGOCD_SSH_DATA_PATH=" + a.path("ssh"),
+		"ARGOCD_ASK_PASS_SOCK=" + filepath.Join(a.Dir, "ask.sock"),
+	}
+	return a.run(ctx, a.bin.ArgoCD, "argocd-repo-server", env, listening(a.repo),
+		"--disable-tls", "--client-ca-path", "",
+		"--address", "127.0.0.1", "--port", strconv.Itoa(ports[0]),
+		"--metrics-address", "127.0.0.1", "--metrics-port", strconv.Itoa(ports[1]),
+		"--redis", a.redis)
+}
+
+func (a *ArgoCD) startController(ctx context.Context) error {
+	ports, err := freePorts(1)
+	if err != nil {
+		return err
+	}
+	var env []string
+	if a.opt.WaveDelay != nil {
+		env = append(env, "ARGOCD_SYNC_WAVE_DELAY="+strconv.Itoa(int(a.opt.WaveDelay.Seconds())))
+	}
+	args := []string{
+		"--kubeconfig", a.server.Kubeconfig, "--namespace", Namespace,
+		"--repo-server", a.repo, "--repo-server-plaintext",
+		"--redis", a.redis,
+		"--metrics-port", strconv.Itoa(ports[0]),
+		// The health of each resource is read from the Application.
+		"--persist-resource-health",
+	}
+	if a.opt.Resync > 0 {
+		args = append(args, "--app-resync", strconv.Itoa(int(a.opt.Resync.Seconds())), "--app-resync-jitter", "0")
+	}
+	health := fmt.Sprintf("http://127.0.0.1:%d/healthz", ports[0])
+	return a.run(ctx, a.bin.ArgoCD, "argocd-application-controller", env, answering(ctx, health), args...)
+}
+
+func (a *ArgoCD) startApplicationSets(ctx context.Context) error {
+	ports, err := freePorts(3)
+	if err != nil {
+		return err
+	}
+	env := []string{"KUBECONFIG=" + a.server.Kubeconfig}
+	return a.run(ctx, a.bin.ArgoCD, "argocd-applicationset-controller", env, listening(loopback(ports[1])),
+		"--kubeconfig", a.server.Kubeconfig, "--namespace", Namespace,
+		"--argocd-repo-server", a.repo, "--repo-server-plaintext",
+		"--metrics-addr", loopback(ports[0]), "--probe-addr", loopback(ports[1]), "--webhook-addr", loopback(ports[2]),
+		"--enable-progressive-syncs")
+}
+
+func loopback(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
+
+// answering returns a condition: a server answers a request with OK.
+func answering(ctx context.Context, url string) func() bool {
+	return func() bool {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return false
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	}
+}

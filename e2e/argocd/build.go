@@ -1,0 +1,123 @@
+// Package argocd runs the real Argo CD beside a real API server: the
+// application-controller, the repo-server with "cmp serve" on its plugin
+// socket, and the applicationset-controller, as processes on loopback.
+//
+// It builds them from the module that the conformance tests pin, writes the
+// settings that Argo CD expects to find in its namespace, keeps git
+// repositories for Applications, starts syncs and follows them to their end.
+// What it reports of a sync is what Argo CD says in the Application.
+package argocd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Binaries are the programs that a run needs.
+type Binaries struct {
+	// ArgoCD is one program that acts by the name it is called by.
+	ArgoCD string
+	// Module is the folder of Argo CD's source, for its definitions and
+	// default settings.
+	Module string
+	// Version is that of the module.
+	Version string
+	// Cmp is the plugin under test.
+	Cmp string
+	// Redis and Git come from the machine.
+	Redis, Git string
+}
+
+const argoModule = "github.com/argoproj/argo-cd/v3"
+
+// Build builds Argo CD, which takes minutes and is kept in cacheDir under its
+// version, and the plugin from the repository in root, which is built anew.
+// Errors name what the machine lacks.
+func Build(ctx context.Context, root, cacheDir string) (Binaries, error) {
+	var b Binaries
+	var faults []error
+	for _, need := range []struct {
+		path          *string
+		name, install string
+	}{
+		{&b.Redis, "redis-server", "apt-get install redis-server"},
+		{&b.Git, "git", "apt-get install git"},
+	} {
+		found, err := exec.LookPath(need.name)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s is not on PATH; install it: %s", need.name, need.install))
+		}
+		*need.path = found
+	}
+	if err := errors.Join(faults...); err != nil {
+		return b, err
+	}
+	conformance := filepath.Join(root, "conformance", "v3")
+	about, err := run(ctx, conformance, "go", "list", "-m", "-f", "{{.Version}} {{.Dir}}", argoModule)
+	if err != nil {
+		return b, err
+	}
+	var ok bool
+	if b.Version, b.Module, ok = strings.Cut(strings.TrimSpace(about), " "); !ok {
+		return b, fmt.Errorf("%s: %s is not downloaded; run go mod download there", conformance, argoModule)
+	}
+	if b.ArgoCD, err = buildOnce(ctx, conformance, filepath.Join(cacheDir, "argocd-"+b.Version), "argocd",
+		"-ldflags", "-X "+argoModule+"/common.version="+strings.TrimPrefix(b.Version, "v"), argoModule+"/cmd"); err != nil {
+		return b, err
+	}
+	b.Cmp = filepath.Join(cacheDir, "cmp")
+	if _, err := run(ctx, root, "go", "build", "-o", b.Cmp, "./cmd/cmp"); err != nil {
+		return b, err
+	}
+	return b, b.gitWrapper(filepath.Dir(b.ArgoCD))
+}
+
+// buildOnce builds a program unless it is there already. It appears under its
+// name only when it is complete.
+func buildOnce(ctx context.Context, module, dir, name string, args ...string) (string, error) {
+	path := filepath.Join(dir, name)
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	half := fmt.Sprintf("%s.%d", path, os.Getpid())
+	fmt.Fprintf(os.Stderr, "building %s, which takes some minutes the first time\n", path)
+	if _, err := run(ctx, module, "go", append([]string{"build", "-o", half}, args...)...); err != nil {
+		return "", err
+	}
+	return path, os.Rename(half, path)
+}
+
+// gitWrapper puts the script beside the program by which the repo-server asks
+// git for signatures: it looks for it on PATH, and in a module nothing is
+// executable.
+func (b Binaries) gitWrapper(dir string) error {
+	const name = "git-verify-wrapper.sh"
+	text, err := os.ReadFile(filepath.Join(b.Module, "hack", name))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, name), text, 0o755)
+}
+
+// run runs a program to its end and returns what it printed; its error holds
+// what the program said.
+func run(ctx context.Context, dir, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(&said)
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s in %s: %w: %s", cmd, dir, err, strings.TrimSpace(said.String()))
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,90 @@
+package argocd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Result is how a sync ended.
+type Result string
+
+const (
+	// Synced: the sync succeeded, and then everything became healthy.
+	Synced Result = "synced"
+	// Failed: Argo CD gave the sync up.
+	Failed Result = "failed"
+	// Hangs: nothing moved any more.
+	Hangs Result = "hangs"
+	// Unhealthy: the sync succeeded, but something did not become healthy, or
+	// is still out of sync.
+	Unhealthy Result = "unhealthy"
+)
+
+// Outcome is how a sync ended, and what Argo CD said then.
+type Outcome struct {
+	Result   Result
+	Status   Status
+	Duration time.Duration
+}
+
+// Follow waits for the end of a sync that was started at or after since, and
+// then for the Application to be healthy and in sync. A sync hangs when nothing
+// of what Argo CD says of it, and nothing of what moving returns, has changed
+// for as long as patience.
+func (a *ArgoCD) Follow(ctx context.Context, name string, since time.Time, patience time.Duration, moving func() string) (Outcome, error) {
+	var out Outcome
+	last, changed := "", time.Now()
+	err := poll(ctx, func() (bool, error) {
+		s, err := a.Status(ctx, name)
+		if err != nil && !errors.IsNotFound(err) { // somebody else may be to make it
+			return false, err
+		}
+		out.Status = s
+		op := s.OperationState
+		// Argo CD counts seconds.
+		started := op != nil && !op.StartedAt.Before(since.Truncate(time.Second))
+		if started && !op.Running() {
+			out.Duration = op.FinishedAt.Sub(op.StartedAt)
+			switch {
+			case op.Phase != "Succeeded":
+				out.Result = Failed
+				return true, nil
+			case s.Health.Status == "Healthy" && s.Sync.Status == "Synced":
+				out.Result = Synced
+				return true, nil
+			}
+		}
+		now := s.Describe() + moving()
+		if now != last {
+			last, changed = now, time.Now()
+		}
+		if time.Since(changed) < patience {
+			return false, nil
+		}
+		out.Result, out.Duration = Hangs, time.Since(since)
+		if started && !op.Running() {
+			out.Result = Unhealthy
+		}
+		return true, nil
+	})
+	return out, err
+}
+
+// Explain tells why a sync ended as it did: what Argo CD says, what waits in the
+// cluster, and where more is written.
+func (a *ArgoCD) Explain(out Outcome, waiting string) string {
+	var b strings.Builder
+	b.WriteString(out.Status.Describe())
+	if waiting != "" {
+		fmt.Fprintf(&b, "what waits in the cluster:\n%s\n", waiting)
+	}
+	b.WriteString("logs:")
+	for _, p := range a.procs {
+		fmt.Fprintf(&b, " %s", p.log)
+	}
+	return b.String()
+}

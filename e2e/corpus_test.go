@@ -1,0 +1,56 @@
+package e2e_test
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// corpus reads the files of a folder that hold manifests: *.yaml, or *.yaml.gz.
+func corpus(folder string) (map[string]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{}
+	for _, entry := range entries {
+		name, packed := strings.CutSuffix(entry.Name(), ".gz")
+		name, ok := strings.CutSuffix(name, ".yaml")
+		if !ok {
+			continue
+		}
+		text, err := readPacked(filepath.Join(folder, entry.Name()), packed)
+		if err != nil {
+			return nil, err
+		}
+		if strings.TrimSpace(text) != "" {
+			files[name] = text
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s holds no manifests (*.yaml or *.yaml.gz)", folder)
+	}
+	return files, nil
+}
+
+func readPacked(path string, packed bool) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	var in io.Reader = file
+	if packed {
+		if in, err = gzip.NewReader(file); err != nil {
+			return "", fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return string(text), nil
+}

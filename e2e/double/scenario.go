@@ -1,0 +1,106 @@
+package double
+
+// Scenario is what a test says of its world: what no manifest shows. The zero
+// value says nothing.
+type Scenario struct {
+	// Needs are what objects need to start, besides what their specs show.
+	Needs []Need
+	// Makes is what workloads and Jobs make when they run, besides what is known of them.
+	Makes []Make
+	// Withhold names the Services and Ingresses that are given no address, and
+	// the autoscalers that are given no metrics.
+	Withhold []Ref
+	// Served are the API groups whose controllers run elsewhere, as those of a
+	// platform that the component finds there. "*" is any group.
+	Served []string
+	// Controllers are the workloads that serve kinds, where their rights do not show it.
+	Controllers []Controller
+	// Records say what is known of custom resources, before what is built in.
+	Records []Record
+}
+
+// Need says that an object cannot start before another is ready. A Pod of a
+// workload crashes until then and heals; a Job's Pods fail, and the Job with
+// them once it has retried as often as it may; a custom resource, a claim of a
+// StorageClass, waits.
+type Need struct{ Of, Needs Ref }
+
+// Make says that an object makes another when it is ready: a Job that writes a
+// Secret, a workload that registers a webhook.
+type Make struct {
+	Of   Ref
+	Make Product
+}
+
+// Controller says which workload serves a kind, or all kinds of a group.
+type Controller struct {
+	Group string
+	Kind  string // empty: all kinds of the group
+	By    Ref
+}
+
+// scenarios are all that hold at a time.
+type scenarios []*Scenario
+
+func (all scenarios) needsOf(r Ref) []Ref {
+	var needs []Ref
+	for _, s := range all {
+		for _, n := range s.Needs {
+			if n.Of.names(r) {
+				needs = append(needs, n.Needs)
+			}
+		}
+	}
+	return needs
+}
+
+func (all scenarios) madeBy(r Ref) []Product {
+	var products []Product
+	for _, s := range all {
+		for _, m := range s.Makes {
+			if m.Of.names(r) {
+				products = append(products, m.Make)
+			}
+		}
+	}
+	return products
+}
+
+func (all scenarios) withheld(r Ref) bool {
+	for _, s := range all {
+		for _, w := range s.Withhold {
+			if w.names(r) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (all scenarios) served(group string) bool {
+	for _, s := range all {
+		for _, g := range s.Served {
+			if g == group || g == "*" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// controller is the workload that a scenario names for a kind; one that names
+// the kind goes before one that names the group.
+func (all scenarios) controller(k kind) (Ref, bool) {
+	var found Ref
+	for _, s := range all {
+		for _, c := range s.Controllers {
+			if c.Group == k.Group && c.Kind == k.Kind {
+				return c.By, true
+			}
+			if c.Group == k.Group && c.Kind == "" {
+				found = c.By
+			}
+		}
+	}
+	return found, found.Kind != ""
+}
