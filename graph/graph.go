@@ -46,6 +46,11 @@ type Node struct {
 	// Foreign means that the definition of its kind is neither in the component
 	// nor part of Kubernetes or Argo CD.
 	Foreign bool
+	// Elsewhere means that another Application applies the object, so that it is
+	// there before this component comes. It orders others, and is not written.
+	Elsewhere bool
+	// Lifted means that the definition of its kind is such an object.
+	Lifted bool
 	// Waits says what Argo CD waits for once the object is applied; it has a
 	// meaning only if HasHealth is true.
 	Waits     knowledge.Health
@@ -123,6 +128,8 @@ type Options struct {
 	// Namespace is the destination of the Application, in which objects land
 	// that name none.
 	Namespace string
+	// Elsewhere, if not nil, says which objects another Application applies.
+	Elsewhere func(object.Object) bool
 }
 
 // Build finds the references between objects. Its error joins a finding for
@@ -224,6 +231,7 @@ func newBuilder(objs []object.Object, base *knowledge.Base, opt Options) *builde
 	for _, o := range objs {
 		kind := base.Of(o)
 		n := Node{Object: o, Kind: &kind, hook: o.IsHook(), phases: o.Phases()}
+		n.Elsewhere = opt.Elsewhere != nil && opt.Elsewhere(o)
 		n.Waits, n.HasHealth = n.Kind.HealthOf(o)
 		n.Idle = isIdle(n)
 		if n.HasHealth && n.Waits.Never == "" {
@@ -276,6 +284,7 @@ func (b *builder) index() error {
 		def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
 		// Argo CD looks for definitions of Kubernetes' own kind only.
 		seen := ok && b.base.Builtin(b.Nodes[def.node].ID.Group)
+		n.Lifted = seen && b.Nodes[def.node].Elsewhere
 		n.Foreign = !seen && !n.Kind.Assured && !b.base.Builtin(n.ID.Group)
 	}
 	var faults []finding.Finding
@@ -326,7 +335,7 @@ func inOrder(nodes []Node) []Node {
 func (b *builder) readDefinitions() {
 	for i, n := range b.Nodes {
 		for _, d := range n.Kind.Defines {
-			gk := knowledge.GroupKind{Group: cmp.Or(d.GroupIs, first(d.Group, n)), Kind: first(d.Kind, n)}
+			gk := knowledge.GroupKind{Group: cmp.Or(first(d.Group, n), d.GroupIs), Kind: first(d.Kind, n)}
 			if gk.Kind != "" {
 				b.defined[gk] = definition{i, first(d.Plural, n), first(d.Scope, n) == "Cluster"}
 			}

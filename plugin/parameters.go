@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
@@ -32,6 +33,12 @@ type Settings struct {
 	// runs them last in a sync.
 	Order wave.Options
 	Tests string
+	// CRDs says which part of the component is wanted, PruneCRDs what becomes of
+	// definitions that are gone, and Upgraders what becomes of Jobs that write
+	// definitions.
+	CRDs      crds.Mode
+	PruneCRDs *bool
+	Upgraders string
 }
 
 // Parameter is one input of a rendering. The same table makes the flags of the
@@ -139,14 +146,7 @@ var parameters = []Parameter{
 	{
 		Name: "skip-tests", Title: "Skip tests", Item: "boolean", Collection: "string", Default: "false",
 		Tooltip: "Leave out the test hooks of charts. Argo CD never applies them either way.",
-		set: func(s *Settings, values []string) error {
-			b, err := strconv.ParseBool(values[0])
-			if err != nil {
-				return fmt.Errorf("%q is neither true nor false; write one of them", values[0])
-			}
-			s.SkipTests = &b
-			return nil
-		},
+		set:     boolean(func(s *Settings) **bool { return &s.SkipTests }),
 	},
 	{
 		Name: "waves", Title: "Waves", Item: "string", Collection: "string", Default: string(wave.Rungs),
@@ -168,6 +168,33 @@ var parameters = []Parameter{
 		Tooltip: "What becomes of Helm's test hooks, which Argo CD never applies: smoke runs them last in a sync, keep leaves them.",
 		set:     choice(func(s *Settings) *string { return &s.Tests }, testsLeft, testsAsSmoke),
 	},
+	{
+		Name: "crds", Title: "CRDs", Item: "string", Collection: "string", Default: string(crds.Include),
+		Tooltip: "Which part of the component: include is what its values say, only every CRD that it can ship and nothing else, skip what its values say without the CRDs.",
+		set:     choice(func(s *Settings) *crds.Mode { return &s.CRDs }, crds.Include, crds.Only, crds.Skip),
+	},
+	{
+		Name: "crds-prune", Title: "Prune CRDs", Item: "boolean", Collection: "string", Default: "false",
+		Tooltip: "With crds: only, let Argo CD prune CRDs that are gone, and with them every object of their kinds.",
+		set:     boolean(func(s *Settings) **bool { return &s.PruneCRDs }),
+	},
+	{
+		Name: "crds-upgraders", Title: "CRD upgraders", Item: "string", Collection: "string", Default: upgradersLeft,
+		Tooltip: "What becomes of a chart's Jobs that write CRDs when they run: off turns them off by the chart's values, keep leaves them.",
+		set:     choice(func(s *Settings) *string { return &s.Upgraders }, upgradersLeft, upgradersOff),
+	},
+}
+
+// boolean sets a field to what a text says.
+func boolean(field func(*Settings) **bool) func(*Settings, []string) error {
+	return func(s *Settings, values []string) error {
+		b, err := strconv.ParseBool(values[0])
+		if err != nil {
+			return fmt.Errorf("%q is neither true nor false; write one of them", values[0])
+		}
+		*field(s) = &b
+		return nil
+	}
 }
 
 // What may become of Helm's tests.

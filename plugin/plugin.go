@@ -15,6 +15,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -109,7 +110,7 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	if err := errors.Join(err, unknown); err != nil {
 		return Result{}, err
 	}
-	rendered, err := render.Dir(ctx, req.Repo, req.Dir, opt.render)
+	rendered, err := req.render(ctx, opt, base)
 	if err != nil {
 		return Result{}, err
 	}
@@ -150,17 +151,36 @@ func Annotate(objs []object.Object, base *knowledge.Base, settings ...Settings) 
 	return opt.order(render.Result{Objects: objs}, base)
 }
 
+// render renders the component of a request: of its definitions those that are
+// wanted.
+func (req Request) render(ctx context.Context, opt options, base *knowledge.Base) (render.Result, error) {
+	if opt.crds.mode == crds.Include && opt.crds.upgraders == upgradersLeft {
+		return render.Dir(ctx, req.Repo, req.Dir, opt.render)
+	}
+	part, err := req.lift(ctx, opt, base)
+	if err != nil {
+		return render.Result{}, err
+	}
+	if opt.crds.mode == crds.Only {
+		part.rendered.Objects = part.definitions
+		err = req.checkRelease(opt, part.definitions)
+	}
+	return part.rendered, err
+}
+
 // order finds the references between objects, computes their waves and
 // annotates them.
 func (opt options) order(rendered render.Result, base *knowledge.Base) (Result, error) {
-	objs := rendered.Objects
-	var err error
+	objs, err := opt.crds.wanted(rendered.Objects)
+	if err != nil {
+		return Result{}, err
+	}
 	if opt.tests == testsAsSmoke {
 		if objs, err = wave.RunTests(objs); err != nil {
 			return Result{}, err
 		}
 	}
-	refs, err := graph.Build(objs, base, graph.Options{Namespace: opt.render.Namespace})
+	refs, err := graph.Build(objs, base, graph.Options{Namespace: opt.render.Namespace, Elsewhere: opt.crds.elsewhere()})
 	if err != nil {
 		return Result{}, err
 	}
@@ -170,6 +190,9 @@ func (opt options) order(rendered render.Result, base *knowledge.Base) (Result, 
 	}
 	if objs, err = plan.Annotate(); err != nil {
 		return Result{}, err
+	}
+	if len(objs) == 0 {
+		return Result{}, opt.crds.nothingLeft()
 	}
 	found := rendered.Findings
 	for _, o := range rendered.Objects {
@@ -183,6 +206,7 @@ type options struct {
 	render render.Options
 	waves  wave.Options
 	tests  string
+	crds   lifting
 }
 
 // options puts together what is said about a rendering, in this order of
@@ -204,6 +228,7 @@ func (req Request) options() (options, error) {
 		name = path.Base(req.Dir)
 	}
 	opt.complete(name)
+	opt.crds.dir = req.show(req.Dir)
 	return opt, nil
 }
 
@@ -214,6 +239,12 @@ func (opt *options) complete(name string) {
 	}
 	if opt.render.Namespace == "" {
 		opt.render.Namespace = defaultNamespace
+	}
+	if opt.crds.mode == "" {
+		opt.crds.mode = crds.Include
+	}
+	if opt.crds.upgraders == "" {
+		opt.crds.upgraders = upgradersLeft
 	}
 }
 
@@ -231,6 +262,11 @@ func (opt *options) add(s Settings) {
 	override(&opt.waves.Author, s.Order.Author)
 	override(&opt.waves.Jobs, s.Order.Jobs)
 	override(&opt.tests, s.Tests)
+	override(&opt.crds.mode, s.CRDs)
+	override(&opt.crds.upgraders, s.Upgraders)
+	if s.PruneCRDs != nil {
+		opt.crds.prune = *s.PruneCRDs
+	}
 	opt.render.APIVersions = append(opt.render.APIVersions, s.APIVersions...)
 	if s.SkipTests != nil {
 		opt.render.SkipTests = *s.SkipTests

@@ -36,6 +36,13 @@ func (s source) helm() (Result, error) {
 	if err := errors.Join(loadErr, s.checkChart(ch, caps), valuesErr); err != nil {
 		return Result{}, err
 	}
+	var ships shipped
+	if s.opt.Ship {
+		// Before the subcharts go that the values leave out.
+		if ships, err = s.ships(ch, vals); err != nil {
+			return Result{}, err
+		}
+	}
 	if err := chartutil.ProcessDependencies(ch, vals); err != nil {
 		return Result{}, s.fault("bad-dependencies", "Chart.yaml", err.Error(), "correct the dependencies and their values")
 	}
@@ -57,7 +64,7 @@ func (s source) helm() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	res := Result{Findings: findings}
+	res := Result{Findings: append(ships.findings, findings...), Chart: ships.chart, Values: ships.values}
 	var faults []error
 	for _, d := range docs {
 		objs, err := object.Parse(d.file, d.line, d.text)

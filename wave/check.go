@@ -22,7 +22,10 @@ func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
 	s := &sync{Plan: p, base: base}
 	s.schedule()
 	s.readNeeds()
-	for i := range p.Graph.Nodes {
+	for i, n := range p.Graph.Nodes {
+		if n.Elsewhere {
+			continue
+		}
 		s.hookTypes(i)
 		s.play(i)
 		s.claim(i)
@@ -76,6 +79,10 @@ func (s *sync) schedule() {
 	s.at = make([]moment, len(nodes))
 	for i := range nodes {
 		s.at[i] = never
+		if nodes[i].Elsewhere {
+			s.at[i] = moment{object.PreSync, math.MinInt} // before all that comes here
+			continue
+		}
 		if phases := nodes[i].Phases(); len(phases) > 0 && phases[0].Order() <= object.PostSync.Order() {
 			s.at[i] = moment{phases[0], s.Places[i].Wave}
 		}

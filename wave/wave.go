@@ -82,7 +82,8 @@ type Plan struct {
 	Graph *graph.Graph
 	// Places has an entry for each node of the graph.
 	Places []Placement
-	// Order lists the nodes in the order in which Argo CD applies them.
+	// Order lists the nodes in the order in which Argo CD applies them, without
+	// those that another Application applies.
 	Order []int
 	// Findings are faults of the input that leave an order possible.
 	Findings []finding.Finding
@@ -95,8 +96,8 @@ type Plan struct {
 // Waves is the number of waves of the Sync phase.
 func (p *Plan) Waves() int {
 	seen := map[int]bool{}
-	for _, place := range p.Places {
-		if place.Computed {
+	for i, place := range p.Places {
+		if place.Computed && !p.Graph.Nodes[i].Elsewhere {
 			seen[place.Wave] = true
 		}
 	}
@@ -170,7 +171,7 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 		return nil, err
 	}
 	p.follow(l)
-	p.Order = applyOrder(p, base)
+	p.Order = slices.DeleteFunc(applyOrder(p, base), func(i int) bool { return g.Nodes[i].Elsewhere })
 	p.Findings = append(p.Findings, p.Check(base)...)
 	p.reportJobs()
 	finding.Sort(p.Findings)

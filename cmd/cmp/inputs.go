@@ -189,22 +189,30 @@ func (in *inputs) ladderBeside(dir string) (*knowledge.Base, error) {
 // generate renders the component in dir with the given flags, which win over
 // the given defaults.
 func (in *inputs) generate(cmd *cobra.Command, dir string, defaults ...plugin.Settings) (plugin.Result, error) {
-	settings, err := in.settings()
+	req, base, done, err := in.request(dir, defaults...)
 	if err != nil {
 		return plugin.Result{}, err
 	}
+	defer done()
+	return plugin.Generate(cmd.Context(), req, base)
+}
+
+// request opens the component in dir, for as long as done is not called, and
+// says with the flags how it is to be rendered. Flags win over the defaults.
+func (in *inputs) request(dir string, defaults ...plugin.Settings) (req plugin.Request, base *knowledge.Base, done func(), err error) {
+	settings, err := in.settings()
+	if err != nil {
+		return req, nil, nil, err
+	}
 	if dir == "" { // a variable of a script that is not set, most likely
-		return plugin.Result{}, usageError{errors.New(`the name of the directory is empty; name the directory of the component, or "." for this one`)}
+		return req, nil, nil, usageError{errors.New(`the name of the directory is empty; name the directory of the component, or "." for this one`)}
+	}
+	if base, err = knowledgeBase(*in.ladder); err != nil {
+		return req, nil, nil, err
 	}
 	c, err := openCheckout(dir)
 	if err != nil {
-		return plugin.Result{}, fmt.Errorf("%s: %w", dir, err)
+		return req, nil, nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	defer c.close()
-	req := plugin.Request{Repo: c.repo, Dir: c.dir, DirName: c.name, Show: c.show, Settings: append(defaults, settings)}
-	base, err := knowledgeBase(*in.ladder)
-	if err != nil {
-		return plugin.Result{}, err
-	}
-	return plugin.Generate(cmd.Context(), req, base)
+	return plugin.Request{Repo: c.repo, Dir: c.dir, DirName: c.name, Show: c.show, Settings: append(defaults, settings)}, base, c.close, nil
 }

@@ -17,7 +17,7 @@ import (
 
 // ordering are the parameters that say how to order manifests, whoever
 // rendered them.
-var ordering = []string{"namespace", "waves", "author-waves", "jobs", "tests"}
+var ordering = []string{"namespace", "waves", "author-waves", "jobs", "tests", "crds", "crds-prune"}
 
 // standardInput is how messages name manifests that come through a pipe.
 const standardInput = "standard input"

@@ -70,6 +70,44 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
+// TestSameHalves proves the same of the two halves of a component whose
+// definitions are lifted out, with the messages that go with them.
+func TestSameHalves(t *testing.T) {
+	const crdsDir = "../../testdata/crds"
+	archive, err := sidecartest.Pack(crdsDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := startServer(t)
+	abs, err := filepath.Abs(crdsDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"orchard", "kiln", "loom", "quarry", "mint", "press", "inn"} {
+		for _, mode := range []string{"only", "skip"} {
+			t.Run(name+" "+mode, func(t *testing.T) {
+				want := runOK(t, "render", filepath.Join(abs, name), "--name", "shop", "--namespace", "demo", "--kube-version", "1.33.2", "--crds", mode)
+				env := map[string]string{"ARGOCD_APP_NAME": "shop-" + mode, "ARGOCD_APP_NAMESPACE": "demo", "KUBE_VERSION": "1.33.2", "ARGOCD_ENV_LADDER_CRDS": "include",
+					"ARGOCD_APP_SOURCE_PATH": name, "ARGOCD_APP_PARAMETERS": `[{"name":"crds","string":"` + mode + `"},{"name":"name","string":"shop"}]`}
+				for name, value := range env {
+					t.Setenv(name, value)
+				}
+				t.Chdir(filepath.Join(abs, name))
+				if diff := gocmp.Diff(want, runOK(t, "generate")); diff != "" {
+					t.Errorf("cmp generate differs from cmp render (-render +generate):\n%s", diff)
+				}
+				manifests, err := client.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: name, Env: env})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := gocmp.Diff(want, plugin.Separator+strings.Join(manifests, plugin.Separator)); diff != "" {
+					t.Errorf("cmp serve differs from cmp render (-render +serve):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
 func runOK(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
