@@ -78,7 +78,7 @@ func TestSameHalves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := startServer(t)
+	client := startServer(t, io.Discard)
 	abs, err := filepath.Abs(crdsDir)
 	if err != nil {
 		t.Fatal(err)
