@@ -28,7 +28,7 @@ func (s source) helm() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	ch, loadErr := s.loadChart(s.dir, nil)
+	ch, loadErr := s.loadChart(s.dir, nil, &intake{})
 	if ch == nil {
 		return Result{}, loadErr
 	}
