@@ -114,20 +114,21 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	if err != nil {
 		return Result{}, err
 	}
-	rendered.Findings = append(rendered.Findings, req.useless(rendered.Kind)...)
+	rendered.Findings = append(rendered.Findings, req.useless(rendered.Kind, opt.crds.mode)...)
 	return opt.order(rendered, base)
 }
 
 // useless reports what was asked for and means nothing for the kind of
 // component: only templates see it. Settings of component.yaml are not looked
 // at, since the file describes the component to others, too.
-func (req Request) useless(kind render.Kind) []finding.Finding {
-	seen := map[string]bool{}
+func (req Request) useless(kind render.Kind, mode crds.Mode) []finding.Finding {
+	seen, prunes := map[string]bool{}, false
 	for _, s := range req.Settings {
 		seen["name"] = seen["name"] || s.Name != ""
 		seen["kube-version"] = seen["kube-version"] || s.KubeVersion != ""
 		seen["api-versions"] = seen["api-versions"] || len(s.APIVersions) > 0
 		seen["skip-tests"] = seen["skip-tests"] || s.SkipTests != nil
+		prunes = prunes || s.PruneCRDs != nil
 	}
 	var found []finding.Finding
 	for _, p := range parameters {
@@ -136,6 +137,10 @@ func (req Request) useless(kind render.Kind) []finding.Finding {
 		}
 		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter " + p.Name,
 			Message: "it changes nothing, since there are no templates to see it", Remedy: "drop it, or check that this is the right directory"})
+	}
+	if prunes && mode != crds.Only {
+		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter crds-prune",
+			Message: "it changes nothing, since it is about definitions that are lifted out", Remedy: "drop it, or set crds: only"})
 	}
 	return found
 }

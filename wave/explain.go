@@ -30,6 +30,9 @@ func (p *Plan) Table() []Row {
 
 func (p *Plan) waveText(i int) string {
 	n, place := p.Graph.Nodes[i], p.Places[i]
+	if n.Elsewhere {
+		return "elsewhere"
+	}
 	if place.Computed {
 		return fmt.Sprint(place.Wave)
 	}

@@ -98,7 +98,7 @@ func (r report) text() string {
 	}
 	fmt.Fprintf(&b, "%s, %s, %s", counted(r.count(finding.Error), "error"), counted(r.count(finding.Warning), "warning"), counted(r.count(finding.Note), "note"))
 	if r.plan != nil {
-		fmt.Fprintf(&b, " in %s and %s", counted(len(r.plan.Graph.Nodes), "object"), counted(r.plan.Waves(), "wave"))
+		fmt.Fprintf(&b, " in %s and %s", counted(len(r.plan.Order), "object"), counted(r.plan.Waves(), "wave"))
 	}
 	b.WriteByte('\n')
 	return b.String()
