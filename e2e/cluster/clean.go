@@ -17,7 +17,8 @@ import (
 )
 
 // Keep makes what is in the cluster now stay when it is cleaned: what the API
-// server makes by itself, or what all cases of a suite share.
+// server makes by itself, what a double has furnished namespaces with, what all
+// cases of a suite share.
 func (c *Cluster) Keep(ctx context.Context) error {
 	objects, err := c.objects(ctx)
 	if err != nil {
@@ -75,6 +76,10 @@ func (c *Cluster) cleanOnce(ctx context.Context, mine func(*unstructured.Unstruc
 			namespaces[o.object.GetName()] = true
 		}
 	}
+	inhabited := map[string]bool{}
+	for _, o := range all {
+		inhabited[o.object.GetNamespace()] = true
+	}
 	var left []found
 	for _, o := range all {
 		if !c.kept[o.key()] && (mine == nil || mine(o.object) || namespaces[o.object.GetNamespace()]) {
@@ -91,6 +96,15 @@ func (c *Cluster) cleanOnce(ctx context.Context, mine func(*unstructured.Unstruc
 		}
 		if err := group.Wait(); err != nil {
 			return left, err
+		}
+	}
+	for namespace := range namespaces {
+		// Not before it is empty: nothing can be changed in one that is not there,
+		// so a finalizer in it would stay for ever.
+		if !inhabited[namespace] {
+			if err := c.finalize(ctx, namespace); err != nil {
+				return left, err
+			}
 		}
 	}
 	return left, nil
@@ -134,14 +148,10 @@ func (c *Cluster) remove(ctx context.Context, o found) error {
 	if ignoreMissing(err) != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("deleting %s: %w", o.key(), err)
 	}
-	if o.resource.Resource == "namespaces" {
-		return c.finalize(ctx, name)
-	}
 	return nil
 }
 
-// finalize lets a namespace go. What is still in it is found and deleted in the
-// next turn.
+// finalize lets a namespace go that is being deleted.
 func (c *Cluster) finalize(ctx context.Context, namespace string) error {
 	client, err := dynamic.NewForConfig(c.Config)
 	if err != nil {
@@ -149,7 +159,7 @@ func (c *Cluster) finalize(ctx context.Context, namespace string) error {
 	}
 	namespaces := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
 	object, err := namespaces.Get(ctx, namespace, metav1.GetOptions{})
-	if err != nil {
+	if err != nil || object.GetDeletionTimestamp() == nil {
 		return ignoreMissing(err)
 	}
 	unstructured.RemoveNestedField(object.Object, "spec", "finalizers")

@@ -374,32 +374,7 @@ func (t *turn) makeProducts(o *unstructured.Unstructured) {
 	if o.GetKind() == "Job" && conditionStatus(o, "Complete") != "True" {
 		return
 	}
-	t.makeAll(o, append(t.scenarios.madeBy(refOf(o)), programProducts(o)...))
-}
-
-// programProducts is what programs make that tell it by their arguments: the
-// Jobs that write a certificate for a webhook into a Secret.
-func programProducts(o *unstructured.Unstructured) []Product {
-	template, ok := templateOf(o)
-	if !ok || o.GetKind() != "Job" {
-		return nil
-	}
-	var products []Product
-	for _, c := range template.Spec.Containers {
-		arguments := map[string]string{}
-		for _, arg := range slices.Concat(c.Command, c.Args) {
-			name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-			arguments[name] = value
-		}
-		_, creates := arguments["create"]
-		if creates && arguments["secret-name"] != "" {
-			products = append(products, Product{
-				Kind: "Secret", Name: arguments["secret-name"], Namespace: arguments["namespace"],
-				Keys: []string{"ca", "cert", "key"}, TLS: strings.Split(arguments["host"], ","), Stays: true,
-			})
-		}
-	}
-	return products
+	t.makeAll(o, append(t.scenarios.madeBy(refOf(o)), t.programProducts(o)...))
 }
 
 func (t *turn) makeAll(o *unstructured.Unstructured, products []Product) {

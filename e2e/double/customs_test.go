@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ladder-cmp/ladder/e2e/double"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // definition is one of a group of the test's own, that takes any content.
@@ -190,5 +191,27 @@ func TestNamespaceGoesAfterWhatHoldsIt(t *testing.T) {
 	remove(t, "v1", "Namespace", "", ns, "Background")
 	waits(t, "Namespace "+ns, "ConfigMap "+ns+"/held is in it")
 	merge(t, "v1", "ConfigMap", ns, "held", `{"metadata":{"finalizers":null}}`)
+	goes(t, "v1", "Namespace", "", ns)
+}
+
+func TestClusterIsCleanedBesideADouble(t *testing.T) {
+	ns := apply(t, `
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  serviceName: db
+  replicas: 8
+  selector: {matchLabels: {app: db}}
+  template: {metadata: {labels: {app: db}}, spec: {containers: [{name: main, image: none, volumeMounts: [{name: data, mountPath: /data}]}]}}
+  volumeClaimTemplates:
+  - {metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+`)
+	// At once, so that the double still makes claims while they are deleted.
+	err := shared.Clean(t.Context(), func(o *unstructured.Unstructured) bool { return o.GetName() == ns })
+	if err != nil {
+		t.Fatal(err)
+	}
+	goes(t, "v1", "PersistentVolumeClaim", ns, "data-db-7")
 	goes(t, "v1", "Namespace", "", ns)
 }

@@ -33,11 +33,17 @@ func (t *turn) namespaces() {
 				t.remove(o, "its namespace goes").quiet = true
 			}
 		}
+		empty := key(namespace, "empty")
 		switch {
-		case len(inside) == 0:
+		case len(inside) > 0:
+			t.pace.forget(empty)
+			t.wait(namespace, "it is to be deleted, and "+refOf(inside[0]).String()+" is in it")
+		// What was made just before may not have been seen, and in a namespace that
+		// is gone nothing can be changed any more.
+		case t.pace.passed(empty, 200*time.Millisecond):
 			t.finalize(namespace)
 		default:
-			t.wait(namespace, "it is to be deleted, and "+refOf(inside[0]).String()+" is in it")
+			t.wait(namespace, "it is to be deleted, and seems to be empty")
 		}
 	}
 }

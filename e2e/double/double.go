@@ -55,14 +55,15 @@ func (o Options) withDefaults() Options {
 
 // Double is a running cluster double.
 type Double struct {
-	opt     Options
-	client  dynamic.Interface
-	watch   *watch
-	stub    *stub
-	records []Record
-	wake    chan struct{}
-	stop    context.CancelFunc
-	stopped chan struct{}
+	opt      Options
+	client   dynamic.Interface
+	watch    *watch
+	stub     *stub
+	records  []Record
+	programs []program
+	wake     chan struct{}
+	stop     context.CancelFunc
+	stopped  chan struct{}
 
 	// Of the loop alone.
 	pace   pace
@@ -86,8 +87,8 @@ type Wait struct {
 // String is a line for people.
 func (w Wait) String() string { return fmt.Sprintf("%s waits: %s", w.Of, w.Why) }
 
-// Start runs a double until it is stopped or the context ends. It knows the
-// cluster when it returns.
+// Start runs a double until it is stopped or the context ends. When it returns
+// it knows the cluster and has furnished its namespaces.
 func Start(ctx context.Context, config *rest.Config, opt Options) (*Double, error) {
 	opt = opt.withDefaults()
 	config = rest.CopyConfig(config)
@@ -96,9 +97,13 @@ func Start(ctx context.Context, config *rest.Config, opt Options) (*Double, erro
 	if err != nil {
 		return nil, err
 	}
+	programs, err := builtinPrograms()
+	if err != nil {
+		return nil, err
+	}
 	ctx, stop := context.WithCancel(ctx)
 	d := &Double{
-		opt: opt, records: records, wake: make(chan struct{}, 1), stop: stop, stopped: make(chan struct{}),
+		opt: opt, records: records, programs: programs, wake: make(chan struct{}, 1), stop: stop, stopped: make(chan struct{}),
 		pace:   pace{seed: opt.Seed, min: opt.MinDelay, max: opt.MaxDelay, since: map[stepKey]time.Time{}},
 		served: map[types.UID]int64{}, tries: map[types.UID]int{}, acted: map[string]string{},
 		scenarios: scenarios{&opt.Scenario}, waits: map[Ref]Wait{}, troubles: map[Ref]string{},
@@ -119,6 +124,7 @@ func Start(ctx context.Context, config *rest.Config, opt Options) (*Double, erro
 	if opt.Network != nil {
 		opt.Network.Route(d.stub.dial)
 	}
+	d.takeTurn(ctx)
 	go d.run(ctx)
 	return d, nil
 }
@@ -186,14 +192,18 @@ func (d *Double) run(ctx context.Context) {
 			}
 		case <-timer.C:
 		}
-		d.watch.follow(ctx)
-		t := d.turn(time.Now())
-		d.act(ctx, t)
-		d.remember(t)
+		d.takeTurn(ctx)
 		if !d.pace.next.IsZero() {
 			timer.Reset(max(time.Until(d.pace.next), 5*time.Millisecond))
 		}
 	}
+}
+
+func (d *Double) takeTurn(ctx context.Context) {
+	d.watch.follow(ctx)
+	t := d.turn(time.Now())
+	d.act(ctx, t)
+	d.remember(t)
 }
 
 // turn looks at the world and decides what is to be done.
@@ -201,7 +211,7 @@ func (d *Double) turn(now time.Time) *turn {
 	d.pace.now, d.pace.next = now, time.Time{}
 	d.mu.Lock()
 	t := &turn{
-		world: d.watch.world(), scenarios: d.scenarios, records: d.records, pace: &d.pace, backoff: d.opt.Backoff, stub: d.stub,
+		world: d.watch.world(), scenarios: d.scenarios, records: d.records, programs: d.programs, pace: &d.pace, backoff: d.opt.Backoff, stub: d.stub,
 		served: d.served, tries: d.tries, waits: map[Ref]string{}, serving: map[Ref]string{}, controllers: map[kind]string{},
 	}
 	d.mu.Unlock()

@@ -134,8 +134,7 @@ func expandOne(object map[string]any, template string) string {
 
 func valuesOf(object map[string]any, expression string) []string {
 	path, fallback, hasFallback := strings.Cut(expression, "|")
-	switch path {
-	case "name", "namespace":
+	if _, isObject := object["metadata"]; isObject && (path == "name" || path == "namespace") {
 		path = "metadata." + path
 	}
 	values := walk(object, split(path))

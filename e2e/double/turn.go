@@ -19,6 +19,7 @@ type turn struct {
 	*world
 	scenarios scenarios
 	records   []Record
+	programs  []program
 	pace      *pace
 	backoff   time.Duration
 	stub      *stub

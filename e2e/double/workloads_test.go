@@ -202,3 +202,18 @@ func TestQuotaLetsPodsIn(t *testing.T) {
 	apply(t, deployment("web", plainPod))
 	becomes(t, "apps/v1", "Deployment", ns, "web", "status.availableReplicas", "2")
 }
+
+func TestProgramsMakeTheirSecrets(t *testing.T) {
+	ns := apply(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: any}}")
+	play(t, double.Scenario{Makes: []double.Make{{
+		Of: double.Ref{Kind: "Deployment", Namespace: ns, Name: "hook"}, Make: double.Product{Kind: "Secret", Name: "{name}-token", Keys: []string{"token"}},
+	}}})
+	apply(t, deployment("hook", `{containers: [{name: main, image: none, args: [--dynamic-serving-ca-secret-name=hook-ca,
+		--dynamic-serving-ca-secret-namespace=$(POD_NAMESPACE), "--dynamic-serving-dns-names=hook.$NS.svc"]}]}`))
+	becomes(t, "apps/v1", "Deployment", ns, "hook", "status.availableReplicas", "2")
+	becomes(t, "v1", "Secret", ns, "hook-ca", "type", "Opaque")
+	if data := get(t, "v1", "Secret", ns, "hook-ca").Object["data"].(map[string]any); data["ca.crt"] == nil || data["tls.crt"] == nil {
+		t.Errorf("its keys are %v", data)
+	}
+	becomes(t, "v1", "Secret", ns, "hook-token", "type", "Opaque")
+}
