@@ -73,8 +73,11 @@ func TestLadderOrderSyncs(t *testing.T) {
 func syncs(t *testing.T, g *stage, suite, name string) {
 	t.Helper()
 	wait := patience
-	if g.hopeless() {
+	switch {
+	case g.hopeless():
 		wait = quickPatience
+	case g.patience > 0:
+		wait = g.patience
 	}
 	out := g.sync(t, wait)
 	gates := 0
@@ -152,12 +155,14 @@ func TestCorpus(t *testing.T) {
 	for name, text := range files {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			space := "corpus-" + strings.ToLower(name)
-			ordered, err := program(t.Context(), text, "annotate", "--namespace", space)
+			namespace := namespaceOf(t, text)
+			ordered, err := program(t.Context(), text, "annotate", "--namespace", namespace)
 			if err != nil {
 				t.Fatal(err)
 			}
-			syncs(t, raise(t, manifests(space, ordered)), "corpus", name)
+			g := raise(t, manifests("corpus-"+strings.ToLower(name), namespace, ordered))
+			g.patience = longPatience
+			syncs(t, g, "corpus", name)
 		})
 	}
 }

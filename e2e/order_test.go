@@ -138,7 +138,7 @@ func (g *stage) gated(t *testing.T, all []applied) int {
 	t.Helper()
 	healthy := g.settled(t)
 	gates := 0
-	found := check(t, g.name, g.objs)
+	found := check(t, g.namespace, g.objs)
 	if errors := found.errors(); len(errors) > 0 {
 		t.Errorf("cmp check says that the sync stops, but it did not: %s", strings.Join(errors, "; "))
 	}

@@ -82,7 +82,7 @@ func TestDeletionNeedsTheOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		upside := manifests(s.name, text)
+		upside := manifests(s.name, s.namespace, text)
 		upside.scenario = s.scenario
 		g := raise(t, upside)
 		if out := g.sync(t, patience); out.Result != argocd.Synced {
