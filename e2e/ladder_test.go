@@ -98,9 +98,17 @@ func syncs(t *testing.T, g *stage, suite, name string) {
 		t.Errorf("it took %d retries", retries)
 	}
 	all := g.applies(t)
-	inOrder(t, all)
+	none(t, outOfOrder(all))
 	gates = g.gated(t, all)
 	g.stays(t)
+}
+
+// none reports faults.
+func none(t *testing.T, faults []string) {
+	t.Helper()
+	for _, fault := range faults {
+		t.Error(fault)
+	}
 }
 
 // forEver are objects that are never healthy, whatever the order: nobody uses

@@ -132,7 +132,9 @@ func (g *stage) settle() {
 }
 
 func (g *stage) bringsNamespace(name string) bool {
-	return slices.ContainsFunc(g.objs, func(obj *unstructured.Unstructured) bool { return obj.GetKind() == "Namespace" && obj.GetName() == name })
+	return slices.ContainsFunc(g.objs, func(obj *unstructured.Unstructured) bool {
+		return obj.GetKind() == "Namespace" && obj.GetName() == name
+	})
 }
 
 // place finds the kinds that others bring and defines them, and puts the objects
