@@ -66,7 +66,13 @@ func inLab(tests func() int) (int, error) {
 		return 1, err
 	}
 	here = l
-	code := tests()
+	ended := make(chan int, 1)
+	go func() { ended <- tests() }()
+	code := 1
+	select {
+	case code = <-ended:
+	case <-ctx.Done(): // tests that are interrupted leave what they have found so far
+	}
 	err = l.close()
 	fmt.Printf("\n%s\nlogs: %s\n", results.table(), l.dir)
 	return code, err

@@ -73,20 +73,23 @@ func TestLadderOrderSyncs(t *testing.T) {
 func syncs(t *testing.T, g *stage, suite, name string) {
 	t.Helper()
 	wait := patience
-	switch {
-	case g.hopeless():
+	if g.hopeless() {
 		wait = quickPatience
-	case g.patience > 0:
-		wait = g.patience
 	}
-	out := g.sync(t, wait)
+	promised(t, g, row{suite: suite, component: name}, g.sync(t, wait))
+}
+
+// promised checks the end of a sync, and what was applied when.
+func promised(t *testing.T, g *stage, r row, out argocd.Outcome) {
+	t.Helper()
+	r.waves, r.took = waves(g.objs), out.Duration
 	gates := 0
 	defer func() {
-		result := fmt.Sprintf("%s, %d gates held", out.Result, gates)
+		r.result = fmt.Sprintf("%s, %d gates held%s", out.Result, gates, r.result)
 		if t.Failed() {
-			result = "FAILED: " + string(out.Result)
+			r.result = "FAILED: " + string(out.Result)
 		}
-		results.add(row{suite, name, waves(g.objs), out.Duration, result})
+		results.add(r)
 	}()
 	if out.Result == argocd.Unhealthy && g.waitsForEver(out.Status) {
 		out.Result = "synced, waits as it must"
@@ -169,8 +172,12 @@ func TestCorpus(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := raise(t, manifests("corpus-"+strings.ToLower(name), namespace, ordered))
-			g.patience = longPatience
-			syncs(t, g, "corpus", name)
+			out, given := g.syncGiving(t)
+			r := row{suite: "corpus", component: name}
+			if len(given) > 0 {
+				r.result = ", given " + strings.Join(given, ", ")
+			}
+			promised(t, g, r, out)
 		})
 	}
 }

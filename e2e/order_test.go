@@ -96,6 +96,7 @@ type gate struct {
 	Wave    int
 	Awaited bool
 	GatedBy []struct{ Object, Kind string }
+	Hangs   []struct{ Why string }
 }
 
 // report is what "cmp check" says of an order.

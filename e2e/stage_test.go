@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,7 +28,6 @@ type stage struct {
 	objs, foreign []*unstructured.Unstructured
 	// unchanged are objects that the last sync finds as they are, by name.
 	unchanged map[string]bool
-	patience  time.Duration // where it is not the usual one
 	// mark is before the last sync.
 	mark cluster.Mark
 	// namespaces are those that it has to itself.
@@ -262,6 +262,48 @@ func (g *stage) sync(t *testing.T, patience time.Duration) argocd.Outcome {
 		t.Fatalf("%v\n%s", err, here.argo.Explain(out, g.waiting()))
 	}
 	return out
+}
+
+// syncGiving syncs, and gives what the story waits for and what nothing in it
+// makes: a Secret that its users bring, for instance. It is told what it gave. It
+// waits longer than sync does, because there are many definitions.
+func (g *stage) syncGiving(t *testing.T) (out argocd.Outcome, given []string) {
+	t.Helper()
+	since := time.Now()
+	out = g.sync(t, quickPatience)
+	for time.Since(since) < longPatience && (out.Result == argocd.Hangs || out.Result == argocd.Unhealthy) {
+		for _, obj := range g.absent(t) {
+			if !slices.Contains(given, nameOf(obj)) && strings.Contains(g.waiting(), obj.GetKind()+" "+obj.GetNamespace()+"/"+obj.GetName()+" is missing") {
+				if err := applySoon(t.Context(), obj); err != nil {
+					t.Fatal(err)
+				}
+				given = append(given, nameOf(obj))
+			}
+		}
+		var err error
+		if out, err = here.argo.Follow(t.Context(), g.app.Name, since, patience, g.waiting); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out, given
+}
+
+var absence = regexp.MustCompile(`(Secret|ConfigMap) (\S+)/(\S+), which nothing in the component makes`)
+
+// absent is what "cmp check" says that Pods need and nothing in the story makes.
+func (g *stage) absent(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	var all []*unstructured.Unstructured
+	for _, gate := range check(t, g.namespace, g.objs).Gates {
+		for _, hang := range gate.Hangs {
+			for _, m := range absence.FindAllStringSubmatch(hang.Why, -1) {
+				obj := newObject("v1", m[1], m[2], m[3])
+				obj.SetAnnotations(map[string]string{"cluster-double/any-key": "given by the harness"})
+				all = append(all, obj)
+			}
+		}
+	}
+	return all
 }
 
 // waiting is what the cluster double waits for, in the namespaces of the story
