@@ -138,6 +138,9 @@ func filter(refs []graph.Reference, keep func(graph.Reference) bool) []graph.Ref
 // isDrawn leaves out what decides nothing. Of the objects that the drawing is
 // about, every reference counts.
 func (s *sketch) isDrawn(r graph.Reference) bool {
+	if s.plan.Graph.Nodes[r.From].Elsewhere || s.plan.Graph.Nodes[r.To].Elsewhere {
+		return false
+	}
 	if s.opt.All || s.around[r.From] || s.around[r.To] {
 		return true
 	}

@@ -20,7 +20,9 @@ import (
 type Severity string
 
 const (
-	// Error means that no right output exists until the input changes.
+	// Error means that the input is wrong and must change. As an error value it
+	// stands in place of an output; beside an output, such as one in the waves
+	// that an author insisted on, it says that a sync of that hangs or fails.
 	Error Severity = "error"
 	// Warning means that the output is right as far as we can see, but that
 	// something outside it can make the sync hang or fail.

@@ -167,6 +167,8 @@ func (b *builder) admitted() {
 	}
 	for w, config := range b.Nodes {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
+			trusted := b.trustedBy(w)
+			needed := b.neededBy(trusted)
 			for _, hook := range hooks.Value.Items() {
 				if failsOpen(hook) {
 					continue
@@ -193,10 +195,28 @@ func (b *builder) admitted() {
 							Why:    "must be admitted by webhook " + hook.Get("name").Text() + " of",
 							Source: config.Kind.Source})
 					}
+					for _, j := range trusted {
+						if !needed[i] {
+							b.refer(b.inferred(i, j, "webhooks", knowledge.Healthy,
+								"must be admitted by webhook "+hook.Get("name").Text()+", which answers nobody before"))
+						}
+					}
 				}
 			}
 		}
 	}
+}
+
+// trustedBy returns the Jobs of the sync that write into a webhook
+// configuration the CA by which the API server trusts its server.
+func (b *builder) trustedBy(config int) []int {
+	var jobs []int
+	for _, r := range b.References {
+		if j := &b.Nodes[r.From]; r.To == config && r.Meaning == knowledge.Healthy && j.Kind.Runs == "once" && j.InSync() {
+			jobs = append(jobs, r.From)
+		}
+	}
+	return jobs
 }
 
 // backendsOf returns the workloads behind one webhook of a configuration.
@@ -223,12 +243,12 @@ func (b *builder) neededBy(nodes []int) map[int]bool {
 		}
 	}
 	seen := map[int]bool{}
-	for len(nodes) > 0 {
-		n := nodes[len(nodes)-1]
-		nodes = nodes[:len(nodes)-1]
+	for open := slices.Clone(nodes); len(open) > 0; {
+		n := open[len(open)-1]
+		open = open[:len(open)-1]
 		if !seen[n] {
 			seen[n] = true
-			nodes = append(nodes, to[n]...)
+			open = append(open, to[n]...)
 		}
 	}
 	return seen

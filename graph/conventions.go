@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,12 +30,9 @@ func (b *builder) conventions() {
 
 // byConvention visits the values below a field of a custom resource.
 func (b *builder) byConvention(i int, v object.Value, field, key string, records []knowledge.Convention) {
-	for _, c := range records {
-		if !c.Fits(key) || b.covered[covered{i, field}] {
-			continue
-		}
-		b.follow(i, c, v, field)
-		break
+	fits := slices.IndexFunc(records, func(c knowledge.Convention) bool { return c.Fits(key) })
+	if fits >= 0 && !b.covered[covered{i, field}] {
+		b.follow(i, records[fits], v, field)
 	}
 	if v.IsMap() {
 		b.objectReference(i, v, field)
@@ -101,8 +99,12 @@ type covered struct {
 	field string
 }
 
-// cover marks a field and what it stands in, such as a list.
+// cover marks a field and what it stands in, such as a list. Only custom
+// resources are looked at again.
 func (b *builder) cover(node int, field string) {
+	if b.base.Builtin(b.Nodes[node].ID.Group) {
+		return
+	}
 	b.covered[covered{node, field}] = true
 	if end := strings.LastIndexAny(field, ".["); end > 0 {
 		b.covered[covered{node, field[:end]}] = true

@@ -34,7 +34,7 @@ func (b *builder) explicit() {
 	groups := map[string][]int{}
 	for i, n := range b.Nodes {
 		for _, f := range n.Get("metadata", "annotations").Fields() {
-			if key, _, _ := strings.Cut(f.Key, "."); f.Key == kappGroup || strings.HasPrefix(f.Key, kappGroup+".") && key != "" {
+			if f.Key == kappGroup || strings.HasPrefix(f.Key, kappGroup+".") {
 				groups[f.Value.Text()] = append(groups[f.Value.Text()], i)
 			}
 		}

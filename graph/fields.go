@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -43,15 +44,35 @@ func (b *builder) installed() {
 				}
 			}
 		}
-		if len(n.Kind.Installs) == 0 {
+		brings, source := b.brings(n)
+		if brings == nil {
 			continue
 		}
 		for i, other := range b.Nodes {
-			if other.Foreign && other.ID.Group != n.ID.Group && n.Kind.Brings(other.ID.Group) {
-				b.refer(Reference{From: i, To: to, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Why: "is of a kind that may come with", Source: n.Kind.Source})
+			// The kind of what brings kinds was there before it.
+			if other.Foreign && (other.ID.Group != n.ID.Group || other.ID.Kind != n.ID.Kind) && brings(other.ID.Group) {
+				b.refer(Reference{From: i, To: to, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Why: "is of a kind that may come with", Source: source})
 			}
 		}
 	}
+}
+
+// brings tells the groups whose kinds a node brings to the cluster at run time,
+// nil if it brings none: by its own kind, or by the program that it runs.
+func (b *builder) brings(n Node) (group func(string) bool, source string) {
+	if len(n.Kind.Installs) > 0 {
+		return n.Kind.Brings, n.Kind.Source
+	}
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, list := range []string{"initContainers", "containers"} {
+			for _, c := range tmpl.Value.Get("spec", list).Items() {
+				if i, ok := b.base.Installer(c.Get("image").Text()); ok {
+					return i.Brings, i.Source
+				}
+			}
+		}
+	}
+	return nil, ""
 }
 
 // fields: what the records of each kind, and of Pods, say about its fields.
@@ -167,9 +188,25 @@ func (b *builder) mention(from int, rec knowledge.Reference, m mention) {
 	case !m.optional && (rec.Meaning == knowledge.Exists || rec.Meaning == knowledge.Healthy):
 		b.reads = append(b.reads, read{r, id, rec.Namespace == anyNamespace, rec.Starts})
 	}
-	for _, to := range b.resolve(id, rec) {
+	targets := b.resolve(id, rec)
+	for _, to := range targets {
 		r.To = to
 		b.refer(r)
+	}
+	b.doubt(from, rec.Doubt, targets)
+}
+
+// doubt notes what the targets of a reference say about the health of who
+// refers to them.
+func (b *builder) doubt(from int, doubt knowledge.Doubt, targets []int) {
+	n := &b.Nodes[from]
+	if len(targets) == 0 {
+		n.Doubt = cmp.Or(n.Doubt, doubt.Absent)
+	}
+	for _, to := range targets {
+		if len(doubt.At.Find(b.Nodes[to].Root())) > 0 {
+			n.Waits.Never = cmp.Or(n.Waits.Never, doubt.Why)
+		}
 	}
 }
 

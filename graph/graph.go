@@ -46,13 +46,29 @@ type Node struct {
 	// Foreign means that the definition of its kind is neither in the component
 	// nor part of Kubernetes or Argo CD.
 	Foreign bool
+	// Elsewhere means that another Application applies the object, so that it is
+	// there before this component comes. It orders others, and is not written.
+	Elsewhere bool
+	// Lifted means that the definition of its kind is such an object.
+	Lifted bool
 	// Waits says what Argo CD waits for once the object is applied; it has a
 	// meaning only if HasHealth is true.
 	Waits     knowledge.Health
 	HasHealth bool
+	// Doubt says why nothing should wait for the object without need, although
+	// it becomes healthy as far as one knows; empty if there is no reason.
+	Doubt string
 
 	hook   bool
 	phases []object.Phase
+}
+
+// Uncertain says why nothing should wait for the object without need.
+func (n *Node) Uncertain() string {
+	if !n.HasHealth {
+		return ""
+	}
+	return cmp.Or(n.Waits.Uncertain(), n.Doubt)
 }
 
 // IsHook, Phases and InSync answer as the object does, without reading it again.
@@ -112,6 +128,8 @@ type Options struct {
 	// Namespace is the destination of the Application, in which objects land
 	// that name none.
 	Namespace string
+	// Elsewhere, if not nil, says which objects another Application applies.
+	Elsewhere func(object.Object) bool
 }
 
 // Build finds the references between objects. Its error joins a finding for
@@ -179,9 +197,9 @@ type builder struct {
 	said         map[int][]word
 	serviceNames map[object.ID]bool
 	nameable     []knowledge.GroupKind
-	seen         map[Reference]bool
-	pairs        map[[2]int]bool
-	faults       []finding.Finding
+	// pairs are the references found so far, by the two nodes.
+	pairs  map[[2]int][]int
+	faults []finding.Finding
 }
 
 // definition is a kind as a CustomResourceDefinition of the component has it.
@@ -206,11 +224,14 @@ func newBuilder(objs []object.Object, base *knowledge.Base, opt Options) *builde
 		defined:   map[knowledge.GroupKind]definition{},
 		producers: map[object.ID][]int{}, behind: map[int][]int{},
 		said: map[int][]word{}, serviceNames: map[object.ID]bool{},
-		seen: map[Reference]bool{}, pairs: map[[2]int]bool{},
+		pairs: map[[2]int][]int{},
 	}
+	b.Nodes = make([]Node, 0, len(objs))
+	b.References = make([]Reference, 0, 4*len(objs)) // as many as most components have
 	for _, o := range objs {
 		kind := base.Of(o)
 		n := Node{Object: o, Kind: &kind, hook: o.IsHook(), phases: o.Phases()}
+		n.Elsewhere = opt.Elsewhere != nil && opt.Elsewhere(o)
 		n.Waits, n.HasHealth = n.Kind.HealthOf(o)
 		n.Idle = isIdle(n)
 		if n.HasHealth && n.Waits.Never == "" {
@@ -256,23 +277,14 @@ func (b *builder) index() error {
 			n.Key.Namespace = b.opt.Namespace
 		}
 	}
-	slices.SortStableFunc(b.Nodes, func(x, y Node) int {
-		if c := compareIDs(x.Key, y.Key); c != 0 {
-			return c
-		}
-		// Hooks and plain objects may share an identity. Their texts, which are
-		// megabytes, decide only between what no author means to have twice.
-		if c := slices.Compare(x.phases, y.phases); c != 0 || x.hook != y.hook {
-			return cmp.Or(c, map[bool]int{false: -1, true: 1}[x.hook])
-		}
-		return strings.Compare(x.Text(), y.Text())
-	})
+	b.Nodes = inOrder(b.Nodes)
 	b.readDefinitions() // again, because they have moved
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
 		def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
 		// Argo CD looks for definitions of Kubernetes' own kind only.
 		seen := ok && b.base.Builtin(b.Nodes[def.node].ID.Group)
+		n.Lifted = seen && b.Nodes[def.node].Elsewhere
 		n.Foreign = !seen && !n.Kind.Assured && !b.base.Builtin(n.ID.Group)
 	}
 	var faults []finding.Finding
@@ -296,10 +308,34 @@ func (b *builder) index() error {
 	return finding.Err(faults)
 }
 
+// inOrder sorts nodes by their identity.
+func inOrder(nodes []Node) []Node {
+	pointers := make([]*Node, len(nodes)) // for a node is large
+	for i := range nodes {
+		pointers[i] = &nodes[i]
+	}
+	slices.SortStableFunc(pointers, func(x, y *Node) int {
+		if c := compareIDs(x.Key, y.Key); c != 0 {
+			return c
+		}
+		// Hooks and plain objects may share an identity. Their texts, which are
+		// megabytes, decide only between what no author means to have twice.
+		if c := slices.Compare(x.phases, y.phases); c != 0 || x.hook != y.hook {
+			return cmp.Or(c, map[bool]int{false: -1, true: 1}[x.hook])
+		}
+		return strings.Compare(x.Text(), y.Text())
+	})
+	sorted := make([]Node, len(nodes))
+	for i, n := range pointers {
+		sorted[i] = *n
+	}
+	return sorted
+}
+
 func (b *builder) readDefinitions() {
 	for i, n := range b.Nodes {
 		for _, d := range n.Kind.Defines {
-			gk := knowledge.GroupKind{Group: cmp.Or(d.GroupIs, first(d.Group, n)), Kind: first(d.Kind, n)}
+			gk := knowledge.GroupKind{Group: cmp.Or(first(d.Group, n), d.GroupIs), Kind: first(d.Kind, n)}
 			if gk.Kind != "" {
 				b.defined[gk] = definition{i, first(d.Plural, n), first(d.Scope, n) == "Cluster"}
 			}
@@ -355,11 +391,11 @@ func compareIDs(x, y object.ID) int {
 
 // refer adds a reference unless it is there already or refers to itself.
 func (b *builder) refer(r Reference) {
-	if r.From == r.To || b.seen[r] {
+	pair := [2]int{r.From, r.To}
+	if r.From == r.To || slices.ContainsFunc(b.pairs[pair], func(i int) bool { return b.References[i] == r }) {
 		return
 	}
-	b.seen[r] = true
-	b.pairs[[2]int{r.From, r.To}] = true
+	b.pairs[pair] = append(b.pairs[pair], len(b.References))
 	b.References = append(b.References, r)
 }
 

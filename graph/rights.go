@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -29,9 +30,13 @@ func (r rule) allows(group, resource string, verbs ...string) bool {
 func (b *builder) rights() {
 	b.grants = b.readGrants()
 	for i, n := range b.Nodes {
-		for _, account := range b.accounts(n) {
+		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+			account, ok := accountOf(n, tmpl.Value)
+			if !ok {
+				continue
+			}
 			for _, binding := range b.grants.bindings[account] {
-				b.refer(Reference{From: i, To: binding, Field: "spec.serviceAccountName", Meaning: knowledge.Exists, Why: "has the rights of",
+				b.refer(Reference{From: i, To: binding, Field: join(tmpl.Field, "spec.serviceAccountName"), Meaning: knowledge.Exists, Why: "has the rights of",
 					Source: b.Nodes[binding].Kind.Source})
 			}
 		}
@@ -42,15 +47,16 @@ func (b *builder) rights() {
 func (b *builder) accounts(n Node) []object.ID {
 	var all []object.ID
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
-		name := tmpl.Value.Get("spec", "serviceAccountName").Text()
-		if name == "" {
-			name = tmpl.Value.Get("spec", "serviceAccount").Text()
-		}
-		if name != "" {
-			all = append(all, object.ID{Kind: "ServiceAccount", Namespace: n.Key.Namespace, Name: name})
+		if account, ok := accountOf(n, tmpl.Value); ok {
+			all = append(all, account)
 		}
 	}
 	return all
+}
+
+func accountOf(n Node, tmpl object.Value) (object.ID, bool) {
+	name := cmp.Or(tmpl.Get("spec", "serviceAccountName").Text(), tmpl.Get("spec", "serviceAccount").Text())
+	return object.ID{Kind: "ServiceAccount", Namespace: n.Key.Namespace, Name: name}, name != ""
 }
 
 // clusterAdmin is the role that every cluster has and that allows everything

@@ -138,14 +138,41 @@ func entries(n Node) map[string]string {
 	return all
 }
 
+// longestWord is the size in bytes up to which variables are put into a word.
+// Each variable may hold another one twice, and so on.
+const longestWord = 64 << 10
+
+// expandVars replaces $(NAME) as Kubernetes does: once, from left to right,
+// where "$$" stands for "$", and a name that is not known stays as it is.
+// Nothing is left of a text that grows too long.
 func expandVars(text string, vars map[string]string) string {
-	if !strings.Contains(text, "$(") {
+	if !strings.Contains(text, "$") {
 		return text
 	}
-	for name, value := range vars {
-		text = strings.ReplaceAll(text, "$("+name+")", value)
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "$")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		name, rest, closed := strings.Cut(strings.TrimPrefix(after, "("), ")")
+		value, known := vars[name]
+		switch {
+		case strings.HasPrefix(after, "$"):
+			out.WriteByte('$')
+			text = after[1:]
+		case strings.HasPrefix(after, "(") && closed && known:
+			out.WriteString(value)
+			text = rest
+		default:
+			out.WriteByte('$')
+			text = after
+		}
+		if out.Len() > longestWord {
+			return ""
+		}
 	}
-	return text
 }
 
 // address is a Service that somebody's words lead to.
@@ -155,9 +182,10 @@ type address struct {
 }
 
 // addresses finds the Services of the component in a word: by a qualified name
-// (db.shop, db.shop.svc), in a URL or with a port (db:5432), or alone where the
-// word is called for an address (DB_HOST). A bare word anywhere else is more
-// often the name of the application itself.
+// (db.shop, db.shop.svc), in a URL or with its port (db:5432, nc db 5432), behind
+// a flag for an address (pg_isready -h db), or alone where the word is called for
+// an address (DB_HOST). A bare word anywhere else is more often the name of the
+// application itself.
 func (b *builder) addresses(w word, namespace string) []address {
 	if w.certified || len(b.serviceNames) == 0 {
 		return nil
@@ -175,7 +203,7 @@ func (b *builder) addresses(w word, namespace string) []address {
 			end++
 		}
 		host := strings.TrimRight(text[at:end], ".")
-		if id, ok := b.service(host, namespace, b.looksLikeAddress(w, at, end)); ok && !seen[id] {
+		if id, ok := b.service(host, namespace, b.looksLikeAddress(w, namespace, at, end)); ok && !seen[id] {
 			seen[id] = true
 			all = append(all, address{id, w})
 		}
@@ -190,7 +218,7 @@ func isHostByte(c byte) bool {
 
 // looksLikeAddress reports whether a host without dots at text[at:end] stands
 // where an address stands.
-func (b *builder) looksLikeAddress(w word, at, end int) bool {
+func (b *builder) looksLikeAddress(w word, namespace string, at, end int) bool {
 	before, after := w.value[:at], w.value[end:]
 	if strings.HasSuffix(before, "://") || strings.HasSuffix(before, "@") {
 		return true
@@ -198,8 +226,48 @@ func (b *builder) looksLikeAddress(w word, at, end int) bool {
 	if len(after) > 1 && after[0] == ':' && after[1] >= '0' && after[1] <= '9' {
 		return before == "" || strings.ContainsAny(before[len(before)-1:], " ,;=\"'\n@/(")
 	}
+	ends := after == "" || blank(after[0])
+	if before != "" && blank(before[len(before)-1]) && ends {
+		return b.base.IsAddressFlag(lastWord(before)) ||
+			b.hasPort(object.ID{Kind: "Service", Namespace: namespace, Name: w.value[at:end]}, firstNumber(after))
+	}
+	if flag, ok := strings.CutSuffix(before, "="); ok && ends {
+		return b.base.IsAddressFlag(lastWord(flag))
+	}
 	alone := (before == "" || before[len(before)-1] == ',') && (after == "" || after[0] == ',')
 	return alone && !w.file && b.base.IsAddress(w.name)
+}
+
+// lastWord is the last word of a line, if it is short enough for a flag.
+func lastWord(text string) string {
+	const longest = 64
+	text = strings.TrimRight(text[max(0, len(text)-longest):], " \t")
+	start := strings.LastIndexAny(text, " \t\n") + 1
+	if start == 0 && len(text) == longest {
+		return ""
+	}
+	return text[start:]
+}
+
+// blank reports whether a byte stands between the words of a script.
+func blank(c byte) bool { return strings.IndexByte(" \t\n;\"')", c) >= 0 }
+
+// firstNumber is the number that a text begins with behind white space.
+func firstNumber(text string) string {
+	text = strings.TrimLeft(text, " \t")
+	return text[:len(text)-len(strings.TrimLeft(text, "0123456789"))]
+}
+
+// hasPort reports whether a Service of the component has a port.
+func (b *builder) hasPort(service object.ID, port string) bool {
+	for _, s := range b.byKey[service] {
+		for _, p := range b.Nodes[s].Get("spec", "ports").Items() {
+			if port != "" && p.Get("port").Text() == port {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // service resolves a host to a Service that is in the component or that one of
@@ -365,4 +433,4 @@ func (b *builder) nameableKinds() []knowledge.GroupKind {
 }
 
 // refersTo reports whether a reference from one node to another is known.
-func (b *builder) refersTo(from, to int) bool { return b.pairs[[2]int{from, to}] }
+func (b *builder) refersTo(from, to int) bool { return len(b.pairs[[2]int{from, to}]) > 0 }

@@ -36,7 +36,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-//go:embed names.yaml programs.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml shapes.yaml smokes.yaml kinds/*.yaml
+//go:embed names.yaml programs.yaml crd-switches.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml shapes.yaml smokes.yaml kinds/*.yaml
 var files embed.FS
 
 // Rung is a step of the ladder: what objects are for.
@@ -147,7 +147,8 @@ func (d *Definitions) UnmarshalYAML(n *yaml.Node) error {
 
 // Definition holds the paths at which an object names a kind that it defines.
 type Definition struct {
-	// GroupIs is the group where all objects define kinds of the same.
+	// GroupIs is the group where all objects define kinds of the same, or where
+	// Group is not set.
 	GroupIs string `yaml:"groupIs"`
 	Group   Path   `yaml:"group"`
 	Kind    Path   `yaml:"kind"`
@@ -233,11 +234,25 @@ type Reference struct {
 	Starts bool `yaml:"starts"`
 	// Behind means the workloads behind the Service that is named.
 	Behind bool `yaml:"behind"`
+	// Doubt says how the target can keep the object from becoming healthy.
+	Doubt Doubt `yaml:"doubt"`
 	// Why is the verb of a sentence: object, why, target.
 	Why  string `yaml:"why"`
 	Note string `yaml:"note"`
 	// Source overrides the source of the file.
 	Source string `yaml:"source"`
+}
+
+// Doubt is about an object whose health depends on what another one says, such
+// as a certificate on how its issuer tests who asks.
+type Doubt struct {
+	// At is where the target says it, and Why the reason for the doubt if it
+	// does.
+	At  Path   `yaml:"at"`
+	Why string `yaml:"why"`
+	// Absent is a reason to wait for the object only with need, if the target
+	// is not in the component and what it says is not known.
+	Absent string `yaml:"absent"`
 }
 
 // Convention is a key by which custom resources of any kind name other objects,
@@ -685,9 +700,11 @@ func (k Kind) HealthOf(o object.Object) (Health, bool) {
 
 // Brings reports whether objects of the kind bring kinds of a group to the
 // cluster at run time.
-func (k Kind) Brings(group string) bool {
+func (k Kind) Brings(group string) bool { return brings(k.Installs, group) }
+
+func brings(patterns []string, group string) bool {
 	brings := false
-	for _, pattern := range k.Installs {
+	for _, pattern := range patterns {
 		pattern, not := strings.CutPrefix(pattern, "!")
 		if end, ending := strings.CutPrefix(pattern, "*"); group == pattern || ending && strings.HasSuffix(group, end) {
 			brings = !not

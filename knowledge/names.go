@@ -10,6 +10,7 @@ import (
 type nameFile struct {
 	Source          string   `yaml:"source"`
 	Addresses       []string `yaml:"addresses"`
+	HostFlags       []string `yaml:"hostFlags"`
 	Certified       []string `yaml:"certified"`
 	CertifiedFields []string `yaml:"certifiedFields"`
 	Certifiers      []string `yaml:"certifiers"`
@@ -33,8 +34,21 @@ type Program struct {
 	Source string `yaml:"source"`
 }
 
+// Installer is a program that brings kinds to the cluster when it runs.
+type Installer struct {
+	// Images are the repositories of its images, without registry.
+	Images []string `yaml:"images"`
+	// Installs are the groups of the kinds, as in Kind.
+	Installs []string `yaml:"installs"`
+	Source   string   `yaml:"source"`
+}
+
+// Brings reports whether the program brings kinds of a group.
+func (i Installer) Brings(group string) bool { return brings(i.Installs, group) }
+
 type programFile struct {
-	Programs []Program `yaml:"programs"`
+	Programs   []Program   `yaml:"programs"`
+	Installers []Installer `yaml:"installers"`
 }
 
 var programs = sync.OnceValue(func() programFile {
@@ -46,8 +60,16 @@ var programs = sync.OnceValue(func() programFile {
 // IsAddress reports whether a variable or flag of that name holds an address,
 // so that a bare word in it may be the name of a Service.
 func (b *Base) IsAddress(name string) bool {
+	if slices.Contains(names().HostFlags, name) {
+		return true
+	}
 	words := nameWords(name)
 	return len(words) > 0 && slices.ContainsFunc(names().Addresses, func(end string) bool { return strings.HasSuffix(words[len(words)-1], end) })
+}
+
+// IsAddressFlag reports the same of a word in the middle of a command line.
+func (b *Base) IsAddressFlag(word string) bool {
+	return strings.HasPrefix(word, "-") && b.IsAddress(word)
 }
 
 // IsCertified reports whether a flag holds names to be certified, which look
@@ -90,7 +112,7 @@ func (b *Base) NamesSource() string { return names().Source }
 func (b *Base) Program(image string, args []string) (Program, bool) {
 	image = Repository(image)
 	for _, p := range programs().Programs {
-		if image == p.Image || strings.HasSuffix(image, "/"+p.Image) {
+		if isImage(image, p.Image) {
 			if slices.ContainsFunc(p.Unless, func(arg string) bool {
 				return slices.ContainsFunc(args, func(given string) bool { return slices.Contains(strings.Fields(given), arg) })
 			}) {
@@ -100,6 +122,23 @@ func (b *Base) Program(image string, args []string) (Program, bool) {
 		}
 	}
 	return Program{}, false
+}
+
+// Installer finds the record of the program that an image holds, if it brings
+// kinds to the cluster.
+func (b *Base) Installer(image string) (Installer, bool) {
+	image = Repository(image)
+	for _, i := range programs().Installers {
+		if slices.ContainsFunc(i.Images, func(name string) bool { return isImage(image, name) }) {
+			return i, true
+		}
+	}
+	return Installer{}, false
+}
+
+// isImage reports whether a repository is the one of that name in any registry.
+func isImage(repository, name string) bool {
+	return repository == name || strings.HasSuffix(repository, "/"+name)
 }
 
 // Repository is an image without its tag and digest.

@@ -292,6 +292,9 @@ func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string
 		if ref.Meaning == "" {
 			r.fault(n, field, "the reference has no meaning", "write meaning: "+strings.Join(choices["meaning"], " or "))
 		}
+		if d := ref.Doubt; d.At.IsZero() != (d.Why == "") {
+			r.fault(n, field+".doubt", "a doubt has both at and why", "write at: the path in the target, and why: what it means for the health of the object")
+		}
 		r.said(n, field, ref.Why, ref.To)
 		for _, to := range ref.To {
 			if _, own := added[k.Group][to.Kind]; !own && !r.base.has(k.Group, to.Kind) {

@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -96,30 +97,51 @@ func (p Path) Find(v object.Value) []Found {
 	if p.IsZero() {
 		return nil
 	}
-	return find(p.steps, Found{"", v})
+	var trail [16]crumb // room for the longest of most paths
+	var found []Found
+	find(p.steps, v, trail[:0], &found)
+	return found
 }
 
-func find(steps []step, at Found) []Found {
-	if !at.Value.Exists() {
-		return nil
+// crumb is a part of the way to a value: a key, or an index where it is empty.
+// The way is only put into words when there is something at its end.
+type crumb struct {
+	key   string
+	index int
+}
+
+func find(steps []step, v object.Value, trail []crumb, found *[]Found) {
+	if !v.Exists() {
+		return
 	}
 	if len(steps) == 0 {
-		return []Found{at}
+		*found = append(*found, Found{fieldOf(trail), v})
+		return
 	}
-	var found []Found
 	switch s := steps[0]; s.each {
 	case '[':
-		for i, item := range at.Value.Items() {
-			found = append(found, find(steps[1:], Found{fmt.Sprintf("%s[%d]", at.Field, i), item})...)
+		for i, item := range v.Items() {
+			find(steps[1:], item, append(trail, crumb{index: i}), found)
 		}
 	case '{':
-		for _, f := range at.Value.Fields() {
-			found = append(found, find(steps[1:], Found{Join(at.Field, f.Key), f.Value})...)
+		for _, f := range v.Fields() {
+			find(steps[1:], f.Value, append(trail, crumb{key: f.Key}), found)
 		}
 	default:
-		found = find(steps[1:], Found{Join(at.Field, s.key), at.Value.Get(s.key)})
+		find(steps[1:], v.Get(s.key), append(trail, crumb{key: s.key}), found)
 	}
-	return found
+}
+
+func fieldOf(trail []crumb) string {
+	field := ""
+	for _, c := range trail {
+		if c.key == "" {
+			field += "[" + strconv.Itoa(c.index) + "]"
+			continue
+		}
+		field = Join(field, c.key)
+	}
+	return field
 }
 
 // Join puts a key behind a field path.

@@ -26,7 +26,7 @@ func (d located) unfold(v Value) ([]Object, error) {
 	var objs []Object
 	var faults []error
 	for i, item := range items.Items() {
-		one := located{file: d.file, text: texts[i]}
+		one := located{file: d.file, text: texts[i], start: max(d.start, 1) + item.Line() - 1}
 		if d.line > 0 {
 			one.line = d.line + item.Line() - 1
 		}

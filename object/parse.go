@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	yaml "go.yaml.in/yaml/v3"
 
@@ -26,20 +30,41 @@ import (
 // are nine tenths of the text of most operators and say nothing about order.
 // They stay in the text; what they say is not looked at.
 func Parse(file string, line int, text string) ([]Object, error) {
-	var objs []Object
-	var faults []error
-	for _, c := range split(text) {
-		d := located{file: file, text: c.text, start: c.line}
+	chunks := split(text)
+	parsed, faults := make([][]Object, len(chunks)), make([]error, len(chunks))
+	each(len(chunks), func(i int) {
+		d := located{file: file, text: chunks[i].text, start: chunks[i].line}
 		if line > 0 {
-			d.line = line + c.line - 1
+			d.line = line + chunks[i].line - 1
 		}
-		parsed, err := d.objects()
-		objs = append(objs, parsed...)
-		if err != nil {
-			faults = append(faults, err)
-		}
+		parsed[i], faults[i] = d.objects()
+	})
+	return slices.Concat(parsed...), errors.Join(faults...)
+}
+
+// each calls work for every number below n, on all processors. Reading YAML is
+// most of what is done after a chart is rendered. A panic reaches the caller,
+// who may be a server that must live on.
+func each(n int, work func(i int)) {
+	var workers sync.WaitGroup
+	var next atomic.Int64
+	var panicked atomic.Value
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		workers.Go(func() {
+			defer func() {
+				if r := recover(); r != nil {
+					panicked.Store(fmt.Sprintf("%v\n%s", r, debug.Stack()))
+				}
+			}()
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				work(i)
+			}
+		})
 	}
-	return objs, errors.Join(faults...)
+	workers.Wait()
+	if r := panicked.Load(); r != nil {
+		panic(r)
+	}
 }
 
 // located is one document and the place it came from.
@@ -77,8 +102,14 @@ func (d located) objects() ([]Object, error) {
 		return nil, d.fault("not-an-object", root.Line, "the document is "+kindName(v)+", not a Kubernetes object",
 			"write a mapping with apiVersion, kind and metadata.name")
 	}
+	if err := d.glued(v); err != nil {
+		return nil, err
+	}
 	if isList(v) {
 		return d.unfold(v)
+	}
+	if v.Get("kind").Text() == "List" && v.Get("apiVersion").Text() == "v1" {
+		return nil, d.fault("not-an-object", v.Line(), "the List has no items", "write its objects in a list under items")
 	}
 	o, err := d.object(v)
 	if err != nil {
@@ -156,7 +187,10 @@ func (d located) checkText(meta Value, object string) error {
 		}
 		f := d.fault("not-text", v.Line(), "got "+kindName(v)+", want text", "write text")
 		if v.isScalar() {
-			f.Message = "YAML reads " + v.Text() + " as a number or as true or false, and this must be text"
+			f.Message = "YAML reads " + v.Text() + " as " + readAs(v) + ", and this must be text"
+			if readAs(v) == v.Text() {
+				f.Message = v.Text() + " without quotes is no text for YAML, and this must be text"
+			}
 			f.Remedy = "quote it: " + quote(v.Text())
 		}
 		f.Object, f.Field = object, "metadata."+field
@@ -175,6 +209,17 @@ func (d located) checkText(meta Value, object string) error {
 	return errors.Join(faults...)
 }
 
+// readAs says what Kubernetes takes a scalar for that is no text.
+func readAs(v Value) string {
+	switch {
+	case v.True():
+		return "true"
+	case v.resolved().Tag == "!!int", v.resolved().Tag == "!!float":
+		return "a number"
+	}
+	return "false"
+}
+
 func (d located) fault(rule string, lineInDoc int, message, remedy string) finding.Finding {
 	f := finding.Finding{Severity: finding.Error, Rule: rule, File: d.file, Message: message, Remedy: remedy}
 	if d.line > 0 && lineInDoc > 0 {
@@ -189,9 +234,9 @@ func (d located) fault(rule string, lineInDoc int, message, remedy string) findi
 // comments and blank lines.
 func parseText(text string) (*yaml.Node, error) {
 	var doc yaml.Node
-	short := withoutSchemas(text)
+	short, blocks := withoutBlocks(withoutSchemas(text), leastBlock)
 	err := unmarshal(short, &doc)
-	if err != nil && len(short) != len(text) {
+	if len(short) != len(text) && (err != nil || !restore(&doc, blocks)) {
 		// What was left out may have held an anchor that the rest uses.
 		doc = yaml.Node{}
 		err = unmarshal(text, &doc)

@@ -13,7 +13,7 @@ import (
 )
 
 // TestParse reads each testdata/parse/*.txtar and compares identities, places,
-// texts and faults with want.txt.
+// texts, doubts and faults with want.txt.
 func TestParse(t *testing.T) {
 	golden.Archives(t, "testdata/parse/*.txtar", func(t *testing.T, in txtar.File) []txtar.File {
 		return []txtar.File{golden.Text("want.txt", describe(Parse(in.Name, 1, string(in.Data))))}
@@ -26,6 +26,9 @@ func describe(objs []Object, err error) string {
 		fmt.Fprintf(&b, "%s:%d: %s\n", o.File, o.Line, o.ID.Qualified())
 		for line := range strings.Lines(o.Text()) {
 			b.WriteString("  | " + line)
+		}
+		for _, f := range o.Doubts() {
+			fmt.Fprintf(&b, "%s: %s\n", f.Severity, f.Error())
 		}
 	}
 	for _, f := range finding.Of(err) {
@@ -84,6 +87,25 @@ spec:
 	}
 }
 
+// TestAliasesThatMultiply reads a document of a few lines whose aliases stand
+// for 10^levels values.
+func TestAliasesThatMultiply(t *testing.T) {
+	document := func(levels int) string {
+		text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nx0: &x0 x\n"
+		for i := range levels {
+			text += fmt.Sprintf("x%d: &x%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*x%d, ", i), 10), ", "))
+		}
+		return text
+	}
+	if _, err := Parse("a.yaml", 1, document(5)); err != nil {
+		t.Errorf("some 100,000 values: %v", err)
+	}
+	_, err := Parse("a.yaml", 1, document(7))
+	if want := "a.yaml:11: not valid YAML: aliases expand to more than 2000000 values; correct the syntax there"; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
 // TestParseCorpus reads what real charts render to, sets a wave on every object
 // and compares meanings before and after.
 func TestParseCorpus(t *testing.T) {
@@ -108,4 +130,25 @@ func TestParseCorpus(t *testing.T) {
 	if total < 1000 {
 		t.Errorf("only %d objects in all", total)
 	}
+}
+
+// TestEach makes sure that all is done once, and that a panic is passed on.
+func TestEach(t *testing.T) {
+	done := make([]int, 1000)
+	each(len(done), func(i int) { done[i]++ })
+	for i, n := range done {
+		if n != 1 {
+			t.Fatalf("%d was done %d times", i, n)
+		}
+	}
+	defer func() {
+		if r := fmt.Sprint(recover()); !strings.HasPrefix(r, "of 7") {
+			t.Errorf("got panic %q", r)
+		}
+	}()
+	each(10, func(i int) {
+		if i == 7 {
+			panic("of 7")
+		}
+	})
 }

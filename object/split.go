@@ -22,10 +22,7 @@ func split(text string) []chunk {
 		}
 	}
 	for pos := 0; pos < len(text); {
-		next := len(text)
-		if nl := strings.IndexByte(text[pos:], '\n'); nl >= 0 {
-			next = pos + nl + 1
-		}
+		next := nextLine(text, pos)
 		if marker(text[pos:next], "---") {
 			flush(pos)
 			// What follows the marker on its line belongs to the document:

@@ -37,7 +37,7 @@ func (req Request) componentSettings() (Settings, error) {
 	bad := own.Fault
 	data, err := fs.ReadFile(req.Repo, file)
 	if err != nil {
-		return s, bad(0, "", err.Error(), "check the file")
+		return s, bad(0, "", reason(err), "check that it is a file, readable, and no symlink out of the repository")
 	}
 	root, err := own.Parse(data)
 	if root == nil {

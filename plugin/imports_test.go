@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ func listPackages(t *testing.T) []goPackage {
 // TestPurePackages keeps the packages that compute from touching the world:
 // what they answer follows from what they are given.
 func TestPurePackages(t *testing.T) {
-	pure := []string{"finding", "object", "settings", "knowledge", "graph", "wave", "health", "draw"}
+	pure := []string{"finding", "object", "settings", "knowledge", "graph", "wave", "health", "draw", "crds"}
 	seen := 0
 	for _, p := range listPackages(t) {
 		if !slices.Contains(pure, strings.TrimPrefix(p.ImportPath, module)) {
@@ -95,4 +96,28 @@ func TestHeavyLibraries(t *testing.T) {
 			t.Errorf("%s imports packages of the project: it is to know nothing of charts or waves", name)
 		}
 	}
+}
+
+// TestImageIsBuiltFromAllPackages keeps .dockerignore from leaving out a package
+// that the program is built from.
+func TestImageIsBuiltFromAllPackages(t *testing.T) {
+	let, err := os.ReadFile("../.dockerignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	through := strings.Fields(string(let))
+	for _, p := range listPackages(t) {
+		if p.ImportPath != module+"cmd/cmp" {
+			continue
+		}
+		for _, dep := range p.Deps {
+			name, ours := strings.CutPrefix(dep, module)
+			dir, _, _ := strings.Cut(name, "/")
+			if ours && !slices.Contains(through, "!"+dir) {
+				t.Errorf(".dockerignore keeps back %s, which %s is built from", dir, p.ImportPath)
+			}
+		}
+		return
+	}
+	t.Error("cmd/cmp is not among the packages")
 }

@@ -44,10 +44,16 @@ func (req Request) Knowledge(base *knowledge.Base) (*knowledge.Base, error) {
 
 // Unreadable says that a ladder.yaml is there and cannot be read.
 func Unreadable(name string, err error) finding.Finding {
+	return finding.Finding{Severity: finding.Error, Rule: "bad-ladder", File: name, Message: reason(err),
+		Remedy: "check that it is a file, readable, and no symlink out of the repository"}
+}
+
+// reason is an error of the file system without the file, which a finding names
+// already.
+func reason(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
-		err = pe.Err // the finding names the file
+		return pe.Err.Error()
 	}
-	return finding.Finding{Severity: finding.Error, Rule: "bad-ladder", File: name, Message: err.Error(),
-		Remedy: "check that it is a file, readable, and no symlink out of the repository"}
+	return err.Error()
 }

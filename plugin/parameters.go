@@ -2,13 +2,16 @@ package plugin
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
@@ -30,6 +33,12 @@ type Settings struct {
 	// runs them last in a sync.
 	Order wave.Options
 	Tests string
+	// CRDs says which part of the component is wanted, PruneCRDs what becomes of
+	// definitions that are gone, and Upgraders what becomes of Jobs that write
+	// definitions.
+	CRDs      crds.Mode
+	PruneCRDs *bool
+	Upgraders string
 }
 
 // Parameter is one input of a rendering. The same table makes the flags of the
@@ -74,7 +83,7 @@ var parameters = []Parameter{
 		Name: "namespace", Title: "Namespace", Item: "string", Collection: "string",
 		Tooltip: "Namespace that templates see. The Application's destination if empty.",
 		Flag:    "Namespace that templates see (default: namespace in component.yaml, or " + defaultNamespace + ")",
-		set:     one(func(s *Settings) *string { return &s.Namespace }),
+		set:     checked(namespaceFault, one(func(s *Settings) *string { return &s.Namespace })),
 	},
 	{
 		Name: "renderer", Title: "Renderer", Item: "string", Collection: "string", Default: "detected",
@@ -124,27 +133,20 @@ var parameters = []Parameter{
 	{
 		Name: "kube-version", Title: "Kubernetes version", Item: "string", Collection: "string", Default: "the cluster's, or " + render.DefaultKubeVersion,
 		Tooltip: "Kubernetes version that templates see, such as 1.34.2. The cluster's if empty.",
-		set:     one(func(s *Settings) *string { return &s.KubeVersion }),
+		set:     checked(kubeVersionFault, one(func(s *Settings) *string { return &s.KubeVersion })),
 	},
 	{
 		Name: "api-versions", Short: "a", Title: "API versions", Item: "string", Collection: "array",
 		Tooltip: "API versions that templates see besides the cluster's, such as monitoring.coreos.com/v1.",
-		set: func(s *Settings, values []string) error {
+		set: checked(apiVersionFault, func(s *Settings, values []string) error {
 			s.APIVersions = append(s.APIVersions, values...)
 			return nil
-		},
+		}),
 	},
 	{
 		Name: "skip-tests", Title: "Skip tests", Item: "boolean", Collection: "string", Default: "false",
 		Tooltip: "Leave out the test hooks of charts. Argo CD never applies them either way.",
-		set: func(s *Settings, values []string) error {
-			b, err := strconv.ParseBool(values[0])
-			if err != nil {
-				return fmt.Errorf("%q is neither true nor false; write one of them", values[0])
-			}
-			s.SkipTests = &b
-			return nil
-		},
+		set:     boolean(func(s *Settings) **bool { return &s.SkipTests }),
 	},
 	{
 		Name: "waves", Title: "Waves", Item: "string", Collection: "string", Default: string(wave.Rungs),
@@ -166,6 +168,33 @@ var parameters = []Parameter{
 		Tooltip: "What becomes of Helm's test hooks, which Argo CD never applies: smoke runs them last in a sync, keep leaves them.",
 		set:     choice(func(s *Settings) *string { return &s.Tests }, testsLeft, testsAsSmoke),
 	},
+	{
+		Name: "crds", Title: "CRDs", Item: "string", Collection: "string", Default: string(crds.Include),
+		Tooltip: "Which part of the component: include is what its values say, only every CRD that it can ship and nothing else, skip what its values say without the CRDs.",
+		set:     choice(func(s *Settings) *crds.Mode { return &s.CRDs }, crds.Include, crds.Only, crds.Skip),
+	},
+	{
+		Name: "crds-prune", Title: "Prune CRDs", Item: "boolean", Collection: "string", Default: "false",
+		Tooltip: "With crds: only, let Argo CD prune CRDs that are gone, and with them every object of their kinds.",
+		set:     boolean(func(s *Settings) **bool { return &s.PruneCRDs }),
+	},
+	{
+		Name: "crds-upgraders", Title: "CRD upgraders", Item: "string", Collection: "string", Default: upgradersLeft,
+		Tooltip: "What becomes of a chart's Jobs that write CRDs when they run: off turns them off by the chart's values, keep leaves them.",
+		set:     choice(func(s *Settings) *string { return &s.Upgraders }, upgradersLeft, upgradersOff),
+	},
+}
+
+// boolean sets a field to what a text says.
+func boolean(field func(*Settings) **bool) func(*Settings, []string) error {
+	return func(s *Settings, values []string) error {
+		b, err := strconv.ParseBool(values[0])
+		if err != nil {
+			return fmt.Errorf("%q is neither true nor false; write one of them", values[0])
+		}
+		*field(s) = &b
+		return nil
+	}
 }
 
 // What may become of Helm's tests.
@@ -195,6 +224,46 @@ func one(field func(*Settings) *string) func(*Settings, []string) error {
 		*field(s) = values[0]
 		return nil
 	}
+}
+
+// checked refuses values that can mean nothing, whatever is rendered. What
+// Argo CD says of the cluster does not come this way.
+func checked(fault func(value string) string, set func(*Settings, []string) error) func(*Settings, []string) error {
+	return func(s *Settings, values []string) error {
+		for _, v := range values {
+			if text := fault(v); text != "" {
+				return errors.New(text)
+			}
+		}
+		return set(s, values)
+	}
+}
+
+// namespaceNames are those that the API server allows (RFC 1123).
+var namespaceNames = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+func namespaceFault(name string) string {
+	if namespaceNames.MatchString(name) {
+		return ""
+	}
+	return fmt.Sprintf("%q cannot be a namespace, whose name has at most 63 small letters, digits and \"-\" between them; correct it", name)
+}
+
+func kubeVersionFault(version string) string {
+	if render.ValidKubeVersion(version) {
+		return ""
+	}
+	return fmt.Sprintf("%q is no Kubernetes version; write it like 1.34.2", version)
+}
+
+// apiVersions are "v1", and a group with a version and perhaps a kind.
+var apiVersions = regexp.MustCompile(`^(v\d\w*|[\w.-]+(/[\w.-]+){1,2})$`)
+
+func apiVersionFault(version string) string {
+	if apiVersions.MatchString(version) {
+		return ""
+	}
+	return fmt.Sprintf("%q is no API version; write it like apps/v1 or apps/v1/Deployment", version)
 }
 
 // Set stores values of a parameter as the command line gives them: for a map,

@@ -15,6 +15,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -31,6 +32,9 @@ type Request struct {
 	// Repo is the repository, and Dir the directory of the component in it.
 	Repo fs.FS
 	Dir  string
+	// DirName is what the directory is called outside of Repo, of which it may
+	// be the root; empty means as in Dir.
+	DirName string
 	// Show returns how messages are to name a file or directory of Repo; nil
 	// means by its path there.
 	Show func(path string) string
@@ -106,11 +110,34 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	if err := errors.Join(err, unknown); err != nil {
 		return Result{}, err
 	}
-	rendered, err := render.Dir(ctx, req.Repo, req.Dir, opt.render)
+	rendered, err := req.render(ctx, opt, base)
 	if err != nil {
 		return Result{}, err
 	}
+	rendered.Findings = append(rendered.Findings, req.useless(rendered.Kind)...)
 	return opt.order(rendered, base)
+}
+
+// useless reports what was asked for and means nothing for the kind of
+// component: only templates see it. Settings of component.yaml are not looked
+// at, since the file describes the component to others, too.
+func (req Request) useless(kind render.Kind) []finding.Finding {
+	seen := map[string]bool{}
+	for _, s := range req.Settings {
+		seen["name"] = seen["name"] || s.Name != ""
+		seen["kube-version"] = seen["kube-version"] || s.KubeVersion != ""
+		seen["api-versions"] = seen["api-versions"] || len(s.APIVersions) > 0
+		seen["skip-tests"] = seen["skip-tests"] || s.SkipTests != nil
+	}
+	var found []finding.Finding
+	for _, p := range parameters {
+		if !seen[p.Name] || kind == render.Helm || kind == render.Template && p.Name != "skip-tests" {
+			continue
+		}
+		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter " + p.Name,
+			Message: "it changes nothing, since there are no templates to see it", Remedy: "drop it, or check that this is the right directory"})
+	}
+	return found
 }
 
 // Annotate orders manifests that somebody else rendered. Of the settings only
@@ -124,17 +151,36 @@ func Annotate(objs []object.Object, base *knowledge.Base, settings ...Settings) 
 	return opt.order(render.Result{Objects: objs}, base)
 }
 
+// render renders the component of a request: of its definitions those that are
+// wanted.
+func (req Request) render(ctx context.Context, opt options, base *knowledge.Base) (render.Result, error) {
+	if opt.crds.mode == crds.Include && opt.crds.upgraders == upgradersLeft {
+		return render.Dir(ctx, req.Repo, req.Dir, opt.render)
+	}
+	part, err := req.lift(ctx, opt, base)
+	if err != nil {
+		return render.Result{}, err
+	}
+	if opt.crds.mode == crds.Only {
+		part.rendered.Objects = part.definitions
+		err = req.checkRelease(opt, part.definitions)
+	}
+	return part.rendered, err
+}
+
 // order finds the references between objects, computes their waves and
 // annotates them.
 func (opt options) order(rendered render.Result, base *knowledge.Base) (Result, error) {
-	objs := rendered.Objects
-	var err error
+	objs, err := opt.crds.wanted(rendered.Objects)
+	if err != nil {
+		return Result{}, err
+	}
 	if opt.tests == testsAsSmoke {
 		if objs, err = wave.RunTests(objs); err != nil {
 			return Result{}, err
 		}
 	}
-	refs, err := graph.Build(objs, base, graph.Options{Namespace: opt.render.Namespace})
+	refs, err := graph.Build(objs, base, graph.Options{Namespace: opt.render.Namespace, Elsewhere: opt.crds.elsewhere()})
 	if err != nil {
 		return Result{}, err
 	}
@@ -145,7 +191,14 @@ func (opt options) order(rendered render.Result, base *knowledge.Base) (Result, 
 	if objs, err = plan.Annotate(); err != nil {
 		return Result{}, err
 	}
-	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Findings: append(rendered.Findings, plan.Findings...)}, nil
+	if len(objs) == 0 {
+		return Result{}, opt.crds.nothingLeft()
+	}
+	found := rendered.Findings
+	for _, o := range rendered.Objects {
+		found = append(found, o.Doubts()...)
+	}
+	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Findings: append(found, plan.Findings...)}, nil
 }
 
 // options are the settings that hold for a request.
@@ -153,6 +206,7 @@ type options struct {
 	render render.Options
 	waves  wave.Options
 	tests  string
+	crds   lifting
 }
 
 // options puts together what is said about a rendering, in this order of
@@ -169,7 +223,12 @@ func (req Request) options() (options, error) {
 	for _, s := range append([]Settings{own, app}, req.Settings...) {
 		opt.add(s)
 	}
-	opt.complete(path.Base(req.Dir))
+	name := req.DirName
+	if name == "" {
+		name = path.Base(req.Dir)
+	}
+	opt.complete(name)
+	opt.crds.dir = req.show(req.Dir)
 	return opt, nil
 }
 
@@ -180,6 +239,12 @@ func (opt *options) complete(name string) {
 	}
 	if opt.render.Namespace == "" {
 		opt.render.Namespace = defaultNamespace
+	}
+	if opt.crds.mode == "" {
+		opt.crds.mode = crds.Include
+	}
+	if opt.crds.upgraders == "" {
+		opt.crds.upgraders = upgradersLeft
 	}
 }
 
@@ -197,6 +262,11 @@ func (opt *options) add(s Settings) {
 	override(&opt.waves.Author, s.Order.Author)
 	override(&opt.waves.Jobs, s.Order.Jobs)
 	override(&opt.tests, s.Tests)
+	override(&opt.crds.mode, s.CRDs)
+	override(&opt.crds.upgraders, s.Upgraders)
+	if s.PruneCRDs != nil {
+		opt.crds.prune = *s.PruneCRDs
+	}
 	opt.render.APIVersions = append(opt.render.APIVersions, s.APIVersions...)
 	if s.SkipTests != nil {
 		opt.render.SkipTests = *s.SkipTests

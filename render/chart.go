@@ -19,11 +19,40 @@ import (
 	"github.com/ladder-cmp/ladder/finding"
 )
 
+// maxChartFiles and maxChartBytes bound a chart with all that it refers to.
+// Helm takes no packed chart of more than 100 MiB, either.
+const (
+	maxChartFiles = 50_000
+	maxChartBytes = 100 << 20
+)
+
+// intake counts what has been read of a chart and the charts that it refers
+// to. Symlinks and file:// dependencies give the files of a small repository
+// any number of names, and under each name they are read again.
+type intake struct{ files, bytes int }
+
+// full says what there is too much of, empty if nothing.
+func (in *intake) full() string {
+	switch {
+	case in.files > maxChartFiles:
+		return fmt.Sprintf("the chart has more than %d files and directories", maxChartFiles)
+	case in.bytes > maxChartBytes:
+		return fmt.Sprintf("the files of the chart are more than %d bytes", maxChartBytes)
+	}
+	return ""
+}
+
+// errFull says that the limits of an intake are passed.
+var errFull = errors.New("the chart is too large")
+
 // loadChart reads the chart in dir, with the charts that it refers to as
 // file://. above holds the directories whose charts are being loaded, to find
 // charts that depend on themselves.
-func (s source) loadChart(dir string, above []string) (*chart.Chart, error) {
-	files, err := chartFiles(s.fsys, dir)
+func (s source) loadChart(dir string, above []string, in *intake) (*chart.Chart, error) {
+	files, err := chartFiles(s.fsys, dir, in)
+	if errors.Is(err, errFull) {
+		return nil, s.fault("chart-too-large", "", in.full(), "name in .helmignore what is no part of it, and look for symlinks and dependencies that bring the same files again and again")
+	}
 	if err != nil {
 		return nil, s.unreadable(err)
 	}
@@ -31,12 +60,12 @@ func (s source) loadChart(dir string, above []string) (*chart.Chart, error) {
 	if err != nil {
 		return nil, s.loadFault(dir, err)
 	}
-	return ch, s.addLocalDependencies(ch, dir, append(above, dir))
+	return ch, s.addLocalDependencies(ch, dir, append(above, dir), in)
 }
 
 // chartFiles reads the files of a chart directory as Helm does: .helmignore
 // applies, symlinks are followed (inside the repository).
-func chartFiles(fsys fs.FS, dir string) ([]*archive.BufferedFile, error) {
+func chartFiles(fsys fs.FS, dir string, in *intake) ([]*archive.BufferedFile, error) {
 	rules := ignore.Empty()
 	if data, err := fs.ReadFile(fsys, path.Join(dir, ignore.HelmIgnore)); err == nil {
 		if rules, err = ignore.Parse(bytes.NewReader(data)); err != nil {
@@ -57,6 +86,9 @@ func chartFiles(fsys fs.FS, dir string) ([]*archive.BufferedFile, error) {
 			return err
 		}
 		for _, e := range entries {
+			if in.files++; in.full() != "" {
+				return errFull
+			}
 			name := path.Join(rel, e.Name())
 			info, err := fs.Stat(fsys, path.Join(dir, name)) // follows symlinks
 			if err != nil {
@@ -73,6 +105,9 @@ func chartFiles(fsys fs.FS, dir string) ([]*archive.BufferedFile, error) {
 			case !info.Mode().IsRegular():
 				return &fs.PathError{Op: "read", Path: path.Join(dir, name), Err: errors.New("not a regular file")}
 			default:
+				if in.bytes += int(info.Size()); in.full() != "" {
+					return errFull
+				}
 				data, err := fs.ReadFile(fsys, path.Join(dir, name))
 				if err != nil {
 					return err
@@ -112,7 +147,7 @@ func (s source) loadFault(dir string, err error) finding.Finding {
 
 // addLocalDependencies does for file:// dependencies what "helm dependency
 // build" would do by copying them into charts/. A vendored copy wins.
-func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string) error {
+func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string, in *intake) error {
 	var faults []error
 	for _, dep := range ch.Metadata.Dependencies {
 		rel, local := strings.CutPrefix(dep.Repository, "file://")
@@ -136,9 +171,12 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string
 			bad("there is no chart in "+s.show(at), "correct the path "+dep.Repository)
 			continue
 		}
-		sub, err := s.loadChart(at, above)
+		sub, err := s.loadChart(at, above, in)
 		if err != nil {
 			faults = append(faults, err)
+			if in.full() != "" {
+				break // said once, and no more can be read
+			}
 			continue
 		}
 		if sub.Name() != dep.Name {

@@ -28,13 +28,20 @@ func (s source) helm() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	ch, loadErr := s.loadChart(s.dir, nil)
+	ch, loadErr := s.loadChart(s.dir, nil, &intake{})
 	if ch == nil {
 		return Result{}, loadErr
 	}
 	vals, valuesErr := mergeValues(s.opt.Values)
 	if err := errors.Join(loadErr, s.checkChart(ch, caps), valuesErr); err != nil {
 		return Result{}, err
+	}
+	var ships shipped
+	if s.opt.Ship {
+		// Before the subcharts go that the values leave out.
+		if ships, err = s.ships(ch, vals); err != nil {
+			return Result{}, err
+		}
 	}
 	if err := chartutil.ProcessDependencies(ch, vals); err != nil {
 		return Result{}, s.fault("bad-dependencies", "Chart.yaml", err.Error(), "correct the dependencies and their values")
@@ -57,7 +64,7 @@ func (s source) helm() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	res := Result{Findings: findings}
+	res := Result{Findings: append(ships.findings, findings...), Chart: ships.chart, Values: ships.values}
 	var faults []error
 	for _, d := range docs {
 		objs, err := object.Parse(d.file, d.line, d.text)
@@ -98,7 +105,7 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 	}
 	if err := chartutil.ValidateReleaseName(s.opt.Name); err != nil {
 		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "name",
-			Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", s.opt.Name), Remedy: "set the parameter name"})
+			Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", s.opt.Name), Remedy: "choose another with the parameter name, which is --name on a command line"})
 	}
 	if want := ch.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
 		bad("kube-version", "kubeVersion", fmt.Sprintf("the chart wants Kubernetes %s, which %s is not", want, caps.KubeVersion.Version),
@@ -112,6 +119,12 @@ func orUnnamed(repository string) string {
 		return "no repository"
 	}
 	return repository
+}
+
+// ValidKubeVersion reports whether templates can be shown a version.
+func ValidKubeVersion(version string) bool {
+	_, err := common.ParseKubeVersion(version)
+	return err == nil
 }
 
 // capabilities are what templates see of the cluster.

@@ -101,17 +101,8 @@ func (s source) checkKustomization(dir string, seen map[string]bool) error {
 		return s.unreadable(err)
 	}
 	c.data = data
-	var k types.Kustomization
-	if err := k.Unmarshal(data); err != nil {
-		f := valuesFault(c.show(c.file), err)
-		f.Rule, f.Message, f.Remedy = "kustomization", strings.TrimPrefix(strings.TrimPrefix(f.Message, "not valid YAML: "), "json: "), "correct the kustomization"
-		if _, field, ok := strings.Cut(f.Message, "unknown field "); ok {
-			f.Line = lineOfEntry(data, strings.Trim(field, `"`)+":")
-		} else if field, _, ok := strings.Cut(f.Message, ": got "); ok {
-			f.Line = lineOfEntry(data, field[strings.LastIndexByte(field, '.')+1:]+":")
-		}
-		return f
-	}
+	k, faults := c.decode()
+	c.faults = append(c.faults, faults...)
 	c.helm(k)
 	for field, entries := range map[string][]string{
 		"resources": k.Resources, "bases": k.Bases, "components": k.Components,
@@ -145,9 +136,73 @@ func (s source) checkKustomization(dir string, seen map[string]bool) error {
 	for i, g := range k.SecretGenerator {
 		c.generator(fmt.Sprintf("secretGenerator[%d]", i), g.KvPairSources)
 	}
-	faults := finding.Of(errors.Join(c.faults...))
-	finding.Sort(faults)
-	return finding.Err(faults)
+	all := finding.Of(errors.Join(c.faults...))
+	finding.Sort(all)
+	return finding.Err(all)
+}
+
+// decode reads the kustomization. The library stops at the first key that it
+// does not know, or whose value has the wrong type; each such key is taken out
+// and the rest read again, so that all that is wrong is found at once.
+func (c *checker) decode() (types.Kustomization, []error) {
+	data := c.data
+	var faults []error
+	for {
+		var k types.Kustomization
+		err := k.Unmarshal(data)
+		if err == nil {
+			return k, faults
+		}
+		f := valuesFault(c.show(c.file), err)
+		f.Rule, f.Message, f.Remedy = "kustomization", strings.TrimPrefix(strings.TrimPrefix(f.Message, "not valid YAML: "), "json: "), "correct the kustomization"
+		key := ""
+		if _, field, ok := strings.Cut(f.Message, "unknown field "); ok {
+			key = strings.Trim(field, `"`)
+		} else if field, _, ok := strings.Cut(f.Message, ": got "); ok {
+			key = field[strings.LastIndexByte(field, '.')+1:]
+		}
+		if key != "" {
+			f.Line = lineOfEntry(c.data, key+":")
+		}
+		faults = append(faults, f)
+		rest, ok := withoutKey(data, key)
+		if !ok {
+			return k, faults
+		}
+		data = rest
+	}
+}
+
+// withoutKey drops a key from a YAML mapping, or else from those inside it, and
+// reports whether it was there.
+func withoutKey(data []byte, key string) ([]byte, bool) {
+	var tree map[string]any
+	if key == "" || yaml.Unmarshal(data, &tree) != nil {
+		return nil, false
+	}
+	if !dropKey(tree, key) {
+		return nil, false
+	}
+	rest, err := yaml.Marshal(tree)
+	return rest, err == nil
+}
+
+func dropKey(tree any, key string) (dropped bool) {
+	switch t := tree.(type) {
+	case map[string]any:
+		if _, there := t[key]; there {
+			delete(t, key)
+			return true
+		}
+		for _, inner := range t {
+			dropped = dropKey(inner, key) || dropped
+		}
+	case []any:
+		for _, inner := range t {
+			dropped = dropKey(inner, key) || dropped
+		}
+	}
+	return dropped
 }
 
 // checker looks at the paths of one kustomization file.
@@ -219,13 +274,22 @@ func (c *checker) root(field, entry string) {
 	}
 }
 
-// syntax reports what is no YAML in a file of resources, with the lines that
-// kustomize does not know. Whatever else is wrong may be mended by a patch.
+// syntax reports what is no YAML in a file of resources, and keys given twice,
+// which kustomize refuses at any depth, with the lines that kustomize does not
+// know. Whatever else is wrong may be mended by a patch.
 func (c *checker) syntax(p string, data []byte) {
-	_, err := object.Parse(c.show(p), 1, string(data))
+	objs, err := object.Parse(c.show(p), 1, string(data))
 	for _, f := range finding.Of(err) {
-		if f.Rule == "invalid-yaml" {
+		if f.Rule == "invalid-yaml" || f.Rule == object.DoubledKey {
 			c.faults = append(c.faults, f)
+		}
+	}
+	for _, o := range objs {
+		for _, f := range o.Doubts() {
+			if f.Rule == object.DoubledKey {
+				f.Severity = finding.Error
+				c.faults = append(c.faults, f)
+			}
 		}
 	}
 }
@@ -254,6 +318,8 @@ func (c *checker) generator(field string, g types.KvPairSources) {
 func (c *checker) local(field, entry string) (string, bool) {
 	p, ok := repoPath(c.dir, entry)
 	switch {
+	case ok && irregular(c.fsys, p):
+		c.bad(field, entry, c.show(p)+" is a pipe, a socket or a device, and no file", "name a file or a directory")
 	case ok && !strings.Contains(entry, "://") && pathExists(c.fsys, p):
 		if isFile := exists(c.fsys, p); isFile && !strings.HasPrefix(p, prefix(c.dir)) {
 			c.bad(field, entry, "kustomize reads no file outside of the kustomization's directory", "move "+c.show(p)+" below "+c.show(c.dir)+", or name a directory with a kustomization of its own")
@@ -317,6 +383,11 @@ func (c *checker) urls(field string, v any) {
 
 // inline reports whether an entry is YAML text and no path.
 func inline(entry string) bool { return strings.ContainsAny(entry, "\n{") }
+
+func irregular(fsys fs.FS, p string) bool {
+	info, err := fs.Stat(fsys, p)
+	return err == nil && !info.IsDir() && !info.Mode().IsRegular()
+}
 
 func pathExists(fsys fs.FS, p string) bool {
 	_, err := fs.Stat(fsys, p)

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -50,6 +51,11 @@ type Options struct {
 	APIVersions []string
 	// SkipTests leaves out the test hooks of a chart.
 	SkipTests bool
+	// Ship asks for what the chart can ship besides what it renders to (see
+	// Result.Chart), and for findings about the files of crds/.
+	Ship bool
+	// Empty accepts that nothing comes out.
+	Empty bool
 	// Show returns how messages and objects are to name a file or directory
 	// of the repository; nil means by its path there.
 	Show func(path string) string
@@ -81,6 +87,10 @@ type Result struct {
 	Objects []object.Object
 	// Findings are faults that did not stop the rendering.
 	Findings []finding.Finding
+	// Chart and Values are the chart with all its subcharts, and the values as
+	// they hold, if Options.Ship asks for them and there is a chart.
+	Chart  *crds.Chart
+	Values crds.Values
 }
 
 // source is a component directory in its repository.
@@ -111,7 +121,7 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 	if err != nil {
 		return Result{}, err
 	}
-	if len(res.Objects) == 0 {
+	if len(res.Objects) == 0 && !opt.Empty {
 		return Result{}, s.fault("empty-rendering", "", "nothing was rendered, and with prune Argo CD would delete all that the component deployed before",
 			"check the values and conditions that leave everything out; if the component is to go, delete its Application")
 	}

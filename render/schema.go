@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/big"
 	"net/url"
 	"path"
 	"slices"
@@ -121,7 +122,10 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 		full := append(chartPath(ch), at...)
 		f := finding.Finding{Severity: finding.Error, Rule: "values-schema", Field: fieldPath(full), Message: msg,
 			Remedy: "set a value that " + schemaFile + " allows"}
-		f.File, f.Line = s.valueOrigin(ch, full)
+		var flag string
+		if flag, f.File, f.Line = s.valueOrigin(ch, full); flag != "" {
+			f.Field = flag + " " + f.Field
+		}
 		faults = append(faults, f)
 	}
 	var visit func(e *jsonschema.ValidationError)
@@ -146,7 +150,7 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 			}
 			return
 		}
-		msg := e.ErrorKind.LocalizedString(printer)
+		msg := expected(e.ErrorKind, printer)
 		if alternatives := leaves(e, printer); len(alternatives) > 0 {
 			msg += " (" + strings.Join(alternatives, "; or ") + ")"
 		}
@@ -155,6 +159,40 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 	visit(err)
 	finding.Sort(faults)
 	return finding.Err(faults)
+}
+
+// expected says what a schema wants of a value. Where the library would print
+// the value as well, or its length, it is left out: it may be a password.
+func expected(violated jsonschema.ErrorKind, p *message.Printer) string {
+	number := func(r *big.Rat) string {
+		f, _ := r.Float64()
+		return fmt.Sprint(f)
+	}
+	switch k := violated.(type) {
+	case *kind.Format:
+		return "the value is not a valid " + k.Want
+	case *kind.Pattern:
+		return "the value does not match the pattern " + k.Want
+	case *kind.MinLength:
+		return fmt.Sprintf("want at least %d characters", k.Want)
+	case *kind.MaxLength:
+		return fmt.Sprintf("want at most %d characters", k.Want)
+	case *kind.Minimum:
+		return "want at least " + number(k.Want)
+	case *kind.Maximum:
+		return "want at most " + number(k.Want)
+	case *kind.ExclusiveMinimum:
+		return "want more than " + number(k.Want)
+	case *kind.ExclusiveMaximum:
+		return "want less than " + number(k.Want)
+	case *kind.MultipleOf:
+		return "want a multiple of " + number(k.Want)
+	case *kind.ContentEncoding:
+		return "the value is not encoded as " + k.Want
+	case *kind.ContentMediaType:
+		return "the value is no " + k.Want
+	}
+	return violated.LocalizedString(p)
 }
 
 // chartPath is where the values of a chart stand among those of its root.
@@ -173,18 +211,18 @@ func leaves(e *jsonschema.ValidationError, p *message.Printer) []string {
 		if below := leaves(c, p); len(below) > 0 {
 			all = append(all, below...)
 		} else {
-			all = append(all, c.ErrorKind.LocalizedString(p))
+			all = append(all, expected(c.ErrorKind, p))
 		}
 	}
 	return all
 }
 
 // valueOrigin says where the value at a path among the root chart's values is
-// set: by an override, or in the values.yaml of the chart it is for or of a
-// chart above that, which wins over it.
-func (s source) valueOrigin(ch *chart.Chart, full []string) (string, int) {
-	if file, line := valuesOrigin(s.opt.Values, full); file != "" {
-		return file, line
+// set: by a flag or in a file that override, or in the values.yaml of the chart
+// it is for or of a chart above that, which wins over it.
+func (s source) valueOrigin(ch *chart.Chart, full []string) (flag, file string, line int) {
+	if flag, file, line := valuesOrigin(s.opt.Values, full); flag+file != "" {
+		return flag, file, line
 	}
 	lineage := []*chart.Chart{ch}
 	for c := ch; !c.IsRoot(); c = c.Parent() {
@@ -197,9 +235,9 @@ func (s source) valueOrigin(ch *chart.Chart, full []string) (string, int) {
 				continue
 			}
 			if line := lineOf(f.Data, own); line > 0 {
-				return s.chartFile(c, f.Name), line
+				return "", s.chartFile(c, f.Name), line
 			}
 		}
 	}
-	return s.chartFile(ch, "values.yaml"), 0
+	return "", s.chartFile(ch, "values.yaml"), 0
 }

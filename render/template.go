@@ -46,6 +46,12 @@ func (s source) template() (Result, error) {
 		return Result{}, s.fault("bad-values", "values.yaml", err.Error(), "correct the values")
 	}
 	vals = top["Values"].(common.Values)
+	var ships shipped
+	if s.opt.Ship {
+		if ships, err = s.ships(ch, vals); err != nil {
+			return Result{}, err
+		}
+	}
 	findings, err := s.validateValues(ch, vals)
 	if err != nil {
 		return Result{}, err
@@ -56,7 +62,7 @@ func (s source) template() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	res := Result{Findings: findings}
+	res := Result{Findings: append(ships.findings, findings...), Chart: ships.chart, Values: ships.values}
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		file, _ := s.templateFile(ch, name)

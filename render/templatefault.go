@@ -22,7 +22,7 @@ var templatePlace = regexp.MustCompile(`\(?([^\s():]+):(\d+)(?::\d+)?\)?`)
 // templateFault turns an error of the engine into a finding, and returns the
 // template it is about if that is known.
 func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *common.File) {
-	f := finding.Finding{Severity: finding.Error, Rule: "template", File: s.show(s.dir), Message: err.Error(), Remedy: "correct the template, or set the value it needs"}
+	f := finding.Finding{Severity: finding.Error, Rule: "template", File: s.show(s.dir), Message: withoutTplText(err.Error()), Remedy: "correct the template, or set the value it needs"}
 	m := templatePlace.FindStringSubmatchIndex(f.Message)
 	if m == nil {
 		return f, nil
@@ -39,11 +39,31 @@ func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *com
 }
 
 var (
-	engineWords = regexp.MustCompile(`executing "[^"]*" (at )|template: |gotpl:\d+:\d+: | associated with template "gotpl"`)
+	engineWords = regexp.MustCompile(`executing "[^"]*" (at )|template: |gotpl:\d+:(?:\d+:)? | associated with template "gotpl"`)
 	nilPointer  = regexp.MustCompile(`nil pointer evaluating (?:interface \{\}|\S+?)\.([\w-]+)`)
 	noField     = regexp.MustCompile(`can't evaluate field ([\w-]+) in type (?:map\[string\])?(?:interface \{\}|\S+)`)
 	goTypes     = strings.NewReplacer("map[string]interface {}", "mapping", "[]interface {}", "list", "interface {}", "value")
 )
+
+var (
+	tplText  = regexp.MustCompile(`(cannot parse template|error during tpl function execution for) "(?:[^"\\]|\\.)*": `)
+	quotedIn = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+)
+
+// withoutTplText leaves out what the function tpl was given to run, which the
+// engine quotes in full: it is most often a value, and may hold a password.
+// Where it cannot even be parsed, the words that do not fit are left out, too.
+func withoutTplText(message string) string {
+	at := tplText.FindStringSubmatchIndex(message)
+	if at == nil {
+		return message
+	}
+	before, rest := message[:at[0]], withoutTplText(message[at[1]:])
+	if message[at[2]:at[3]] == "cannot parse template" {
+		return before + "the text given to tpl cannot be parsed: " + quotedIn.ReplaceAllLiteralString(rest, "what stands there")
+	}
+	return before + "in the text given to tpl: " + rest
+}
 
 // withoutEngine names templates by their files and says in words what the
 // engine says in types of Go.

@@ -39,6 +39,11 @@ func (v Values) mergeInto(base map[string]any) (map[string]any, error) {
 			faults = append(faults, err)
 			continue
 		}
+		if line := secondDocument(data); line > 0 {
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: v.path(name), Line: line,
+				Message: "a second document begins here, and not every version of Helm reads it", Remedy: "make it a file of its own, or drop the line \"---\""})
+			continue
+		}
 		vals, err := loader.LoadValues(bytes.NewReader(data))
 		if err != nil {
 			faults = append(faults, valuesFault(v.path(name), err))
@@ -56,6 +61,20 @@ func (v Values) mergeInto(base map[string]any) (map[string]any, error) {
 	return base, errors.Join(faults...)
 }
 
+// secondDocument returns the line on which a second YAML document begins, 0 if
+// there is none.
+func secondDocument(data []byte) int {
+	documents := yaml.NewDecoder(bytes.NewReader(data))
+	if documents.Decode(new(yaml.Node)) != nil {
+		return 0
+	}
+	var second yaml.Node
+	if documents.Decode(&second) != nil || len(second.Content) == 0 || second.Content[0].Tag == "!!null" {
+		return 0
+	}
+	return second.Line
+}
+
 // expressions are those of one flag, with the function that reads them.
 type expressions struct {
 	flag  string
@@ -65,10 +84,19 @@ type expressions struct {
 
 // keyless finds a place where an expression begins with no key. What stands
 // there would be passed over. In braces an item may begin with anything.
-var keyless = regexp.MustCompile(`^[^{]*?(?:^|[^\\],)[=.]|^$`)
+var keyless = regexp.MustCompile(`^[^{]*?(?:^|[^\\],)\s*[=.[]|^\s*$`)
+
+// key is an expression without its values, which may be secrets.
+func key(expr string) string {
+	key, _, valued := strings.Cut(expr, "=")
+	if !valued {
+		return ""
+	}
+	return strings.TrimSpace(key)
+}
 
 func (e expressions) parseInto(expr string, base map[string]any) error {
-	bad := finding.Finding{Severity: finding.Error, Rule: "bad-set", Field: e.flag + " " + expr, Remedy: "write key.path=value"}
+	bad := finding.Finding{Severity: finding.Error, Rule: "bad-set", Field: strings.TrimSpace(e.flag + " " + key(expr)), Remedy: "write key.path=value"}
 	if keyless.MatchString(expr) {
 		bad.Message = "the key is empty"
 		return bad
@@ -81,12 +109,21 @@ func (e expressions) parseInto(expr string, base map[string]any) error {
 	if errors.As(err, &f) {
 		return f // about a file
 	}
-	bad.Message = err.Error()
-	switch {
-	case strings.Contains(bad.Message, "parsing index"):
-		bad.Message, bad.Remedy = "the index in brackets is no number", "write key[0]=value"
-	case strings.Contains(bad.Message, "interface conversion"):
+	switch message := err.Error(); {
+	case strings.Contains(message, "interface conversion"):
 		bad.Message, bad.Remedy = "the path goes through what is a single value", "drop one of the two"
+	case strings.Contains(message, "parsing index"):
+		bad.Message, bad.Remedy = "the index in brackets is no number", "write key[0]=value"
+	case strings.Contains(message, "index"):
+		bad.Message, bad.Remedy = "the index in brackets is out of range", "write key[0]=value"
+	case strings.Contains(message, "must terminate"):
+		bad.Message, bad.Remedy = "the list in braces does not end", "write key={a,b}"
+	case strings.Contains(message, "has no value") && strings.Contains(expr, "="):
+		bad.Message, bad.Remedy = "a part of it is no key=value", `write key.path=value for each, and "\," for a comma inside of a value`
+	case strings.Contains(message, "has no value"):
+		bad.Message = "there is no value"
+	default:
+		bad.Message = "this cannot be read"
 	}
 	return bad
 }
@@ -149,28 +186,28 @@ func innermost(err error) error {
 	}
 }
 
-// valuesOrigin says which of the overrides sets the value at a path: the last
-// that does. It serves messages only, so files that cannot be read are passed
-// over.
-func valuesOrigin(all []Values, path []string) (file string, line int) {
+// valuesOrigin says which of the overrides sets the value at a path, a file or
+// a flag: the last that does. It serves messages only, so files that cannot be
+// read are passed over.
+func valuesOrigin(all []Values, path []string) (flag, file string, line int) {
 	for _, v := range slices.Backward(all) {
 		for _, set := range slices.Backward(v.expressions()) {
 			for _, expr := range slices.Backward(set.exprs) {
 				own := map[string]any{}
 				if set.parse(expr, own) == nil && sets(own, path) {
-					return set.flag + " " + expr, 0
+					return set.flag, "", 0
 				}
 			}
 		}
 		for _, name := range slices.Backward(v.Files) {
 			if data, err := v.Read(name); err == nil {
 				if line := lineOf(data, path); line > 0 {
-					return v.path(name), line
+					return "", v.path(name), line
 				}
 			}
 		}
 	}
-	return "", 0
+	return "", "", 0
 }
 
 // sets reports whether there is anything at a path of a tree.

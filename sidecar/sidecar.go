@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -47,6 +48,14 @@ type Output struct {
 	// Log holds key and value pairs for the line about the request. Nothing
 	// secret may be in it.
 	Log []any
+	// Remarks are lines of their own behind that one.
+	Remarks []Remark
+}
+
+// Remark is a line of the log. Nothing secret may be in it, either.
+type Remark struct {
+	Level slog.Level
+	Text  string
 }
 
 // Config says how to serve.
@@ -63,6 +72,11 @@ type Config struct {
 	// Parallel bounds the renderings at the same time; 0 means no bound.
 	Parallel int
 	Limits   Limits
+	// Memory bounds the repositories that are held at the same time, together,
+	// in bytes as Limits counts them; 0 means no bound. While a repository
+	// arrives, all that Limits allow it is set aside; above Memory they allow
+	// none.
+	Memory int64
 	// Drain is how long requests may go on after the end was asked for.
 	Drain time.Duration
 	Log   *slog.Logger
@@ -91,15 +105,16 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 		grpc.MaxSendMsgSize(maxMessage),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	)
-	s := &server{cfg: cfg}
-	if cfg.Parallel > 0 {
-		s.slots = make(chan struct{}, cfg.Parallel)
-	}
-	wire.RegisterConfigManagementPluginServiceServer(srv, s)
 	healthy := health.NewServer()
-	healthy.SetServingStatus("", healthpb.HealthCheckResponse_SERVING)
-	healthy.SetServingStatus(wire.ConfigManagementPluginService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
 	healthpb.RegisterHealthServer(srv, healthy)
+	wire.RegisterConfigManagementPluginServiceServer(srv, newServer(cfg, func(serving bool) {
+		status := healthpb.HealthCheckResponse_SERVING
+		if !serving {
+			status = healthpb.HealthCheckResponse_NOT_SERVING
+		}
+		healthy.SetServingStatus("", status)
+		healthy.SetServingStatus(wire.ConfigManagementPluginService_ServiceDesc.ServiceName, status)
+	}))
 
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(lis) }()
@@ -185,15 +200,25 @@ func Probe(ctx context.Context, path string) error {
 		return fmt.Errorf("no plugin server answers on %s", path)
 	}
 	if res.GetStatus() != healthpb.HealthCheckResponse_SERVING {
-		return fmt.Errorf("the plugin server on %s is about to end", path)
+		return fmt.Errorf("the plugin server on %s takes no requests: it is about to end, or renderings that do not end hold all it has", path)
 	}
 	return nil
 }
 
 type server struct {
 	wire.UnimplementedConfigManagementPluginServiceServer
-	cfg   Config
-	slots chan struct{}
+	cfg      Config
+	capacity *capacity
+	read     func(io.Reader, Limits) (*tree, error) // unpack, but for tests
+}
+
+// newServer tells report whether it can still answer, at first and at each
+// change.
+func newServer(cfg Config, report func(serving bool)) *server {
+	if cfg.Memory > 0 && (cfg.Limits.Bytes == 0 || cfg.Limits.Bytes > cfg.Memory) {
+		cfg.Limits.Bytes = cfg.Memory
+	}
+	return &server{cfg: cfg, capacity: newCapacity(int64(cfg.Parallel), cfg.Memory, cfg.Limits.Bytes, report), read: unpack}
 }
 
 func (s *server) CheckPluginConfiguration(context.Context, *emptypb.Empty) (*wire.CheckPluginConfigurationResponse, error) {
@@ -201,17 +226,19 @@ func (s *server) CheckPluginConfiguration(context.Context, *emptypb.Empty) (*wir
 }
 
 func (s *server) MatchRepository(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.RepositoryResponse]) error {
-	in, err := receive(stream, s.cfg.Limits)
+	if !s.cfg.Discovery {
+		if err := drain(stream); err != nil {
+			return err
+		}
+		return stream.SendAndClose(&wire.RepositoryResponse{})
+	}
+	start := time.Now()
+	in, matched, err := perform(stream.Context(), s, stream, s.cfg.Match)
 	if err != nil {
+		s.log(in).Error("request failed", "error", err.Error(), "duration", time.Since(start))
 		return err
 	}
-	matched := false
-	if s.cfg.Discovery {
-		if matched, err = s.cfg.Match(stream.Context(), in); err != nil {
-			return status.Error(codes.InvalidArgument, err.Error())
-		}
-	}
-	return stream.SendAndClose(&wire.RepositoryResponse{IsSupported: matched, IsDiscoveryEnabled: s.cfg.Discovery})
+	return stream.SendAndClose(&wire.RepositoryResponse{IsSupported: matched, IsDiscoveryEnabled: true})
 }
 
 func (s *server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ParametersAnnouncementResponse]) error {
@@ -224,74 +251,96 @@ func (s *server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wir
 
 func (s *server) GenerateManifest(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ManifestResponse]) error {
 	start := time.Now()
-	in, err := receive(stream, s.cfg.Limits)
-	if err != nil {
-		s.cfg.Log.Error("request failed", "error", err.Error(), "duration", time.Since(start))
-		return err
-	}
-	log := s.cfg.Log.With("application", in.Env["ARGOCD_APP_NAME"], "component", in.Dir)
-	out, err := s.generate(stream.Context(), in)
+	in, out, err := perform(stream.Context(), s, stream, s.cfg.Generate)
 	if err == nil {
 		err = checkSize(out.Manifests)
 	}
 	if err != nil {
-		log.Error("request failed", "error", err.Error(), "duration", time.Since(start))
+		s.log(in).Error("request failed", "error", err.Error(), "duration", time.Since(start))
 		return err
 	}
+	log := s.log(in)
 	log.Info("request answered", append(out.Log, "duration", time.Since(start))...)
+	for _, r := range out.Remarks {
+		log.Log(stream.Context(), r.Level, r.Text)
+	}
 	return stream.SendAndClose(&wire.ManifestResponse{Manifests: out.Manifests})
 }
 
-// generate renders within the deadline of the request. A rendering cannot be
-// interrupted; when its time is over the caller is told so, and the rest of
-// the work is thrown away.
-func (s *server) generate(ctx context.Context, in Input) (Output, error) {
+// log names a request, as far as it has arrived.
+func (s *server) log(in Input) *slog.Logger {
+	if in.Repo == nil {
+		return s.cfg.Log
+	}
+	return s.cfg.Log.With("application", in.Env["ARGOCD_APP_NAME"], "component", in.Dir)
+}
+
+// perform receives a repository when there is memory for it, works on it when
+// there is a place, and keeps to the deadline of the request. Work cannot be
+// interrupted: when the time is over the caller is told so, and the work goes
+// on for nobody, with all that it holds.
+func perform[T any](ctx context.Context, s *server, from stream, work func(context.Context, Input) (T, error)) (in Input, out T, err error) {
 	if d, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, d.Add(-timeToAnswer))
 		defer cancel()
 	}
-	if s.slots != nil {
-		select {
-		case s.slots <- struct{}{}:
-		case <-ctx.Done():
-			return Output{}, deadline(ctx, "waiting for other renderings")
-		}
+	memory, err := s.capacity.memory.take(ctx, s.capacity.reserve)
+	if err != nil {
+		return in, out, errors.Join(drain(from), deadline(ctx, "waiting for the memory that other repositories take"))
+	}
+	in, size, err := receive(from, s.unpack)
+	if err != nil {
+		memory.release()
+		return in, out, err
+	}
+	memory.shrink(size)
+	place, err := s.capacity.places.take(ctx, 1)
+	if err != nil {
+		memory.release()
+		return in, out, deadline(ctx, "waiting for other renderings")
 	}
 	type result struct {
-		out Output
+		out T
 		err error
 	}
 	done := make(chan result, 1)
 	go func() {
-		defer func() {
-			if s.slots != nil {
-				<-s.slots
-			}
-		}()
-		out, err := s.guarded(ctx, in)
+		out, err := guarded(s.cfg.Log, in.Dir, func() (T, error) { return work(ctx, in) })
+		place.release()
+		memory.release()
 		done <- result{out, err}
 	}()
 	select {
 	case r := <-done:
 		if r.err != nil {
-			return Output{}, status.Error(codes.InvalidArgument, r.err.Error())
+			return in, out, status.Error(codes.InvalidArgument, r.err.Error())
 		}
-		return r.out, nil
+		return in, r.out, nil
 	case <-ctx.Done():
-		return Output{}, deadline(ctx, "rendering")
+		s.capacity.lose(place, memory)
+		go func() {
+			<-done
+			s.capacity.regain(place, memory)
+		}()
+		return in, out, deadline(ctx, "rendering")
 	}
 }
 
-// guarded keeps a panic in one rendering from ending all others.
-func (s *server) guarded(ctx context.Context, in Input) (out Output, err error) {
+func (s *server) unpack(r io.Reader) (*tree, error) {
+	return guarded(s.cfg.Log, "the repository", func() (*tree, error) { return s.read(r, s.cfg.Limits) })
+}
+
+// guarded keeps a panic in the work of one request from ending all others.
+// about says what the work is about, for messages.
+func guarded[T any](log *slog.Logger, about string, work func() (T, error)) (out T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.cfg.Log.Error("rendering panicked", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-			err = fmt.Errorf("%s: internal error: %v; this is a bug of the plugin, its log has the details", in.Dir, r)
+			log.Error("a request panicked", "about", about, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			err = fmt.Errorf("%s: internal error: %v; this is a bug of the plugin, its log has the details", about, r)
 		}
 	}()
-	return s.cfg.Generate(ctx, in)
+	return work()
 }
 
 func deadline(ctx context.Context, doing string) error {

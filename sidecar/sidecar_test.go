@@ -15,11 +15,17 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
@@ -319,8 +325,211 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// TestDrain asks the server to end while a request is under way: the request
-// is answered, and the socket is gone.
+// TestMemory makes sure that repositories arrive only as far as there is
+// memory for them, that what they do not need is given back as soon as they are
+// there, and all of it with the answer.
+func TestMemory(t *testing.T) {
+	const limit = 1 << 20
+	running, release := make(chan struct{}, 10), make(chan struct{})
+	h := start(t, func(c *sidecar.Config) {
+		c.Limits = sidecar.Limits{Bytes: 10 * limit} // more than there is
+		c.Memory = limit
+		c.Generate = func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+			running <- struct{}{}
+			if in.Dir == "app" {
+				<-release
+			}
+			return sidecar.Output{Manifests: []string{"ok"}}, nil
+		}
+	})
+	half := sidecartest.PackEntries(file("app/large", strings.Repeat("x", limit/2)))
+	first := make(chan error, 1)
+	go func() {
+		_, err := h.GenerateManifest(context.Background(), sidecartest.Request{Archive: half, Dir: "app"})
+		first <- err
+	}()
+	<-running
+	// What is left may be too little for the next.
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "other"})
+	if err == nil || !strings.Contains(err.Error(), "waiting for the memory that other repositories take") {
+		t.Errorf("a repository for which there is no memory: %v", err)
+	}
+	if err := sidecar.Probe(t.Context(), h.socket); err != nil {
+		t.Errorf("while a request waits: %v", err)
+	}
+	close(release)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	_, err = h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "other"})
+	if err != nil {
+		t.Errorf("after the others: %v", err)
+	}
+	_, err = h.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(file("a", strings.Repeat("x", limit))), Dir: "other"})
+	if status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("a repository larger than all memory: %v", err)
+	}
+}
+
+// TestSmallRepositoriesStandTogether renders several at once though there is
+// memory for a single one of the largest size.
+func TestSmallRepositoriesStandTogether(t *testing.T) {
+	const together = 4
+	running, release := make(chan struct{}), make(chan struct{})
+	h := start(t, func(c *sidecar.Config) {
+		c.Limits = sidecar.Limits{Bytes: 1 << 20}
+		c.Memory = 1<<20 + 64<<10
+		c.Generate = func(context.Context, sidecar.Input) (sidecar.Output, error) {
+			running <- struct{}{}
+			<-release
+			return sidecar.Output{Manifests: []string{"ok"}}, nil
+		}
+	})
+	var wg sync.WaitGroup
+	for range together {
+		wg.Go(func() {
+			if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range together {
+		<-running
+	}
+	close(release)
+	wg.Wait()
+}
+
+// TestStuck fills a server with renderings that do not end. Once it can answer
+// nobody it must say so, for the sake of the probe that restarts it, and serve
+// again if they end after all.
+func TestStuck(t *testing.T) {
+	half := sidecartest.PackEntries(file("app/large", strings.Repeat("x", 1<<19)))
+	for name, tt := range map[string]struct {
+		change  func(*sidecar.Config)
+		archive sidecartest.Archive
+		hanging int // as many leave no room for another
+	}{
+		"places":  {func(c *sidecar.Config) { c.Parallel = 2 }, good(), 2},
+		"memory":  {func(c *sidecar.Config) { c.Limits.Bytes, c.Memory = 1<<20, 7<<18 }, half, 2},
+		"matches": {func(c *sidecar.Config) { c.Parallel, c.Discovery = 1, true }, good(), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			release := make(chan struct{})
+			h := start(t, func(c *sidecar.Config) {
+				tt.change(c)
+				c.Generate = func(context.Context, sidecar.Input) (sidecar.Output, error) {
+					<-release
+					return sidecar.Output{Manifests: []string{"ok"}}, nil
+				}
+				c.Match = func(context.Context, sidecar.Input) (bool, error) {
+					<-release
+					return true, nil
+				}
+			})
+			for i := range tt.hanging {
+				if err := sidecar.Probe(t.Context(), h.socket); err != nil {
+					t.Errorf("with %d of %d hanging: %v", i, tt.hanging, err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+				defer cancel()
+				request := sidecartest.Request{Archive: tt.archive, Dir: "app"}
+				var err error
+				if name == "matches" {
+					_, err = h.MatchRepository(ctx, request)
+				} else {
+					_, err = h.GenerateManifest(ctx, request)
+				}
+				if status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "while the plugin was rendering") {
+					t.Fatalf("a request that hangs: %v", err)
+				}
+			}
+			if err := sidecar.Probe(t.Context(), h.socket); err == nil || !strings.Contains(err.Error(), "renderings that do not end hold all it has") {
+				t.Errorf("with all hanging: %v", err)
+			}
+			close(release)
+			for sidecar.Probe(t.Context(), h.socket) != nil { // until the test times out
+				time.Sleep(time.Millisecond)
+			}
+			if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: tt.archive, Dir: "app"}); err != nil {
+				t.Errorf("after all have ended: %v", err)
+			}
+		})
+	}
+}
+
+// TestFaultsOfAMatch makes sure that they end one request and not the server.
+func TestFaultsOfAMatch(t *testing.T) {
+	var log bytes.Buffer
+	h := start(t, func(c *sidecar.Config) {
+		c.Discovery = true
+		c.Log = slog.New(slog.NewTextHandler(&log, nil))
+		c.Match = func(_ context.Context, in sidecar.Input) (bool, error) {
+			if in.Dir == "app" {
+				panic("index out of range")
+			}
+			return false, errors.New("values.yaml:3: wrong")
+		}
+	})
+	for dir, want := range map[string]string{
+		"app":   "rpc error: code = InvalidArgument desc = app: internal error: index out of range; this is a bug of the plugin, its log has the details",
+		"other": "rpc error: code = InvalidArgument desc = values.yaml:3: wrong",
+	} {
+		if _, err := h.MatchRepository(t.Context(), sidecartest.Request{Archive: good(), Dir: dir}); err == nil || err.Error() != want {
+			t.Errorf("%s: %v\nwant %s", dir, err, want)
+		}
+		if !strings.Contains(log.String(), "component="+dir) {
+			t.Errorf("%s is not in the log:\n%s", dir, log.String())
+		}
+	}
+}
+
+// TestPings lets a client ping as often as Argo CD's does at most. A server
+// that minds would hang up at the fourth ping.
+func TestPings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		lis := bufconn.Listen(1 << 16)
+		served := make(chan error, 1)
+		go func() {
+			served <- sidecar.Serve(ctx, lis, sidecar.Config{Log: slog.New(slog.DiscardHandler), Drain: time.Second})
+		}()
+		dialed := 0
+		conn, err := grpc.NewClient("passthrough:test", grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { dialed++; return lis.DialContext(ctx) }),
+			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 20 * time.Second, PermitWithoutStream: true}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A call of a minute: it waits on a stream that does not end.
+		watching, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		watch, err := healthpb.NewHealthClient(conn).Watch(watching, &healthpb.HealthCheckRequest{})
+		if err == nil {
+			_, err = watch.Recv()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := watch.Recv(); status.Code(err) != codes.DeadlineExceeded {
+			t.Errorf("during a call the server hung up: %v", err)
+		}
+		time.Sleep(time.Minute) // of the bubble's clock, between calls
+		if state := conn.GetState(); state != connectivity.Ready || dialed != 1 {
+			t.Errorf("between calls the server hung up: the connection is %s, and was made %d times", state, dialed)
+		}
+		conn.Close()
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestDrain asks the server to end while a request is under way: who watches
+// is told, the request is answered, and the socket is gone.
 func TestDrain(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
@@ -336,7 +545,20 @@ func TestDrain(t *testing.T) {
 		answered <- err
 	}()
 	<-started
-	h.stop()
+	watching, cancel := context.WithCancel(t.Context())
+	watch, err := healthpb.NewHealthClient(h.Conn()).Watch(watching, &healthpb.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []healthpb.HealthCheckResponse_ServingStatus{healthpb.HealthCheckResponse_SERVING, healthpb.HealthCheckResponse_NOT_SERVING} {
+		if i == 1 {
+			h.stop()
+		}
+		if res, err := watch.Recv(); err != nil || res.GetStatus() != want {
+			t.Errorf("who watches is told %v, %v; want %s", res, err, want)
+		}
+	}
+	cancel()
 	select {
 	case err := <-h.served:
 		t.Fatalf("the server ended before the request: %v", err)

@@ -25,34 +25,34 @@ type stream interface {
 // stream ("EOF") instead of the answer (util/cmp/stream.go).
 //
 // The archive is unpacked while it arrives, and thrown away if the checksum
-// turns out wrong.
-func receive(s stream, limits Limits) (Input, error) {
+// turns out wrong. size is what the repository takes, as Limits counts.
+func receive(s stream, unpack func(io.Reader) (*tree, error)) (in Input, size int64, err error) {
 	first, err := s.Recv()
 	if err != nil {
-		return Input{}, brokenStream(err)
+		return Input{}, 0, brokenStream(err)
 	}
 	meta := first.GetMetadata()
 	if meta == nil {
-		return Input{}, errors.Join(drain(s), status.Error(codes.InvalidArgument, "the stream does not begin with metadata"))
+		return Input{}, 0, errors.Join(drain(s), status.Error(codes.InvalidArgument, "the stream does not begin with metadata"))
 	}
-	unpacked, err := unpackStream(s, meta.GetChecksum(), limits)
+	unpacked, err := unpackStream(s, meta.GetChecksum(), unpack)
 	if err != nil {
-		return Input{}, err
+		return Input{}, 0, err
 	}
-	in := Input{Repo: unpacked, Dir: path.Clean(meta.GetAppRelPath()), Env: map[string]string{}}
+	in = Input{Repo: unpacked, Dir: path.Clean(meta.GetAppRelPath()), Env: map[string]string{}}
 	if !fs.ValidPath(in.Dir) {
-		return Input{}, status.Errorf(codes.InvalidArgument, "the application's path %q leaves the repository", meta.GetAppRelPath())
+		return Input{}, 0, status.Errorf(codes.InvalidArgument, "the application's path %q leaves the repository", meta.GetAppRelPath())
 	}
 	for _, e := range meta.GetEnv() {
 		if e != nil {
 			in.Env[e.GetName()] = e.GetValue()
 		}
 	}
-	return in, nil
+	return in, unpacked.bytes, nil
 }
 
 // unpackStream reads the chunks of the archive.
-func unpackStream(s stream, checksum string, limits Limits) (*tree, error) {
+func unpackStream(s stream, checksum string, unpack func(io.Reader) (*tree, error)) (*tree, error) {
 	type result struct {
 		tree *tree
 		err  error
@@ -60,7 +60,7 @@ func unpackStream(s stream, checksum string, limits Limits) (*tree, error) {
 	pr, pw := io.Pipe()
 	done := make(chan result, 1)
 	go func() {
-		t, err := unpack(pr, limits)
+		t, err := unpack(pr)
 		pr.CloseWithError(errUnpacked) // lets the writer go on draining
 		done <- result{t, err}
 	}()

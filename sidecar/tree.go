@@ -16,17 +16,31 @@ import (
 
 // Limits bound what a repository may cost. Zero means no limit.
 type Limits struct {
-	// Bytes is the size of all files together, unpacked.
+	// Bytes is the size of all files and names together, unpacked, and 512
+	// bytes for each entry, as in a tar file.
 	Bytes int64
 	// Files is the number of files, directories and links.
 	Files int
 }
 
+const (
+	// entrySize is about what a node costs besides its name and content.
+	entrySize = 512
+	// maxName is the longest path in Linux.
+	maxName = 4096
+)
+
 // tree is a repository unpacked into memory: a file system that can be read
 // and cannot be left. It implements fs.ReadDirFS, fs.ReadFileFS, fs.StatFS and
 // fs.ReadLinkFS. After unpack has returned it never changes, so it is safe for
 // use by several goroutines.
-type tree struct{ root *node }
+type tree struct {
+	root *node
+	// bytes and files are what it holds, counted as its limits count.
+	bytes  int64
+	files  int
+	limits Limits
+}
 
 // node is a directory, a regular file or a symlink.
 type node struct {
@@ -49,9 +63,7 @@ func unpack(r io.Reader, limits Limits) (*tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the stream is no gzip file: %w", err)
 	}
-	t := &tree{root: newDir(".")}
-	var size int64
-	files := 0
+	t := &tree{root: newDir("."), limits: limits}
 	for tr := tar.NewReader(z); ; {
 		h, err := tr.Next()
 		if err == io.EOF {
@@ -60,18 +72,15 @@ func unpack(r io.Reader, limits Limits) (*tree, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the stream is no tar file: %w", err)
 		}
+		if len(h.Name) > maxName || len(h.Linkname) > maxName {
+			return nil, fmt.Errorf("the repository holds a path of more than %d bytes, which begins with %q", maxName, h.Name[:min(len(h.Name), 40)])
+		}
 		name := path.Clean(h.Name)
 		if inGit(name) {
 			continue
 		}
 		if !fs.ValidPath(name) {
 			return nil, fmt.Errorf("the repository holds %q, which leaves it", h.Name)
-		}
-		if files++; limits.Files > 0 && files > limits.Files {
-			return nil, fmt.Errorf("%w: more than %d files", errLimit, limits.Files)
-		}
-		if size += h.Size; limits.Bytes > 0 && size > limits.Bytes {
-			return nil, fmt.Errorf("%w: more than %d bytes", errLimit, limits.Bytes)
 		}
 		if err := t.add(name, h, tr); err != nil {
 			return nil, err
@@ -91,23 +100,43 @@ func newDir(name string) *node {
 	return &node{name: name, mode: fs.ModeDir | 0o755, children: map[string]*node{}}
 }
 
+// charge counts an entry that is about to be held.
+func (t *tree) charge(size int64, names int) error {
+	if t.files++; t.limits.Files > 0 && t.files > t.limits.Files {
+		return fmt.Errorf("%w: more than %d files", errLimit, t.limits.Files)
+	}
+	t.bytes += entrySize + int64(names)
+	// The size is a claim, and a sum with it could overflow.
+	if t.limits.Bytes > 0 && size > t.limits.Bytes-t.bytes {
+		return fmt.Errorf("%w: more than %d bytes", errLimit, t.limits.Bytes)
+	}
+	t.bytes += size
+	return nil
+}
+
 // add puts one entry of the archive into the tree.
 func (t *tree) add(name string, h *tar.Header, content io.Reader) error {
 	if name == "." {
 		return nil
 	}
-	n := &node{name: path.Base(name), mode: 0o644}
 	switch h.Typeflag {
+	case tar.TypeXGlobalHeader:
+		return nil
 	case tar.TypeDir:
 		_, err := t.dir(name)
 		return err
+	}
+	if err := t.charge(h.Size, len(h.Name)+len(h.Linkname)); err != nil {
+		return err
+	}
+	n := &node{name: path.Base(name), mode: 0o644}
+	switch h.Typeflag {
 	case tar.TypeReg:
-		var buf bytes.Buffer
-		buf.Grow(int(min(h.Size, 1<<20))) // the size is only a claim
-		if _, err := io.Copy(&buf, content); err != nil {
+		data, err := t.content(content, h.Size)
+		if err != nil {
 			return fmt.Errorf("the stream ends inside %q: %w", h.Name, err)
 		}
-		n.data = buf.Bytes()
+		n.data = data
 	case tar.TypeSymlink:
 		n.mode |= fs.ModeSymlink
 		n.target = h.Linkname
@@ -121,8 +150,6 @@ func (t *tree) add(name string, h *tar.Header, content io.Reader) error {
 			return fmt.Errorf("the repository holds the hard link %q to %q, which is no file", h.Name, h.Linkname)
 		}
 		n.mode, n.data, n.target = other.mode, other.data, other.target
-	case tar.TypeXGlobalHeader:
-		return nil
 	default:
 		return fmt.Errorf("the repository holds %q, which is neither file, directory nor link", h.Name)
 	}
@@ -137,6 +164,17 @@ func (t *tree) add(name string, h *tar.Header, content io.Reader) error {
 	return nil
 }
 
+// content reads a file whose size has been charged. It is believed as far as
+// there is a limit that it was held against.
+func (t *tree) content(r io.Reader, size int64) ([]byte, error) {
+	if t.limits.Bytes == 0 {
+		return io.ReadAll(r)
+	}
+	data := make([]byte, size)
+	_, err := io.ReadFull(r, data)
+	return data, err
+}
+
 // dir returns the directory of that name, made with those above it if need be.
 func (t *tree) dir(name string) (*node, error) {
 	at := t.root
@@ -146,6 +184,9 @@ func (t *tree) dir(name string) (*node, error) {
 	for _, part := range strings.Split(name, "/") {
 		next := at.children[part]
 		if next == nil {
+			if err := t.charge(0, len(part)); err != nil {
+				return nil, err
+			}
 			next = newDir(part)
 			at.children[part] = next
 		}

@@ -4,42 +4,114 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"math"
+	"strings"
 	"testing"
 	"testing/fstest"
 )
 
-// TestTree runs the standard library's checks of a file system on a tree.
-func TestTree(t *testing.T) {
+// archive packs files, each filled with "a" up to its size. One that claims
+// more than a megabyte does not keep the claim, and the archive ends there.
+func archive(t *testing.T, headers ...tar.Header) io.Reader {
+	t.Helper()
 	var buf bytes.Buffer
 	z := gzip.NewWriter(&buf)
 	w := tar.NewWriter(z)
-	for _, h := range []tar.Header{
-		{Name: "./", Typeflag: tar.TypeDir},
-		{Name: "a/b/c.txt", Typeflag: tar.TypeReg, Size: 3},
-		{Name: "a/d.txt", Typeflag: tar.TypeReg},
-		{Name: "empty", Typeflag: tar.TypeDir},
-		{Name: "a/link", Typeflag: tar.TypeSymlink, Linkname: "b/c.txt"},
-		{Name: "loop", Typeflag: tar.TypeSymlink, Linkname: "loop2"},
-		{Name: "loop2", Typeflag: tar.TypeSymlink, Linkname: "loop"},
-	} {
+	for _, h := range headers {
 		if err := w.WriteHeader(&h); err != nil {
 			t.Fatal(err)
 		}
-		if h.Size > 0 {
-			w.Write([]byte("abc"))
+		if h.Size > 1<<20 {
+			w.Write(make([]byte, 1<<20))
+			z.Close()
+			return &buf
+		}
+		if _, err := w.Write(bytes.Repeat([]byte("a"), int(h.Size))); err != nil {
+			t.Fatal(err)
 		}
 	}
-	w.Close()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
 	z.Close()
-	tree, err := unpack(&buf, Limits{})
+	return &buf
+}
+
+func regular(name string, size int64) tar.Header {
+	return tar.Header{Name: name, Typeflag: tar.TypeReg, Size: size}
+}
+
+// TestLimits unpacks what is just within its limits and what is not.
+func TestLimits(t *testing.T) {
+	limits := Limits{Bytes: 1 << 20, Files: 1000}
+	half := int64(1<<19 - 2*entrySize)
+	deep := func(levels int) string { return strings.Repeat("a/", levels) + "b" }
+	for name, tt := range map[string]struct {
+		files []tar.Header
+		want  string
+	}{
+		"two halves":           {[]tar.Header{regular("a", half), regular("b", half)}, ""},
+		"three halves":         {[]tar.Header{regular("a", half), regular("b", half), regular("c", half)}, "more than 1048576 bytes"},
+		"one over another":     {[]tar.Header{regular("a", half), regular("a", half), regular("a", half)}, "more than 1048576 bytes"},
+		"a claim that wraps":   {[]tar.Header{regular("a", half), regular("b", math.MaxInt64)}, "more than 1048576 bytes"},
+		"999 directories":      {[]tar.Header{regular(deep(999), 0)}, ""},
+		"1000 directories":     {[]tar.Header{regular(deep(1000), 0)}, "more than 1000 files"},
+		"implied, then listed": {[]tar.Header{regular(deep(999), 0), {Name: "a/", Typeflag: tar.TypeDir}}, ""},
+		"listed directories":   {[]tar.Header{{Name: deep(999) + "/", Typeflag: tar.TypeDir}, regular("a/c", 0)}, "more than 1000 files"},
+		"a long path":          {[]tar.Header{regular(deep(2048), 0)}, `a path of more than 4096 bytes, which begins with "a/a/a/`},
+		"a long link":          {[]tar.Header{{Name: "l", Typeflag: tar.TypeSymlink, Linkname: deep(2048)}}, `a path of more than 4096 bytes, which begins with "l"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := unpack(archive(t, tt.files...), limits)
+			if got := fmt.Sprint(err); tt.want == "" && err != nil || !strings.Contains(got, tt.want) || len(got) > 200 {
+				t.Errorf("got %s\nwant %q", got, tt.want)
+			}
+			if strings.Contains(tt.want, "more than 1") && !errors.Is(err, errLimit) {
+				t.Errorf("%v is not about a limit", err)
+			}
+		})
+	}
+}
+
+// TestGitIsLeftOut makes sure that nothing of .git is there or counted.
+func TestGitIsLeftOut(t *testing.T) {
+	tree, err := unpack(archive(t, tar.Header{Name: ".git", Typeflag: tar.TypeDir}, regular(".git/objects/pack", 1<<20),
+		regular(".gitignore", 1), regular("a/.git/config", 1)), Limits{Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fs.Stat(tree, ".git"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf(".git: %v", err)
+	}
+	for _, name := range []string{".gitignore", "a/.git/config"} {
+		if _, err := fs.Stat(tree, name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTree runs the standard library's checks of a file system on a tree.
+func TestTree(t *testing.T) {
+	tree, err := unpack(archive(t,
+		tar.Header{Name: "./", Typeflag: tar.TypeDir},
+		tar.Header{Name: "a/b/c.txt", Typeflag: tar.TypeReg, Size: 3},
+		tar.Header{Name: "a/d.txt", Typeflag: tar.TypeReg},
+		tar.Header{Name: "empty", Typeflag: tar.TypeDir},
+		tar.Header{Name: "a/link", Typeflag: tar.TypeSymlink, Linkname: "b/c.txt"},
+		tar.Header{Name: "loop", Typeflag: tar.TypeSymlink, Linkname: "loop2"},
+		tar.Header{Name: "loop2", Typeflag: tar.TypeSymlink, Linkname: "loop"},
+	), Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := fs.ReadFile(tree, "loop"); err == nil {
 		t.Error("a loop of symlinks was read")
 	}
-	if data, err := fs.ReadFile(tree, "a/link"); err != nil || string(data) != "abc" {
+	if data, err := fs.ReadFile(tree, "a/link"); err != nil || string(data) != "aaa" {
 		t.Errorf("through a symlink: %q, %v", data, err)
 	}
 	if target, err := fs.ReadLink(tree, "a/link"); err != nil || target != "b/c.txt" {

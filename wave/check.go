@@ -22,7 +22,10 @@ func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
 	s := &sync{Plan: p, base: base}
 	s.schedule()
 	s.readNeeds()
-	for i := range p.Graph.Nodes {
+	for i, n := range p.Graph.Nodes {
+		if n.Elsewhere {
+			continue
+		}
 		s.hookTypes(i)
 		s.play(i)
 		s.claim(i)
@@ -37,8 +40,8 @@ type sync struct {
 	*Plan
 	base  *knowledge.Base
 	at    []moment
-	needs [][]graph.Reference // by node: what it needs to start or be accepted
-	users [][]graph.Reference
+	needs [][]*graph.Reference // by node: what it needs to start or be accepted
+	users [][]*graph.Reference
 	// final is the last moment, and hooked whether there is a hook in it.
 	final  moment
 	hooked bool
@@ -74,13 +77,18 @@ func (m moment) String() string {
 func (s *sync) schedule() {
 	nodes := s.Graph.Nodes
 	s.at = make([]moment, len(nodes))
-	for i, n := range nodes {
+	for i := range nodes {
 		s.at[i] = never
-		if phases := n.Phases(); len(phases) > 0 && phases[0].Order() <= object.PostSync.Order() {
+		if nodes[i].Elsewhere {
+			s.at[i] = moment{object.PreSync, math.MinInt} // before all that comes here
+			continue
+		}
+		if phases := nodes[i].Phases(); len(phases) > 0 && phases[0].Order() <= object.PostSync.Order() {
 			s.at[i] = moment{phases[0], s.Places[i].Wave}
 		}
 	}
-	for _, r := range s.Graph.References {
+	for i := range s.Graph.References {
+		r := &s.Graph.References[i]
 		if s.pulledForward(r) && s.at[r.From].compare(s.at[r.To]) < 0 {
 			s.at[r.To] = s.at[r.From]
 		}
@@ -98,7 +106,7 @@ func (s *sync) schedule() {
 
 // pulledForward reports whether Argo CD itself sees to it that the target of a
 // reference is there first.
-func (s *sync) pulledForward(r graph.Reference) bool {
+func (s *sync) pulledForward(r *graph.Reference) bool {
 	to := s.Graph.Nodes[r.To]
 	return s.base.Builtin(to.Key.Group) && len(to.Kind.Defines) > 0 && r.Field == "kind" || to.Key.Kind == "Namespace" && to.Key.Group == "" && r.Field == "metadata.namespace"
 }
@@ -107,9 +115,10 @@ func (s *sync) pulledForward(r graph.Reference) bool {
 // accepted, or not become healthy. A webhook configuration is accepted whoever
 // serves it.
 func (s *sync) readNeeds() {
-	s.needs = make([][]graph.Reference, len(s.at))
-	s.users = make([][]graph.Reference, len(s.at))
-	for _, r := range s.Graph.References {
+	s.needs = make([][]*graph.Reference, len(s.at))
+	s.users = make([][]*graph.Reference, len(s.at))
+	for i := range s.Graph.References {
+		r := &s.Graph.References[i]
 		if !s.needed(r) {
 			continue
 		}
@@ -132,8 +141,8 @@ func (s *sync) hookTypes(i int) {
 
 // needed reports whether the object of a reference cannot be accepted, or not
 // become healthy, without the target.
-func (s *sync) needed(r graph.Reference) bool {
-	from, to := s.Graph.Nodes[r.From], s.Graph.Nodes[r.To]
+func (s *sync) needed(r *graph.Reference) bool {
+	from, to := &s.Graph.Nodes[r.From], &s.Graph.Nodes[r.To]
 	switch {
 	case r.Optional, r.Explicit, runsLater(from, r):
 		return false
@@ -176,8 +185,8 @@ func (s *sync) play(i int) {
 	// What it needs may itself have no health that anybody waits for, but wait
 	// for something later all the same.
 	seen := map[int]bool{i: true}
-	var through func(j int, chain []graph.Reference)
-	through = func(j int, chain []graph.Reference) {
+	var through func(j int, chain []*graph.Reference)
+	through = func(j int, chain []*graph.Reference) {
 		for _, r := range s.needs[j] {
 			if seen[r.To] || r.Inferred {
 				continue
@@ -198,7 +207,7 @@ func (s *sync) play(i int) {
 }
 
 // late reports that a node needs what comes later, over a chain of others.
-func (s *sync) late(i int, r graph.Reference, chain []graph.Reference) {
+func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 	n, at, to := s.Graph.Nodes[i], s.at[i], s.at[r.To]
 	path := ""
 	for _, c := range append(chain, r) {

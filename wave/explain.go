@@ -83,7 +83,7 @@ func (p *Plan) verb(i int) string {
 		if because.Other != i {
 			return "stands in the last wave with " + p.name(because.Other)
 		}
-		return "stands in the last wave, where nothing waits for it: " + n.Waits.Uncertain()
+		return "stands in the last wave, where nothing waits for it: " + n.Uncertain()
 	case ByController:
 		return "is there when " + p.name(because.Other) + " starts"
 	}

@@ -2,6 +2,7 @@ package wave
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -31,7 +32,8 @@ type ladder struct {
 type constraint struct {
 	from, to int // nodes
 	gap      int
-	ref      graph.Reference
+	ref      *graph.Reference
+	dropped  bool // because of a circle
 }
 
 // unit is a set of objects that stand in one wave.
@@ -58,32 +60,55 @@ func (u *unit) bound() bool {
 // constrain turns references into constraints.
 func (l *ladder) constrain() {
 	g := l.plan.Graph
-	for _, r := range g.References {
-		from, to := g.Nodes[r.From], g.Nodes[r.To]
-		if !from.InSync() || !to.InSync() {
-			continue
-		}
-		if !l.plan.Orders(r) {
+	for i := range g.References {
+		r := &g.References[i]
+		from, to := &g.Nodes[r.From], &g.Nodes[r.To]
+		if !from.InSync() || !to.InSync() || !l.plan.Orders(*r) {
 			continue
 		}
 		c := constraint{from: r.From, to: r.To, ref: r}
-		switch r.Meaning {
-		case knowledge.Healthy:
+		// An object of Kubernetes' own without health is all it will be as soon
+		// as it is there.
+		if r.Meaning == knowledge.Healthy && (to.HasHealth || !l.base.Builtin(to.Key.Group) || r.Explicit) ||
+			r.Hard && !l.appliedBefore(to, from) && r.Meaning != knowledge.With {
 			c.gap = 1
-		case knowledge.Exists:
-			if r.Hard && !l.appliedBefore(to, from) {
-				c.gap = 1
-			}
 		}
 		l.rules = append(l.rules, c)
+	}
+}
+
+// spare drops the waits for what is in doubt of those that are in doubt
+// themselves and that nobody waits for: an Ingress does without its certificate
+// until that comes. All of them then stand in the last wave.
+func (l *ladder) spare() {
+	nodes := l.plan.Graph.Nodes
+	users := map[int][]int{} // rules by their target
+	for r, c := range l.rules {
+		users[c.to] = append(users[c.to], r)
+	}
+	awaited := func(r int) bool { return l.rules[r].gap > 0 || l.rules[r].ref.Meaning == knowledge.With }
+	sparing := func(r int) bool {
+		c := l.rules[r]
+		return c.gap == 0 || !c.ref.Hard && !c.ref.Explicit && nodes[c.from].Uncertain() != "" && !slices.ContainsFunc(users[c.from], awaited)
+	}
+	for i, n := range nodes {
+		if n.Uncertain() == "" || slices.ContainsFunc(users[i], func(r int) bool { return !sparing(r) }) {
+			continue
+		}
+		for _, r := range users[i] {
+			if c := &l.rules[r]; c.gap > 0 {
+				c.gap = 0
+				l.plan.yielded[*c.ref] = "not awaited, since nothing waits for either"
+			}
+		}
 	}
 }
 
 // Orders reports whether a reference demands an order of two objects that Argo
 // CD applies. In the Sync phase waves keep it; otherwise the phases must.
 func (p *Plan) Orders(r graph.Reference) bool {
-	from, to := p.Graph.Nodes[r.From], p.Graph.Nodes[r.To]
-	if len(from.Phases()) == 0 || len(to.Phases()) == 0 || runsLater(from, r) {
+	from, to := &p.Graph.Nodes[r.From], &p.Graph.Nodes[r.To]
+	if len(from.Phases()) == 0 || len(to.Phases()) == 0 || runsLater(from, &r) {
 		return false
 	}
 	return r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy || r.Meaning == knowledge.With
@@ -91,13 +116,13 @@ func (p *Plan) Orders(r graph.Reference) bool {
 
 // runsLater reports whether a reference is about Pods that come some day, and
 // not within this sync.
-func runsLater(n graph.Node, r graph.Reference) bool {
+func runsLater(n *graph.Node, r *graph.Reference) bool {
 	return (n.Kind.Runs == "later" || n.Idle) && strings.HasPrefix(r.Field, n.Kind.Pod.String())
 }
 
 // appliedBefore reports whether Argo CD applies a before b when both are in one
 // wave. Objects of one kind are applied at the same time.
-func (l *ladder) appliedBefore(a, b graph.Node) bool {
+func (l *ladder) appliedBefore(a, b *graph.Node) bool {
 	x, y := l.base.KindOrder(a.Key.Kind), l.base.KindOrder(b.Key.Kind)
 	if x != y {
 		return x < y
@@ -123,11 +148,12 @@ func (l *ladder) contract() error {
 			return nil
 		}
 		var faults []finding.Finding
-		for id, rules := range strict {
-			if f, failed := l.yield(rules, comp, id); failed {
+		for _, id := range slices.Sorted(maps.Keys(strict)) {
+			if f, failed := l.yield(strict[id], comp, id); failed {
 				faults = append(faults, f)
 			}
 		}
+		l.rules = slices.DeleteFunc(l.rules, func(c constraint) bool { return c.dropped })
 		if len(faults) > 0 {
 			finding.Sort(faults)
 			return finding.Err(faults)
@@ -191,13 +217,12 @@ func (l *ladder) yield(gaps []int, comp []int, id int) (finding.Finding, bool) {
 			l.plan.Findings = append(l.plan.Findings, l.circleFault(finding.Warning, gaps[0], comp, id,
 				"these objects wait for each other, and the weakest demand is dropped: ", "remove one of these references"))
 		}
-		l.rules = slices.DeleteFunc(l.rules, func(c constraint) bool {
-			drop := c.strength() == weakest && comp[c.from] == id && comp[c.to] == id
-			if drop {
-				l.plan.yielded[c.ref] = "dropped because of a circle"
+		for i := range l.rules {
+			if c := &l.rules[i]; c.strength() == weakest && comp[c.from] == id && comp[c.to] == id {
+				c.dropped = true
+				l.plan.yielded[*c.ref] = "dropped because of a circle"
 			}
-			return drop
-		})
+		}
 		return finding.Finding{}, false
 	}
 	for _, i := range gaps {
@@ -211,7 +236,7 @@ func (l *ladder) yield(gaps []int, comp []int, id int) (finding.Finding, bool) {
 // weaken lets the two ends of a constraint stand in one wave.
 func (l *ladder) weaken(rule int) {
 	l.rules[rule].gap = 0
-	l.plan.yielded[l.rules[rule].ref] = "not awaited because of a circle"
+	l.plan.yielded[*l.rules[rule].ref] = "not awaited because of a circle"
 }
 
 func (l *ladder) circleFault(severity finding.Severity, through int, comp []int, id int, message, remedy string) finding.Finding {
@@ -403,7 +428,7 @@ func (l *ladder) climb() {
 		for _, c := range u.needs {
 			if at := l.of[c.to].low + c.gap; at > u.low || at == u.low && u.why.Cause == ByRung && c.ref.Meaning == knowledge.With {
 				u.low = at
-				u.why = Reason{Cause: ByReference, Reference: c.ref, Other: c.to}
+				u.why = Reason{Cause: ByReference, Reference: *c.ref, Other: c.to}
 			}
 		}
 	}
@@ -450,14 +475,14 @@ func (l *ladder) putLast() {
 func (l *ladder) inDoubt(u *unit) bool {
 	return slices.ContainsFunc(u.nodes, func(i int) bool {
 		n := l.plan.Graph.Nodes[i]
-		return n.HasHealth && n.Waits.Uncertain() != ""
+		return n.Uncertain() != ""
 	})
 }
 
 // doubtful is the node of a unit whose health is in doubt.
 func (l *ladder) doubtful(u *unit) int {
 	for _, i := range u.nodes {
-		if n := l.plan.Graph.Nodes[i]; n.HasHealth && n.Waits.Uncertain() != "" {
+		if n := l.plan.Graph.Nodes[i]; n.Uncertain() != "" {
 			return i
 		}
 	}
@@ -548,7 +573,7 @@ func (l *ladder) settle(u *unit) {
 	for _, c := range u.users {
 		if above := l.of[c.from]; !above.last && above.wave-c.gap < ceiling {
 			ceiling = above.wave - c.gap
-			why = Reason{Cause: ByConsumer, Reference: c.ref, Other: c.from}
+			why = Reason{Cause: ByConsumer, Reference: *c.ref, Other: c.from}
 		}
 	}
 	if ceiling == math.MaxInt {

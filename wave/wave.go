@@ -82,7 +82,8 @@ type Plan struct {
 	Graph *graph.Graph
 	// Places has an entry for each node of the graph.
 	Places []Placement
-	// Order lists the nodes in the order in which Argo CD applies them.
+	// Order lists the nodes in the order in which Argo CD applies them, without
+	// those that another Application applies.
 	Order []int
 	// Findings are faults of the input that leave an order possible.
 	Findings []finding.Finding
@@ -95,8 +96,8 @@ type Plan struct {
 // Waves is the number of waves of the Sync phase.
 func (p *Plan) Waves() int {
 	seen := map[int]bool{}
-	for _, place := range p.Places {
-		if place.Computed {
+	for i, place := range p.Places {
+		if place.Computed && !p.Graph.Nodes[i].Elsewhere {
 			seen[place.Wave] = true
 		}
 	}
@@ -148,8 +149,8 @@ type Options struct {
 // Assign computes the wave of every object. The error joins a finding for each
 // wave that cannot be read and each cycle that cannot be broken.
 func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
-	if opt.Waves == Off {
-		opt.Author = Keep
+	if opt.Waves == Off { // nothing is written
+		opt.Author, opt.Jobs = Keep, AsTheyAre
 	}
 	if err := checkAnnotations(g); err != nil {
 		return nil, err
@@ -158,6 +159,7 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 	l := &ladder{plan: p, base: base, opt: opt}
 	l.takePlaces()
 	l.constrain()
+	l.spare()
 	if err := l.contract(); err != nil {
 		return nil, err
 	}
@@ -169,7 +171,7 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 		return nil, err
 	}
 	p.follow(l)
-	p.Order = applyOrder(p, base)
+	p.Order = slices.DeleteFunc(applyOrder(p, base), func(i int) bool { return g.Nodes[i].Elsewhere })
 	p.Findings = append(p.Findings, p.Check(base)...)
 	p.reportJobs()
 	finding.Sort(p.Findings)
@@ -222,8 +224,21 @@ func (l *ladder) takePlaces() {
 }
 
 // authorFactor spreads the waves that an author wrote far enough apart for the
-// whole ladder to fit between two of them.
-const authorFactor = 100
+// whole ladder to fit between two of them: 100, and more only where gates and
+// smokes make the ladder longer.
+func (p *Plan) authorFactor() int {
+	lowest, highest := math.MaxInt, math.MinInt
+	for _, place := range p.Places {
+		if place.Computed {
+			lowest, highest = min(lowest, place.Wave), max(highest, place.Wave)
+		}
+	}
+	factor := 100
+	for factor <= highest-lowest {
+		factor *= 10
+	}
+	return factor
+}
 
 // refine brings the computed order under one that is already there. Whoever
 // wrote a wave took objects without one to be in wave 0, so that order is the
@@ -247,6 +262,7 @@ func (p *Plan) refine() {
 	if !written {
 		return
 	}
+	factor := p.authorFactor()
 	for i, n := range p.Graph.Nodes {
 		place := &p.Places[i]
 		if !place.Computed {
@@ -255,7 +271,7 @@ func (p *Plan) refine() {
 		author, _ := n.Wave()
 		place.Author = true
 		if split {
-			place.Wave += author * authorFactor
+			place.Wave += author * factor
 		} else {
 			place.Wave = author
 		}
@@ -287,16 +303,27 @@ func (p *Plan) keep(l *ladder) {
 		return
 	}
 	for _, u := range l.units {
+		least := math.MinInt
+		for _, c := range u.needs {
+			least = max(least, p.Places[c.to].Wave+c.gap)
+		}
 		for _, i := range u.nodes {
 			place := &p.Places[i]
 			author, set := p.Graph.Nodes[i].Wave()
 			place.Wave, place.Author = author, true
 			place.Kept = set || p.opt.Waves == Off
-		}
-		for _, c := range u.needs {
-			if place := &p.Places[c.from]; !place.Kept {
-				place.Wave = max(place.Wave, p.Places[c.to].Wave+c.gap)
+			if !place.Kept {
+				place.Wave = max(author, least)
 			}
+		}
+	}
+	for _, u := range l.units {
+		if users := l.binders(u); l.withConsumer(u) && len(users) > 0 {
+			first := math.MaxInt
+			for _, c := range users {
+				first = min(first, p.Places[c.from].Wave)
+			}
+			p.raise(u, first)
 		}
 	}
 	last := math.MinInt
@@ -306,13 +333,18 @@ func (p *Plan) keep(l *ladder) {
 		}
 	}
 	for _, u := range l.units {
-		if !u.last && !l.isSmoke(u) {
-			continue
+		if u.last || l.isSmoke(u) {
+			p.raise(u, last)
 		}
-		for _, i := range u.nodes {
-			if !p.Places[i].Kept {
-				p.Places[i].Wave = last
-			}
+	}
+}
+
+// raise puts a unit into a wave, unless that would be down, or its author wrote
+// another one.
+func (p *Plan) raise(u *unit, wave int) {
+	for _, i := range u.nodes {
+		if place := &p.Places[i]; !place.Kept {
+			place.Wave = max(place.Wave, wave)
 		}
 	}
 }

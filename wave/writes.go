@@ -13,7 +13,6 @@ import (
 
 // Annotations of Argo CD's that a plan may write besides the wave.
 const (
-	syncOptions      = "argocd.argoproj.io/sync-options"
 	hookDeletePolicy = "argocd.argoproj.io/hook-delete-policy"
 	helmDeletePolicy = "helm.sh/hook-delete-policy"
 )
@@ -36,16 +35,21 @@ func (p *Plan) Annotate() ([]object.Object, error) {
 
 // writes are the annotations that a plan gives a node.
 func (p *Plan) writes(i int) []object.Annotation {
-	if p.opt.Waves == Off {
-		return nil
-	}
 	var all []object.Annotation
 	n, place := p.Graph.Nodes[i], p.Places[i]
+	if p.opt.Waves == Off {
+		// Its definition was taken out on request; that is no order.
+		list, _ := n.Annotation(object.SyncOptions)
+		if list, changed := object.WithOptions(list, object.SkipDryRun); n.Lifted && changed {
+			all = append(all, object.Annotation{Key: object.SyncOptions, Value: list})
+		}
+		return all
+	}
 	if place.Computed && !place.Kept {
 		all = append(all, object.Annotation{Key: object.SyncWave, Value: strconv.Itoa(place.Wave)})
 	}
 	if text, changed := p.mergedOptions(i); changed {
-		all = append(all, object.Annotation{Key: syncOptions, Value: text})
+		all = append(all, object.Annotation{Key: object.SyncOptions, Value: text})
 	}
 	if p.opt.Jobs == AsHooks && p.changesFail(i) {
 		all = append(all, object.Annotation{Key: object.Hook, Value: string(object.Sync)})
@@ -56,42 +60,22 @@ func (p *Plan) writes(i int) []object.Annotation {
 	return all
 }
 
-// The options that an order may need (gitops-engine pkg/sync/common/types.go).
-const (
-	skipDryRun      = "SkipDryRunOnMissingResource"
-	serverSideApply = "ServerSideApply"
-)
-
 // mergedOptions adds to the sync options of an object what the order needs, and
-// reports whether that changes them. An option that is there stays, whatever
-// its value.
+// reports whether that changes them.
 func (p *Plan) mergedOptions(i int) (string, bool) {
 	n := p.Graph.Nodes[i]
 	if !p.Places[i].Computed && len(n.Phases()) == 0 {
 		return "", false // Argo CD never applies it
 	}
-	text, _ := n.Annotation(syncOptions)
-	changed := false
-	add := func(option string) {
-		for _, there := range strings.Split(text, ",") {
-			name, _, _ := strings.Cut(strings.TrimSpace(there), "=")
-			if name == option {
-				return
-			}
-		}
-		if text != "" {
-			text += ","
-		}
-		text += option + "=true"
-		changed = true
-	}
-	if n.Foreign {
-		add(skipDryRun)
+	text, _ := n.Annotation(object.SyncOptions)
+	var needs []string
+	if n.Foreign || n.Lifted {
+		needs = append(needs, object.SkipDryRun)
 	}
 	if tooLong(n.Text()) {
-		add(serverSideApply)
+		needs = append(needs, object.ServerSideApply)
 	}
-	return text, changed
+	return object.WithOptions(text, needs...)
 }
 
 // annotationLimit is the size in bytes that Kubernetes allows all annotations
@@ -101,28 +85,53 @@ const annotationLimit = 262144
 
 // tooLong reports whether an object may exceed the limit when kubectl keeps it
 // as JSON in an annotation. The size is estimated from above: each line without
-// its indentation, with room for the quotes and separators of JSON, and a tenth
-// of the limit left for other annotations. Applying too much on the server's
-// side does no harm.
+// its indentation, unless that belongs to a text, with room for what JSON puts
+// around and between, and a tenth of the limit left for other annotations.
+// Applying too much on the server's side does no harm.
 func tooLong(text string) bool {
 	const most = annotationLimit * 9 / 10
-	if len(text) < most/2 {
+	size := escapes(text)
+	if len(text)+3*strings.Count(text, "\n")+size <= most {
 		return false
 	}
-	size := 0
-	for len(text) > 0 && size <= most {
-		end := strings.IndexByte(text, '\n') + 1
-		if end == 0 {
-			end = len(text)
+	block := -1 // the indentation of the text that the line is in
+	for line := range strings.Lines(text) {
+		if size > most {
+			return true
 		}
-		indent := 0
-		for indent < end && text[indent] == ' ' {
-			indent++
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		blank := indent >= len(line)-1
+		if block >= 0 && !blank && indent < block {
+			block = -1
 		}
-		size += end - indent + 3
-		text = text[end:]
+		if block < 0 && startsText(line) {
+			block = indent + 1
+		}
+		size += len(line) - min(indent, max(block, 0))
+		if block < 0 {
+			size += 3 - indent
+		}
 	}
 	return size > most
+}
+
+// startsText reports whether the lines below one may be those of a text.
+func startsText(line string) bool {
+	line = strings.TrimRight(line, "+-0123456789 \r\n")
+	return strings.HasSuffix(line, "|") || strings.HasSuffix(line, ">")
+}
+
+// escapes is how many bytes more a text has in JSON as Go writes it: \" for a
+// quote, \u003c for an angle bracket.
+func escapes(text string) int {
+	n := 0
+	for _, c := range []string{`"`, `\`, "\t"} {
+		n += strings.Count(text, c)
+	}
+	for _, c := range []string{"<", ">", "&"} {
+		n += 5 * strings.Count(text, c)
+	}
+	return n
 }
 
 // changesFail reports whether a plain Job stands in the order that configures

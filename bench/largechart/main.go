@@ -1,8 +1,8 @@
 // Command largechart writes a Helm chart of the size of the largest operators:
-// ten CustomResourceDefinitions with schemas of some 450 KB each, half of them
+// ten CustomResourceDefinitions, or more, with schemas of some 450 KB each, half of them
 // in crds/ and half behind a template, and 150 other objects.
 //
-//	go run ./largechart DIR
+//	go run ./largechart DIR [DEFINITIONS]
 package main
 
 import (
@@ -13,17 +13,23 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: largechart DIR")
+	count := 10
+	if len(os.Args) == 3 {
+		if _, err := fmt.Sscan(os.Args[2], &count); err != nil || count < 10 {
+			fmt.Fprintln(os.Stderr, "largechart: at least ten definitions, which resources are made of")
+			os.Exit(2)
+		}
+	} else if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: largechart DIR [DEFINITIONS]")
 		os.Exit(2)
 	}
-	if err := write(os.Args[1]); err != nil {
+	if err := write(os.Args[1], count); err != nil {
 		fmt.Fprintln(os.Stderr, "largechart:", err)
 		os.Exit(1)
 	}
 }
 
-func write(dir string) error {
+func write(dir string, count int) error {
 	files := map[string]string{
 		"Chart.yaml":               "apiVersion: v2\nname: large\nversion: 1.0.0\n",
 		"values.yaml":              "crds: {enabled: true}\napps: 30\n",
@@ -31,7 +37,7 @@ func write(dir string) error {
 		"templates/operator.yaml":  operator,
 		"templates/resources.yaml": resources,
 	}
-	for i := range 10 {
+	for i := range count {
 		crd := definition(fmt.Sprintf("Thing%d", i))
 		if i%2 == 0 {
 			files[fmt.Sprintf("crds/thing%d.yaml", i)] = crd

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -152,6 +153,45 @@ data: {a: b}
 		t.Errorf("the check of Applications; run with -update (-knowledge +values):\n%s", diff)
 	}
 	checkApplicationHealth(t, values.Configs.CM[healthKey])
+	checkMemory(t, values.RepoServer.ExtraContainers[0])
+}
+
+// checkMemory makes sure that the defaults of cmp serve fit into the container:
+// half of it is for repositories, and Go knows of the limit.
+func checkMemory(t *testing.T, container map[string]any) {
+	t.Helper()
+	limit := mebibytes(t, container["resources"].(map[string]any)["limits"].(map[string]any)["memory"].(string))
+	flags := newServe(streams{}).Flags()
+	held, err := flags.GetInt64("repository-memory")
+	if err != nil || held == 0 || held>>20 > limit/2 {
+		t.Errorf("--repository-memory is %d MiB (%v), of a container of %d", held>>20, err, limit)
+	}
+	largest, err := flags.GetInt64("max-repository-bytes")
+	if err != nil || largest == 0 || largest > held/2 {
+		t.Errorf("--max-repository-bytes is %d MiB (%v), so fewer than two arrive at a time", largest>>20, err)
+	}
+	env := container["env"].([]any)[0].(map[string]any)
+	if soft := mebibytes(t, env["value"].(string)); env["name"] != "GOMEMLIMIT" || soft <= limit*3/4 || soft >= limit {
+		t.Errorf("%s is %d MiB of a container of %d", env["name"], soft, limit)
+	}
+}
+
+// mebibytes reads a size as Kubernetes and Go write it, "1Gi" and "900MiB".
+func mebibytes(t *testing.T, size string) int64 {
+	t.Helper()
+	var number int64
+	var unit string
+	if _, err := fmt.Sscanf(size, "%d%s", &number, &unit); err != nil {
+		t.Fatal(err)
+	}
+	switch strings.TrimSuffix(unit, "B") {
+	case "Gi":
+		return number << 10
+	case "Mi":
+		return number
+	}
+	t.Fatalf("a size in %s", unit)
+	return 0
 }
 
 const healthKey = "resource.customizations.health.argoproj.io_Application"

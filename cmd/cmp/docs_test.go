@@ -159,7 +159,7 @@ func serveTable(t *testing.T) string {
 		case f.Name == "help":
 			return
 		case f.Name == "parallel":
-			value = "the number of CPUs"
+			value = "the CPUs that the container has"
 		}
 		fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", f.Name, value, f.Usage)
 	})

@@ -64,14 +64,25 @@ func table(rows []wave.Row) string {
 // the user.
 func asShown(file string) string { return file }
 
-// find returns the objects that the user named, of which there must be one.
+// find returns the objects that the user named, of which there must be one. An
+// object with generateName is found by that prefix, too.
 func find(p *wave.Plan, expr string) ([]int, error) {
-	found := p.Find(expr)
-	if len(found) == 0 {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "the component has no such object",
-			Remedy: "name it as KIND/NAME, KIND/NAMESPACE/NAME or NAME; KIND and NAME are columns of the table that cmp explain prints without it"}
+	for _, end := range []string{"", "*", "-*"} {
+		if found := p.Find(expr + end); len(found) > 0 {
+			return found, nil
+		}
 	}
-	return found, nil
+	near := newNearest(expr)
+	name := expr[strings.LastIndexByte(expr, '/')+1:]
+	for _, n := range p.Graph.Nodes {
+		id := n.Key
+		if strings.EqualFold(id.Name, name) {
+			near.add(id.Kind+"/"+id.Name, expr) // of another kind or namespace
+		}
+		near.add(id.Kind+"/"+id.Name, id.Name, id.Kind, id.Kind+"/"+id.Name, id.GroupKind()+"/"+id.Name, id.Kind+"/"+id.Namespace+"/"+id.Name)
+	}
+	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "the component has no such object",
+		Remedy: near.String() + "name it as KIND/NAME, KIND/NAMESPACE/NAME or NAME; KIND and NAME are columns of the table that cmp explain prints without it"}
 }
 
 func explainObject(p *wave.Plan, expr string) (string, error) {

@@ -40,6 +40,7 @@ KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin.yaml runs.`,
 			if err != nil {
 				return err
 			}
+			req.DirName = c.name
 			base, err := knowledgeBase(*ladder)
 			if err != nil {
 				return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -29,8 +30,11 @@ is over as soon as such objects exist.`,
   cmp health ./component -o values
   cmp health --all`,
 		Args: func(cmd *cobra.Command, args []string) error {
+			if all && len(args) > 0 {
+				return errors.New("there is a directory, and --all, which needs none; give one of the two")
+			}
 			if all {
-				return cobra.NoArgs(cmd, args)
+				return nil
 			}
 			return cobra.ExactArgs(1)(cmd, args)
 		},

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
@@ -87,6 +88,7 @@ type checkout struct {
 	repo fs.FS
 	dir  string // of the component, relative to the repository
 	base string // the repository, absolute
+	name string // of the directory, which may be the repository itself
 	// typed is how the user called the component.
 	typed string
 }
@@ -123,7 +125,7 @@ func openCheckoutAt(base, abs string) (*checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &checkout{root: root, repo: root.FS(), dir: filepath.ToSlash(rel), base: base}, nil
+	return &checkout{root: root, repo: regularFS{root.FS()}, dir: filepath.ToSlash(rel), base: base, name: filepath.Base(abs)}, nil
 }
 
 func (c *checkout) close() { c.root.Close() }
@@ -168,25 +170,49 @@ func workingDir() string {
 	return wd
 }
 
-// generate renders the component in dir with the given flags, which win over
-// the given defaults.
-func (in *inputs) generate(cmd *cobra.Command, dir string, defaults ...plugin.Settings) (plugin.Result, error) {
-	settings, err := in.settings()
+// ladderBeside is what is known about kinds in a directory: what is built in,
+// the file of --ladder, and every ladder.yaml in the directory and above it in
+// its repository, as for a component.
+func (in *inputs) ladderBeside(dir string) (*knowledge.Base, error) {
+	base, err := knowledgeBase(*in.ladder)
 	if err != nil {
-		return plugin.Result{}, err
-	}
-	if dir == "" { // a variable of a script that is not set, most likely
-		return plugin.Result{}, usageError{errors.New(`the name of the directory is empty; name the directory of the component, or "." for this one`)}
+		return nil, err
 	}
 	c, err := openCheckout(dir)
 	if err != nil {
-		return plugin.Result{}, fmt.Errorf("%s: %w", dir, err)
+		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	defer c.close()
-	req := plugin.Request{Repo: c.repo, Dir: c.dir, Show: c.show, Settings: append(defaults, settings)}
-	base, err := knowledgeBase(*in.ladder)
+	return plugin.Request{Repo: c.repo, Dir: c.dir, Show: c.show}.Knowledge(base)
+}
+
+// generate renders the component in dir with the given flags, which win over
+// the given defaults.
+func (in *inputs) generate(cmd *cobra.Command, dir string, defaults ...plugin.Settings) (plugin.Result, error) {
+	req, base, done, err := in.request(dir, defaults...)
 	if err != nil {
 		return plugin.Result{}, err
 	}
+	defer done()
 	return plugin.Generate(cmd.Context(), req, base)
+}
+
+// request opens the component in dir, for as long as done is not called, and
+// says with the flags how it is to be rendered. Flags win over the defaults.
+func (in *inputs) request(dir string, defaults ...plugin.Settings) (req plugin.Request, base *knowledge.Base, done func(), err error) {
+	settings, err := in.settings()
+	if err != nil {
+		return req, nil, nil, err
+	}
+	if dir == "" { // a variable of a script that is not set, most likely
+		return req, nil, nil, usageError{errors.New(`the name of the directory is empty; name the directory of the component, or "." for this one`)}
+	}
+	if base, err = knowledgeBase(*in.ladder); err != nil {
+		return req, nil, nil, err
+	}
+	c, err := openCheckout(dir)
+	if err != nil {
+		return req, nil, nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return plugin.Request{Repo: c.repo, Dir: c.dir, DirName: c.name, Show: c.show, Settings: append(defaults, settings)}, base, c.close, nil
 }

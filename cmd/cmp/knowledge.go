@@ -176,62 +176,14 @@ func (a *asked) qualified(group, kind string) {
 
 // nearest is the beginning of a remedy that names what may have been meant.
 func (a *asked) nearest(arg string) string {
-	type candidate struct {
-		name     string
-		distance int
-	}
-	word := strings.ToLower(arg)
-	limit := 1 + len(word)/4
-	var all []candidate
-	seen := map[string]bool{}
-	add := func(name, of string) {
-		of = strings.ToLower(of)
-		d := editDistance(word, of)
-		if len(word) > 2 && strings.Contains(of, word) {
-			d = min(d, 1)
-		}
-		if d <= limit && !seen[name] {
-			seen[name] = true
-			all = append(all, candidate{name, d})
-		}
-	}
+	near := newNearest(arg)
 	for _, g := range a.groups {
-		add(groupName(g.Name), g.Name)
-		add(groupName(g.Name), g.Product)
+		near.add(groupName(g.Name), g.Name, g.Product)
 		for _, k := range g.Kinds {
-			add(k.Kind, k.Kind)
+			near.add(k.Kind, k.Kind)
 		}
 	}
-	if len(all) == 0 {
-		return ""
-	}
-	slices.SortStableFunc(all, func(x, y candidate) int { return x.distance - y.distance })
-	var names []string
-	for _, c := range all[:min(len(all), 5)] {
-		names = append(names, c.name)
-	}
-	return "perhaps you mean " + strings.Join(names, ", ") + "; "
-}
-
-// editDistance counts the letters to insert, drop or replace.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diagonal
-			if a[i] != b[j] {
-				d++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(d, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return near.String()
 }
 
 func groupName(name string) string {

@@ -2,8 +2,13 @@
 // laptop, as the command of a Config Management Plugin, and as its server.
 package main
 
-import "os"
+import (
+	"log"
+	"os"
+)
 
 func main() {
+	log.SetFlags(0)
+	log.SetOutput(libraryLog{os.Stderr})
 	os.Exit(run(os.Args[1:], streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,12 +17,15 @@ import (
 
 // ordering are the parameters that say how to order manifests, whoever
 // rendered them.
-var ordering = []string{"namespace", "waves", "author-waves", "jobs", "tests"}
+var ordering = []string{"namespace", "waves", "author-waves", "jobs", "tests", "crds", "crds-prune"}
+
+// standardInput is how messages name manifests that come through a pipe.
+const standardInput = "standard input"
 
 // readManifests reads manifests from a file, or from standard input if its
 // name is "-".
 func readManifests(s streams, name string) ([]object.Object, error) {
-	in, shown := s.In, "standard input"
+	in, shown := s.In, standardInput
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -29,6 +33,10 @@ func readManifests(s streams, name string) ([]object.Object, error) {
 		}
 		defer f.Close()
 		in, shown = f, name
+	}
+	if name != "-" && isDir(name) {
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: name, Message: "this is a directory",
+			Remedy: "name a file of manifests, or render it with cmp render " + name}
 	}
 	text, err := io.ReadAll(in)
 	if err != nil {
@@ -69,10 +77,14 @@ func sourceOf(o object.Object) string {
 }
 
 // isDir reports whether an argument names a directory and not a file of
-// manifests. What does not exist is taken for one: rendering says it best.
+// manifests. What does not exist is taken for one, unless it is called like a
+// file.
 func isDir(name string) bool {
 	info, err := os.Stat(name)
-	return name != "-" && (err != nil || info.IsDir())
+	if err != nil {
+		return name != "-" && filepath.Ext(name) == ""
+	}
+	return name != "-" && info.IsDir()
 }
 
 func newAnnotate(s streams) *cobra.Command {
@@ -81,7 +93,11 @@ func newAnnotate(s streams) *cobra.Command {
 		Short: "Put sync waves on manifests that something else rendered",
 		Long: `Read manifests from FILE, or from standard input if it is "-" or missing, and
 print them in the order in which Argo CD applies them, each with its computed
-sync wave and otherwise as it was: the post-renderer of any tool that renders.`,
+sync wave and otherwise as it was: the post-renderer of any tool that renders.
+
+A ladder.yaml in the directory of FILE, or in one above it in the repository,
+holds as it does for a component; for standard input, those of the working
+directory do. A component.yaml is not read.`,
 		Example: `  helm template shop ./chart | cmp annotate
   kustomize build ./overlay | cmp annotate --namespace shop > manifests.yaml`,
 		Args: cobra.MaximumNArgs(1),
@@ -99,6 +115,15 @@ sync wave and otherwise as it was: the post-renderer of any tool that renders.`,
 	return cmd
 }
 
+// beside is the directory whose ladder.yaml holds for manifests: that of their
+// file, or the working directory if they come through a pipe.
+func beside(file string) string {
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+		return "."
+	}
+	return filepath.Dir(file)
+}
+
 // annotate orders the manifests of a file. Flags win over the given defaults.
 func (in *inputs) annotate(s streams, file string, defaults plugin.Settings) (plugin.Result, error) {
 	settings, err := in.settings()
@@ -109,7 +134,7 @@ func (in *inputs) annotate(s streams, file string, defaults plugin.Settings) (pl
 	if err != nil {
 		return plugin.Result{}, err
 	}
-	base, err := knowledgeBase(*in.ladder)
+	base, err := in.ladderBeside(beside(file))
 	if err != nil {
 		return plugin.Result{}, err
 	}

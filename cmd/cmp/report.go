@@ -125,7 +125,7 @@ func (r report) sarif() (string, error) {
 		}
 		text := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message, Remedy: f.Remedy}
 		result := sarifResult{RuleID: f.Rule, Level: string(f.Severity), Message: sarifMessage{text.Error()}}
-		if f.File != "" {
+		if f.File != "" && f.File != standardInput { // which no code host can show
 			var at sarifLocation
 			at.Physical.Artifact.URI = (&url.URL{Path: f.File}).String()
 			if f.Line > 0 {

@@ -29,6 +29,9 @@ const (
 // usageError marks a fault of the command line.
 type usageError struct{ error }
 
+// Unwrap lets each fault of several have a line of its own.
+func (u usageError) Unwrap() error { return u.error }
+
 // run executes a command line and returns the exit code. Every fault becomes
 // one line on Err; nothing is written to Out unless all went well.
 func run(args []string, s streams) int {
@@ -72,7 +75,7 @@ As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%s; see %s --help", flagFault(err), cmd.CommandPath())}
 	})
-	root.AddCommand(newRender(s), newExplain(s), newGraph(s), newAnnotate(s), newCheck(s), newHealth(s), newKnowledge(s), newGenerate(s), newServe(s), newVersion(s))
+	root.AddCommand(newRender(s), newExplain(s), newGraph(s), newAnnotate(s), newCheck(s), newCRDs(s), newSplit(s), newHealth(s), newKnowledge(s), newGenerate(s), newServe(s), newVersion(s))
 	for _, cmd := range root.Commands() {
 		cmd.Args = asUsage(cmd.Args)
 	}
@@ -107,7 +110,11 @@ func flagFault(err error) string {
 // asUsage turns the complaints about arguments into usage errors.
 func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
+		err := check(cmd, args)
+		if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
+			err = fmt.Errorf("%q is too much, since it takes no arguments", args[0])
+		}
+		if err != nil {
 			return usageError{fmt.Errorf("%w; usage: %s", err, strings.TrimSpace(cmd.UseLine()))}
 		}
 		return nil

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
+	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -12,6 +15,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/sidecar"
@@ -35,7 +39,7 @@ func TestSameBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := startServer(t)
+	client := startServer(t, io.Discard)
 	for _, e := range entries {
 		if !e.IsDir() {
 			continue
@@ -66,6 +70,44 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
+// TestSameHalves proves the same of the two halves of a component whose
+// definitions are lifted out, with the messages that go with them.
+func TestSameHalves(t *testing.T) {
+	const crdsDir = "../../testdata/crds"
+	archive, err := sidecartest.Pack(crdsDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := startServer(t, io.Discard)
+	abs, err := filepath.Abs(crdsDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"orchard", "kiln", "loom", "quarry", "mint", "press", "inn"} {
+		for _, mode := range []string{"only", "skip"} {
+			t.Run(name+" "+mode, func(t *testing.T) {
+				want := runOK(t, "render", filepath.Join(abs, name), "--name", "shop", "--namespace", "demo", "--kube-version", "1.33.2", "--crds", mode)
+				env := map[string]string{"ARGOCD_APP_NAME": "shop-" + mode, "ARGOCD_APP_NAMESPACE": "demo", "KUBE_VERSION": "1.33.2", "ARGOCD_ENV_LADDER_CRDS": "include",
+					"ARGOCD_APP_SOURCE_PATH": name, "ARGOCD_APP_PARAMETERS": `[{"name":"crds","string":"` + mode + `"},{"name":"name","string":"shop"}]`}
+				for name, value := range env {
+					t.Setenv(name, value)
+				}
+				t.Chdir(filepath.Join(abs, name))
+				if diff := gocmp.Diff(want, runOK(t, "generate")); diff != "" {
+					t.Errorf("cmp generate differs from cmp render (-render +generate):\n%s", diff)
+				}
+				manifests, err := client.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: name, Env: env})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := gocmp.Diff(want, plugin.Separator+strings.Join(manifests, plugin.Separator)); diff != "" {
+					t.Errorf("cmp serve differs from cmp render (-render +serve):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
 func runOK(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -75,8 +117,9 @@ func runOK(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// startServer runs the plugin server as cmp serve configures it.
-func startServer(t *testing.T) *sidecartest.Client {
+// startServer runs the plugin server as cmp serve configures it. Its log may be
+// read once an answer is there.
+func startServer(t *testing.T, log io.Writer) *sidecartest.Client {
 	t.Helper()
 	// The path of a Unix socket holds some 100 bytes at most; t.TempDir is
 	// longer for some test names.
@@ -92,7 +135,7 @@ func startServer(t *testing.T) *sidecartest.Client {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	config := serverConfig(knowledge.Default(), slog.New(slog.DiscardHandler))
+	config := serverConfig(knowledge.Default(), slog.New(slog.NewTextHandler(log, nil)))
 	config.Drain = 5 * time.Second
 	go func() { served <- sidecar.Serve(ctx, lis, config) }()
 	client, err := sidecartest.Dial(socket)
@@ -111,7 +154,7 @@ func startServer(t *testing.T) *sidecartest.Client {
 
 // TestServer asks the server what Argo CD asks besides manifests.
 func TestServer(t *testing.T) {
-	client := startServer(t)
+	client := startServer(t, io.Discard)
 	check, err := client.CheckPluginConfiguration(t.Context())
 	if err != nil || check.GetIsDiscoveryConfigured() || check.GetProvideGitCreds() {
 		t.Errorf("CheckPluginConfiguration = %v, %v; want no discovery, no credentials", check, err)
@@ -136,8 +179,80 @@ func TestServer(t *testing.T) {
 	// A fault of the component arrives as one line that names it.
 	_, err = client.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "shop",
 		Env: map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_PARAMETERS": `[{"name":"set","map":{"replicas":"many"}}]`}})
-	const want = "rpc error: code = InvalidArgument desc = set replicas=many: replicas: got string, want integer; set a value that shop/values.schema.json allows"
+	const want = "rpc error: code = InvalidArgument desc = set replicas: got string, want integer; set a value that shop/values.schema.json allows"
 	if err == nil || err.Error() != want {
 		t.Errorf("error = %v\nwant    %s", err, want)
+	}
+}
+
+// TestSecretsStayOutOfTheLog gives components values that their schemas,
+// templates or Helm refuse. The value is in neither the answer nor the log.
+func TestSecretsStayOutOfTheLog(t *testing.T) {
+	files := map[string]string{
+		"shop/Chart.yaml":         "{apiVersion: v2, name: shop, version: 1.0.0}",
+		"shop/values.schema.json": `{"properties": {"word": {"pattern": "^[a-z]+$"}, "mail": {"type": "string", "minLength": 12}, "kind": {"enum": ["a"]}, "same": {"const": "a"}}}`,
+		"shop/templates/map.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: {{ tpl (.Values.text | default \"\") . }}}}\n",
+		"shop/secrets.yaml":       "word: [hunter2\n",
+		"text/values.yaml":        "text: ''\n",
+		"text/map.yaml.tmpl":      "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: {{ tpl .Values.text . }}}}\n",
+	}
+	var entries []sidecartest.Entry
+	for name, text := range files {
+		entries = append(entries, sidecartest.Entry{Header: tar.Header{Name: name, Typeflag: tar.TypeReg}, Data: []byte(text)})
+	}
+	archive := sidecartest.PackEntries(entries...)
+	for _, tt := range []struct{ dir, parameters, variable, want string }{
+		{"shop", `[{"name":"set-string","map":{"word":"hunter2"}}]`, "", "set-string word: "},
+		{"shop", `[{"name":"set","map":{"mail":"hunter2","kind":"hunter2","same":"hunter2"}}]`, "", "set kind: "},
+		{"shop", `[{"name":"set","map":{"word[x]":"hunter2"}}]`, "", "set word[x]: "},
+		{"shop", `[{"name":"set","map":{"text":"hunter2 {{"}}]`, "", "shop/templates/map.yaml:1: "},
+		{"shop", `[{"name":"set","map":{"text":"hunter2 {{ .Values.a.b }}"}}]`, "", "shop/templates/map.yaml:1: "},
+		{"shop", `[{"name":"values","array":["secrets.yaml"]}]`, "", "shop/secrets.yaml"},
+		{"shop", `[{"name":"set","string":"word=hunter2"}]`, "", "parameter set: "},
+		{"shop", `[{"name":"set","map":{"word":"hunter2}]`, "", "ARGOCD_APP_PARAMETERS: "},
+		{"shop", "", "word=hunter2", "set word: "},
+		{"shop", "", "word=a,hunter2", "set word: "},
+		{"text", `[{"name":"set","map":{"text":"hunter2 {{"}}]`, "", "text/map.yaml.tmpl:1: "},
+	} {
+		t.Run(tt.dir+tt.parameters+tt.variable, func(t *testing.T) {
+			var log bytes.Buffer
+			client := startServer(t, &log)
+			_, err := client.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: tt.dir,
+				Env: map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_PARAMETERS": tt.parameters, "ARGOCD_ENV_LADDER_SET": tt.variable, "ARGOCD_ENV_TOKEN": "hunter2"}})
+			if err == nil || !strings.Contains(err.Error(), "desc = "+tt.want) {
+				t.Errorf("got %v, want an error about %s", err, tt.want)
+			}
+			if !strings.Contains(log.String(), "request failed") {
+				t.Errorf("the request is not in the log:\n%s", log.String())
+			}
+			for what, text := range map[string]string{"answer": fmt.Sprint(err), "log": log.String()} {
+				if strings.Contains(text, "hunter2") {
+					t.Errorf("the %s holds the secret:\n%s", what, text)
+				}
+			}
+		})
+	}
+}
+
+// TestFindingsInTheLog looks for findings at the level that their severity is.
+func TestFindingsInTheLog(t *testing.T) {
+	archive := sidecartest.PackEntries(
+		sidecartest.Entry{Header: tar.Header{Name: "shop/map.yaml", Typeflag: tar.TypeReg},
+			Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: a, a: b}\n")})
+	var log bytes.Buffer
+	client := startServer(t, &log)
+	if _, err := client.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "shop", Env: map[string]string{"ARGOCD_APP_NAME": "shop"}}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "level=INFO msg=\"request answered\"") ||
+		!strings.Contains(lines[1], "level=WARN msg=\"shop/map.yaml:4: ConfigMap a: ") || !strings.Contains(lines[1], "application=shop component=shop") {
+		t.Errorf("got\n%s", log.String())
+	}
+
+	got := remarks([]finding.Finding{{Severity: finding.Error, Message: "e"}, {Severity: finding.Warning, Message: "w"}, {Severity: finding.Note, Message: "n"}})
+	want := []sidecar.Remark{{Level: slog.LevelError, Text: "e"}, {Level: slog.LevelWarn, Text: "w"}, {Level: slog.LevelInfo, Text: "n"}}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -38,6 +38,7 @@ func newServe(s streams) *cobra.Command {
 		parallel  int
 		maxBytes  int64
 		maxFiles  int
+		memory    int64
 		drain     time.Duration
 		logFormat string
 		ladder    *string
@@ -49,7 +50,7 @@ func newServe(s streams) *cobra.Command {
 for plugins. This is what the sidecar runs.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := noneNegative(cmd.Flags(), "parallel", "max-repository-bytes", "max-repository-files", "drain"); err != nil {
+			if err := noneNegative(cmd.Flags(), "parallel", "max-repository-bytes", "max-repository-files", "repository-memory", "drain"); err != nil {
 				return err
 			}
 			socket := filepath.Join(dir, plugin.Name+".sock")
@@ -81,6 +82,7 @@ for plugins. This is what the sidecar runs.`,
 			config.Discovery = discovery
 			config.Parallel = parallel
 			config.Limits = sidecar.Limits{Bytes: maxBytes, Files: maxFiles}
+			config.Memory = memory
 			config.Drain = drain
 			return sidecar.Serve(ctx, lis, config)
 		},
@@ -94,9 +96,10 @@ for plugins. This is what the sidecar runs.`,
 	f.StringVar(&dir, "plugin-dir", defaultDir, "Directory of the plugin sockets, shared with the repo-server; "+socketDirEnv+" sets the default")
 	f.BoolVar(&check, "check", false, "Ask the server that runs on the socket whether it is well, and exit; for probes")
 	f.BoolVar(&discovery, "discovery", false, "Answer for Applications that name no plugin, if there is something to render; each request then sends the repository twice")
-	f.IntVar(&parallel, "parallel", runtime.NumCPU(), "Renderings at the same time; 0 is no limit")
-	f.Int64Var(&maxBytes, "max-repository-bytes", 1<<30, "Size of a repository, unpacked, above which it is refused; 0 is no limit")
+	f.IntVar(&parallel, "parallel", runtime.GOMAXPROCS(0), "Renderings at the same time; 0 is no limit")
+	f.Int64Var(&maxBytes, "max-repository-bytes", 256<<20, "Size of a repository, unpacked and without .git, above which it is refused; 0 is no limit but --repository-memory")
 	f.IntVar(&maxFiles, "max-repository-files", 200_000, "Number of files in a repository above which it is refused; 0 is no limit")
+	f.Int64Var(&memory, "repository-memory", 512<<20, "Size of all repositories that are held at the same time, unpacked; others wait; 0 is no limit")
 	f.DurationVar(&drain, "drain", 25*time.Second, "How long requests may go on after SIGTERM")
 	f.StringVar(&logFormat, "log-format", "text", "Form of the log: text or json")
 	return cmd
@@ -143,11 +146,18 @@ func answer(ctx context.Context, in sidecar.Input, base *knowledge.Base) (sideca
 	if err != nil {
 		return sidecar.Output{}, inOneLine(err)
 	}
-	out := sidecar.Output{Manifests: res.Manifests(), Log: []any{"renderer", string(res.Kind), "objects", len(res.Objects)}}
-	for _, f := range res.Findings {
-		out.Log = append(out.Log, "warning", f.Error())
+	return sidecar.Output{Manifests: res.Manifests(), Log: []any{"renderer", string(res.Kind), "objects", len(res.Objects)}, Remarks: remarks(res.Findings)}, nil
+}
+
+// remarks are the log's lines about findings, each at the level that its
+// severity is.
+func remarks(findings []finding.Finding) []sidecar.Remark {
+	levels := map[finding.Severity]slog.Level{finding.Error: slog.LevelError, finding.Warning: slog.LevelWarn, finding.Note: slog.LevelInfo}
+	var all []sidecar.Remark
+	for _, f := range findings {
+		all = append(all, sidecar.Remark{Level: levels[f.Severity], Text: f.Error()})
 	}
-	return out, nil
+	return all
 }
 
 // inOneLine joins the faults of an input for a place that shows one line: the

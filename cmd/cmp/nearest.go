@@ -1,0 +1,74 @@
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// nearest collects the names that are much like a word which names nothing.
+type nearest struct {
+	word  string
+	names []candidate
+}
+
+type candidate struct {
+	name     string
+	distance int
+}
+
+func newNearest(word string) *nearest { return &nearest{word: strings.ToLower(word)} }
+
+// add offers a name, and the spellings by which it may have been meant. It
+// stands for a word that differs by a few letters, or is a part of it. How many
+// is said by the part of the word behind its last slash.
+func (n *nearest) add(name string, spellings ...string) {
+	own := n.word[strings.LastIndexByte(n.word, '/')+1:]
+	limit := 1 + len(own)/4
+	best := limit + 1
+	for _, s := range spellings {
+		s = strings.ToLower(s)
+		d := editDistance(n.word, s)
+		if len(n.word) > 2 && strings.Contains(s, n.word) {
+			d = min(d, 1)
+		}
+		best = min(best, d)
+	}
+	if best <= limit && !slices.ContainsFunc(n.names, func(c candidate) bool { return c.name == name }) {
+		n.names = append(n.names, candidate{name, best})
+	}
+}
+
+// String is the beginning of a remedy that names what may have been meant,
+// empty if nothing is near.
+func (n *nearest) String() string {
+	if len(n.names) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(n.names, func(x, y candidate) int { return x.distance - y.distance })
+	var names []string
+	for _, c := range n.names[:min(len(n.names), 5)] {
+		names = append(names, c.name)
+	}
+	return "perhaps you mean " + strings.Join(names, ", ") + "; "
+}
+
+// editDistance counts the letters to insert, drop or replace.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := diagonal
+			if a[i] != b[j] {
+				d++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(d, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

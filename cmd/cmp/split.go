@@ -1,0 +1,133 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/plugin"
+)
+
+// The directories that a component is split into.
+const (
+	definitionsDir = "crds"
+	restDir        = "rest"
+)
+
+func newSplit(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "split DIR --out OUT",
+		Short: "Write the CRDs of a component and the rest of it into two directories",
+		Long: `Write what crds: only renders to OUT/crds, and what crds: skip renders to
+OUT/rest, a file for each manifest. Both are directories of plain YAML that any
+tool can apply, and components for Ladder. OUT must be empty, or not be there.`,
+		Example: `  cmp split ./component --out ./rendered --name cert-manager --namespace cert-manager`,
+		Args:    cobra.ExactArgs(1),
+	}
+	in := addInputs(cmd)
+	out := cmd.Flags().String("out", "", "Directory to write to")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *out == "" {
+			return usageError{errors.New("there is no place to write to; give --out DIR")}
+		}
+		if in.flags.Changed("crds") {
+			return usageError{errors.New("both halves are written, whatever --crds says; drop it")}
+		}
+		if err := emptyDir(*out); err != nil {
+			return err
+		}
+		halves := []struct {
+			dir  string
+			mode crds.Mode
+			objs []object.Object
+		}{{dir: definitionsDir, mode: crds.Only}, {dir: restDir, mode: crds.Skip}}
+		var faults []error
+		for i, h := range halves {
+			res, err := in.half(cmd, args[0], h.mode)
+			faults = append(faults, err)
+			halves[i].objs = res.Objects
+			if err == nil {
+				warn(s, res.Findings)
+			}
+		}
+		if err := errors.Join(faults...); err != nil {
+			return err
+		}
+		for _, h := range halves {
+			dir := filepath.Join(*out, h.dir)
+			if err := writeObjects(dir, h.objs); err != nil {
+				return err
+			}
+			fmt.Fprintf(s.Out, "%s: %s\n", filepath.ToSlash(dir), counted(len(h.objs), "manifest"))
+		}
+		return nil
+	}
+	return cmd
+}
+
+// half renders a part of a component, whatever its component.yaml says.
+func (in *inputs) half(cmd *cobra.Command, dir string, mode crds.Mode) (plugin.Result, error) {
+	req, base, done, err := in.request(dir)
+	if err != nil {
+		return plugin.Result{}, err
+	}
+	defer done()
+	req.Settings = append(req.Settings, plugin.Settings{CRDs: mode})
+	return plugin.Generate(cmd.Context(), req, base)
+}
+
+// emptyDir makes sure that nothing is overwritten or left over.
+func emptyDir(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return finding.Finding{Severity: finding.Error, Rule: "bad-out", File: dir, Message: reason(err), Remedy: "name another directory"}
+	case len(entries) > 0:
+		return finding.Finding{Severity: finding.Error, Rule: "bad-out", File: dir, Message: "the directory is not empty, and what is there would be mixed up with what is written",
+			Remedy: "remove it, or name another"}
+	}
+	return nil
+}
+
+// writeObjects writes a file for each manifest.
+func writeObjects(dir string, objs []object.Object) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	taken := map[string]int{}
+	for _, o := range objs {
+		name := fileName(o.ID)
+		if taken[name]++; taken[name] > 1 {
+			name = fmt.Sprintf("%s-%d", name, taken[name])
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(o.Text()), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fileName is the name of a file for an object: kind, namespace and name in
+// letters that every file system takes.
+func fileName(id object.ID) string {
+	parts := []string{id.Kind}
+	if id.Namespace != "" {
+		parts = append(parts, id.Namespace)
+	}
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(strings.Join(append(parts, id.Name), "-")))
+}

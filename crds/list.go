@@ -1,0 +1,185 @@
+package crds
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Definition is what people want to know of a definition.
+type Definition struct {
+	Name, Group, Kind, Scope string
+	Versions                 []Version
+	// Size is that of the manifest in bytes.
+	Size int
+	// Source is the file that it is from.
+	Source string
+	// Switch is the value that brings it; empty if it always comes.
+	Switch string
+	// Conversion is the Service that converts between versions, as
+	// namespace/name; empty if none does.
+	Conversion string
+	// Users are the objects of the kind in the component.
+	Users []object.ID
+}
+
+// Version is a version of a kind.
+type Version struct {
+	Name            string
+	Served, Storage bool
+}
+
+func (v Version) String() string {
+	switch {
+	case !v.Served:
+		return v.Name + " (not served)"
+	case v.Storage:
+		return v.Name + " (stored)"
+	}
+	return v.Name
+}
+
+// Describe reads a definition. objs are the component.
+func Describe(o object.Object, objs []object.Object) Definition {
+	spec := o.Get("spec")
+	d := Definition{Name: o.ID.Name, Group: spec.Get("group").Text(), Kind: spec.Get("names", "kind").Text(), Scope: spec.Get("scope").Text(),
+		Size: len(o.Text()), Source: place(o)}
+	for _, v := range spec.Get("versions").Items() {
+		d.Versions = append(d.Versions, Version{v.Get("name").Text(), v.Get("served").True(), v.Get("storage").True()})
+	}
+	if service := spec.Get("conversion", "webhook", "clientConfig", "service"); service.Exists() {
+		d.Conversion = service.Get("namespace").Text() + "/" + service.Get("name").Text()
+	}
+	for _, u := range users(d, objs) {
+		d.Users = append(d.Users, u.ID)
+	}
+	return d
+}
+
+// users are the objects of a kind.
+func users(d Definition, objs []object.Object) []object.Object {
+	var all []object.Object
+	for _, o := range objs {
+		if o.ID.Group == d.Group && o.ID.Kind == d.Kind {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// List describes the definitions of a component, sorted by name. s may be nil.
+func List(objs []object.Object, s *Survey) []Definition {
+	var all []Definition
+	for _, o := range objs {
+		if !Is(o) {
+			continue
+		}
+		d := Describe(o, objs)
+		if s != nil {
+			d.Switch = s.switchOf(d.Name)
+		}
+		all = append(all, d)
+	}
+	slices.SortFunc(all, func(a, b Definition) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// switchOf names the values on which a definition depends.
+func (s *Survey) switchOf(name string) string {
+	var found []string
+	for _, d := range s.shipped {
+		if d.Name != name {
+			continue
+		}
+		for _, c := range d.when {
+			for _, p := range c.values() {
+				if !slices.Contains(found, p.String()) && s.isSwitch(Need{Path: p, Value: "true", Chart: c.text}) {
+					found = append(found, p.String())
+				}
+			}
+		}
+	}
+	return strings.Join(found, ", ")
+}
+
+// Compare says what an update of definitions takes away: a definition, a version
+// that is no longer there or no longer served, a scope that changes, or a stored
+// version that goes before its objects were rewritten. objs are the component as
+// it is to be; those of its objects that still use what goes are named.
+func Compare(before, after []object.Object) []finding.Finding {
+	var all []finding.Finding
+	now := map[string]object.Object{}
+	for _, o := range after {
+		if Is(o) {
+			now[o.ID.Name] = o
+		}
+	}
+	for _, was := range before {
+		if !Is(was) {
+			continue
+		}
+		old := Describe(was, nil)
+		report := func(at object.Object, rule, message, remedy string, version string) {
+			f := finding.Finding{Severity: finding.Error, Rule: rule, File: at.File, Line: at.Line, Object: was.ID.String(), Message: message, Remedy: remedy}
+			if by := usedBy(users(old, after), version); by != "" {
+				f.Message += ", and still used by " + by
+			}
+			all = append(all, f)
+		}
+		o, there := now[was.ID.Name]
+		if !there {
+			report(was, "crd-dropped", "the definition is gone", "keep it until nothing uses it: with it go all objects of the kind", "")
+			continue
+		}
+		d := Describe(o, nil)
+		if cmp.Or(old.Scope, "Namespaced") != cmp.Or(d.Scope, "Namespaced") {
+			report(o, "crd-scope", "the scope changes from "+old.Scope+" to "+d.Scope+", which the API server refuses", "delete the definition with all its objects first, or keep the scope", "")
+		}
+		for _, v := range old.Versions {
+			switch there := d.has(v.Name); {
+			case v.Storage && !there:
+				report(o, "crd-stored", "version "+v.Name+", in which objects are stored, is gone, and the API server refuses that",
+					"keep it, not served, until the objects are rewritten and status.storedVersions no longer names it", v.Name)
+			case v.Served && !there:
+				report(o, "crd-version", "version "+v.Name+" is gone", "move what uses it to "+d.stored()+" first", v.Name)
+			case v.Served && !d.serves(v.Name):
+				report(o, "crd-version", "version "+v.Name+" is no longer served", "move what uses it to "+d.stored()+" first", v.Name)
+			}
+		}
+	}
+	finding.Sort(all)
+	return all
+}
+
+func (d Definition) has(version string) bool {
+	return slices.ContainsFunc(d.Versions, func(v Version) bool { return v.Name == version })
+}
+
+func (d Definition) serves(version string) bool {
+	return slices.ContainsFunc(d.Versions, func(v Version) bool { return v.Name == version && v.Served })
+}
+
+// stored is the version in which objects are stored.
+func (d Definition) stored() string {
+	for _, v := range d.Versions {
+		if v.Storage {
+			return v.Name
+		}
+	}
+	return "another version"
+}
+
+// usedBy names objects of a version, or of any if it is empty.
+func usedBy(objs []object.Object, version string) string {
+	var all []string
+	for _, o := range objs {
+		if _, v, _ := strings.Cut(o.APIVersion, "/"); version == "" || v == version {
+			all = append(all, o.ID.String())
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}

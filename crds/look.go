@@ -1,0 +1,252 @@
+package crds
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Survey is what a chart can ship, and which values decide it.
+type Survey struct {
+	chart   *Chart
+	values  Values
+	base    *knowledge.Base
+	shipped []Shipped
+	gates   map[string][]Path
+}
+
+// Look reads the templates of a chart for the definitions in them and the values
+// around those. It finds what stands in the text; what a template computes it
+// does not see.
+func Look(c *Chart, v Values, base *knowledge.Base) *Survey {
+	r := &reader{defined: map[string]definedTemplate{}, gates: map[string][]Path{}}
+	r.define(c)
+	r.readChart(c, nil)
+	return &Survey{chart: c, values: v, base: base, shipped: r.shipped, gates: r.gates}
+}
+
+// Switch is a value that is to be turned on, because definitions come with it.
+type Switch struct {
+	Path Path
+	// Known means that it is known to be one; otherwise it must be tried.
+	Known bool
+}
+
+// held is a definition that does not come out, with what is needed for it.
+type held struct {
+	Shipped
+	needs []Need
+}
+
+// held returns the definitions that are not among those that come out. Of
+// several ways to bring one the shortest counts, and one by switches alone goes
+// before others.
+func (s *Survey) held(have map[string]bool) []held {
+	var all []held
+	at := map[string]int{}
+	for _, d := range s.shipped {
+		if have[d.Name] {
+			continue
+		}
+		h := held{d, unmet(d.when, s.values, s.isSwitches)}
+		i, seen := at[d.Name]
+		if !seen || d.Name == "" {
+			at[d.Name] = len(all)
+			all = append(all, h)
+			continue
+		}
+		if cmp.Or(cmp.Compare(s.rank(h), s.rank(all[i])), cmp.Compare(len(h.needs), len(all[i].needs))) < 0 {
+			all[i] = h
+		}
+	}
+	return all
+}
+
+// rank orders the ways to bring a definition: by switches alone, by other values,
+// and last one that needs nothing, for it shows that it does not do.
+func (s *Survey) rank(h held) int {
+	switch {
+	case h.needs == nil:
+		return 2
+	case s.isSwitches(h.needs):
+		return 0
+	}
+	return 1
+}
+
+// Off returns the switches that keep definitions back, sorted. rendered is what
+// the chart renders to.
+func (s *Survey) Off(rendered []object.Object) []Switch {
+	var all []Switch
+	for _, h := range s.held(names(rendered)) {
+		if !s.isSwitches(h.needs) {
+			continue // it does not come with switches alone
+		}
+		for _, n := range h.needs {
+			if !slices.ContainsFunc(all, func(o Switch) bool { return slices.Equal(o.Path, n.Path) }) {
+				does, _ := s.does(n.Path)
+				all = append(all, Switch{Path: n.Path, Known: does == knowledge.Ships})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Switch) int { return strings.Compare(a.Path.String(), b.Path.String()) })
+	return all
+}
+
+// isSwitch reports whether a need is one that is met without asking.
+func (s *Survey) isSwitch(n Need) bool {
+	if n.Value != "true" {
+		return false
+	}
+	if does, known := s.does(n.Path); known {
+		return does == knowledge.Ships
+	}
+	return slices.ContainsFunc(n.Path, speaksOfCRDs) || speaksOfCRDs(n.Chart)
+}
+
+func (s *Survey) isSwitches(all []Need) bool {
+	return !slices.ContainsFunc(all, func(n Need) bool { return !s.isSwitch(n) })
+}
+
+// speaksOfCRDs reports whether a name says that it is about definitions.
+func speaksOfCRDs(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, "crd") || strings.Contains(name, "customresource")
+}
+
+// does says what is known of a value: in the chart whose value it is, or in one
+// above it. What is said about a chart goes before what is said about all.
+func (s *Survey) does(p Path) (knowledge.SwitchKind, bool) {
+	var found knowledge.SwitchKind
+	known, own := false, false
+	for c, rest := s.chart, p; c != nil; {
+		for _, sw := range s.base.Switches(c.Name) {
+			if sw.Path == rest.String() && !own {
+				found, known, own = sw.Does, true, len(sw.Charts) > 0
+			}
+		}
+		var next *Chart
+		for _, sub := range c.Charts {
+			step := sub.Key[len(c.Key):]
+			if len(step) > 0 && len(rest) > len(step) && slices.Equal(rest[:len(step)], step) {
+				next, rest = sub, rest[len(step):]
+				break
+			}
+		}
+		c = next
+	}
+	return found, known
+}
+
+// Withheld reports the definitions that the chart ships only with values that
+// are no switches for definitions, by name and with the values: one finding for
+// all that the same values bring. rendered is what comes out with the switches
+// on.
+func (s *Survey) Withheld(rendered []object.Object) []finding.Finding {
+	var all []finding.Finding
+	brings := map[string][]string{} // by values
+	for _, h := range s.held(names(rendered)) {
+		if h.Name == "" && s.isSwitches(h.needs) {
+			continue // nobody can tell whether it came out
+		}
+		var words []string
+		for _, n := range h.needs {
+			words = append(words, n.String())
+		}
+		slices.Sort(words)
+		needs := strings.Join(words, " and ")
+		if brings[needs] == nil {
+			all = append(all, finding.Finding{Severity: finding.Note, Rule: "crd-feature", File: h.File, Line: h.Line, Field: needs})
+		}
+		brings[needs] = append(brings[needs], cmp.Or(h.Name, fmt.Sprintf("the one in %s:%d", h.File, h.Line)))
+	}
+	for i := range all {
+		f := &all[i]
+		slices.Sort(brings[f.Field])
+		names := strings.Join(slices.Compact(brings[f.Field]), ", ")
+		f.Message, f.Remedy = "only with this does the chart ship "+names, "set it in both Applications if you use the feature"
+		if f.Field == "" {
+			f.Message, f.Remedy = "the chart ships "+names+", but it does not come out, and no value tells why", "see the template that reads it"
+		}
+	}
+	finding.Sort(all)
+	return all
+}
+
+// Silent reports switches that are on while no definition comes out of their
+// chart.
+func (s *Survey) Silent(rendered []object.Object) []finding.Finding {
+	definitions, _ := Split(rendered)
+	var all []finding.Finding
+	s.chart.each(func(c *Chart) {
+		if unmet(c.takenIn(), s.values, s.isSwitches) != nil || s.comes(c, definitions) {
+			return
+		}
+		for _, sw := range s.base.Switches(c.Name) {
+			path := c.below(strings.Split(sw.Path, "."))
+			if does, _ := s.does(path); does != knowledge.Ships || !s.values.true(path) || !s.gated(c, path) && c.declared(sw.Path) == 0 {
+				continue
+			}
+			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "crd-switch-silent", File: c.ValuesFile, Line: c.declared(sw.Path), Field: path.String(),
+				Message: "the switch is on, and no definition comes out of the chart " + c.Name,
+				Remedy:  "check that the files which its templates read are in the repository; some are made only when the chart is packed"})
+		}
+	})
+	finding.Sort(all)
+	return all
+}
+
+// takenIn is the condition on which a chart takes part.
+func (c *Chart) takenIn() []condition {
+	if c.Conditions == nil && c.Tags == nil {
+		return nil
+	}
+	return []condition{{op: takesIn, paths: c.Conditions, tags: c.Tags, text: c.Name}}
+}
+
+func (c *Chart) declared(path string) int {
+	if c.Declared == nil {
+		return 0
+	}
+	return c.Declared(strings.Split(path, "."))
+}
+
+// comes reports whether any of the definitions is from a chart or its subcharts.
+func (s *Survey) comes(c *Chart, definitions []object.Object) bool {
+	files, ships := map[string]bool{}, map[string]bool{}
+	c.each(func(c *Chart) {
+		for _, list := range [][]File{c.Templates, c.Definitions, c.Files} {
+			for _, f := range list {
+				files[f.Shown] = true
+			}
+		}
+	})
+	for _, d := range s.shipped {
+		ships[d.Name] = ships[d.Name] || files[d.File]
+	}
+	return slices.ContainsFunc(definitions, func(o object.Object) bool { return files[o.File] || ships[o.ID.Name] })
+}
+
+// gated reports whether a template of a chart depends on a value.
+func (s *Survey) gated(c *Chart, p Path) bool {
+	found := false
+	c.each(func(c *Chart) {
+		for _, f := range c.Templates {
+			found = found || slices.ContainsFunc(s.gates[f.Shown], func(o Path) bool { return o.String() == p.String() })
+		}
+		found = found || slices.ContainsFunc(c.Conditions, func(o Path) bool { return o.String() == p.String() })
+	})
+	return found
+}
+
+func (c *Chart) each(visit func(*Chart)) {
+	visit(c)
+	for _, sub := range c.Charts {
+		sub.each(visit)
+	}
+}

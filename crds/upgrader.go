@@ -1,0 +1,115 @@
+package crds
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Upgrader is a Job of a component that writes definitions to the cluster when
+// it runs, as an Application that holds the definitions does, too.
+type Upgrader struct {
+	object.Object
+	// Off is the value that turns it off by being false; nil if none is known.
+	Off Path
+}
+
+// Upgraders finds them. A Job gives itself away by the word "crd" in its name or
+// its arguments, or in its image if it has no arguments. What runs only when the Application is deleted,
+// and tests, are none.
+func Upgraders(objs []object.Object, base *knowledge.Base) []Upgrader {
+	var all []Upgrader
+	for _, o := range objs {
+		k := base.Of(o)
+		runs := slices.ContainsFunc(o.Phases(), func(p object.Phase) bool { return p.Order() <= object.PostSync.Order() })
+		if k.Runs == "once" && runs && !o.IsTest() && writesDefinitions(o, k) {
+			all = append(all, Upgrader{Object: o})
+		}
+	}
+	return all
+}
+
+func writesDefinitions(o object.Object, k knowledge.Kind) bool {
+	if hasCRDWord(o.ID.Name) {
+		return true
+	}
+	for _, pod := range k.Pod.Find(o.Root()) {
+		for _, list := range []string{"initContainers", "containers"} {
+			for _, c := range pod.Value.Get("spec", list).Items() {
+				texts := append(c.Get("command").Items(), c.Get("args").Items()...)
+				if len(texts) == 0 { // otherwise charts take it for its kubectl, too
+					texts = []object.Value{c.Get("image")}
+				}
+				if slices.ContainsFunc(texts, func(v object.Value) bool { return hasCRDWord(v.Text()) }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// hasCRDWord reports whether a text holds "crd" or "crds" as a word.
+func hasCRDWord(text string) bool {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return slices.ContainsFunc(words, func(w string) bool {
+		return w == "crd" || w == "crds" || w == kindWord || w == kindWord+"s"
+	})
+}
+
+var kindWord = strings.ToLower(kind)
+
+// Upgraders finds them, each with the value that turns it off: one that is known
+// to, or one with "crd" in its path on which the template of the Job depends.
+func (s *Survey) Upgraders(objs []object.Object) []Upgrader {
+	all := Upgraders(objs, s.base)
+	for i, u := range all {
+		for _, p := range s.gates[u.File] {
+			does, known := s.does(p)
+			switch {
+			case !s.values.true(p):
+			case known && does == knowledge.Upgrades:
+				all[i].Off = p
+			case !known && all[i].Off == nil && slices.ContainsFunc(p, speaksOfCRDs):
+				all[i].Off = p
+			}
+		}
+		if all[i].Off == nil {
+			all[i].Off = s.upgradeSwitch(u)
+		}
+	}
+	return all
+}
+
+// upgradeSwitch is the value that is known to turn off the upgrader of a chart
+// where its template does not tell.
+func (s *Survey) upgradeSwitch(u Upgrader) Path {
+	var found Path
+	s.chart.each(func(c *Chart) {
+		if !slices.ContainsFunc(c.Templates, func(f File) bool { return f.Shown == u.File }) {
+			return
+		}
+		for _, sw := range s.base.Switches(c.Name) {
+			if p := c.below(strings.Split(sw.Path, ".")); sw.Does == knowledge.Upgrades && s.values.true(p) {
+				found = p
+			}
+		}
+	})
+	return found
+}
+
+// Fight says of an upgrader that it and an Application with the definitions
+// overwrite each other.
+func (u Upgrader) Fight() finding.Finding {
+	remedy := "take it out of the chart"
+	if u.Off != nil {
+		remedy = fmt.Sprintf("set %s=false, or crds-upgraders: off", u.Off)
+	}
+	return finding.Finding{Severity: finding.Warning, Rule: "crd-upgrader", File: u.File, Line: u.Line, Object: u.ID.String(),
+		Message: "it writes definitions to the cluster when it runs, and the Application that holds them writes them, too", Remedy: remedy}
+}

@@ -1,0 +1,164 @@
+package object
+
+import (
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// leastBlock is the size in bytes from which it pays to read a literal block
+// without the YAML library. Below it there are the settings and scripts that
+// most manifests have, above it dashboards.
+const leastBlock = 1024
+
+// literal is a literal block scalar ("key: |") that was taken out of a text.
+type literal struct {
+	line   int // of its header, counted from 1
+	column int // that its lines are indented to
+	body   string
+	chomp  byte // '-', '+', or 0 for the usual single line break at the end
+}
+
+// withoutBlocks blanks the literal blocks of a text that have at least so many
+// bytes, keeping every line break so that a position in the result is a
+// position in the text.
+//
+// The library reads such a block character by character, and dashboards are
+// half a megabyte of what monitoring charts render. A block is only taken when
+// its text means what it says and its end is plain to see. Where something
+// looks like a block and is none, as inside a quoted text, restore finds out.
+func withoutBlocks(text string, least int) (string, []literal) {
+	if !strings.Contains(text, ": |") {
+		return text, nil
+	}
+	var short strings.Builder
+	var blocks []literal
+	done, line := 0, 1 // the line that starts at done
+	for pos := 0; ; {
+		at := strings.Index(text[pos:], ": |")
+		if at < 0 {
+			break
+		}
+		at += pos
+		lineStart := strings.LastIndexByte(text[:at], '\n') + 1
+		body := nextLine(text, at)
+		pos = body
+		b, ok := header(text[lineStart:body], at-lineStart)
+		if !ok {
+			continue
+		}
+		end, ok := b.cut(text[body:], text[lineStart:at])
+		if !ok || end < least {
+			continue
+		}
+		line += strings.Count(text[done:lineStart], "\n")
+		b.line, b.body = line, text[body:body+end]
+		short.WriteString(text[done:body])
+		done, pos = body+end, body+end
+		breaks := strings.Count(b.body, "\n")
+		short.WriteString(strings.Repeat("\n", breaks))
+		line += 1 + breaks
+		blocks = append(blocks, b)
+	}
+	if blocks == nil {
+		return text, nil
+	}
+	short.WriteString(text[done:])
+	return short.String(), blocks
+}
+
+// letters are what keys of manifests consist of. Tags, anchors and "?" before
+// one would change what the block hangs on.
+const letters = `abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"'`
+
+// header reads "key: |", "key: |-" and "key: |+" at the end of a line.
+func header(line string, colon int) (literal, bool) {
+	switch strings.TrimRight(line[colon+len(": |"):], " \n") {
+	case "":
+		return literal{}, true
+	case "-":
+		return literal{chomp: '-'}, true
+	case "+":
+		return literal{chomp: '+'}, true
+	}
+	return literal{}, false
+}
+
+// cut finds out how far the block reaches in the text behind its header, whose
+// key it is given with all that stands before it. It reports whether the block
+// is of the plain kind.
+func (b *literal) cut(text, key string) (end int, ok bool) {
+	name := strings.TrimLeft(key, " -")
+	parent := len(key) - len(name)
+	b.column = len(text) - len(strings.TrimLeft(text, " "))
+	if b.column <= parent || b.column == len(text) || text[b.column] == '\n' || text[b.column] == '\t' {
+		return 0, false
+	}
+	if !strings.HasSuffix(text, "\n") || strings.Trim(name, letters) != "" {
+		return 0, false
+	}
+	for end < len(text) {
+		next := nextLine(text, end)
+		line := text[end:next]
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		if indent < b.column && line[indent:] != "\n" {
+			return end, indent <= parent && line[indent] != '\t' && plain(text[:end])
+		}
+		end = next
+	}
+	return end, plain(text)
+}
+
+// plain reports whether a text holds neither line breaks but "\n", nor what
+// YAML forbids, nor marks of byte order.
+func plain(text string) bool {
+	for _, r := range text {
+		switch {
+		case ' ' <= r && r <= '~', r == '\n', r == '\t':
+		case r < '\u00a0', r == '\u2028', r == '\u2029', r == '\ufeff', '\ufffd' <= r && r <= '\uffff':
+			return false
+		}
+	}
+	return true
+}
+
+// text is what the block says, by YAML 1.1, 9.3: without its indentation, and
+// with the line breaks at its end as the header wants them.
+func (b literal) text() string {
+	var out strings.Builder
+	out.Grow(len(b.body))
+	for line := range strings.Lines(b.body) {
+		out.WriteString(line[min(b.column, len(line)-len(strings.TrimLeft(line, " "))):])
+	}
+	if b.chomp == '+' {
+		return out.String()
+	}
+	text := strings.TrimRight(out.String(), "\n")
+	if b.chomp == 0 {
+		text += "\n"
+	}
+	return text
+}
+
+// restore puts blocks where they were taken from and reports whether every one
+// of them was a block.
+func restore(n *yaml.Node, blocks []literal) bool {
+	left := restoreFrom(n, blocks)
+	return len(left) == 0
+}
+
+// restoreFrom returns the blocks that are not under n. Both are in the order
+// of the text.
+func restoreFrom(n *yaml.Node, blocks []literal) []literal {
+	if len(blocks) > 0 && n.Kind == yaml.ScalarNode && n.Style&yaml.LiteralStyle != 0 && n.Line == blocks[0].line {
+		n.Value = blocks[0].text()
+		return blocks[1:]
+	}
+	for _, c := range n.Content {
+		if len(blocks) == 0 {
+			break
+		}
+		blocks = restoreFrom(c, blocks)
+	}
+	return blocks
+}

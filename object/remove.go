@@ -1,0 +1,136 @@
+package object
+
+import (
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/finding"
+)
+
+// Without returns the object without the entries at the given paths, such as
+// {"metadata", "namespace"}; one that is not there is no fault. Nothing else in
+// the text changes, and a validation schema in it is not read.
+//
+// Only documents of a shape that no tool writes (flow style, JSON, anchors,
+// merge keys) are written anew, in the layout of the YAML library.
+func (o Object) Without(paths ...[]string) (Object, error) {
+	var there [][]string
+	for _, path := range paths {
+		if o.Get(path[:len(path)-1]...).has(path[len(path)-1]) {
+			there = append(there, path)
+		}
+	}
+	if there == nil {
+		return o, nil
+	}
+	text, ok := cutEntries(o.doc.text, o.doc.node(), there)
+	if !ok {
+		var err error
+		if text, err = rewriteWithout(o.doc.text, there); err != nil {
+			return o, finding.Finding{Severity: finding.Error, Rule: "cannot-edit", File: o.File, Line: o.Line, Object: o.ID.String(),
+				Field: strings.Join(there[0], "."), Message: err.Error(), Remedy: "drop the field in the file"}
+		}
+	}
+	o.doc = &document{text: text}
+	o.ID.Namespace = o.Get("metadata", "namespace").Text()
+	return o, nil
+}
+
+// has reports whether a mapping has a key, whatever stands behind it.
+func (v Value) has(key string) bool { return v.child(key).node != nil }
+
+// cutEntries takes the lines of entries out of a text in block style, and
+// reports whether that did it.
+func cutEntries(text string, root *yaml.Node, paths [][]string) (string, bool) {
+	if strings.ContainsAny(text, "\r&") {
+		return "", false // an anchor may be needed elsewhere
+	}
+	all := lines{text: text}
+	var drop []splice
+	for _, path := range paths {
+		n := root
+		for _, key := range path[:len(path)-1] {
+			if n = lastValue(n, key); n == nil {
+				return "", false
+			}
+		}
+		key, ok := blockKey(n, path[len(path)-1])
+		if !ok {
+			return "", false
+		}
+		from, next := all.span(key.Line - 1)
+		if from+key.Column-1 > len(text) || strings.Trim(text[from:from+key.Column-1], " ") != "" {
+			return "", false
+		}
+		drop = append(drop, splice{from: from, to: withoutTail(text, next, endOfBlock(text, next, key.Column-1))})
+	}
+	e := editor{text: text, splices: drop}
+	cut := e.apply()
+	left, err := parseText(cut)
+	if err != nil || left == nil {
+		return "", false
+	}
+	for _, path := range paths {
+		if (Value{left}).Get(path[:len(path)-1]...).has(path[len(path)-1]) {
+			return "", false // it was written twice
+		}
+	}
+	return cut, true
+}
+
+// withoutTail moves the end of a block up over comments and blank lines, which
+// are about what follows.
+func withoutTail(text string, from, to int) int {
+	for to > from {
+		start := strings.LastIndexByte(text[:to-1], '\n') + 1
+		if start < from || !commentOrBlank(text[start:to]) {
+			break
+		}
+		to = start
+	}
+	return to
+}
+
+// blockKey finds the key of an entry that stands on lines of its own.
+func blockKey(n *yaml.Node, name string) (*yaml.Node, bool) {
+	if n.Kind != yaml.MappingNode || n.Style&yaml.FlowStyle != 0 || hasMerge(n) || len(n.Content) <= 2 {
+		return nil, false
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return n.Content[i], true
+		}
+	}
+	return nil, false
+}
+
+// rewriteWithout writes the whole document anew, without the entries.
+func rewriteWithout(text string, paths [][]string) (string, error) {
+	var doc yaml.Node
+	if err := unmarshal(text, &doc); err != nil {
+		return "", err
+	}
+	root := expand(doc.Content[0])
+	for _, path := range paths {
+		n := root
+		flattenMerges(n)
+		for _, key := range path[:len(path)-1] {
+			if n = lastValue(n, key); n == nil {
+				break
+			}
+			flattenMerges(n)
+		}
+		if n == nil {
+			continue
+		}
+		var content []*yaml.Node
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value != path[len(path)-1] {
+				content = append(content, n.Content[i], n.Content[i+1])
+			}
+		}
+		n.Content = content
+	}
+	return encode(root)
+}

@@ -1,0 +1,325 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// What may become of Jobs that write definitions.
+const (
+	upgradersLeft = "keep"
+	upgradersOff  = "off"
+)
+
+// lifting says which part of a component is wanted, with regard to definitions.
+type lifting struct {
+	mode      crds.Mode
+	prune     bool
+	upgraders string
+	// dir is how people call the component.
+	dir string
+}
+
+// wanted are the objects of a component that are wanted, or that order those.
+func (l lifting) wanted(objs []object.Object) ([]object.Object, error) {
+	if l.mode == crds.Include || l.mode == "" {
+		return objs, nil
+	}
+	objs, err := crds.Unique(objs)
+	if err != nil || l.mode == crds.Skip {
+		return objs, err
+	}
+	definitions, _ := crds.Split(objs)
+	if len(definitions) == 0 {
+		return nil, l.noDefinitions(nil)
+	}
+	return crds.CleanAll(definitions, l.prune)
+}
+
+// elsewhere tells which objects another Application applies.
+func (l lifting) elsewhere() func(object.Object) bool {
+	if l.mode == crds.Skip {
+		return crds.Is
+	}
+	return nil
+}
+
+func (l lifting) fault(rule, message, remedy string) finding.Finding {
+	return finding.Finding{Severity: finding.Error, Rule: rule, File: l.dir, Field: "crds: " + string(l.mode), Message: message, Remedy: remedy}
+}
+
+func (l lifting) nothingLeft() error {
+	return l.fault("empty-rendering", "without its CRDs nothing is left of the component, and with prune Argo CD would delete all that it deployed before",
+		"set crds: only or include")
+}
+
+// noDefinitions says that there is nothing to lift out. withheld may tell where
+// the definitions are.
+func (l lifting) noDefinitions(withheld []finding.Finding) error {
+	var hints []string
+	for _, f := range withheld {
+		hints = append(hints, f.Field+": "+f.Message)
+	}
+	message := "the component has no CRDs, and with prune Argo CD would take an empty answer as an order to delete what it deployed before"
+	if hints != nil {
+		message += "; " + strings.Join(hints, "; ")
+	}
+	return l.fault("no-crds", message, "set crds: include, or the values that bring CRDs")
+}
+
+// lifted is a component taken apart.
+type lifted struct {
+	// rendered is what its values say, with findings about its definitions.
+	rendered render.Result
+	// definitions are all that it can ship, and switches those values that had
+	// to be turned on for them.
+	definitions []object.Object
+	switches    []crds.Path
+	survey      *crds.Survey
+}
+
+// lift renders a component and, where all its definitions are wanted, once more
+// with the switches on that keep some back.
+func (req Request) lift(ctx context.Context, opt options, base *knowledge.Base) (lifted, error) {
+	opt.render.Ship = true
+	rendered, err := render.Dir(ctx, req.Repo, req.Dir, opt.render)
+	if opt.crds.mode == crds.Only && onlyEmpty(err) {
+		// Charts of definitions may keep all of them back.
+		opt.render.Empty = true
+		rendered, err = render.Dir(ctx, req.Repo, req.Dir, opt.render)
+	}
+	if err != nil {
+		return lifted{}, err
+	}
+	all := lifted{rendered: rendered}
+	if rendered.Chart == nil {
+		all.definitions, _ = crds.Split(rendered.Objects)
+		if opt.crds.mode != crds.Only {
+			all.reportUpgraders(opt, crds.Upgraders(rendered.Objects, base))
+		}
+		return all, nil
+	}
+	all.survey = crds.Look(rendered.Chart, rendered.Values, base)
+	if opt.crds.mode == crds.Only {
+		return all, all.turnOn(ctx, req, opt)
+	}
+	return all, all.turnOff(ctx, req, opt)
+}
+
+// Shipment is what a component ships.
+type Shipment struct {
+	// Definitions describes all that it can ship, sorted by name.
+	Definitions []crds.Definition
+	// Objects are the definitions, and the rest of what its values say.
+	Objects []object.Object
+	// On are the values that were turned on for the definitions.
+	On       []crds.Path
+	Findings []finding.Finding
+}
+
+// Ship finds the definitions that the component of a request can ship, and who
+// in it uses them. That there are none is an error.
+func Ship(ctx context.Context, req Request, base *knowledge.Base) (Shipment, error) {
+	opt, err := req.options()
+	base, unknown := req.Knowledge(base)
+	if err := errors.Join(err, unknown); err != nil {
+		return Shipment{}, err
+	}
+	opt.crds.mode = crds.Only
+	all, err := req.lift(ctx, opt, base)
+	if err != nil {
+		return Shipment{}, err
+	}
+	if len(all.definitions) == 0 {
+		return Shipment{}, opt.crds.noDefinitions(nil)
+	}
+	definitions, err := crds.Unique(all.definitions)
+	if err != nil {
+		return Shipment{}, err
+	}
+	_, rest := crds.Split(all.rendered.Objects)
+	objs := append(definitions, rest...)
+	return Shipment{Definitions: crds.List(objs, all.survey), Objects: objs, On: all.switches, Findings: all.rendered.Findings}, nil
+}
+
+// onlyEmpty reports whether all that is wrong with a rendering is that nothing
+// came out.
+func onlyEmpty(err error) bool {
+	all := finding.Of(err)
+	return len(all) == 1 && all[0].Rule == "empty-rendering"
+}
+
+// turnOn finds all definitions of a chart. Switches that are not known to be
+// some are kept only if nothing but definitions comes with them.
+func (l *lifted) turnOn(ctx context.Context, req Request, opt options) error {
+	on := l.try(ctx, req, opt, l.survey.Off(l.rendered.Objects))
+	definitions, _ := crds.Split(l.rendered.Objects)
+	more, _ := crds.Split(on.Objects)
+	l.definitions = crds.Add(definitions, more)
+	withheld := l.survey.Withheld(l.definitions)
+	silent := l.survey.Silent(l.definitions)
+	if len(l.definitions) == 0 {
+		return errors.Join(append([]error{opt.crds.noDefinitions(withheld)}, asErrors(silent)...)...)
+	}
+	l.rendered.Findings = append(append(l.rendered.Findings, withheld...), silent...)
+	return nil
+}
+
+// try turns switches on, all at once or, if one of them does more than it should,
+// one after the other, and returns what comes out with those that are kept.
+func (l *lifted) try(ctx context.Context, req Request, opt options, off []crds.Switch) render.Result {
+	if len(off) == 0 {
+		return l.rendered
+	}
+	if all, err := req.with(ctx, opt, "true", paths(off)); err == nil && len(l.unasked(off, all)) == 0 {
+		l.switches = paths(off)
+		return all
+	}
+	on := l.rendered
+	for _, s := range off {
+		one, err := req.with(ctx, opt, "true", append(slices.Clone(l.switches), s.Path))
+		more := l.unasked([]crds.Switch{s}, one)
+		if err != nil || len(more) > 0 {
+			l.rendered.Findings = append(l.rendered.Findings, refused(s, err, more))
+			continue
+		}
+		on = one
+		l.switches = append(l.switches, s.Path)
+	}
+	return on
+}
+
+func asErrors(all []finding.Finding) []error {
+	var errs []error
+	for _, f := range all {
+		f.Severity = finding.Error
+		errs = append(errs, f)
+	}
+	return errs
+}
+
+// unasked are the objects that switches bring besides definitions. What known
+// switches bring is no objection.
+func (l *lifted) unasked(on []crds.Switch, rendered render.Result) []string {
+	if !slices.ContainsFunc(on, func(s crds.Switch) bool { return !s.Known }) {
+		return nil
+	}
+	before := map[object.ID]bool{}
+	for _, o := range l.rendered.Objects {
+		before[o.ID] = true
+	}
+	var more []string
+	for _, o := range rendered.Objects {
+		if !before[o.ID] && !crds.Is(o) {
+			more = append(more, o.ID.String())
+		}
+	}
+	return more
+}
+
+// refused says why a value was not turned on.
+func refused(s crds.Switch, err error, more []string) finding.Finding {
+	f := finding.Finding{Severity: finding.Note, Rule: "crd-switch-refused", Field: s.Path.String(),
+		Remedy: "set it in both Applications if you want what it brings"}
+	if err != nil {
+		f.Message = "CRDs come with it, but turned on the chart does not render: " + finding.Of(err)[0].Error()
+		return f
+	}
+	f.Message = fmt.Sprintf("CRDs come with it, but so does more: %s", strings.Join(more[:min(len(more), 5)], ", "))
+	if len(more) > 5 {
+		f.Message += fmt.Sprintf(" and %d others", len(more)-5)
+	}
+	return f
+}
+
+// turnOff finds the Jobs that write definitions, and turns them off if that is
+// asked for: by the chart's values where those are known, or else by leaving
+// out the Job.
+func (l *lifted) turnOff(ctx context.Context, req Request, opt options) error {
+	upgraders := l.survey.Upgraders(l.rendered.Objects)
+	if opt.crds.upgraders != upgradersOff {
+		l.reportUpgraders(opt, upgraders)
+		return nil
+	}
+	var off []crds.Path
+	for _, u := range upgraders {
+		if u.Off != nil && !slices.ContainsFunc(off, func(p crds.Path) bool { return slices.Equal(p, u.Off) }) {
+			off = append(off, u.Off)
+		}
+	}
+	if off != nil {
+		without, err := req.with(ctx, opt, "false", off)
+		if err != nil {
+			return err
+		}
+		without.Findings = l.rendered.Findings
+		before, _ := crds.Split(l.rendered.Objects)
+		after, _ := crds.Split(without.Objects)
+		if len(after) == len(before) {
+			l.rendered = without
+			upgraders = l.survey.Upgraders(without.Objects)
+		}
+	}
+	l.reportUpgraders(opt, upgraders)
+	return nil
+}
+
+// reportUpgraders says of each Job that writes definitions that it fights with
+// the Application that holds them, or leaves it out.
+func (l *lifted) reportUpgraders(opt options, all []crds.Upgrader) {
+	for _, u := range all {
+		if opt.crds.upgraders == upgradersOff {
+			l.rendered.Objects = slices.DeleteFunc(l.rendered.Objects, func(o object.Object) bool { return o.ID == u.ID })
+			continue
+		}
+		l.rendered.Findings = append(l.rendered.Findings, u.Fight())
+	}
+}
+
+func paths(switches []crds.Switch) []crds.Path {
+	var all []crds.Path
+	for _, s := range switches {
+		all = append(all, s.Path)
+	}
+	return all
+}
+
+// with renders a component with some values set over all others.
+func (req Request) with(ctx context.Context, opt options, value string, set []crds.Path) (render.Result, error) {
+	var v render.Values
+	for _, p := range set {
+		v.Set = append(v.Set, p.Expression()+"="+value)
+	}
+	o := opt.render
+	o.Values = append(slices.Clone(o.Values), v)
+	o.Ship = false
+	return render.Dir(ctx, req.Repo, req.Dir, o)
+}
+
+// checkRelease makes sure that definitions which lead to the operator by the
+// name of its release were rendered with that name. The Application that holds
+// them has a name of its own.
+func (req Request) checkRelease(opt options, definitions []object.Object) error {
+	said := slices.ContainsFunc(req.Settings, func(s Settings) bool { return s.Name != "" })
+	if said || req.App.Name == "" {
+		return nil
+	}
+	var faults []error
+	for _, o := range definitions {
+		if fields := crds.NamesRelease(o, opt.render.Name); fields != nil {
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "crd-release", File: o.File, Line: o.Line, Object: o.ID.String(), Field: fields[0],
+				Message: fmt.Sprintf("it leads to the operator by the name of its release, and %s is the name of this Application", opt.render.Name),
+				Remedy:  "set the parameter name to the name of the Application that runs the operator, here and there"})
+		}
+	}
+	return errors.Join(faults...)
+}
