@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 )
 
 // corpus reads the files of a folder that hold manifests: *.yaml, or *.yaml.gz.
@@ -53,4 +54,23 @@ func readPacked(path string, packed bool) (string, error) {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
 	return string(text), nil
+}
+
+// namespaceOf is the namespace that manifests were rendered for: that of most of
+// them.
+func namespaceOf(t *testing.T, text string) string {
+	t.Helper()
+	objs, err := objects(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	most := "default"
+	for _, obj := range objs {
+		name := obj.GetNamespace()
+		if count[name]++; name != "" && name != "kube-system" && count[name] > count[most] {
+			most = name
+		}
+	}
+	return most
 }

@@ -17,7 +17,7 @@ import (
 // a garden of its kind, and the Application of both.
 func fleet(t *testing.T, name string) story {
 	t.Helper()
-	s := story{name: name, files: map[string]string{}, plugin: true}
+	s := story{name: name, namespace: name, files: map[string]string{}, plugin: true}
 	for _, dir := range []string{"parent", "operator", "garden"} {
 		files, err := argocd.Files(filepath.Join("testdata", "fleet", dir), dir+"/")
 		if err != nil {
@@ -49,7 +49,7 @@ func TestAppOfApps(t *testing.T) {
 	if out.Result != argocd.Synced {
 		t.Fatalf("the sync: %s\n%s", out.Result, here.argo.Explain(out, g.waiting()))
 	}
-	g.after(t, "Garden.fleet.example.com "+g.name+"/back-yard", "Deployment.apps "+g.name+"/gardener")
+	g.after(t, "Garden.fleet.example.com "+g.namespace+"/back-yard", "Deployment.apps "+g.namespace+"/gardener")
 	results.add(row{"fleet", "application of applications", waves(g.objs), out.Duration, string(out.Result)})
 }
 
@@ -60,7 +60,7 @@ func TestSources(t *testing.T) {
 	g := raiseWith(t, s, s.at("operator"))
 	g.app.Sources = append(g.app.Sources, argocd.Source{RepoURL: g.repo.URL(), Path: "operator", Plugin: true})
 	syncs(t, g, "fleet", "two sources")
-	g.after(t, "Garden.fleet.example.com "+g.name+"/back-yard", "Deployment.apps "+g.name+"/gardener")
+	g.after(t, "Garden.fleet.example.com "+g.namespace+"/back-yard", "Deployment.apps "+g.namespace+"/gardener")
 }
 
 // TestApplicationSet lets an ApplicationSet roll two components out in steps.
@@ -86,7 +86,7 @@ func TestApplicationSet(t *testing.T) {
 			t.Fatalf("%s: %s %v\n%s", child, out.Result, err, here.argo.Explain(out, g.waiting()))
 		}
 	}
-	g.after(t, "Garden.fleet.example.com "+g.name+"/back-yard", "Deployment.apps "+g.name+"/gardener")
+	g.after(t, "Garden.fleet.example.com "+g.namespace+"/back-yard", "Deployment.apps "+g.namespace+"/gardener")
 	results.add(row{"fleet", "ApplicationSet in two steps", waves(g.objs), time.Since(start), "synced"})
 }
 
@@ -106,7 +106,7 @@ func applicationSet(g *stage) *unstructured.Unstructured {
 			"spec": map[string]any{
 				"project":     "default",
 				"source":      map[string]any{"repoURL": g.repo.URL(), "path": "{{.component}}", "targetRevision": "HEAD", "plugin": map[string]any{"name": "ladder"}},
-				"destination": map[string]any{"server": here.cluster.URL, "namespace": g.name},
+				"destination": map[string]any{"server": here.cluster.URL, "namespace": g.namespace},
 				"syncPolicy":  map[string]any{"automated": map[string]any{}},
 			},
 		},

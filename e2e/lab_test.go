@@ -37,8 +37,13 @@ type lab struct {
 
 // resync is shorter than Argo CD's default, because a wave of definitions is
 // else waited for up to three minutes where a busy Argo CD learns late that they
-// are established.
-const resync = 15 * time.Second
+// are established. E2E_RESYNC sets it, 0s to Argo CD's default.
+func resync() (time.Duration, error) {
+	if text := os.Getenv("E2E_RESYNC"); text != "" {
+		return time.ParseDuration(text)
+	}
+	return 15 * time.Second, nil
+}
 
 // here is the lab of this run.
 var here *lab
@@ -61,7 +66,13 @@ func inLab(tests func() int) (int, error) {
 		return 1, err
 	}
 	here = l
-	code := tests()
+	ended := make(chan int, 1)
+	go func() { ended <- tests() }()
+	code := 1
+	select {
+	case code = <-ended:
+	case <-ctx.Done(): // tests that are interrupted leave what they have found so far
+	}
 	err = l.close()
 	fmt.Printf("\n%s\nlogs: %s\n", results.table(), l.dir)
 	return code, err
@@ -110,8 +121,12 @@ func openLab(ctx context.Context) (_ *lab, err error) {
 	if err != nil {
 		return nil, err
 	}
+	every, err := resync()
+	if err != nil {
+		return nil, fmt.Errorf("E2E_RESYNC: %w", err)
+	}
 	server := argocd.Server{Config: l.cluster.Config, Kubeconfig: l.cluster.Kubeconfig, URL: l.cluster.URL, Token: l.cluster.Token}
-	if l.argo, err = argocd.Start(ctx, server, l.dir, l.bin, argocd.Options{Settings: settings, Resync: resync}); err != nil {
+	if l.argo, err = argocd.Start(ctx, server, l.dir, l.bin, argocd.Options{Settings: settings, Resync: every}); err != nil {
 		return nil, err
 	}
 	if l.native, err = served(l.cluster); err != nil {

@@ -76,14 +76,20 @@ func syncs(t *testing.T, g *stage, suite, name string) {
 	if g.hopeless() {
 		wait = quickPatience
 	}
-	out := g.sync(t, wait)
+	promised(t, g, row{suite: suite, component: name}, g.sync(t, wait))
+}
+
+// promised checks the end of a sync, and what was applied when.
+func promised(t *testing.T, g *stage, r row, out argocd.Outcome) {
+	t.Helper()
+	r.waves, r.took = waves(g.objs), out.Duration
 	gates := 0
 	defer func() {
-		result := fmt.Sprintf("%s, %d gates held", out.Result, gates)
+		r.result = fmt.Sprintf("%s, %d gates held%s", out.Result, gates, r.result)
 		if t.Failed() {
-			result = "FAILED: " + string(out.Result)
+			r.result = "FAILED: " + string(out.Result)
 		}
-		results.add(row{suite, name, waves(g.objs), out.Duration, result})
+		results.add(r)
 	}()
 	if out.Result == argocd.Unhealthy && g.waitsForEver(out.Status) {
 		out.Result = "synced, waits as it must"
@@ -95,9 +101,17 @@ func syncs(t *testing.T, g *stage, suite, name string) {
 		t.Errorf("it took %d retries", retries)
 	}
 	all := g.applies(t)
-	inOrder(t, all)
+	none(t, outOfOrder(all))
 	gates = g.gated(t, all)
 	g.stays(t)
+}
+
+// none reports faults.
+func none(t *testing.T, faults []string) {
+	t.Helper()
+	for _, fault := range faults {
+		t.Error(fault)
+	}
 }
 
 // forEver are objects that are never healthy, whatever the order: nobody uses
@@ -152,12 +166,18 @@ func TestCorpus(t *testing.T) {
 	for name, text := range files {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			space := "corpus-" + strings.ToLower(name)
-			ordered, err := program(t.Context(), text, "annotate", "--namespace", space)
+			namespace := namespaceOf(t, text)
+			ordered, err := program(t.Context(), text, "annotate", "--namespace", namespace)
 			if err != nil {
 				t.Fatal(err)
 			}
-			syncs(t, raise(t, manifests(space, ordered)), "corpus", name)
+			g := raise(t, manifests("corpus-"+strings.ToLower(name), namespace, ordered))
+			out, given := g.syncGiving(t)
+			r := row{suite: "corpus", component: name}
+			if len(given) > 0 {
+				r.result = ", given " + strings.Join(given, ", ")
+			}
+			promised(t, g, r, out)
 		})
 	}
 }

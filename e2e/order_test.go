@@ -71,19 +71,23 @@ func nameOf(obj *unstructured.Unstructured) string {
 	return identity(obj.GroupVersionKind().GroupKind(), obj.GetNamespace(), obj.GetName())
 }
 
-// inOrder checks that objects were applied wave by wave. Argo CD itself brings
-// forward a namespace and a definition when there is something in it that comes
-// earlier.
-func inOrder(t *testing.T, all []applied) {
-	t.Helper()
+// outOfOrder returns a line for each two objects of which the one of a later wave
+// was applied first. Argo CD itself brings forward a namespace and a definition
+// when there is something in it that comes earlier.
+func outOfOrder(all []applied) (faults []string) {
 	for i, a := range all {
 		for _, b := range all[i+1:] {
-			if momentOf(b.obj).compare(momentOf(a.obj)) < 0 && !isDefinition(a.obj) && a.obj.GetKind() != "Namespace" {
-				t.Errorf("%s (wave %d) was applied at %s, before %s (wave %d) at %s",
-					a.name, waveOf(a.obj), clock(a.at), b.name, waveOf(b.obj), clock(b.at))
+			if momentOf(b.obj).compare(momentOf(a.obj)) < 0 && !broughtForward(a.obj) {
+				faults = append(faults, fmt.Sprintf("%s (wave %d) was applied at %s, before %s (wave %d) at %s",
+					a.name, waveOf(a.obj), clock(a.at), b.name, waveOf(b.obj), clock(b.at)))
 			}
 		}
 	}
+	return faults
+}
+
+func broughtForward(obj *unstructured.Unstructured) bool {
+	return isDefinition(obj) || obj.GetKind() == "Namespace"
 }
 
 // gate is what "cmp check" says of a wave.
@@ -92,6 +96,7 @@ type gate struct {
 	Wave    int
 	Awaited bool
 	GatedBy []struct{ Object, Kind string }
+	Hangs   []struct{ Why string }
 }
 
 // report is what "cmp check" says of an order.
@@ -136,13 +141,19 @@ var phases = map[string]int{"PreSync": -1, "Sync": 0, "PostSync": 1}
 // the last time that somebody other than Argo CD changed its status.
 func (g *stage) gated(t *testing.T, all []applied) int {
 	t.Helper()
-	healthy := g.settled(t)
-	gates := 0
-	found := check(t, g.name, g.objs)
+	found := check(t, g.namespace, g.objs)
 	if errors := found.errors(); len(errors) > 0 {
 		t.Errorf("cmp check says that the sync stops, but it did not: %s", strings.Join(errors, "; "))
 	}
-	for _, gate := range found.Gates {
+	gates, faults := early(found.Gates, g.settled(t), all)
+	none(t, faults)
+	return gates
+}
+
+// early counts the objects that gate others and have a status, and returns a
+// line for each object that was applied before one that gates it was healthy.
+func early(gates []gate, healthy map[string]time.Time, all []applied) (count int, faults []string) {
+	for _, gate := range gates {
 		if !gate.Awaited {
 			continue
 		}
@@ -152,18 +163,18 @@ func (g *stage) gated(t *testing.T, all []applied) int {
 			who := by.Kind + " " + name
 			since, known := healthy[who]
 			if !known {
-				continue // it has no status, or is healthy from the start
+				continue // it is healthy without a status
 			}
-			gates++
+			count++
 			for _, a := range all {
-				if momentOf(a.obj).compare(at) > 0 && a.at.Before(since) && !isDefinition(a.obj) && a.obj.GetKind() != "Namespace" {
-					t.Errorf("%s (wave %d) was applied at %s, but %s, which gates wave %d, became healthy at %s",
-						a.name, waveOf(a.obj), clock(a.at), who, gate.Wave, clock(since))
+				if momentOf(a.obj).compare(at) > 0 && a.at.Before(since) && !broughtForward(a.obj) {
+					faults = append(faults, fmt.Sprintf("%s (wave %d) was applied at %s, but %s, which gates wave %d, became healthy at %s",
+						a.name, waveOf(a.obj), clock(a.at), who, gate.Wave, clock(since)))
 				}
 			}
 		}
 	}
-	return gates
+	return count, faults
 }
 
 // settled reads when the status of each object of a story took the value that it
@@ -197,3 +208,32 @@ func (g *stage) settled(t *testing.T) map[string]time.Time {
 }
 
 func clock(t time.Time) string { return t.Format("15:04:05.000") }
+
+// TestFaultsOfAnOrderAreSeen feeds what reads the audit log with orders that are
+// not as they should be.
+func TestFaultsOfAnOrderAreSeen(t *testing.T) {
+	start := time.Now()
+	after := func(seconds int, kind, name, wave string) applied {
+		obj := newObject("v1", kind, "shop", name)
+		obj.SetAnnotations(map[string]string{syncWave: wave})
+		return applied{obj, nameOf(obj), start.Add(time.Duration(seconds) * time.Second)}
+	}
+	all := []applied{after(0, "Secret", "a", "30"), after(2, "Pod", "b", "50"), after(4, "Service", "c", "60")}
+	if faults := outOfOrder(all); len(faults) > 0 {
+		t.Errorf("an order that is right: %v", faults)
+	}
+	if faults := outOfOrder([]applied{all[1], all[0], all[2]}); len(faults) != 1 || !strings.HasPrefix(faults[0], "Pod shop/b (wave 50)") {
+		t.Errorf("a Pod before its Secret: %v", faults)
+	}
+	if faults := notReversed(all); len(faults) != 3 {
+		t.Errorf("removed in the order of the waves: %v", faults)
+	}
+	gates := []gate{{Phase: "Sync", Wave: 50, Awaited: true}}
+	gates[0].GatedBy = append(gates[0].GatedBy, struct{ Object, Kind string }{"Pod shop/b", "Pod"})
+	for seconds, want := range map[int]int{3: 0, 5: 1} {
+		healthy := map[string]time.Time{"Pod shop/b": start.Add(time.Duration(seconds) * time.Second)}
+		if count, faults := early(gates, healthy, all); count != 1 || len(faults) != want {
+			t.Errorf("a gate that opens after %d seconds: %d gates, %v", seconds, count, faults)
+		}
+	}
+}

@@ -58,7 +58,7 @@ func (g *stage) scenario() double.Scenario {
 // from case to case. Names may hold that of the story, as RELEASE.
 func (g *stage) in(r double.Ref) double.Ref {
 	if r.Namespace == "" {
-		r.Namespace = g.name
+		r.Namespace = g.namespace
 	}
 	r.Name = strings.ReplaceAll(r.Name, "RELEASE", g.name)
 	return r

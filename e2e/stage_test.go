@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +39,8 @@ type stage struct {
 const (
 	patience      = 90 * time.Second
 	quickPatience = 25 * time.Second // where a hang is expected
+	// Argo CD looks at each definition for seconds when there are many.
+	longPatience = 5 * time.Minute
 )
 
 // raise brings a story on stage when nothing on it is in the way: what it needs
@@ -52,18 +55,13 @@ func raise(t *testing.T, s story) *stage {
 	}
 	g := &stage{story: s, objs: append(objs, s.beside...)}
 	g.place()
+	g.settle()
 	claims, alone := g.claims()
 	t.Cleanup(here.turns.take(claims, alone))
 	if err := g.removeForeign(ctx); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(here.double.Play(g.scenario()))
-	g.namespaces = []string{s.name}
-	for _, obj := range slices.Concat(s.world, objs) {
-		if obj.GetKind() == "Namespace" && !slices.Contains(g.namespaces, obj.GetName()) {
-			g.namespaces = append(g.namespaces, obj.GetName())
-		}
-	}
 	t.Cleanup(func() { g.clean(t) })
 	for _, obj := range g.before() {
 		if err := applySoon(ctx, obj); err != nil {
@@ -109,8 +107,34 @@ func (g *stage) commit(t *testing.T, files map[string]string) {
 // before is what is in the cluster before the first sync, in order: definitions
 // of kinds that the story uses and does not bring, namespaces, operators.
 func (g *stage) before() []*unstructured.Unstructured {
-	all := []*unstructured.Unstructured{newObject("v1", "Namespace", "", g.name)}
+	var all []*unstructured.Unstructured
+	for _, name := range g.namespaces {
+		if !g.bringsNamespace(name) {
+			all = append(all, newObject("v1", "Namespace", "", name))
+		}
+	}
 	return slices.Concat(all, g.foreign, g.world)
+}
+
+// settle finds the namespaces of the story: its own, and all that its objects
+// are in, unless every cluster has them.
+func (g *stage) settle() {
+	g.namespaces = []string{g.namespace}
+	for _, obj := range slices.Concat(g.world, g.objs) {
+		name := obj.GetNamespace()
+		if obj.GetKind() == "Namespace" {
+			name = obj.GetName()
+		}
+		if name != "" && !slices.Contains(g.namespaces, name) && !slices.Contains([]string{"default", "kube-system", "kube-public", argocd.Namespace}, name) {
+			g.namespaces = append(g.namespaces, name)
+		}
+	}
+}
+
+func (g *stage) bringsNamespace(name string) bool {
+	return slices.ContainsFunc(g.objs, func(obj *unstructured.Unstructured) bool {
+		return obj.GetKind() == "Namespace" && obj.GetName() == name
+	})
 }
 
 // place finds the kinds that others bring and defines them, and puts the objects
@@ -145,7 +169,7 @@ func (g *stage) place() {
 		case !namespaced[obj.GroupVersionKind().GroupKind()]:
 			obj.SetNamespace("")
 		case obj.GetNamespace() == "":
-			obj.SetNamespace(g.name)
+			obj.SetNamespace(g.namespace)
 		}
 	}
 }
@@ -240,6 +264,48 @@ func (g *stage) sync(t *testing.T, patience time.Duration) argocd.Outcome {
 	return out
 }
 
+// syncGiving syncs, and gives what the story waits for and what nothing in it
+// makes: a Secret that its users bring, for instance. It is told what it gave. It
+// waits longer than sync does, because there are many definitions.
+func (g *stage) syncGiving(t *testing.T) (out argocd.Outcome, given []string) {
+	t.Helper()
+	since := time.Now()
+	out = g.sync(t, quickPatience)
+	for time.Since(since) < longPatience && (out.Result == argocd.Hangs || out.Result == argocd.Unhealthy) {
+		for _, obj := range g.absent(t) {
+			if !slices.Contains(given, nameOf(obj)) && strings.Contains(g.waiting(), obj.GetKind()+" "+obj.GetNamespace()+"/"+obj.GetName()+" is missing") {
+				if err := applySoon(t.Context(), obj); err != nil {
+					t.Fatal(err)
+				}
+				given = append(given, nameOf(obj))
+			}
+		}
+		var err error
+		if out, err = here.argo.Follow(t.Context(), g.app.Name, since, patience, g.waiting); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out, given
+}
+
+var absence = regexp.MustCompile(`(Secret|ConfigMap) (\S+)/(\S+), which nothing in the component makes`)
+
+// absent is what "cmp check" says that Pods need and nothing in the story makes.
+func (g *stage) absent(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	var all []*unstructured.Unstructured
+	for _, gate := range check(t, g.namespace, g.objs).Gates {
+		for _, hang := range gate.Hangs {
+			for _, m := range absence.FindAllStringSubmatch(hang.Why, -1) {
+				obj := newObject("v1", m[1], m[2], m[3])
+				obj.SetAnnotations(map[string]string{"cluster-double/any-key": "given by the harness"})
+				all = append(all, obj)
+			}
+		}
+	}
+	return all
+}
+
 // waiting is what the cluster double waits for, in the namespaces of the story
 // and outside of namespaces.
 func (g *stage) waiting() string {
@@ -288,6 +354,9 @@ func (g *stage) claims() (claims map[string]string, alone bool) {
 		versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 		claims["kind "+gk.String()] = fmt.Sprint(versions)
 		claims["group "+gk.Group] = "served by others"
+	}
+	for _, name := range g.namespaces {
+		claims["Namespace "+name] = ""
 	}
 	for _, crd := range g.definitions() {
 		gk, _ := definedBy(crd)

@@ -26,8 +26,9 @@ import (
 // story is something that is deployed: a component that the plugin renders, or
 // manifests that are plain YAML.
 type story struct {
-	// name is that of the case: of its Application, namespace and repository.
-	name string
+	// name is that of the case: of its Application and repository, and of the
+	// namespace unless namespace says otherwise.
+	name, namespace string
 	// files is what the repository holds, and path the component in it.
 	files map[string]string
 	path  string
@@ -57,7 +58,7 @@ func component(name, dir string) (story, error) {
 	for file, text := range files {
 		files[file] = strings.ReplaceAll(text, "NAMESPACE", name)
 	}
-	s := story{name: name, files: files, path: "component", plugin: true}
+	s := story{name: name, namespace: name, files: files, path: "component", plugin: true}
 	if s.scenario, err = readScenario(filepath.Base(dir)); err != nil {
 		return story{}, err
 	}
@@ -71,9 +72,9 @@ func component(name, dir string) (story, error) {
 	return s, nil
 }
 
-// manifests is a story of plain manifests.
-func manifests(name, text string) story {
-	return story{name: name, files: map[string]string{"component/all.yaml": text}, path: "component"}
+// manifests is a story of plain manifests in a namespace.
+func manifests(name, namespace, text string) story {
+	return story{name: name, namespace: namespace, files: map[string]string{"component/all.yaml": text}, path: "component"}
 }
 
 // with sets a parameter of the plugin.
@@ -90,7 +91,7 @@ func (s story) with(parameter, value string) story {
 func (s story) application(repo *argocd.Repository) argocd.Application {
 	source := s.source
 	source.RepoURL, source.Path, source.Plugin = repo.URL(), s.path, s.plugin
-	return argocd.Application{Name: s.name, Namespace: s.name, Sources: []argocd.Source{source}}
+	return argocd.Application{Name: s.name, Namespace: s.namespace, Sources: []argocd.Source{source}}
 }
 
 // rendered is what the plugin makes of a story, or the manifests that it has.
@@ -120,7 +121,7 @@ func (s story) rendered(ctx context.Context) ([]*unstructured.Unstructured, erro
 			return nil, err
 		}
 	}
-	args := []string{"render", filepath.Join(dir, s.path), "--name", s.name, "--namespace", s.name}
+	args := []string{"render", filepath.Join(dir, s.path), "--name", s.name, "--namespace", s.namespace}
 	for name, value := range s.source.Parameters {
 		args = append(args, "--"+name, value)
 	}

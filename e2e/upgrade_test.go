@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -38,7 +39,7 @@ func TestUpgrade(t *testing.T) {
 				t.Errorf("the sync removed %v, want %v", names(removed), want)
 			}
 			if len(options) == 0 {
-				inReverse(t, removed)
+				none(t, notReversed(removed))
 			} else {
 				// Argo CD then removes all at once, whatever their waves.
 				last := g.applies(t)
@@ -82,7 +83,7 @@ func TestDeletionNeedsTheOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		upside := manifests(s.name, text)
+		upside := manifests(s.name, s.namespace, text)
 		upside.scenario = s.scenario
 		g := raise(t, upside)
 		if out := g.sync(t, patience); out.Result != argocd.Synced {
@@ -137,7 +138,7 @@ func (g *stage) deletes(t *testing.T) {
 	if !slices.Equal(names(removed), want) {
 		t.Errorf("the deletion removed %v, want %v", names(removed), want)
 	}
-	inReverse(t, removed)
+	none(t, notReversed(removed))
 	results.add(row{"deletion", g.name, waves(g.objs), time.Since(start), "deleted in reverse waves"})
 }
 
@@ -194,16 +195,17 @@ func (g *stage) removals(t *testing.T, objs []*unstructured.Unstructured) []appl
 	return all
 }
 
-// inReverse checks that objects were removed wave by wave, the last first.
-func inReverse(t *testing.T, removed []applied) {
-	t.Helper()
+// notReversed returns a line for each two objects that were not removed wave by
+// wave, the last first.
+func notReversed(removed []applied) (faults []string) {
 	for i, a := range removed {
 		for _, b := range removed[i+1:] {
 			if waveOf(a.obj) < waveOf(b.obj) {
-				t.Errorf("%s (wave %d) was removed before %s (wave %d)", a.name, waveOf(a.obj), b.name, waveOf(b.obj))
+				faults = append(faults, fmt.Sprintf("%s (wave %d) was removed before %s (wave %d)", a.name, waveOf(a.obj), b.name, waveOf(b.obj)))
 			}
 		}
 	}
+	return faults
 }
 
 // names are those of removed objects, sorted.

@@ -70,7 +70,7 @@ func parseWrongOrder(name, text string) wrongOrder {
 // story is the order as the manifests of an Application with this name.
 func (w wrongOrder) story(t *testing.T, name, text string) story {
 	t.Helper()
-	s := manifests(name, text)
+	s := manifests(name, name, text)
 	scenario, err := os.ReadFile(filepath.Join("testdata", "wrong", w.name+".scenario.yaml"))
 	if err == nil {
 		err = yaml.UnmarshalStrict(scenario, &s.scenario)
