@@ -99,7 +99,10 @@ func tooLong(text string) bool {
 		if size > most {
 			return true
 		}
-		indent := len(line) - len(strings.TrimLeft(line, " "))
+		indent := 0
+		for indent < len(line) && line[indent] == ' ' {
+			indent++
+		}
 		blank := indent >= len(line)-1
 		if block >= 0 && !blank && indent < block {
 			block = -1
@@ -117,8 +120,17 @@ func tooLong(text string) bool {
 
 // startsText reports whether the lines below one may be those of a text.
 func startsText(line string) bool {
-	line = strings.TrimRight(line, "+-0123456789 \r\n")
-	return strings.HasSuffix(line, "|") || strings.HasSuffix(line, ">")
+	for i := len(line) - 1; i >= 0; i-- {
+		switch c := line[i]; {
+		case c == '|' || c == '>':
+			return true
+		case c == '+' || c == '-' || c == ' ' || c == '\r' || c == '\n' || '0' <= c && c <= '9':
+			// The indicators of a block scalar, and what ends the line.
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 // escapes is how many bytes more a text has in JSON as Go writes it: \" for a
