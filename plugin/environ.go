@@ -22,7 +22,7 @@ func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, er
 	req := Request{
 		Repo:        repo,
 		Dir:         path.Clean(dir),
-		App:         App{Name: appName(env["ARGOCD_APP_NAME"]), Namespace: env["ARGOCD_APP_NAMESPACE"], Revision: env["ARGOCD_APP_REVISION"]},
+		App:         App{Name: appName(env["ARGOCD_APP_NAME"]), Namespace: env["ARGOCD_APP_NAMESPACE"], Revision: env[Revision]},
 		KubeVersion: env["KUBE_VERSION"],
 		APIVersions: splitList(env["KUBE_API_VERSIONS"]),
 	}
@@ -39,6 +39,18 @@ func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, er
 		req.Settings = append(req.Settings, *s)
 	}
 	return req, errors.Join(faults...)
+}
+
+// Revision is the variable with the commit.
+const Revision = "ARGOCD_APP_REVISION"
+
+// Reads reports whether FromEnvironment looks at a variable.
+func Reads(variable string) bool {
+	switch variable {
+	case "ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", Revision, "ARGOCD_APP_PARAMETERS", "KUBE_VERSION", "KUBE_API_VERSIONS":
+		return true
+	}
+	return strings.HasPrefix(variable, variablePrefix+"LADDER_")
 }
 
 // appName drops the namespace that Argo CD puts before the name of an

@@ -72,6 +72,8 @@ type Result struct {
 	// Base is the knowledge that the order follows from, with what the
 	// component's ladder.yaml files say.
 	Base *knowledge.Base
+	// Revision reports whether App.Revision may have made a difference.
+	Revision bool
 }
 
 // Manifests returns the text of each manifest.
@@ -166,6 +168,8 @@ func (req Request) render(ctx context.Context, opt options, base *knowledge.Base
 	if err != nil {
 		return render.Result{}, err
 	}
+	// What was rendered to find the definitions is forgotten by now.
+	part.rendered.Revision = part.rendered.Kind == render.Template
 	if opt.crds.mode == crds.Only {
 		part.rendered.Objects = part.definitions
 		err = req.checkRelease(opt, part.definitions)
@@ -203,7 +207,7 @@ func (opt options) order(rendered render.Result, base *knowledge.Base) (Result, 
 	for _, o := range rendered.Objects {
 		found = append(found, o.Doubts()...)
 	}
-	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Findings: append(found, plan.Findings...)}, nil
+	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Revision: rendered.Revision, Findings: append(found, plan.Findings...)}, nil
 }
 
 // options are the settings that hold for a request.

@@ -91,6 +91,8 @@ type Result struct {
 	// they hold, if Options.Ship asks for them and there is a chart.
 	Chart  *crds.Chart
 	Values crds.Values
+	// Revision reports whether Options.Revision may have made a difference.
+	Revision bool
 }
 
 // source is a component directory in its repository.

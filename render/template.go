@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -62,7 +63,7 @@ func (s source) template() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	res := Result{Findings: append(ships.findings, findings...), Chart: ships.chart, Values: ships.values}
+	res := Result{Findings: append(ships.findings, findings...), Chart: ships.chart, Values: ships.values, Revision: printsRevision(ch, vals)}
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		file, _ := s.templateFile(ch, name)
@@ -73,6 +74,30 @@ func (s source) template() (Result, error) {
 	objs, err := s.manifestFiles(func(name string) bool { return isManifest(name) && !reserved(name) && !isValues(name) })
 	res.Objects = append(res.Objects, objs...)
 	return res, errors.Join(append(faults, err)...)
+}
+
+// An action reaches the revision by its name, or prints something that it is
+// part of: the release, or all that there is.
+var (
+	ofRelease  = regexp.MustCompile(`\bRelease\b(\.\w+)?`)
+	printsRoot = regexp.MustCompile(`\b(to\w+|print\w*|quote|squote|cat|join|list|dict|tuple|values|deepCopy|merge\w*|range|index|get|dig|pluck)\b[^{}]*?[\s(](\.|\$)(\s|\)|\}|\||$)|\{\{-?\s*(\.|\$)\s*(\||-?\}\})`)
+)
+
+// printsRevision reports whether a template may look at the revision. Values
+// count, too, since templates may run them. It errs towards yes.
+func printsRevision(ch *chart.Chart, vals map[string]any) bool {
+	texts := []string{fmt.Sprint(vals)}
+	for _, t := range ch.Templates {
+		texts = append(texts, string(t.Data))
+	}
+	return slices.ContainsFunc(texts, func(text string) bool {
+		for _, use := range ofRelease.FindAllStringSubmatch(text, -1) {
+			if !slices.Contains([]string{".Name", ".Namespace", ".Service"}, use[1]) {
+				return true
+			}
+		}
+		return strings.Contains(text, "Revision") || printsRoot.MatchString(text)
+	})
 }
 
 // declareNulls puts back the keys that are null in values.yaml. Helm drops them

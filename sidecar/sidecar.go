@@ -15,12 +15,14 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"runtime/debug"
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -33,37 +35,14 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
-// Input is a request: a repository, the directory of the Application in it and
-// the Application's environment, with the variables that Argo CD gives to a
-// plugin.
-type Input struct {
-	Repo fs.FS
-	Dir  string
-	Env  map[string]string
-}
-
-// Output is an answer, with what the log says about it.
-type Output struct {
-	Manifests []string
-	// Log holds key and value pairs for the line about the request. Nothing
-	// secret may be in it.
-	Log []any
-	// Remarks are lines of their own behind that one.
-	Remarks []Remark
-}
-
-// Remark is a line of the log. Nothing secret may be in it, either.
-type Remark struct {
-	Level slog.Level
-	Text  string
-}
-
 // Config says how to serve.
 type Config struct {
-	// Generate renders manifests. It is called by several goroutines.
-	Generate func(context.Context, Input) (Output, error)
-	// Match says whether there is anything to render.
-	Match func(context.Context, Input) (bool, error)
+	Tasks
+	// Variables says which variables of a request's environment tasks are to
+	// see; nil means all. Others are forgotten as soon as they arrive.
+	Variables func(name string) bool
+	// Forget tells the server that the tasks give other answers from now on.
+	Forget <-chan struct{}
 	// Parameters describes the plugin's parameters to Argo CD's UI.
 	Parameters []*wire.ParameterAnnouncement
 	// Discovery makes Argo CD ask whether the plugin wants an Application
@@ -77,6 +56,16 @@ type Config struct {
 	// arrives, all that Limits allow it is set aside; above Memory they allow
 	// none.
 	Memory int64
+	// Cache bounds what is remembered of answers, in bytes; 0 remembers
+	// nothing. An answer is given again when the files that it was made from
+	// are the same, and all else that it depends on.
+	Cache int64
+	// CacheAge is how long an answer is remembered at most, whether it is used
+	// or not; 0 means no bound.
+	CacheAge time.Duration
+	// Timeout is how long a request may take that brings no deadline of its
+	// own, or a later one; 0 means no bound.
+	Timeout time.Duration
 	// Drain is how long requests may go on after the end was asked for.
 	Drain time.Duration
 	Log   *slog.Logger
@@ -107,14 +96,14 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 	)
 	healthy := health.NewServer()
 	healthpb.RegisterHealthServer(srv, healthy)
-	wire.RegisterConfigManagementPluginServiceServer(srv, newServer(cfg, func(serving bool) {
-		status := healthpb.HealthCheckResponse_SERVING
-		if !serving {
-			status = healthpb.HealthCheckResponse_NOT_SERVING
-		}
-		healthy.SetServingStatus("", status)
-		healthy.SetServingStatus(wire.ConfigManagementPluginService_ServiceDesc.ServiceName, status)
-	}))
+	for _, service := range []string{"", wire.ConfigManagementPluginService_ServiceDesc.ServiceName} {
+		healthy.SetServingStatus(service, healthpb.HealthCheckResponse_SERVING)
+	}
+	server := newServer(cfg)
+	wire.RegisterConfigManagementPluginServiceServer(srv, server)
+	ageing, stopAgeing := context.WithCancel(context.Background())
+	defer stopAgeing()
+	go server.results.ageing(ageing, cfg.Forget)
 
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(lis) }()
@@ -200,25 +189,40 @@ func Probe(ctx context.Context, path string) error {
 		return fmt.Errorf("no plugin server answers on %s", path)
 	}
 	if res.GetStatus() != healthpb.HealthCheckResponse_SERVING {
-		return fmt.Errorf("the plugin server on %s takes no requests: it is about to end, or renderings that do not end hold all it has", path)
+		return fmt.Errorf("the plugin server on %s takes no requests: it is about to end", path)
 	}
 	return nil
 }
 
 type server struct {
 	wire.UnimplementedConfigManagementPluginServiceServer
-	cfg      Config
-	capacity *capacity
-	read     func(io.Reader, Limits) (*tree, error) // unpack, but for tests
+	cfg          Config
+	places       *semaphore.Weighted // for work
+	repositories *repositories
+	results      *results
+	read         func(io.Reader, Limits) (*tree, error) // unpack, but for tests
 }
 
-// newServer tells report whether it can still answer, at first and at each
-// change.
-func newServer(cfg Config, report func(serving bool)) *server {
+// idleTree is how long a repository stays in memory that no request uses. The
+// requests for the Applications of a commit follow each other in less.
+const idleTree = 30 * time.Second
+
+func newServer(cfg Config) *server {
 	if cfg.Memory > 0 && (cfg.Limits.Bytes == 0 || cfg.Limits.Bytes > cfg.Memory) {
 		cfg.Limits.Bytes = cfg.Memory
 	}
-	return &server{cfg: cfg, capacity: newCapacity(int64(cfg.Parallel), cfg.Memory, cfg.Limits.Bytes, report), read: unpack}
+	s := &server{cfg: cfg, read: unpack}
+	s.places = semaphore.NewWeighted(math.MaxInt64)
+	if cfg.Parallel > 0 {
+		s.places = semaphore.NewWeighted(int64(cfg.Parallel))
+	}
+	keep := idleTree
+	if cfg.Cache == 0 {
+		keep = 0
+	}
+	s.repositories = newRepositories(cfg.Memory, cfg.Limits.Bytes, keep)
+	s.results = newResults(cfg.Cache, cfg.CacheAge, func(cacheEvent) {})
+	return s
 }
 
 func (s *server) CheckPluginConfiguration(context.Context, *emptypb.Empty) (*wire.CheckPluginConfigurationResponse, error) {
@@ -232,13 +236,11 @@ func (s *server) MatchRepository(stream grpc.ClientStreamingServer[wire.AppStrea
 		}
 		return stream.SendAndClose(&wire.RepositoryResponse{})
 	}
-	start := time.Now()
-	in, matched, err := perform(stream.Context(), s, stream, s.cfg.Match)
+	_, a, err := s.perform(match, stream.Context(), stream)
 	if err != nil {
-		s.log(in).Error("request failed", "error", err.Error(), "duration", time.Since(start))
 		return err
 	}
-	return stream.SendAndClose(&wire.RepositoryResponse{IsSupported: matched, IsDiscoveryEnabled: true})
+	return stream.SendAndClose(&wire.RepositoryResponse{IsSupported: a.Matched, IsDiscoveryEnabled: true})
 }
 
 func (s *server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ParametersAnnouncementResponse]) error {
@@ -251,85 +253,74 @@ func (s *server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wir
 
 func (s *server) GenerateManifest(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ManifestResponse]) error {
 	start := time.Now()
-	in, out, err := perform(stream.Context(), s, stream, s.cfg.Generate)
-	if err == nil {
-		err = checkSize(out.Manifests)
-	}
+	log, a, err := s.perform(generate, stream.Context(), stream)
 	if err != nil {
-		s.log(in).Error("request failed", "error", err.Error(), "duration", time.Since(start))
 		return err
 	}
-	log := s.log(in)
-	log.Info("request answered", append(out.Log, "duration", time.Since(start))...)
-	for _, r := range out.Remarks {
+	log.Info("request answered", append(a.Output.Log, "duration", time.Since(start))...)
+	for _, r := range a.Output.Remarks {
 		log.Log(stream.Context(), r.Level, r.Text)
 	}
-	return stream.SendAndClose(&wire.ManifestResponse{Manifests: out.Manifests})
+	return stream.SendAndClose(&wire.ManifestResponse{Manifests: a.Output.Manifests})
 }
 
-// log names a request, as far as it has arrived.
-func (s *server) log(in Input) *slog.Logger {
-	if in.Repo == nil {
-		return s.cfg.Log
-	}
-	return s.cfg.Log.With("application", in.Env["ARGOCD_APP_NAME"], "component", in.Dir)
-}
+// appName is the variable that names the Application.
+const appName = "ARGOCD_APP_NAME"
 
-// perform receives a repository when there is memory for it, works on it when
-// there is a place, and keeps to the deadline of the request. Work cannot be
-// interrupted: when the time is over the caller is told so, and the work goes
-// on for nobody, with all that it holds.
-func perform[T any](ctx context.Context, s *server, from stream, work func(context.Context, Input) (T, error)) (in Input, out T, err error) {
-	if d, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, d.Add(-timeToAnswer))
-		defer cancel()
-	}
-	memory, err := s.capacity.memory.take(ctx, s.capacity.reserve)
-	if err != nil {
-		return in, out, errors.Join(drain(from), deadline(ctx, "waiting for the memory that other repositories take"))
-	}
-	in, size, err := receive(from, s.unpack)
-	if err != nil {
-		memory.release()
-		return in, out, err
-	}
-	memory.shrink(size)
-	place, err := s.capacity.places.take(ctx, 1)
-	if err != nil {
-		memory.release()
-		return in, out, deadline(ctx, "waiting for other renderings")
-	}
-	type result struct {
-		out T
-		err error
-	}
-	done := make(chan result, 1)
-	go func() {
-		out, err := guarded(s.cfg.Log, in.Dir, func() (T, error) { return work(ctx, in) })
-		place.release()
-		memory.release()
-		done <- result{out, err}
-	}()
-	select {
-	case r := <-done:
-		if r.err != nil {
-			return in, out, status.Error(codes.InvalidArgument, r.err.Error())
+// perform receives a repository when there is memory for it, and answers when
+// there is a place for the work, or without. It keeps to the deadline of the
+// request. The log it returns names the request.
+func (s *server) perform(what task, ctx context.Context, from stream) (log *slog.Logger, a answer, err error) {
+	start := time.Now()
+	log = s.cfg.Log
+	defer func() {
+		if err != nil {
+			log.Error("request failed", "error", err.Error(), "duration", time.Since(start))
 		}
-		return in, r.out, nil
-	case <-ctx.Done():
-		s.capacity.lose(place, memory)
-		go func() {
-			<-done
-			s.capacity.regain(place, memory)
-		}()
-		return in, out, deadline(ctx, "rendering")
+	}()
+	ctx, cancel := s.limitTime(ctx)
+	defer cancel()
+	in, repo, err := s.receive(ctx, from)
+	if err != nil {
+		return log, a, err
 	}
+	defer repo.release()
+	log = log.With("application", in.Env[appName], "component", in.Dir)
+	a, how, err := s.results.get(ctx, subject{what, in.Env[appName], in.Dir}, in, func(in Input) (answer, error) {
+		if err := s.places.Acquire(ctx, 1); err != nil {
+			return answer{}, deadline(ctx, "waiting for other renderings")
+		}
+		defer s.places.Release(1)
+		a, err := guarded(s.cfg.Log, in.Dir, func() (answer, error) { return s.cfg.Tasks.run(ctx, what, in) })
+		if err != nil && errors.Is(err, ctx.Err()) {
+			err = deadline(ctx, "rendering")
+		}
+		return a, err
+	})
+	if err != nil {
+		if _, known := status.FromError(err); !known {
+			err = status.Error(codes.InvalidArgument, err.Error())
+		}
+		return log, a, err
+	}
+	return log.With("cache", string(how)), a, nil
 }
 
-func (s *server) unpack(r io.Reader) (*tree, error) {
-	return guarded(s.cfg.Log, "the repository", func() (*tree, error) { return s.read(r, s.cfg.Limits) })
+// limitTime ends a request a little before its deadline, so that the reason for
+// missing it still arrives.
+func (s *server) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, limited := ctx.Deadline()
+	end = end.Add(-timeToAnswer)
+	if own := time.Now().Add(s.cfg.Timeout); s.cfg.Timeout > 0 && (!limited || own.Before(end)) {
+		return context.WithDeadlineCause(ctx, own, errOwnTimeout)
+	}
+	if !limited {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, end)
 }
+
+var errOwnTimeout = errors.New("the plugin's own time limit")
 
 // guarded keeps a panic in the work of one request from ending all others.
 // about says what the work is about, for messages.
@@ -337,15 +328,22 @@ func guarded[T any](log *slog.Logger, about string, work func() (T, error)) (out
 	defer func() {
 		if r := recover(); r != nil {
 			log.Error("a request panicked", "about", about, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-			err = fmt.Errorf("%s: internal error: %v; this is a bug of the plugin, its log has the details", about, r)
+			err = errors.New(bug(about, r))
 		}
 	}()
 	return work()
 }
 
+func bug(about string, r any) string {
+	return fmt.Sprintf("%s: internal error: %v; this is a bug of the plugin, its log has the details", about, r)
+}
+
 func deadline(ctx context.Context, doing string) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return status.Error(codes.Canceled, "the repo-server gave up the request while the plugin was "+doing)
+	}
+	if context.Cause(ctx) == errOwnTimeout {
+		return status.Error(codes.DeadlineExceeded, "the time was over while the plugin was "+doing+"; raise --timeout, or make the component smaller")
 	}
 	return status.Error(codes.DeadlineExceeded, "the repo-server's deadline passed while the plugin was "+doing+
 		"; raise controller.repo.server.timeout.seconds, or make the component smaller")

@@ -45,13 +45,15 @@ type harness struct {
 func start(t *testing.T, change func(*sidecar.Config)) *harness {
 	t.Helper()
 	cfg := sidecar.Config{
-		Generate: func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
-			data, err := fs.ReadFile(in.Repo, in.Dir+"/manifest.yaml")
-			return sidecar.Output{Manifests: []string{string(data)}}, err
-		},
-		Match: func(_ context.Context, in sidecar.Input) (bool, error) {
-			_, err := fs.Stat(in.Repo, in.Dir+"/manifest.yaml")
-			return err == nil, nil
+		Tasks: sidecar.Tasks{
+			Generate: func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+				data, err := fs.ReadFile(in.Repo, in.Dir+"/manifest.yaml")
+				return sidecar.Output{Manifests: []string{string(data)}}, err
+			},
+			Match: func(_ context.Context, in sidecar.Input) (bool, error) {
+				_, err := fs.Stat(in.Repo, in.Dir+"/manifest.yaml")
+				return err == nil, nil
+			},
 		},
 		Parameters: []*wire.ParameterAnnouncement{{Name: "color"}},
 		Drain:      5 * time.Second,
@@ -240,23 +242,22 @@ func TestProbe(t *testing.T) {
 }
 
 func TestFaultsOfARendering(t *testing.T) {
-	release := make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
-		c.Generate = func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+		c.Generate = func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
 			switch in.Env["DO"] {
 			case "fail":
 				return sidecar.Output{}, errors.New("values.yaml:3: wrong")
 			case "panic":
 				panic("index out of range")
 			case "hang":
-				<-release
+				<-ctx.Done()
+				return sidecar.Output{}, ctx.Err()
 			case "flood":
 				return sidecar.Output{Manifests: []string{strings.Repeat("x", 95<<20)}}, nil
 			}
 			return sidecar.Output{Manifests: []string{"ok"}}, nil
 		}
 	})
-	defer close(release)
 	ask := func(do string) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
@@ -299,9 +300,9 @@ func TestParallel(t *testing.T) {
 		}
 	})
 	var wg sync.WaitGroup
-	for range 6 {
+	for i := range 6 {
 		wg.Go(func() {
-			if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {
+			if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: fmt.Sprint("app", i)}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -388,9 +389,9 @@ func TestSmallRepositoriesStandTogether(t *testing.T) {
 		}
 	})
 	var wg sync.WaitGroup
-	for range together {
+	for i := range together {
 		wg.Go(func() {
-			if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {
+			if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: fmt.Sprint("app", i)}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -400,64 +401,6 @@ func TestSmallRepositoriesStandTogether(t *testing.T) {
 	}
 	close(release)
 	wg.Wait()
-}
-
-// TestStuck fills a server with renderings that do not end. Once it can answer
-// nobody it must say so, for the sake of the probe that restarts it, and serve
-// again if they end after all.
-func TestStuck(t *testing.T) {
-	half := sidecartest.PackEntries(file("app/large", strings.Repeat("x", 1<<19)))
-	for name, tt := range map[string]struct {
-		change  func(*sidecar.Config)
-		archive sidecartest.Archive
-		hanging int // as many leave no room for another
-	}{
-		"places":  {func(c *sidecar.Config) { c.Parallel = 2 }, good(), 2},
-		"memory":  {func(c *sidecar.Config) { c.Limits.Bytes, c.Memory = 1<<20, 7<<18 }, half, 2},
-		"matches": {func(c *sidecar.Config) { c.Parallel, c.Discovery = 1, true }, good(), 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			release := make(chan struct{})
-			h := start(t, func(c *sidecar.Config) {
-				tt.change(c)
-				c.Generate = func(context.Context, sidecar.Input) (sidecar.Output, error) {
-					<-release
-					return sidecar.Output{Manifests: []string{"ok"}}, nil
-				}
-				c.Match = func(context.Context, sidecar.Input) (bool, error) {
-					<-release
-					return true, nil
-				}
-			})
-			for i := range tt.hanging {
-				if err := sidecar.Probe(t.Context(), h.socket); err != nil {
-					t.Errorf("with %d of %d hanging: %v", i, tt.hanging, err)
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-				defer cancel()
-				request := sidecartest.Request{Archive: tt.archive, Dir: "app"}
-				var err error
-				if name == "matches" {
-					_, err = h.MatchRepository(ctx, request)
-				} else {
-					_, err = h.GenerateManifest(ctx, request)
-				}
-				if status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "while the plugin was rendering") {
-					t.Fatalf("a request that hangs: %v", err)
-				}
-			}
-			if err := sidecar.Probe(t.Context(), h.socket); err == nil || !strings.Contains(err.Error(), "renderings that do not end hold all it has") {
-				t.Errorf("with all hanging: %v", err)
-			}
-			close(release)
-			for sidecar.Probe(t.Context(), h.socket) != nil { // until the test times out
-				time.Sleep(time.Millisecond)
-			}
-			if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: tt.archive, Dir: "app"}); err != nil {
-				t.Errorf("after all have ended: %v", err)
-			}
-		})
-	}
 }
 
 // TestFaultsOfAMatch makes sure that they end one request and not the server.

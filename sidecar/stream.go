@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -25,30 +26,51 @@ type stream interface {
 // stream ("EOF") instead of the answer (util/cmp/stream.go).
 //
 // The archive is unpacked while it arrives, and thrown away if the checksum
-// turns out wrong. size is what the repository takes, as Limits counts.
-func receive(s stream, unpack func(io.Reader) (*tree, error)) (in Input, size int64, err error) {
-	first, err := s.Recv()
+// turns out wrong. Of an archive that is in memory already, by its checksum,
+// only the checksum is computed. The caller releases what it gets.
+func (s *server) receive(ctx context.Context, from stream) (in Input, repo *held, err error) {
+	first, err := from.Recv()
 	if err != nil {
-		return Input{}, 0, brokenStream(err)
+		return Input{}, nil, brokenStream(err)
 	}
 	meta := first.GetMetadata()
 	if meta == nil {
-		return Input{}, 0, errors.Join(drain(s), status.Error(codes.InvalidArgument, "the stream does not begin with metadata"))
+		return Input{}, nil, errors.Join(drain(from), status.Error(codes.InvalidArgument, "the stream does not begin with metadata"))
 	}
-	unpacked, err := unpackStream(s, meta.GetChecksum(), unpack)
-	if err != nil {
-		return Input{}, 0, err
-	}
-	in = Input{Repo: unpacked, Dir: path.Clean(meta.GetAppRelPath()), Env: map[string]string{}}
-	if !fs.ValidPath(in.Dir) {
-		return Input{}, 0, status.Errorf(codes.InvalidArgument, "the application's path %q leaves the repository", meta.GetAppRelPath())
-	}
+	in = Input{Dir: path.Clean(meta.GetAppRelPath()), Env: map[string]string{}}
 	for _, e := range meta.GetEnv() {
-		if e != nil {
+		if e != nil && (s.cfg.Variables == nil || s.cfg.Variables(e.GetName())) {
 			in.Env[e.GetName()] = e.GetValue()
 		}
 	}
-	return in, unpacked.bytes, nil
+	if repo, err = s.repository(ctx, from, meta.GetChecksum()); err != nil {
+		return in, nil, err
+	}
+	if !fs.ValidPath(in.Dir) {
+		repo.release()
+		return in, nil, status.Errorf(codes.InvalidArgument, "the application's path %q leaves the repository", meta.GetAppRelPath())
+	}
+	in.Repo = repo.tree
+	return in, repo, nil
+}
+
+// repository is what a stream holds.
+func (s *server) repository(ctx context.Context, from stream, checksum string) (*held, error) {
+	if known := s.repositories.find(checksum); known != nil {
+		nothing := func(io.Reader) (*tree, error) { return nil, nil }
+		if _, err := unpackStream(from, checksum, nothing); err != nil {
+			known.release()
+			return nil, err
+		}
+		return known, nil
+	}
+	if err := s.repositories.await(ctx); err != nil {
+		return nil, errors.Join(drain(from), deadline(ctx, "waiting for the memory that other repositories take"))
+	}
+	t, err := unpackStream(from, checksum, func(r io.Reader) (*tree, error) {
+		return guarded(s.cfg.Log, "the repository", func() (*tree, error) { return s.read(r, s.cfg.Limits) })
+	})
+	return s.repositories.arrived(t, checksum), err
 }
 
 // unpackStream reads the chunks of the archive.

@@ -30,17 +30,19 @@ func (m *messages) Recv() (*wire.AppStreamRequest, error) {
 // the same, and gives back what the request held.
 func TestPanicWhileUnpacking(t *testing.T) {
 	var log bytes.Buffer
-	s := newServer(Config{Log: slog.New(slog.NewTextHandler(&log, nil)), Memory: 1 << 20}, func(bool) {})
+	s := newServer(Config{Log: slog.New(slog.NewTextHandler(&log, nil)), Memory: 1 << 20, Tasks: Tasks{
+		Match: func(context.Context, Input) (bool, error) {
+			t.Error("there was no repository to work on")
+			return false, nil
+		},
+	}})
 	s.read = func(io.Reader, Limits) (*tree, error) { panic("index out of range") }
 	from := &messages{{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{
 		AppRelPath: "app", Checksum: "edeaaff3f1774ad2888673770c6d64097e391bc362d7d6fb34982ddf0efd18cb"}}}} // of "abc\n"
 	for _, chunk := range []string{"a", "b", "c\n"} {
 		*from = append(*from, &wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: []byte(chunk)}}})
 	}
-	_, _, err := perform(context.Background(), s, from, func(context.Context, Input) (bool, error) {
-		t.Error("there was no repository to work on")
-		return false, nil
-	})
+	_, _, err := s.perform(match, context.Background(), from)
 	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "the repository: internal error: index out of range; this is a bug of the plugin") {
 		t.Errorf("got %v", err)
 	}
@@ -50,7 +52,7 @@ func TestPanicWhileUnpacking(t *testing.T) {
 	if !strings.Contains(log.String(), "stack=") {
 		t.Errorf("the log holds no stack:\n%s", log.String())
 	}
-	if !s.capacity.memory.free.TryAcquire(1 << 20) {
+	if s.repositories.used != 0 {
 		t.Error("the request still holds memory")
 	}
 }

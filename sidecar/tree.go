@@ -287,9 +287,9 @@ func (t *tree) Open(name string) (fs.File, error) {
 		return nil, err
 	}
 	if n.children != nil {
-		return &openDir{node: n, entries: n.entries()}, nil
+		return &openDir{info: info{n}, entries: n.entries()}, nil
 	}
-	return &openFile{node: n, Reader: bytes.NewReader(n.data)}, nil
+	return &openFile{info: info{n}, Reader: bytes.NewReader(n.data)}, nil
 }
 
 func (t *tree) ReadFile(name string) ([]byte, error) {
@@ -375,37 +375,3 @@ func (i info) Mode() fs.FileMode  { return i.n.mode }
 func (i info) ModTime() time.Time { return time.Time{} }
 func (i info) IsDir() bool        { return i.n.children != nil }
 func (i info) Sys() any           { return nil }
-
-type openFile struct {
-	node *node
-	*bytes.Reader
-}
-
-func (f *openFile) Stat() (fs.FileInfo, error) { return info{f.node}, nil }
-func (f *openFile) Close() error               { return nil }
-
-type openDir struct {
-	node    *node
-	entries []fs.DirEntry
-}
-
-func (d *openDir) Stat() (fs.FileInfo, error) { return info{d.node}, nil }
-func (d *openDir) Close() error               { return nil }
-func (d *openDir) Read([]byte) (int, error) {
-	return 0, &fs.PathError{Op: "read", Path: d.node.name, Err: errors.New("is a directory")}
-}
-
-func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
-	if n <= 0 {
-		all := d.entries
-		d.entries = nil
-		return all, nil
-	}
-	if len(d.entries) == 0 {
-		return nil, io.EOF
-	}
-	n = min(n, len(d.entries))
-	some := d.entries[:n]
-	d.entries = d.entries[n:]
-	return some, nil
-}

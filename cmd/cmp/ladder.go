@@ -1,8 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"log/slog"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -22,8 +27,18 @@ func ladderFlag(flags *pflag.FlagSet) *string {
 // knowledgeBase is what the program knows about kinds, with what the file says
 // besides, if one is named.
 func knowledgeBase(file string) (*knowledge.Base, error) {
+	named, err := readLadder(file)
+	if err != nil {
+		return nil, err
+	}
+	return withLadder(named)
+}
+
+// readLadder returns a file behind a line with its name, or nothing if none is
+// named.
+func readLadder(file string) ([]byte, error) {
 	if file == "" {
-		return knowledge.Default(), nil
+		return nil, nil
 	}
 	text, err := os.ReadFile(file)
 	if os.IsNotExist(err) {
@@ -32,5 +47,56 @@ func knowledgeBase(file string) (*knowledge.Base, error) {
 	if err != nil {
 		return nil, plugin.Unreadable(file, err)
 	}
-	return knowledge.Default().With(file, string(text))
+	return append([]byte(file+"\n"), text...), nil
+}
+
+// withLadder is what the program knows, with what readLadder returned.
+func withLadder(named []byte) (*knowledge.Base, error) {
+	name, text, any := strings.Cut(string(named), "\n")
+	if !any {
+		return knowledge.Default(), nil
+	}
+	return knowledge.Default().With(name, text)
+}
+
+// ladderPace is how often a file is looked at that may change. The file of a
+// ConfigMap changes by a change of links, which not all file systems announce.
+const ladderPace = 2 * time.Second
+
+// followLadder calls use with the content of a file when it has changed, until
+// ctx ends. A file that is missing, wrong or refused changes nothing, and the
+// log says so, once for each content.
+func followLadder(ctx context.Context, file string, known []byte, log *slog.Logger, use func(named []byte) error) {
+	if file == "" {
+		return
+	}
+	ticks := time.NewTicker(ladderPace)
+	defer ticks.Stop()
+	for last := ""; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		named, err := readLadder(file)
+		if err == nil && bytes.Equal(named, known) {
+			last = ""
+			continue
+		}
+		if err == nil {
+			_, err = withLadder(named)
+		}
+		if err == nil {
+			err = use(named)
+		}
+		if err != nil {
+			if text := inOneLine(err).Error(); text != last {
+				last = text
+				log.Error("the changed file is not used, the one before still holds", "file", file, "error", text)
+			}
+			continue
+		}
+		known, last = named, ""
+		log.Info("the changed file is used from now on", "file", file)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +17,6 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
@@ -135,7 +135,18 @@ func startServer(t *testing.T, log io.Writer) *sidecartest.Client {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	config := serverConfig(knowledge.Default(), slog.New(slog.NewTextHandler(log, nil)))
+	logger := slog.New(slog.NewTextHandler(log, nil))
+	workers, err := sidecar.NewWorkers(sidecar.WorkersConfig{Log: logger, Warm: 1, Command: func() *exec.Cmd {
+		cmd := exec.Command("cmp", workerName)
+		cmd.Env = []string{}
+		return cmd
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(workers.Close)
+	config := thisPlugin(sidecar.Config{}, logger)
+	config.Tasks = workers.Tasks()
 	config.Drain = 5 * time.Second
 	go func() { served <- sidecar.Serve(ctx, lis, config) }()
 	client, err := sidecartest.Dial(socket)

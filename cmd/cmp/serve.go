@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -16,11 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/sidecar"
-	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
 // socketDir is where the repo-server looks for the sockets of plugins; it reads
@@ -30,155 +28,190 @@ const (
 	socketDirEnv = "ARGOCD_PLUGINSOCKFILEPATH"
 )
 
+// serving is what the flags of serve say.
+type serving struct {
+	dir       string
+	ladder    *string
+	logFormat string
+	logLevel  string
+	workerRAM int64
+	config    sidecar.Config
+}
+
 func newServe(s streams) *cobra.Command {
 	var (
-		dir       string
-		check     bool
-		discovery bool
-		parallel  int
-		maxBytes  int64
-		maxFiles  int
-		memory    int64
-		drain     time.Duration
-		logFormat string
-		ladder    *string
+		check bool
+		opt   serving
 	)
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve Argo CD's repo-server as the plugin ladder",
 		Long: `Serve Argo CD's repo-server on the socket ` + plugin.Name + `.sock in the directory where it looks
-for plugins. This is what the sidecar runs.`,
+for plugins. This is what the sidecar runs.
+
+Components are rendered in processes of their own, which are ended when they take too
+long or too much. Each flag has a variable: --worker-memory is ` + serveVariable("worker-memory") + `.
+A changed ` + ladderEnv + ` file is read again while the server runs.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := noneNegative(cmd.Flags(), "parallel", "max-repository-bytes", "max-repository-files", "repository-memory", "drain"); err != nil {
+			if err := fromVariables(cmd.Flags()); err != nil {
 				return err
 			}
-			socket := filepath.Join(dir, plugin.Name+".sock")
+			if err := noneNegative(cmd.Flags()); err != nil {
+				return err
+			}
 			if check {
-				ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
-				defer cancel()
-				if err := sidecar.Probe(ctx, socket); err != nil {
-					return fmt.Errorf("%w; look at the log of cmp serve, or name its directory with --plugin-dir", err)
-				}
-				return nil
+				return opt.check(cmd.Context())
 			}
-			log, err := newLogger(s, logFormat)
-			if err != nil {
-				return err
-			}
-			base, err := knowledgeBase(*ladder)
-			if err != nil {
-				return err
-			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			lis, err := sidecar.Listen(socket)
-			if err != nil {
-				return fmt.Errorf("%w, or name another directory with --plugin-dir", err)
-			}
-			log.Info("serving", "socket", lis.Addr().String(), "discovery", discovery, "parallel", parallel, "version", version())
-			defer log.Info("stopped")
-			config := serverConfig(base, log)
-			config.Discovery = discovery
-			config.Parallel = parallel
-			config.Limits = sidecar.Limits{Bytes: maxBytes, Files: maxFiles}
-			config.Memory = memory
-			config.Drain = drain
-			return sidecar.Serve(ctx, lis, config)
+			return opt.serve(cmd.Context(), s)
 		},
 	}
 	defaultDir := socketDir
 	if d := os.Getenv(socketDirEnv); d != "" {
 		defaultDir = d
 	}
-	f := cmd.Flags()
-	ladder = ladderFlag(f)
-	f.StringVar(&dir, "plugin-dir", defaultDir, "Directory of the plugin sockets, shared with the repo-server; "+socketDirEnv+" sets the default")
+	f, c := cmd.Flags(), &opt.config
+	opt.ladder = ladderFlag(f)
+	f.StringVar(&opt.dir, "plugin-dir", defaultDir, "Directory of the plugin sockets, shared with the repo-server; "+socketDirEnv+" sets the default")
 	f.BoolVar(&check, "check", false, "Ask the server that runs on the socket whether it is well, and exit; for probes")
-	f.BoolVar(&discovery, "discovery", false, "Answer for Applications that name no plugin, if there is something to render; each request then sends the repository twice")
-	f.IntVar(&parallel, "parallel", runtime.GOMAXPROCS(0), "Renderings at the same time; 0 is no limit")
-	f.Int64Var(&maxBytes, "max-repository-bytes", 256<<20, "Size of a repository, unpacked and without .git, above which it is refused; 0 is no limit but --repository-memory")
-	f.IntVar(&maxFiles, "max-repository-files", 200_000, "Number of files in a repository above which it is refused; 0 is no limit")
-	f.Int64Var(&memory, "repository-memory", 512<<20, "Size of all repositories that are held at the same time, unpacked; others wait; 0 is no limit")
-	f.DurationVar(&drain, "drain", 25*time.Second, "How long requests may go on after SIGTERM")
-	f.StringVar(&logFormat, "log-format", "text", "Form of the log: text or json")
+	f.BoolVar(&c.Discovery, "discovery", false, "Answer for Applications that name no plugin, if there is something to render; each request then sends the repository twice")
+	f.IntVar(&c.Parallel, "parallel", runtime.GOMAXPROCS(0), "Renderings at the same time, each in a process of its own; 0 is no limit")
+	f.DurationVar(&c.Timeout, "timeout", 5*time.Minute, "How long a request may take whose own deadline is later; 0 is no limit")
+	f.Int64Var(&opt.workerRAM, "worker-memory", 512<<20, "Memory that one rendering may take, in bytes; 0 is no limit")
+	f.Int64Var(&c.Limits.Bytes, "max-repository-bytes", 256<<20, "Size of a repository, unpacked and without .git, above which it is refused; 0 is no limit but --repository-memory")
+	f.IntVar(&c.Limits.Files, "max-repository-files", 200_000, "Number of files in a repository above which it is refused; 0 is no limit")
+	f.Int64Var(&c.Memory, "repository-memory", 512<<20, "Size of all repositories that are held at the same time, unpacked; others wait; 0 is no limit")
+	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Size of the answers that are remembered; 0 remembers none, and no repository either")
+	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long an answer is remembered, and so the Secrets in it; 0 is no limit")
+	f.DurationVar(&c.Drain, "drain", 25*time.Second, "How long requests may go on after SIGTERM")
+	f.StringVar(&opt.logFormat, "log-format", "text", "Form of the log: text or json")
+	f.StringVar(&opt.logLevel, "log-level", "info", "Least important lines of the log: debug, info, warn or error")
 	return cmd
 }
 
-// noneNegative checks flags that count something.
-func noneNegative(flags *pflag.FlagSet, names ...string) error {
+func (opt *serving) socket() string { return filepath.Join(opt.dir, plugin.Name+".sock") }
+
+func (opt *serving) check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if err := sidecar.Probe(ctx, opt.socket()); err != nil {
+		return fmt.Errorf("%w; look at the log of cmp serve, or name its directory with --plugin-dir", err)
+	}
+	return nil
+}
+
+// serve runs the server until it is told to end.
+func (opt *serving) serve(ctx context.Context, s streams) error {
+	log, err := newLogger(s, opt.logFormat, opt.logLevel)
+	if err != nil {
+		return err
+	}
+	text, err := readLadder(*opt.ladder)
+	if err != nil {
+		return err
+	}
+	if _, err := withLadder(text); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	lis, err := sidecar.Listen(opt.socket())
+	if err != nil {
+		return fmt.Errorf("%w, or name another directory with --plugin-dir", err)
+	}
+	config := thisPlugin(opt.config, log)
+	workers, err := sidecar.NewWorkers(sidecar.WorkersConfig{Command: workerCommand, Setup: text, Warm: max(config.Parallel, 1), Memory: opt.workerRAM, Log: log})
+	if err != nil {
+		lis.Close()
+		return err
+	}
+	defer workers.Close()
+	forget := make(chan struct{})
+	go followLadder(ctx, *opt.ladder, text, log, func(text []byte) error {
+		if err := workers.Renew(text); err != nil {
+			return err
+		}
+		forget <- struct{}{}
+		return nil
+	})
+	config.Tasks, config.Forget = workers.Tasks(), forget
+	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "version", version())
+	defer log.Info("stopped")
+	return sidecar.Serve(ctx, lis, config)
+}
+
+// thisPlugin completes what makes a plugin server this plugin, all but its tasks.
+func thisPlugin(config sidecar.Config, log *slog.Logger) sidecar.Config {
+	config.Variables, config.Parameters, config.Log = plugin.Reads, announcements(), log
+	return config
+}
+
+// workerCommand is this program as a worker. It sees nothing of the server's
+// environment.
+func workerCommand() *exec.Cmd {
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	cmd := exec.Command(self, workerName)
+	cmd.Env = []string{}
+	cmd.Dir = string(filepath.Separator)
+	return cmd
+}
+
+// serveVariable names the variable that stands for a flag.
+func serveVariable(flag string) string {
+	return servePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+const servePrefix = "LADDER_SERVE_"
+
+// fromVariables sets the flags that were not given and whose variables are.
+func fromVariables(flags *pflag.FlagSet) error {
 	var faults []error
-	for _, name := range names {
-		if value := flags.Lookup(name).Value.String(); strings.HasPrefix(value, "-") {
-			faults = append(faults, usageError{fmt.Errorf("--%s is %s; give it a number from 0 up", name, value)})
+	known := map[string]bool{}
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := serveVariable(f.Name)
+		known[name] = true
+		value, set := os.LookupEnv(name)
+		if !set || f.Changed {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			faults = append(faults, usageError{fmt.Errorf("%s: %s", name, flagFault(err))})
+		}
+	})
+	for name := range environment() {
+		if strings.HasPrefix(name, servePrefix) && !known[name] {
+			faults = append(faults, usageError{fmt.Errorf("%s stands for no flag; see cmp serve --help, and write a flag in capitals", name)})
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// serverConfig is the server with the functions that make it this plugin.
-func serverConfig(base *knowledge.Base, log *slog.Logger) sidecar.Config {
-	return sidecar.Config{
-		Generate:   func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) { return answer(ctx, in, base) },
-		Match:      func(_ context.Context, in sidecar.Input) (bool, error) { return plugin.Detect(in.Repo, in.Dir) },
-		Parameters: announcements(),
-		Log:        log,
-	}
+// noneNegative checks the flags that count something.
+func noneNegative(flags *pflag.FlagSet) error {
+	var faults []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		if value := f.Value.String(); f.Value.Type() != "string" && strings.HasPrefix(value, "-") {
+			faults = append(faults, usageError{fmt.Errorf("--%s is %s; give it a number from 0 up", f.Name, value)})
+		}
+	})
+	return errors.Join(faults...)
 }
 
-func newLogger(s streams, format string) (*slog.Logger, error) {
+func newLogger(s streams, format, level string) (*slog.Logger, error) {
+	opt := &slog.HandlerOptions{}
+	var least slog.Level
+	if err := least.UnmarshalText([]byte(level)); err != nil {
+		return nil, usageError{fmt.Errorf("there is no log level %q; use debug, info, warn or error", level)}
+	}
+	opt.Level = least
 	switch format {
 	case "text":
-		return slog.New(slog.NewTextHandler(s.Err, nil)), nil
+		return slog.New(slog.NewTextHandler(s.Err, opt)), nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(s.Err, nil)), nil
+		return slog.New(slog.NewJSONHandler(s.Err, opt)), nil
 	}
 	return nil, usageError{fmt.Errorf("there is no log format %q; use text or json", format)}
-}
-
-// answer renders one request of the repo-server.
-func answer(ctx context.Context, in sidecar.Input, base *knowledge.Base) (sidecar.Output, error) {
-	req, err := plugin.FromEnvironment(in.Repo, in.Dir, in.Env)
-	if err != nil {
-		return sidecar.Output{}, inOneLine(err)
-	}
-	res, err := plugin.Generate(ctx, req, base)
-	if err != nil {
-		return sidecar.Output{}, inOneLine(err)
-	}
-	return sidecar.Output{Manifests: res.Manifests(), Log: []any{"renderer", string(res.Kind), "objects", len(res.Objects)}, Remarks: remarks(res.Findings)}, nil
-}
-
-// remarks are the log's lines about findings, each at the level that its
-// severity is.
-func remarks(findings []finding.Finding) []sidecar.Remark {
-	levels := map[finding.Severity]slog.Level{finding.Error: slog.LevelError, finding.Warning: slog.LevelWarn, finding.Note: slog.LevelInfo}
-	var all []sidecar.Remark
-	for _, f := range findings {
-		all = append(all, sidecar.Remark{Level: levels[f.Severity], Text: f.Error()})
-	}
-	return all
-}
-
-// inOneLine joins the faults of an input for a place that shows one line: the
-// condition of an Application.
-func inOneLine(err error) error {
-	var all []string
-	for _, f := range finding.Of(err) {
-		all = append(all, f.Error())
-	}
-	return errors.New(strings.Join(all, " | "))
-}
-
-// announcements are the plugin's parameters in the form of the protocol.
-func announcements() []*wire.ParameterAnnouncement {
-	var all []*wire.ParameterAnnouncement
-	for _, p := range plugin.Parameters() {
-		a := &wire.ParameterAnnouncement{Name: p.Name, Title: p.Title, Tooltip: p.Tooltip, ItemType: p.Item, CollectionType: p.Collection}
-		if p.Item == "boolean" {
-			a.String_ = p.Default
-		}
-		all = append(all, a)
-	}
-	return all
 }

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/sidecar"
+	"github.com/ladder-cmp/ladder/sidecar/wire"
+)
+
+// tasks are what makes a plugin server this plugin.
+func tasks(base *knowledge.Base) sidecar.Tasks {
+	return sidecar.Tasks{
+		Generate: func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) { return answer(ctx, in, base) },
+		Match:    func(_ context.Context, in sidecar.Input) (bool, error) { return plugin.Detect(in.Repo, in.Dir) },
+	}
+}
+
+// answer renders one request of the repo-server.
+func answer(ctx context.Context, in sidecar.Input, base *knowledge.Base) (sidecar.Output, error) {
+	req, err := plugin.FromEnvironment(in.Repo, in.Dir, in.Env)
+	if err != nil {
+		return sidecar.Output{}, inOneLine(err)
+	}
+	res, err := plugin.Generate(ctx, req, base)
+	if err != nil {
+		return sidecar.Output{}, inOneLine(err)
+	}
+	out := sidecar.Output{Manifests: res.Manifests(), Remarks: remarks(res.Findings), Log: []any{
+		"renderer", string(res.Kind), "objects", len(res.Objects), "waves", res.Plan.Waves(), "findings", len(res.Findings)}}
+	if !res.Revision {
+		out.Unused = []string{plugin.Revision}
+	}
+	return out, nil
+}
+
+// remarks are the log's lines about findings, each at the level that its
+// severity is.
+func remarks(findings []finding.Finding) []sidecar.Remark {
+	levels := map[finding.Severity]slog.Level{finding.Error: slog.LevelError, finding.Warning: slog.LevelWarn, finding.Note: slog.LevelInfo}
+	var all []sidecar.Remark
+	for _, f := range findings {
+		all = append(all, sidecar.Remark{Level: levels[f.Severity], Text: f.Error()})
+	}
+	return all
+}
+
+// inOneLine joins the faults of an input for a place that shows one line: the
+// condition of an Application.
+func inOneLine(err error) error {
+	var all []string
+	for _, f := range finding.Of(err) {
+		all = append(all, f.Error())
+	}
+	return errors.New(strings.Join(all, " | "))
+}
+
+// announcements are the plugin's parameters in the form of the protocol.
+func announcements() []*wire.ParameterAnnouncement {
+	var all []*wire.ParameterAnnouncement
+	for _, p := range plugin.Parameters() {
+		a := &wire.ParameterAnnouncement{Name: p.Name, Title: p.Title, Tooltip: p.Tooltip, ItemType: p.Item, CollectionType: p.Collection}
+		if p.Item == "boolean" {
+			a.String_ = p.Default
+		}
+		all = append(all, a)
+	}
+	return all
+}

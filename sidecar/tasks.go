@@ -1,0 +1,74 @@
+package sidecar
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+)
+
+// Input is a request: a repository, the directory of the Application in it and
+// the Application's environment, with the variables that Argo CD gives to a
+// plugin.
+type Input struct {
+	Repo fs.FS
+	Dir  string
+	Env  map[string]string
+}
+
+// Output is an answer, with what the log says about it.
+type Output struct {
+	Manifests []string
+	// Log holds key and value pairs for the line about the request: strings,
+	// numbers, booleans. Nothing secret may be in it.
+	Log []any
+	// Remarks are lines of their own behind that one.
+	Remarks []Remark
+	// Unused names variables of the environment that made no difference,
+	// though they could have: with other values the answer is the same.
+	Unused []string
+}
+
+// Remark is a line of the log. Nothing secret may be in it, either.
+type Remark struct {
+	Level slog.Level
+	Text  string
+}
+
+// Tasks are what the plugin does. The functions are called by several
+// goroutines. They return soon after their context has ended.
+type Tasks struct {
+	// Generate renders manifests.
+	Generate func(context.Context, Input) (Output, error)
+	// Match says whether there is anything to render.
+	Match func(context.Context, Input) (bool, error)
+}
+
+// task names one of Tasks.
+type task string
+
+const (
+	generate task = "generate"
+	match    task = "match"
+)
+
+// answer is what a task comes to.
+type answer struct {
+	Output  Output // of generate
+	Matched bool   // of match
+}
+
+func (t Tasks) run(ctx context.Context, what task, in Input) (answer, error) {
+	switch what {
+	case generate:
+		out, err := t.Generate(ctx, in)
+		if err == nil {
+			err = checkSize(out.Manifests)
+		}
+		return answer{Output: out}, err
+	case match:
+		matched, err := t.Match(ctx, in)
+		return answer{Matched: matched}, err
+	}
+	return answer{}, fmt.Errorf("there is no task %q", what)
+}

@@ -1,0 +1,413 @@
+package sidecar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// WorkersConfig says how to run worker processes.
+type WorkersConfig struct {
+	// Command makes the command of a worker, whose standard input and output
+	// are the connection for Work.
+	Command func() *exec.Cmd
+	// Setup goes to each worker's prepare function.
+	Setup []byte
+	// Warm is how many processes wait for work.
+	Warm int
+	// Memory is what a worker may take, in bytes; 0 means no limit. It is
+	// looked at every few milliseconds, where the system tells (Linux).
+	Memory int64
+	Log    *slog.Logger
+	// Killed is told why a worker ended that had a job; it may be nil.
+	Killed func(Cause)
+}
+
+// Cause is why a worker ended.
+type Cause string
+
+const (
+	// Deadline: the time of the request was over.
+	Deadline Cause = "deadline"
+	// Canceled: the client gave up.
+	Canceled Cause = "canceled"
+	// Memory: it took more than it may.
+	Memory Cause = "memory"
+	// Stack: a recursion without end.
+	Stack Cause = "stack"
+	// Crash: anything else.
+	Crash Cause = "crash"
+)
+
+// Workers are processes that do the tasks of a server, each one at a time. What
+// goes wrong in a rendering, such as a template without end, ends its process
+// and nothing else.
+type Workers struct {
+	cfg WorkersConfig
+
+	mu      sync.Mutex
+	idle    []*process
+	waiting int // processes that are being started to wait
+	setup   []byte
+	closed  bool
+	all     sync.WaitGroup // processes that have not ended
+}
+
+// NewWorkers starts the processes that wait for work. It returns when the first
+// of them is ready, or with the reason why it is not.
+func NewWorkers(cfg WorkersConfig) (*Workers, error) {
+	if cfg.Killed == nil {
+		cfg.Killed = func(Cause) {}
+	}
+	w := &Workers{cfg: cfg, setup: cfg.Setup}
+	first, err := w.start(cfg.Setup)
+	if err != nil {
+		return nil, err
+	}
+	w.put(first)
+	return w, nil
+}
+
+// Tasks are those of the workers.
+func (w *Workers) Tasks() Tasks {
+	return Tasks{
+		Generate: func(ctx context.Context, in Input) (Output, error) {
+			a, err := w.run(ctx, generate, in)
+			return a.Output, err
+		},
+		Match: func(ctx context.Context, in Input) (bool, error) {
+			a, err := w.run(ctx, match, in)
+			return a.Matched, err
+		},
+	}
+}
+
+// Renew makes all jobs from now on start from another setup. If no worker
+// starts with it, nothing changes.
+func (w *Workers) Renew(text []byte) error {
+	first, err := w.start(text)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	old := w.idle
+	w.idle, w.setup = nil, text
+	w.mu.Unlock()
+	for _, p := range old {
+		p.end()
+	}
+	w.put(first)
+	return nil
+}
+
+// Close ends the workers. Jobs under way fail.
+func (w *Workers) Close() {
+	w.mu.Lock()
+	w.closed = true
+	idle := w.idle
+	w.idle = nil
+	w.mu.Unlock()
+	for _, p := range idle {
+		p.end()
+	}
+	w.all.Wait()
+}
+
+func (w *Workers) run(ctx context.Context, what task, in Input) (answer, error) {
+	p, err := w.take()
+	if err != nil {
+		return answer{}, status.Error(codes.Unavailable, err.Error())
+	}
+	d, err := p.do(ctx, job{what, in.Dir, in.Env}, in.Repo)
+	if err != nil {
+		p.end()
+		w.refill()
+		cause, fault := p.fate(ctx, in.Dir)
+		w.cfg.Killed(cause)
+		w.cfg.Log.Warn("a worker was replaced", "component", in.Dir, "cause", string(cause), "last", p.last.firstLine())
+		return answer{}, fault
+	}
+	w.put(p)
+	if d.Panic != "" {
+		w.cfg.Log.Error("a rendering panicked", "component", in.Dir, "panic", d.Panic)
+	}
+	switch {
+	case d.Code != codes.OK:
+		return answer{}, status.Error(d.Code, d.Fault)
+	case d.Fault != "":
+		return answer{}, errors.New(d.Fault)
+	}
+	return d.Answer, nil
+}
+
+// take returns a worker that waits, or starts one.
+func (w *Workers) take() (*process, error) {
+	w.mu.Lock()
+	text := w.setup
+	if n := len(w.idle); n > 0 {
+		p := w.idle[n-1]
+		w.idle = w.idle[:n-1]
+		w.mu.Unlock()
+		return p, nil
+	}
+	w.mu.Unlock()
+	return w.start(text)
+}
+
+// put lets a worker wait, unless there are enough, it was killed with the last
+// word of its job, it has grown large, or its setup no longer holds.
+func (w *Workers) put(p *process) {
+	w.mu.Lock()
+	keep := !w.closed && !p.killed.Load() && len(w.idle) < max(w.cfg.Warm, 1) && string(p.setup) == string(w.setup) && !p.large()
+	if keep {
+		w.idle = append(w.idle, p)
+	}
+	w.mu.Unlock()
+	if !keep {
+		p.end()
+	}
+	w.refill()
+}
+
+// refill starts what is missing of the workers that wait, behind the scenes.
+func (w *Workers) refill() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for !w.closed && len(w.idle)+w.waiting < w.cfg.Warm {
+		w.waiting++
+		text := w.setup
+		go func() {
+			p, err := w.start(text)
+			w.mu.Lock()
+			w.waiting--
+			w.mu.Unlock()
+			if err != nil {
+				w.cfg.Log.Error("no worker could be started", "error", err.Error())
+				return // the next request tries again
+			}
+			w.put(p)
+		}()
+	}
+}
+
+// timeToStart is how long a worker may take to be ready.
+const timeToStart = 30 * time.Second
+
+func (w *Workers) start(text []byte) (*process, error) {
+	fail := func(err error) (*process, error) {
+		return nil, fmt.Errorf("no worker could be started: %w; look at the memory and process limits of the container", err)
+	}
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return fail(err)
+	}
+	defer theirIn.Close()
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return fail(err)
+	}
+	defer theirOut.Close()
+	p := &process{cmd: w.cfg.Command(), setup: text, limit: w.cfg.Memory, in: in, out: out, ended: make(chan struct{})}
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirIn, theirOut, &p.last
+	if err := p.cmd.Start(); err != nil {
+		in.Close()
+		out.Close()
+		return fail(err)
+	}
+	w.all.Add(1)
+	go func() {
+		p.cmd.Wait() // how it ended is of no interest; why, others know
+		in.Close()
+		out.Close()
+		close(p.ended)
+		w.all.Done()
+	}()
+	p.link = newLink(struct {
+		io.Reader
+		io.Writer
+	}{out, in})
+	late := time.AfterFunc(timeToStart, p.kill)
+	defer late.Stop()
+	var m fromWorker
+	err = p.link.send(toWorker{Setup: &setup{text, w.cfg.Memory}})
+	if err == nil {
+		err = p.link.receive(&m)
+	}
+	if err != nil {
+		p.end()
+		return fail(fmt.Errorf("it ended before it was ready: %s", p.last.firstLine()))
+	}
+	return p, nil
+}
+
+// process is a worker, seen from the server.
+type process struct {
+	cmd     *exec.Cmd
+	link    *link
+	in, out io.Closer
+	setup   []byte
+	limit   int64     // of memory
+	last    complaint // its standard error
+	ended   chan struct{}
+	killed  atomic.Bool  // during a job, which may have been done all the same
+	took    atomic.Int64 // memory for which it was killed
+}
+
+// do has the worker do a job on a repository. After an error it is of no more
+// use.
+func (p *process) do(ctx context.Context, j job, repo fs.FS) (*done, error) {
+	finished, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		p.watch(ctx, finished)
+		close(watched)
+	}()
+	// Who watches must not kill a worker that has gone on to another job.
+	defer func() {
+		close(finished)
+		<-watched
+	}()
+	if err := p.link.send(toWorker{Job: &j}); err != nil {
+		return nil, err
+	}
+	for {
+		var m fromWorker
+		if err := p.link.receive(&m); err != nil {
+			return nil, err
+		}
+		if m.Done != nil {
+			return m.Done, nil
+		}
+		if m.Question == nil {
+			return nil, errors.New("the worker said nothing")
+		}
+		r := ask(repo, *m.Question)
+		if err := p.link.send(toWorker{Reply: &r}); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pace is how often the memory of a worker is looked at. In that time a process
+// can take some ten megabytes.
+const pace = 10 * time.Millisecond
+
+// watch kills the worker when its time is over or its memory too much.
+func (p *process) watch(ctx context.Context, finished <-chan struct{}) {
+	var tick <-chan time.Time
+	if p.limit > 0 {
+		t := time.NewTicker(pace)
+		defer t.Stop()
+		tick = t.C
+	}
+	for {
+		select {
+		case <-finished:
+			return
+		case <-ctx.Done():
+			p.killed.Store(true)
+			p.kill()
+			return
+		case <-tick:
+			if took := memoryOf(p.cmd.Process.Pid); took > p.limit {
+				p.took.Store(took)
+				p.killed.Store(true)
+				p.kill()
+				return
+			}
+		}
+	}
+}
+
+// memoryOf is the memory that a process has to itself, in bytes; 0 where the
+// system does not tell. See proc(5), statm.
+func memoryOf(pid int) int64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) < 3 {
+		return 0
+	}
+	resident, _ := strconv.ParseInt(fields[1], 10, 64)
+	shared, _ := strconv.ParseInt(fields[2], 10, 64)
+	return (resident - shared) * int64(os.Getpagesize())
+}
+
+// large reports whether a worker has kept so much of what it took that the next
+// job might not have enough.
+func (p *process) large() bool {
+	return p.limit > 0 && memoryOf(p.cmd.Process.Pid) > p.limit/2
+}
+
+func (p *process) kill() { p.cmd.Process.Kill() }
+
+// end ends the worker and waits for that.
+func (p *process) end() {
+	p.kill()
+	<-p.ended
+}
+
+// fate is why a worker has ended before its job did, for the log and for who
+// asked.
+func (p *process) fate(ctx context.Context, dir string) (Cause, error) {
+	last := p.last.String()
+	switch took := p.took.Load(); {
+	case took > 0:
+		return Memory, status.Errorf(codes.ResourceExhausted,
+			"%s: rendering took %d MiB of memory when it was stopped, and may take %d; raise --worker-memory, or make the component smaller", dir, took>>20, p.limit>>20)
+	case ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled):
+		return Canceled, deadline(ctx, "rendering")
+	case ctx.Err() != nil:
+		return Deadline, deadline(ctx, "rendering")
+	case strings.Contains(last, "stack exceeds") || strings.Contains(last, "stack overflow"):
+		return Stack, status.Errorf(codes.ResourceExhausted,
+			"%s: templates call each other without end: their stack exceeded %d MiB; end the recursion (more stack comes with --worker-memory)", dir, p.limit/stackShare>>20)
+	}
+	return Crash, status.Errorf(codes.Internal, "%s: the worker process that rendered it ended: %s; this is a bug of the plugin, its log has the details", dir, p.last.firstLine())
+}
+
+// complaint keeps the beginning of what is written to it, where Go says why a
+// program ends, and drops the rest.
+type complaint struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const maxComplaint = 4 << 10
+
+func (c *complaint) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.text = append(c.text, p[:min(len(p), maxComplaint-len(c.text))]...)
+	return len(p), nil
+}
+
+func (c *complaint) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return string(c.text)
+}
+
+// firstLine is the line that says why the process has ended.
+func (c *complaint) firstLine() string {
+	line, _, _ := strings.Cut(strings.TrimSpace(c.String()), "\n")
+	if line == "" {
+		return "it was killed"
+	}
+	return line
+}

@@ -1,0 +1,178 @@
+package sidecar_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ladder-cmp/ladder/sidecar"
+	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+)
+
+// asWorker makes the test binary a worker.
+const asWorker = "SIDECAR_TEST_WORKER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asWorker) == "" {
+		os.Exit(m.Run())
+	}
+	err := sidecar.Work(struct {
+		io.Reader
+		io.Writer
+	}{os.Stdin, os.Stdout}, prepare)
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// prepare makes tasks that do what the environment of a request says.
+func prepare(text []byte) (sidecar.Tasks, error) {
+	if string(text) == "broken" {
+		return sidecar.Tasks{}, errors.New("ladder.yaml:1: broken")
+	}
+	return sidecar.Tasks{
+		Generate: func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+			switch in.Env["DO"] {
+			case "fail":
+				return sidecar.Output{}, errors.New("values.yaml:3: wrong")
+			case "panic":
+				panic("index out of range")
+			case "loop":
+				for { //nolint // the point of it
+				}
+			case "eat":
+				var all [][]byte
+				for {
+					all = append(all, bytes.Repeat([]byte{1}, 1<<20))
+				}
+			case "recurse":
+				return sidecar.Output{Manifests: []string{fmt.Sprint(deeper(1))}}, nil
+			case "die":
+				fmt.Fprintln(os.Stderr, "fatal error: concurrent map writes")
+				os.Exit(2)
+			case "flood":
+				return sidecar.Output{Manifests: []string{strings.Repeat("x", 95<<20)}}, nil
+			case "setup":
+				return sidecar.Output{Manifests: []string{string(text)}}, nil
+			case "who":
+				return sidecar.Output{Manifests: []string{fmt.Sprint(os.Getpid())}}, nil
+			case "environment":
+				return sidecar.Output{Manifests: os.Environ()}, nil
+			}
+			data, err := fs.ReadFile(in.Repo, in.Dir+"/manifest.yaml")
+			return sidecar.Output{Manifests: []string{string(data)}, Log: []any{"bytes", len(data)}}, err
+		},
+		Match: func(_ context.Context, in sidecar.Input) (bool, error) {
+			entries, err := fs.ReadDir(in.Repo, in.Dir)
+			return len(entries) > 0, err
+		},
+	}, nil
+}
+
+func deeper(n int) int {
+	var room [1 << 10]byte
+	room[n%len(room)] = 1
+	return deeper(n+1) + int(room[n%7])
+}
+
+func startWorkers(t *testing.T, change func(*sidecar.WorkersConfig)) *sidecar.Workers {
+	t.Helper()
+	cfg := sidecar.WorkersConfig{
+		Command: func() *exec.Cmd {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = []string{asWorker + "=yes"}
+			return cmd
+		},
+		Warm:   2,
+		Memory: 256 << 20,
+		Log:    slog.New(slog.DiscardHandler),
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	workers, err := sidecar.NewWorkers(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(workers.Close)
+	return workers
+}
+
+// TestFaultsOfAWorker makes sure that each is told to who asked, that the
+// worker is replaced, and that a request at the same time notices nothing.
+func TestFaultsOfAWorker(t *testing.T) {
+	var mu sync.Mutex
+	killed := map[sidecar.Cause]int{}
+	workers := startWorkers(t, func(c *sidecar.WorkersConfig) {
+		c.Killed = func(cause sidecar.Cause) {
+			mu.Lock()
+			defer mu.Unlock()
+			killed[cause]++
+		}
+	})
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	ask := func(do string, limit time.Duration) (string, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		out, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": do}})
+		return strings.Join(out, "|"), err
+	}
+	want := map[string]struct {
+		cause sidecar.Cause
+		code  codes.Code
+		text  string
+	}{
+		"fail":    {"", codes.InvalidArgument, "values.yaml:3: wrong"},
+		"panic":   {"", codes.InvalidArgument, "app: internal error: index out of range; this is a bug of the plugin"},
+		"flood":   {"", codes.ResourceExhausted, "the manifests are 95 MB, and Argo CD takes no more than 100; split the component"},
+		"loop":    {sidecar.Deadline, codes.DeadlineExceeded, "the repo-server's deadline passed while the plugin was rendering; raise controller.repo.server.timeout.seconds"},
+		"eat":     {sidecar.Memory, codes.ResourceExhausted, "and may take 256; raise --worker-memory"},
+		"recurse": {sidecar.Stack, codes.ResourceExhausted, "their stack exceeded 32 MiB; end the recursion"},
+		"die":     {sidecar.Crash, codes.Internal, "the worker process that rendered it ended: fatal error: concurrent map writes"},
+	}
+	stop := make(chan struct{})
+	var others sync.WaitGroup
+	others.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": fmt.Sprint(i)}})
+			if err != nil || strings.Join(out, "") != "kind: A\n" {
+				t.Errorf("meanwhile: %q, %v", out, err)
+				return
+			}
+		}
+	})
+	var all sync.WaitGroup
+	for do, w := range want {
+		all.Go(func() {
+			_, err := ask(do, 5*time.Second)
+			if status.Code(err) != w.code || !strings.Contains(err.Error(), w.text) {
+				t.Errorf("%s: %v\nwant %s: %s", do, err, w.code, w.text)
+			}
+		})
+	}
+	all.Wait()
+	close(stop)
+	others.Wait()
+	for _, w := range want {
+		if w.cause != "" && killed[w.cause] != 1 {
+			t.Errorf("killed %v, want one of cause %s", killed, w.cause)
+		}
+	}
+}
