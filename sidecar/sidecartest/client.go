@@ -35,7 +35,12 @@ func Dial(socket string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{conn, wire.NewConfigManagementPluginServiceClient(conn)}, nil
+	return Over(conn), nil
+}
+
+// Over talks over a connection that is there.
+func Over(conn *grpc.ClientConn) *Client {
+	return &Client{conn, wire.NewConfigManagementPluginServiceClient(conn)}
 }
 
 // Conn gives access to the connection, for other services on it.

@@ -1,0 +1,267 @@
+package sidecar_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/ladder-cmp/ladder/sidecar"
+	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+)
+
+// counting is a generator that counts how often it works. It reads the
+// component's directory, its file manifest.yaml, one that may be there and the
+// file that the component refers to.
+func counting(works *atomic.Int64) func(context.Context, sidecar.Input) (sidecar.Output, error) {
+	return func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+		works.Add(1)
+		entries, err := fs.ReadDir(in.Repo, in.Dir)
+		if err != nil {
+			return sidecar.Output{}, err
+		}
+		text, err := fs.ReadFile(in.Repo, in.Dir+"/manifest.yaml")
+		if err != nil {
+			return sidecar.Output{}, err
+		}
+		if _, err := fs.Stat(in.Repo, in.Dir+"/optional.yaml"); err == nil {
+			text = append(text, "optional"...)
+		}
+		shared, _ := fs.ReadFile(in.Repo, "shared/values.yaml")
+		return sidecar.Output{
+			Manifests: []string{fmt.Sprint(len(entries), string(text), string(shared), in.Env["VALUE"])},
+			Unused:    []string{"REVISION"},
+		}, nil
+	}
+}
+
+// TestCache says which changes of a request are changes of its answer. The
+// archive is another one each time.
+func TestCache(t *testing.T) {
+	base := func() map[string]string {
+		return map[string]string{"app/manifest.yaml": "kind: A\n", "app/chart/a.txt": "a", "shared/values.yaml": "a: 1\n", "other/manifest.yaml": "kind: B\n"}
+	}
+	for name, tt := range map[string]struct {
+		change func(files, env map[string]string)
+		dir    string
+		works  int64
+	}{
+		"nothing":                 {func(_, _ map[string]string) {}, "app", 1},
+		"another component":       {func(files, _ map[string]string) { files["other/manifest.yaml"] = "kind: C\n" }, "app", 1},
+		"a file nobody read":      {func(files, _ map[string]string) { files["app/chart/a.txt"] = "b" }, "app", 1},
+		"a new file below":        {func(files, _ map[string]string) { files["app/chart/b.txt"] = "b" }, "app", 1},
+		"a variable without use":  {func(_, env map[string]string) { env["REVISION"] = "2" }, "app", 1},
+		"a file":                  {func(files, _ map[string]string) { files["app/manifest.yaml"] = "kind: C\n" }, "app", 2},
+		"a file of the same size": {func(files, _ map[string]string) { files["app/manifest.yaml"] = "kind: Z\n" }, "app", 2},
+		"a file outside":          {func(files, _ map[string]string) { files["shared/values.yaml"] = "a: 2\n" }, "app", 2},
+		"a file that is gone":     {func(files, _ map[string]string) { delete(files, "shared/values.yaml") }, "app", 2},
+		"a file that was missed":  {func(files, _ map[string]string) { files["app/optional.yaml"] = "" }, "app", 2},
+		"a new file beside":       {func(files, _ map[string]string) { files["app/b.txt"] = "" }, "app", 2},
+		"a variable":              {func(_, env map[string]string) { env["VALUE"] = "2" }, "app", 2},
+		"a new variable":          {func(_, env map[string]string) { env["NEW"] = "2" }, "app", 2},
+		"the Application":         {func(_, env map[string]string) { env["ARGOCD_APP_NAME"] = "b" }, "app", 2},
+		"the directory":           {func(_, _ map[string]string) {}, "other", 2},
+		"a file that is directory": {func(files, _ map[string]string) {
+			delete(files, "app/manifest.yaml")
+			files["app/manifest.yaml/x"] = ""
+		}, "app", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var works atomic.Int64
+			h := start(t, func(c *sidecar.Config) { c.Generate, c.Cache = counting(&works), 1<<20 })
+			ask := func(dir string, files, env map[string]string) {
+				t.Helper()
+				files["salt"] = t.Name() + dir
+				out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(files), Dir: dir, Env: env})
+				var nothing atomic.Int64
+				fresh := start(t, func(c *sidecar.Config) { c.Generate = counting(&nothing) })
+				want, wantErr := fresh.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(files), Dir: dir, Env: env})
+				if strings.Join(out, "") != strings.Join(want, "") || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+					t.Errorf("got %q, %v; without a cache %q, %v", out, err, want, wantErr)
+				}
+			}
+			env := func() map[string]string {
+				return map[string]string{"ARGOCD_APP_NAME": "a", "VALUE": "1", "REVISION": "1"}
+			}
+			ask("app", base(), env())
+			files, vars := base(), env()
+			files["another commit"] = ""
+			tt.change(files, vars)
+			ask(tt.dir, files, vars)
+			if got := works.Load(); got != tt.works {
+				t.Errorf("worked %d times, want %d", got, tt.works)
+			}
+		})
+	}
+}
+
+// bubble serves inside a bubble of package synctest, whose clock is its own.
+func bubble(t *testing.T, cfg sidecar.Config) *sidecartest.Client {
+	t.Helper()
+	cfg.Log = slog.New(slog.DiscardHandler)
+	lis := bufconn.Listen(1 << 16)
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- sidecar.Serve(ctx, lis, cfg) }()
+	conn, err := grpc.NewClient("passthrough:test", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		conn.Close()
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return sidecartest.Over(conn)
+}
+
+func pack(files map[string]string) sidecartest.Archive {
+	var entries []sidecartest.Entry
+	for name, text := range files {
+		entries = append(entries, file(name, text))
+	}
+	return sidecartest.PackEntries(entries...)
+}
+
+// TestCacheBounds fills a cache beyond its bytes and waits beyond its age.
+func TestCacheBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var works atomic.Int64
+		forget := make(chan struct{})
+		h := bubble(t, sidecar.Config{
+			Cache: 10 << 10, CacheAge: time.Hour, Forget: forget,
+			Tasks: sidecar.Tasks{Generate: func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+				works.Add(1)
+				return sidecar.Output{Manifests: []string{strings.Repeat("x", 3<<10)}}, nil
+			}},
+		})
+		worked := func(app string) bool {
+			t.Helper()
+			before := works.Load()
+			if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": app}}); err != nil {
+				t.Fatal(err)
+			}
+			return works.Load() > before
+		}
+		for i, step := range []struct {
+			app  string
+			want bool
+			wait time.Duration
+		}{
+			{"a", true, 0}, {"b", true, 0}, {"a", false, 0},
+			{"c", true, 0}, // there is room for three no more: b was not used for longest
+			{"d", true, 0}, {"a", false, 0}, {"b", true, 0},
+			{"b", false, 2 * time.Hour},
+			{"b", true, 0}, {"b", false, 0},
+		} {
+			if got := worked(step.app); got != step.want {
+				t.Errorf("step %d: worked for %s: %v, want %v", i, step.app, got, step.want)
+			}
+			time.Sleep(step.wait)
+		}
+		forget <- struct{}{}
+		if !worked("b") {
+			t.Error("an answer was remembered after all were to be forgotten")
+		}
+	})
+}
+
+// TestSameRequestsTogether lets requests for one thing wait for one rendering,
+// and tells an error to all of them. Who brings other files gets other answers.
+func TestSameRequestsTogether(t *testing.T) {
+	for _, fault := range []error{nil, errors.New("values.yaml:3: wrong")} {
+		var works atomic.Int64
+		begun, release := make(chan struct{}, 10), make(chan struct{})
+		h := start(t, func(c *sidecar.Config) {
+			c.Generate = func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+				works.Add(1)
+				text, err := fs.ReadFile(in.Repo, "app/manifest.yaml")
+				if err != nil {
+					return sidecar.Output{}, err
+				}
+				begun <- struct{}{}
+				<-release
+				return sidecar.Output{Manifests: []string{string(text)}}, fault
+			}
+		})
+		var all sync.WaitGroup
+		ask := func(text string) {
+			all.Go(func() {
+				out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"app/manifest.yaml": text}), Dir: "app"})
+				if fault == nil && (err != nil || strings.Join(out, "") != text) || fault != nil && (err == nil || !strings.Contains(err.Error(), fault.Error())) {
+					t.Errorf("%s: %q, %v", text, out, err)
+				}
+			})
+		}
+		ask("kind: A\n")
+		<-begun
+		for range 5 {
+			ask("kind: A\n")
+		}
+		ask("kind: B\n")
+		time.Sleep(100 * time.Millisecond) // let them arrive; too short only makes the test easier
+		close(release)
+		all.Wait()
+		if got := works.Load(); got != 2 {
+			t.Errorf("worked %d times, want 2", got)
+		}
+	}
+}
+
+// TestEnvironmentOfAWorker makes sure that nothing of the server reaches it.
+func TestEnvironmentOfAWorker(t *testing.T) {
+	t.Setenv("TOKEN", "hunter2")
+	workers := startWorkers(t, nil)
+	h := start(t, func(c *sidecar.Config) {
+		c.Tasks, c.Log = workers.Tasks(), slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))
+		c.Variables = func(name string) bool { return name == "DO" }
+	})
+	out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "environment", "SECRET": "hunter2"}})
+	if err != nil || strings.Join(out, " ") != asWorker+"=yes" {
+		t.Errorf("a worker sees %q, %v", out, err)
+	}
+}
+
+// TestRenew gives workers another setup. One that does not hold changes
+// nothing.
+func TestRenew(t *testing.T) {
+	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Setup = []byte("old") })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	ask := func() string {
+		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "setup"}})
+		return fmt.Sprint(out, err)
+	}
+	if got := ask(); got != "[old] <nil>" {
+		t.Errorf("at first: %s", got)
+	}
+	if err := workers.Renew([]byte("broken")); err == nil || !strings.Contains(err.Error(), "ladder.yaml:1: broken") {
+		t.Errorf("a broken setup: %v", err)
+	}
+	if got := ask(); got != "[old] <nil>" {
+		t.Errorf("after a broken one: %s", got)
+	}
+	if err := workers.Renew([]byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 { // each of those that wait
+		if got := ask(); got != "[new] <nil>" {
+			t.Errorf("after another: %s", got)
+		}
+	}
+}
