@@ -39,6 +39,13 @@ func newRepositories(limit, reserve int64, keep time.Duration) *repositories {
 	return &repositories{limit: limit, reserve: reserve, keep: keep, held: map[string]*held{}}
 }
 
+// size is the memory that trees take or are to take.
+func (r *repositories) size() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.used
+}
+
 // find returns the tree whose stream had that checksum, or nil.
 func (r *repositories) find(checksum string) *held {
 	r.mu.Lock()

@@ -22,6 +22,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -69,6 +70,12 @@ type Config struct {
 	// Drain is how long requests may go on after the end was asked for.
 	Drain time.Duration
 	Log   *slog.Logger
+	// Operations, if there is one, is where metrics and health are served.
+	Operations net.Listener
+	// Profiles serves profiles of the program there, too.
+	Profiles bool
+	// Metrics holds the metrics; nil means a registry of the server's own.
+	Metrics *prometheus.Registry
 }
 
 // maxMessage is the largest message that Argo CD's client sends or takes
@@ -99,19 +106,32 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 	for _, service := range []string{"", wire.ConfigManagementPluginService_ServiceDesc.ServiceName} {
 		healthy.SetServingStatus(service, healthpb.HealthCheckResponse_SERVING)
 	}
+	if cfg.Metrics == nil {
+		cfg.Metrics = prometheus.NewRegistry()
+	}
 	server := newServer(cfg)
 	wire.RegisterConfigManagementPluginServiceServer(srv, server)
-	ageing, stopAgeing := context.WithCancel(context.Background())
-	defer stopAgeing()
-	go server.results.ageing(ageing, cfg.Forget)
+	running, stop := context.WithCancel(context.Background())
+	defer stop()
+	go server.results.ageing(running, cfg.Forget)
 
-	failed := make(chan error, 1)
+	failed := make(chan error, 2)
+	ops := newOperations(cfg.Metrics, healthy, cfg.Profiles)
+	if cfg.Operations != nil {
+		defer ops.close()
+		go func() { failed <- ops.serve(cfg.Operations) }()
+	}
 	go func() { failed <- srv.Serve(lis) }()
+	go keepSocket(running, lis.Addr(), cfg.Log, func(lis net.Listener) { srv.Serve(lis) })
+	ops.ready.Store(true)
 	select {
 	case err := <-failed:
+		srv.Stop()
 		return fmt.Errorf("serve on %s: %w", lis.Addr(), err)
 	case <-ctx.Done():
 	}
+	stop()
+	ops.ready.Store(false)
 	healthy.Shutdown() // no new requests, please
 	drained := make(chan struct{})
 	go func() { srv.GracefulStop(); close(drained) }()
@@ -160,6 +180,40 @@ func Listen(path string) (net.Listener, error) {
 
 const maxSocketPath = 107
 
+// socketPace is how often a server looks whether its socket is still there.
+const socketPace = time.Second
+
+// keepSocket makes a socket again that somebody has removed, until ctx ends: the
+// repo-server could not reach the server any more, and nobody else would notice.
+func keepSocket(ctx context.Context, addr net.Addr, log *slog.Logger, serve func(net.Listener)) {
+	if addr.Network() != "unix" {
+		return
+	}
+	ticks := time.NewTicker(socketPace)
+	defer ticks.Stop()
+	for failed := false; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		if _, err := os.Lstat(addr.String()); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		lis, err := Listen(addr.String())
+		if err != nil {
+			if !failed {
+				log.Error("the socket is gone and cannot be made again", "error", err.Error())
+			}
+			failed = true
+			continue
+		}
+		failed = false
+		log.Warn("the socket was gone, and was made again", "socket", addr.String())
+		go serve(lis)
+	}
+}
+
 // listenFault says in a user's words why there can be no socket at a path.
 func listenFault(path string, err error) error {
 	switch {
@@ -200,6 +254,7 @@ type server struct {
 	places       *semaphore.Weighted // for work
 	repositories *repositories
 	results      *results
+	metrics      *metrics
 	read         func(io.Reader, Limits) (*tree, error) // unpack, but for tests
 }
 
@@ -221,7 +276,8 @@ func newServer(cfg Config) *server {
 		keep = 0
 	}
 	s.repositories = newRepositories(cfg.Memory, cfg.Limits.Bytes, keep)
-	s.results = newResults(cfg.Cache, cfg.CacheAge, func(cacheEvent) {})
+	s.results = newResults(cfg.Cache, cfg.CacheAge, func(e cacheEvent) { s.metrics.cache.WithLabelValues(string(e)).Inc() })
+	s.metrics = newMetrics(s, cfg.Metrics)
 	return s
 }
 
@@ -274,6 +330,7 @@ func (s *server) perform(what task, ctx context.Context, from stream) (log *slog
 	start := time.Now()
 	log = s.cfg.Log
 	defer func() {
+		s.metrics.ended(what, start, err)
 		if err != nil {
 			log.Error("request failed", "error", err.Error(), "duration", time.Since(start))
 		}
@@ -286,24 +343,37 @@ func (s *server) perform(what task, ctx context.Context, from stream) (log *slog
 	}
 	defer repo.release()
 	log = log.With("application", in.Env[appName], "component", in.Dir)
-	a, how, err := s.results.get(ctx, subject{what, in.Env[appName], in.Dir}, in, func(in Input) (answer, error) {
-		if err := s.places.Acquire(ctx, 1); err != nil {
-			return answer{}, deadline(ctx, "waiting for other renderings")
-		}
-		defer s.places.Release(1)
-		a, err := guarded(s.cfg.Log, in.Dir, func() (answer, error) { return s.cfg.Tasks.run(ctx, what, in) })
-		if err != nil && errors.Is(err, ctx.Err()) {
-			err = deadline(ctx, "rendering")
-		}
-		return a, err
-	})
+	about := subject{what, in.Env[appName], in.Dir}
+	a, how, err := s.results.get(ctx, about, in, func(in Input) (answer, error) { return s.work(ctx, what, in) })
 	if err != nil {
 		if _, known := status.FromError(err); !known {
 			err = status.Error(codes.InvalidArgument, err.Error())
 		}
 		return log, a, err
 	}
+	s.metrics.gave(a.Output)
 	return log.With("cache", string(how)), a, nil
+}
+
+// work runs a task when there is a place for it.
+func (s *server) work(ctx context.Context, what task, in Input) (a answer, err error) {
+	arrived := time.Now()
+	s.metrics.waiting.Inc()
+	err = s.places.Acquire(ctx, 1)
+	s.metrics.waiting.Dec()
+	s.metrics.took(queueing, arrived)
+	if err != nil {
+		return a, deadline(ctx, "waiting for other renderings")
+	}
+	defer s.places.Release(1)
+	s.metrics.working.Inc()
+	defer s.metrics.working.Dec()
+	defer s.metrics.took(working, time.Now())
+	a, err = guarded(s.cfg.Log, in.Dir, func() (answer, error) { return s.cfg.Tasks.run(ctx, what, in) })
+	if err != nil && errors.Is(err, ctx.Err()) {
+		err = deadline(ctx, "rendering")
+	}
+	return a, err
 }
 
 // limitTime ends a request a little before its deadline, so that the reason for

@@ -83,7 +83,7 @@ func start(t *testing.T, change func(*sidecar.Config)) *harness {
 }
 
 func file(name, data string) sidecartest.Entry {
-	return sidecartest.Entry{Header: tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644}, Data: []byte(data)}
+	return sidecartest.File(name, data)
 }
 
 func link(name, target string) sidecartest.Entry {

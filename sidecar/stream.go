@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -29,6 +30,7 @@ type stream interface {
 // turns out wrong. Of an archive that is in memory already, by its checksum,
 // only the checksum is computed. The caller releases what it gets.
 func (s *server) receive(ctx context.Context, from stream) (in Input, repo *held, err error) {
+	defer s.metrics.took(receiving, time.Now())
 	first, err := from.Recv()
 	if err != nil {
 		return Input{}, nil, brokenStream(err)
@@ -58,23 +60,24 @@ func (s *server) receive(ctx context.Context, from stream) (in Input, repo *held
 func (s *server) repository(ctx context.Context, from stream, checksum string) (*held, error) {
 	if known := s.repositories.find(checksum); known != nil {
 		nothing := func(io.Reader) (*tree, error) { return nil, nil }
-		if _, err := unpackStream(from, checksum, nothing); err != nil {
+		if _, err := s.unpackStream(from, checksum, nothing); err != nil {
 			known.release()
 			return nil, err
 		}
+		s.metrics.known.Inc()
 		return known, nil
 	}
 	if err := s.repositories.await(ctx); err != nil {
 		return nil, errors.Join(drain(from), deadline(ctx, "waiting for the memory that other repositories take"))
 	}
-	t, err := unpackStream(from, checksum, func(r io.Reader) (*tree, error) {
+	t, err := s.unpackStream(from, checksum, func(r io.Reader) (*tree, error) {
 		return guarded(s.cfg.Log, "the repository", func() (*tree, error) { return s.read(r, s.cfg.Limits) })
 	})
 	return s.repositories.arrived(t, checksum), err
 }
 
 // unpackStream reads the chunks of the archive.
-func unpackStream(s stream, checksum string, unpack func(io.Reader) (*tree, error)) (*tree, error) {
+func (s *server) unpackStream(from stream, checksum string, unpack func(io.Reader) (*tree, error)) (*tree, error) {
 	type result struct {
 		tree *tree
 		err  error
@@ -89,7 +92,7 @@ func unpackStream(s stream, checksum string, unpack func(io.Reader) (*tree, erro
 	hash := sha256.New()
 	var broken error
 	for broken == nil {
-		msg, err := s.Recv()
+		msg, err := from.Recv()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -98,11 +101,13 @@ func unpackStream(s stream, checksum string, unpack func(io.Reader) (*tree, erro
 			break
 		}
 		if msg.GetFile() == nil {
-			broken = errors.Join(drain(s), status.Error(codes.InvalidArgument, "the stream holds a message without a file"))
+			broken = errors.Join(drain(from), status.Error(codes.InvalidArgument, "the stream holds a message without a file"))
 			break
 		}
-		hash.Write(msg.GetFile().GetChunk())
-		if _, err := pw.Write(msg.GetFile().GetChunk()); err != nil && !errors.Is(err, errUnpacked) {
+		chunk := msg.GetFile().GetChunk()
+		s.metrics.received.Add(float64(len(chunk)))
+		hash.Write(chunk)
+		if _, err := pw.Write(chunk); err != nil && !errors.Is(err, errUnpacked) {
 			broken = err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -30,7 +31,7 @@ func (m *messages) Recv() (*wire.AppStreamRequest, error) {
 // the same, and gives back what the request held.
 func TestPanicWhileUnpacking(t *testing.T) {
 	var log bytes.Buffer
-	s := newServer(Config{Log: slog.New(slog.NewTextHandler(&log, nil)), Memory: 1 << 20, Tasks: Tasks{
+	s := newServer(Config{Log: slog.New(slog.NewTextHandler(&log, nil)), Memory: 1 << 20, Metrics: prometheus.NewRegistry(), Tasks: Tasks{
 		Match: func(context.Context, Input) (bool, error) {
 			t.Error("there was no repository to work on")
 			return false, nil

@@ -22,6 +22,8 @@ type Output struct {
 	// Log holds key and value pairs for the line about the request: strings,
 	// numbers, booleans. Nothing secret may be in it.
 	Log []any
+	// Measures are sizes of the answer, for metrics, by what is counted.
+	Measures map[string]int
 	// Remarks are lines of their own behind that one.
 	Remarks []Remark
 	// Unused names variables of the environment that made no difference,

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -32,8 +33,8 @@ type WorkersConfig struct {
 	// looked at every few milliseconds, where the system tells (Linux).
 	Memory int64
 	Log    *slog.Logger
-	// Killed is told why a worker ended that had a job; it may be nil.
-	Killed func(Cause)
+	// Metrics takes the metrics; nil takes them nowhere.
+	Metrics prometheus.Registerer
 }
 
 // Cause is why a worker ended.
@@ -52,11 +53,14 @@ const (
 	Crash Cause = "crash"
 )
 
+var causes = []Cause{Deadline, Canceled, Memory, Stack, Crash}
+
 // Workers are processes that do the tasks of a server, each one at a time. What
 // goes wrong in a rendering, such as a template without end, ends its process
 // and nothing else.
 type Workers struct {
-	cfg WorkersConfig
+	cfg     WorkersConfig
+	metrics *workerMetrics
 
 	mu      sync.Mutex
 	idle    []*process
@@ -69,10 +73,11 @@ type Workers struct {
 // NewWorkers starts the processes that wait for work. It returns when the first
 // of them is ready, or with the reason why it is not.
 func NewWorkers(cfg WorkersConfig) (*Workers, error) {
-	if cfg.Killed == nil {
-		cfg.Killed = func(Cause) {}
+	if cfg.Metrics == nil {
+		cfg.Metrics = prometheus.NewRegistry()
 	}
 	w := &Workers{cfg: cfg, setup: cfg.Setup}
+	w.metrics = newWorkerMetrics(w, cfg.Metrics)
 	first, err := w.start(cfg.Setup)
 	if err != nil {
 		return nil, err
@@ -136,7 +141,7 @@ func (w *Workers) run(ctx context.Context, what task, in Input) (answer, error) 
 		p.end()
 		w.refill()
 		cause, fault := p.fate(ctx, in.Dir)
-		w.cfg.Killed(cause)
+		w.metrics.killed.WithLabelValues(string(cause)).Inc()
 		w.cfg.Log.Warn("a worker was replaced", "component", in.Dir, "cause", string(cause), "last", p.last.firstLine())
 		return answer{}, fault
 	}
@@ -228,6 +233,7 @@ func (w *Workers) start(text []byte) (*process, error) {
 		out.Close()
 		return fail(err)
 	}
+	w.metrics.started.Inc()
 	w.all.Add(1)
 	go func() {
 		p.cmd.Wait() // how it ended is of no interest; why, others know

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -113,15 +115,8 @@ func startWorkers(t *testing.T, change func(*sidecar.WorkersConfig)) *sidecar.Wo
 // TestFaultsOfAWorker makes sure that each is told to who asked, that the
 // worker is replaced, and that a request at the same time notices nothing.
 func TestFaultsOfAWorker(t *testing.T) {
-	var mu sync.Mutex
-	killed := map[sidecar.Cause]int{}
-	workers := startWorkers(t, func(c *sidecar.WorkersConfig) {
-		c.Killed = func(cause sidecar.Cause) {
-			mu.Lock()
-			defer mu.Unlock()
-			killed[cause]++
-		}
-	})
+	registry := prometheus.NewRegistry()
+	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Metrics = registry })
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
 	ask := func(do string, limit time.Duration) (string, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -130,17 +125,16 @@ func TestFaultsOfAWorker(t *testing.T) {
 		return strings.Join(out, "|"), err
 	}
 	want := map[string]struct {
-		cause sidecar.Cause
-		code  codes.Code
-		text  string
+		code codes.Code
+		text string
 	}{
-		"fail":    {"", codes.InvalidArgument, "values.yaml:3: wrong"},
-		"panic":   {"", codes.InvalidArgument, "app: internal error: index out of range; this is a bug of the plugin"},
-		"flood":   {"", codes.ResourceExhausted, "the manifests are 95 MB, and Argo CD takes no more than 100; split the component"},
-		"loop":    {sidecar.Deadline, codes.DeadlineExceeded, "the repo-server's deadline passed while the plugin was rendering; raise controller.repo.server.timeout.seconds"},
-		"eat":     {sidecar.Memory, codes.ResourceExhausted, "and may take 256; raise --worker-memory"},
-		"recurse": {sidecar.Stack, codes.ResourceExhausted, "their stack exceeded 32 MiB; end the recursion"},
-		"die":     {sidecar.Crash, codes.Internal, "the worker process that rendered it ended: fatal error: concurrent map writes"},
+		"fail":    {codes.InvalidArgument, "values.yaml:3: wrong"},
+		"panic":   {codes.InvalidArgument, "app: internal error: index out of range; this is a bug of the plugin"},
+		"flood":   {codes.ResourceExhausted, "the manifests are 95 MB, and Argo CD takes no more than 100; split the component"},
+		"loop":    {codes.DeadlineExceeded, "the repo-server's deadline passed while the plugin was rendering; raise controller.repo.server.timeout.seconds"},
+		"eat":     {codes.ResourceExhausted, "and may take 256; raise --worker-memory"},
+		"recurse": {codes.ResourceExhausted, "their stack exceeded 32 MiB; end the recursion"},
+		"die":     {codes.Internal, "the worker process that rendered it ended: fatal error: concurrent map writes"},
 	}
 	stop := make(chan struct{})
 	var others sync.WaitGroup
@@ -170,9 +164,15 @@ func TestFaultsOfAWorker(t *testing.T) {
 	all.Wait()
 	close(stop)
 	others.Wait()
-	for _, w := range want {
-		if w.cause != "" && killed[w.cause] != 1 {
-			t.Errorf("killed %v, want one of cause %s", killed, w.cause)
+	expected := "# HELP ladder_workers_killed_total Worker processes that ended before their work did, by cause: deadline, canceled (the client gave up), memory, stack, crash.\n# TYPE ladder_workers_killed_total counter\n"
+	for _, cause := range []sidecar.Cause{sidecar.Canceled, sidecar.Crash, sidecar.Deadline, sidecar.Memory, sidecar.Stack} {
+		n := 1
+		if cause == sidecar.Canceled {
+			n = 0
 		}
+		expected += fmt.Sprintf("ladder_workers_killed_total{cause=%q} %d\n", cause, n)
+	}
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(expected), "ladder_workers_killed_total"); err != nil {
+		t.Error(err)
 	}
 }

@@ -31,8 +31,12 @@ func answer(ctx context.Context, in sidecar.Input, base *knowledge.Base) (sideca
 	if err != nil {
 		return sidecar.Output{}, inOneLine(err)
 	}
-	out := sidecar.Output{Manifests: res.Manifests(), Remarks: remarks(res.Findings), Log: []any{
-		"renderer", string(res.Kind), "objects", len(res.Objects), "waves", res.Plan.Waves(), "findings", len(res.Findings)}}
+	out := sidecar.Output{
+		Manifests: res.Manifests(),
+		Remarks:   remarks(res.Findings),
+		Measures:  map[string]int{"objects": len(res.Objects), "waves": res.Plan.Waves()},
+		Log:       []any{"renderer", string(res.Kind), "objects", len(res.Objects), "waves", res.Plan.Waves(), "findings", len(res.Findings)},
+	}
 	if !res.Revision {
 		out.Unused = []string{plugin.Revision}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -66,7 +67,7 @@ const ladderPace = 2 * time.Second
 // followLadder calls use with the content of a file when it has changed, until
 // ctx ends. A file that is missing, wrong or refused changes nothing, and the
 // log says so, once for each content.
-func followLadder(ctx context.Context, file string, known []byte, log *slog.Logger, use func(named []byte) error) {
+func followLadder(ctx context.Context, file string, known []byte, log *slog.Logger, reloads *prometheus.CounterVec, use func(named []byte) error) {
 	if file == "" {
 		return
 	}
@@ -92,11 +93,13 @@ func followLadder(ctx context.Context, file string, known []byte, log *slog.Logg
 		if err != nil {
 			if text := inOneLine(err).Error(); text != last {
 				last = text
+				reloads.WithLabelValues(reloadRefused).Inc()
 				log.Error("the changed file is not used, the one before still holds", "file", file, "error", text)
 			}
 			continue
 		}
 		known, last = named, ""
+		reloads.WithLabelValues(reloadUsed).Inc()
 		log.Info("the changed file is used from now on", "file", file)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -14,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -35,6 +38,7 @@ type serving struct {
 	logFormat string
 	logLevel  string
 	workerRAM int64
+	address   string // of metrics and health
 	config    sidecar.Config
 }
 
@@ -83,6 +87,8 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 	f.Int64Var(&c.Memory, "repository-memory", 512<<20, "Size of all repositories that are held at the same time, unpacked; others wait; 0 is no limit")
 	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Size of the answers that are remembered; 0 remembers none, and no repository either")
 	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long an answer is remembered, and so the Secrets in it; 0 is no limit")
+	f.StringVar(&opt.address, "operations-address", "", "Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty serves none")
+	f.BoolVar(&c.Profiles, "profiles", false, "Serve profiles of the program on --operations-address, too, at /debug/pprof/")
 	f.DurationVar(&c.Drain, "drain", 25*time.Second, "How long requests may go on after SIGTERM")
 	f.StringVar(&opt.logFormat, "log-format", "text", "Form of the log: text or json")
 	f.StringVar(&opt.logLevel, "log-level", "info", "Least important lines of the log: debug, info, warn or error")
@@ -120,14 +126,24 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 		return fmt.Errorf("%w, or name another directory with --plugin-dir", err)
 	}
 	config := thisPlugin(opt.config, log)
-	workers, err := sidecar.NewWorkers(sidecar.WorkersConfig{Command: workerCommand, Setup: text, Warm: max(config.Parallel, 1), Memory: opt.workerRAM, Log: log})
+	config.Metrics = registry()
+	operations := "none"
+	if opt.address != "" {
+		if config.Operations, err = net.Listen("tcp", opt.address); err != nil {
+			lis.Close()
+			return fmt.Errorf("--operations-address: %w; name a free one", err)
+		}
+		operations = config.Operations.Addr().String()
+	}
+	reloads := newReloads(config.Metrics)
+	workers, err := sidecar.NewWorkers(sidecar.WorkersConfig{Command: workerCommand, Setup: text, Warm: max(config.Parallel, 1), Memory: opt.workerRAM, Log: log, Metrics: config.Metrics})
 	if err != nil {
 		lis.Close()
 		return err
 	}
 	defer workers.Close()
 	forget := make(chan struct{})
-	go followLadder(ctx, *opt.ladder, text, log, func(text []byte) error {
+	go followLadder(ctx, *opt.ladder, text, log, reloads, func(text []byte) error {
 		if err := workers.Renew(text); err != nil {
 			return err
 		}
@@ -135,7 +151,7 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 		return nil
 	})
 	config.Tasks, config.Forget = workers.Tasks(), forget
-	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "version", version())
+	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "version", version())
 	defer log.Info("stopped")
 	return sidecar.Serve(ctx, lis, config)
 }
@@ -145,6 +161,33 @@ func thisPlugin(config sidecar.Config, log *slog.Logger) sidecar.Config {
 	config.Variables, config.Parameters, config.Log = plugin.Reads, announcements(), log
 	return config
 }
+
+// registry holds what is known of the process and the program; the server adds
+// its own.
+func registry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_build_info", Help: "Always 1; the labels say which program runs.",
+		ConstLabels: prometheus.Labels{"version": version(), "goversion": runtime.Version()}})
+	info.Set(1)
+	r.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+// newReloads counts the changes of ladder.yaml, by whether they are in use.
+func newReloads(to prometheus.Registerer) *prometheus.CounterVec {
+	reloads := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_reloads_total",
+		Help: "Changes of the server's ladder.yaml, by result: used, or refused because it is wrong."}, []string{"result"})
+	for _, result := range []string{reloadUsed, reloadRefused} {
+		reloads.WithLabelValues(result)
+	}
+	to.MustRegister(reloads)
+	return reloads
+}
+
+const (
+	reloadUsed    = "used"
+	reloadRefused = "refused"
+)
 
 // workerCommand is this program as a worker. It sees nothing of the server's
 // environment.

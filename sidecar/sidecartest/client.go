@@ -96,6 +96,11 @@ type Entry struct {
 	Data []byte
 }
 
+// File is an entry with a file of that content.
+func File(name, content string) Entry {
+	return Entry{Header: tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644}, Data: []byte(content)}
+}
+
 // PackEntries makes an archive of the given entries, however wrong they are.
 func PackEntries(entries ...Entry) Archive {
 	var buf bytes.Buffer

@@ -1,0 +1,139 @@
+package sidecar
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/status"
+)
+
+// metrics are what the server counts. Labels have a few values each: nothing of
+// a request is one, since there are thousands of Applications, and names may be
+// secret.
+type metrics struct {
+	requests *prometheus.CounterVec   // by task and gRPC code
+	seconds  *prometheus.HistogramVec // by task
+	stages   *prometheus.HistogramVec // by stage
+	waiting  prometheus.Gauge
+	working  prometheus.Gauge
+	cache    *prometheus.CounterVec // by event
+	received prometheus.Counter
+	answered prometheus.Counter
+	known    prometheus.Counter
+	measures *prometheus.HistogramVec // by what is measured
+	remarks  *prometheus.CounterVec   // by severity
+}
+
+// stage is a part of the time that a request takes.
+type stage string
+
+const (
+	receiving stage = "receive" // the repository arrives and is unpacked
+	queueing  stage = "wait"    // for a place
+	working   stage = "work"    // a task runs
+)
+
+// newMetrics registers the metrics of a server.
+func newMetrics(s *server, to prometheus.Registerer) *metrics {
+	seconds := prometheus.ExponentialBuckets(0.005, 2, 15) // 5 ms to 82 s
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_requests_total",
+			Help: "Requests of the repo-server that were answered, by task (generate, match) and gRPC code."}, []string{"task", "code"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_request_seconds", Buckets: seconds,
+			Help: "Time from the first message of a request to its answer."}, []string{"task"}),
+		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_stage_seconds", Buckets: seconds,
+			Help: "Time that requests spend in a stage: receive (the repository arrives), wait (for a worker), work (it renders)."}, []string{"stage"}),
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_requests_waiting",
+			Help: "Requests that have arrived and wait for a worker."}),
+		working: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_requests_working",
+			Help: "Requests that a worker is at."}),
+		cache: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_cache_events_total",
+			Help: "Answers given again (hit), shared between requests at the same time (shared), computed (miss), dropped for room (evicted) or age (expired)."}, []string{"event"}),
+		received: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_received_bytes_total",
+			Help: "Bytes of repositories as they arrive, compressed."}),
+		answered: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_answered_bytes_total",
+			Help: "Bytes of manifests."}),
+		known: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_repositories_known_total",
+			Help: "Repositories that arrived while the same one, by its checksum, was in memory, and were not unpacked again."}),
+		measures: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_answer_size", Buckets: prometheus.ExponentialBuckets(1, 2, 14), // 1 to 8192
+			Help: "Size of answers: objects, and waves that they are in."}, []string{"of"}),
+		remarks: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_findings_total",
+			Help: "Findings about components that were rendered, by severity."}, []string{"severity"}),
+	}
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	}
+	to.MustRegister(m.requests, m.seconds, m.stages, m.waiting, m.working, m.cache, m.received, m.answered, m.known, m.measures, m.remarks,
+		gauge("ladder_cache_bytes", "Bytes of the answers that are remembered.", func() float64 { bytes, _ := s.results.size(); return float64(bytes) }),
+		gauge("ladder_cache_entries", "Answers that are remembered.", func() float64 { _, n := s.results.size(); return float64(n) }),
+		gauge("ladder_repository_bytes", "Bytes of memory that repositories take or are to take, as --repository-memory counts.", func() float64 { return float64(s.repositories.size()) }),
+	)
+	// All values of a label are there from the start, so that a rate has a zero
+	// to rise from.
+	for _, event := range []cacheEvent{hit, shared, miss, evicted, expired} {
+		m.cache.WithLabelValues(string(event))
+	}
+	for _, severity := range severities {
+		m.remarks.WithLabelValues(severity)
+	}
+	for _, s := range []stage{receiving, queueing, working} {
+		m.stages.WithLabelValues(string(s))
+	}
+	for _, t := range []task{generate, match} {
+		m.requests.WithLabelValues(string(t), "OK")
+		m.seconds.WithLabelValues(string(t))
+	}
+	return m
+}
+
+// took notes the time that a stage took since start.
+func (m *metrics) took(s stage, start time.Time) {
+	m.stages.WithLabelValues(string(s)).Observe(time.Since(start).Seconds())
+}
+
+// ended notes the end of a request.
+func (m *metrics) ended(t task, start time.Time, err error) {
+	m.requests.WithLabelValues(string(t), status.Code(err).String()).Inc()
+	m.seconds.WithLabelValues(string(t)).Observe(time.Since(start).Seconds())
+}
+
+// gave notes what an answer holds.
+func (m *metrics) gave(out Output) {
+	for what, n := range out.Measures {
+		m.measures.WithLabelValues(what).Observe(float64(n))
+	}
+	for _, manifest := range out.Manifests {
+		m.answered.Add(float64(len(manifest)))
+	}
+	for _, r := range out.Remarks {
+		m.remarks.WithLabelValues(severities[r.Level]).Inc()
+	}
+}
+
+// severities are what the levels of remarks are called in metrics.
+var severities = map[slog.Level]string{slog.LevelError: "error", slog.LevelWarn: "warning", slog.LevelInfo: "note"}
+
+// workerMetrics are what Workers count.
+type workerMetrics struct {
+	started prometheus.Counter
+	killed  *prometheus.CounterVec // by cause
+}
+
+func newWorkerMetrics(w *Workers, to prometheus.Registerer) *workerMetrics {
+	m := &workerMetrics{
+		started: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_workers_started_total", Help: "Worker processes that were started."}),
+		killed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_workers_killed_total",
+			Help: "Worker processes that ended before their work did, by cause: deadline, canceled (the client gave up), memory, stack, crash."}, []string{"cause"}),
+	}
+	for _, c := range causes {
+		m.killed.WithLabelValues(string(c))
+	}
+	to.MustRegister(m.started, m.killed, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ladder_workers_idle", Help: "Worker processes that wait for work."},
+		func() float64 {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return float64(len(w.idle))
+		}))
+	return m
+}
