@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -76,6 +77,8 @@ type Config struct {
 	Profiles bool
 	// Metrics holds the metrics; nil means a registry of the server's own.
 	Metrics *prometheus.Registry
+	// Traces takes the traces of requests; nil takes none.
+	Traces trace.TracerProvider
 }
 
 // maxMessage is the largest message that Argo CD's client sends or takes
@@ -96,11 +99,11 @@ const minPing = 5 * time.Second
 // Serve answers on the listener until the context ends, then lets the requests
 // under way finish. It returns nil after an orderly end.
 func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
-	srv := grpc.NewServer(
+	srv := grpc.NewServer(append(tracing(cfg.Traces),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxSendMsgSize(maxMessage),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
-	)
+	)...)
 	healthy := health.NewServer()
 	healthpb.RegisterHealthServer(srv, healthy)
 	for _, service := range []string{"", wire.ConfigManagementPluginService_ServiceDesc.ServiceName} {
@@ -255,6 +258,7 @@ type server struct {
 	repositories *repositories
 	results      *results
 	metrics      *metrics
+	tracer       trace.Tracer
 	read         func(io.Reader, Limits) (*tree, error) // unpack, but for tests
 }
 
@@ -266,7 +270,7 @@ func newServer(cfg Config) *server {
 	if cfg.Memory > 0 && (cfg.Limits.Bytes == 0 || cfg.Limits.Bytes > cfg.Memory) {
 		cfg.Limits.Bytes = cfg.Memory
 	}
-	s := &server{cfg: cfg, read: unpack}
+	s := &server{cfg: cfg, tracer: tracerOf(cfg.Traces), read: unpack}
 	s.places = semaphore.NewWeighted(math.MaxInt64)
 	if cfg.Parallel > 0 {
 		s.places = semaphore.NewWeighted(int64(cfg.Parallel))
@@ -332,6 +336,7 @@ func (s *server) perform(what task, ctx context.Context, from stream) (log *slog
 	defer func() {
 		s.metrics.ended(what, start, err)
 		if err != nil {
+			failed(ctx, err)
 			log.Error("request failed", "error", err.Error(), "duration", time.Since(start))
 		}
 	}()
@@ -343,6 +348,7 @@ func (s *server) perform(what task, ctx context.Context, from stream) (log *slog
 	}
 	defer repo.release()
 	log = log.With("application", in.Env[appName], "component", in.Dir)
+	tell(ctx, "application", in.Env[appName], "component", in.Dir)
 	about := subject{what, in.Env[appName], in.Dir}
 	a, how, err := s.results.get(ctx, about, in, func(in Input) (answer, error) { return s.work(ctx, what, in) })
 	if err != nil {
@@ -352,23 +358,24 @@ func (s *server) perform(what task, ctx context.Context, from stream) (log *slog
 		return log, a, err
 	}
 	s.metrics.gave(a.Output)
+	tell(ctx, append([]any{"cache", string(how)}, a.Output.Log...)...)
 	return log.With("cache", string(how)), a, nil
 }
 
 // work runs a task when there is a place for it.
 func (s *server) work(ctx context.Context, what task, in Input) (a answer, err error) {
-	arrived := time.Now()
+	waited := s.begin(ctx, queueing)
 	s.metrics.waiting.Inc()
 	err = s.places.Acquire(ctx, 1)
 	s.metrics.waiting.Dec()
-	s.metrics.took(queueing, arrived)
+	waited()
 	if err != nil {
 		return a, deadline(ctx, "waiting for other renderings")
 	}
 	defer s.places.Release(1)
 	s.metrics.working.Inc()
 	defer s.metrics.working.Dec()
-	defer s.metrics.took(working, time.Now())
+	defer s.begin(ctx, working)()
 	a, err = guarded(s.cfg.Log, in.Dir, func() (answer, error) { return s.cfg.Tasks.run(ctx, what, in) })
 	if err != nil && errors.Is(err, ctx.Err()) {
 		err = deadline(ctx, "rendering")

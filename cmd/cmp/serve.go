@@ -127,6 +127,9 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 	}
 	config := thisPlugin(opt.config, log)
 	config.Metrics = registry()
+	traces := newTraces(ctx, log)
+	defer traces.flush()
+	config.Traces = traces.provider
 	operations := "none"
 	if opt.address != "" {
 		if config.Operations, err = net.Listen("tcp", opt.address); err != nil {
@@ -151,7 +154,7 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 		return nil
 	})
 	config.Tasks, config.Forget = workers.Tasks(), forget
-	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "version", version())
+	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "traces", traces.protocol, "version", version())
 	defer log.Info("stopped")
 	return sidecar.Serve(ctx, lis, config)
 }
