@@ -139,6 +139,7 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 		operations = config.Operations.Addr().String()
 	}
 	reloads := newReloads(config.Metrics)
+	opt.showLimits(config.Metrics)
 	workers, err := sidecar.NewWorkers(sidecar.WorkersConfig{Command: workerCommand, Setup: text, Warm: max(config.Parallel, 1), Memory: opt.workerRAM, Log: log, Metrics: config.Metrics})
 	if err != nil {
 		lis.Close()
@@ -174,6 +175,23 @@ func registry() *prometheus.Registry {
 	info.Set(1)
 	r.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
+}
+
+// showLimits makes metrics of the flags that others are to be compared with.
+func (opt *serving) showLimits(to prometheus.Registerer) {
+	limits := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ladder_limit",
+		Help: "What a flag of cmp serve allows: bytes, seconds of timeout, renderings of parallel. 0 is no limit."}, []string{"flag"})
+	for flag, value := range map[string]float64{
+		"cache-bytes":          float64(opt.config.Cache),
+		"max-repository-bytes": float64(opt.config.Limits.Bytes),
+		"parallel":             float64(opt.config.Parallel),
+		"repository-memory":    float64(opt.config.Memory),
+		"timeout":              opt.config.Timeout.Seconds(),
+		"worker-memory":        float64(opt.workerRAM),
+	} {
+		limits.WithLabelValues(flag).Set(value)
+	}
+	to.MustRegister(limits)
 }
 
 // newReloads counts the changes of ladder.yaml, by whether they are in use.
