@@ -133,7 +133,8 @@ const resourcePolicy = "helm.sh/resource-policy"
 // applied on the server's side, for sizes drift over the limit of the client's;
 // not pruned, for with it would go every object of the kind, unless prune says
 // so and the chart does not ask to keep it; no hook; and without what shows as a
-// difference for ever: a namespace, a status, preserveUnknownFields: false.
+// difference for ever: a namespace, a status, preserveUnknownFields: false,
+// empty properties.
 func Clean(o object.Object, prune bool) (object.Object, error) {
 	drop := [][]string{{"metadata", "namespace"}, {"status"}}
 	if v := o.Get("spec", "preserveUnknownFields"); v.Exists() && !v.True() {
@@ -152,7 +153,7 @@ func Clean(o object.Object, prune bool) (object.Object, error) {
 	list, _ := o.Annotation(object.SyncOptions)
 	list, _ = object.WithOptions(list, options...)
 
-	o, err := o.Without(drop...)
+	o, err := o.WithoutEmptyProperties().Without(drop...)
 	if err == nil {
 		o, err = o.Annotate(object.SyncOptions, list)
 	}

@@ -8,6 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/ladder-cmp/ladder/e2e/argocd"
 )
 
 // corpus reads the files of a folder that hold manifests: *.yaml, or *.yaml.gz.
@@ -35,6 +39,40 @@ func corpus(folder string) (map[string]string, error) {
 		return nil, fmt.Errorf("%s holds no manifests (*.yaml or *.yaml.gz)", folder)
 	}
 	return files, nil
+}
+
+// ownFault is why manifests of a corpus do not sync in any order.
+type ownFault struct {
+	Result argocd.Result
+	// Says is part of what Argo CD and the cluster double say.
+	Says string
+	Why  string
+}
+
+// readFaults reads them from testdata/faults.yaml, by the name of the file.
+func readFaults() (map[string]ownFault, error) {
+	const path = "testdata/faults.yaml"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	faults := map[string]ownFault{}
+	if err := yaml.UnmarshalStrict(text, &faults); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return faults, nil
+}
+
+// holds checks that the fault is still there: else it is ours to tell.
+func (f ownFault) holds(t *testing.T, g *stage, name string) {
+	t.Helper()
+	out := g.sync(t, quickPatience)
+	r := row{"corpus", name, waves(g.objs), out.Duration, string(out.Result) + ", its own fault: " + f.Why}
+	if said := here.argo.Explain(out, g.waiting()); out.Result != f.Result || !strings.Contains(said, f.Says) {
+		t.Errorf("the sync: %s, want %s for %q\n%s", out.Result, f.Result, f.Says, said)
+		r.result = "FAILED: " + string(out.Result)
+	}
+	results.add(r)
 }
 
 func readPacked(path string, packed bool) (string, error) {

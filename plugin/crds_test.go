@@ -228,7 +228,25 @@ func said(t *testing.T, o object.Object) map[string]any {
 		delete(meta, "annotations")
 	}
 	delete(all["spec"].(map[string]any), "preserveUnknownFields")
+	dropEmptyProperties(all["spec"])
 	return all
+}
+
+// dropEmptyProperties drops "properties: {}" wherever it stands beside a type.
+func dropEmptyProperties(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if p, ok := v["properties"].(map[string]any); ok && len(p) == 0 && v["type"] != nil {
+			delete(v, "properties")
+		}
+		for _, below := range v {
+			dropEmptyProperties(below)
+		}
+	case []any:
+		for _, below := range v {
+			dropEmptyProperties(below)
+		}
+	}
 }
 
 // TestLawOnCharts proves the law on what real charts render to.

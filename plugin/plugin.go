@@ -46,6 +46,8 @@ type Request struct {
 	// Settings are what the caller asks for: flags or parameters. They win
 	// over those in the component's component.yaml.
 	Settings []Settings
+	// Memory is what requests before this one have left; it may be nil.
+	Memory *render.Memory
 }
 
 // App is the Application that a component is rendered for.
@@ -227,7 +229,7 @@ func (req Request) options() (options, error) {
 	if err != nil {
 		return options{}, err
 	}
-	opt := options{render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, APIVersions: req.APIVersions}}
+	opt := options{render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, APIVersions: req.APIVersions, Memory: req.Memory}}
 	app := Settings{Name: req.App.Name, Namespace: req.App.Namespace, Revision: req.App.Revision}
 	for _, s := range append([]Settings{own, app}, req.Settings...) {
 		opt.add(s)

@@ -16,7 +16,6 @@ import (
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
 
 	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/object"
 )
 
 // helm renders a chart the way "helm template --include-crds" does, step by
@@ -67,7 +66,7 @@ func (s source) helm() (Result, error) {
 	res := Result{Findings: append(ships.findings, findings...), Chart: ships.chart, Values: ships.values}
 	var faults []error
 	for _, d := range docs {
-		objs, err := object.Parse(d.file, d.line, d.text)
+		objs, err := s.opt.Memory.parse(d.file, d.line, d.text)
 		for _, o := range objs {
 			res.Objects = append(res.Objects, o.Commented("# Source: "+d.source))
 		}

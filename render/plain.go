@@ -55,7 +55,7 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 	if strings.HasPrefix(text, skipMarker) {
 		return nil, nil
 	}
-	objs, err := object.Parse(s.show(path.Join(s.dir, name)), 1, text)
+	objs, err := s.opt.Memory.parse(s.show(path.Join(s.dir, name)), 1, text)
 	if err == nil {
 		return objs, nil
 	}

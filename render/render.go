@@ -56,6 +56,8 @@ type Options struct {
 	Ship bool
 	// Empty accepts that nothing comes out.
 	Empty bool
+	// Memory is what renderings before this one have left; it may be nil.
+	Memory *Memory
 	// Show returns how messages and objects are to name a file or directory
 	// of the repository; nil means by its path there.
 	Show func(path string) string

@@ -72,31 +72,36 @@ func (s source) validateChart(ch *chart.Chart, values map[string]any) (findings 
 			err = bad(fmt.Errorf("%v", r))
 		}
 	}()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(ch.Schema))
+	c, err := s.opt.Memory.compile(ch.Schema, func() (compiled, error) { return compileSchema(ch.Schema) })
 	if err != nil {
 		return nil, bad(err)
 	}
-	loader := &schemaLoader{}
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(loader)
-	if err := compiler.AddResource(schemaURL, doc); err != nil {
-		return nil, bad(err)
-	}
-	schema, err := compiler.Compile(schemaURL)
-	if err != nil {
-		return nil, bad(err)
-	}
-	for _, ref := range loader.remote {
+	for _, ref := range c.remote {
 		findings = append(findings, finding.Finding{Severity: finding.Warning, Rule: "remote-schema", File: file,
 			Message: "values are not checked against " + ref + ", which is not fetched", Remedy: "copy that schema into " + path.Base(file)})
 	}
 	var invalid *jsonschema.ValidationError
-	if err := schema.Validate(values); errors.As(err, &invalid) {
+	if err := c.schema.Validate(values); errors.As(err, &invalid) {
 		return findings, s.violations(ch, file, invalid)
 	} else if err != nil {
 		return findings, bad(err)
 	}
 	return findings, nil
+}
+
+func compileSchema(text []byte) (compiled, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return compiled{}, err
+	}
+	loader := &schemaLoader{}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(loader)
+	if err := compiler.AddResource(schemaURL, doc); err != nil {
+		return compiled{}, err
+	}
+	schema, err := compiler.Compile(schemaURL)
+	return compiled{schema, loader.remote}, err
 }
 
 const schemaURL = "file:///values.schema.json"

@@ -18,8 +18,6 @@ import (
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
-
-	"github.com/ladder-cmp/ladder/object"
 )
 
 // template renders templated YAML: a directory of *.yaml.tmpl and *.gotmpl
@@ -67,7 +65,7 @@ func (s source) template() (Result, error) {
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		file, _ := s.templateFile(ch, name)
-		objs, err := object.Parse(file, 0, files[name])
+		objs, err := s.opt.Memory.parse(file, 0, files[name])
 		res.Objects = append(res.Objects, objs...)
 		faults = append(faults, err)
 	}

@@ -85,6 +85,10 @@ type Config struct {
 // (ARGOCD_GRPC_MAX_SIZE_MB, 100 MiB by default).
 const maxMessage = 100 << 20
 
+// window is how much of a stream may arrive before somebody reads it. Left to
+// itself, grpc lets it grow to 16 MiB for each of the streams that wait.
+const window = 256 << 10
+
 // timeToAnswer is kept back from the deadline of a request, so that the reason
 // for missing it still arrives.
 const timeToAnswer = 500 * time.Millisecond
@@ -102,6 +106,7 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 	srv := grpc.NewServer(append(tracing(cfg.Traces),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxSendMsgSize(maxMessage),
+		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	)...)
 	healthy := health.NewServer()

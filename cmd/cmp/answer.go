@@ -9,24 +9,33 @@ import (
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
+// memoryBytes bounds the texts of which a worker remembers what it made. A
+// worker renders all kinds of components in turn.
+const memoryBytes = 8 << 20
+
 // tasks are what makes a plugin server this plugin.
 func tasks(base *knowledge.Base) sidecar.Tasks {
+	memory := render.NewMemory(memoryBytes)
 	return sidecar.Tasks{
-		Generate: func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) { return answer(ctx, in, base) },
-		Match:    func(_ context.Context, in sidecar.Input) (bool, error) { return plugin.Detect(in.Repo, in.Dir) },
+		Generate: func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
+			return answer(ctx, in, base, memory)
+		},
+		Match: func(_ context.Context, in sidecar.Input) (bool, error) { return plugin.Detect(in.Repo, in.Dir) },
 	}
 }
 
 // answer renders one request of the repo-server.
-func answer(ctx context.Context, in sidecar.Input, base *knowledge.Base) (sidecar.Output, error) {
+func answer(ctx context.Context, in sidecar.Input, base *knowledge.Base, memory *render.Memory) (sidecar.Output, error) {
 	req, err := plugin.FromEnvironment(in.Repo, in.Dir, in.Env)
 	if err != nil {
 		return sidecar.Output{}, inOneLine(err)
 	}
+	req.Memory = memory
 	res, err := plugin.Generate(ctx, req, base)
 	if err != nil {
 		return sidecar.Output{}, inOneLine(err)

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -119,6 +120,7 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 	if _, err := withLadder(text); err != nil {
 		return err
 	}
+	opt.limitMemory()
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	lis, err := sidecar.Listen(opt.socket())
@@ -158,6 +160,17 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "traces", traces.protocol, "version", version())
 	defer log.Info("stopped")
 	return sidecar.Serve(ctx, lis, config)
+}
+
+// ownMemory is what the server takes besides repositories and answers.
+const ownMemory = 128 << 20
+
+// limitMemory has the garbage collector keep the server near what it holds,
+// which would take twice as much otherwise. GOMEMLIMIT wins.
+func (opt *serving) limitMemory() {
+	if c := opt.config; c.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(c.Memory + c.Cache + ownMemory)
+	}
 }
 
 // thisPlugin completes what makes a plugin server this plugin, all but its tasks.

@@ -1,0 +1,75 @@
+package object
+
+import (
+	"slices"
+	"strings"
+)
+
+// WithoutEmptyProperties returns a CustomResourceDefinition without those
+// "properties: {}" of its validation schemas that stand on a line of their own.
+// They mean nothing, the API server does not store them, and so they show as a
+// difference for ever.
+func (o Object) WithoutEmptyProperties() Object {
+	text := o.doc.text
+	if !strings.Contains(text, emptyProperties) {
+		return o
+	}
+	lines := slices.Collect(strings.Lines(text))
+	kept := lines[:0:0]
+	for i, line := range lines {
+		if strings.TrimSpace(line) != emptyProperties || !besideType(lines, i) || !inSchema(lines, i) {
+			kept = append(kept, line)
+		}
+	}
+	if len(kept) < len(lines) {
+		o.doc = &document{text: strings.Join(kept, "")}
+	}
+	return o
+}
+
+const emptyProperties = "properties: {}"
+
+// besideType reports whether a mapping has a type besides one of its lines, as
+// schemas do, so that it does not get empty without that line.
+func besideType(lines []string, i int) bool {
+	isType := func(line string) (found, done bool) {
+		deep := indentation(line) - indentation(lines[i])
+		return deep == 0 && strings.HasPrefix(strings.TrimSpace(line), "type:"), deep < 0 && strings.TrimSpace(line) != ""
+	}
+	for _, line := range slices.Backward(lines[:i]) {
+		if found, done := isType(line); found || done {
+			if found {
+				return true
+			}
+			break
+		}
+	}
+	for _, line := range lines[i+1:] {
+		if found, done := isType(line); found || done {
+			return found
+		}
+	}
+	return false
+}
+
+// inSchema reports whether a line belongs to a validation schema, and in it to
+// neither a value, such as a default, nor a text.
+func inSchema(lines []string, i int) bool {
+	column := indentation(lines[i])
+	for _, line := range slices.Backward(lines[:i]) {
+		key := strings.TrimSpace(line)
+		if key == "" || key[0] == '#' || indentation(line) >= column {
+			continue
+		}
+		column = indentation(line)
+		switch name, ok := strings.CutSuffix(strings.TrimLeft(key, "- "), ":"); {
+		case name == "openAPIV3Schema" && ok:
+			return true
+		case !ok || slices.Contains([]string{"default", "example", "enum"}, name):
+			return false
+		}
+	}
+	return false
+}
+
+func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }

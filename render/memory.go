@@ -1,0 +1,113 @@
+package render
+
+import (
+	"container/list"
+	"slices"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Memory is what one rendering leaves for the next in the same process: the
+// decoded documents and the compiled schemas of values, by their content. Most
+// of a chart is the same from commit to commit. It is safe for use by several
+// goroutines; nil remembers nothing.
+type Memory struct {
+	documents *memory[document, []object.Object]
+	schemas   *memory[string, compiled]
+}
+
+// document is a text that was decoded, and where it came from: objects know.
+type document struct {
+	file string
+	line int
+	text string
+}
+
+// compiled is a schema, with the schemas elsewhere that it refers to.
+type compiled struct {
+	schema *jsonschema.Schema
+	remote []string
+}
+
+// NewMemory makes a memory for so many bytes of text. What is made of a text
+// takes some ten times as much.
+func NewMemory(bytes int) *Memory {
+	return &Memory{
+		documents: newMemory[document, []object.Object](bytes / 4 * 3),
+		schemas:   newMemory[string, compiled](bytes / 4),
+	}
+}
+
+// parse is object.Parse, remembered. Secrets are not: nothing says for how long.
+func (m *Memory) parse(file string, line int, text string) ([]object.Object, error) {
+	if m == nil {
+		return object.Parse(file, line, text)
+	}
+	return m.documents.get(document{file, line, text}, len(text), func() ([]object.Object, bool, error) {
+		objs, err := object.Parse(file, line, text)
+		secret := slices.ContainsFunc(objs, func(o object.Object) bool { return o.ID.Kind == "Secret" })
+		return objs, !secret, err
+	})
+}
+
+// compile remembers a schema.
+func (m *Memory) compile(text []byte, compile func() (compiled, error)) (compiled, error) {
+	if m == nil {
+		return compile()
+	}
+	return m.schemas.get(string(text), len(text), func() (compiled, bool, error) {
+		c, err := compile()
+		return c, true, err
+	})
+}
+
+// memory remembers what was made of a key, the latest used longest.
+type memory[K comparable, V any] struct {
+	limit int // of size
+
+	mu    sync.Mutex
+	by    map[K]*list.Element
+	order *list.List // of *remembered, the last used first
+	size  int
+}
+
+type remembered[K comparable, V any] struct {
+	key   K
+	value V
+	size  int
+}
+
+func newMemory[K comparable, V any](limit int) *memory[K, V] {
+	return &memory[K, V]{limit: limit, by: map[K]*list.Element{}, order: list.New()}
+}
+
+// get returns what was made of a key, or makes it, and remembers it if make says
+// so. Errors are not remembered.
+func (m *memory[K, V]) get(key K, size int, make func() (v V, keep bool, err error)) (V, error) {
+	m.mu.Lock()
+	if e := m.by[key]; e != nil {
+		m.order.MoveToFront(e)
+		m.mu.Unlock()
+		return e.Value.(*remembered[K, V]).value, nil
+	}
+	m.mu.Unlock()
+	v, keep, err := make()
+	if err != nil || !keep || size > m.limit {
+		return v, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.by[key] == nil {
+		m.by[key] = m.order.PushFront(&remembered[K, V]{key, v, size})
+		m.size += size
+	}
+	for m.size > m.limit {
+		last := m.order.Remove(m.order.Back()).(*remembered[K, V])
+		delete(m.by, last.key)
+		m.size -= last.size
+	}
+	return v, nil
+}
