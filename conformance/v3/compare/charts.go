@@ -20,6 +20,9 @@ type chart struct{ name, dir string }
 // warmUps is how many requests are not counted.
 const warmUps = 3
 
+// chartPatience is how long one request may take.
+const chartPatience = time.Minute
+
 // measureCharts makes requests in turn, each for a new commit that leaves the
 // component as it was.
 func (c *comparison) measureCharts(ctx context.Context) error {
@@ -82,7 +85,7 @@ func (c *comparison) measureChart(ctx context.Context, chart chart) error {
 			if err := repo.next(); err != nil {
 				return err
 			}
-			o, err := servers[i].askAll(ctx, []request{{app: appName, root: repo.root, path: "component", commit: repo.commit}}, 1)
+			o, err := servers[i].askAll(ctx, []request{{app: appName, root: repo.root, path: "component", commit: repo.commit}}, 1, chartPatience)
 			if err != nil {
 				return err
 			}

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // What grows.
@@ -15,6 +17,10 @@ var (
 
 // growthLeast is how many requests are made at least.
 const growthLeast = 8
+
+// growthPatience is how long a server may take for all requests of one figure,
+// so that the whole ends some time.
+const growthPatience = time.Minute
 
 // measureGrowth asks for the same component in larger and larger repositories,
 // more and more at a time, for an Application each. The archives are packed
@@ -81,19 +87,30 @@ func (c *comparison) measureSize(ctx context.Context, dir string, files, atOnce 
 		if s.name != "warm" {
 			before = before[:1]
 		}
-		o, err := s.askAll(ctx, before, atOnce)
+		o, err := s.askAll(ctx, before, atOnce, growthPatience)
 		if err == nil {
-			o, err = s.askAll(ctx, requests(), atOnce)
+			o, err = s.askAll(ctx, requests(), atOnce, growthPatience)
 		}
 		s.stop(c.programs)
-		if err != nil {
+		if err != nil && !errors.Is(err, errPatience) { // the table says so
 			return err
 		}
 		outcomes = append(outcomes, o)
 	}
 	stock, cold, warm := outcomes[0], outcomes[1], outcomes[2]
-	fmt.Printf("| %d | %d | %.0f ms | %.0f ms | %.0f ms | %.2f | %s, %s, %s |\n", files, atOnce,
-		inMS(stock.median()), inMS(cold.median()), inMS(warm.median()), inMS(cold.median())/inMS(stock.median()),
+	ratio := "-"
+	if stock.took != nil && cold.took != nil {
+		ratio = fmt.Sprintf("%.2f", inMS(cold.median())/inMS(stock.median()))
+	}
+	fmt.Printf("| %d | %d | %s | %s | %s | %s | %s, %s, %s |\n", files, atOnce, grown(stock), grown(cold), grown(warm), ratio,
 		inBytes(stock.memory), inBytes(cold.memory), inBytes(warm.memory))
 	return nil
+}
+
+// grown is the time of a request, if all of them were answered in time.
+func grown(o outcome) string {
+	if o.took == nil {
+		return fmt.Sprintf("not done after %s", growthPatience)
+	}
+	return fmt.Sprintf("%.0f ms", inMS(o.median()))
 }

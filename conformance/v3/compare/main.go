@@ -77,7 +77,7 @@ func compare(args []string) error {
 	f.StringVar(&small, "small", "", "directory of the small chart")
 	f.StringVar(&large, "large", "", "directory of the large chart")
 	f.IntVar(&c.rounds, "rounds", 21, "requests to each server for each chart, without those that warm up")
-	f.IntVar(&c.requests, "requests", 64, "requests to each server of the monorepo, half as many where each packs it")
+	f.IntVar(&c.requests, "requests", monorepoAtOnce, "requests to each server of the monorepo")
 	f.BoolVar(&c.packing, "packing", true, "ask for the monorepo with streams packed for each request, too, which takes minutes")
 	if err := f.Parse(args); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 const (
@@ -14,6 +15,8 @@ const (
 	// goalMonorepo is how many times the stock server's requests per second
 	// the project wants.
 	goalMonorepo = 5
+	// monorepoPatience is how long a server may take for all requests.
+	monorepoPatience = 10 * time.Minute
 )
 
 // measureMonorepo asks for different components of one large repository at the
@@ -36,9 +39,6 @@ func (c *comparison) measureMonorepo(ctx context.Context) error {
 	// The same components each time, from all over the repository.
 	requests := func(commit int, packed archive) []request {
 		all := make([]request, c.requests)
-		if packed.rest == nil {
-			all = all[:max(c.requests/2, monorepoAtOnce)] // most of it is packing, which takes long
-		}
 		for i := range all {
 			n := i * monorepoComponents / len(all) % monorepoComponents
 			all[i] = request{app: fmt.Sprintf("app%03d-%d", n, i), root: repo.root, path: component(n), commit: commit, archive: packed}
@@ -84,7 +84,7 @@ func (c *comparison) measureBatches(ctx context.Context, dir string, repo *check
 	var baseline float64
 	batch := func(s *server, name string) error {
 		progress("monorepo, %s: %s", how, name)
-		o, err := s.askAll(ctx, requests(repo.commit, packed.as(repo.commit)), monorepoAtOnce)
+		o, err := s.askAll(ctx, requests(repo.commit, packed.as(repo.commit)), monorepoAtOnce, monorepoPatience)
 		if err != nil {
 			return err
 		}

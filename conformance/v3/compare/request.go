@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -158,10 +159,16 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// askAll makes requests, some at the same time.
-func (s *server) askAll(ctx context.Context, requests []request, atOnce int) (outcome, error) {
+// errPatience is the end of a server's time.
+var errPatience = errors.New("the server takes too long")
+
+// askAll makes requests, some at the same time. It gives up, with errPatience,
+// if they are not all answered in a time. That is no deadline of the requests,
+// which servers would hear of.
+func (s *server) askAll(ctx context.Context, requests []request, atOnce int, patience time.Duration) (outcome, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	defer time.AfterFunc(patience, func() { cancel(errPatience) }).Stop()
 	var (
 		o    outcome
 		mu   sync.Mutex
@@ -197,10 +204,12 @@ func (s *server) askAll(ctx context.Context, requests []request, atOnce int) (ou
 	select {
 	case <-ended:
 	case <-ctx.Done(): // packing does not end with it, and is not waited for
-		peak()
-		return outcome{}, context.Cause(ctx)
+		return outcome{memory: peak()}, context.Cause(ctx)
 	}
 	o.all, o.memory = time.Since(start), peak()
 	slices.Sort(o.took)
-	return o, context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return outcome{memory: o.memory}, err
+	}
+	return o, nil
 }
