@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 
@@ -57,18 +58,32 @@ func answer(ctx context.Context, in sidecar.Input, base *knowledge.Base, memory 
 func remarks(findings []finding.Finding) []sidecar.Remark {
 	levels := map[finding.Severity]slog.Level{finding.Error: slog.LevelError, finding.Warning: slog.LevelWarn, finding.Note: slog.LevelInfo}
 	var all []sidecar.Remark
-	for _, f := range findings {
+	for i, f := range findings {
+		if i == maxRemarks {
+			return append(all, sidecar.Remark{Level: slog.LevelWarn, Text: fmt.Sprintf("and %d findings more; cmp render lists all", len(findings)-i)})
+		}
 		all = append(all, sidecar.Remark{Level: levels[f.Severity], Text: f.Error()})
 	}
 	return all
 }
 
+// maxFaults and maxRemarks are how many faults an answer lists, and how many
+// findings the log, of a repository that may have millions.
+const (
+	maxFaults  = 50
+	maxRemarks = 200
+)
+
 // inOneLine joins the faults of an input for a place that shows one line: the
 // condition of an Application.
 func inOneLine(err error) error {
 	var all []string
-	for _, f := range finding.Of(err) {
+	found := finding.Of(err)
+	for _, f := range found[:min(len(found), maxFaults)] {
 		all = append(all, f.Error())
+	}
+	if more := len(found) - len(all); more > 0 {
+		all = append(all, fmt.Sprintf("and %d more; cmp render lists all", more))
 	}
 	return errors.New(strings.Join(all, " | "))
 }
