@@ -62,7 +62,7 @@ func remarks(findings []finding.Finding) []sidecar.Remark {
 		if i == maxRemarks {
 			return append(all, sidecar.Remark{Level: slog.LevelWarn, Text: fmt.Sprintf("and %d findings more; cmp render lists all", len(findings)-i)})
 		}
-		all = append(all, sidecar.Remark{Level: levels[f.Severity], Text: f.Error()})
+		all = append(all, sidecar.Remark{Level: levels[f.Severity], Text: ends(f.Error())})
 	}
 	return all
 }
@@ -74,13 +74,23 @@ const (
 	maxRemarks = 200
 )
 
+// ends leaves out the middle of a long text, such as the chain of templates that
+// call each other: how it begins says where, and how it ends says why.
+func ends(text string) string {
+	const most = 2000
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most/2], "") + " ... " + strings.ToValidUTF8(text[len(text)-most/2:], "")
+}
+
 // inOneLine joins the faults of an input for a place that shows one line: the
 // condition of an Application.
 func inOneLine(err error) error {
 	var all []string
 	found := finding.Of(err)
 	for _, f := range found[:min(len(found), maxFaults)] {
-		all = append(all, f.Error())
+		all = append(all, ends(f.Error()))
 	}
 	if more := len(found) - len(all); more > 0 {
 		all = append(all, fmt.Sprintf("and %d more; cmp render lists all", more))
