@@ -282,18 +282,19 @@ func (s *served) holds(t *testing.T) holding {
 		}
 		return int(n)
 	}
-	tasks, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", s.cmd.Process.Pid))
-	workers := len(strings.Fields(string(tasks)))
-	if err == nil {
-		// A child belongs to the thread that started it.
-		threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", s.cmd.Process.Pid))
-		workers = 0
-		for _, thread := range threads {
-			children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", s.cmd.Process.Pid, thread.Name()))
-			workers += len(strings.Fields(string(children)))
-		}
+	return holding{value("go_goroutines"), value("process_open_fds"), len(s.children()), value("ladder_workers_idle"), value("ladder_repository_bytes")}
+}
+
+// children are the processes that the server has started.
+func (s *served) children() []string {
+	var all []string
+	tasks := fmt.Sprintf("/proc/%d/task", s.cmd.Process.Pid)
+	threads, _ := os.ReadDir(tasks)
+	for _, thread := range threads { // a child belongs to the thread that started it
+		text, _ := os.ReadFile(path.Join(tasks, thread.Name(), "children"))
+		all = append(all, strings.Fields(string(text))...)
 	}
-	return holding{value("go_goroutines"), value("process_open_fds"), workers, value("ladder_workers_idle"), value("ladder_repository_bytes")}
+	return all
 }
 
 // settle waits until a server holds no more than before.

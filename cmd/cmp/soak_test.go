@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,25 +40,25 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const revisions = 10 // some components print theirs
 	want := map[string]string{}
+	var components []string
 	ask := func(ctx context.Context, c *sidecartest.Client, dir string, app int) (string, error) {
 		out, err := c.GenerateManifest(ctx, sidecartest.Request{Archive: archive, Dir: dir, Env: map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_REVISION": strconv.Itoa(app)}})
 		return strings.Join(out, "---\n"), err
 	}
 	for _, file := range dirs {
 		dir := filepath.Base(filepath.Dir(file))
-		if text, err := ask(t.Context(), s.Client, dir, 0); err == nil {
-			want[dir] = text
+		for revision := range revisions {
+			if text, err := ask(t.Context(), s.Client, dir, revision); err == nil {
+				want[dir+strconv.Itoa(revision)] = text
+				components = append(components, dir)
+			}
 		}
 	}
-	if len(want) < 5 {
-		t.Fatalf("only %d components can be rendered", len(want))
+	if len(want) < 5*revisions {
+		t.Fatalf("only %d components can be rendered", len(want)/revisions)
 	}
-	var components []string
-	for dir := range want {
-		components = append(components, dir)
-	}
-	slices.Sort(components)
 	var hostile []sidecartest.Archive
 	for name, h := range hostileRepositories("127.0.0.1:1") {
 		if h.want != "" && !strings.Contains(name, "include itself") {
@@ -94,12 +93,13 @@ func TestSoak(t *testing.T) {
 					refused.Add(1)
 				case 1:
 					limited, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(20))*time.Millisecond)
-					ask(limited, c, dir, random.IntN(1000))
+					ask(limited, c, dir, random.IntN(revisions))
 					cancel()
 					gone.Add(1)
 				default:
-					got, err := ask(t.Context(), c, dir, random.IntN(1000))
-					if err != nil || got != want[dir] {
+					revision := random.IntN(revisions)
+					got, err := ask(t.Context(), c, dir, revision)
+					if err != nil || got != want[dir+strconv.Itoa(revision)] {
 						wrong.Add(1)
 						t.Errorf("%s: %v\n%s", dir, err, got)
 					}
