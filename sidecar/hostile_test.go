@@ -316,7 +316,7 @@ func TestLeaps(t *testing.T) {
 	workers := startWorkers(t, nil)
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "leap"}})
-	wants(t, err, codes.ResourceExhausted, "rendering asked for far more memory at once than the 256 MiB that it may take; raise --worker-memory")
+	wants(t, err, codes.ResourceExhausted, "raise --worker-memory")
 }
 
 // TestLargeFile reads a file that is larger than any that is handed out.

@@ -223,6 +223,9 @@ func (t *tree) add(name string, h *tar.Header, content io.Reader) error {
 	switch h.Typeflag {
 	case tar.TypeReg:
 		data, err := t.content(content, h.Size)
+		if errors.Is(err, errLimit) {
+			return err
+		}
 		if err != nil {
 			return fmt.Errorf("the stream ends inside %q: %w", h.Name, err)
 		}

@@ -421,7 +421,7 @@ func (p *process) fate(ctx context.Context, dir string) (Cause, error) {
 		return Deadline, deadline(ctx, "rendering")
 	case strings.Contains(last, "stack exceeds") || strings.Contains(last, "stack overflow"):
 		return Stack, status.Errorf(codes.ResourceExhausted,
-			"%s: templates call each other without end: their stack exceeded %d MiB; end the recursion (more stack comes with --worker-memory)", dir, p.limit/stackShare>>20)
+			"%s: templates call each other without end, or a value holds itself: their stack exceeded %d MiB; end the recursion (more stack comes with --worker-memory)", dir, p.limit/stackShare>>20)
 	case last == "" && !p.cmd.ProcessState.Exited():
 		return Crash, status.Errorf(codes.Unavailable, "%s: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up; compare the container's memory limit with --worker-memory and --parallel", dir)
 	case strings.Contains(last, "out of memory") || strings.Contains(last, "cannot allocate memory"):
