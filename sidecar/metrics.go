@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
@@ -81,10 +82,25 @@ func newMetrics(s *server, to prometheus.Registerer) *metrics {
 		m.stages.WithLabelValues(string(s))
 	}
 	for _, t := range []task{generate, match} {
-		m.requests.WithLabelValues(string(t), "OK")
+		for _, c := range answerCodes {
+			m.requests.WithLabelValues(string(t), c.String())
+		}
 		m.seconds.WithLabelValues(string(t))
 	}
 	return m
+}
+
+// answerCodes are the codes that requests are answered with. Others would be
+// counted, too.
+var answerCodes = []codes.Code{
+	codes.OK,
+	codes.InvalidArgument,   // the component is at fault
+	codes.ResourceExhausted, // a limit was reached
+	codes.DeadlineExceeded,
+	codes.Canceled,    // the repo-server gave up
+	codes.Unavailable, // no worker could be started, or the stream broke
+	codes.DataLoss,    // the repository arrived damaged
+	codes.Internal,    // the plugin is at fault
 }
 
 // took notes the time that a stage took since start.

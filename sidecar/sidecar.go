@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -77,11 +78,17 @@ type Config struct {
 	Profiles bool
 	// Metrics holds the metrics; nil means a registry of the server's own.
 	Metrics *prometheus.Registry
+	// Traces takes the traces of requests; nil takes none.
+	Traces trace.TracerProvider
 }
 
 // maxMessage is the largest message that Argo CD's client sends or takes
 // (ARGOCD_GRPC_MAX_SIZE_MB, 100 MiB by default).
 const maxMessage = 100 << 20
+
+// window is how much of a stream may arrive before somebody reads it. Left to
+// itself, grpc lets it grow to 16 MiB for each of the streams that wait.
+const window = 256 << 10
 
 // timeToAnswer is kept back from the deadline of a request, so that the reason
 // for missing it still arrives.
@@ -97,11 +104,12 @@ const minPing = 5 * time.Second
 // Serve answers on the listener until the context ends, then lets the requests
 // under way finish. It returns nil after an orderly end.
 func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
-	srv := grpc.NewServer(
+	srv := grpc.NewServer(append(tracing(cfg.Traces),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxSendMsgSize(maxMessage),
+		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
-	)
+	)...)
 	healthy := health.NewServer()
 	healthpb.RegisterHealthServer(srv, healthy)
 	for _, service := range []string{"", wire.ConfigManagementPluginService_ServiceDesc.ServiceName} {
@@ -256,6 +264,7 @@ type server struct {
 	repositories *repositories
 	results      *results
 	metrics      *metrics
+	tracer       trace.Tracer
 	read         func(io.Reader, Limits) (*tree, error) // unpack, but for tests
 }
 
@@ -267,7 +276,7 @@ func newServer(cfg Config) *server {
 	if cfg.Memory > 0 && (cfg.Limits.Bytes == 0 || cfg.Limits.Bytes > cfg.Memory) {
 		cfg.Limits.Bytes = cfg.Memory
 	}
-	s := &server{cfg: cfg, read: unpack}
+	s := &server{cfg: cfg, tracer: tracerOf(cfg.Traces), read: unpack}
 	s.places = semaphore.NewWeighted(math.MaxInt64)
 	if cfg.Parallel > 0 {
 		s.places = semaphore.NewWeighted(int64(cfg.Parallel))
@@ -334,6 +343,7 @@ func (s *server) perform(what task, ctx context.Context, from stream) (log *slog
 		err = shortened(err)
 		s.metrics.ended(what, start, err)
 		if err != nil {
+			failed(ctx, err)
 			log.Error("request failed", "error", err.Error(), "duration", time.Since(start))
 		}
 	}()
@@ -342,6 +352,7 @@ func (s *server) perform(what task, ctx context.Context, from stream) (log *slog
 	in, repo, err := s.receiveInTime(ctx, from)
 	if in.Dir != "" {
 		log = log.With("application", in.Env[appName], "component", in.Dir)
+		tell(ctx, "application", in.Env[appName], "component", in.Dir)
 	}
 	if err != nil {
 		return log, a, err
@@ -356,23 +367,24 @@ func (s *server) perform(what task, ctx context.Context, from stream) (log *slog
 		return log, a, err
 	}
 	s.metrics.gave(a.Output)
+	tell(ctx, append([]any{"cache", string(how)}, a.Output.Log...)...)
 	return log.With("cache", string(how)), a, nil
 }
 
 // work runs a task when there is a place for it.
 func (s *server) work(ctx context.Context, what task, in Input) (a answer, err error) {
-	arrived := time.Now()
+	waited := s.begin(ctx, queueing)
 	s.metrics.waiting.Inc()
 	err = s.places.Acquire(ctx, 1)
 	s.metrics.waiting.Dec()
-	s.metrics.took(queueing, arrived)
+	waited()
 	if err != nil {
 		return a, deadline(ctx, "waiting for other renderings")
 	}
 	defer s.places.Release(1)
 	s.metrics.working.Inc()
 	defer s.metrics.working.Dec()
-	defer s.metrics.took(working, time.Now())
+	defer s.begin(ctx, working)()
 	a, err = guarded(s.cfg.Log, in.Dir, func() (answer, error) { return s.cfg.Tasks.run(ctx, what, in) })
 	if err != nil && errors.Is(err, ctx.Err()) {
 		err = deadline(ctx, "rendering")

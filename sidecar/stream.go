@@ -30,7 +30,7 @@ type stream interface {
 // turns out wrong. Of an archive that is in memory already, by its checksum,
 // only the checksum is computed. The caller releases what it gets.
 func (s *server) receive(ctx context.Context, from stream) (in Input, repo *held, err error) {
-	defer s.metrics.took(receiving, time.Now())
+	defer s.begin(ctx, receiving)()
 	first, err := from.Recv()
 	if err != nil {
 		return Input{}, nil, brokenStream(err)

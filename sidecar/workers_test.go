@@ -52,11 +52,13 @@ func prepare(text []byte) (sidecar.Tasks, error) {
 			case "panic":
 				panic("index out of range")
 			case "loop":
-				for { //nolint // the point of it
+				//lint:ignore SA5002 the point of it
+				for {
 				}
 			case "eat":
 				var all [][]byte
 				for {
+					//lint:ignore SA4010 the point of it
 					all = append(all, bytes.Repeat([]byte{1}, 1<<20))
 				}
 			case "recurse":
@@ -94,6 +96,7 @@ func prepare(text []byte) (sidecar.Tasks, error) {
 func deeper(n int) int {
 	var room [1 << 10]byte
 	room[n%len(room)] = 1
+	//lint:ignore SA5007 the point of it
 	return deeper(n+1) + int(room[n%7])
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 	lua "github.com/yuin/gopher-lua"
 	"sigs.k8s.io/yaml"
 
@@ -154,25 +155,128 @@ data: {a: b}
 	}
 	checkApplicationHealth(t, values.Configs.CM[healthKey])
 	checkMemory(t, values.RepoServer.ExtraContainers[0])
+	checkContainer(t, values.RepoServer.ExtraContainers[0])
 }
 
-// checkMemory makes sure that the defaults of cmp serve fit into the container:
-// half of it is for repositories, and Go knows of the limit.
+// checkContainer makes sure that the container runs what is documented: with
+// metrics and probes on the port that it names, and no rights that it does not
+// need.
+func checkContainer(t *testing.T, container map[string]any) {
+	t.Helper()
+	text, err := yaml.Marshal(container)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type overHTTP struct{ Path, Port string }
+	type probe struct {
+		Exec    struct{ Command []string }
+		HTTPGet overHTTP
+	}
+	var c struct {
+		Args  []string
+		Ports []struct {
+			Name          string
+			ContainerPort int
+		}
+		StartupProbe, LivenessProbe, ReadinessProbe probe
+		SecurityContext                             map[string]any
+	}
+	if err := yaml.Unmarshal(text, &c); err != nil {
+		t.Fatal(err)
+	}
+	flags := serveFlags(t, c.Args)
+	address, _ := flags.GetString("operations-address")
+	const port = "ladder-metrics"
+	if len(c.Ports) != 1 || c.Ports[0].Name != port || address != fmt.Sprintf(":%d", c.Ports[0].ContainerPort) {
+		t.Errorf("metrics are served on %s, and the ports are %v", address, c.Ports)
+	}
+	if got := c.StartupProbe.Exec.Command; !slices.Equal(got, []string{"/usr/local/bin/cmp", "serve", "--check"}) {
+		t.Errorf("the start is looked at with %q", got)
+	}
+	for probe, path := range map[overHTTP]string{c.LivenessProbe.HTTPGet: "/healthz", c.ReadinessProbe.HTTPGet: "/readyz"} {
+		if probe.Path != path || probe.Port != port {
+			t.Errorf("a probe asks %v, want %s of %s", probe, path, port)
+		}
+	}
+	if diff := gocmp.Diff(map[string]any{
+		"runAsNonRoot": true, "runAsUser": 999.0, "runAsGroup": 999.0, "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
+		"capabilities": map[string]any{"drop": []any{"ALL"}}, "seccompProfile": map[string]any{"type": "RuntimeDefault"},
+	}, c.SecurityContext); diff != "" {
+		t.Errorf("the security context (-want +got):\n%s", diff)
+	}
+
+	var monitor struct {
+		Spec struct {
+			PodMetricsEndpoints []struct{ Port, Path string }
+		}
+	}
+	var policy struct {
+		Spec struct {
+			Ingress []struct{ Ports []struct{ Port int } }
+		}
+	}
+	for name, into := range map[string]any{"podmonitor.yaml": &monitor, "networkpolicy.yaml": &policy} {
+		text, err := os.ReadFile(filepath.Join(monitoringDir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.Unmarshal(text, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if e := monitor.Spec.PodMetricsEndpoints; len(e) != 1 || e[0].Port != port || e[0].Path != "/metrics" {
+		t.Errorf("the PodMonitor asks %v", e)
+	}
+	if i := policy.Spec.Ingress; len(i) != 1 || len(i[0].Ports) != 1 || i[0].Ports[0].Port != c.Ports[0].ContainerPort {
+		t.Errorf("the NetworkPolicy opens %v", i)
+	}
+}
+
+// serveFlags are those of the container's command line.
+func serveFlags(t *testing.T, args []string) *pflag.FlagSet {
+	t.Helper()
+	flags := newServe(streams{}).Flags()
+	if len(args) == 0 || args[0] != "serve" {
+		t.Fatalf("the container runs %q", args)
+	}
+	if err := flags.Parse(args[1:]); err != nil {
+		t.Fatal(err)
+	}
+	return flags
+}
+
+// checkMemory makes sure that cmp serve fits into the container: the server with
+// what it holds in memory, as many renderings as there may be, and some room.
 func checkMemory(t *testing.T, container map[string]any) {
 	t.Helper()
 	limit := mebibytes(t, container["resources"].(map[string]any)["limits"].(map[string]any)["memory"].(string))
-	flags := newServe(streams{}).Flags()
-	held, err := flags.GetInt64("repository-memory")
-	if err != nil || held == 0 || held>>20 > limit/2 {
-		t.Errorf("--repository-memory is %d MiB (%v), of a container of %d", held>>20, err, limit)
+	var args []string
+	for _, arg := range container["args"].([]any) {
+		args = append(args, arg.(string))
 	}
-	largest, err := flags.GetInt64("max-repository-bytes")
-	if err != nil || largest == 0 || largest > held/2 {
-		t.Errorf("--max-repository-bytes is %d MiB (%v), so fewer than two arrive at a time", largest>>20, err)
+	flags := serveFlags(t, args)
+	size := func(flag string) int64 {
+		bytes, err := flags.GetInt64(flag)
+		if err != nil || bytes <= 0 {
+			t.Fatalf("--%s is %d: %v", flag, bytes, err)
+		}
+		return bytes >> 20
 	}
-	env := container["env"].([]any)[0].(map[string]any)
-	if soft := mebibytes(t, env["value"].(string)); env["name"] != "GOMEMLIMIT" || soft <= limit*3/4 || soft >= limit {
-		t.Errorf("%s is %d MiB of a container of %d", env["name"], soft, limit)
+	if env := container["env"]; env != nil {
+		t.Errorf("the server computes its memory limit from its flags, unless the container sets GOMEMLIMIT: %v", env)
+	}
+	server := size("repository-memory") + size("cache-bytes") + ownMemory>>20
+	parallel, err := flags.GetInt("parallel")
+	if err != nil || !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--parallel=") }) {
+		t.Errorf("as many renderings as the node has CPUs do not fit into any limit: %v", err)
+	}
+	// As many workers as may render may wait, with half of a rendering's memory.
+	const system = 128
+	if need := server + int64(parallel)*size("worker-memory")*3/2 + system; need > limit {
+		t.Errorf("the container has %d MiB, and needs %d", limit, need)
+	}
+	if size("max-repository-bytes") > size("repository-memory")/2 {
+		t.Errorf("fewer than two repositories of %d MiB arrive at a time", size("max-repository-bytes"))
 	}
 }
 

@@ -64,8 +64,10 @@ func TestTables(t *testing.T) {
 		"rungs":       rungsTable(),
 		"serve":       serveTable(t),
 		"drawing":     drawing(t),
+		"metrics":     metricsTable(t),
+		"alerts":      alertsTable(t),
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing|metrics|alerts) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
@@ -152,7 +154,7 @@ func serveTable(t *testing.T) string {
 	t.Setenv(socketDirEnv, "") // they set defaults
 	t.Setenv(ladderEnv, "")
 	var b strings.Builder
-	b.WriteString("| flag | default | meaning |\n| --- | --- | --- |\n")
+	b.WriteString("| flag | variable | default | meaning |\n| --- | --- | --- | --- |\n")
 	newServe(streams{}).Flags().VisitAll(func(f *pflag.Flag) {
 		value := f.DefValue
 		switch {
@@ -161,7 +163,7 @@ func serveTable(t *testing.T) string {
 		case f.Name == "parallel":
 			value = "the CPUs that the container has"
 		}
-		fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", f.Name, value, f.Usage)
+		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", f.Name, serveVariable(f.Name), value, f.Usage)
 	})
 	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -121,6 +122,7 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 	if _, err := withLadder(text); err != nil {
 		return err
 	}
+	opt.limitMemory()
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	lis, err := sidecar.Listen(opt.socket())
@@ -129,6 +131,9 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 	}
 	config := thisPlugin(opt.config, log)
 	config.Metrics = registry()
+	traces := newTraces(ctx, log)
+	defer traces.flush()
+	config.Traces = traces.provider
 	operations := "none"
 	if opt.address != "" {
 		if config.Operations, err = net.Listen("tcp", opt.address); err != nil {
@@ -138,6 +143,7 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 		operations = config.Operations.Addr().String()
 	}
 	reloads := newReloads(config.Metrics)
+	opt.showLimits(config.Metrics)
 	workers, err := sidecar.NewWorkers(sidecar.WorkersConfig{Command: workerCommand, Setup: text, Warm: max(config.Parallel, 1), Memory: opt.workerRAM, Log: log, Metrics: config.Metrics})
 	if err != nil {
 		lis.Close()
@@ -153,9 +159,20 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 		return nil
 	})
 	config.Tasks, config.Forget = workers.Tasks(), forget
-	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "version", version())
+	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "traces", traces.protocol, "version", version())
 	defer log.Info("stopped")
 	return sidecar.Serve(ctx, lis, config)
+}
+
+// ownMemory is what the server takes besides repositories and answers.
+const ownMemory = 128 << 20
+
+// limitMemory has the garbage collector keep the server near what it holds,
+// which would take twice as much otherwise. GOMEMLIMIT wins.
+func (opt *serving) limitMemory() {
+	if c := opt.config; c.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(c.Memory + c.Cache + ownMemory)
+	}
 }
 
 // thisPlugin completes what makes a plugin server this plugin, all but its tasks.
@@ -173,6 +190,23 @@ func registry() *prometheus.Registry {
 	info.Set(1)
 	r.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
+}
+
+// showLimits makes metrics of the flags that others are to be compared with.
+func (opt *serving) showLimits(to prometheus.Registerer) {
+	limits := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ladder_limit",
+		Help: "What a flag of cmp serve allows: bytes, seconds of timeout, renderings of parallel. 0 is no limit."}, []string{"flag"})
+	for flag, value := range map[string]float64{
+		"cache-bytes":          float64(opt.config.Cache),
+		"max-repository-bytes": float64(opt.config.Limits.Bytes),
+		"parallel":             float64(opt.config.Parallel),
+		"repository-memory":    float64(opt.config.Memory),
+		"timeout":              opt.config.Timeout.Seconds(),
+		"worker-memory":        float64(opt.workerRAM),
+	} {
+		limits.WithLabelValues(flag).Set(value)
+	}
+	to.MustRegister(limits)
 }
 
 // newReloads counts the changes of ladder.yaml, by whether they are in use.

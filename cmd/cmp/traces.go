@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// traces is where the traces of a server go, if somewhere.
+type traces struct {
+	provider trace.TracerProvider // nil if they go nowhere
+	protocol string               // for the log
+	flush    func()               // before the end
+}
+
+// timeToFlush is how long the last traces may take at the end. With --drain it
+// is less than the 30 seconds that Kubernetes gives by default.
+const timeToFlush = 3 * time.Second
+
+// newTraces reads the variables of OpenTelemetry, all of which the SDK knows but
+// those about what is on. As OpenTelemetry wants it, no value of theirs keeps the
+// server from starting: the log says what is wrong, and there are no traces.
+func newTraces(ctx context.Context, log *slog.Logger) traces {
+	none := traces{protocol: "none", flush: func() {}}
+	protocol, fault := traceProtocol()
+	if fault != "" {
+		log.Error("there are no traces", "error", fault)
+	}
+	if protocol == "" {
+		return none
+	}
+	// An exporter that cannot deliver complains about each batch.
+	few := slog.New(&sparse{Handler: log.Handler(), last: &lastLine{}})
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		few.Warn("OpenTelemetry reports a fault; traces may be lost", "error", err.Error())
+	}))
+	otel.SetLogger(logr.FromSlogHandler(few.Handler()))
+
+	client := otlptracehttp.NewClient()
+	if protocol == protocolGRPC {
+		client = otlptracegrpc.NewClient()
+	}
+	exporter, err := otlptrace.New(ctx, client)
+	if err != nil {
+		log.Error("there are no traces", "error", fmt.Sprintf("%v; correct the variables OTEL_EXPORTER_OTLP_*", err))
+		return none
+	}
+	about, err := resource.New(ctx,
+		resource.WithAttributes(attribute.String("service.name", "ladder"), attribute.String("service.version", release)),
+		resource.WithTelemetrySDK(),
+		resource.WithFromEnv())
+	if err != nil {
+		log.Warn("a part of OTEL_RESOURCE_ATTRIBUTES is left out", "error", err.Error())
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+	return traces{provider, protocol, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), timeToFlush)
+		defer cancel()
+		if err := provider.Shutdown(ctx); err != nil {
+			log.Warn("the last traces were not delivered", "error", err.Error())
+		}
+	}}
+}
+
+const (
+	protocolGRPC = "grpc"
+	protocolHTTP = "http/protobuf"
+)
+
+// traceProtocol is how traces travel, "" if they are not wanted or, as the fault
+// says, cannot be had.
+func traceProtocol() (protocol, fault string) {
+	if off, _ := strconv.ParseBool(os.Getenv("OTEL_SDK_DISABLED")); off {
+		return "", ""
+	}
+	if firstSet("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT") == "" {
+		return "", ""
+	}
+	switch exporter := os.Getenv("OTEL_TRACES_EXPORTER"); exporter {
+	case "", "otlp":
+	case "none":
+		return "", ""
+	default:
+		return "", fmt.Sprintf("OTEL_TRACES_EXPORTER is %q; use otlp or none", exporter)
+	}
+	switch protocol := firstSet("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol {
+	case protocolGRPC, protocolHTTP:
+		return protocol, ""
+	case "":
+		return protocolHTTP, ""
+	default:
+		return "", fmt.Sprintf("OTEL_EXPORTER_OTLP_PROTOCOL is %q; use %s or %s", protocol, protocolGRPC, protocolHTTP)
+	}
+}
+
+// firstSet is the value of the first variable that has one.
+func firstSet(names ...string) string {
+	for _, name := range names {
+		if value := os.Getenv(name); value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// sparse lets one line of a log through in a while, with the number of those
+// that it kept back before.
+type sparse struct {
+	slog.Handler
+	last *lastLine
+}
+
+type lastLine struct {
+	mu   sync.Mutex
+	at   time.Time
+	kept int
+}
+
+// sparsePace is the time between two lines.
+const sparsePace = time.Minute
+
+// Handle implements slog.Handler.
+func (s *sparse) Handle(ctx context.Context, r slog.Record) error {
+	s.last.mu.Lock()
+	defer s.last.mu.Unlock()
+	if now := time.Now(); now.Sub(s.last.at) < sparsePace {
+		s.last.kept++
+		return nil
+	} else {
+		s.last.at = now
+	}
+	if s.last.kept > 0 {
+		r.AddAttrs(slog.Int("kept_back", s.last.kept))
+		s.last.kept = 0
+	}
+	return s.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (s *sparse) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &sparse{s.Handler.WithAttrs(attrs), s.last}
+}
+
+// WithGroup implements slog.Handler.
+func (s *sparse) WithGroup(name string) slog.Handler {
+	return &sparse{s.Handler.WithGroup(name), s.last}
+}

@@ -1,0 +1,92 @@
+package sidecar
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+
+	"github.com/ladder-cmp/ladder/sidecar/wire"
+)
+
+// A request is one span, which continues the repo-server's trace; the stages of
+// it are spans below that one. In them stands what the log says of a request,
+// and so nothing secret.
+
+// tracing makes a gRPC server trace its calls, but for those about health: a
+// probe calls all the time. Without a provider there is no price to pay for
+// each of the thousands of messages that bring a repository.
+func tracing(to trace.TracerProvider) []grpc.ServerOption {
+	if to == nil {
+		return nil
+	}
+	plugin := "/" + wire.ConfigManagementPluginService_ServiceDesc.ServiceName + "/"
+	return []grpc.ServerOption{grpc.StatsHandler(otelgrpc.NewServerHandler(
+		otelgrpc.WithTracerProvider(to),
+		otelgrpc.WithMeterProvider(metricnoop.NewMeterProvider()),
+		otelgrpc.WithPropagators(propagation.TraceContext{}), // Argo CD's
+		otelgrpc.WithFilter(func(call *stats.RPCTagInfo) bool { return strings.HasPrefix(call.FullMethodName, plugin) }),
+	))}
+}
+
+// tracerOf makes the spans of stages.
+func tracerOf(from trace.TracerProvider) trace.Tracer {
+	if from == nil {
+		from = noop.NewTracerProvider()
+	}
+	return from.Tracer("github.com/ladder-cmp/ladder/sidecar")
+}
+
+// begin begins a stage of a request. The function that it returns ends the
+// stage, for metrics and traces.
+func (s *server) begin(ctx context.Context, what stage) (end func()) {
+	start := time.Now()
+	_, span := s.tracer.Start(ctx, string(what))
+	return func() {
+		span.End()
+		s.metrics.took(what, start)
+	}
+}
+
+// maxSpanStatus bounds the message of a failed span, in bytes. One with all the
+// faults of a component may be long.
+const maxSpanStatus = 4 << 10
+
+// failed notes in the span of a request why there is no answer.
+func failed(ctx context.Context, err error) {
+	message := status.Convert(err).Message()
+	if len(message) > maxSpanStatus {
+		message = strings.ToValidUTF8(message[:maxSpanStatus], "") + "…"
+	}
+	trace.SpanFromContext(ctx).SetStatus(codes.Error, message)
+}
+
+// tell adds what the log says of a request to its span.
+func tell(ctx context.Context, pairs ...any) {
+	span := trace.SpanFromContext(ctx)
+	if !span.IsRecording() {
+		return
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		name := attribute.Key(fmt.Sprintf("ladder.%v", pairs[i]))
+		switch value := pairs[i+1].(type) {
+		case int:
+			span.SetAttributes(name.Int(value))
+		case bool:
+			span.SetAttributes(name.Bool(value))
+		default:
+			span.SetAttributes(name.String(fmt.Sprint(value)))
+		}
+	}
+}
