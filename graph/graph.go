@@ -289,11 +289,7 @@ func (b *builder) index() error {
 	}
 	var faults []finding.Finding
 	for i, n := range b.Nodes {
-		for _, other := range b.byKey[n.Key] {
-			if f, double := duplicate(b.Nodes[other], n); double {
-				faults = append(faults, f)
-			}
-		}
+		faults = append(faults, b.duplicates(n)...)
 		b.byKey[n.Key] = append(b.byKey[n.Key], i)
 		anywhere := n.Key
 		anywhere.Namespace = ""
@@ -341,6 +337,31 @@ func (b *builder) readDefinitions() {
 			}
 		}
 	}
+}
+
+// maxDuplicates is how many objects with the same identity as another are named.
+// A file may hold thousands, and each would be reported against each.
+const maxDuplicates = 3
+
+// duplicates compares an object with those before it.
+func (b *builder) duplicates(n Node) []finding.Finding {
+	var found []finding.Finding
+	wrong := false
+	for _, other := range b.byKey[n.Key] {
+		if len(found) >= maxDuplicates {
+			if wrong || n.IsHook() {
+				break
+			}
+			if b.Nodes[other].IsHook() {
+				continue // a warning more
+			}
+		}
+		if f, double := duplicate(b.Nodes[other], n); double {
+			found = append(found, f)
+			wrong = wrong || f.Severity == finding.Error
+		}
+	}
+	return found
 }
 
 // duplicate reports two objects that Argo CD takes for one, of which it then

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v3"
 
@@ -233,6 +234,12 @@ func (d located) fault(rule string, lineInDoc int, message, remedy string) findi
 // parseText parses one document. The node is nil when there is nothing but
 // comments and blank lines.
 func parseText(text string) (*yaml.Node, error) {
+	if !utf8.ValidString(text) {
+		// The library would say so, but is not shown all, and reads UTF-16, which
+		// can be put into no answer.
+		line := 1 + strings.Count(text[:len(text)-len(fromInvalid(text))], "\n")
+		return nil, fmt.Errorf("yaml: line %d: the text is not UTF-8", line)
+	}
 	var doc yaml.Node
 	short, blocks := withoutBlocks(withoutSchemas(text), leastBlock)
 	err := unmarshal(short, &doc)
@@ -251,6 +258,16 @@ func parseText(text string) (*yaml.Node, error) {
 		return root, nil
 	}
 	return nil, nil
+}
+
+// fromInvalid is the rest of a text from the first byte that is no UTF-8.
+func fromInvalid(text string) string {
+	for i, r := range text {
+		if _, size := utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && size == 1 {
+			return text[i:]
+		}
+	}
+	return ""
 }
 
 // unmarshal turns the panics with which the library answers some malformed
@@ -329,6 +346,9 @@ func withoutGo(message string) string {
 	if strings.HasPrefix(message, "unknown anchor") {
 		return "a value begins with *, and no anchor has its name" // which may be a secret
 	}
+	if strings.HasPrefix(message, "anchor '") && strings.HasSuffix(message, "contains itself") {
+		return "a value contains itself"
+	}
 	return wrongYAML.ReplaceAllStringFunc(message, func(s string) string {
 		m := wrongYAML.FindStringSubmatch(s)
 		return "got " + typeWord(m[1]) + ", want " + typeWord(m[2])
@@ -376,7 +396,7 @@ func checkAliases(text string, doc *yaml.Node) error {
 		}
 		if s, seen := sizes[n]; seen {
 			if s == open {
-				return 0, fmt.Errorf("yaml: line %d: anchor %q contains itself", n.Line, n.Anchor)
+				return 0, fmt.Errorf("yaml: line %d: a value contains itself", n.Line)
 			}
 			return s, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -49,7 +50,7 @@ func (s source) helm() (Result, error) {
 		Name: s.opt.Name, Namespace: s.opt.Namespace, Revision: 1, IsInstall: true,
 	}, caps, true)
 	if err != nil {
-		return Result{}, s.fault("bad-values", "values.yaml", err.Error(), "correct the values")
+		return Result{}, s.fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
 	}
 	findings, err := s.validateValues(ch, top["Values"].(common.Values))
 	if err != nil {
@@ -74,6 +75,9 @@ func (s source) helm() (Result, error) {
 	}
 	return res, errors.Join(faults...)
 }
+
+// goValue is how Go prints a value that does not fit; it may be a secret.
+var goValue = regexp.MustCompile(`(?s) %!\w\(.*\)`)
 
 // checkChart reports what makes "helm template" refuse a chart before it
 // renders anything.

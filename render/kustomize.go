@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -73,6 +74,17 @@ var (
 	kustomizeID     = regexp.MustCompile(`"?([A-Za-z]\w*)\.[\w\[\]]+\.[\w.\[\]-]+/([\w.-]+?)\.(\[noNs\]|[\w-]+)"?`)
 )
 
+// kustomizeTexts are where kustomize quotes what may be a secret: the literals of
+// a generator, patches.
+var kustomizeTexts = []struct {
+	quotes  *regexp.Regexp
+	instead string
+}{
+	{regexp.MustCompile("(?s)with config: `.*?`: "), ""},
+	{regexp.MustCompile(`(?s)literal sources \[.*\]: invalid literal source .*, expected key=value`), "a literal is no key=value"},
+	{regexp.MustCompile(`(?s)unable to parse SM or JSON patch from \[.*\]`), "the patch is neither a part of an object nor a JSON patch"},
+}
+
 // kustomizeMessage takes the innermost message out of an error of kustomize,
 // which wraps it in all that was under way, and names objects as people do.
 func kustomizeMessage(err error) string {
@@ -81,6 +93,9 @@ func kustomizeMessage(err error) string {
 		m := kustomizeID.FindStringSubmatch(id)
 		return object.ID{Kind: m[1], Namespace: strings.TrimPrefix(m[3], "[noNs]"), Name: m[2]}.String()
 	})
+	for _, text := range kustomizeTexts {
+		message = text.quotes.ReplaceAllLiteralString(message, text.instead)
+	}
 	// The same once more, in other words.
 	message, _, _ = strings.Cut(message, ": no matches for Id ")
 	return strings.Replace(message, "may not add resource with an already registered id: ", "the same object is there twice: ", 1)
@@ -147,7 +162,7 @@ func (s source) checkKustomization(dir string, seen map[string]bool) error {
 func (c *checker) decode() (types.Kustomization, []error) {
 	data := c.data
 	var faults []error
-	for {
+	for len(faults) < maxKustomizationFaults {
 		var k types.Kustomization
 		err := k.Unmarshal(data)
 		if err == nil {
@@ -171,7 +186,12 @@ func (c *checker) decode() (types.Kustomization, []error) {
 		}
 		data = rest
 	}
+	return types.Kustomization{}, faults
 }
+
+// maxKustomizationFaults bounds the search for further faults, which reads the
+// file once more for each.
+const maxKustomizationFaults = 50
 
 // withoutKey drops a key from a YAML mapping, or else from those inside it, and
 // reports whether it was there.
@@ -244,7 +264,9 @@ func (c *checker) helm(k types.Kustomization) {
 
 // root checks an entry that names a file or another kustomization.
 func (c *checker) root(field, entry string) {
-	if inline(entry) {
+	// Resources are never text, whatever they look like: kustomize would fetch
+	// http://example.com/{a}.
+	if places := strings.HasPrefix(field, "resources") || strings.HasPrefix(field, "bases") || strings.HasPrefix(field, "components"); !places && inline(entry) {
 		c.pluginConfig(field, []byte(entry))
 		return
 	}
@@ -381,8 +403,12 @@ func (c *checker) urls(field string, v any) {
 	}
 }
 
-// inline reports whether an entry is YAML text and no path.
-func inline(entry string) bool { return strings.ContainsAny(entry, "\n{") }
+// inline reports whether an entry is YAML text and no path, and no URL with a
+// brace in it.
+func inline(entry string) bool {
+	u, err := url.Parse(entry)
+	return strings.ContainsAny(entry, "\n{") && (err != nil || u.Scheme != "http" && u.Scheme != "https")
+}
 
 func irregular(fsys fs.FS, p string) bool {
 	info, err := fs.Stat(fsys, p)

@@ -42,7 +42,7 @@ func (s source) template() (Result, error) {
 	}
 	top, err := util.ToRenderValuesWithSchemaValidation(ch, vals, common.ReleaseOptions{Name: s.opt.Name, Namespace: s.opt.Namespace}, caps, true)
 	if err != nil {
-		return Result{}, s.fault("bad-values", "values.yaml", err.Error(), "correct the values")
+		return Result{}, s.fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
 	}
 	vals = top["Values"].(common.Values)
 	var ships shipped

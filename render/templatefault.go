@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"errors"
 	"path"
 	"regexp"
@@ -25,6 +26,7 @@ func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *com
 	f := finding.Finding{Severity: finding.Error, Rule: "template", File: s.show(s.dir), Message: withoutTplText(err.Error()), Remedy: "correct the template, or set the value it needs"}
 	m := templatePlace.FindStringSubmatchIndex(f.Message)
 	if m == nil {
+		f.Message = withoutArguments(ch, f.Message)
 		return f, nil
 	}
 	name := f.Message[m[2]:m[3]]
@@ -65,10 +67,37 @@ func withoutTplText(message string) string {
 	return before + "in the text given to tpl: " + rest
 }
 
+var (
+	ofFunction = regexp.MustCompile(`error calling \w+:\s`)
+	quotedText = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`")
+)
+
+// withoutArguments leaves out what functions quote of their arguments when they
+// fail. It may be a password, unless it stands in a template to the letter.
+func withoutArguments(ch *chart.Chart, message string) string {
+	calls := ofFunction.FindAllStringIndex(message, -1)
+	if calls == nil {
+		return message
+	}
+	at := calls[len(calls)-1][1]
+	return message[:at] + quotedText.ReplaceAllStringFunc(message[at:], func(quoted string) string {
+		if inTemplates(ch, quoted[1:len(quoted)-1]) {
+			return quoted
+		}
+		return "(a value)"
+	})
+}
+
+// inTemplates reports whether a text stands in a template of a chart.
+func inTemplates(ch *chart.Chart, text string) bool {
+	return slices.ContainsFunc(ch.Templates, func(t *common.File) bool { return bytes.Contains(t.Data, []byte(text)) }) ||
+		slices.ContainsFunc(ch.Dependencies(), func(d *chart.Chart) bool { return inTemplates(d, text) })
+}
+
 // withoutEngine names templates by their files and says in words what the
 // engine says in types of Go.
 func (s source) withoutEngine(ch *chart.Chart, message string) string {
-	message = engineWords.ReplaceAllString(message, "$1")
+	message = withoutArguments(ch, engineWords.ReplaceAllString(message, "$1"))
 	message = nilPointer.ReplaceAllString(message, "$1 is asked of a value that is not set")
 	message = noField.ReplaceAllString(message, "$1 is asked of a value that holds no such key")
 	message = templatePlace.ReplaceAllStringFunc(message, func(place string) string {

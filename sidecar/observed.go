@@ -45,7 +45,14 @@ type observed struct {
 	asked
 	mu   sync.Mutex
 	seen map[question]digest
+	size int  // of seen, in bytes
+	full bool // seen is not all
 }
+
+// maxSeen bounds what is remembered of the questions of one rendering, in bytes.
+// A chart of 50,000 files takes a third of it; paths through symlink loops can
+// be endless, and the server remembers them, not the worker that asks.
+const maxSeen = 32 << 20
 
 // observe watches what is read of a repository.
 func observe(repo fs.FS) *observed {
@@ -60,8 +67,13 @@ func observe(repo fs.FS) *observed {
 		}
 		d := r.digest()
 		o.mu.Lock()
-		o.seen[q] = d
-		o.mu.Unlock()
+		defer o.mu.Unlock()
+		if o.size += len(q.Path) + len(d); o.size > maxSeen {
+			o.seen, o.full = nil, true
+		}
+		if !o.full {
+			o.seen[q] = d
+		}
 		return r
 	}
 	return o

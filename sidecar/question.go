@@ -3,6 +3,7 @@ package sidecar
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -97,13 +98,27 @@ func (f *fault) err() error {
 	return &fs.PathError{Op: f.Op, Path: f.Path, Err: err}
 }
 
+// maxFile is the largest file that is handed out. It takes some times as much
+// memory in the server on its way, which --worker-memory does not bound.
+const maxFile = 64 << 20
+
 // ask asks a repository.
 func ask(repo fs.FS, q question) reply {
 	var r reply
 	var err error
+	if len(q.Path) > maxName {
+		// Symlinks to directories above make longer ones.
+		return reply{Fault: faultOf(&fs.PathError{Op: "open", Path: q.Path[:40] + "...", Err: fmt.Errorf("a path of more than %d bytes; is there a symlink loop?", maxName)})}
+	}
 	switch q.Op {
 	case readFile:
-		r.Data, err = fs.ReadFile(repo, q.Path)
+		var info fs.FileInfo
+		if info, err = fs.Stat(repo, q.Path); err == nil && info.Size() > maxFile {
+			err = &fs.PathError{Op: "read", Path: q.Path, Err: fmt.Errorf("the file has %d MiB, and at most %d are read", info.Size()>>20, maxFile>>20)}
+		}
+		if err == nil {
+			r.Data, err = fs.ReadFile(repo, q.Path)
+		}
 	case readDir:
 		var entries []fs.DirEntry
 		entries, err = fs.ReadDir(repo, q.Path)

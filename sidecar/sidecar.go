@@ -19,6 +19,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -296,7 +297,7 @@ func (s *server) CheckPluginConfiguration(context.Context, *emptypb.Empty) (*wir
 
 func (s *server) MatchRepository(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.RepositoryResponse]) error {
 	if !s.cfg.Discovery {
-		if err := drain(stream); err != nil {
+		if err := s.drainInTime(stream.Context(), stream); err != nil {
 			return err
 		}
 		return stream.SendAndClose(&wire.RepositoryResponse{})
@@ -310,7 +311,7 @@ func (s *server) MatchRepository(stream grpc.ClientStreamingServer[wire.AppStrea
 
 func (s *server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ParametersAnnouncementResponse]) error {
 	// The answer is always the same, but the stream must be read.
-	if err := drain(stream); err != nil {
+	if err := s.drainInTime(stream.Context(), stream); err != nil {
 		return err
 	}
 	return stream.SendAndClose(&wire.ParametersAnnouncementResponse{ParameterAnnouncements: s.cfg.Parameters})
@@ -339,6 +340,7 @@ func (s *server) perform(what task, ctx context.Context, from stream) (log *slog
 	start := time.Now()
 	log = s.cfg.Log
 	defer func() {
+		err = shortened(err)
 		s.metrics.ended(what, start, err)
 		if err != nil {
 			failed(ctx, err)
@@ -347,13 +349,15 @@ func (s *server) perform(what task, ctx context.Context, from stream) (log *slog
 	}()
 	ctx, cancel := s.limitTime(ctx)
 	defer cancel()
-	in, repo, err := s.receive(ctx, from)
+	in, repo, err := s.receiveInTime(ctx, from)
+	if in.Dir != "" {
+		log = log.With("application", in.Env[appName], "component", in.Dir)
+		tell(ctx, "application", in.Env[appName], "component", in.Dir)
+	}
 	if err != nil {
 		return log, a, err
 	}
 	defer repo.release()
-	log = log.With("application", in.Env[appName], "component", in.Dir)
-	tell(ctx, "application", in.Env[appName], "component", in.Dir)
 	about := subject{what, in.Env[appName], in.Dir}
 	a, how, err := s.results.get(ctx, about, in, func(in Input) (answer, error) { return s.work(ctx, what, in) })
 	if err != nil {
@@ -429,6 +433,20 @@ func deadline(ctx context.Context, doing string) error {
 	}
 	return status.Error(codes.DeadlineExceeded, "the repo-server's deadline passed while the plugin was "+doing+
 		"; raise controller.repo.server.timeout.seconds, or make the component smaller")
+}
+
+// maxFault is the longest reason that is given for a failure, in bytes. It
+// travels in a header, and stands in the Application's conditions.
+const maxFault = 32 << 10
+
+// shortened leaves out what is too much of a reason.
+func shortened(err error) error {
+	s, known := status.FromError(err)
+	if !known || len(s.Message()) <= maxFault {
+		return err
+	}
+	text := strings.ToValidUTF8(s.Message()[:maxFault], "")
+	return status.Errorf(s.Code(), "%s... (and %d bytes more)", text, len(s.Message())-len(text))
 }
 
 // checkSize refuses an answer that Argo CD's client would refuse with a message

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -36,13 +37,24 @@ func (s *server) receive(ctx context.Context, from stream) (in Input, repo *held
 	}
 	meta := first.GetMetadata()
 	if meta == nil {
-		return Input{}, nil, errors.Join(drain(from), status.Error(codes.InvalidArgument, "the stream does not begin with metadata"))
+		return Input{}, nil, drained(from, status.Error(codes.InvalidArgument, "the stream does not begin with metadata"))
 	}
 	in = Input{Dir: path.Clean(meta.GetAppRelPath()), Env: map[string]string{}}
+	size := 0
 	for _, e := range meta.GetEnv() {
 		if e != nil && (s.cfg.Variables == nil || s.cfg.Variables(e.GetName())) {
 			in.Env[e.GetName()] = e.GetValue()
+			size += len(e.GetName()) + len(e.GetValue())
 		}
+	}
+	if size > maxEnvironment {
+		in.Env = nil
+		return in, nil, drained(from, status.Errorf(codes.ResourceExhausted,
+			"the Application's variables and parameters are %d bytes, and at most %d are taken; move them into files of values", size, maxEnvironment))
+	}
+	if len(in.Dir) > maxName {
+		in.Dir = in.Dir[:40] + "..."
+		return in, nil, drained(from, status.Errorf(codes.InvalidArgument, "the application's path has %d bytes, and at most %d are taken", len(meta.GetAppRelPath()), maxName))
 	}
 	if repo, err = s.repository(ctx, from, meta.GetChecksum()); err != nil {
 		return in, nil, err
@@ -53,6 +65,52 @@ func (s *server) receive(ctx context.Context, from stream) (in Input, repo *held
 	}
 	in.Repo = repo.tree
 	return in, repo, nil
+}
+
+// receiveInTime is receive, but no longer than ctx: a client may send slowly, or
+// stop to send and stay. Returning from the call ends the stream, and so what
+// still reads it.
+func (s *server) receiveInTime(ctx context.Context, from stream) (Input, *held, error) {
+	type arrival struct {
+		in   Input
+		repo *held
+		err  error
+	}
+	arrived := make(chan arrival, 1)
+	go func() {
+		in, repo, err := s.receive(ctx, from)
+		arrived <- arrival{in, repo, err}
+	}()
+	select {
+	case a := <-arrived:
+		return a.in, a.repo, a.err
+	case <-ctx.Done():
+	}
+	select {
+	case a := <-arrived: // has noticed, and knows what it was waiting for
+		return a.in, a.repo, a.err
+	case <-time.After(timeToAnswer / 2):
+	}
+	go func() {
+		if a := <-arrived; a.repo != nil {
+			a.repo.release()
+		}
+	}()
+	return Input{}, nil, deadline(ctx, "receiving the repository")
+}
+
+// drainInTime is drain, but no longer than a request may take.
+func (s *server) drainInTime(ctx context.Context, from stream) error {
+	ctx, cancel := s.limitTime(ctx)
+	defer cancel()
+	drained := make(chan error, 1)
+	go func() { drained <- drain(from) }()
+	select {
+	case err := <-drained:
+		return err
+	case <-ctx.Done():
+		return deadline(ctx, "receiving the repository")
+	}
 }
 
 // repository is what a stream holds.
@@ -67,7 +125,7 @@ func (s *server) repository(ctx context.Context, from stream, checksum string) (
 		return known, nil
 	}
 	if err := s.repositories.await(ctx); err != nil {
-		return nil, errors.Join(drain(from), deadline(ctx, "waiting for the memory that other repositories take"))
+		return nil, drained(from, deadline(ctx, "waiting for the memory that other repositories take"))
 	}
 	t, err := s.unpackStream(from, checksum, func(r io.Reader) (*tree, error) {
 		return guarded(s.cfg.Log, "the repository", func() (*tree, error) { return s.read(r, s.cfg.Limits) })
@@ -100,7 +158,7 @@ func (s *server) unpackStream(from stream, checksum string, unpack func(io.Reade
 			break
 		}
 		if msg.GetFile() == nil {
-			broken = errors.Join(drain(from), status.Error(codes.InvalidArgument, "the stream holds a message without a file"))
+			broken = drained(from, status.Error(codes.InvalidArgument, "the stream holds a message without a file"))
 			break
 		}
 		chunk := msg.GetFile().GetChunk()
@@ -128,7 +186,21 @@ func (s *server) unpackStream(from stream, checksum string, unpack func(io.Reade
 	return unpacked.tree, nil
 }
 
+// maxEnvironment bounds the variables of a request, in bytes. An Application as
+// a whole has at most 1.5 MB, which is what etcd takes; to this come the API
+// versions of the cluster.
+const maxEnvironment = 4 << 20
+
 var errUnpacked = errors.New("unpacking has ended")
+
+// drained reads a stream to its end and returns the error that was found
+// before, unless the client does not wait for it.
+func drained(s stream, found error) error {
+	if err := drain(s); err != nil {
+		return err
+	}
+	return found
+}
 
 // drain reads a stream to its end.
 func drain(s stream) error {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Limits bound what a repository may cost. Zero means no limit.
@@ -21,7 +22,18 @@ type Limits struct {
 	Bytes int64
 	// Files is the number of files, directories and links.
 	Files int
+	// Depth is how many directories and files stand in each other, in the
+	// repository and in the target of a symlink. Reading a path takes a time
+	// that grows with it.
+	Depth int
+	// Ratio is how many times the size of the stream all that it unpacks to may
+	// be, .git included, which no other limit counts. Below 64 MiB it does not
+	// matter: small archives shrink well.
+	Ratio int
 }
+
+// ratioFrom is the size from which the ratio of Limits counts.
+const ratioFrom = 64 << 20
 
 const (
 	// entrySize is about what a node costs besides its name and content.
@@ -49,6 +61,8 @@ type node struct {
 	data     []byte           // of a file
 	target   string           // of a symlink
 	children map[string]*node // of a directory
+	// unnameable is a name in a directory that is no UTF-8.
+	unnameable string
 }
 
 // errLimit marks a repository that is too large.
@@ -59,15 +73,20 @@ var errLimit = errors.New("the repository is too large for this plugin")
 // leave it) and whatever is no file (devices, pipes). The files of .git are
 // left out: no rendering needs them, and they are often the larger half.
 func unpack(r io.Reader, limits Limits) (*tree, error) {
-	z, err := gzip.NewReader(r)
+	packed := &counted{from: r}
+	z, err := gzip.NewReader(packed)
 	if err != nil {
 		return nil, fmt.Errorf("the stream is no gzip file: %w", err)
 	}
+	unpacked := &inflated{from: z, packed: packed, ratio: int64(limits.Ratio)}
 	t := &tree{root: newDir("."), limits: limits}
-	for tr := tar.NewReader(z); ; {
+	for tr := tar.NewReader(unpacked); ; {
 		h, err := tr.Next()
 		if err == io.EOF {
 			break
+		}
+		if errors.Is(err, errLimit) {
+			return nil, err
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the stream is no tar file: %w", err)
@@ -79,6 +98,12 @@ func unpack(r io.Reader, limits Limits) (*tree, error) {
 		if inGit(name) {
 			continue
 		}
+		if !utf8.ValidString(name) {
+			if err := t.addUnnameable(name); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if !fs.ValidPath(name) {
 			return nil, fmt.Errorf("the repository holds %q, which leaves it", h.Name)
 		}
@@ -88,10 +113,44 @@ func unpack(r io.Reader, limits Limits) (*tree, error) {
 	}
 	// What follows the end of the tar file is part of the checksum, and gzip
 	// checks its own only at its end.
-	if _, err := io.Copy(io.Discard, z); err != nil {
+	if _, err := io.Copy(io.Discard, unpacked); errors.Is(err, errLimit) {
+		return nil, err
+	} else if err != nil {
 		return nil, fmt.Errorf("the stream is no gzip file: %w", err)
 	}
-	return t, t.checkLinks()
+	if err := t.checkLinks(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// counted counts what is read.
+type counted struct {
+	from io.Reader
+	n    int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// inflated ends a stream that unpacks to many times its size.
+type inflated struct {
+	from   io.Reader
+	packed *counted
+	ratio  int64
+	n      int64
+}
+
+func (i *inflated) Read(p []byte) (int, error) {
+	n, err := i.from.Read(p)
+	i.n += int64(n)
+	if i.ratio > 0 && i.n > ratioFrom && i.n/i.ratio > i.packed.n {
+		return n, fmt.Errorf("%w: it unpacks to more than %d times the size of its stream (--max-repository-ratio)", errLimit, i.ratio)
+	}
+	return n, err
 }
 
 func inGit(name string) bool { return name == ".git" || strings.HasPrefix(name, ".git/") }
@@ -103,21 +162,52 @@ func newDir(name string) *node {
 // charge counts an entry that is about to be held.
 func (t *tree) charge(size int64, names int) error {
 	if t.files++; t.limits.Files > 0 && t.files > t.limits.Files {
-		return fmt.Errorf("%w: more than %d files", errLimit, t.limits.Files)
+		return fmt.Errorf("%w: more than %d files (--max-repository-files)", errLimit, t.limits.Files)
 	}
 	t.bytes += entrySize + int64(names)
 	// The size is a claim, and a sum with it could overflow.
 	if t.limits.Bytes > 0 && size > t.limits.Bytes-t.bytes {
-		return fmt.Errorf("%w: more than %d bytes", errLimit, t.limits.Bytes)
+		return fmt.Errorf("%w: more than %d bytes (--max-repository-bytes)", errLimit, t.limits.Bytes)
 	}
 	t.bytes += size
 	return nil
+}
+
+// deep says what is wrong with a path that has too many parts.
+func (t *tree) deep(name string) error {
+	if n := strings.Count(name, "/") + 1; t.limits.Depth > 0 && n > t.limits.Depth {
+		return fmt.Errorf("%w: %d levels of directories, and %d are allowed (--max-repository-depth), at %q", errLimit, n, t.limits.Depth, name[:min(len(name), 40)])
+	}
+	return nil
+}
+
+// addUnnameable notes that a directory holds something that nobody can ask for,
+// since its name is no UTF-8. That directory cannot be listed, but a file of
+// another component, maybe an old one, does not make the repository unusable.
+func (t *tree) addUnnameable(name string) error {
+	parts := strings.Split(name, "/")
+	named := slices.IndexFunc(parts, func(part string) bool { return !utf8.ValidString(part) })
+	dir := path.Join(append([]string{"."}, parts[:named]...)...)
+	if !fs.ValidPath(dir) {
+		return fmt.Errorf("the repository holds %q, which leaves it", name)
+	}
+	if err := errors.Join(t.deep(name), t.charge(0, len(name))); err != nil {
+		return err
+	}
+	parent, err := t.dir(dir)
+	if err == nil {
+		parent.unnameable = parts[named]
+	}
+	return err
 }
 
 // add puts one entry of the archive into the tree.
 func (t *tree) add(name string, h *tar.Header, content io.Reader) error {
 	if name == "." {
 		return nil
+	}
+	if err := t.deep(name); err != nil {
+		return err
 	}
 	switch h.Typeflag {
 	case tar.TypeXGlobalHeader:
@@ -133,6 +223,9 @@ func (t *tree) add(name string, h *tar.Header, content io.Reader) error {
 	switch h.Typeflag {
 	case tar.TypeReg:
 		data, err := t.content(content, h.Size)
+		if errors.Is(err, errLimit) {
+			return err
+		}
 		if err != nil {
 			return fmt.Errorf("the stream ends inside %q: %w", h.Name, err)
 		}
@@ -227,8 +320,15 @@ func (t *tree) checkLinks() error {
 				continue
 			}
 			if child.mode&fs.ModeSymlink != 0 {
-				if strings.HasPrefix(child.target, "/") || !fs.ValidPath(path.Join(dir, child.target)) {
+				target := path.Join(dir, child.target)
+				if !utf8.ValidString(target) {
+					continue // it leads to what nobody can ask for
+				}
+				if strings.HasPrefix(child.target, "/") || !fs.ValidPath(target) {
 					return fmt.Errorf("the repository holds the symlink %q to %q, which leaves it", at, child.target)
+				}
+				if err := t.deep(target); err != nil {
+					return err
 				}
 			}
 		}
@@ -287,7 +387,11 @@ func (t *tree) Open(name string) (fs.File, error) {
 		return nil, err
 	}
 	if n.children != nil {
-		return &openDir{info: info{n}, entries: n.entries()}, nil
+		entries, err := t.ReadDir(name)
+		if err != nil {
+			return nil, err
+		}
+		return &openDir{info: info{n}, entries: entries}, nil
 	}
 	return &openFile{info: info{n}, Reader: bytes.NewReader(n.data)}, nil
 }
@@ -310,6 +414,9 @@ func (t *tree) ReadDir(name string) ([]fs.DirEntry, error) {
 	}
 	if n.children == nil {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: errors.New("not a directory")}
+	}
+	if n.unnameable != "" {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fmt.Errorf("the name %q in it is not UTF-8; rename it", n.unnameable)}
 	}
 	return n.entries(), nil
 }

@@ -77,6 +77,49 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestDepthAndRatio unpacks what stands in too much, and what is packed too well
+// to be honest, wherever in the stream it is.
+func TestDepthAndRatio(t *testing.T) {
+	deep := func(levels int) string { return strings.Repeat("a/", levels-1) + "b" }
+	many := func(name string) (all []tar.Header) {
+		for i := range 80 {
+			all = append(all, regular(fmt.Sprint(name, i), 1<<20))
+		}
+		return all
+	}
+	for name, tt := range map[string]struct {
+		files []tar.Header
+		want  string
+	}{
+		"just as deep":          {[]tar.Header{regular(deep(10), 0)}, ""},
+		"too deep":              {[]tar.Header{regular(deep(11), 0)}, `11 levels of directories, and 10 are allowed (--max-repository-depth), at "a/a/`},
+		"a deep directory":      {[]tar.Header{{Name: deep(11) + "/", Typeflag: tar.TypeDir}}, "11 levels"},
+		"a deep link":           {[]tar.Header{{Name: "a/l", Typeflag: tar.TypeSymlink, Linkname: deep(10)}}, "11 levels"},
+		"a deep odd name":       {[]tar.Header{regular(deep(10)+"/\xff", 0)}, "11 levels"},
+		"a bomb":                {many("a"), "it unpacks to more than 200 times the size of its stream (--max-repository-ratio)"},
+		"a bomb in .git":        {many(".git/a"), "it unpacks to more than 200 times"},
+		"a bomb of metadata":    {many("\xff"), "it unpacks to more than 200 times"},
+		"small and well packed": {[]tar.Header{regular("a", 1<<20)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := unpack(archive(t, tt.files...), Limits{Depth: 10, Ratio: 200})
+			if got := fmt.Sprint(err); tt.want == "" && err != nil || !strings.Contains(got, tt.want) || len(got) > 250 || err != nil && !errors.Is(err, errLimit) {
+				t.Errorf("got %s\nwant %q", got, tt.want)
+			}
+		})
+	}
+	// Behind the end of the tar file.
+	var buf bytes.Buffer
+	z := gzip.NewWriter(&buf)
+	for range 100 {
+		z.Write(make([]byte, 1<<20))
+	}
+	z.Close()
+	if _, err := unpack(&buf, Limits{Ratio: 200}); !errors.Is(err, errLimit) {
+		t.Errorf("zeros without end: %v", err)
+	}
+}
+
 // TestGitIsLeftOut makes sure that nothing of .git is there or counted.
 func TestGitIsLeftOut(t *testing.T) {
 	tree, err := unpack(archive(t, tar.Header{Name: ".git", Typeflag: tar.TypeDir}, regular(".git/objects/pack", 1<<20),

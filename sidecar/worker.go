@@ -60,6 +60,7 @@ func limitMemory(limit int64) {
 	}
 	debug.SetMemoryLimit(limit / 5 * 4)
 	debug.SetMaxStack(int(limit / stackShare))
+	limitLeap(limit)
 }
 
 type worker struct {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -137,6 +138,13 @@ func (w *Workers) run(ctx context.Context, what task, in Input) (answer, error) 
 		return answer{}, status.Error(codes.Unavailable, err.Error())
 	}
 	d, err := p.do(ctx, job{what, in.Dir, in.Env}, in.Repo)
+	if err != nil && !p.spoke {
+		// It may have ended while it waited, of which the job must not know.
+		if fresh, fault := w.replace(ctx, p); fault == nil {
+			p = fresh
+			d, err = p.do(ctx, job{what, in.Dir, in.Env}, in.Repo)
+		}
+	}
 	if err != nil {
 		p.end()
 		w.refill()
@@ -170,6 +178,33 @@ func (w *Workers) take() (*process, error) {
 	}
 	w.mu.Unlock()
 	return w.start(text)
+}
+
+// replace starts a worker in place of one that was ended by nobody here.
+func (w *Workers) replace(ctx context.Context, p *process) (*process, error) {
+	p.end()
+	if p.killed.Load() || ctx.Err() != nil || p.last.String() != "" {
+		return nil, errors.New("it has a reason of its own")
+	}
+	w.mu.Lock()
+	text := w.setup
+	w.mu.Unlock()
+	return w.start(text)
+}
+
+// lost forgets a worker that has ended while it waited.
+func (w *Workers) lost(p *process) {
+	w.mu.Lock()
+	i := slices.Index(w.idle, p)
+	if i >= 0 {
+		w.idle = slices.Delete(w.idle, i, i+1)
+	}
+	w.mu.Unlock()
+	if i >= 0 {
+		w.metrics.killed.WithLabelValues(string(Crash)).Inc()
+		w.cfg.Log.Warn("a worker that waited was killed from outside, and is replaced")
+		w.refill()
+	}
 }
 
 // put lets a worker wait, unless there are enough, it was killed with the last
@@ -240,6 +275,7 @@ func (w *Workers) start(text []byte) (*process, error) {
 		in.Close()
 		out.Close()
 		close(p.ended)
+		w.lost(p)
 		w.all.Done()
 	}()
 	p.link = newLink(struct {
@@ -269,6 +305,7 @@ type process struct {
 	limit   int64     // of memory
 	last    complaint // its standard error
 	ended   chan struct{}
+	spoke   bool         // during a job
 	killed  atomic.Bool  // during a job, which may have been done all the same
 	took    atomic.Int64 // memory for which it was killed
 }
@@ -276,6 +313,7 @@ type process struct {
 // do has the worker do a job on a repository. After an error it is of no more
 // use.
 func (p *process) do(ctx context.Context, j job, repo fs.FS) (*done, error) {
+	p.spoke = false
 	finished, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		p.watch(ctx, finished)
@@ -294,6 +332,7 @@ func (p *process) do(ctx context.Context, j job, repo fs.FS) (*done, error) {
 		if err := p.link.receive(&m); err != nil {
 			return nil, err
 		}
+		p.spoke = true
 		if m.Done != nil {
 			return m.Done, nil
 		}
@@ -382,7 +421,12 @@ func (p *process) fate(ctx context.Context, dir string) (Cause, error) {
 		return Deadline, deadline(ctx, "rendering")
 	case strings.Contains(last, "stack exceeds") || strings.Contains(last, "stack overflow"):
 		return Stack, status.Errorf(codes.ResourceExhausted,
-			"%s: templates call each other without end: their stack exceeded %d MiB; end the recursion (more stack comes with --worker-memory)", dir, p.limit/stackShare>>20)
+			"%s: templates call each other without end, or a value holds itself: their stack exceeded %d MiB; end the recursion (more stack comes with --worker-memory)", dir, p.limit/stackShare>>20)
+	case last == "" && !p.cmd.ProcessState.Exited():
+		return Crash, status.Errorf(codes.Unavailable, "%s: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up; compare the container's memory limit with --worker-memory and --parallel", dir)
+	case strings.Contains(last, "out of memory") || strings.Contains(last, "cannot allocate memory"):
+		return Memory, status.Errorf(codes.ResourceExhausted,
+			"%s: rendering asked for far more memory at once than the %d MiB that it may take; raise --worker-memory, or make the component smaller", dir, p.limit>>20)
 	}
 	return Crash, status.Errorf(codes.Internal, "%s: the worker process that rendered it ended: %s; this is a bug of the plugin, its log has the details", dir, p.last.firstLine())
 }

@@ -72,6 +72,14 @@ func prepare(text []byte) (sidecar.Tasks, error) {
 				return sidecar.Output{Manifests: []string{string(text)}}, nil
 			case "who":
 				return sidecar.Output{Manifests: []string{fmt.Sprint(os.Getpid())}}, nil
+			case "sleep":
+				if err := os.WriteFile(in.Env["PID"], []byte(fmt.Sprintln(os.Getpid())), 0o600); err != nil {
+					return sidecar.Output{}, err
+				}
+				fs.Stat(in.Repo, ".")
+				time.Sleep(time.Hour)
+			case "leap":
+				return sidecar.Output{Manifests: []string{strings.Repeat("x", 8<<30)}}, nil
 			case "environment":
 				return sidecar.Output{Manifests: os.Environ()}, nil
 			}

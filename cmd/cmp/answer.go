@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 
@@ -57,18 +58,42 @@ func answer(ctx context.Context, in sidecar.Input, base *knowledge.Base, memory 
 func remarks(findings []finding.Finding) []sidecar.Remark {
 	levels := map[finding.Severity]slog.Level{finding.Error: slog.LevelError, finding.Warning: slog.LevelWarn, finding.Note: slog.LevelInfo}
 	var all []sidecar.Remark
-	for _, f := range findings {
-		all = append(all, sidecar.Remark{Level: levels[f.Severity], Text: f.Error()})
+	for i, f := range findings {
+		if i == maxRemarks {
+			return append(all, sidecar.Remark{Level: slog.LevelWarn, Text: fmt.Sprintf("and %d findings more; cmp render lists all", len(findings)-i)})
+		}
+		all = append(all, sidecar.Remark{Level: levels[f.Severity], Text: ends(f.Error())})
 	}
 	return all
+}
+
+// maxFaults and maxRemarks are how many faults an answer lists, and how many
+// findings the log, of a repository that may have millions.
+const (
+	maxFaults  = 50
+	maxRemarks = 200
+)
+
+// ends leaves out the middle of a long text, such as the chain of templates that
+// call each other: how it begins says where, and how it ends says why.
+func ends(text string) string {
+	const most = 2000
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most/2], "") + " ... " + strings.ToValidUTF8(text[len(text)-most/2:], "")
 }
 
 // inOneLine joins the faults of an input for a place that shows one line: the
 // condition of an Application.
 func inOneLine(err error) error {
 	var all []string
-	for _, f := range finding.Of(err) {
-		all = append(all, f.Error())
+	found := finding.Of(err)
+	for _, f := range found[:min(len(found), maxFaults)] {
+		all = append(all, ends(f.Error()))
+	}
+	if more := len(found) - len(all); more > 0 {
+		all = append(all, fmt.Sprintf("and %d more; cmp render lists all", more))
 	}
 	return errors.New(strings.Join(all, " | "))
 }

@@ -85,6 +85,8 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 	f.Int64Var(&opt.workerRAM, "worker-memory", 512<<20, "Memory that one rendering may take, in bytes; 0 is no limit")
 	f.Int64Var(&c.Limits.Bytes, "max-repository-bytes", 256<<20, "Size of a repository, unpacked and without .git, above which it is refused; 0 is no limit but --repository-memory")
 	f.IntVar(&c.Limits.Files, "max-repository-files", 200_000, "Number of files in a repository above which it is refused; 0 is no limit")
+	f.IntVar(&c.Limits.Depth, "max-repository-depth", 128, "How many directories stand in each other in a repository above which it is refused; 0 is no limit")
+	f.IntVar(&c.Limits.Ratio, "max-repository-ratio", 200, "How many times its compressed size a repository may be above which it is refused, if that is more than 64 MiB; 0 is no limit")
 	f.Int64Var(&c.Memory, "repository-memory", 512<<20, "Size of all repositories that are held at the same time, unpacked; others wait; 0 is no limit")
 	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Size of the answers that are remembered; 0 remembers none, and no repository either")
 	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long an answer is remembered, and so the Secrets in it; 0 is no limit")

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"archive/tar"
+	"fmt"
+	"net"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+)
+
+// repo is a repository whose Application is in app.
+type repo []sidecartest.Entry
+
+func files(nameAndText ...string) repo {
+	var r repo
+	for i := 0; i < len(nameAndText); i += 2 {
+		r = append(r, sidecartest.File(nameAndText[i], nameAndText[i+1]))
+	}
+	return r
+}
+
+func chartOf(nameAndText ...string) repo {
+	return files(append([]string{"app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n"}, nameAndText...)...)
+}
+
+func templated(text string) repo { return chartOf("app/templates/a.yaml", text) }
+
+const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+
+// bomb is an anchor of ten, in an anchor of ten, and so on: 10^levels values.
+func bomb(levels int) string {
+	var b strings.Builder
+	b.WriteString("l0: &l0 x\n")
+	for i := 1; i <= levels; i++ {
+		fmt.Fprintf(&b, "l%d: &l%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*l%d,", i-1), 10), ","))
+	}
+	return b.String()
+}
+
+func many(n int, text string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, text, i)
+	}
+	return b.String()
+}
+
+// hostileRepositories are repositories that would take a plugin server down, or
+// make it do what it must not. The want is a part of the error; "" is for one
+// that is rendered after all. Sizes are small enough for the tests and large
+// enough for the limits.
+func hostileRepositories(listener string) map[string]struct {
+	repo repo
+	want string
+} {
+	type hostile = struct {
+		repo repo
+		want string
+	}
+	all := map[string]hostile{
+		// Files.
+		"many bad documents":     {files("app/a.yaml", strings.Repeat("---\na: 1\n", 20_000)), "| and 19950 more; cmp render lists all"},
+		"many equal documents":   {files("app/a.yaml", strings.Repeat("---\n"+configMap, 5_000)), "more; cmp render lists all"},
+		"a long kind":            {files("app/a.yaml", "apiVersion: v1\nkind: "+strings.Repeat("x", 10<<20)+"\nmetadata: {nam: a}\n"), "xxx ... xxx"},
+		"a block not in UTF-8":   {files("app/a.yaml", configMap+"data:\n  a: |\n"+strings.Repeat("    xxxxxxxxxxxxxxxxxxxxxx\n", 2000)+"    \xff\xfe\n"), "app/a.yaml:2006: not valid YAML: the text is not UTF-8"},
+		"a schema not in UTF-8":  {files("app/a.yaml", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.b.c}\nspec:\n  group: b.c\n  names: {kind: A, plural: as}\n  scope: Namespaced\n  versions:\n  - name: v1\n    schema:\n      openAPIV3Schema:\n        description: \xff\xfe\n        type: object\n"), "app/a.yaml:12: not valid YAML: the text is not UTF-8"},
+		"UTF-16":                 {files("app/a.yaml", "\xff\xfea\x00:\x00 \x001\x00"), "app/a.yaml:1: not valid YAML: the text is not UTF-8"},
+		"a loop of symlinks":     {append(files("app/a.yaml", configMap), linkTo("app/b.yaml", "c.yaml"), linkTo("app/c.yaml", "b.yaml")), "too many symlinks"},
+		"a symlink to its own":   {append(files("app/a.yaml", configMap), linkTo("app/up", ".")), ""},
+		"a symlink to nothing":   {append(files("app/a.yaml", configMap), linkTo("app/b.yaml", "nowhere")), "app/b.yaml"},
+		"a symlink to /proc":     {append(files("app/a.yaml", configMap), linkTo("app/b.yaml", "/proc/self/environ")), "which leaves it"},
+		"a symlink through .git": {append(files("app/a.yaml", configMap, ".git/config", "secret"), linkTo("app/b.yaml", "../.git/config")), "app/b.yaml"},
+		// Templates.
+		"until":               {templated(`{{ range until 2000000000 }}x{{ end }}`), "of memory"},
+		"endless":             {templated(`{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`), "the time was over while the plugin was rendering; raise --timeout"},
+		"keys without end":    {templated(`{{ range until 100000 }}{{ genPrivateKey "rsa" }}{{ end }}`), "the time was over"},
+		"hashes without end":  {templated(`{{ range until 100000 }}{{ bcrypt "a" }}{{ derivePassword 1 "long" "a" "b" "c" }}{{ end }}`), "the time was over"},
+		"output without end":  {templated(`{{ range until 100000 }}{{ range until 100000 }}xxxxxxxxxxxxxxxxxxx{{ end }}{{ end }}`), "of memory"},
+		"include itself":      {templated(`{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`), "rendering template has a nested reference name: a"},
+		"template itself":     {templated(`{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}`), "their stack exceeded"},
+		"repeat":              {templated(`{{ repeat 2000000000 "x" }}`), "raise --worker-memory"},
+		"repeat too often":    {templated(`{{ repeat 9000000000000000000 "xx" }}`), "Repeat output length overflow"},
+		"randAlphaNum":        {templated(`{{ randAlphaNum 1000000000 | len }}`), "raise --worker-memory"},
+		"printf widths":       {templated(`{{ range until 1000 }}{{ printf "%999999d%999999d%999999d" 1 1 1 }}{{ end }}`), "of memory"},
+		"printf a width":      {templated(`{{ printf "%1000000000d" 1 }}`), "app/templates/a.yaml"},
+		"seq":                 {templated(`{{ seq 1 2000000000 | len }}`), "of memory"},
+		"doubling":            {templated(`{{ $x := "x" }}{{ range until 64 }}{{ $x = printf "%s%s" $x $x }}{{ end }}{{ $x }}`), "memory"},
+		"regex":               {templated(`{{ regexMatch "(a+)+$" (printf "%sb" (repeat 100000 "a")) }}`), "app/templates/a.yaml"},
+		"regex replace":       {templated(`{{ regexReplaceAll "(x*)*" (repeat 1000000 "x") (repeat 1000 "${1}") }}`), "of memory"},
+		"a value in itself":   {templated(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ $d }}`), "or a value holds itself: their stack exceeded"},
+		"parentheses":         {templated("{{ " + strings.Repeat("(", 100000) + "1" + strings.Repeat(")", 100000) + " }}"), "max expression depth exceeded"},
+		"ifs":                 {templated(strings.Repeat("{{ if 1 }}", 100000) + strings.Repeat("{{ end }}", 100000)), "their stack exceeded"},
+		"a long fault":        {templated(`{{ required (repeat 3000000 "x") nil }}`), "xxx ... xxx"},
+		"a fault of no text":  {templated(`{{ fail (b64dec "//4AAQ==") }}`), "app/templates/a.yaml:1: "},
+		"files of the server": {templated(configMap + `data: {a: {{ .Files.Get "/proc/self/environ" | quote }}, b: {{ .Files.Get "../../../../proc/self/environ" | quote }}, c: {{ .Files.Glob "/**" | toString | quote }}, d: {{ getHostByName "localhost" | quote }}}`), ""},
+		"environment":         {templated(`{{ env "PATH" }}`), `function "env" not defined`},
+		// Charts.
+		"values of the server": {chartOf("app/component.yaml", "values: [/proc/self/environ]\n", "app/templates/a.yaml", configMap), "proc/self/environ: no such file"},
+		"values outside":       {chartOf("app/component.yaml", "values: [../../../proc/self/environ]\n", "app/templates/a.yaml", configMap), "the path leaves the repository"},
+		"a bomb in charts/":    {append(chartOf("app/templates/a.yaml", configMap), sidecartest.Entry{Header: tar.Header{Name: "app/charts/b.tgz", Typeflag: tar.TypeReg}, Data: sidecartest.PackEntries(zeros("b/Chart.yaml", 4<<20), zeros("b/a", 4<<20), zeros("b/b", 100<<20)).Tgz}), "app/charts/b.tgz"},
+		"charts in charts":     {append(chartOf("app/templates/a.yaml", configMap), sidecartest.Entry{Header: tar.Header{Name: "app/charts/c.tgz", Typeflag: tar.TypeReg}, Data: nested(40)}), ""},
+		"a chart of its own":   {files("app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\ndependencies: [{name: b, version: 1.0.0, repository: file://../b}]\n", "b/Chart.yaml", "apiVersion: v2\nname: b\nversion: 1.0.0\ndependencies: [{name: app, version: 1.0.0, repository: file://../app}]\n"), "the chart depends on itself through ../app"},
+		"a chart in itself":    {append(chartOf("app/templates/a.yaml", configMap), linkTo("app/charts/app", "../")), "directories are nested too deeply; is there a symlink loop?"},
+		"files by symlinks":    {append(chartOf("app/templates/a.yaml", configMap, "app/x", strings.Repeat("0123456789abcde\n", 1<<16)), doublings("app/l", 12)...), "the chart"},
+		"a schema elsewhere":   {chartOf("app/values.schema.json", `{"$ref": "http://`+listener+`/s.json", "properties": {"a": {"$ref": "https://`+listener+`/s.json"}}}`, "app/templates/a.yaml", configMap), ""},
+		"a schema of files":    {chartOf("app/values.schema.json", `{"$ref": "file:///proc/self/environ"}`, "app/templates/a.yaml", configMap), "a schema can only refer to itself"},
+		"a schema in itself":   {chartOf("app/values.schema.json", `{"$ref": "#"}`, "app/templates/a.yaml", configMap), "causing reference cycle"},
+		"a deep schema":        {chartOf("app/values.schema.json", strings.Repeat(`{"properties":{"a":`, 20000)+"{}"+strings.Repeat("}}", 20000), "app/templates/a.yaml", configMap), "exceeded max depth"},
+		// Kustomizations.
+		"resources in a circle":     {files("app/kustomization.yaml", "resources: [../b]\n", "b/kustomization.yaml", "resources: [../app]\n"), "cycle"},
+		"a remote base":             {files("app/kustomization.yaml", "resources: ['http://"+listener+"/a']\n"), "is not fetched"},
+		"a remote base in braces":   {files("app/kustomization.yaml", "resources: ['http://"+listener+"/{a}']\n"), "is not fetched"},
+		"remote crds in braces":     {files("app/kustomization.yaml", "crds: ['http://"+listener+"/{a}']\nresources: [a.yaml]\n", "app/a.yaml", configMap), "is not fetched"},
+		"a remote patch in braces":  {files("app/kustomization.yaml", "patches: [{path: 'http://"+listener+"/{a}'}]\nresources: [a.yaml]\n", "app/a.yaml", configMap), "is not fetched"},
+		"a git repository":          {files("app/kustomization.yaml", "resources: ['git@"+listener+":a/{b}.git']\n"), "is not fetched"},
+		"a remote file by a plugin": {files("app/kustomization.yaml", "transformers: [t]\nresources: [a.yaml]\n", "app/a.yaml", configMap, "app/t/kustomization.yaml", "resources: [t.yaml]\n", "app/t/t.yaml", "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: t}\npath: http://"+listener+"/p.yaml\n"), "nothing is fetched"},
+		"a program":                 {files("app/kustomization.yaml", "generators: [g.yaml]\n", "app/g.yaml", "apiVersion: v1\nkind: G\nmetadata:\n  name: g\n  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: /bin/true}\n"), "plugin"},
+		"a container":               {files("app/kustomization.yaml", "transformers: [g.yaml]\nresources: [a.yaml]\n", "app/a.yaml", configMap, "app/g.yaml", "apiVersion: v1\nkind: G\nmetadata:\n  name: g\n  annotations:\n    config.kubernetes.io/function: |\n      container: {image: example.com/a}\n"), "plugin"},
+		"starlark":                  {files("app/kustomization.yaml", "transformers: [g.yaml]\nresources: [a.yaml]\n", "app/a.yaml", configMap, "app/g.yaml", "apiVersion: v1\nkind: G\nmetadata:\n  name: g\n  annotations:\n    config.kubernetes.io/function: |\n      starlark: {path: a.star, name: a}\n"), "plugin"},
+		"files outside":             {files("app/kustomization.yaml", "secretGenerator: [{name: a, files: [/proc/self/environ, ../../proc/self/environ], envs: [/proc/self/environ]}]\n"), "leaves the repository"},
+		"openapi outside":           {files("app/kustomization.yaml", "openapi: {path: /proc/self/environ}\nresources: [a.yaml]\n", "app/a.yaml", configMap), "leaves the repository"},
+		"a large openapi":           {files("app/kustomization.yaml", "openapi: {path: o.json}\nresources: [a.yaml]\n", "app/a.yaml", configMap, "app/o.json", `{"definitions": {`+strings.TrimSuffix(many(200_000, `"a%d": {"type": "object"},`), ",")+"}}"), ""},
+		"many unknown keys":         {files("app/kustomization.yaml", many(3000, "k%d: 1\n"), "app/a.yaml", configMap), "unknown field"},
+		"crds of much":              {files("app/kustomization.yaml", "crds: [o.json]\nresources: [a.yaml]\n", "app/a.yaml", configMap, "app/o.json", strings.Repeat("[", 200_000)), "max depth"},
+		"replacements by regex":     {files("app/kustomization.yaml", "resources: [a.yaml]\nreplacements: [{source: {kind: '((a+)+)+$', name: a}, targets: [{select: {kind: '(((((.*)*)*)*)*)*b'}, fieldPaths: ['data.*']}]}]\n", "app/a.yaml", configMap), "nothing selected"},
+	}
+	// What is wrong with YAML, in each of the files that hold any.
+	for what, wrong := range map[string]struct{ text, want string }{
+		"a bomb":            {bomb(9), "alias"},
+		"deep lists":        {strings.Repeat("[", 200_000), "max depth"},
+		"deep mappings":     {strings.Repeat("{a: ", 200_000), "max depth"},
+		"deep sequences":    {strings.Repeat("- ", 200_000) + "a\n", "max depth"},
+		"an anchor in self": {"a: &a [*a]\n", "itself"},
+		"zeros":             {"a: \x00\n", "control characters are not allowed"},
+	} {
+		below := strings.ReplaceAll(strings.TrimSpace(wrong.text), "\n", "\n  ")
+		for where, r := range map[string]repo{
+			"plain YAML":          files("app/a.yaml", configMap+"spec:\n  "+below+"\n"),
+			"a kustomization":     files("app/kustomization.yaml", wrong.text, "app/a.yaml", configMap),
+			"a resource":          files("app/kustomization.yaml", "resources: [a.yaml]\n", "app/a.yaml", configMap+"spec:\n  "+below+"\n"),
+			"values.yaml":         chartOf("app/values.yaml", wrong.text, "app/templates/a.yaml", configMap),
+			"a file of values":    chartOf("app/component.yaml", "values: [v.yaml]\n", "app/v.yaml", wrong.text, "app/templates/a.yaml", configMap),
+			"component.yaml":      files("app/component.yaml", "values:\n  "+below, "app/a.yaml", configMap),
+			"ladder.yaml":         files("ladder.yaml", "kinds:\n  "+below, "app/a.yaml", configMap),
+			"Chart.yaml":          chartOf("app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\nannotations:\n  "+below, "app/templates/a.yaml", configMap),
+			"a template's output": chartOf("app/x.txt", configMap+"spec:\n  "+below, "app/templates/a.yaml", `{{ .Files.Get "x.txt" }}`),
+		} {
+			want := wrong.want
+			if (what == "a bomb" || what == "an anchor in self") && (where == "component.yaml" || where == "ladder.yaml") {
+				want = where + ":2: " // its form is wrong, whatever it grows to
+			}
+			all[what+" in "+where] = hostile{r, want}
+		}
+	}
+	return all
+}
+
+func linkTo(name, target string) sidecartest.Entry {
+	return sidecartest.Entry{Header: tar.Header{Name: name, Typeflag: tar.TypeSymlink, Linkname: target}}
+}
+
+func zeros(name string, size int) sidecartest.Entry {
+	return sidecartest.Entry{Header: tar.Header{Name: name, Typeflag: tar.TypeReg}, Data: make([]byte, size)}
+}
+
+// nested is a chart in a chart, and so on, each packed.
+func nested(depth int) []byte {
+	var tgz []byte
+	for range depth {
+		entries := []sidecartest.Entry{sidecartest.File("c/Chart.yaml", "apiVersion: v2\nname: c\nversion: 1.0.0\n")}
+		if tgz != nil {
+			entries = append(entries, sidecartest.Entry{Header: tar.Header{Name: "c/charts/c.tgz", Typeflag: tar.TypeReg}, Data: tgz})
+		}
+		tgz = sidecartest.PackEntries(entries...).Tgz
+	}
+	return tgz
+}
+
+// doublings are directories of two symlinks to the next one: 2^levels paths.
+func doublings(name string, levels int) repo {
+	var r repo
+	for i := range levels {
+		next := fmt.Sprintf("../%s%d", path.Base(name), i+1)
+		if i == levels-1 {
+			next = "../x"
+		}
+		r = append(r, linkTo(fmt.Sprintf("%s%d/a", name, i), next), linkTo(fmt.Sprintf("%s%d/b", name, i), next))
+	}
+	return r
+}
+
+// TestHostileRepositories sends each of them to one server, two at a time, and
+// in between a component that must be rendered as ever. At the end the server
+// holds no more than at the beginning, and nobody has called.
+func TestHostileRepositories(t *testing.T) {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lis.Close()
+	go func() {
+		for {
+			conn, err := lis.Accept()
+			if err != nil {
+				return
+			}
+			t.Error("something was fetched")
+			conn.Close()
+		}
+	}()
+	s := serve(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=10s", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0", "PLANTED="+planted)
+	good, err := sidecartest.Pack(componentsDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	render := func() string {
+		out, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: good, Dir: "shop", Env: map[string]string{"ARGOCD_APP_NAME": "shop"}})
+		if err != nil {
+			t.Error(err)
+		}
+		return strings.Join(out, "")
+	}
+	want := render()
+	before := s.holds(t)
+	all := hostileRepositories(lis.Addr().String())
+	names := make(chan string)
+	var askers sync.WaitGroup
+	var number atomic.Int64
+	for range 2 {
+		askers.Go(func() {
+			for name := range names {
+				hostile := all[name]
+				out, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(hostile.repo...), Dir: "app", Chunk: 1 << 20, Env: map[string]string{"ARGOCD_APP_NAME": fmt.Sprint("app-", number.Add(1))}})
+				said := status.Convert(err).Message()
+				switch text := strings.Join(out, ""); {
+				case (err == nil) != (hostile.want == "") || !strings.Contains(said, hostile.want):
+					t.Errorf("%s: %.500v\nwant %s", name, err, hostile.want)
+				case strings.Contains(said, "bug of the plugin"), strings.ContainsAny(said, "\n\x00"), len(said) > 110_000:
+					t.Errorf("%s: no clear error: %.500s", name, said)
+				case strings.Contains(text, planted) || strings.Contains(text, "PATH="):
+					t.Errorf("%s: a file or the environment of the server is in %s", name, text)
+				}
+			}
+		})
+	}
+	sent := 0
+	for name := range all {
+		if names <- name; sent%10 == 0 {
+			if got := render(); got != want {
+				t.Errorf("meanwhile another component became\n%s", got)
+			}
+		}
+		sent++
+	}
+	close(names)
+	askers.Wait()
+	s.settle(t, before)
+}
+
+// holding is what a server has open.
+type holding struct{ goroutines, files, workers, idle, repositories int }
+
+func (s *served) holds(t *testing.T) holding {
+	t.Helper()
+	metrics := s.get(t, "/metrics")
+	value := func(name string) int {
+		_, after, _ := strings.Cut(metrics, "\n"+name+" ")
+		text, _, _ := strings.Cut(after, "\n")
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return int(n)
+	}
+	return holding{value("go_goroutines"), value("process_open_fds"), len(s.children()), value("ladder_workers_idle"), value("ladder_repository_bytes")}
+}
+
+// children are the processes that the server has started.
+func (s *served) children() []string {
+	var all []string
+	tasks := fmt.Sprintf("/proc/%d/task", s.cmd.Process.Pid)
+	threads, _ := os.ReadDir(tasks)
+	for _, thread := range threads { // a child belongs to the thread that started it
+		text, _ := os.ReadFile(path.Join(tasks, thread.Name(), "children"))
+		all = append(all, strings.Fields(string(text))...)
+	}
+	return all
+}
+
+// settle waits until a server holds no more than before.
+func (s *served) settle(t *testing.T, before holding) {
+	t.Helper()
+	var now holding
+	// A repository stays for half a minute, for the next request.
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		now = s.holds(t)
+		// Goroutines and files come and go with the connection that asks.
+		if now.goroutines <= before.goroutines+5 && now.files <= before.files+2 && now.workers <= before.workers && now.idle >= before.idle && now.repositories == 0 {
+			return
+		}
+	}
+	t.Errorf("the server holds %+v, and before it held %+v", now, before)
+}
+
+// planted stands for a secret.
+const planted = "hunter2"

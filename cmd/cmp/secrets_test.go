@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+)
+
+// TestSecretsStayInside plants a secret wherever an Application may hold one,
+// makes what it can of it go wrong, and looks for it in the errors, the log and
+// the metrics.
+func TestSecretsStayInside(t *testing.T) {
+	coded := base64.StdEncoding.EncodeToString([]byte(planted))
+	secret := "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"
+	values := "password: " + planted + "\nlist: [" + planted + "]\nnumber: 1\nurl: https://user:" + planted + "@example.com\n"
+	type request struct {
+		repo repo
+		env  map[string]string
+	}
+	with := func(r repo, env ...string) request {
+		q := request{r, map[string]string{}}
+		for i := 0; i < len(env); i += 2 {
+			q.env[env[i]] = env[i+1]
+		}
+		return q
+	}
+	parameters := func(name string, value any) string {
+		text, _ := json.Marshal([]map[string]any{{"name": name, "string": value}, {"name": name, "array": []any{value}}, {"name": name, "map": map[string]any{"password": value}}})
+		return string(text)
+	}
+	all := map[string]request{
+		"a Secret":                 with(files("app/a.yaml", secret+"data: {p: "+coded+"}\nstringData: {p: "+planted+"}\n")),
+		"a Secret, twice":          with(files("app/a.yaml", strings.Repeat("---\n"+secret+"stringData: {p: "+planted+"}\n", 2))),
+		"a Secret, doubled keys":   with(files("app/a.yaml", secret+"stringData: {p: "+planted+", p: "+planted+"2}\n")),
+		"a Secret, broken":         with(files("app/a.yaml", secret+"stringData:\n  p: "+planted+": x\n   q: [\n")),
+		"a Secret, broken quote":   with(files("app/a.yaml", secret+"stringData:\n  p: \""+planted+"\\q\"\n")),
+		"a Secret, alias":          with(files("app/a.yaml", secret+"stringData:\n  p: *"+planted+"\n")),
+		"a Secret, anchor":         with(files("app/a.yaml", secret+"stringData:\n  p: &"+planted+" [*"+planted+"]\n")),
+		"a Secret, tag":            with(files("app/a.yaml", secret+"stringData:\n  p: !"+planted+" {\n")),
+		"a Secret, no name":        with(files("app/a.yaml", "apiVersion: v1\nkind: Secret\nstringData: {p: "+planted+"}\n")),
+		"a Secret, no UTF-8":       with(files("app/a.yaml", secret+"stringData: {p: \""+planted+"\xff\"}\n")),
+		"a Secret by template":     with(templated(secret + "stringData:\n  p: " + planted + ": x\n   q: [\n")),
+		"a Secret, generated":      with(files("app/kustomization.yaml", "secretGenerator: [{name: a, literals: [p="+planted+", "+planted+"]}]\n")),
+		"a Secret, generated, no":  with(files("app/kustomization.yaml", "secretGenerator: [{name: a, envs: [e]}]\n", "app/e", planted+" "+planted+"\n=\n")),
+		"a patch of a Secret":      with(files("app/kustomization.yaml", "resources: [a.yaml]\npatches: [{patch: '[{op: test, path: /stringData/p, value: "+planted+"}]', target: {kind: Secret}}]\n", "app/a.yaml", secret+"stringData: {p: "+planted+"2}\n")),
+		"values":                   with(chartOf("app/values.yaml", values, "app/templates/a.yaml", secret+"stringData: {p: {{ .Values.password }}}\n")),
+		"values, broken":           with(chartOf("app/values.yaml", values+"x: "+planted+": y\n", "app/templates/a.yaml", configMap)),
+		"values, a word":           with(chartOf("app/values.yaml", planted+"\n", "app/templates/a.yaml", configMap)),
+		"values, not in order":     with(chartOf("app/values.yaml", values, "app/values.schema.json", `{"properties": {"password": {"type": "number", "const": 1, "enum": [1], "maxLength": 2, "pattern": "^x"}, "list": {"maxItems": 0, "items": {"format": "ipv4", "type": "integer"}}, "url": {"not": {"type": "string"}}}, "propertyNames": {"maxLength": 3}}`, "app/templates/a.yaml", configMap)),
+		"a template with no such":  with(chartOf("app/values.yaml", values, "app/templates/a.yaml", "{{ .Values.password.x }}")),
+		"a template, index":        with(chartOf("app/values.yaml", values, "app/templates/a.yaml", "{{ index .Values.list 7 }}{{ index .Values.password \"x\" }}")),
+		"a template, number":       with(chartOf("app/values.yaml", values, "app/templates/a.yaml", "{{ add .Values.password 1 }}{{ atoi .Values.password }}{{ semver .Values.password }}")),
+		"a template, semver":       with(chartOf("app/values.yaml", values, "app/templates/a.yaml", "{{ semverCompare .Values.password \"1\" }}")),
+		"a template, regex":        with(chartOf("app/values.yaml", "password: \""+planted+"(\"\n", "app/templates/a.yaml", "{{ mustRegexMatch .Values.password \"x\" }}")),
+		"a template, json":         with(chartOf("app/values.yaml", values, "app/templates/a.yaml", "{{ mustFromJson .Values.password }}")),
+		"a template, date":         with(chartOf("app/values.yaml", values, "app/templates/a.yaml", "{{ mustToDate \"2006\" .Values.password }}")),
+		"a template, url":          with(chartOf("app/values.yaml", "url: \"https://user:"+planted+"@exa mple.com:x\"\n", "app/templates/a.yaml", "{{ urlParse .Values.url }}")),
+		"a template, b64":          with(chartOf("app/values.yaml", values, "app/templates/a.yaml", "{{ fromYaml .Values.password }}{{ .Values.password | b64dec | decryptAES .Values.password }}")),
+		"a template, tpl":          with(chartOf("app/values.yaml", "password: '"+planted+" {{'\n", "app/templates/a.yaml", "{{ tpl .Values.password . }}")),
+		"a template, tpl that no":  with(chartOf("app/values.yaml", "password: '"+planted+" {{ .x.y }}'\n", "app/templates/a.yaml", "{{ tpl .Values.password . }}")),
+		"a template, include":      with(chartOf("app/values.yaml", values, "app/templates/a.yaml", "{{ include .Values.password . }}")),
+		"a template, prints it":    with(chartOf("app/values.yaml", values, "app/templates/a.yaml", "kind: Secret\napiVersion: v1\nmetadata: {name: a}\nstringData:\n  p: {{ .Values.password }}: x\n   {{ .Values.password }}: [\n")),
+		"a template, nothing else": with(chartOf("app/values.yaml", values, "app/templates/a.yaml", "{{ .Values.password }}\n")),
+		"a template, text":         with(files("app/values.yaml", values, "app/a.yaml.tmpl", "{{ .Values.password.x }}")),
+		"a template, panic":        with(chartOf("app/values.yaml", values, "app/templates/a.yaml", "{{ $d := dict \"p\" .Values.password }}{{ $_ := set $d \"d\" $d }}{{ $d }}")),
+		"a subchart's":             with(chartOf("app/values.yaml", "b: "+planted+"\n", "app/charts/b/Chart.yaml", "apiVersion: v2\nname: b\nversion: 1.0.0\n", "app/charts/b/values.yaml", "a: {b: c}\n", "app/templates/a.yaml", configMap)),
+		"tables over values":       with(chartOf("app/values.yaml", "a: {b: "+planted+"}\n", "app/component.yaml", "values: [v.yaml]\n", "app/v.yaml", "a: "+planted+"\n", "app/templates/a.yaml", configMap)),
+	}
+	for name, value := range map[string]string{"set": "password=" + planted, "broken": "password[" + planted + "=" + planted, "none": planted, "deep": "a.b.c=" + planted + ",=" + planted} {
+		all["variable "+name] = with(chartOf("app/templates/a.yaml", "{{ .Values.password.x }}"), "ARGOCD_ENV_LADDER_SET", value, "ARGOCD_ENV_TOKEN", planted, "ARGOCD_ENV_LADDER_TOKEN", "")
+		for _, p := range []string{"set", "set-string", "set-file", "values", "name", "namespace", "kube-version", "crds", "waves", "no-such"} {
+			if strings.HasPrefix(p, "set") {
+				all["parameter "+p+" "+name] = with(chartOf("app/templates/a.yaml", "{{ .Values.password.x }}"), "ARGOCD_APP_PARAMETERS", parameters(p, value))
+			}
+		}
+	}
+	all["parameters, broken"] = with(chartOf("app/templates/a.yaml", configMap), "ARGOCD_APP_PARAMETERS", `[{"name": "set", "string": "`+planted+`]`)
+	all["parameters, a word"] = with(chartOf("app/templates/a.yaml", configMap), "ARGOCD_APP_PARAMETERS", `"`+planted+`"`)
+	all["parameters, a number"] = with(chartOf("app/templates/a.yaml", configMap), "ARGOCD_APP_PARAMETERS", `[{"name": "set", "map": {"a": {"b": "`+planted+`"}}}]`)
+
+	s := serve(t, "LADDER_SERVE_LOG_LEVEL=debug", "LADDER_SERVE_TIMEOUT=20s")
+	hidden := func(where, text string) {
+		t.Helper()
+		if strings.Contains(text, planted) || strings.Contains(text, coded) {
+			t.Errorf("%s: %s", where, text)
+		}
+	}
+	failed := 0
+	for name, q := range all {
+		q.env["ARGOCD_APP_NAME"] = "app"
+		_, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(q.repo...), Dir: "app", Env: q.env})
+		hidden("the error of "+name, status.Convert(err).Message())
+		if err != nil {
+			failed++
+		}
+	}
+	if failed < len(all)/2 {
+		t.Errorf("%d of %d went wrong, which is too few to learn from", failed, len(all))
+	}
+	hidden("the metrics", s.get(t, "/metrics"))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.lines) < len(all) {
+		t.Error(errors.New("the log has too few lines"))
+	}
+	for _, line := range s.lines {
+		text, _ := json.Marshal(line)
+		hidden("the log", string(text))
+	}
+}

@@ -1,0 +1,370 @@
+package sidecar_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ladder-cmp/ladder/sidecar"
+	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+	"github.com/ladder-cmp/ladder/sidecar/wire"
+)
+
+// wants checks an error that a client got: its code, a part of its text, and
+// that it is one line.
+func wants(t *testing.T, err error, code codes.Code, text string) {
+	t.Helper()
+	if s, _ := status.FromError(err); err == nil || s.Code() != code || !strings.Contains(s.Message(), text) || strings.ContainsAny(s.Message(), "\n\r") {
+		t.Errorf("got %.2000v\nwant %s: %s", err, code, text)
+	}
+}
+
+// TestTwice decides what a name means that an archive holds twice: as with
+// tar, the last one counts.
+func TestTwice(t *testing.T) {
+	h := start(t, nil)
+	archive := sidecartest.PackEntries(link("app/manifest.yaml", "other"), file("app/manifest.yaml", "kind: A\n"), file("app/manifest.yaml", "kind: B\n"))
+	got, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "app"})
+	if err != nil || got[0] != "kind: B\n" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// TestUnnameable sends names that are no UTF-8. Who has to do with them is told,
+// and nobody else notices.
+func TestUnnameable(t *testing.T) {
+	h := start(t, func(c *sidecar.Config) {
+		c.Generate = func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+			entries, err := fs.ReadDir(in.Repo, in.Dir)
+			return sidecar.Output{Manifests: []string{fmt.Sprint(len(entries))}}, err
+		}
+	})
+	archive := sidecartest.PackEntries(file("app/manifest.yaml", "kind: A\n"), file("old/caf\xe9.txt", "x"), file("old/\xff/b", "x"), link("app/l", "../old/caf\xe9.txt"))
+	for dir, want := range map[string]string{"app": "", "old": `readdir old: the name "\xff" in it is not UTF-8; rename it`} {
+		got, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: dir})
+		if want != "" {
+			wants(t, err, codes.InvalidArgument, want)
+		} else if err != nil || got[0] != "2" {
+			t.Errorf("%s: got %q, %v", dir, got, err)
+		}
+	}
+	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(file("../\xff", "x")), Dir: "app"})
+	wants(t, err, codes.InvalidArgument, `the repository holds "../\xff", which leaves it`)
+}
+
+// TestBadConversations sends messages in an order that Argo CD's client never
+// would, with much behind them.
+func TestBadConversations(t *testing.T) {
+	h := start(t, nil)
+	meta := &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0"}}}
+	chunk := &wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: make([]byte, 64<<10)}}}
+	rest := make([]*wire.AppStreamRequest, 40)
+	for i := range rest {
+		rest[i] = chunk
+	}
+	variables := func(n int) *wire.AppStreamRequest {
+		m := &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0"}
+		for i := range n {
+			m.Env = append(m.Env, &wire.EnvEntry{Name: fmt.Sprint("V", i), Value: strings.Repeat("x", 1000)}, nil)
+		}
+		return &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: m}}
+	}
+	long := &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: strings.Repeat("a/", 1<<20), Checksum: "0"}}}
+	for name, tt := range map[string]struct {
+		begin []*wire.AppStreamRequest
+		code  codes.Code
+		want  string
+	}{
+		"nothing":        {nil, codes.InvalidArgument, "the stream does not begin with metadata"},
+		"empty message":  {[]*wire.AppStreamRequest{{}}, codes.InvalidArgument, "the stream does not begin with metadata"},
+		"file first":     {[]*wire.AppStreamRequest{chunk, meta}, codes.InvalidArgument, "the stream does not begin with metadata"},
+		"metadata twice": {[]*wire.AppStreamRequest{meta, chunk, meta}, codes.InvalidArgument, "the stream holds a message without a file"},
+		"much to know":   {[]*wire.AppStreamRequest{variables(5000)}, codes.ResourceExhausted, "variables and parameters are 5023890 bytes, and at most 4194304 are taken"},
+		"a long path":    {[]*wire.AppStreamRequest{long}, codes.InvalidArgument, "the application's path has 2097152 bytes, and at most 4096 are taken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stream, err := wire.NewConfigManagementPluginServiceClient(h.Conn()).GenerateManifest(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, m := range append(tt.begin, rest...) {
+				if err := stream.Send(m); err != nil {
+					t.Fatalf("message %d: %v", i, err)
+				}
+			}
+			_, err = stream.CloseAndRecv()
+			wants(t, err, tt.code, tt.want)
+		})
+	}
+	stream, err := wire.NewConfigManagementPluginServiceClient(h.Conn()).GenerateManifest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.CloseAndRecv(); err == nil {
+		t.Error("a stream of nothing was answered")
+	}
+}
+
+// TestLongReason gives a reason that no header could carry.
+func TestLongReason(t *testing.T) {
+	h := start(t, func(c *sidecar.Config) {
+		c.Generate = func(context.Context, sidecar.Input) (sidecar.Output, error) {
+			return sidecar.Output{}, errors.New("wrong: " + strings.Repeat("é", 20<<20))
+		}
+	})
+	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
+	wants(t, err, codes.InvalidArgument, "(and 41910280 bytes more)")
+}
+
+// held is what a gauge says.
+func gauge(t *testing.T, from *prometheus.Registry, name string) float64 {
+	t.Helper()
+	families, err := from.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("there is no %s", name)
+	return 0
+}
+
+// eventually waits for what must happen soon.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// TestClientsThatDoNotEnd begins streams that take all the memory, and ends none
+// of them: with the time that a request may take, the memory is given to the
+// next.
+func TestClientsThatDoNotEnd(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	h := start(t, func(c *sidecar.Config) {
+		c.Memory, c.Timeout, c.Metrics = 1<<20, 700*time.Millisecond, registry
+	})
+	rpc := wire.NewConfigManagementPluginServiceClient(h.Conn())
+	meta := &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0"}}}
+	slow, err := rpc.GenerateManifest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow.Send(meta)
+	eventually(t, "the memory is taken", func() bool { return gauge(t, registry, "ladder_repository_bytes") > 0 })
+	other := make(chan error, 1)
+	go func() {
+		params, err := rpc.GetParametersAnnouncement(context.Background())
+		if err == nil {
+			err = params.RecvMsg(new(wire.ParametersAnnouncementResponse))
+		}
+		other <- err
+	}()
+	err = slow.RecvMsg(new(wire.ManifestResponse))
+	wants(t, err, codes.DeadlineExceeded, "the time was over while the plugin was receiving the repository; raise --timeout")
+	wants(t, <-other, codes.DeadlineExceeded, "receiving the repository")
+	eventually(t, "the memory is free", func() bool { return gauge(t, registry, "ladder_repository_bytes") == 0 })
+	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {
+		t.Errorf("the next: %v", err)
+	}
+}
+
+// TestClientsThatVanish leaves in the middle of a stream, and of a rendering.
+func TestClientsThatVanish(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	running := make(chan struct{}, 1)
+	h := start(t, func(c *sidecar.Config) {
+		c.Memory, c.Metrics = 1<<20, registry
+		c.Generate = func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
+			if in.Dir == "app" {
+				running <- struct{}{}
+				<-ctx.Done()
+			}
+			return sidecar.Output{Manifests: []string{"ok"}}, ctx.Err()
+		}
+	})
+	ctx, leave := context.WithCancel(t.Context())
+	stream, err := wire.NewConfigManagementPluginServiceClient(h.Conn()).GenerateManifest(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0"}}})
+	stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: good().Tgz[:30]}}})
+	eventually(t, "the memory is taken", func() bool { return gauge(t, registry, "ladder_repository_bytes") > 0 })
+	leave()
+	eventually(t, "the memory is free after a broken stream", func() bool { return gauge(t, registry, "ladder_repository_bytes") == 0 })
+
+	ctx, leave = context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app"})
+		gone <- err
+	}()
+	<-running
+	leave()
+	wants(t, <-gone, codes.Canceled, "")
+	eventually(t, "nothing works any more", func() bool {
+		return gauge(t, registry, "ladder_requests_working") == 0 && gauge(t, registry, "ladder_repository_bytes") == 0
+	})
+	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "other"}); err != nil {
+		t.Errorf("the next: %v", err)
+	}
+}
+
+// TestWorkersKilledFromOutside kills them while they wait, which no request may
+// notice, and while they work, which one may.
+func TestWorkersKilledFromOutside(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Metrics = registry })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	ask := func(do string) (string, error) {
+		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do}})
+		return strings.Join(out, ""), err
+	}
+	kill := func(pid string) {
+		t.Helper()
+		n, err := strconv.Atoi(pid)
+		if err == nil {
+			err = syscall.Kill(n, syscall.SIGKILL)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 5 {
+		pid, err := ask("who")
+		if err != nil {
+			t.Fatal(err)
+		}
+		kill(pid)
+		again, err := ask("who")
+		if err != nil || again == pid {
+			t.Errorf("after a worker was killed: %q, %v", again, err)
+		}
+	}
+	eventually(t, "as many wait as before", func() bool { return gauge(t, registry, "ladder_workers_idle") == 2 })
+
+	pidFile := t.TempDir() + "/pid"
+	failed := make(chan error, 1)
+	go func() {
+		_, err := h.GenerateManifest(context.Background(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "sleep", "PID": pidFile}})
+		failed <- err
+	}()
+	var pid []byte
+	eventually(t, "the job begins", func() bool { pid, _ = os.ReadFile(pidFile); return bytes.HasSuffix(pid, []byte("\n")) })
+	kill(strings.TrimSpace(string(pid)))
+	wants(t, <-failed, codes.Unavailable, "app: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up")
+	if _, err := ask("who"); err != nil {
+		t.Errorf("after that: %v", err)
+	}
+}
+
+// TestNoMoreProcesses lets no worker start for a while, as when the process
+// table of a container is full.
+func TestNoMoreProcesses(t *testing.T) {
+	var full atomic.Bool
+	workers := startWorkers(t, func(c *sidecar.WorkersConfig) {
+		command := c.Command
+		c.Warm = 1
+		c.Command = func() *exec.Cmd {
+			if full.Load() {
+				return exec.Command("/nonexistent/fork: resource temporarily unavailable")
+			}
+			return command()
+		}
+	})
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	ask := func(do string) error {
+		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do}})
+		return err
+	}
+	full.Store(true)
+	if err := ask("die"); status.Code(err) != codes.Internal {
+		t.Errorf("the last worker: %v", err)
+	}
+	wants(t, ask(""), codes.Unavailable, "no worker could be started: fork/exec")
+	full.Store(false)
+	if err := ask(""); err != nil {
+		t.Errorf("when there is room again: %v", err)
+	}
+}
+
+// TestLeaps asks for far more memory than there may be, at once.
+func TestLeaps(t *testing.T) {
+	workers := startWorkers(t, nil)
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "leap"}})
+	wants(t, err, codes.ResourceExhausted, "raise --worker-memory")
+}
+
+// TestLargeFile reads a file that is larger than any that is handed out.
+func TestLargeFile(t *testing.T) {
+	workers := startWorkers(t, nil)
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	archive := sidecartest.PackEntries(file("app/manifest.yaml", strings.Repeat("x", 65<<20)), file("other/manifest.yaml", "kind: A\n"))
+	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "app", Chunk: 1 << 20})
+	wants(t, err, codes.InvalidArgument, "read app/manifest.yaml: the file has 65 MiB, and at most 64 are read")
+	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "other", Chunk: 1 << 20}); err != nil {
+		t.Errorf("another component: %v", err)
+	}
+}
+
+// TestEndlessPaths asks more of a repository than can be remembered: through
+// symlinks a small one has any number of paths.
+func TestEndlessPaths(t *testing.T) {
+	const app = "app"
+	h := start(t, func(c *sidecar.Config) {
+		c.Cache = 1 << 30
+		c.Generate = func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+			for i := range 20_000 {
+				fs.ReadFile(in.Repo, strings.Repeat(fmt.Sprintf("%04d/", i), 700)+"a")
+			}
+			_, err := fs.ReadFile(in.Repo, strings.Repeat("self/", 1000)+"a")
+			return sidecar.Output{Manifests: []string{fmt.Sprint(err)}}, nil
+		}
+	})
+	archive := sidecartest.PackEntries(file("app/manifest.yaml", "x"), link("app/self", "."))
+	for range 2 {
+		got, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: app})
+		if err != nil || !strings.Contains(got[0], "a path of more than 4096 bytes; is there a symlink loop?") {
+			t.Errorf("got %q, %v", got, err)
+		}
+	}
+}
+
+// TestNames puts what a log or a terminal would obey into all names of a request.
+func TestNames(t *testing.T) {
+	var log bytes.Buffer
+	h := start(t, func(c *sidecar.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	evil := "a\nlevel=INFO msg=\"all is well\"\x1b[2J"
+	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(file("x/"+evil, "x"),
+		sidecartest.Entry{Header: tar.Header{Name: evil, Typeflag: tar.TypeFifo}}), Dir: evil, Env: map[string]string{"ARGOCD_APP_NAME": evil}})
+	wants(t, err, codes.InvalidArgument, `which is neither file, directory nor link`)
+	h.stop()
+	<-h.served
+	if n := strings.Count(log.String(), "\n"); n != 1 || strings.Contains(log.String(), "\x1b") {
+		t.Errorf("%d lines:\n%q", n, log.String())
+	}
+}
