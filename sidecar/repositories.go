@@ -29,7 +29,7 @@ type held struct {
 	checksum string
 	tree     *tree
 	users    int
-	uses     int // so far
+	end      *time.Timer // runs while nobody uses it
 }
 
 func newRepositories(limit, reserve int64, keep time.Duration) *repositories {
@@ -59,8 +59,8 @@ func (r *repositories) find(checksum string) *held {
 }
 
 func (r *repositories) use(h *held) {
-	h.uses++
 	if h.users++; h.users == 1 {
+		h.end.Stop()
 		r.idle = without(r.idle, h)
 	}
 }
@@ -102,9 +102,14 @@ func (r *repositories) room() bool {
 	return r.used <= r.limit-r.reserve
 }
 
+// drop forgets a tree that nobody uses.
 func (r *repositories) drop(h *held) {
+	if h.end != nil {
+		h.end.Stop()
+	}
 	r.idle = without(r.idle, h)
 	r.used -= h.tree.bytes
+	h.tree = nil // a timer that is about to run holds h
 	if r.held[h.checksum] == h {
 		delete(r.held, h.checksum)
 	}
@@ -150,12 +155,12 @@ func (h *held) release() {
 	if r.held[h.checksum] != h || r.keep <= 0 {
 		r.drop(h)
 	} else {
-		uses := h.uses
-		time.AfterFunc(r.keep, func() {
+		h.end = time.AfterFunc(r.keep, func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			if h.users == 0 && h.uses == uses && r.held[h.checksum] == h {
+			if h.users == 0 && h.tree != nil {
 				r.drop(h)
+				r.wake()
 			}
 		})
 	}

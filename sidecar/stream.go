@@ -1,11 +1,14 @@
 package sidecar
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"path"
@@ -116,16 +119,14 @@ func (s *server) drainInTime(ctx context.Context, from stream) error {
 // repository is what a stream holds.
 func (s *server) repository(ctx context.Context, from stream, checksum string) (*held, error) {
 	if known := s.repositories.find(checksum); known != nil {
-		nothing := func(io.Reader) (*tree, error) { return nil, nil }
-		if _, err := s.unpackStream(from, checksum, nothing); err != nil {
-			known.release()
-			return nil, err
-		}
-		s.metrics.known.Inc()
-		return known, nil
+		return s.known(known, from)
 	}
 	if err := s.repositories.await(ctx); err != nil {
 		return nil, drained(from, deadline(ctx, "waiting for the memory that other repositories take"))
+	}
+	if known := s.repositories.find(checksum); known != nil { // arrived meanwhile
+		s.repositories.arrived(nil, checksum)
+		return s.known(known, from)
 	}
 	t, err := s.unpackStream(from, checksum, func(r io.Reader) (*tree, error) {
 		return guarded(s.cfg.Log, "the repository", func() (*tree, error) { return s.read(r, s.cfg.Limits) })
@@ -133,65 +134,129 @@ func (s *server) repository(ctx context.Context, from stream, checksum string) (
 	return s.repositories.arrived(t, checksum), err
 }
 
-// unpackStream reads the chunks of the archive.
-func (s *server) unpackStream(from stream, checksum string, unpack func(io.Reader) (*tree, error)) (*tree, error) {
-	type result struct {
-		tree *tree
-		err  error
-	}
-	pr, pw := io.Pipe()
-	done := make(chan result, 1)
-	go func() {
-		t, err := unpack(pr)
-		pr.CloseWithError(errUnpacked) // lets the writer go on draining
-		done <- result{t, err}
-	}()
+// known makes sure that a stream holds a repository that is there.
+func (s *server) known(repo *held, from stream) (*held, error) {
 	hash := sha256.New()
-	var broken error
-	for broken == nil {
+	err := s.chunks(from, func(chunk []byte) { hash.Write(chunk) })
+	if err == nil {
+		err = damaged(hash, repo.checksum)
+	}
+	if err != nil {
+		repo.release()
+		return nil, err
+	}
+	s.metrics.known.Inc()
+	return repo, nil
+}
+
+// chunks reads a stream to its end.
+func (s *server) chunks(from stream, use func([]byte)) error {
+	for {
 		msg, err := from.Recv()
 		if errors.Is(err, io.EOF) {
-			break
+			return nil
 		}
 		if err != nil {
-			broken = brokenStream(err)
-			break
+			return brokenStream(err)
 		}
 		if msg.GetFile() == nil {
-			broken = drained(from, status.Error(codes.InvalidArgument, "the stream holds a message without a file"))
-			break
+			return drained(from, status.Error(codes.InvalidArgument, "the stream holds a message without a file"))
 		}
 		chunk := msg.GetFile().GetChunk()
 		s.metrics.received.Add(float64(len(chunk)))
-		hash.Write(chunk)
-		if _, err := pw.Write(chunk); err != nil && !errors.Is(err, errUnpacked) {
-			broken = err
-		}
+		use(chunk)
 	}
-	pw.Close()
-	unpacked := <-done
-	if broken != nil {
-		return nil, broken
-	}
+}
+
+func damaged(hash hash.Hash, checksum string) error {
 	if got := hex.EncodeToString(hash.Sum(nil)); got != checksum {
-		return nil, status.Errorf(codes.DataLoss, "the repository arrived damaged: its checksum is %s, not %s", got, checksum)
+		return status.Errorf(codes.DataLoss, "the repository arrived damaged: its checksum is %s, not %s", got, checksum)
 	}
-	if unpacked.err != nil {
+	return nil
+}
+
+// atOnce is the size up to which an archive is unpacked when all of it is there.
+// Larger ones are unpacked as they arrive, which costs a change of goroutines
+// for each chunk.
+const atOnce = 1 << 20
+
+// unpackStream reads the chunks of the archive.
+func (s *server) unpackStream(from stream, checksum string, unpack func(io.Reader) (*tree, error)) (*tree, error) {
+	var (
+		hash    = sha256.New()
+		start   []byte
+		further *further
+	)
+	err := s.chunks(from, func(chunk []byte) {
+		hash.Write(chunk)
+		if further == nil && len(start)+len(chunk) <= atOnce {
+			start = append(start, chunk...)
+			return
+		}
+		if further == nil {
+			further = goFurther(unpack)
+			further.Write(start)
+			start = nil
+		}
+		further.Write(chunk)
+	})
+	var t *tree
+	var fault error
+	if further != nil {
+		t, fault = further.end()
+	}
+	if err == nil {
+		err = damaged(hash, checksum)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if further == nil {
+		t, fault = unpack(bytes.NewReader(start))
+	}
+	if fault != nil {
 		code := codes.InvalidArgument
-		if errors.Is(unpacked.err, errLimit) {
+		if errors.Is(fault, errLimit) {
 			code = codes.ResourceExhausted
 		}
-		return nil, status.Error(code, unpacked.err.Error())
+		return nil, status.Error(code, fault.Error())
 	}
-	return unpacked.tree, nil
+	return t, nil
+}
+
+// further unpacks what is written to it, at the same time.
+type further struct {
+	*bufio.Writer
+	pipe *io.PipeWriter
+	tree *tree
+	err  error
+	done chan struct{}
+}
+
+func goFurther(unpack func(io.Reader) (*tree, error)) *further {
+	pr, pw := io.Pipe()
+	f := &further{Writer: bufio.NewWriterSize(pw, 64<<10), pipe: pw, done: make(chan struct{})}
+	go func() {
+		f.tree, f.err = unpack(pr)
+		// What is written behind the end of the archive, or behind a fault, is
+		// for nobody.
+		pr.CloseWithError(io.ErrClosedPipe)
+		close(f.done)
+	}()
+	return f
+}
+
+func (f *further) end() (*tree, error) {
+	f.Flush()
+	f.pipe.Close()
+	<-f.done
+	return f.tree, f.err
 }
 
 // maxEnvironment bounds the variables of a request, in bytes. An Application as
 // a whole has at most 1.5 MB, which is what etcd takes; to this come the API
 // versions of the cluster.
 const maxEnvironment = 4 << 20
-
-var errUnpacked = errors.New("unpacking has ended")
 
 // drained reads a stream to its end and returns the error that was found
 // before, unless the client does not wait for it.
