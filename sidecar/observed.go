@@ -7,36 +7,53 @@ import (
 	"sync"
 )
 
-// digest stands for a reply. Two replies with the same digest are the same.
-type digest [sha256.Size]byte
+// digest stands for a reply to a question. Two replies to it with the same
+// digest are the same.
+type digest struct {
+	sum   [sha256.Size]byte
+	fault bool
+}
 
 func (r reply) digest() digest {
-	h := sha256.New()
+	if r.Data != nil {
+		return digest{sum: sha256.Sum256(r.Data)}
+	}
+	var b []byte
 	text := func(s string) {
-		binary.Write(h, binary.LittleEndian, int64(len(s)))
-		h.Write([]byte(s))
+		b = binary.AppendUvarint(b, uint64(len(s)))
+		b = append(b, s...)
 	}
 	info := func(i fileInfo) {
 		text(i.Base)
-		binary.Write(h, binary.LittleEndian, [2]int64{i.Len, int64(i.Bits)})
+		b = binary.AppendVarint(b, i.Len)
+		b = binary.AppendUvarint(b, uint64(i.Bits))
 	}
-	switch {
-	case r.Fault != nil:
-		h.Write([]byte{'!', byte(r.Fault.Kind)})
+	if r.Fault != nil {
+		b = append(b, byte(r.Fault.Kind))
 		text(r.Fault.Text)
-	case r.Entries != nil:
-		for _, e := range r.Entries {
-			// How large a file is says its own reply.
-			info(fileInfo{Base: e.Base, Bits: e.Bits})
-		}
-	default:
-		info(r.Info)
-		text(r.Target)
-		h.Write(r.Data)
+		return digest{sha256.Sum256(b), true}
 	}
-	var d digest
-	h.Sum(d[:0])
-	return d
+	for _, e := range r.Entries {
+		// How large a file is says its own reply.
+		info(fileInfo{Base: e.Base, Bits: e.Bits})
+	}
+	if r.Info != (fileInfo{}) {
+		info(r.Info)
+	}
+	b = append(b, r.Target...)
+	return digest{sum: sha256.Sum256(b)}
+}
+
+// digester is a repository that knows the digests of its replies by heart.
+type digester interface {
+	digest(question) digest
+}
+
+func digestOf(repo fs.FS, q question) digest {
+	if known, ok := repo.(digester); ok {
+		return known.digest(q)
+	}
+	return ask(repo, q).digest()
 }
 
 // observed is a repository that remembers what was asked of it. It is safe for
@@ -58,32 +75,34 @@ const maxSeen = 32 << 20
 func observe(repo fs.FS) *observed {
 	o := &observed{seen: map[question]digest{}}
 	o.asked = func(q question) reply {
-		r := ask(repo, q)
 		o.mu.Lock()
 		_, known := o.seen[q]
+		known = known || o.full
 		o.mu.Unlock()
-		if known {
-			return r
+		if !known {
+			o.remember(q, digestOf(repo, q))
 		}
-		d := r.digest()
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		if o.size += len(q.Path) + len(d); o.size > maxSeen {
-			o.seen, o.full = nil, true
-		}
-		if !o.full {
-			o.seen[q] = d
-		}
-		return r
+		return ask(repo, q)
 	}
 	return o
+}
+
+func (o *observed) remember(q question, d digest) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.size += len(q.Path) + len(d.sum); o.size > maxSeen {
+		o.seen, o.full = nil, true
+	}
+	if !o.full {
+		o.seen[q] = d
+	}
 }
 
 // same reports whether another repository gives the same replies, and so leads
 // to the same answer.
 func same(seen map[question]digest, repo fs.FS) bool {
 	for q, d := range seen {
-		if ask(repo, q).digest() != d {
+		if digestOf(repo, q) != d {
 			return false
 		}
 	}

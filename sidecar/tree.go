@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 )
@@ -63,6 +65,8 @@ type node struct {
 	children map[string]*node // of a directory
 	// unnameable is a name in a directory that is no UTF-8.
 	unnameable string
+	// sum is that of data, once somebody has asked for it.
+	sum atomic.Pointer[digest]
 }
 
 // errLimit marks a repository that is too large.
@@ -405,6 +409,20 @@ func (t *tree) ReadFile(name string) ([]byte, error) {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("is a directory")}
 	}
 	return slices.Clone(n.data), nil
+}
+
+// digest is that of the reply to a question. Those of files are remembered,
+// since one repository serves many requests.
+func (t *tree) digest(q question) digest {
+	if n, err := t.resolve("read", q.Path); q.Op == readFile && err == nil && n.children == nil && len(n.data) <= maxFile {
+		d := n.sum.Load()
+		if d == nil {
+			d = &digest{sum: sha256.Sum256(n.data)}
+			n.sum.Store(d)
+		}
+		return *d
+	}
+	return ask(t, q).digest()
 }
 
 func (t *tree) ReadDir(name string) ([]fs.DirEntry, error) {

@@ -28,7 +28,7 @@ type WorkersConfig struct {
 	Command func() *exec.Cmd
 	// Setup goes to each worker's prepare function.
 	Setup []byte
-	// Warm is how many processes wait for work.
+	// Warm is how many processes are kept, whether they work or wait for work.
 	Warm int
 	// Memory is what a worker may take, in bytes; 0 means no limit. It is
 	// looked at every few milliseconds, where the system tells (Linux).
@@ -65,6 +65,7 @@ type Workers struct {
 
 	mu      sync.Mutex
 	idle    []*process
+	busy    int // processes that have a job
 	waiting int // processes that are being started to wait
 	setup   []byte
 	closed  bool
@@ -135,6 +136,7 @@ func (w *Workers) Close() {
 func (w *Workers) run(ctx context.Context, what task, in Input) (answer, error) {
 	p, err := w.take()
 	if err != nil {
+		w.leave()
 		return answer{}, status.Error(codes.Unavailable, err.Error())
 	}
 	d, err := p.do(ctx, job{what, in.Dir, in.Env}, in.Repo)
@@ -147,13 +149,13 @@ func (w *Workers) run(ctx context.Context, what task, in Input) (answer, error) 
 	}
 	if err != nil {
 		p.end()
-		w.refill()
+		w.leave()
 		cause, fault := p.fate(ctx, in.Dir)
 		w.metrics.killed.WithLabelValues(string(cause)).Inc()
 		w.cfg.Log.Warn("a worker was replaced", "component", in.Dir, "cause", string(cause), "last", p.last.firstLine())
 		return answer{}, fault
 	}
-	w.put(p)
+	w.giveBack(p)
 	if d.Panic != "" {
 		w.cfg.Log.Error("a rendering panicked", "component", in.Dir, "panic", d.Panic)
 	}
@@ -166,9 +168,26 @@ func (w *Workers) run(ctx context.Context, what task, in Input) (answer, error) 
 	return d.Answer, nil
 }
 
+// giveBack ends the work of a worker that goes on, and leave that of one that
+// does not.
+func (w *Workers) giveBack(p *process) {
+	w.mu.Lock()
+	w.busy--
+	w.mu.Unlock()
+	w.put(p)
+}
+
+func (w *Workers) leave() {
+	w.mu.Lock()
+	w.busy--
+	w.mu.Unlock()
+	w.refill()
+}
+
 // take returns a worker that waits, or starts one.
 func (w *Workers) take() (*process, error) {
 	w.mu.Lock()
+	w.busy++
 	text := w.setup
 	if n := len(w.idle); n > 0 {
 		p := w.idle[n-1]
@@ -222,11 +241,12 @@ func (w *Workers) put(p *process) {
 	w.refill()
 }
 
-// refill starts what is missing of the workers that wait, behind the scenes.
+// refill starts what is missing, behind the scenes: as many processes as are
+// kept warm, those that work included.
 func (w *Workers) refill() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for !w.closed && len(w.idle)+w.waiting < w.cfg.Warm {
+	for !w.closed && w.busy+len(w.idle)+w.waiting < w.cfg.Warm {
 		w.waiting++
 		text := w.setup
 		go func() {
