@@ -3,7 +3,6 @@ package sidecar
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -15,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // Limits bound what a repository may cost. Zero means no limit.
