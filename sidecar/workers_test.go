@@ -109,7 +109,7 @@ func startWorkers(t *testing.T, change func(*sidecar.WorkersConfig)) *sidecar.Wo
 			return cmd
 		},
 		Warm:   2,
-		Memory: 256 << 20,
+		Memory: 512 << 20,
 		Log:    slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
@@ -143,8 +143,8 @@ func TestFaultsOfAWorker(t *testing.T) {
 		"panic":   {codes.InvalidArgument, "app: internal error: index out of range; this is a bug of the plugin"},
 		"flood":   {codes.ResourceExhausted, "the manifests are 95 MB, and Argo CD takes no more than 100; split the component"},
 		"loop":    {codes.DeadlineExceeded, "the repo-server's deadline passed while the plugin was rendering; raise controller.repo.server.timeout.seconds"},
-		"eat":     {codes.ResourceExhausted, "and may take 256; raise --worker-memory"},
-		"recurse": {codes.ResourceExhausted, "their stack exceeded 32 MiB; end the recursion"},
+		"eat":     {codes.ResourceExhausted, "and may take 512; raise --worker-memory"},
+		"recurse": {codes.ResourceExhausted, "their stack exceeded 64 MiB; end the recursion"},
 		"die":     {codes.Internal, "the worker process that rendered it ended: fatal error: concurrent map writes"},
 	}
 	stop := make(chan struct{})

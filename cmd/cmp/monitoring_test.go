@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -232,36 +231,6 @@ func unknownIn(expr string, known map[string]*metric, used map[string]bool) []st
 		}
 	}
 	return faults
-}
-
-// TestPromtool has Prometheus's own tool parse all expressions and run the
-// tests of the alerts. Debian's package prometheus has it.
-func TestPromtool(t *testing.T) {
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Skip("promtool is not installed")
-	}
-	var rules []map[string]string
-	for i, e := range expressions(t) {
-		rules = append(rules, map[string]string{"record": fmt.Sprintf("e%d", i), "expr": e.text})
-	}
-	text, err := yaml.Marshal(map[string]any{"groups": []map[string]any{{"name": "all", "rules": rules}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := filepath.Join(t.TempDir(), "all.yaml")
-	if err := os.WriteFile(all, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{
-		{"check", "rules", all},
-		{"check", "rules", filepath.Join(monitoringDir, "rules.yaml")},
-		{"test", "rules", "testdata/rules_test.yaml"},
-	} {
-		if out, err := exec.Command(promtool, args...).CombinedOutput(); err != nil {
-			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
-	}
 }
 
 // TestAlerts makes sure that each alert says what is wrong and has a runbook, and
