@@ -379,7 +379,7 @@ func (s *server) work(ctx context.Context, what task, in Input) (a answer, err e
 	s.metrics.waiting.Dec()
 	waited()
 	if err != nil {
-		return a, deadline(ctx, "waiting for other renderings")
+		return a, deadline(ctx, waitingForOthers)
 	}
 	defer s.places.Release(1)
 	s.metrics.working.Inc()
@@ -414,7 +414,7 @@ func guarded[T any](log *slog.Logger, about string, work func() (T, error)) (out
 	defer func() {
 		if r := recover(); r != nil {
 			log.Error("a request panicked", "about", about, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-			err = errors.New(bug(about, r))
+			err = status.Error(codes.Internal, bug(about, r))
 		}
 	}()
 	return work()
@@ -424,12 +424,20 @@ func bug(about string, r any) string {
 	return fmt.Sprintf("%s: internal error: %v; this is a bug of the plugin, its log has the details", about, r)
 }
 
+const waitingForOthers = "waiting for other renderings"
+
+// deadline says why a request ends before its answer is there: what the plugin
+// was doing, and whose time was over.
 func deadline(ctx context.Context, doing string) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return status.Error(codes.Canceled, "the repo-server gave up the request while the plugin was "+doing)
 	}
 	if context.Cause(ctx) == errOwnTimeout {
 		return status.Error(codes.DeadlineExceeded, "the time was over while the plugin was "+doing+"; raise --timeout, or make the component smaller")
+	}
+	if doing == waitingForOthers {
+		return status.Error(codes.DeadlineExceeded, "the plugin is busy: the repo-server's deadline passed while it was "+doing+
+			"; give the sidecar more CPU and --parallel, or raise controller.repo.server.timeout.seconds")
 	}
 	return status.Error(codes.DeadlineExceeded, "the repo-server's deadline passed while the plugin was "+doing+
 		"; raise controller.repo.server.timeout.seconds, or make the component smaller")

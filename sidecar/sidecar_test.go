@@ -266,7 +266,7 @@ func TestFaultsOfARendering(t *testing.T) {
 	}
 	for do, want := range map[string]string{
 		"fail":  "rpc error: code = InvalidArgument desc = values.yaml:3: wrong",
-		"panic": "rpc error: code = InvalidArgument desc = app: internal error: index out of range; this is a bug of the plugin, its log has the details",
+		"panic": "rpc error: code = Internal desc = app: internal error: index out of range; this is a bug of the plugin, its log has the details",
 		"hang":  "rpc error: code = DeadlineExceeded desc = the repo-server's deadline passed while the plugin was rendering; raise controller.repo.server.timeout.seconds, or make the component smaller",
 		"flood": "rpc error: code = ResourceExhausted desc = the manifests are 95 MB, and Argo CD takes no more than 100; split the component",
 	} {
@@ -417,7 +417,7 @@ func TestFaultsOfAMatch(t *testing.T) {
 		}
 	})
 	for dir, want := range map[string]string{
-		"app":   "rpc error: code = InvalidArgument desc = app: internal error: index out of range; this is a bug of the plugin, its log has the details",
+		"app":   "rpc error: code = Internal desc = app: internal error: index out of range; this is a bug of the plugin, its log has the details",
 		"other": "rpc error: code = InvalidArgument desc = values.yaml:3: wrong",
 	} {
 		if _, err := h.MatchRepository(t.Context(), sidecartest.Request{Archive: good(), Dir: dir}); err == nil || err.Error() != want {

@@ -215,11 +215,13 @@ func (s *server) unpackStream(from stream, checksum string, unpack func(io.Reade
 		t, fault = unpack(bytes.NewReader(start))
 	}
 	if fault != nil {
-		code := codes.InvalidArgument
-		if errors.Is(fault, errLimit) {
-			code = codes.ResourceExhausted
+		switch _, known := status.FromError(fault); {
+		case known:
+			return nil, fault
+		case errors.Is(fault, errLimit):
+			return nil, status.Error(codes.ResourceExhausted, fault.Error())
 		}
-		return nil, status.Error(code, fault.Error())
+		return nil, status.Error(codes.InvalidArgument, fault.Error())
 	}
 	return t, nil
 }

@@ -44,7 +44,7 @@ func TestPanicWhileUnpacking(t *testing.T) {
 		*from = append(*from, &wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: []byte(chunk)}}})
 	}
 	_, _, err := s.perform(match, context.Background(), from)
-	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "the repository: internal error: index out of range; this is a bug of the plugin") {
+	if status.Code(err) != codes.Internal || !strings.Contains(err.Error(), "the repository: internal error: index out of range; this is a bug of the plugin") {
 		t.Errorf("got %v", err)
 	}
 	if len(*from) != 0 {

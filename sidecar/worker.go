@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
@@ -90,7 +91,7 @@ func (w *worker) listen(jobs chan<- job) {
 func (w *worker) do(j job, tasks Tasks) (d *done) {
 	defer func() {
 		if r := recover(); r != nil {
-			d = &done{Fault: bug(j.Dir, r), Panic: fmt.Sprintf("%v\n%s", r, debug.Stack())}
+			d = &done{Fault: bug(j.Dir, r), Code: codes.Internal, Panic: fmt.Sprintf("%v\n%s", r, debug.Stack())}
 		}
 	}()
 	if j.Env == nil {

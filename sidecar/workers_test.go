@@ -140,7 +140,7 @@ func TestFaultsOfAWorker(t *testing.T) {
 		text string
 	}{
 		"fail":    {codes.InvalidArgument, "values.yaml:3: wrong"},
-		"panic":   {codes.InvalidArgument, "app: internal error: index out of range; this is a bug of the plugin"},
+		"panic":   {codes.Internal, "app: internal error: index out of range; this is a bug of the plugin"},
 		"flood":   {codes.ResourceExhausted, "the manifests are 95 MB, and Argo CD takes no more than 100; split the component"},
 		"loop":    {codes.DeadlineExceeded, "the repo-server's deadline passed while the plugin was rendering; raise controller.repo.server.timeout.seconds"},
 		"eat":     {codes.ResourceExhausted, "and may take 512; raise --worker-memory"},

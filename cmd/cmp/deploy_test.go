@@ -270,9 +270,8 @@ func checkMemory(t *testing.T, container map[string]any) {
 	if err != nil || !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--parallel=") }) {
 		t.Errorf("as many renderings as the node has CPUs do not fit into any limit: %v", err)
 	}
-	// As many workers as may render may wait, with half of a rendering's memory.
 	const system = 128
-	if need := server + int64(parallel)*size("worker-memory")*3/2 + system; need > limit {
+	if need := server + int64(parallel)*size("worker-memory") + system; need > limit {
 		t.Errorf("the container has %d MiB, and needs %d", limit, need)
 	}
 	if size("max-repository-bytes") > size("repository-memory")/2 {
