@@ -249,7 +249,8 @@ func TestWorkersKilledFromOutside(t *testing.T) {
 		if err == nil {
 			err = syscall.Kill(n, syscall.SIGKILL)
 		}
-		if err != nil {
+		// A worker that is one too many ends by itself.
+		if err != nil && !errors.Is(err, syscall.ESRCH) {
 			t.Fatal(err)
 		}
 	}

@@ -52,14 +52,19 @@ func Work(conn io.ReadWriter, prepare func(text []byte) (Tasks, error)) error {
 // much is needed for a moment.
 const stackShare = 8
 
+// patience is how far the heap may grow between collections, in percent, while
+// it is far from the limit: a rendering is short, and most end before one.
+const patience = 400
+
 // limitMemory makes the garbage collector work harder near the limit, at which
-// the server ends the process, and endless recursion end by itself before that,
-// with a message of its own.
+// the server ends the process, and less far from it; and endless recursion end
+// by itself before the limit, with a message of its own.
 func limitMemory(limit int64) {
 	if limit <= 0 {
 		return
 	}
 	debug.SetMemoryLimit(limit / 5 * 4)
+	debug.SetGCPercent(patience)
 	debug.SetMaxStack(int(limit / stackShare))
 	limitLeap(limit)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/finding"
@@ -47,10 +48,24 @@ func answer(ctx context.Context, in sidecar.Input, base *knowledge.Base, memory 
 		Measures:  map[string]int{"objects": len(res.Objects), "waves": res.Plan.Waves()},
 		Log:       []any{"renderer", string(res.Kind), "objects", len(res.Objects), "waves", res.Plan.Waves(), "findings", len(res.Findings)},
 	}
+	if len(res.Findings) > 0 {
+		out.Log = append(out.Log, "first", worst(res.Findings).Error())
+	}
 	if !res.Revision {
 		out.Unused = []string{plugin.Revision}
 	}
 	return out, nil
+}
+
+// worst is the first of the findings that are most severe, of which there is
+// one.
+func worst(findings []finding.Finding) finding.Finding {
+	for _, severity := range []finding.Severity{finding.Error, finding.Warning} {
+		if i := slices.IndexFunc(findings, func(f finding.Finding) bool { return f.Severity == severity }); i >= 0 {
+			return findings[i]
+		}
+	}
+	return findings[0]
 }
 
 // remarks are the log's lines about findings, each at the level that its

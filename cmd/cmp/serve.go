@@ -172,6 +172,7 @@ const ownMemory = 128 << 20
 func (opt *serving) limitMemory() {
 	if c := opt.config; c.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(c.Memory + c.Cache + ownMemory)
+		debug.SetGCPercent(400) // requests are short, and far from the limit most of the time
 	}
 }
 
