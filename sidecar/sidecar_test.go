@@ -42,7 +42,7 @@ type harness struct {
 
 // start serves with a generator that answers the content of the application's
 // file manifest.yaml.
-func start(t *testing.T, change func(*sidecar.Config)) *harness {
+func start(t testing.TB, change func(*sidecar.Config)) *harness {
 	t.Helper()
 	cfg := sidecar.Config{
 		Tasks: sidecar.Tasks{
