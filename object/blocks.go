@@ -88,7 +88,12 @@ func header(line string, colon int) (literal, bool) {
 // key it is given with all that stands before it. It reports whether the block
 // is of the plain kind.
 func (b *literal) cut(text, key string) (end int, ok bool) {
-	name := strings.TrimLeft(key, " -")
+	name := strings.TrimLeft(key, " ")
+	for item := true; item; { // "- " begins an item; a dash without a space, a key
+		if name, item = strings.CutPrefix(name, "- "); item {
+			name = strings.TrimLeft(name, " ")
+		}
+	}
 	parent := len(key) - len(name)
 	b.column = len(text) - len(strings.TrimLeft(text, " "))
 	if b.column <= parent || b.column == len(text) || text[b.column] == '\n' || text[b.column] == '\t' {
@@ -102,7 +107,9 @@ func (b *literal) cut(text, key string) (end int, ok bool) {
 		line := text[end:next]
 		indent := len(line) - len(strings.TrimLeft(line, " "))
 		if indent < b.column && line[indent:] != "\n" {
-			return end, indent <= parent && line[indent] != '\t' && plain(text[:end])
+			// Anything else there may be another kind of line break.
+			ends := indent < len(line) && ' ' < line[indent] && line[indent] <= '~'
+			return end, ends && indent <= parent && plain(text[:end])
 		}
 		end = next
 	}
