@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -41,5 +42,31 @@ func TestParametersWinOverVariables(t *testing.T) {
 				t.Errorf("want %s in\n%s", tt.want, res.YAML())
 			}
 		})
+	}
+}
+
+// TestReads makes sure that a server that passes on only what Reads names asks
+// for the same.
+func TestReads(t *testing.T) {
+	env := map[string]string{"ARGOCD_APP_NAME": "a", "ARGOCD_APP_NAMESPACE": "b", "ARGOCD_APP_REVISION": "c", "KUBE_VERSION": "1.34.0", "KUBE_API_VERSIONS": "v1",
+		"ARGOCD_APP_PARAMETERS": `[{"name":"name","string":"d"}]`, "ARGOCD_ENV_LADDER_NAMESPACE": "e", "ARGOCD_ENV_TOKEN": "f", "PATH": "g"}
+	read := map[string]string{}
+	for name, value := range env {
+		if plugin.Reads(name) {
+			read[name] = value
+		}
+	}
+	if len(read) != len(env)-2 {
+		t.Errorf("reads %v", read)
+	}
+	repo := fstest.MapFS{}
+	all, err := plugin.FromEnvironment(repo, "app", env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	some, err := plugin.FromEnvironment(repo, "app", read)
+	if err != nil || all.App != some.App || all.KubeVersion != some.KubeVersion || len(all.APIVersions) != len(some.APIVersions) ||
+		all.Settings[0].Namespace != some.Settings[0].Namespace || all.Settings[1].Name != some.Settings[1].Name {
+		t.Errorf("with what it reads %+v, with all %+v: %v", some, all, err)
 	}
 }

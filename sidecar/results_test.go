@@ -182,6 +182,38 @@ func TestCacheBounds(t *testing.T) {
 	})
 }
 
+// TestForgetDuringWork does not remember what was begun before all was to be
+// forgotten.
+func TestForgetDuringWork(t *testing.T) {
+	var works atomic.Int64
+	forget, begun, release := make(chan struct{}), make(chan struct{}, 2), make(chan struct{})
+	h := start(t, func(c *sidecar.Config) {
+		c.Cache, c.Forget = 1<<20, forget
+		c.Generate = func(context.Context, sidecar.Input) (sidecar.Output, error) {
+			works.Add(1)
+			begun <- struct{}{}
+			<-release
+			return sidecar.Output{Manifests: []string{"ok"}}, nil
+		}
+	})
+	ask := func() error {
+		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
+		return err
+	}
+	first := make(chan error, 1)
+	go func() { first <- ask() }()
+	<-begun
+	forget <- struct{}{}
+	forget <- struct{}{} // the one before has been heeded
+	close(release)
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	if err := ask(); err != nil || works.Load() != 2 {
+		t.Errorf("worked %d times, want 2: %v", works.Load(), err)
+	}
+}
+
 // TestSameRequestsTogether lets requests for one thing wait for one rendering,
 // and tells an error to all of them. Who brings other files gets other answers.
 func TestSameRequestsTogether(t *testing.T) {

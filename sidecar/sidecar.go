@@ -1,8 +1,8 @@
 // Package sidecar is a plugin server for Argo CD's repo-server.
 //
 // Argo CD ships one, argocd-cmp-server, that writes each repository to disk and
-// starts a process for each request. This one keeps the repository in memory
-// and answers in the process. It speaks the same protocol on the same socket,
+// starts a process for each request. This one keeps the repository in memory,
+// has processes that wait for work, and remembers answers. It speaks the same protocol on the same socket,
 // and Argo CD cannot tell the two apart.
 //
 // The package knows nothing of charts or waves: it is handed functions.
