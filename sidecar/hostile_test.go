@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -367,5 +368,38 @@ func TestNames(t *testing.T) {
 	<-h.served
 	if n := strings.Count(log.String(), "\n"); n != 1 || strings.Contains(log.String(), "\x1b") {
 		t.Errorf("%d lines:\n%q", n, log.String())
+	}
+}
+
+// TestSameStreamsTogether unpacks a repository once for streams of the same
+// checksum that wait for memory while the first arrives.
+func TestSameStreamsTogether(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	h := start(t, func(c *sidecar.Config) {
+		c.Metrics, c.Cache = registry, 1<<20
+		c.Limits.Bytes, c.Memory = 1<<20, 1<<20+64<<10 // one arrives at a time
+	})
+	archive := good()
+	stream, err := wire.NewConfigManagementPluginServiceClient(h.Conn()).GenerateManifest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: archive.Checksum}}})
+	eventually(t, "the first arrives", func() bool { return gauge(t, registry, "ladder_repository_bytes") > 0 })
+	second := make(chan error, 1)
+	go func() {
+		_, err := h.GenerateManifest(context.Background(), sidecartest.Request{Archive: archive, Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "b"}})
+		second <- err
+	}()
+	time.Sleep(100 * time.Millisecond) // let it wait; too short only makes the test easier
+	stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: archive.Tgz}}})
+	if _, err := stream.CloseAndRecv(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-second; err != nil {
+		t.Fatal(err)
+	}
+	if err := testutil.GatherAndCompare(registry, strings.NewReader("# HELP ladder_repositories_known_total Repositories that arrived while the same one, by its checksum, was in memory, and were not unpacked again.\n# TYPE ladder_repositories_known_total counter\nladder_repositories_known_total 1\n"), "ladder_repositories_known_total"); err != nil {
+		t.Error(err)
 	}
 }
