@@ -1,3 +1,5 @@
+// Package e2e_test syncs what Ladder renders with a real Argo CD against a real API
+// server; docs/e2e.md is about it.
 package e2e_test
 
 import (

@@ -38,7 +38,7 @@ type serving struct {
 	ladder    *string
 	logFormat string
 	logLevel  string
-	workerRAM int64
+	workerMemory int64
 	address   string // of metrics and health
 	config    sidecar.Config
 }
@@ -82,7 +82,7 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 	f.BoolVar(&c.Discovery, "discovery", false, "Answer for Applications that name no plugin, if there is something to render; each request then sends the repository twice")
 	f.IntVar(&c.Parallel, "parallel", runtime.GOMAXPROCS(0), "Renderings at the same time, each in a process of its own; 0 is no limit")
 	f.DurationVar(&c.Timeout, "timeout", 5*time.Minute, "How long a request may take whose own deadline is later; 0 is no limit")
-	f.Int64Var(&opt.workerRAM, "worker-memory", 512<<20, "Memory that one rendering may take, in bytes; 0 is no limit")
+	f.Int64Var(&opt.workerMemory, "worker-memory", 512<<20, "Memory that one rendering may take, in bytes; 0 is no limit")
 	f.Int64Var(&c.Limits.Bytes, "max-repository-bytes", 256<<20, "Size of a repository, unpacked and without .git, above which it is refused; 0 is no limit but --repository-memory")
 	f.IntVar(&c.Limits.Files, "max-repository-files", 200_000, "Number of files in a repository above which it is refused; 0 is no limit")
 	f.IntVar(&c.Limits.Depth, "max-repository-depth", 128, "How many directories stand in each other in a repository above which it is refused; 0 is no limit")
@@ -144,7 +144,7 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 	}
 	reloads := newReloads(config.Metrics)
 	opt.showLimits(config.Metrics)
-	workers, err := sidecar.NewWorkers(sidecar.WorkersConfig{Command: workerCommand, Setup: text, Warm: max(config.Parallel, 1), Memory: opt.workerRAM, Log: log, Metrics: config.Metrics})
+	workers, err := sidecar.NewWorkers(sidecar.WorkersConfig{Command: workerCommand, Setup: text, Warm: max(config.Parallel, 1), Memory: opt.workerMemory, Log: log, Metrics: config.Metrics})
 	if err != nil {
 		lis.Close()
 		return err
@@ -203,7 +203,7 @@ func (opt *serving) showLimits(to prometheus.Registerer) {
 		"parallel":             float64(opt.config.Parallel),
 		"repository-memory":    float64(opt.config.Memory),
 		"timeout":              opt.config.Timeout.Seconds(),
-		"worker-memory":        float64(opt.workerRAM),
+		"worker-memory":        float64(opt.workerMemory),
 	} {
 		limits.WithLabelValues(flag).Set(value)
 	}
