@@ -34,13 +34,13 @@ const (
 
 // serving is what the flags of serve say.
 type serving struct {
-	dir       string
-	ladder    *string
-	logFormat string
-	logLevel  string
+	dir          string
+	ladder       *string
+	logFormat    string
+	logLevel     string
 	workerMemory int64
-	address   string // of metrics and health
-	config    sidecar.Config
+	address      string // of metrics and health
+	config       sidecar.Config
 }
 
 func newServe(s streams) *cobra.Command {
