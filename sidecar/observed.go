@@ -1,22 +1,40 @@
 package sidecar
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
+	"hash/maphash"
 	"io/fs"
 	"sync"
 )
 
 // digest stands for a reply to a question. Two replies to it with the same
 // digest are the same.
+//
+// It means something in this process only, whose seeds nobody else knows, so
+// nobody can make two files that have the same one. In return it takes a tenth of
+// SHA-256's time, which would be half of what a remembered answer costs.
 type digest struct {
-	sum   [sha256.Size]byte
+	sums  [len(seeds)]uint64
+	size  int
 	fault bool
+}
+
+var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+
+// digestSize is what a digest takes of memory, in bytes.
+const digestSize = 32
+
+func digestOfBytes(b []byte) digest {
+	d := digest{size: len(b)}
+	for i, seed := range seeds {
+		d.sums[i] = maphash.Bytes(seed, b)
+	}
+	return d
 }
 
 func (r reply) digest() digest {
 	if r.Data != nil {
-		return digest{sum: sha256.Sum256(r.Data)}
+		return digestOfBytes(r.Data)
 	}
 	var b []byte
 	text := func(s string) {
@@ -31,7 +49,9 @@ func (r reply) digest() digest {
 	if r.Fault != nil {
 		b = append(b, byte(r.Fault.Kind))
 		text(r.Fault.Text)
-		return digest{sha256.Sum256(b), true}
+		d := digestOfBytes(b)
+		d.fault = true
+		return d
 	}
 	for _, e := range r.Entries {
 		// How large a file is says its own reply.
@@ -41,7 +61,7 @@ func (r reply) digest() digest {
 		info(r.Info)
 	}
 	b = append(b, r.Target...)
-	return digest{sum: sha256.Sum256(b)}
+	return digestOfBytes(b)
 }
 
 // digester is a repository that knows the digests of its replies by heart.
@@ -90,7 +110,7 @@ func observe(repo fs.FS) *observed {
 func (o *observed) remember(q question, d digest) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.size += len(q.Path) + len(d.sum); o.size > maxSeen {
+	if o.size += len(q.Path) + digestSize; o.size > maxSeen {
 		o.seen, o.full = nil, true
 	}
 	if !o.full {

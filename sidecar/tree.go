@@ -3,7 +3,6 @@ package sidecar
 import (
 	"archive/tar"
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -418,7 +417,7 @@ func (t *tree) digest(q question) digest {
 	if n, err := t.resolve("read", q.Path); q.Op == readFile && err == nil && n.children == nil && len(n.data) <= maxFile {
 		d := n.sum.Load()
 		if d == nil {
-			d = &digest{sum: sha256.Sum256(n.data)}
+			d = new(digestOfBytes(n.data))
 			n.sum.Store(d)
 		}
 		return *d
