@@ -301,7 +301,7 @@ func (t *tree) lookup(name string) *node {
 	if name == "." {
 		return at
 	}
-	for _, part := range strings.Split(name, "/") {
+	for part := range strings.SplitSeq(name, "/") {
 		if at = at.children[part]; at == nil {
 			return nil
 		}
@@ -359,6 +359,9 @@ func (t *tree) resolve(op, name string) (*node, error) {
 	if !fs.ValidPath(name) {
 		return fail(fs.ErrInvalid)
 	}
+	if n := t.lookup(name); n != nil && n.mode&fs.ModeSymlink == 0 {
+		return n, nil // as nearly always
+	}
 	rest := strings.Split(name, "/")
 	done := "."
 	for links := 0; len(rest) > 0; {
@@ -414,15 +417,19 @@ func (t *tree) ReadFile(name string) ([]byte, error) {
 // digest is that of the reply to a question. Those of files are remembered,
 // since one repository serves many requests.
 func (t *tree) digest(q question) digest {
-	if n, err := t.resolve("read", q.Path); q.Op == readFile && err == nil && n.children == nil && len(n.data) <= maxFile {
-		d := n.sum.Load()
-		if d == nil {
-			d = new(digestOfBytes(n.data))
-			n.sum.Store(d)
-		}
-		return *d
+	if q.Op != readFile {
+		return ask(t, q).digest()
 	}
-	return ask(t, q).digest()
+	n, err := t.resolve("read", q.Path)
+	if err != nil || n.children != nil || len(n.data) > maxFile {
+		return ask(t, q).digest()
+	}
+	d := n.sum.Load()
+	if d == nil {
+		d = new(digestOfBytes(n.data))
+		n.sum.Store(d)
+	}
+	return *d
 }
 
 func (t *tree) ReadDir(name string) ([]fs.DirEntry, error) {

@@ -2,6 +2,7 @@
 // through the code with which Argo CD's repo-server calls them:
 //
 //   - stock: argocd-cmp-server, whose plugin runs helm template;
+//   - constant: argocd-cmp-server, whose plugin prints the right answer;
 //   - floor: a server that drains the stream and answers with a constant, which
 //     nothing that speaks the protocol can be faster than;
 //   - cold: cmp serve that remembers nothing;

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -41,13 +42,29 @@ type server struct {
 // stock is Argo CD's own plugin server. Its plugin runs helm itself: a shell
 // between the two, as most plugins have, would only make it slower.
 func (p programs) stock(dir string) (*server, error) {
+	return p.argocd("stock", dir, p.helm, "template", appName, ".", "--namespace", appNamespace, "--include-crds", "--kube-version", kubeVersion)
+}
+
+// constant is Argo CD's own plugin server, too, with a plugin that prints what
+// was rendered before.
+func (p programs) constant(dir string, answer []string) (*server, error) {
+	cat, err := exec.LookPath("cat")
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "answer.yaml")
+	if err := writeFile(dir, "answer.yaml", strings.Join(answer, "\n---\n")); err != nil {
+		return nil, err
+	}
+	return p.argocd("constant", dir, cat, file)
+}
+
+func (p programs) argocd(name, dir string, command ...string) (*server, error) {
 	plugin := map[string]any{
 		"apiVersion": "argoproj.io/v1alpha1",
 		"kind":       "ConfigManagementPlugin",
-		"metadata":   map[string]any{"name": "stock"},
-		"spec": map[string]any{"generate": map[string]any{"command": []string{
-			"helm", "template", appName, ".", "--namespace", appNamespace, "--include-crds", "--kube-version", kubeVersion,
-		}}},
+		"metadata":   map[string]any{"name": name},
+		"spec":       map[string]any{"generate": map[string]any{"command": command}},
 	}
 	text, err := json.Marshal(plugin)
 	if err != nil {
@@ -66,9 +83,9 @@ func (p programs) stock(dir string) (*server, error) {
 	cmd := exec.Command(self, "--config-dir-path", dir, "--loglevel", "warn")
 	cmd.Env = []string{
 		roleEnv + "=" + stockRole, socketDirEnv + "=" + p.sockets,
-		"PATH=" + filepath.Dir(p.helm), "HOME=" + dir, "TMPDIR=" + dir, "ARGOCD_CMP_WORKDIR=" + dir,
+		"HOME=" + dir, "TMPDIR=" + dir, "ARGOCD_CMP_WORKDIR=" + dir,
 	}
-	return p.start("stock", dir, cmd)
+	return p.start(name, dir, cmd)
 }
 
 // floor is the server that works for nothing.
