@@ -224,7 +224,7 @@ func (b *builder) backendsOf(config int, hook object.Value) []int {
 	service := hook.Get("clientConfig", "service")
 	id := object.ID{Kind: "Service", Namespace: service.Get("namespace").Text(), Name: service.Get("name").Text()}
 	if id.Namespace == "" {
-		id.Namespace = b.opt.Namespace
+		id.Namespace = b.Nodes[config].home
 	}
 	var all []int
 	for _, s := range b.byKey[id] {

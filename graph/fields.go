@@ -223,7 +223,7 @@ func (b *builder) identify(from int, m mention) object.ID {
 	if id.Namespace == "" {
 		// A cluster-scoped object that names none means the namespace of
 		// the release, as the subjects of many ClusterRoleBindings do.
-		id.Namespace = b.opt.Namespace
+		id.Namespace = b.Nodes[from].home
 	}
 	return id
 }

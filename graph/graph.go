@@ -51,6 +51,9 @@ type Node struct {
 	Elsewhere bool
 	// Lifted means that the definition of its kind is such an object.
 	Lifted bool
+	// Part is the number of the component that holds it, where the graph is of
+	// several.
+	Part int
 	// Waits says what Argo CD waits for once the object is applied; it has a
 	// meaning only if HasHealth is true.
 	Waits     knowledge.Health
@@ -61,6 +64,7 @@ type Node struct {
 
 	hook   bool
 	phases []object.Phase
+	home   string // the destination of its Application
 }
 
 // Uncertain says why nothing should wait for the object without need.
@@ -136,7 +140,24 @@ type Options struct {
 // each pair of objects with the same identity, and for each annotation of ours
 // that cannot be read.
 func Build(objs []object.Object, base *knowledge.Base, opt Options) (*Graph, error) {
-	b := newBuilder(objs, base, opt)
+	return build([]Part{{Objects: objs, Namespace: opt.Namespace}}, base, opt)
+}
+
+// Part is one of the components that a graph is of.
+type Part struct {
+	Objects []object.Object
+	// Namespace is the destination of its Application.
+	Namespace string
+}
+
+// Join finds the references between the objects of several components, and
+// within each. Objects that several hold are no fault: each is a node.
+func Join(parts []Part, base *knowledge.Base) (*Graph, error) {
+	return build(parts, base, Options{})
+}
+
+func build(parts []Part, base *knowledge.Base, opt Options) (*Graph, error) {
+	b := newBuilder(parts, base, opt)
 	if err := b.index(); err != nil {
 		return nil, err
 	}
@@ -217,7 +238,11 @@ type read struct {
 	starts   bool // the Pods do not start without it
 }
 
-func newBuilder(objs []object.Object, base *knowledge.Base, opt Options) *builder {
+func newBuilder(parts []Part, base *knowledge.Base, opt Options) *builder {
+	size := 0
+	for _, p := range parts {
+		size += len(p.Objects)
+	}
 	b := &builder{
 		Graph: &Graph{}, base: base, opt: opt,
 		byKey: map[object.ID][]int{}, byName: map[object.ID][]int{}, byKindName: map[string][]int{}, covered: map[covered]bool{},
@@ -226,18 +251,20 @@ func newBuilder(objs []object.Object, base *knowledge.Base, opt Options) *builde
 		said: map[int][]word{}, serviceNames: map[object.ID]bool{},
 		pairs: map[[2]int][]int{},
 	}
-	b.Nodes = make([]Node, 0, len(objs))
-	b.References = make([]Reference, 0, 4*len(objs)) // as many as most components have
-	for _, o := range objs {
-		kind := base.Of(o)
-		n := Node{Object: o, Kind: &kind, hook: o.IsHook(), phases: o.Phases()}
-		n.Elsewhere = opt.Elsewhere != nil && opt.Elsewhere(o)
-		n.Waits, n.HasHealth = n.Kind.HealthOf(o)
-		n.Idle = isIdle(n)
-		if n.HasHealth && n.Waits.Never == "" {
-			n.Waits.Never = neverReady(n, base)
+	b.Nodes = make([]Node, 0, size)
+	b.References = make([]Reference, 0, 4*size) // as many as most components have
+	for part, p := range parts {
+		for _, o := range p.Objects {
+			kind := base.Of(o)
+			n := Node{Object: o, Kind: &kind, Part: part, hook: o.IsHook(), phases: o.Phases(), home: p.Namespace}
+			n.Elsewhere = opt.Elsewhere != nil && opt.Elsewhere(o)
+			n.Waits, n.HasHealth = n.Kind.HealthOf(o)
+			n.Idle = isIdle(n)
+			if n.HasHealth && n.Waits.Never == "" {
+				n.Waits.Never = neverReady(n, base)
+			}
+			b.Nodes = append(b.Nodes, n)
 		}
-		b.Nodes = append(b.Nodes, n)
 	}
 	b.nameable = b.nameableKinds()
 	return b
@@ -274,7 +301,7 @@ func (b *builder) index() error {
 		if b.clusterScoped(knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}) {
 			n.Key.Namespace = ""
 		} else if n.Key.Namespace == "" {
-			n.Key.Namespace = b.opt.Namespace
+			n.Key.Namespace = n.home
 		}
 	}
 	b.Nodes = inOrder(b.Nodes)
@@ -318,6 +345,9 @@ func inOrder(nodes []Node) []Node {
 		// megabytes, decide only between what no author means to have twice.
 		if c := slices.Compare(x.phases, y.phases); c != 0 || x.hook != y.hook {
 			return cmp.Or(c, map[bool]int{false: -1, true: 1}[x.hook])
+		}
+		if x.Part != y.Part {
+			return cmp.Compare(x.Part, y.Part)
 		}
 		return strings.Compare(x.Text(), y.Text())
 	})
@@ -368,7 +398,7 @@ func (b *builder) duplicates(n Node) []finding.Finding {
 // applies only the last. Plain objects must not share an identity; a hook and
 // a plain object do in some charts of Helm's, where that is legal.
 func duplicate(a, b Node) (finding.Finding, bool) {
-	if a.Generated || b.Generated {
+	if a.Generated || b.Generated || a.Part != b.Part {
 		return finding.Finding{}, false
 	}
 	f := finding.Finding{Severity: finding.Error, Rule: "duplicate-object", File: b.File, Line: b.Line, Object: b.Key.String(),

@@ -86,7 +86,7 @@ func (b *builder) readGrants() grants {
 				id.Namespace = n.Key.Namespace
 			}
 			if id.Namespace == "" {
-				id.Namespace = b.opt.Namespace
+				id.Namespace = n.home
 			}
 			g.rules[id] = append(g.rules[id], rules...)
 			g.bindings[id] = append(g.bindings[id], i)

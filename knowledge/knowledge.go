@@ -34,9 +34,10 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/profile"
 )
 
-//go:embed names.yaml programs.yaml crd-switches.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml shapes.yaml smokes.yaml kinds/*.yaml
+//go:embed names.yaml programs.yaml crd-switches.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml shapes.yaml smokes.yaml charts.yaml kinds/*.yaml
 var files embed.FS
 
 // Rung is a step of the ladder: what objects are for.
@@ -327,6 +328,8 @@ type Base struct {
 	groups      map[string]*group // by name of the group, or by its ending: "*.example.com"
 	changed     map[string]*group // those that go before them, because somebody knows more
 	migrations  []string          // words besides those of names.yaml
+	fleet       profile.Fleet
+	charts      func() ([]Chart, error)
 	pods        func() (podFile, error)
 	conventions func() ([]Convention, error)
 	shapes      func() (shapeFile, error)
@@ -448,6 +451,7 @@ var builtin = sync.OnceValue(func() *Base {
 		err = decode("smokes.yaml", &f)
 		return f, err
 	})
+	b.charts = sync.OnceValues(loadCharts)
 	return b
 })
 

@@ -14,6 +14,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/profile"
 	"github.com/ladder-cmp/ladder/settings"
 )
 
@@ -30,6 +31,8 @@ type userFile struct {
 	Smokes      userSmokes   `yaml:"smokes"`
 	// Migrations are words by which Jobs are called that migrate.
 	Migrations []string `yaml:"migrations"`
+	// Fleet is about the components below the file, and how they are rolled out.
+	Fleet profile.Fleet `yaml:"fleet"`
 }
 
 // userKind is a record that says itself to which group it belongs.
@@ -116,6 +119,7 @@ func (b *Base) With(name, text string) (*Base, error) {
 	r.kinds(&over, value(root, "kinds"))
 	r.conventions(&over, value(root, "conventions"))
 	r.words(&over, root)
+	r.fleet(&over, value(root, "fleet"))
 	if len(r.faults) > 0 {
 		faults := finding.Of(errors.Join(r.faults...))
 		finding.Sort(faults)
@@ -147,6 +151,24 @@ func (r *reader) decode(n *yaml.Node, field string, into any) bool {
 		return false
 	}
 	return true
+}
+
+// fleet reads how a fleet is rolled out. A file says all of it: it takes the
+// place of what one above says.
+func (r *reader) fleet(over *Base, n *yaml.Node) {
+	if n == nil {
+		return
+	}
+	var fleet profile.Fleet
+	if !r.decode(n, "fleet", &fleet) {
+		return
+	}
+	if _, err := profile.Of(fleet); err != nil {
+		message, remedy, _ := strings.Cut(err.Error(), "; ")
+		r.fault(n, "fleet", message, remedy)
+		return
+	}
+	over.fleet = fleet
 }
 
 // rungs moves the numbers of the ladder.

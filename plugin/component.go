@@ -6,44 +6,54 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/settings"
 )
 
-// componentFile may lie in a component's directory and say how it is rendered.
-const componentFile = "component.yaml"
-
-// descriptive are keys of component.yaml that describe the component to the
-// people and tools that roll out a fleet. They say nothing about rendering, and
-// are accepted here so that one file can serve both.
-var descriptive = []string{"project", "domain", "tier", "componentType", "dependencyPhase", "rolloutPhase", "wave", "enabled",
-	"environments", "chart", "syncOptions", "labels", "description", "owner"}
-
 // DescriptiveKeys lists those keys of component.yaml that no parameter has, for
 // the documents.
-func DescriptiveKeys() []string { return slices.Clone(descriptive) }
+func DescriptiveKeys() []string {
+	return slices.DeleteFunc(component.Keys(), func(key string) bool {
+		_, parameter := find(func(p Parameter) bool { return p.Key() == key })
+		return parameter
+	})
+}
 
-// componentSettings reads the component's own settings, if it has any.
-func (req Request) componentSettings() (Settings, error) {
+// Describe reads what the component.yaml in the directory of the request says,
+// all of it. The error joins every fault of the file; without a file there is
+// nothing, and no error.
+func (req Request) Describe() (component.Description, error) {
+	_, d, err := req.componentSettings()
+	return d, err
+}
+
+// componentSettings reads the component's own settings, if it has any, and what
+// else its file says.
+func (req Request) componentSettings() (Settings, component.Description, error) {
 	s := Settings{Values: req.values()}
-	file := path.Join(req.Dir, componentFile)
+	file := path.Join(req.Dir, component.File)
 	if _, err := fs.Stat(req.Repo, file); err != nil {
-		return s, nil // the renderer says what is wrong with the directory
+		return s, component.Description{}, nil // the renderer says what is wrong with the directory
 	}
 	own := settings.File{Name: req.show(file), Rule: "bad-component", About: "the component's settings"}
 	bad := own.Fault
 	data, err := fs.ReadFile(req.Repo, file)
 	if err != nil {
-		return s, bad(0, "", reason(err), "check that it is a file, readable, and no symlink out of the repository")
+		return s, component.Description{}, bad(0, "", reason(err), "check that it is a file, readable, and no symlink out of the repository")
 	}
 	root, err := own.Parse(data)
 	if root == nil {
-		return s, err
+		return s, component.Description{}, err
 	}
-	faults := own.Twice(root, "")
+	d, described := component.Decode(own, root)
+	var faults []error
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		p, known := find(func(p Parameter) bool { return p.Key() == key.Value })
@@ -54,18 +64,79 @@ func (req Request) componentSettings() (Settings, error) {
 				faults = append(faults, bad(value.Line, key.Value, "got "+nodeKind(value)+", want "+p.wants(), "write "+p.Key()+": "+p.sample()))
 				continue
 			}
+			if p.Name == "crds" && len(values) == 1 && values[0] == component.Split {
+				values = []string{string(crds.Skip)} // the half that is asked for without a word
+			}
 			if err := p.Set(&s, values); err != nil {
 				f := finding.Of(err)[0]
 				f.Rule, f.File, f.Line, f.Field = "bad-component", req.show(file), value.Line, key.Value
 				faults = append(faults, f)
 			}
-		case !slices.Contains(descriptive, key.Value):
+		case !slices.Contains(component.Keys(), key.Value):
 			f := unknown(key.Value, Parameter.Key)
 			f.Rule, f.File, f.Line, f.Message = "bad-component", req.show(file), key.Line, "there is no such key"
+			f.Remedy += ", " + strings.Join(DescriptiveKeys(), ", ")
 			faults = append(faults, f)
 		}
 	}
-	return s, errors.Join(faults...)
+	faults = append(own.Twice(root, ""), faults...)
+	for _, f := range described {
+		// What a parameter finds wrong is said once.
+		if !slices.ContainsFunc(faults, func(other error) bool { return samePlace(f, other) }) {
+			faults = append(faults, f)
+		}
+	}
+	if d.Chart.SkipCRDs && s.CRDs == "" {
+		s.CRDs = crds.Skip
+	}
+	return s, d, errors.Join(faults...)
+}
+
+func samePlace(a, b error) bool {
+	x, y := finding.Of(a)[0], finding.Of(b)[0]
+	return x.Line == y.Line && x.Field == y.Field
+}
+
+// located is the request with the directory in which the component's manifests
+// are, which its component.yaml may name. Values files of its chart come before
+// all others.
+func (req Request) located(d component.Description, opt *options) (Request, error) {
+	c := d.Chart
+	own := settings.File{Name: req.show(path.Join(req.Dir, component.File)), Rule: "bad-component"}
+	fault := func(field, message, remedy string) (Request, error) {
+		return req, own.Fault(d.Line("chart"), field, message, remedy)
+	}
+	from := req.Dir
+	switch {
+	case c.Remote():
+		return fault("chart", "the chart is in another repository, and none is fetched", "put the chart into this repository, and name its directory as chart.path")
+	case c.Path != "":
+		at := path.Clean(strings.TrimLeft(c.Path, "/"))
+		if strings.HasPrefix(c.Path, "./") || strings.HasPrefix(c.Path, "../") {
+			at = path.Join(req.Dir, c.Path)
+		}
+		if !fs.ValidPath(at) {
+			return fault("chart.path", "the path leaves the repository", "name a directory inside the repository")
+		}
+		if info, err := fs.Stat(req.Repo, at); err != nil || !info.IsDir() {
+			return fault("chart.path", fmt.Sprintf("there is no directory %s in the repository", req.show(at)), "correct the path, which begins at the root of the repository")
+		}
+		req.Dir = at
+	}
+	if len(c.ValueFiles) > 0 {
+		values := req.values()
+		for _, name := range c.ValueFiles {
+			if rest, ok := strings.CutPrefix(name, "$values/"); ok {
+				name = "/" + rest
+			}
+			values.Files = append(values.Files, name)
+		}
+		opt.render.Values = append([]render.Values{values}, opt.render.Values...)
+	}
+	if req.Dir != from {
+		opt.crds.dir = req.show(req.Dir)
+	}
+	return req, nil
 }
 
 // fromYAML flattens a value of component.yaml, and reports whether it has the

@@ -129,9 +129,8 @@ type Shipment struct {
 // Ship finds the definitions that the component of a request can ship, and who
 // in it uses them. That there are none is an error.
 func Ship(ctx context.Context, req Request, base *knowledge.Base) (Shipment, error) {
-	opt, err := req.options()
-	base, unknown := req.Knowledge(base)
-	if err := errors.Join(err, unknown); err != nil {
+	req, opt, base, err := req.prepare(base)
+	if err != nil {
 		return Shipment{}, err
 	}
 	opt.crds.mode = crds.Only

@@ -15,6 +15,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/graph"
@@ -109,9 +110,8 @@ func (r Result) YAML() string {
 // with its wave. base is what is known about kinds, to which files called
 // ladder.yaml may add. The error joins every fault of the input that was found.
 func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, error) {
-	opt, err := req.options()
-	base, unknown := req.Knowledge(base)
-	if err := errors.Join(err, unknown); err != nil {
+	req, opt, base, err := req.prepare(base)
+	if err != nil {
 		return Result{}, err
 	}
 	rendered, err := req.render(ctx, opt, base)
@@ -120,6 +120,18 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	}
 	rendered.Findings = append(rendered.Findings, req.useless(rendered.Kind, opt.crds.mode)...)
 	return opt.order(rendered, base)
+}
+
+// prepare finds out what a request asks for: where the manifests are, how to
+// render them, and what is known about their kinds.
+func (req Request) prepare(base *knowledge.Base) (Request, options, *knowledge.Base, error) {
+	opt, described, err := req.options()
+	base, unknown := req.Knowledge(base)
+	if err := errors.Join(err, unknown); err != nil {
+		return req, opt, base, err
+	}
+	req, err = req.located(described, &opt)
+	return req, opt, base, err
 }
 
 // useless reports what was asked for and means nothing for the kind of
@@ -224,10 +236,10 @@ type options struct {
 // precedence from low to high: defaults, the cluster, component.yaml, the
 // Application, the settings of the request. The Application comes after
 // component.yaml because several may deploy the same component.
-func (req Request) options() (options, error) {
-	own, err := req.componentSettings()
+func (req Request) options() (options, component.Description, error) {
+	own, described, err := req.componentSettings()
 	if err != nil {
-		return options{}, err
+		return options{}, described, err
 	}
 	opt := options{render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, APIVersions: req.APIVersions, Memory: req.Memory}}
 	app := Settings{Name: req.App.Name, Namespace: req.App.Namespace, Revision: req.App.Revision}
@@ -240,7 +252,7 @@ func (req Request) options() (options, error) {
 	}
 	opt.complete(name)
 	opt.crds.dir = req.show(req.Dir)
-	return opt, nil
+	return opt, described, nil
 }
 
 // complete sets what nobody said.
@@ -297,6 +309,9 @@ func override[T ~string](to *T, with T) {
 func Detect(repo fs.FS, dir string) (bool, error) {
 	if info, err := fs.Stat(repo, path.Clean(dir)); err != nil || !info.IsDir() {
 		return false, err
+	}
+	if d, err := (Request{Repo: repo, Dir: path.Clean(dir)}).Describe(); err == nil && d.Chart.Path != "" {
+		return true, nil
 	}
 	kind, err := render.Detect(repo, path.Clean(dir))
 	return kind != "", err

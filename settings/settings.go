@@ -146,6 +146,11 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 		for i, item := range n.Content {
 			c.value(item, t.Elem(), fmt.Sprintf("%s[%d]", field, i), key)
 		}
+	case t.Kind() == reflect.Map:
+		c.faults = append(c.faults, c.twice(n, field+".", func(value *yaml.Node, field string) []error {
+			c.value(value, t.Elem(), field[:len(field)-1], key)
+			return nil
+		})...)
 	case c.choices[key] != nil && !slices.Contains(c.choices[key], n.Value):
 		named := slices.DeleteFunc(slices.Clone(c.choices[key]), func(s string) bool { return s == "" })
 		c.fault(n, field, fmt.Sprintf("there is no %s %q", key, n.Value), "use one of "+strings.Join(named, ", "))
@@ -212,6 +217,8 @@ func Keys(t reflect.Type) []Key {
 func form(t reflect.Type) (wants, sample string, kind yaml.Kind) {
 	switch t.Kind() {
 	case reflect.Struct:
+		return "a mapping", "{key: value}", yaml.MappingNode
+	case reflect.Map:
 		return "a mapping", "{key: value}", yaml.MappingNode
 	case reflect.Slice:
 		return "a list", "[...]", yaml.SequenceNode

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/fleet"
+)
+
+func newFleet(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "fleet",
+		Short: "Check, compute and generate the rollout of many components",
+		Long: `Look at a folder of components, each with a component.yaml: what each renders to,
+what it needs of the others, and whether the phases in which they are rolled out
+are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		newFleetInventory(s),
+	)
+	for _, sub := range cmd.Commands() {
+		sub.Args = asUsage(sub.Args)
+	}
+	return cmd
+}
+
+// fleetInputs are the flags that say which fleet, and how to render it.
+type fleetInputs struct {
+	source fleet.Source
+	ladder *string
+}
+
+// addFleetInputs puts the flags on a command.
+func addFleetInputs(cmd *cobra.Command) *fleetInputs {
+	in := &fleetInputs{}
+	cmd.Args = cobra.MinimumNArgs(1)
+	flags := cmd.Flags()
+	flags.StringVar(&in.source.Environment, "environment", "", "Leave out components that are not deployed there")
+	flags.StringVar(&in.source.KubeVersion, "kube-version", "", "Kubernetes version that templates see, such as 1.34.2")
+	flags.StringSliceVarP(&in.source.APIVersions, "api-versions", "a", nil, "API versions that templates see")
+	flags.IntVar(&in.source.Parallel, "parallel", 0, "Components rendered at the same time (default: one for each processor)")
+	in.ladder = ladderFlag(flags)
+	return in
+}
+
+// load reads and renders the fleet in folders of one repository.
+func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*fleet.Fleet, error) {
+	base, err := knowledgeBase(*in.ladder)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range dirs {
+		if dir == "" {
+			return nil, usageError{errors.New(`the name of a folder is empty; name the folder of the components, or "." for this one`)}
+		}
+	}
+	c, err := openCheckout(dirs[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dirs[0], err)
+	}
+	defer c.close()
+	src := in.source
+	src.Repo, src.Show = c.repo, c.show
+	for _, dir := range dirs {
+		in, err := c.inside(dir)
+		if err != nil {
+			return nil, err
+		}
+		src.Dirs = append(src.Dirs, in)
+	}
+	src.Progress = progressBar(s)
+	return fleet.Load(cmd.Context(), src, base)
+}
+
+// inside is the path of a directory in the repository of another.
+func (c *checkout) inside(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if resolved, err := filepath.EvalSymlinks(abs); err == nil {
+		abs = resolved
+	}
+	if _, err := os.Stat(abs); err != nil {
+		return "", fmt.Errorf("%s: no such folder; name one that is there", dir)
+	}
+	rel, err := filepath.Rel(c.base, abs)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", usageError{fmt.Errorf("%s is not in the repository of %s; name folders of one repository", dir, c.typed)}
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// progressBar shows how far a rendering is on a terminal, and nothing elsewhere.
+func progressBar(s streams) func(done, of int, name string) {
+	f, ok := s.Err.(*os.File)
+	if !ok {
+		return nil
+	}
+	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 || os.Getenv("TERM") == "dumb" {
+		return nil
+	}
+	const wide = 40
+	return func(done, of int, name string) {
+		if done == of {
+			fmt.Fprintf(f, "\r%s\r", strings.Repeat(" ", wide+20))
+			return
+		}
+		fmt.Fprintf(f, "\r%4d of %d  %-*.*s", done, of, wide, wide, name)
+	}
+}

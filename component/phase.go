@@ -1,0 +1,54 @@
+package component
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// Phase is a place in the rollout of a fleet, as a component.yaml has it: 10,
+// "010" and 010 are one. It may be below zero, where it is the sync wave of an
+// Application.
+type Phase struct {
+	Number int
+	// Text is what is written.
+	Text string
+	// Set is false if nothing is.
+	Set bool
+}
+
+// phases are whole numbers. YAML would take one that begins with 0 for octal,
+// which nobody means.
+var phases = regexp.MustCompile(`^-?[0-9]{1,6}$`)
+
+// ParsePhase reads a phase.
+func ParsePhase(text string) (Phase, error) {
+	if !phases.MatchString(text) {
+		return Phase{Text: text}, fmt.Errorf("%q is no phase; write a whole number, such as 120 or \"010\"", text)
+	}
+	number, err := strconv.Atoi(text)
+	return Phase{number, text, err == nil}, err
+}
+
+// UnmarshalYAML reads a number or a text.
+func (p *Phase) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.ScalarNode {
+		return fmt.Errorf("line %d: this is no single value; write a whole number, such as 120 or \"010\"", n.Line)
+	}
+	read, err := ParsePhase(n.Value)
+	if err != nil {
+		return fmt.Errorf("line %d: %w", n.Line, err)
+	}
+	*p = read
+	return nil
+}
+
+// Padded writes a phase with as many digits as the fleet has.
+func Padded(number, digits int) string {
+	if number < 0 {
+		return fmt.Sprintf("-%0*d", digits, -number)
+	}
+	return fmt.Sprintf("%0*d", digits, number)
+}

@@ -1,0 +1,315 @@
+// Package fleet is about many components: what each provides and needs, whether
+// the phases in which they are rolled out are right, and what rolls them out.
+//
+// Waves end at the edge of an Application. What one component needs of another
+// is found in what both render to, by the rules that find references within one
+// (package graph); phases stand to components as waves do to objects.
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/profile"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// Source is where a fleet lies.
+type Source struct {
+	// Repo is the repository.
+	Repo fs.FS
+	// Dirs are folders of components: each directory below one that holds a
+	// component.yaml is a component, and so is one that is named and holds none
+	// and nowhere below.
+	Dirs []string
+	// Show returns how messages name a path of the repository; nil means by it.
+	Show func(path string) string
+	// Environment leaves out components that are not deployed there; empty keeps
+	// all.
+	Environment string
+	// KubeVersion and APIVersions describe the cluster; both may be empty.
+	KubeVersion string
+	APIVersions []string
+	// Parallel is how many components are rendered at the same time; 0 means one
+	// for each processor.
+	Parallel int
+	// Progress, if not nil, is told how many of all are rendered.
+	Progress func(done, of int, name string)
+}
+
+// Fleet is what is known of many components.
+type Fleet struct {
+	// Settings are what the ladder.yaml of the fleet says about it.
+	Settings profile.Fleet
+	Profile  profile.Profile
+	// Components are sorted by the path of their directories.
+	Components []*Component
+	// Applications are sorted by their phases and names.
+	Applications []*Application
+	// Links are what Applications need of others, sorted by both.
+	Links []Link
+	// Findings are faults in what was read and rendered.
+	Findings []finding.Finding
+
+	graph *graph.Graph
+	base  *knowledge.Base
+}
+
+// Component is a directory that describes itself.
+type Component struct {
+	component.Description
+	// Dir is the directory in the repository.
+	Dir string
+	// File is how messages call its component.yaml, or the directory if there
+	// is none.
+	File string
+	// Described is false if there is no component.yaml.
+	Described bool
+}
+
+// Application is what Argo CD is to sync: a component, or a part of it.
+type Application struct {
+	*Component
+	// Name is that of the Application.
+	Name string
+	// Part is which part of a component it is, where that is split.
+	Part crds.Mode
+	// Phase is its place in the rollout.
+	Phase component.Phase
+	// Namespace is its destination.
+	Namespace string
+	// Objects are what it renders to, with their waves; Waves is how many of
+	// these there are.
+	Objects []object.Object
+	Waves   int
+	// Failed is true if it could not be rendered; the findings say why.
+	Failed bool
+	// Chart is what is known of its chart, if that is in a registry.
+	Chart *knowledge.Chart
+	// Rung is what it is for, RungWhy what says so.
+	Rung    string
+	RungWhy string
+	// Findings are those of its rendering.
+	Findings []finding.Finding
+}
+
+// Load reads and renders a fleet, and finds what its components need of each
+// other. The error joins the faults of every component.yaml; what does not
+// render is a finding, and its component has no objects.
+func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error) {
+	dirs, err := src.find()
+	if err != nil {
+		return nil, err
+	}
+	top := plugin.Request{Repo: src.Repo, Dir: src.top(), Show: src.Show}
+	base, err = top.Knowledge(base)
+	faults := []error{err}
+	f := &Fleet{Settings: base.Fleet(), base: base}
+	if err == nil {
+		f.Profile, err = profile.Of(f.Settings)
+		faults = append(faults, err)
+	}
+	for _, dir := range dirs {
+		c, err := src.read(dir)
+		faults = append(faults, err)
+		if c.In(src.Environment) {
+			f.Components = append(f.Components, c)
+		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	f.apply()
+	if err := f.render(ctx, src); err != nil {
+		return nil, err
+	}
+	if err := f.link(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (s Source) show(p string) string {
+	if s.Show == nil {
+		return p
+	}
+	return s.Show(p)
+}
+
+// top is the directory that all of the fleet is in.
+func (s Source) top() string {
+	top := path.Clean(s.Dirs[0])
+	for _, dir := range s.Dirs[1:] {
+		for top != "." && !strings.HasPrefix(path.Clean(dir)+"/", top+"/") {
+			top = path.Dir(top)
+		}
+	}
+	return top
+}
+
+// find lists the directories of the components, sorted.
+func (s Source) find() ([]string, error) {
+	var all []string
+	for _, top := range s.Dirs {
+		found := len(all)
+		err := fs.WalkDir(s.Repo, path.Clean(top), func(p string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && strings.HasPrefix(d.Name(), ".") && p != ".":
+				return fs.SkipDir
+			case !d.IsDir() && d.Name() == component.File && !s.manifest(p):
+				all = append(all, path.Dir(p))
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.show(top), err)
+		}
+		if len(all) > found {
+			continue
+		}
+		if renders, err := plugin.Detect(s.Repo, top); err != nil || !renders {
+			return nil, finding.Finding{Severity: finding.Error, Rule: "no-components", File: s.show(top),
+				Message: "there is no component here", Remedy: "name a folder with files called " + component.File + ", or the directory of a component"}
+		}
+		all = append(all, path.Clean(top))
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// manifest reports whether a file of that name is a template or a manifest of a
+// chart, which may be called so, too.
+func (s Source) manifest(p string) bool { return path.Base(path.Dir(p)) == "templates" }
+
+// read reads what a directory says about its component.
+func (s Source) read(dir string) (*Component, error) {
+	c := &Component{Dir: dir, File: s.show(path.Join(dir, component.File)), Described: true}
+	if _, err := fs.Stat(s.Repo, path.Join(dir, component.File)); err != nil {
+		c.File, c.Described = s.show(dir), false
+	}
+	var err error
+	c.Description, err = plugin.Request{Repo: s.Repo, Dir: dir, Show: s.Show}.Describe()
+	c.Name = cmp.Or(c.Name, path.Base(dir))
+	return c, err
+}
+
+// apply makes the Applications of the components.
+func (f *Fleet) apply() {
+	for _, c := range f.Components {
+		app := Application{Component: c, Name: c.Name, Phase: c.Phase(), Namespace: cmp.Or(c.Namespace, "default")}
+		if c.CRDs == component.Split {
+			definitions := app
+			definitions.Name, definitions.Part, definitions.Phase = c.Name+DefinitionsSuffix, crds.Only, c.CRDsPhase
+			app.Part = crds.Skip
+			f.Applications = append(f.Applications, &definitions)
+		}
+		f.Applications = append(f.Applications, &app)
+	}
+	slices.SortStableFunc(f.Applications, func(x, y *Application) int {
+		// What has no phase comes last.
+		return cmp.Or(cmp.Compare(unset(x.Phase), unset(y.Phase)), cmp.Compare(x.Phase.Number, y.Phase.Number), cmp.Compare(x.Name, y.Name))
+	})
+}
+
+// DefinitionsSuffix is what the name of the Application ends in that holds the
+// definitions of a component that is split.
+const DefinitionsSuffix = "-crds"
+
+func unset(p component.Phase) int {
+	if p.Set {
+		return 0
+	}
+	return 1
+}
+
+// render renders every Application that lies in the repository. Of charts in
+// registries it notes what is known.
+func (f *Fleet) render(ctx context.Context, src Source) error {
+	parallel := cmp.Or(src.Parallel, runtime.GOMAXPROCS(0))
+	memory := render.NewMemory(renderMemory)
+	next := make(chan *Application)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for range parallel {
+		wg.Go(func() {
+			for app := range next {
+				f.renderOne(ctx, src, app, memory)
+				mu.Lock()
+				done++
+				if src.Progress != nil {
+					src.Progress(done, len(f.Applications), app.Name)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, app := range f.Applications {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- app
+	}
+	close(next)
+	wg.Wait()
+	for _, app := range f.Applications {
+		f.Findings = append(f.Findings, app.Findings...)
+	}
+	return ctx.Err()
+}
+
+// renderMemory is how much of decoded files components share, in bytes.
+const renderMemory = 64 << 20
+
+func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, memory *render.Memory) {
+	if app.Component.Chart.Remote() {
+		if known, ok := f.base.Chart(app.Component.Chart.Chart); ok {
+			app.Chart = &known
+		}
+		return
+	}
+	req := plugin.Request{Repo: src.Repo, Dir: app.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Memory: memory,
+		App: plugin.App{Name: app.Component.Name, Namespace: app.Namespace}}
+	if app.Part != "" {
+		req.Settings = []plugin.Settings{{CRDs: app.Part}}
+	}
+	res, err := plugin.Generate(ctx, req, f.base)
+	if err != nil {
+		app.Failed = true
+		app.Findings = finding.Of(err)
+		return
+	}
+	app.Objects, app.Waves, app.Findings = res.Objects, res.Plan.Waves(), res.Findings
+	app.Rung, app.RungWhy = rungOf(res.Plan)
+}
+
+// Enabled lists the Applications that are deployed.
+func (f *Fleet) Enabled() []*Application {
+	return slices.DeleteFunc(slices.Clone(f.Applications), func(a *Application) bool { return !a.On() })
+}
+
+// Write writes the phase of an Application as the fleet has it; empty if it has
+// none.
+func (f *Fleet) Write(p component.Phase) string {
+	if !p.Set {
+		return ""
+	}
+	return f.Profile.Write(p.Number)
+}

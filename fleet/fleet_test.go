@@ -1,0 +1,61 @@
+package fleet_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/knowledge"
+)
+
+var update = flag.Bool("update", false, "rewrite the files with what is wanted")
+
+// load loads a fleet of testdata/fleets.
+func load(t *testing.T, name string) *fleet.Fleet {
+	t.Helper()
+	f, err := fleet.Load(t.Context(), fleet.Source{Repo: os.DirFS("../testdata/fleets/" + name), Dirs: []string{"components"}}, knowledge.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// want compares a text with a file, or rewrites that.
+func want(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(text), got); diff != "" {
+		t.Errorf("%s (-want +got); run with -update if that is right:\n%s", file, diff)
+	}
+}
+
+// TestLinks says what the components of each fleet need of each other.
+func TestLinks(t *testing.T) {
+	dirs, err := filepath.Glob("../testdata/fleets/*/ladder.yaml")
+	if err != nil || len(dirs) == 0 {
+		t.Fatal("there is no fleet", err)
+	}
+	for _, file := range dirs {
+		dir := filepath.Dir(file)
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			f := load(t, filepath.Base(dir))
+			for _, found := range f.Findings {
+				t.Errorf("%s: %s", found.Severity, found.Error())
+			}
+			want(t, filepath.Join(dir, "want.links.txt"), f.String())
+		})
+	}
+}
