@@ -32,12 +32,29 @@ func rungOf(p *wave.Plan) (rung, why string) {
 			tells[name] = why
 		}
 	}
+	if tells[knowledge.Controllers] != "" {
+		if store := keepsData(p); store != "" {
+			return "workloads", store + " keeps data of its own"
+		}
+	}
 	for _, name := range telling {
 		if why, ok := tells[name]; ok {
 			return name, why
 		}
 	}
 	return "", ""
+}
+
+// keepsData finds a workload that keeps data in volumes of its own. Controllers
+// keep theirs in the API server, so what has such a workload is a runtime, even
+// if it brings a controller along.
+func keepsData(p *wave.Plan) string {
+	for _, n := range p.Graph.Nodes {
+		if n.Kind.Runs == "" && !n.Kind.Pod.IsZero() && len(n.Get("spec", "volumeClaimTemplates").Items()) > 0 {
+			return n.Key.String()
+		}
+	}
+	return ""
 }
 
 // tellsMuch reports whether an object says what its component is for. Services,
