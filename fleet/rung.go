@@ -1,6 +1,9 @@
 package fleet
 
-import "github.com/ladder-cmp/ladder/wave"
+import (
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/wave"
+)
 
 // rungOf says what a component as a whole is for, and which object tells.
 func rungOf(p *wave.Plan) (rung, why string) {
@@ -12,6 +15,9 @@ func rungOf(p *wave.Plan) (rung, why string) {
 	why = n.Key.String()
 	if n.Role != "" && n.RoleWhy != "" {
 		why += " " + n.RoleWhy
+	}
+	if n.Role == knowledge.Controllers && rung != knowledge.Controllers {
+		why += ", and keeps data of its own"
 	}
 	return rung, why
 }
