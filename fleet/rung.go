@@ -12,12 +12,11 @@ func rungOf(p *wave.Plan) (rung, why string) {
 		return "", ""
 	}
 	n := p.Graph.Nodes[at]
-	why = n.Key.String()
-	if n.Role != "" && n.RoleWhy != "" {
-		why += " " + n.RoleWhy
+	switch {
+	case n.Role == knowledge.Controllers && rung != knowledge.Controllers:
+		return rung, n.Key.String() + " keeps data of its own"
+	case n.Role != "" && n.RoleWhy != "":
+		return rung, n.Key.String() + " " + n.RoleWhy
 	}
-	if n.Role == knowledge.Controllers && rung != knowledge.Controllers {
-		why += ", and keeps data of its own"
-	}
-	return rung, why
+	return rung, n.Key.String()
 }
