@@ -81,6 +81,13 @@ func (f *Fleet) link() error {
 	parts := make([]graph.Part, len(f.Applications))
 	for i, app := range f.Applications {
 		parts[i] = graph.Part{Objects: app.Objects, Namespace: app.Namespace}
+		if app.Chart != nil {
+			stubs, err := app.Chart.Stubs()
+			if err != nil {
+				return err
+			}
+			parts[i].Objects = stubs
+		}
 	}
 	g, err := graph.Join(parts, f.base)
 	if err != nil {
@@ -93,13 +100,13 @@ func (f *Fleet) link() error {
 			links[[2]int{from, to}] = append(links[[2]int{from, to}], r)
 		}
 	}
-	own := f.held()
+	own, provided := f.held(), f.provided()
 	for _, r := range g.References {
 		from, to := g.Nodes[r.From], g.Nodes[r.To]
 		if from.Part == to.Part || own[holding{from.Part, to.Key}] {
 			continue
 		}
-		if strength, counts := f.crossing(r); counts {
+		if strength, counts := f.crossing(r, provided); counts {
 			add(from.Part, to.Part, Reason{Strength: strength, Inferred: r.Inferred, From: from.Key, To: to.Key,
 				Field: r.Field, File: from.File, Line: from.Line, Why: r.Why, Source: r.Source})
 		}
@@ -138,16 +145,46 @@ func (f *Fleet) held() map[holding]bool {
 	return own
 }
 
+// provided are the nodes that are classes whose provider comes with them: from
+// the same Application, as far as its manifests or a record of its chart say.
+func (f *Fleet) provided() map[int]bool {
+	all := map[int]bool{}
+	for _, r := range f.graph.References {
+		class := f.graph.Nodes[r.From]
+		if isProvider(class, r) && class.Part == f.graph.Nodes[r.To].Part {
+			all[r.From] = true
+		}
+	}
+	for i, n := range f.graph.Nodes {
+		if f.Applications[n.Part].Chart != nil && !n.Kind.Provider.IsZero() {
+			all[i] = true
+		}
+	}
+	return all
+}
+
+// isProvider reports whether a reference leads from a class to the program that
+// it asks for.
+func isProvider(class graph.Node, r graph.Reference) bool {
+	return !class.Kind.Provider.IsZero() && r.Field == class.Kind.Provider.String()
+}
+
 // crossing says what a reference from one Application to another demands, and
 // whether it is one: signs that are good enough among the objects of a
 // component (a bare word, an image, a webhook for Pods of anybody) lead astray
 // among those of eighty.
-func (f *Fleet) crossing(r graph.Reference) (Strength, bool) {
+func (f *Fleet) crossing(r graph.Reference, provided map[int]bool) (Strength, bool) {
 	from, to := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
 	switch {
 	case r.Explicit:
+	case isProvider(from, r):
+		return Healthy, true
+	case !r.Inferred && r.Meaning == knowledge.Exists && provided[r.To]:
+		return Healthy, true // a class is the name of the program behind it
 	case r.Field == "webhooks" && f.base.Builtin(from.Key.Group):
 		return 0, false // it was there before the webhook, or comes with whatever is applied later
+	case r.Inferred && r.Meaning == knowledge.Exists && strings.HasSuffix(r.Why, graph.MayCome):
+		return Exists, true
 	case r.Inferred && r.Meaning == knowledge.Exists && r.Why != "calls" && r.Why != "is configured by":
 		return 0, false
 	case r.Meaning == knowledge.Exists && r.Field == "metadata.namespace" && to.Key.Kind == "Namespace":
@@ -175,9 +212,19 @@ func (f *Fleet) fromCharts(add func(from, to int, r Reason)) {
 			continue
 		}
 		for _, n := range f.graph.Nodes {
-			if n.Foreign && app.Chart.Brings(n.Key.Group) {
-				add(n.Part, to, Reason{Strength: Applied, From: n.Key, Field: "kind", File: n.File, Line: n.Line,
-					Why: "is of a kind that comes with the chart " + app.Chart.Name, Source: app.Chart.Source})
+			f.fromChart(n, app.Chart, func(r Reason) {
+				r.From, r.File, r.Line, r.Source = n.Key, n.File, n.Line, app.Chart.Source
+				add(n.Part, to, r)
+			})
+		}
+		for _, made := range f.graph.Made {
+			if n := f.graph.Nodes[made.From]; app.Chart.Brings(made.Kind.Group) {
+				strength := Exists
+				if made.Meaning == knowledge.Healthy {
+					strength = Healthy
+				}
+				add(n.Part, to, Reason{Strength: strength, From: n.Key, Field: made.Field, File: n.File, Line: n.Line, Source: made.Source,
+					Why: fmt.Sprintf("%s %s, which comes with the chart %s", made.Why, made.Kind, app.Chart.Name)})
 			}
 		}
 		for from, other := range f.Applications {
@@ -198,10 +245,41 @@ func (f *Fleet) fromCharts(add func(from, to int, r Reason)) {
 	}
 }
 
-// providers are the Applications that define kinds of a group.
+// definitions is the rung of charts that bring nothing but definitions.
+const definitions = "crds"
+
+// defines reports whether the definitions of a group are in a chart of their own.
+func (f *Fleet) defines(group string) bool {
+	return slices.ContainsFunc(f.Applications, func(a *Application) bool {
+		return a.Chart != nil && a.Chart.Rung == definitions && a.Chart.Brings(group)
+	})
+}
+
+// fromChart says what an object needs of a chart: the definition of its kind, if
+// nobody else has it, the controller behind that, or what a class names.
+func (f *Fleet) fromChart(n graph.Node, chart *knowledge.Chart, add func(Reason)) {
+	brings := !f.base.Builtin(n.Key.Group) && chart.Brings(n.Key.Group)
+	switch {
+	case brings && n.Foreign && (chart.Rung == definitions || !f.defines(n.Key.Group)):
+		add(Reason{Strength: Applied, Field: "kind", Why: "is of a kind that comes with the chart " + chart.Name})
+	case brings && chart.Rung == knowledge.Controllers:
+		add(Reason{Strength: Healthy, Inferred: true, Field: "kind", Why: "is of a kind that is reconciled by the chart " + chart.Name})
+	}
+	for _, found := range n.Kind.Provider.Find(n.Root()) {
+		if slices.Contains(chart.Answers, found.Value.Text()) {
+			add(Reason{Strength: Healthy, Field: found.Field, Why: "is provided by the chart " + chart.Name})
+		}
+	}
+}
+
+// providers are the Applications that define kinds of a group, or reconcile
+// them.
 func (f *Fleet) providers(group string) []int {
 	var all []int
 	for _, n := range f.graph.Nodes {
+		if slices.Contains(n.Reconciles, group) && !slices.Contains(all, n.Part) {
+			all = append(all, n.Part)
+		}
 		for _, d := range n.Kind.Defines {
 			for _, found := range d.Group.Find(n.Root()) {
 				if found.Value.Text() == group && !slices.Contains(all, n.Part) {
