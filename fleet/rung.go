@@ -15,7 +15,7 @@ var telling = []string{knowledge.Controllers, "workloads", knowledge.Bootstraps,
 
 // rungOf says what a component as a whole is for, and which object tells.
 func rungOf(p *wave.Plan) (rung, why string) {
-	tells := map[string]string{}
+	tells := map[string]int{} // by rung, the node
 	for i, n := range p.Graph.Nodes {
 		name := p.Places[i].Rung.Name
 		if !tellsMuch(n, name) {
@@ -24,20 +24,39 @@ func rungOf(p *wave.Plan) (rung, why string) {
 		if name == "workloads" && n.Kind.Runs == "once" {
 			name = knowledge.Bootstraps
 		}
-		if _, seen := tells[name]; !seen {
-			why := n.Key.String()
-			if n.Role != "" && n.RoleWhy != "" {
-				why += " " + n.RoleWhy
-			}
-			tells[name] = why
+		if told, ok := tells[name]; !ok || clarity(n) > clarity(p.Graph.Nodes[told]) {
+			tells[name] = i
 		}
 	}
 	for _, name := range telling {
-		if why, ok := tells[name]; ok {
-			return name, why
+		i, ok := tells[name]
+		if !ok {
+			continue
 		}
+		n := p.Graph.Nodes[i]
+		if _, configs := tells["configs"]; configs && name == "namespaces" && n.Key.Kind != "Namespace" {
+			continue // a limit among settings is one of them
+		}
+		if n.Role != "" && n.RoleWhy != "" {
+			return name, n.Key.String() + " " + n.RoleWhy
+		}
+		return name, n.Key.String()
 	}
 	return "", ""
+}
+
+// clarity says how clearly an object tells what its component is for: what runs
+// tells more than its volume, and what becomes healthy more than its settings.
+func clarity(n graph.Node) int {
+	switch {
+	case n.RoleWhy != "" && !n.Partner:
+		return 3
+	case !n.Kind.Pod.IsZero():
+		return 2
+	case n.HasHealth && n.Kind.Place == "":
+		return 1
+	}
+	return 0
 }
 
 // tellsMuch reports whether an object says what its component is for. Services,

@@ -234,6 +234,9 @@ func (b *builder) makes(from int, rec knowledge.Reference, manifest object.Value
 		b.refer(Reference{From: from, To: def.node, Field: field, Meaning: rec.Meaning, Why: rec.Why + " " + gk.String() + ", which is defined by", Source: rec.Source})
 		return
 	}
+	if slices.ContainsFunc(b.Made, func(m Made) bool { return m.From == from && m.Kind == gk }) {
+		return
+	}
 	made := Made{From: from, Kind: gk, Field: field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source}
 	b.Made = append(b.Made, made)
 	for to, n := range b.Nodes {
