@@ -213,10 +213,10 @@ func TestAPIVersions(t *testing.T) {
 // being rendered, whatever is wrong with it.
 func TestFaultOfChild(t *testing.T) {
 	for more, want := range map[string]string{
-		", helm: {valueFiles: [nowhere.yaml]}":                                "nowhere.yaml",
-		", helm: {values: 'a: [b'}":                                           "the values in Application argocd/a",
-		", plugin: {name: ladder, parameters: [{name: nothing, string: a}]}":  "parameter nothing",
-		", plugin: {name: ladder, env: [{name: LADDER_NOTHING, value: a}]}":   "LADDER_NOTHING",
+		", helm: {valueFiles: [nowhere.yaml]}":                                 "nowhere.yaml",
+		", helm: {values: 'a: [b'}":                                            "the values in Application argocd/a",
+		", plugin: {name: ladder, parameters: [{name: nothing, string: a}]}":   "parameter nothing",
+		", plugin: {name: ladder, env: [{name: LADDER_NOTHING, value: a}]}":    "LADDER_NOTHING",
 		", plugin: {name: ladder, parameters: [{name: crds, string: 'only'}]}": "no CRDs",
 	} {
 		repo := family("https://git.example.com/ours.git", more).(fstest.MapFS)
