@@ -39,7 +39,24 @@ func (p *Plan) Purpose() (rung string, node int) {
 			rung, node = name, i
 		}
 	}
+	if rung == knowledge.Controllers {
+		if keeper, ok := p.keepsData(); ok {
+			return "workloads", keeper
+		}
+	}
 	return rung, node
+}
+
+// keepsData finds a workload that keeps data in volumes of its own. Controllers
+// keep theirs in the API server, so what has such a workload is a runtime, even
+// if it brings a controller along.
+func (p *Plan) keepsData() (node int, ok bool) {
+	for i, n := range p.Graph.Nodes {
+		if n.Kind.Runs == "" && !n.Kind.Pod.IsZero() && len(n.Get("spec", "volumeClaimTemplates").Items()) > 0 {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // tellsMuch reports whether an object says what its component is for. Services,
