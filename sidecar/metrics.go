@@ -66,6 +66,7 @@ func newMetrics(s *server, to prometheus.Registerer) *metrics {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
 	to.MustRegister(m.requests, m.seconds, m.stages, m.waiting, m.working, m.cache, m.received, m.answered, m.known, m.measures, m.remarks,
+		gauge("ladder_components_suspected", "Components whose last rendering had to be ended, and which leave one place to the others therefore.", func() float64 { return float64(s.places.suspects()) }),
 		gauge("ladder_cache_bytes", "Bytes of the answers that are remembered.", func() float64 { bytes, _ := s.results.size(); return float64(bytes) }),
 		gauge("ladder_cache_entries", "Answers that are remembered.", func() float64 { _, n := s.results.size(); return float64(n) }),
 		gauge("ladder_repository_bytes", "Bytes of memory that repositories take or are to take, as --repository-memory counts.", func() float64 { return float64(s.repositories.size()) }),
@@ -140,7 +141,7 @@ func newWorkerMetrics(w *Workers, to prometheus.Registerer) *workerMetrics {
 	m := &workerMetrics{
 		started: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_workers_started_total", Help: "Worker processes that were started."}),
 		killed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_workers_killed_total",
-			Help: "Worker processes that ended before their work did, by cause: deadline, canceled (the client gave up), memory, stack, crash."}, []string{"cause"}),
+			Help: "Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), memory, stack, crash."}, []string{"cause"}),
 	}
 	for _, c := range causes {
 		m.killed.WithLabelValues(string(c))

@@ -3,6 +3,7 @@ package sidecar
 import (
 	"container/list"
 	"context"
+	"errors"
 	"io/fs"
 	"maps"
 	"slices"
@@ -104,7 +105,8 @@ func newResults(bytes int64, age time.Duration, report func(cacheEvent)) *result
 // get answers a request: from memory, with what the same request comes to that
 // is under way, or by work. Only what work says is shared; errors are not
 // remembered, and those of ctx or the machine (which work wraps in a
-// status error) are not even shared.
+// status error) are not even shared, unless the rendering had to be ended for
+// what it did.
 func (c *results) get(ctx context.Context, about subject, in Input, work func(Input) (answer, error)) (answer, cacheEvent, error) {
 	for {
 		if r := c.find(about, in); r != nil {
@@ -125,7 +127,7 @@ func (c *results) get(ctx context.Context, about subject, in Input, work func(In
 		select {
 		case <-under.landed:
 		case <-ctx.Done():
-			return answer{}, miss, deadline(ctx, "waiting for the same component to be rendered")
+			return answer{}, miss, deadline(ctx, in.Dir, waitingForSame)
 		}
 		if r := under.result; r != nil && r.holds(in.Env, in.Repo) {
 			c.report(shared)
@@ -152,7 +154,9 @@ func (c *results) fly(f *flight, about subject, in Input, work func(Input) (answ
 	if watched.full {
 		return a, err // nobody can tell whether it holds for others
 	}
-	if _, accident := status.FromError(err); err == nil || !accident {
+	var e *ended
+	_, accident := status.FromError(err)
+	if err == nil || !accident || errors.As(err, &e) && e.byItself() {
 		f.result = r
 	}
 	if err == nil {

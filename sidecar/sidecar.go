@@ -15,7 +15,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"math"
 	"net"
 	"os"
 	"runtime/debug"
@@ -25,7 +24,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
-	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -69,6 +67,9 @@ type Config struct {
 	// Timeout is how long a request may take that brings no deadline of its
 	// own, or a later one; 0 means no bound.
 	Timeout time.Duration
+	// Render is how long a rendering may take, once it has its place; 0 means no
+	// bound. It bounds how long others wait for one that does not end.
+	Render time.Duration
 	// Stall is how long a client may send nothing of a repository that it has
 	// begun to send; 0 means no bound. Meanwhile it holds memory that others
 	// wait for.
@@ -264,7 +265,7 @@ func Probe(ctx context.Context, path string) error {
 type server struct {
 	wire.UnimplementedConfigManagementPluginServiceServer
 	cfg          Config
-	places       *semaphore.Weighted // for work
+	places       *places
 	repositories *repositories
 	results      *results
 	metrics      *metrics
@@ -281,10 +282,7 @@ func newServer(cfg Config) *server {
 		cfg.Limits.Bytes = cfg.Memory
 	}
 	s := &server{cfg: cfg, tracer: tracerOf(cfg.Traces), read: unpack}
-	s.places = semaphore.NewWeighted(math.MaxInt64)
-	if cfg.Parallel > 0 {
-		s.places = semaphore.NewWeighted(int64(cfg.Parallel))
-	}
+	s.places = newPlaces(cfg.Parallel)
 	keep := idleTree
 	if cfg.Cache == 0 {
 		keep = 0
@@ -377,43 +375,67 @@ func (s *server) perform(what task, ctx context.Context, from stream) (log *slog
 
 // work runs a task when there is a place for it.
 func (s *server) work(ctx context.Context, what task, in Input) (a answer, err error) {
+	who := component{in.Env[appName], in.Dir}
+	came := time.Now()
 	waited := s.begin(ctx, queueing)
 	s.metrics.waiting.Inc()
-	err = s.places.Acquire(ctx, 1)
+	leave, err := s.places.enter(ctx, who)
 	s.metrics.waiting.Dec()
 	waited()
 	if err != nil {
-		return a, deadline(ctx, waitingForOthers)
+		return a, deadline(ctx, in.Dir, waitingForOthers)
 	}
-	defer s.places.Release(1)
+	defer leave()
+	began := time.Now()
 	s.metrics.working.Inc()
 	defer s.metrics.working.Dec()
 	defer s.begin(ctx, working)()
+	ctx, cancel := s.limitRendering(ctx)
+	defer cancel()
 	a, err = guarded(s.cfg.Log, in.Dir, func() (answer, error) { return s.cfg.Tasks.run(ctx, what, in) })
 	if err != nil && errors.Is(err, ctx.Err()) {
-		err = deadline(ctx, "rendering")
+		err = overtime(ctx, in.Dir)
+	}
+	var e *ended
+	switch {
+	case !errors.As(err, &e):
+		s.places.judge(who, false)
+	case e.byItself(), e.cause == Deadline && s.wasSlow(time.Since(began), began.Sub(came)):
+		s.places.judge(who, true)
 	}
 	return a, err
+}
+
+// wasSlow tells a rendering that was too slow for the deadline of its request
+// from one that was late because of others.
+func (s *server) wasSlow(rendered, waited time.Duration) bool {
+	return rendered > waited || s.cfg.Render > 0 && rendered > s.cfg.Render/3
 }
 
 // limitTime ends a request a little before its deadline, so that the reason for
 // missing it still arrives.
 func (s *server) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	end, limited := ctx.Deadline()
-	end = end.Add(-timeToAnswer)
-	if own := time.Now().Add(s.cfg.Timeout); s.cfg.Timeout > 0 && (!limited || own.Before(end)) {
-		return context.WithDeadlineCause(ctx, own, errOwnTimeout)
+	now := time.Now()
+	theirs, limited := ctx.Deadline()
+	end := theirs.Add(-timeToAnswer)
+	if own := now.Add(s.cfg.Timeout); s.cfg.Timeout > 0 && (!limited || own.Before(end)) {
+		return context.WithDeadlineCause(ctx, own, &overdue{requestTime, s.cfg.Timeout, now})
 	}
 	if !limited {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadline(ctx, end)
+	return context.WithDeadlineCause(ctx, end, &overdue{theirTime, theirs.Sub(now), now})
 }
 
-var (
-	errOwnTimeout = errors.New("the plugin's own time limit")
-	errStalled    = errors.New("the client sends nothing")
-)
+// limitRendering ends a rendering that takes too long.
+func (s *server) limitRendering(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.cfg.Render <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, s.cfg.Render, &overdue{renderTime, s.cfg.Render, time.Now()})
+}
+
+var errStalled = errors.New("the client sends nothing")
 
 // guarded keeps a panic in the work of one request from ending all others.
 // about says what the work is about, for messages.
@@ -429,28 +451,6 @@ func guarded[T any](log *slog.Logger, about string, work func() (T, error)) (out
 
 func bug(about string, r any) string {
 	return fmt.Sprintf("%s: internal error: %v; this is a bug of the plugin, its log has the details", about, r)
-}
-
-const waitingForOthers = "waiting for other renderings"
-
-// deadline says why a request ends before its answer is there: what the plugin
-// was doing, and whose time was over.
-func deadline(ctx context.Context, doing string) error {
-	if context.Cause(ctx) == errStalled {
-		return status.Error(codes.DeadlineExceeded, "the repo-server began to send the repository, and then sent nothing for longer than --stall-timeout allows; look at its CPU and its log")
-	}
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return status.Error(codes.Canceled, "the repo-server gave up the request while the plugin was "+doing)
-	}
-	if context.Cause(ctx) == errOwnTimeout {
-		return status.Error(codes.DeadlineExceeded, "the time was over while the plugin was "+doing+"; raise --timeout, or make the component smaller")
-	}
-	if doing == waitingForOthers {
-		return status.Error(codes.DeadlineExceeded, "the plugin is busy: the repo-server's deadline passed while it was "+doing+
-			"; give the sidecar more CPU and --parallel, or raise controller.repo.server.timeout.seconds")
-	}
-	return status.Error(codes.DeadlineExceeded, "the repo-server's deadline passed while the plugin was "+doing+
-		"; raise controller.repo.server.timeout.seconds, or make the component smaller")
 }
 
 // maxFault is the longest reason that is given for a failure, in bytes. It

@@ -125,7 +125,7 @@ func (s *server) receiveInTime(ctx context.Context, from stream) (Input, *held, 
 			a.repo.release()
 		}
 	}()
-	return Input{}, nil, deadline(ctx, "receiving the repository")
+	return Input{}, nil, deadline(ctx, "", receivingIt)
 }
 
 // drainInTime is drain, but no longer than a request may take.
@@ -141,7 +141,7 @@ func (s *server) drainInTime(ctx context.Context, from stream) error {
 	case err := <-drained:
 		return err
 	case <-ctx.Done():
-		return deadline(ctx, "receiving the repository")
+		return deadline(ctx, "", receivingIt)
 	}
 }
 
@@ -151,7 +151,7 @@ func (s *server) repository(ctx context.Context, from stream, checksum string) (
 		return s.known(known, from)
 	}
 	if err := s.repositories.await(ctx); err != nil {
-		return nil, drained(from, deadline(ctx, "waiting for the memory that other repositories take"))
+		return nil, drained(from, deadline(ctx, "", waitingForMemory))
 	}
 	if known := s.repositories.find(checksum); known != nil { // arrived meanwhile
 		s.repositories.arrived(nil, checksum)

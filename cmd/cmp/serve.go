@@ -83,6 +83,7 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 	f.IntVar(&c.Parallel, "parallel", runtime.GOMAXPROCS(0), "Renderings at the same time, each in a process of its own; 0 is no limit")
 	f.DurationVar(&c.Stall, "stall-timeout", time.Minute, "How long the repo-server may send nothing of a repository that it has begun to send; 0 is no limit")
 	f.DurationVar(&c.Timeout, "timeout", 5*time.Minute, "How long a request may take whose own deadline is later; 0 is no limit")
+	f.DurationVar(&c.Render, "render-timeout", 30*time.Second, "How long one rendering may take, from its place on; 0 is no limit but that of the request")
 	f.Int64Var(&opt.workerMemory, "worker-memory", 512<<20, "Memory that one rendering may take, in bytes; 0 is no limit")
 	f.Int64Var(&c.Limits.Bytes, "max-repository-bytes", 256<<20, "Size of a repository, unpacked and without .git, above which it is refused; 0 is no limit but --repository-memory")
 	f.IntVar(&c.Limits.Files, "max-repository-files", 200_000, "Number of files in a repository above which it is refused; 0 is no limit")
@@ -197,11 +198,12 @@ func registry() *prometheus.Registry {
 // showLimits makes metrics of the flags that others are to be compared with.
 func (opt *serving) showLimits(to prometheus.Registerer) {
 	limits := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ladder_limit",
-		Help: "What a flag of cmp serve allows: bytes, seconds of timeout, renderings of parallel. 0 is no limit."}, []string{"flag"})
+		Help: "What a flag of cmp serve allows: bytes, seconds of timeouts, renderings of parallel. 0 is no limit."}, []string{"flag"})
 	for flag, value := range map[string]float64{
 		"cache-bytes":          float64(opt.config.Cache),
 		"max-repository-bytes": float64(opt.config.Limits.Bytes),
 		"parallel":             float64(opt.config.Parallel),
+		"render-timeout":       opt.config.Render.Seconds(),
 		"repository-memory":    float64(opt.config.Memory),
 		"timeout":              opt.config.Timeout.Seconds(),
 		"worker-memory":        float64(opt.workerMemory),
