@@ -16,6 +16,8 @@ type overdue struct {
 	// allows is how long the time was, since when it began.
 	allows time.Duration
 	since  time.Time
+	// bytes are what had arrived of the repository, for stallTime.
+	bytes int64
 }
 
 func (o *overdue) Error() string { return string(o.limit) + " is over" }
@@ -36,6 +38,7 @@ type activity string
 const (
 	receivingIt      activity = "receiving the repository"
 	waitingForMemory activity = "waiting for the memory that other repositories take"
+	waitingForTwin   activity = "waiting for the same repository to arrive"
 	waitingForOthers activity = "waiting for other renderings"
 	waitingForSame   activity = "waiting for the same component to be rendered"
 	rendering        activity = "rendering"
@@ -55,9 +58,6 @@ func deadline(ctx context.Context, dir string, doing activity) error {
 	if dir != "" {
 		about = dir + ": "
 	}
-	if context.Cause(ctx) == errStalled {
-		return status.Error(codes.DeadlineExceeded, "the repo-server began to send the repository, and then sent nothing for longer than --stall-timeout allows; look at its CPU and its log")
-	}
 	over, known := context.Cause(ctx).(*overdue)
 	if !known {
 		if errors.Is(ctx.Err(), context.Canceled) {
@@ -66,7 +66,16 @@ func deadline(ctx context.Context, dir string, doing activity) error {
 		over = &overdue{limit: theirTime}
 	}
 	took, allows := lasting(time.Since(over.since)), lasting(over.allows)
-	if over.limit == renderTime {
+	switch over.limit {
+	case stallTime:
+		before := "opened a request, and then sent nothing"
+		if over.bytes > 0 {
+			before = fmt.Sprintf("sent %d bytes of the repository, and then nothing", over.bytes)
+		} else if dir != "" {
+			before = "named the component, and then sent nothing of the repository"
+		}
+		return status.Errorf(codes.DeadlineExceeded, "%sthe repo-server %s for %s, and may pause for %s (--stall-timeout); look at its CPU and its log", about, before, took, allows)
+	case renderTime:
 		return status.Errorf(codes.DeadlineExceeded, "%srendering took %s when it was stopped, and may take %s; raise --render-timeout, or end what runs without end in its templates", about, took, allows)
 	}
 	whose := "the time was over while the plugin was"

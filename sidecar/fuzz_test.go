@@ -85,7 +85,7 @@ func FuzzReceive(f *testing.F) {
 	s := newServer(Config{Memory: 1 << 20, Limits: Limits{Bytes: 1 << 19, Files: 100, Depth: 10, Ratio: 100}, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	f.Fuzz(func(t *testing.T, moves, archive []byte) {
 		from := &script{moves: moves, archive: archive}
-		in, repo, err := s.receive(context.Background(), from)
+		in, repo, err := s.receive(context.Background(), from, &progress{})
 		if !from.ended {
 			t.Error("the stream was not read to its end")
 		}

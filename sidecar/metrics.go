@@ -40,7 +40,7 @@ func newMetrics(s *server, to prometheus.Registerer) *metrics {
 	seconds := prometheus.ExponentialBuckets(0.005, 2, 15) // 5 ms to 82 s
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_requests_total",
-			Help: "Requests of the repo-server that were answered, by task (generate, match) and gRPC code."}, []string{"task", "code"}),
+			Help: "Requests of the repo-server that were answered, by task (generate, match, parameters) and gRPC code."}, []string{"task", "code"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_request_seconds", Buckets: seconds,
 			Help: "Time from the first message of a request to its answer."}, []string{"task"}),
 		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_stage_seconds", Buckets: seconds,
@@ -69,7 +69,8 @@ func newMetrics(s *server, to prometheus.Registerer) *metrics {
 		gauge("ladder_components_suspected", "Components whose last rendering had to be ended, and which leave one place to the others therefore.", func() float64 { return float64(s.places.suspects()) }),
 		gauge("ladder_cache_bytes", "Bytes of the answers that are remembered.", func() float64 { bytes, _ := s.results.size(); return float64(bytes) }),
 		gauge("ladder_cache_entries", "Answers that are remembered.", func() float64 { _, n := s.results.size(); return float64(n) }),
-		gauge("ladder_repository_bytes", "Bytes of memory that repositories take or are to take, as --repository-memory counts.", func() float64 { return float64(s.repositories.size()) }),
+		gauge("ladder_repository_bytes", "Bytes of memory that repositories take, as --repository-memory counts: those that are there, and those that arrive, as far as they have.", func() float64 { return float64(s.repositories.size()) }),
+		gauge("ladder_repositories_waiting", "Repositories that wait for memory, before they arrive or while they do.", func() float64 { return float64(s.repositories.short()) }),
 	)
 	// All values of a label are there from the start, so that a rate has a zero
 	// to rise from.
@@ -82,7 +83,7 @@ func newMetrics(s *server, to prometheus.Registerer) *metrics {
 	for _, s := range []stage{receiving, queueing, working} {
 		m.stages.WithLabelValues(string(s))
 	}
-	for _, t := range []task{generate, match} {
+	for _, t := range []task{generate, match, parameters} {
 		for _, c := range answerCodes {
 			m.requests.WithLabelValues(string(t), c.String())
 		}

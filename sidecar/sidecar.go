@@ -53,9 +53,9 @@ type Config struct {
 	Parallel int
 	Limits   Limits
 	// Memory bounds the repositories that are held at the same time, together,
-	// in bytes as Limits counts them; 0 means no bound. While a repository
-	// arrives, all that Limits allow it is set aside; above Memory they allow
-	// none.
+	// in bytes as Limits counts them; 0 means no bound. One that would need
+	// more than is left waits, before it arrives or while it does. Above Memory
+	// Limits allow none.
 	Memory int64
 	// Cache bounds what is remembered of answers, in bytes; 0 remembers
 	// nothing. An answer is given again when the files that it was made from
@@ -270,7 +270,7 @@ type server struct {
 	results      *results
 	metrics      *metrics
 	tracer       trace.Tracer
-	read         func(io.Reader, Limits) (*tree, error) // unpack, but for tests
+	read         func(io.Reader, Limits, func(int64) error) (*tree, error) // unpackGrowing, but for tests
 }
 
 // idleTree is how long a repository stays in memory that no request uses. The
@@ -279,9 +279,9 @@ const idleTree = 30 * time.Second
 
 func newServer(cfg Config) *server {
 	if cfg.Memory > 0 && (cfg.Limits.Bytes == 0 || cfg.Limits.Bytes > cfg.Memory) {
-		cfg.Limits.Bytes = cfg.Memory
+		cfg.Limits.Bytes, cfg.Limits.bytesFlag = cfg.Memory, "--repository-memory"
 	}
-	s := &server{cfg: cfg, tracer: tracerOf(cfg.Traces), read: unpack}
+	s := &server{cfg: cfg, tracer: tracerOf(cfg.Traces), read: unpackGrowing}
 	s.places = newPlaces(cfg.Parallel)
 	keep := idleTree
 	if cfg.Cache == 0 {
@@ -299,24 +299,58 @@ func (s *server) CheckPluginConfiguration(context.Context, *emptypb.Empty) (*wir
 
 func (s *server) MatchRepository(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.RepositoryResponse]) error {
 	if !s.cfg.Discovery {
-		if err := s.drainInTime(stream.Context(), stream); err != nil {
+		if err := s.heed(match, stream.Context(), stream); err != nil {
 			return err
 		}
 		return stream.SendAndClose(&wire.RepositoryResponse{})
 	}
-	_, a, err := s.perform(match, stream.Context(), stream)
+	start := time.Now()
+	log, a, err := s.perform(match, stream.Context(), stream)
 	if err != nil {
 		return err
 	}
+	log.Debug("request answered", "task", string(match), "matched", a.Matched, "duration", time.Since(start))
 	return stream.SendAndClose(&wire.RepositoryResponse{IsSupported: a.Matched, IsDiscoveryEnabled: true})
 }
 
 func (s *server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ParametersAnnouncementResponse]) error {
 	// The answer is always the same, but the stream must be read.
-	if err := s.drainInTime(stream.Context(), stream); err != nil {
+	if err := s.heed(parameters, stream.Context(), stream); err != nil {
 		return err
 	}
 	return stream.SendAndClose(&wire.ParametersAnnouncementResponse{ParameterAnnouncements: s.cfg.Parameters})
+}
+
+// heed takes a request whose answer does not depend on its repository.
+func (s *server) heed(what task, ctx context.Context, from stream) (err error) {
+	start := time.Now()
+	ctx, cancel := s.limitTime(ctx)
+	defer cancel()
+	in, err := s.heedInTime(ctx, from)
+	log := s.about(ctx, in)
+	s.end(ctx, what, start, log, err)
+	if err == nil {
+		log.Debug("request answered", "task", string(what), "duration", time.Since(start))
+	}
+	return err
+}
+
+// about is the log for a request, as far as it is known.
+func (s *server) about(ctx context.Context, in Input) *slog.Logger {
+	if in.Dir == "" {
+		return s.cfg.Log
+	}
+	tell(ctx, "application", in.Env[appName], "component", in.Dir)
+	return s.cfg.Log.With("application", in.Env[appName], "component", in.Dir)
+}
+
+// end notes the end of a request.
+func (s *server) end(ctx context.Context, what task, start time.Time, log *slog.Logger, err error) {
+	s.metrics.ended(what, start, err)
+	if err != nil {
+		failed(ctx, err)
+		log.Error("request failed", "error", err.Error(), "duration", time.Since(start))
+	}
 }
 
 func (s *server) GenerateManifest(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ManifestResponse]) error {
@@ -343,19 +377,12 @@ func (s *server) perform(what task, ctx context.Context, from stream) (log *slog
 	log = s.cfg.Log
 	defer func() {
 		err = shortened(err)
-		s.metrics.ended(what, start, err)
-		if err != nil {
-			failed(ctx, err)
-			log.Error("request failed", "error", err.Error(), "duration", time.Since(start))
-		}
+		s.end(ctx, what, start, log, err)
 	}()
 	ctx, cancel := s.limitTime(ctx)
 	defer cancel()
 	in, repo, err := s.receiveInTime(ctx, from)
-	if in.Dir != "" {
-		log = log.With("application", in.Env[appName], "component", in.Dir)
-		tell(ctx, "application", in.Env[appName], "component", in.Dir)
-	}
+	log = s.about(ctx, in)
 	if err != nil {
 		return log, a, err
 	}
@@ -419,12 +446,12 @@ func (s *server) limitTime(ctx context.Context) (context.Context, context.Cancel
 	theirs, limited := ctx.Deadline()
 	end := theirs.Add(-timeToAnswer)
 	if own := now.Add(s.cfg.Timeout); s.cfg.Timeout > 0 && (!limited || own.Before(end)) {
-		return context.WithDeadlineCause(ctx, own, &overdue{requestTime, s.cfg.Timeout, now})
+		return context.WithDeadlineCause(ctx, own, &overdue{limit: requestTime, allows: s.cfg.Timeout, since: now})
 	}
 	if !limited {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadlineCause(ctx, end, &overdue{theirTime, theirs.Sub(now), now})
+	return context.WithDeadlineCause(ctx, end, &overdue{limit: theirTime, allows: theirs.Sub(now), since: now})
 }
 
 // limitRendering ends a rendering that takes too long.
@@ -432,10 +459,8 @@ func (s *server) limitRendering(ctx context.Context) (context.Context, context.C
 	if s.cfg.Render <= 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, s.cfg.Render, &overdue{renderTime, s.cfg.Render, time.Now()})
+	return context.WithTimeoutCause(ctx, s.cfg.Render, &overdue{limit: renderTime, allows: s.cfg.Render, since: time.Now()})
 }
-
-var errStalled = errors.New("the client sends nothing")
 
 // guarded keeps a panic in the work of one request from ending all others.
 // about says what the work is about, for messages.
@@ -467,15 +492,20 @@ func shortened(err error) error {
 	return status.Errorf(s.Code(), "%s... (and %d bytes more)", text, len(s.Message())-len(text))
 }
 
+// maxAnswer is how much the manifests of an answer may be. Some are kept for what
+// stands around them.
+const maxAnswer = maxMessage / 10 * 9
+
 // checkSize refuses an answer that Argo CD's client would refuse with a message
 // about gRPC.
-func checkSize(manifests []string) error {
+func checkSize(dir string, manifests []string) error {
 	size := 0
 	for _, m := range manifests {
 		size += len(m)
 	}
-	if size > maxMessage*9/10 {
-		return status.Errorf(codes.ResourceExhausted, "the manifests are %d MB, and Argo CD takes no more than 100; split the component", size>>20)
+	if size > maxAnswer {
+		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d MiB, and may be %d, since Argo CD takes no message of more than %d; split the component",
+			dir, size>>20, maxAnswer>>20, maxMessage>>20)
 	}
 	return nil
 }

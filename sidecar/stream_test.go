@@ -37,7 +37,7 @@ func TestPanicWhileUnpacking(t *testing.T) {
 			return false, nil
 		},
 	}})
-	s.read = func(io.Reader, Limits) (*tree, error) { panic("index out of range") }
+	s.read = func(io.Reader, Limits, func(int64) error) (*tree, error) { panic("index out of range") }
 	from := &messages{{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{
 		AppRelPath: "app", Checksum: "edeaaff3f1774ad2888673770c6d64097e391bc362d7d6fb34982ddf0efd18cb"}}}} // of "abc\n"
 	for _, chunk := range []string{"a", "b", "c\n"} {

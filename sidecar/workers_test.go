@@ -141,7 +141,7 @@ func TestFaultsOfAWorker(t *testing.T) {
 	}{
 		"fail":    {codes.InvalidArgument, "values.yaml:3: wrong"},
 		"panic":   {codes.Internal, "app: internal error: index out of range; this is a bug of the plugin"},
-		"flood":   {codes.ResourceExhausted, "the manifests are 95 MB, and Argo CD takes no more than 100; split the component"},
+		"flood":   {codes.ResourceExhausted, "app: the manifests are 95 MiB, and may be 90, since Argo CD takes no message of more than 100; split the component"},
 		"loop":    {codes.DeadlineExceeded, "app: the repo-server's deadline passed while the plugin was rendering: the request had taken 4."},
 		"eat":     {codes.ResourceExhausted, "and may take 512; raise --worker-memory"},
 		"recurse": {codes.ResourceExhausted, "their stack exceeded 64 MiB; end the recursion"},
