@@ -36,19 +36,22 @@ const (
 type activity string
 
 const (
-	receivingIt      activity = "receiving the repository"
-	waitingForMemory activity = "waiting for the memory that other repositories take"
-	waitingForTwin   activity = "waiting for the same repository to arrive"
-	waitingForOthers activity = "waiting for other renderings"
-	waitingForSame   activity = "waiting for the same component to be rendered"
-	rendering        activity = "rendering"
+	receivingIt       activity = "receiving the repository"
+	waitingForMemory  activity = "waiting for the memory that other repositories take"
+	waitingForTwin    activity = "waiting for the same repository to arrive"
+	waitingForOthers  activity = "waiting for other renderings"
+	waitingForSame    activity = "waiting for the same component to be rendered"
+	waitingForAnswers activity = "waiting for the memory that other answers take"
+	sendingIt         activity = "sending the answer"
+	rendering         activity = "rendering"
 )
 
 // busy are the activities that only others prolong, with what helps besides more
 // time.
 var busy = map[activity]string{
-	waitingForOthers: "give the sidecar more CPU and --parallel",
-	waitingForMemory: "raise --repository-memory with the container's memory limit",
+	waitingForOthers:  "give the sidecar more CPU and --parallel",
+	waitingForAnswers: "raise --answer-memory with the container's memory limit",
+	waitingForMemory:  "raise --repository-memory with the container's memory limit",
 }
 
 // deadline says why a request for a directory ends before its answer is there:

@@ -68,6 +68,8 @@ func newMetrics(s *server, to prometheus.Registerer) *metrics {
 	to.MustRegister(m.requests, m.seconds, m.stages, m.waiting, m.working, m.cache, m.received, m.answered, m.known, m.measures, m.remarks,
 		gauge("ladder_components_suspected", "Components whose last rendering had to be ended, and which leave one place to the others therefore.", func() float64 { return float64(s.places.suspects()) }),
 		gauge("ladder_cache_bytes", "Bytes of the answers that are remembered.", func() float64 { bytes, _ := s.results.size(); return float64(bytes) }),
+		gauge("ladder_answers_sending_bytes", "Bytes of memory that answers on their way take, as --answer-memory counts.", func() float64 { return float64(s.sending.bytes.Load()) }),
+		gauge("ladder_answers_waiting", "Answers that wait for memory before they are sent.", func() float64 { return float64(s.sending.waiting.Load()) }),
 		gauge("ladder_cache_entries", "Answers that are remembered.", func() float64 { _, n := s.results.size(); return float64(n) }),
 		gauge("ladder_repository_bytes", "Bytes of memory that repositories take, as --repository-memory counts: those that are there, and those that arrive, as far as they have.", func() float64 { return float64(s.repositories.size()) }),
 		gauge("ladder_repositories_waiting", "Repositories that wait for memory, before they arrive or while they do.", func() float64 { return float64(s.repositories.short()) }),

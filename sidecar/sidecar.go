@@ -18,6 +18,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -61,6 +62,9 @@ type Config struct {
 	// nothing. An answer is given again when the files that it was made from
 	// are the same, and all else that it depends on.
 	Cache int64
+	// Answers bounds the memory of answers on their way to the client, in bytes;
+	// 0 means no bound. One that would need more waits.
+	Answers int64
 	// CacheAge is how long an answer is remembered at most, whether it is used
 	// or not; 0 means no bound.
 	CacheAge time.Duration
@@ -112,6 +116,7 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 	srv := grpc.NewServer(append(tracing(cfg.Traces),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxSendMsgSize(maxMessage),
+		grpc.ForceServerCodecV2(newCodec()),
 		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	)...)
@@ -268,6 +273,7 @@ type server struct {
 	places       *places
 	repositories *repositories
 	results      *results
+	sending      *sending
 	metrics      *metrics
 	tracer       trace.Tracer
 	read         func(io.Reader, Limits, func(int64) error) (*tree, error) // unpackGrowing, but for tests
@@ -288,6 +294,7 @@ func newServer(cfg Config) *server {
 		keep = 0
 	}
 	s.repositories = newRepositories(cfg.Memory, cfg.Limits.Bytes, keep)
+	s.sending = newSending(cfg.Answers)
 	s.results = newResults(cfg.Cache, cfg.CacheAge, func(e cacheEvent) { s.metrics.cache.WithLabelValues(string(e)).Inc() })
 	s.metrics = newMetrics(s, cfg.Metrics)
 	return s
@@ -305,12 +312,10 @@ func (s *server) MatchRepository(stream grpc.ClientStreamingServer[wire.AppStrea
 		return stream.SendAndClose(&wire.RepositoryResponse{})
 	}
 	start := time.Now()
-	log, a, err := s.perform(match, stream.Context(), stream)
-	if err != nil {
-		return err
-	}
-	log.Debug("request answered", "task", string(match), "matched", a.Matched, "duration", time.Since(start))
-	return stream.SendAndClose(&wire.RepositoryResponse{IsSupported: a.Matched, IsDiscoveryEnabled: true})
+	return s.perform(match, stream.Context(), stream, func(_ context.Context, log *slog.Logger, a answer, _ *load) error {
+		log.Debug("request answered", "task", string(match), "matched", a.Matched, "duration", time.Since(start))
+		return stream.SendAndClose(&wire.RepositoryResponse{IsSupported: a.Matched, IsDiscoveryEnabled: true})
+	})
 }
 
 func (s *server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ParametersAnnouncementResponse]) error {
@@ -355,26 +360,25 @@ func (s *server) end(ctx context.Context, what task, start time.Time, log *slog.
 
 func (s *server) GenerateManifest(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ManifestResponse]) error {
 	start := time.Now()
-	log, a, err := s.perform(generate, stream.Context(), stream)
-	if err != nil {
-		return err
-	}
-	log.Info("request answered", append(a.Output.Log, "duration", time.Since(start))...)
-	for _, r := range a.Output.Remarks {
-		log.Log(stream.Context(), r.Level, r.Text)
-	}
-	return stream.SendAndClose(&wire.ManifestResponse{Manifests: a.Output.Manifests})
+	return s.perform(generate, stream.Context(), stream, func(ctx context.Context, log *slog.Logger, a answer, l *load) error {
+		log.Info("request answered", append(slices.Clip(a.Output.Log), "duration", time.Since(start))...)
+		for _, r := range a.Output.Remarks {
+			log.Log(ctx, r.Level, r.Text)
+		}
+		return l.send(ctx, stream, a.Output.Manifests)
+	})
 }
 
 // appName is the variable that names the Application.
 const appName = "ARGOCD_APP_NAME"
 
-// perform receives a repository when there is memory for it, and answers when
-// there is a place for the work, or without. It keeps to the deadline of the
-// request. The log it returns names the request.
-func (s *server) perform(what task, ctx context.Context, from stream) (log *slog.Logger, a answer, err error) {
+// perform receives a repository when there is memory for it, answers when there
+// is a place for the work, or without, and sends the answer when there is memory
+// for that. It keeps to the deadline of the request. The log that send gets names
+// the request.
+func (s *server) perform(what task, ctx context.Context, from stream, send func(context.Context, *slog.Logger, answer, *load) error) (err error) {
 	start := time.Now()
-	log = s.cfg.Log
+	log := s.cfg.Log
 	defer func() {
 		err = shortened(err)
 		s.end(ctx, what, start, log, err)
@@ -384,24 +388,31 @@ func (s *server) perform(what task, ctx context.Context, from stream) (log *slog
 	in, repo, err := s.receiveInTime(ctx, from)
 	log = s.about(ctx, in)
 	if err != nil {
-		return log, a, err
+		return err
 	}
-	defer repo.release()
+	l := &load{of: s.sending, dir: in.Dir}
+	defer l.release()
 	about := subject{what, in.Env[appName], in.Dir}
-	a, how, err := s.results.get(ctx, about, in, func(in Input) (answer, error) { return s.work(ctx, what, in) })
+	a, how, err := s.results.get(ctx, about, in, func(in Input) (answer, error) { return s.work(ctx, what, in, l) })
+	repo.release()
+	if err == nil {
+		err = l.take(ctx, a)
+	}
 	if err != nil {
 		if _, known := status.FromError(err); !known {
 			err = status.Error(codes.InvalidArgument, err.Error())
 		}
-		return log, a, err
+		return err
 	}
 	s.metrics.gave(a.Output)
 	tell(ctx, append([]any{"cache", string(how)}, a.Output.Log...)...)
-	return log.With("cache", string(how)), a, nil
+	return send(ctx, log.With("cache", string(how)), a, l)
 }
 
-// work runs a task when there is a place for it.
-func (s *server) work(ctx context.Context, what task, in Input) (a answer, err error) {
+// work runs a task when there is a place for it, and leaves the place when there
+// is memory for the answer.
+func (s *server) work(request context.Context, what task, in Input, l *load) (a answer, err error) {
+	ctx := request
 	who := component{in.Env[appName], in.Dir}
 	came := time.Now()
 	waited := s.begin(ctx, queueing)
@@ -429,6 +440,9 @@ func (s *server) work(ctx context.Context, what task, in Input) (a answer, err e
 		s.places.judge(who, false)
 	case e.byItself(), e.cause == Deadline && s.wasSlow(time.Since(began), began.Sub(came)):
 		s.places.judge(who, true)
+	}
+	if err == nil {
+		err = l.take(request, a)
 	}
 	return a, err
 }

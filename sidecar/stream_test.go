@@ -43,7 +43,7 @@ func TestPanicWhileUnpacking(t *testing.T) {
 	for _, chunk := range []string{"a", "b", "c\n"} {
 		*from = append(*from, &wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: []byte(chunk)}}})
 	}
-	_, _, err := s.perform(match, context.Background(), from)
+	err := s.perform(match, context.Background(), from, nil)
 	if status.Code(err) != codes.Internal || !strings.Contains(err.Error(), "the repository: internal error: index out of range; this is a bug of the plugin") {
 		t.Errorf("got %v", err)
 	}

@@ -90,6 +90,7 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 	f.IntVar(&c.Limits.Depth, "max-repository-depth", 128, "How many directories stand in each other in a repository above which it is refused; 0 is no limit")
 	f.IntVar(&c.Limits.Ratio, "max-repository-ratio", 200, "How many times its compressed size a repository may be above which it is refused, if that is more than 64 MiB; 0 is no limit")
 	f.Int64Var(&c.Memory, "repository-memory", 512<<20, "Size of all repositories that are held at the same time, unpacked; others wait before they arrive or while they do; 0 is no limit")
+	f.Int64Var(&c.Answers, "answer-memory", 256<<20, "Memory of answers on their way to the repo-server, twice the size of each; others wait; 0 is no limit")
 	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Size of the answers that are remembered; 0 remembers none, and no repository either")
 	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long an answer is remembered, and so the Secrets in it; 0 is no limit")
 	f.StringVar(&opt.address, "operations-address", "", "Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty serves none")
@@ -166,14 +167,15 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 	return sidecar.Serve(ctx, lis, config)
 }
 
-// ownMemory is what the server takes besides repositories and answers.
+// ownMemory is what the server takes besides repositories, remembered answers and
+// answers on their way.
 const ownMemory = 128 << 20
 
 // limitMemory has the garbage collector keep the server near what it holds,
 // which would take twice as much otherwise. GOMEMLIMIT wins.
 func (opt *serving) limitMemory() {
 	if c := opt.config; c.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(c.Memory + c.Cache + ownMemory)
+		debug.SetMemoryLimit(c.Memory + c.Cache + c.Answers + ownMemory)
 		debug.SetGCPercent(400) // requests are short, and far from the limit most of the time
 	}
 }
@@ -200,6 +202,7 @@ func (opt *serving) showLimits(to prometheus.Registerer) {
 	limits := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ladder_limit",
 		Help: "What a flag of cmp serve allows: bytes, seconds of timeouts, renderings of parallel. 0 is no limit."}, []string{"flag"})
 	for flag, value := range map[string]float64{
+		"answer-memory":        float64(opt.config.Answers),
 		"cache-bytes":          float64(opt.config.Cache),
 		"max-repository-bytes": float64(opt.config.Limits.Bytes),
 		"parallel":             float64(opt.config.Parallel),
