@@ -16,6 +16,7 @@ type metrics struct {
 	requests *prometheus.CounterVec   // by task and gRPC code
 	seconds  *prometheus.HistogramVec // by task
 	stages   *prometheus.HistogramVec // by stage
+	lost     prometheus.Gauge         // the socket
 	waiting  prometheus.Gauge
 	working  prometheus.Gauge
 	cache    *prometheus.CounterVec // by event
@@ -45,6 +46,8 @@ func newMetrics(s *server, to prometheus.Registerer) *metrics {
 			Help: "Time from the first message of a request to its answer."}, []string{"task"}),
 		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_stage_seconds", Buckets: seconds,
 			Help: "Time that requests spend in a stage: receive (the repository arrives), wait (for a worker), work (it renders)."}, []string{"stage"}),
+		lost: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_socket_lost",
+			Help: "1 while the socket is not at its path and cannot be made again there, so that the repo-server does not reach the server; else 0."}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_requests_waiting",
 			Help: "Requests that have arrived and wait for a worker."}),
 		working: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_requests_working",
@@ -65,7 +68,7 @@ func newMetrics(s *server, to prometheus.Registerer) *metrics {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
-	to.MustRegister(m.requests, m.seconds, m.stages, m.waiting, m.working, m.cache, m.received, m.answered, m.known, m.measures, m.remarks,
+	to.MustRegister(m.requests, m.seconds, m.stages, m.lost, m.waiting, m.working, m.cache, m.received, m.answered, m.known, m.measures, m.remarks,
 		gauge("ladder_components_suspected", "Components whose last rendering had to be ended, and which leave one place to the others therefore.", func() float64 { return float64(s.places.suspects()) }),
 		gauge("ladder_cache_bytes", "Bytes of the answers that are remembered.", func() float64 { bytes, _ := s.results.size(); return float64(bytes) }),
 		gauge("ladder_answers_sending_bytes", "Bytes of memory that answers on their way take, as --answer-memory counts.", func() float64 { return float64(s.sending.bytes.Load()) }),

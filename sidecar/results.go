@@ -90,6 +90,7 @@ const (
 
 // flight is work that others wait for.
 type flight struct {
+	epoch  int // in which it began
 	landed chan struct{}
 	result *result // set before landed is closed; nil if it is of no use to others
 }
@@ -115,8 +116,8 @@ func (c *results) get(ctx context.Context, about subject, in Input, work func(In
 		}
 		c.mu.Lock()
 		under := c.flights[about]
-		if under == nil {
-			under = &flight{landed: make(chan struct{})}
+		if under == nil || under.epoch != c.epoch { // what it began with no longer holds
+			under = &flight{epoch: c.epoch, landed: make(chan struct{})}
 			c.flights[about] = under
 			c.mu.Unlock()
 			c.report(miss)
@@ -140,13 +141,12 @@ func (c *results) get(ctx context.Context, about subject, in Input, work func(In
 func (c *results) fly(f *flight, about subject, in Input, work func(Input) (answer, error)) (answer, error) {
 	defer func() {
 		c.mu.Lock()
-		delete(c.flights, about)
+		if c.flights[about] == f {
+			delete(c.flights, about)
+		}
 		c.mu.Unlock()
 		close(f.landed)
 	}()
-	c.mu.Lock()
-	epoch := c.epoch
-	c.mu.Unlock()
 	watched := observe(in.Repo)
 	in.Repo = watched
 	a, err := work(in)
@@ -160,7 +160,7 @@ func (c *results) fly(f *flight, about subject, in Input, work func(Input) (answ
 		f.result = r
 	}
 	if err == nil {
-		c.remember(r, epoch)
+		c.remember(r, f.epoch)
 	}
 	return a, err
 }
@@ -176,6 +176,9 @@ func (c *results) find(about subject, in Input) *result {
 		if r.holds(in.Env, in.Repo) {
 			c.mu.Lock()
 			c.order.MoveToFront(e) // does nothing if it was dropped meanwhile
+			if same := c.of[about]; slices.Contains(same, e) {
+				c.of[about] = append(without(same, e), e)
+			}
 			c.mu.Unlock()
 			return r
 		}
@@ -192,7 +195,7 @@ func (c *results) remember(r *result, epoch int) {
 		return
 	}
 	if same := c.of[r.subject]; len(same) >= perSubject {
-		c.drop(same[0], evicted)
+		c.drop(same[0], evicted) // the one used longest ago: see find
 	}
 	for c.held+r.size > c.bytes {
 		c.drop(c.order.Back(), evicted)

@@ -122,7 +122,8 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 	)...)
 	healthy := health.NewServer()
 	healthpb.RegisterHealthServer(srv, healthy)
-	for _, service := range []string{"", wire.ConfigManagementPluginService_ServiceDesc.ServiceName} {
+	services := []string{"", wire.ConfigManagementPluginService_ServiceDesc.ServiceName}
+	for _, service := range services {
 		healthy.SetServingStatus(service, healthpb.HealthCheckResponse_SERVING)
 	}
 	if cfg.Metrics == nil {
@@ -141,7 +142,17 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 		go func() { failed <- ops.serve(cfg.Operations) }()
 	}
 	go func() { failed <- srv.Serve(lis) }()
-	go keepSocket(running, lis.Addr(), cfg.Log, func(lis net.Listener) { srv.Serve(lis) })
+	go keepSocket(running, lis, cfg.Log, func(lost bool) {
+		ops.lost.Store(lost)
+		server.metrics.lost.Set(map[bool]float64{true: 1}[lost])
+		serving := healthpb.HealthCheckResponse_SERVING
+		if lost {
+			serving = healthpb.HealthCheckResponse_NOT_SERVING
+		}
+		for _, service := range services {
+			healthy.SetServingStatus(service, serving)
+		}
+	}, func(lis net.Listener) { srv.Serve(lis) })
 	ops.ready.Store(true)
 	select {
 	case err := <-failed:
@@ -194,41 +205,80 @@ func Listen(path string) (net.Listener, error) {
 		lis.Close()
 		return nil, listenFault(path, err)
 	}
-	return lis, nil
+	file, err := os.Lstat(path)
+	if err != nil {
+		lis.Close()
+		return nil, listenFault(path, err)
+	}
+	own := lis.(*net.UnixListener)
+	own.SetUnlinkOnClose(false)
+	return &socket{own, path, file}, nil
 }
 
 const maxSocketPath = 107
+
+// socket is a listener that knows its file. That of another, which stands at the
+// same path by now, is none of its business.
+type socket struct {
+	*net.UnixListener
+	path string
+	file fs.FileInfo
+}
+
+// there reports whether the repo-server would still find this socket.
+func (s *socket) there() bool {
+	file, err := os.Lstat(s.path)
+	return err == nil && os.SameFile(file, s.file)
+}
+
+func (s *socket) Close() error {
+	if s.there() {
+		os.Remove(s.path)
+	}
+	return s.UnixListener.Close()
+}
 
 // socketPace is how often a server looks whether its socket is still there.
 const socketPace = time.Second
 
 // keepSocket makes a socket again that somebody has removed, until ctx ends: the
 // repo-server could not reach the server any more, and nobody else would notice.
-func keepSocket(ctx context.Context, addr net.Addr, log *slog.Logger, serve func(net.Listener)) {
-	if addr.Network() != "unix" {
+// Where it cannot be made, because something else stands there or the directory is
+// gone, lost is told, and again when the socket is back.
+func keepSocket(ctx context.Context, first net.Listener, log *slog.Logger, lost func(bool), serve func(net.Listener)) {
+	now, known := first.(*socket)
+	if !known {
 		return
 	}
 	ticks := time.NewTicker(socketPace)
 	defer ticks.Stop()
-	for failed := false; ; {
+	for failed := ""; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticks.C:
 		}
-		if _, err := os.Lstat(addr.String()); !errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		lis, err := Listen(addr.String())
-		if err != nil {
-			if !failed {
-				log.Error("the socket is gone and cannot be made again", "error", err.Error())
+		if now.there() {
+			if failed != "" { // it was moved away for a while
+				failed = ""
+				lost(false)
+				log.Warn("the socket is back", "socket", now.path)
 			}
-			failed = true
 			continue
 		}
-		failed = false
-		log.Warn("the socket was gone, and was made again", "socket", addr.String())
+		lis, err := Listen(now.path)
+		if err != nil {
+			if err.Error() != failed {
+				failed = err.Error()
+				lost(true)
+				log.Error("the socket is gone and cannot be made again", "error", failed)
+			}
+			continue
+		}
+		failed = ""
+		now = lis.(*socket)
+		lost(false)
+		log.Warn("the socket was gone, and was made again", "socket", now.path)
 		go serve(lis)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -65,6 +66,9 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 			if err := noneNegative(cmd.Flags()); err != nil {
 				return err
 			}
+			if m := opt.workerMemory; m > 0 && m < leastWorkerMemory {
+				return usageError{fmt.Errorf("--worker-memory is %d bytes, with which no worker renders anything; give it %d (64 MiB) or more, or 0 for no limit", m, leastWorkerMemory)}
+			}
 			if check {
 				return opt.check(cmd.Context())
 			}
@@ -84,7 +88,7 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 	f.DurationVar(&c.Stall, "stall-timeout", 15*time.Second, "How long the repo-server may send nothing of a repository that it has begun to send; 0 is no limit")
 	f.DurationVar(&c.Timeout, "timeout", 5*time.Minute, "How long a request may take whose own deadline is later; 0 is no limit")
 	f.DurationVar(&c.Render, "render-timeout", 30*time.Second, "How long one rendering may take, from its place on; 0 is no limit but that of the request")
-	f.Int64Var(&opt.workerMemory, "worker-memory", 512<<20, "Memory that one rendering may take, in bytes; 0 is no limit")
+	f.Int64Var(&opt.workerMemory, "worker-memory", 512<<20, "Memory that one rendering may take, in bytes, 64 MiB or more; 0 is no limit")
 	f.Int64Var(&c.Limits.Bytes, "max-repository-bytes", 256<<20, "Size of a repository, unpacked and without .git, above which it is refused; 0 is no limit but --repository-memory")
 	f.IntVar(&c.Limits.Files, "max-repository-files", 200_000, "Number of files in a repository above which it is refused; 0 is no limit")
 	f.IntVar(&c.Limits.Depth, "max-repository-depth", 128, "How many directories stand in each other in a repository above which it is refused; 0 is no limit")
@@ -141,11 +145,11 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 	if opt.address != "" {
 		if config.Operations, err = net.Listen("tcp", opt.address); err != nil {
 			lis.Close()
-			return fmt.Errorf("--operations-address: %w; name a free one", err)
+			return addressFault(opt.address, err)
 		}
 		operations = config.Operations.Addr().String()
 	}
-	reloads := newReloads(config.Metrics)
+	counted := newReloads(config.Metrics)
 	opt.showLimits(config.Metrics)
 	workers, err := sidecar.NewWorkers(sidecar.WorkersConfig{Command: workerCommand, Setup: text, Warm: max(config.Parallel, 1), Memory: opt.workerMemory, Log: log, Metrics: config.Metrics})
 	if err != nil {
@@ -154,7 +158,7 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 	}
 	defer workers.Close()
 	forget := make(chan struct{})
-	go followLadder(ctx, *opt.ladder, text, log, reloads, func(text []byte) error {
+	go followLadder(ctx, *opt.ladder, text, log, counted, func(text []byte) error {
 		if err := workers.Renew(text); err != nil {
 			return err
 		}
@@ -166,6 +170,21 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 	defer log.Info("stopped")
 	return sidecar.Serve(ctx, lis, config)
 }
+
+// addressFault says why metrics cannot be served on an address.
+func addressFault(address string, err error) error {
+	if _, number := strconv.ParseUint(address, 10, 16); number == nil {
+		return fmt.Errorf("--operations-address: %s is a port and no address; write :%s", address, address)
+	}
+	var bad *net.AddrError
+	if errors.As(err, &bad) {
+		return fmt.Errorf("--operations-address: %w; write it as :9402 or 127.0.0.1:9402", err)
+	}
+	return fmt.Errorf("--operations-address: %w; name a free one", err)
+}
+
+// leastWorkerMemory is what a worker needs for a small chart.
+const leastWorkerMemory = 64 << 20
 
 // ownMemory is what the server takes besides repositories, remembered answers and
 // answers on their way.
@@ -216,15 +235,24 @@ func (opt *serving) showLimits(to prometheus.Registerer) {
 	to.MustRegister(limits)
 }
 
-// newReloads counts the changes of ladder.yaml, by whether they are in use.
-func newReloads(to prometheus.Registerer) *prometheus.CounterVec {
-	reloads := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_reloads_total",
-		Help: "Changes of the server's ladder.yaml, by result: used, or refused because it is wrong."}, []string{"result"})
-	for _, result := range []string{reloadUsed, reloadRefused} {
-		reloads.WithLabelValues(result)
+// reloads count the changes of ladder.yaml, by whether they are in use.
+type reloads struct {
+	changes *prometheus.CounterVec
+	refused prometheus.Gauge // 1 while the file is wrong
+}
+
+func newReloads(to prometheus.Registerer) reloads {
+	r := reloads{
+		prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_reloads_total",
+			Help: "Changes of the server's ladder.yaml, by result: used, or refused because it is wrong."}, []string{"result"}),
+		prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_config_refused",
+			Help: "1 while the server's ladder.yaml is wrong or missing and the one before holds; else 0."}),
 	}
-	to.MustRegister(reloads)
-	return reloads
+	for _, result := range []string{reloadUsed, reloadRefused} {
+		r.changes.WithLabelValues(result)
+	}
+	to.MustRegister(r.changes, r.refused)
+	return r
 }
 
 const (
