@@ -404,7 +404,7 @@ func (s *server) end(ctx context.Context, what task, start time.Time, log *slog.
 	s.metrics.ended(what, start, err)
 	if err != nil {
 		failed(ctx, err)
-		log.Error("request failed", "error", err.Error(), "duration", time.Since(start))
+		log.Error("request failed", "code", status.Code(err).String(), "error", status.Convert(err).Message(), "duration", time.Since(start))
 	}
 }
 

@@ -200,6 +200,46 @@ func TestLinksInside(t *testing.T) {
 	}
 }
 
+// TestRequestsWithoutWork leave a line each in a log of all, and count.
+func TestRequestsWithoutWork(t *testing.T) {
+	var log bytes.Buffer
+	registry := prometheus.NewRegistry()
+	h := start(t, func(c *sidecar.Config) {
+		c.Metrics, c.Log = registry, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	request := sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "shop"}}
+	if _, err := h.MatchRepository(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.GetParametersAnnouncement(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	h.stop()
+	<-h.served
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "ladder_requests_total" {
+				for _, l := range m.GetLabel() {
+					counted[l.GetValue()] += m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	for _, task := range []string{"match", "parameters"} {
+		if want := `level=DEBUG msg="request answered" application=shop component=app task=` + task; !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %s:\n%s", want, log.String())
+		}
+		if counted[task] != 1 {
+			t.Errorf("%s was counted %v times", task, counted[task])
+		}
+	}
+}
+
 func TestMatchAndParameters(t *testing.T) {
 	for _, discovery := range []bool{false, true} {
 		h := start(t, func(c *sidecar.Config) { c.Discovery = discovery })
@@ -320,11 +360,35 @@ func TestParallel(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "waiting for other renderings") {
 		t.Errorf("a request that found no place: %v", err)
 	}
+	wants(t, err, codes.DeadlineExceeded, "or raise controller.repo.server.timeout.seconds")
 	close(release)
 	wg.Wait()
 	if most > 2 {
 		t.Errorf("%d renderings at once, want at most 2", most)
 	}
+}
+
+// TestBusy has the server's own time end while a request waits for a place.
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := bubble(t, sidecar.Config{Parallel: 1, Timeout: time.Minute, Tasks: sidecar.Tasks{
+			Generate: func(context.Context, sidecar.Input) (sidecar.Output, error) {
+				time.Sleep(50 * time.Second)
+				return sidecar.Output{Manifests: []string{"ok"}}, nil
+			}}})
+		first := make(chan error, 2)
+		for _, dir := range []string{"a", "b"} {
+			go func() {
+				_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: dir})
+				first <- err
+			}()
+		}
+		synctest.Wait()
+		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
+		wants(t, err, codes.DeadlineExceeded, "app: the plugin is busy: the time was over while the plugin was waiting for other renderings: the request had taken 1m0s of 1m0s; give the sidecar more CPU and --parallel, or raise --timeout")
+		<-first
+		<-first
+	})
 }
 
 // TestMemory makes sure that repositories arrive only as far as there is
@@ -433,7 +497,8 @@ func TestFaultsOfAMatch(t *testing.T) {
 		if _, err := h.MatchRepository(t.Context(), sidecartest.Request{Archive: good(), Dir: dir}); err == nil || err.Error() != want {
 			t.Errorf("%s: %v\nwant %s", dir, err, want)
 		}
-		if !strings.Contains(log.String(), "component="+dir) {
+		code, message, _ := strings.Cut(strings.TrimPrefix(want, "rpc error: code = "), " desc = ")
+		if !strings.Contains(log.String(), fmt.Sprintf("component=%s code=%s error=%q", dir, code, message)) {
 			t.Errorf("%s is not in the log:\n%s", dir, log.String())
 		}
 	}
