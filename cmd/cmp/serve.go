@@ -95,7 +95,7 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 	f.IntVar(&c.Limits.Ratio, "max-repository-ratio", 200, "How many times its compressed size a repository may be above which it is refused, if that is more than 64 MiB; 0 is no limit")
 	f.Int64Var(&c.Memory, "repository-memory", 512<<20, "Size of all repositories that are held at the same time, unpacked; others wait before they arrive or while they do; 0 is no limit")
 	f.Int64Var(&c.Answers, "answer-memory", 256<<20, "Memory of answers on their way to the repo-server, twice the size of each; others wait; 0 is no limit")
-	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Size of the answers that are remembered; 0 remembers none, and no repository either")
+	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Size of the answers that are remembered; 0 remembers none, and nothing else of a request either")
 	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long an answer is remembered, and so the Secrets in it; 0 is no limit")
 	f.StringVar(&opt.address, "operations-address", "", "Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty serves none")
 	f.BoolVar(&c.Profiles, "profiles", false, "Serve profiles of the program on --operations-address, too, at /debug/pprof/")
@@ -151,7 +151,7 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 	}
 	counted := newReloads(config.Metrics)
 	opt.showLimits(config.Metrics)
-	workers, err := sidecar.NewWorkers(sidecar.WorkersConfig{Command: workerCommand, Setup: text, Warm: max(config.Parallel, 1), Memory: opt.workerMemory, Log: log, Metrics: config.Metrics})
+	workers, err := sidecar.NewWorkers(sidecar.WorkersConfig{Command: opt.workerCommand, Setup: text, Warm: max(config.Parallel, 1), Memory: opt.workerMemory, Log: log, Metrics: config.Metrics})
 	if err != nil {
 		lis.Close()
 		return err
@@ -262,12 +262,12 @@ const (
 
 // workerCommand is this program as a worker. It sees nothing of the server's
 // environment.
-func workerCommand() *exec.Cmd {
+func (opt *serving) workerCommand() *exec.Cmd {
 	self, err := os.Executable()
 	if err != nil {
 		self = os.Args[0]
 	}
-	cmd := exec.Command(self, workerName)
+	cmd := exec.Command(self, workerName, fmt.Sprintf("--%s=%v", rememberFlag, opt.config.Cache > 0))
 	cmd.Env = []string{}
 	cmd.Dir = string(filepath.Separator)
 	return cmd
@@ -325,7 +325,16 @@ func newLogger(s streams, format, level string) (*slog.Logger, error) {
 	case "text":
 		return slog.New(slog.NewTextHandler(s.Err, opt)), nil
 	case "json":
+		opt.ReplaceAttr = inSeconds
 		return slog.New(slog.NewJSONHandler(s.Err, opt)), nil
 	}
 	return nil, usageError{fmt.Errorf("there is no log format %q; use text or json", format)}
+}
+
+// inSeconds makes seconds of durations, which JSON has no form for.
+func inSeconds(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.Float64Value(a.Value.Duration().Seconds())
+	}
+	return a
 }

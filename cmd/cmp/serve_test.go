@@ -135,6 +135,9 @@ func TestServe(t *testing.T) {
 		line["objects"] == nil || line["waves"] == nil || line["findings"] == nil || line["duration"] == nil {
 		t.Errorf("the log says %v", line)
 	}
+	if seconds, ok := line["duration"].(float64); !ok || seconds <= 0 || seconds > 600 {
+		t.Errorf("the log says that it took %v", line["duration"])
+	}
 	if err := ask("2"); err != nil {
 		t.Fatal(err)
 	}
