@@ -54,6 +54,8 @@ type Source struct {
 
 // Fleet is what is known of many components.
 type Fleet struct {
+	// Dir is the directory in the repository that all of it is in.
+	Dir string
 	// Settings are what the ladder.yaml of the fleet says about it.
 	Settings profile.Fleet
 	Profile  profile.Profile
@@ -119,7 +121,7 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	top := plugin.Request{Repo: src.Repo, Dir: src.top(), Show: src.Show}
 	base, err = top.Knowledge(base)
 	faults := []error{err}
-	f := &Fleet{Settings: base.Fleet(), base: base}
+	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), base: base}
 	if err == nil {
 		f.Profile, err = profile.Of(f.Settings)
 		faults = append(faults, err)
@@ -282,6 +284,7 @@ func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, mem
 	if app.Component.Chart.Remote() {
 		if known, ok := f.base.Chart(app.Component.Chart.Chart); ok {
 			app.Chart = &known
+			app.Rung, app.RungWhy = known.Rung, "the chart "+known.Name
 		}
 		return
 	}

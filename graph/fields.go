@@ -2,6 +2,7 @@ package graph
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -28,8 +29,11 @@ func (b *builder) definitions() {
 		if !ok {
 			continue
 		}
-		b.refer(Reference{From: i, To: def.node, Field: "kind", Meaning: knowledge.Healthy, Hard: true, Why: "is defined by",
-			Source: b.Nodes[def.node].Kind.Source})
+		// Several components may hold the definition, of which not all are deployed.
+		for _, to := range b.byKey[b.Nodes[def.node].Key] {
+			b.refer(Reference{From: i, To: to, Field: "kind", Meaning: knowledge.Healthy, Hard: true, Why: "is defined by",
+				Source: b.Nodes[to].Kind.Source})
+		}
 	}
 }
 
@@ -242,12 +246,17 @@ func (b *builder) resolve(id object.ID, rec knowledge.Reference) []int {
 
 const anyNamespace = "any"
 
-// preferPlain leaves out hooks that share the identity of a plain object.
+// preferPlain leaves out hooks that share the identity of a plain object. Of
+// components that hold the same object, each counts.
 func (b *builder) preferPlain(nodes []int) []int {
+	var plain []int
 	for _, n := range nodes {
-		if !b.Nodes[n].IsHook() {
-			return []int{n}
+		if !b.Nodes[n].IsHook() && !slices.ContainsFunc(plain, func(p int) bool { return b.Nodes[p].Part == b.Nodes[n].Part }) {
+			plain = append(plain, n)
 		}
+	}
+	if plain != nil {
+		return plain
 	}
 	return nodes
 }

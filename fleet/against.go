@@ -1,0 +1,329 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/profile"
+)
+
+func (l *lint) againstPhases() []finding.Finding {
+	return l.violated(func(from, to int) bool { return to > from })
+}
+
+func (l *lint) samePhase() []finding.Finding {
+	return l.violated(func(from, to int) bool { return to == from })
+}
+
+// violated finds needs that the phases do not meet, of Applications that stand
+// to each other in a certain way: one finding for each two.
+func (l *lint) violated(which func(from, to int) bool) []finding.Finding {
+	var all []finding.Finding
+	for from, app := range l.Applications {
+		for _, link := range l.needs[from] {
+			to := l.Applications[link.To]
+			if !app.Phase.Set || !to.Phase.Set || !which(app.Phase.Number, to.Phase.Number) || !l.together(app, to) {
+				continue
+			}
+			broken := slices.DeleteFunc(slices.Clone(link.Reasons), func(r Reason) bool { return r.met(app.Phase.Number, to.Phase.Number) })
+			if len(broken) == 0 {
+				continue
+			}
+			// A sure reason says more than a stronger one that is inferred.
+			slices.SortStableFunc(broken, func(x, y Reason) int { return boolean(x.doubtful()) - boolean(y.doubtful()) })
+			if r := broken[0]; !r.doubtful() || !l.reaches(link.To, from, true) {
+				all = append(all, l.broken(from, link.To, r, len(broken)-1))
+			}
+		}
+	}
+	return all
+}
+
+// met reports whether phases satisfy a need.
+func (r Reason) met(from, to int) bool {
+	return r.Strength < Exists || to < from || to == from && !r.Strength.Later()
+}
+
+// doubtful reports whether the need may be none.
+func (r Reason) doubtful() bool { return r.Inferred || isNamespace(r) }
+
+// broken is the finding about a need that phases do not meet.
+func (l *lint) broken(from, to int, r Reason, more int) finding.Finding {
+	app, other := l.Applications[from], l.Applications[to]
+	severity := finding.Error
+	if r.doubtful() || app.Phase.Number == other.Phase.Number && r.Strength != Applied {
+		severity = finding.Warning
+	}
+	and := ""
+	if more > 0 {
+		and = fmt.Sprintf(", and %d more", more)
+	}
+	stands := fmt.Sprintf("%s comes at %s, %s at %s", other.Name, l.phase(other.Phase.Number), app.Name, l.phase(app.Phase.Number))
+	if app.Phase.Number == other.Phase.Number {
+		stands = fmt.Sprintf("%s and %s are both at %s", other.Name, app.Name, l.phase(app.Phase.Number))
+	}
+	f := l.at(severity, app, fmt.Sprintf("%s%s%s, but %s: %s", said(r), place(r), and, stands, l.otherwise(app, other, r)), l.remedy(from, to, r))
+	f.Object, f.Field = shown(r), r.Field
+	return f
+}
+
+// said is the sentence about a need, of which the object is named before.
+func said(r Reason) string {
+	if shown(r) == "" {
+		return r.String()
+	}
+	return "it " + r.Why + " " + r.To.String()
+}
+
+func shown(r Reason) string { return strings.TrimSpace(r.From.String()) }
+
+// place says where the object that needs another was rendered from.
+func place(r Reason) string {
+	switch {
+	case r.File == "" || shown(r) == "":
+		return ""
+	case r.Line == 0:
+		return " (" + r.File + ")"
+	}
+	return fmt.Sprintf(" (%s:%d)", r.File, r.Line)
+}
+
+// otherwise says what becomes of a rollout in such phases.
+func (l *lint) otherwise(app, other *Application, r Reason) string {
+	may := ""
+	if r.doubtful() {
+		may = "may "
+	}
+	verb := func(s string) string { // after "may" it has no ending
+		if may == "" {
+			return s
+		}
+		return may + strings.TrimSuffix(s, "s")
+	}
+	switch own, others := l.step(app.Phase.Number), l.step(other.Phase.Number); {
+	case isNamespace(r):
+		return "until then the namespace is one that CreateNamespace=true makes, without its labels and annotations, or the sync fails"
+	case own == others && r.Strength == Applied:
+		return "both are synced at the same time, so its sync " + verb("fails") + ", and Argo CD retries only a few times"
+	case own == others:
+		return "both are synced at the same time, and it " + verb("starts") + " before the other is healthy"
+	case r.Strength == Applied:
+		return "its sync " + verb("fails") + ", " + own + " never becomes Healthy, and " + others + " never begins"
+	case may != "":
+		return "it may never become healthy, and then " + own + " does not either, and " + others + " never begins"
+	default:
+		return "it never becomes healthy, " + own + " does not either, and " + others + " never begins"
+	}
+}
+
+// remedy says which of two Applications to move, and whereto.
+func (l *lint) remedy(from, to int, r Reason) string {
+	app, other := l.Applications[from], l.Applications[to]
+	if l.reaches(to, from, !r.doubtful()) {
+		back := l.chain(to, from)
+		if !r.Strength.Later() && !slices.ContainsFunc(back, func(link Link) bool { return link.Strength().Later() }) {
+			return l.move(app, other.Phase.Number, "") + ", since the two need each other"
+		}
+		return fmt.Sprintf("take apart what %s needs of %s and the other way round, for no phases are right for both: %s", app.Name, other.Name, l.told(back))
+	}
+	bound := other.Phase.Number
+	if r.Strength.Later() {
+		bound++
+	}
+	later, canLater := l.earliest(app, max(bound, l.bound(app)))
+	earlier, canEarlier := l.latest(other, app.Phase.Number-boolean(r.Strength.Later()))
+	appRight, otherRight := l.stands(app), l.stands(other)
+	switch {
+	case canEarlier && appRight && !otherRight, canEarlier && !canLater:
+		return l.move(other, earlier, "or earlier")
+	case canLater:
+		return l.move(app, later, "or later") + l.followers(from, later)
+	}
+	return fmt.Sprintf("let %s come after %s; no place of its domain does", app.Name, other.Name)
+}
+
+// stands reports whether an Application stands where such as it belong.
+func (l *lint) stands(app *Application) bool {
+	place, there := l.Profile.Place(app.Phase.Number)
+	return there && l.fits(app, place)
+}
+
+// followers names those that have to follow an Application which moves.
+func (l *lint) followers(moved, to int) string {
+	var names []string
+	for from, app := range l.Applications {
+		if !app.Phase.Set || app.Phase.Number < l.Applications[moved].Phase.Number || !l.together(app, l.Applications[moved]) {
+			continue
+		}
+		for _, link := range l.needs[from] {
+			if link.To == moved && slices.ContainsFunc(link.Reasons, func(r Reason) bool {
+				return !r.doubtful() && !r.met(app.Phase.Number, to)
+			}) {
+				names = append(names, app.Name)
+			}
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return ", and behind it what needs it: " + few(names)
+}
+
+// bound is the first phase that comes after all that an Application needs. Needs
+// that no phase can meet are passed over.
+func (l *lint) bound(app *Application) int {
+	from := slices.Index(l.Applications, app)
+	first, any := 0, false
+	for _, link := range l.needs[from] {
+		to := l.Applications[link.To]
+		if !to.Phase.Set || !l.together(app, to) || l.reaches(link.To, from, true) {
+			continue
+		}
+		for _, r := range link.Reasons {
+			if r.Strength >= Exists {
+				after := to.Phase.Number + boolean(r.Strength.Later())
+				if !any || after > first {
+					first, any = after, true
+				}
+			}
+		}
+	}
+	if !any {
+		return l.least()
+	}
+	return first
+}
+
+// least is where the profile begins.
+func (l *lint) least() int {
+	if len(l.Profile.Bands) == 0 {
+		return 0
+	}
+	return l.Profile.Bands[0].From
+}
+
+// earliest is the first phase, not before a bound, that is right for what an
+// Application is for.
+func (l *lint) earliest(app *Application, bound int) (int, bool) {
+	for _, p := range l.places(app, bound) {
+		if p >= bound {
+			return p, true
+		}
+	}
+	return 0, false
+}
+
+// latest is the last phase, not after a limit, that is right for an Application
+// and comes after all that it needs.
+func (l *lint) latest(app *Application, limit int) (int, bool) {
+	bound := l.bound(app)
+	for _, p := range slices.Backward(l.places(app, limit)) {
+		if p <= limit && p >= bound {
+			return p, true
+		}
+	}
+	return 0, false
+}
+
+// nearest is the right phase for an Application that is next to where it stands.
+func (l *lint) nearest(app *Application) (int, bool) {
+	bound := l.bound(app)
+	all := slices.DeleteFunc(l.places(app, max(bound, app.Phase.Number)), func(p int) bool { return p < bound })
+	if len(all) == 0 {
+		return 0, false
+	}
+	return slices.MinFunc(all, func(x, y int) int {
+		return cmp.Compare(distance(x, app.Phase.Number), distance(y, app.Phase.Number))
+	}), true
+}
+
+func distance(x, y int) int { return max(x-y, y-x) }
+
+// places are the phases that are right for what an Application is for, in order.
+// Where a band has no places, each number of it is one, and of these the wanted.
+func (l *lint) places(app *Application, wanted int) []int {
+	if len(l.Profile.Bands) == 0 {
+		return []int{wanted}
+	}
+	of := func(bands []profile.Band) []int {
+		var all []int
+		for _, b := range bands {
+			if len(b.Places) == 0 {
+				all = append(all, min(max(wanted, b.From), b.To))
+			}
+			for _, p := range b.Places {
+				if l.fits(app, p) {
+					all = append(all, p.Phase)
+				}
+			}
+		}
+		return all
+	}
+	own := of(l.Profile.BandsOf(app.Component.Part()))
+	if own == nil || own[len(own)-1] < wanted {
+		own = append(own, of(l.Profile.Bands)...) // what is right nowhere in its bands may be in another
+	}
+	slices.Sort(own)
+	return slices.Compact(own)
+}
+
+// search is where a search for what an Application needs begins; sure ones pass
+// over needs that may be none.
+type search struct {
+	from int
+	sure bool
+}
+
+// reaches reports whether one Application needs another, be it through others.
+func (l *lint) reaches(from, to int, sure bool) bool {
+	_, found := l.reached(search{from, sure})[to]
+	return found
+}
+
+// reached are the Applications that one needs, each with the one by which a
+// shortest chain of needs comes to it.
+func (l *lint) reached(s search) map[int]int {
+	if before, done := l.ways[s]; done {
+		return before
+	}
+	before := map[int]int{s.from: s.from}
+	for queue := []int{s.from}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		for _, link := range l.needs[at] {
+			if _, seen := before[link.To]; !seen && l.together(l.Applications[at], l.Applications[link.To]) && link.orders(s.sure) {
+				before[link.To] = at
+				queue = append(queue, link.To)
+			}
+		}
+	}
+	l.ways[s] = before
+	return before
+}
+
+// orders reports whether a link says which of the two comes first.
+func (l Link) orders(sure bool) bool {
+	return slices.ContainsFunc(l.Reasons, func(r Reason) bool { return r.Strength >= Exists && !(sure && r.doubtful()) })
+}
+
+// chain is a shortest chain of needs from one Application to another.
+func (l *lint) chain(from, to int) []Link {
+	before := l.reached(search{from: from})
+	var chain []Link
+	for at := to; at != from; at = before[at] {
+		i := slices.IndexFunc(l.needs[before[at]], func(link Link) bool { return link.To == at })
+		chain = append([]Link{l.needs[before[at]][i]}, chain...)
+	}
+	return chain
+}
+
+// told says why each in a chain needs the next.
+func (l *lint) told(chain []Link) string {
+	var all []string
+	for _, link := range chain {
+		all = append(all, fmt.Sprintf("%s needs %s, since %s", l.Applications[link.From].Name, l.Applications[link.To].Name, link.Reasons[0]))
+	}
+	return strings.Join(all, "; ")
+}
