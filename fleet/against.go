@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/profile"
 )
 
@@ -28,7 +29,9 @@ func (l *lint) violated(which func(from, to int) bool) []finding.Finding {
 			if !app.Phase.Set || !to.Phase.Set || !which(app.Phase.Number, to.Phase.Number) || !l.together(app, to) {
 				continue
 			}
-			broken := slices.DeleteFunc(slices.Clone(link.Reasons), func(r Reason) bool { return r.met(app.Phase.Number, to.Phase.Number) })
+			broken := slices.DeleteFunc(slices.Clone(link.Reasons), func(r Reason) bool {
+				return r.met(app.Phase.Number, to.Phase.Number) || l.elsewhere(from, r)
+			})
 			if len(broken) == 0 {
 				continue
 			}
@@ -45,6 +48,18 @@ func (l *lint) violated(which func(from, to int) bool) []finding.Finding {
 // met reports whether phases satisfy a need.
 func (r Reason) met(from, to int) bool {
 	return r.Strength < Exists || to < from || to == from && !r.Strength.Later()
+}
+
+// elsewhere reports whether another Application meets a need in time, since it
+// holds the same object.
+func (l *lint) elsewhere(from int, r Reason) bool {
+	app := l.Applications[from]
+	return slices.ContainsFunc(l.needs[from], func(link Link) bool {
+		to := l.Applications[link.To]
+		return to.Phase.Set && l.together(app, to) && slices.ContainsFunc(link.Reasons, func(o Reason) bool {
+			return o.From == r.From && o.Field == r.Field && o.To == r.To && o.To != (object.ID{}) && o.met(app.Phase.Number, to.Phase.Number)
+		})
+	})
 }
 
 // doubtful reports whether the need may be none.
@@ -129,26 +144,20 @@ func (l *lint) remedy(from, to int, r Reason) string {
 		}
 		return fmt.Sprintf("take apart what %s needs of %s and the other way round, for no phases are right for both: %s", app.Name, other.Name, l.told(back))
 	}
-	bound := other.Phase.Number
-	if r.Strength.Later() {
-		bound++
+	if own := l.right[to]; own != other.Phase.Number && r.met(app.Phase.Number, own) {
+		return l.move(other, own, "or earlier")
 	}
-	later, canLater := l.earliest(app, max(bound, l.bound(app)))
-	earlier, canEarlier := l.latest(other, app.Phase.Number-boolean(r.Strength.Later()))
-	appRight, otherRight := l.stands(app), l.stands(other)
-	switch {
-	case canEarlier && appRight && !otherRight, canEarlier && !canLater:
+	if later := l.right[from]; r.met(later, l.right[to]) {
+		moves := ""
+		if l.right[to] != other.Phase.Number {
+			moves = ", since " + other.Name + " belongs to " + l.phase(l.right[to])
+		}
+		return l.move(app, later, "or later") + moves + l.followers(from, later)
+	}
+	if earlier, can := l.latest(other, app.Phase.Number-boolean(r.Strength.Later())); can {
 		return l.move(other, earlier, "or earlier")
-	case canLater:
-		return l.move(app, later, "or later") + l.followers(from, later)
 	}
-	return fmt.Sprintf("let %s come after %s; no place of its domain does", app.Name, other.Name)
-}
-
-// stands reports whether an Application stands where such as it belong.
-func (l *lint) stands(app *Application) bool {
-	place, there := l.Profile.Place(app.Phase.Number)
-	return there && l.fits(app, place)
+	return fmt.Sprintf("let %s come after %s; no place of the profile does", app.Name, other.Name)
 }
 
 // followers names those that have to follow an Application which moves.
@@ -159,35 +168,90 @@ func (l *lint) followers(moved, to int) string {
 			continue
 		}
 		for _, link := range l.needs[from] {
-			if link.To == moved && slices.ContainsFunc(link.Reasons, func(r Reason) bool {
-				return !r.doubtful() && !r.met(app.Phase.Number, to)
-			}) {
-				names = append(names, app.Name)
+			if link.To == moved && slices.ContainsFunc(link.Reasons, func(r Reason) bool { return !r.doubtful() && !r.met(app.Phase.Number, to) }) {
+				names = append(names, app.Name+" to "+l.phase(l.right[from]))
 			}
 		}
 	}
 	if names == nil {
 		return ""
 	}
-	return ", and behind it what needs it: " + few(names)
+	return ", and what needs it behind it: " + few(names)
+}
+
+// rightPhases are where Applications belong: where they are, if they are for
+// what stands there and come after all that they need, or else the next place
+// of which that is true. What they need is taken to be where it belongs, so
+// that one may follow all remedies at once.
+func (l *lint) rightPhases() []int {
+	l.right = make([]int, len(l.Applications))
+	visited := make([]bool, len(l.Applications))
+	var visit func(at int)
+	visit = func(at int) {
+		visited[at] = true
+		for _, link := range l.needs[at] {
+			if !visited[link.To] {
+				visit(link.To)
+			}
+		}
+		l.right[at] = l.rightPhase(l.Applications[at], l.bound(at))
+	}
+	for at, app := range l.Applications {
+		l.right[at] = app.Phase.Number // for those in a circle
+	}
+	for at := range l.Applications {
+		if !visited[at] {
+			visit(at)
+		}
+	}
+	return l.right
+}
+
+// rightPhase is where an Application belongs that is not to come before a bound.
+func (l *lint) rightPhase(app *Application, bound int) int {
+	now := app.Phase.Number
+	belongs := app.Phase.Set && l.belongs(app)
+	if belongs && now >= bound {
+		return now
+	}
+	wanted := max(bound, now)
+	if !app.Phase.Set {
+		wanted = bound
+	}
+	all := slices.DeleteFunc(l.places(app, wanted), func(p int) bool { return p < bound })
+	switch {
+	case len(all) == 0:
+		return wanted
+	case belongs || !app.Phase.Set:
+		return all[0]
+	}
+	return slices.MinFunc(all, func(x, y int) int { return cmp.Compare(max(x-now, now-x), max(y-now, now-y)) })
+}
+
+// belongs reports whether an Application is for what stands at its phase, in a
+// band of its own.
+func (l *lint) belongs(app *Application) bool {
+	band, in := l.Profile.Band(app.Phase.Number)
+	if !in {
+		return len(l.Profile.Bands) == 0
+	}
+	place, there := l.Profile.Place(app.Phase.Number)
+	return (there && l.fits(app, place) || len(band.Places) == 0) && !l.foreign(app, band)
 }
 
 // bound is the first phase that comes after all that an Application needs. Needs
 // that no phase can meet are passed over.
-func (l *lint) bound(app *Application) int {
-	from := slices.Index(l.Applications, app)
+func (l *lint) bound(from int) int {
+	app := l.Applications[from]
 	first, any := 0, false
 	for _, link := range l.needs[from] {
 		to := l.Applications[link.To]
-		if !to.Phase.Set || !l.together(app, to) || l.reaches(link.To, from, true) {
+		if !to.Phase.Set && l.right[link.To] == 0 || !l.together(app, to) || l.reaches(link.To, from, true) {
 			continue
 		}
 		for _, r := range link.Reasons {
-			if r.Strength >= Exists {
-				after := to.Phase.Number + boolean(r.Strength.Later())
-				if !any || after > first {
-					first, any = after, true
-				}
+			if after := l.right[link.To] + boolean(r.Strength.Later()); r.Strength >= Exists && (!any || after > first) {
+				first, any = after, true
 			}
 		}
 	}
@@ -205,21 +269,10 @@ func (l *lint) least() int {
 	return l.Profile.Bands[0].From
 }
 
-// earliest is the first phase, not before a bound, that is right for what an
-// Application is for.
-func (l *lint) earliest(app *Application, bound int) (int, bool) {
-	for _, p := range l.places(app, bound) {
-		if p >= bound {
-			return p, true
-		}
-	}
-	return 0, false
-}
-
 // latest is the last phase, not after a limit, that is right for an Application
 // and comes after all that it needs.
 func (l *lint) latest(app *Application, limit int) (int, bool) {
-	bound := l.bound(app)
+	bound := l.bound(slices.Index(l.Applications, app))
 	for _, p := range slices.Backward(l.places(app, limit)) {
 		if p <= limit && p >= bound {
 			return p, true
@@ -227,20 +280,6 @@ func (l *lint) latest(app *Application, limit int) (int, bool) {
 	}
 	return 0, false
 }
-
-// nearest is the right phase for an Application that is next to where it stands.
-func (l *lint) nearest(app *Application) (int, bool) {
-	bound := l.bound(app)
-	all := slices.DeleteFunc(l.places(app, max(bound, app.Phase.Number)), func(p int) bool { return p < bound })
-	if len(all) == 0 {
-		return 0, false
-	}
-	return slices.MinFunc(all, func(x, y int) int {
-		return cmp.Compare(distance(x, app.Phase.Number), distance(y, app.Phase.Number))
-	}), true
-}
-
-func distance(x, y int) int { return max(x-y, y-x) }
 
 // places are the phases that are right for what an Application is for, in order.
 // Where a band has no places, each number of it is one, and of these the wanted.

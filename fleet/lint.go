@@ -59,6 +59,7 @@ func (f *Fleet) Lint(environment string) []finding.Finding {
 	for _, link := range f.Links {
 		l.needs[link.From] = append(l.needs[link.From], link)
 	}
+	l.right = l.rightPhases()
 	var all []finding.Finding
 	for _, app := range f.Applications {
 		if app.Failed {
@@ -107,6 +108,8 @@ type lint struct {
 	words        words
 	// needs are the links of each Application to others.
 	needs [][]Link
+	// right are the phases where Applications belong.
+	right []int
 	// ways are searches that were made.
 	ways map[search]map[int]int
 }
@@ -163,7 +166,7 @@ func (a *Application) phaseKey() string {
 
 func (l *lint) noPhase() []finding.Finding {
 	var all []finding.Finding
-	for _, app := range l.Applications {
+	for i, app := range l.Applications {
 		if app.Phase.Set {
 			continue
 		}
@@ -175,10 +178,7 @@ func (l *lint) noPhase() []finding.Finding {
 		if l.Profile.Style == profile.Waves {
 			why = "Argo CD takes it for wave 0"
 		}
-		remedy := "add " + key
-		if p, ok := l.earliest(app, l.bound(app)); ok {
-			remedy += ", such as " + key + ": " + quoted(l.Profile.Write(p))
-		}
+		remedy := "add " + key + ", such as " + key + ": " + quoted(l.Profile.Write(l.right[i]))
 		message := app.Name + " has no phase, so " + why
 		if !app.Described {
 			message, remedy = app.Name+" has no "+component.File+", and so no phase: "+why, strings.Replace(remedy, "add ", "write one with ", 1)
@@ -198,11 +198,11 @@ func quoted(phase string) string {
 
 func (l *lint) noBand() []finding.Finding {
 	var all []finding.Finding
-	for _, app := range l.Applications {
+	for i, app := range l.Applications {
 		if _, in := l.Profile.Band(app.Phase.Number); in || !app.Phase.Set || len(l.Profile.Bands) == 0 {
 			continue
 		}
-		all = append(all, l.at(finding.Error, app, l.phase(app.Phase.Number)+" is in no band", l.right(app, "use a phase of one of the bands "+l.bands())))
+		all = append(all, l.at(finding.Error, app, l.phase(app.Phase.Number)+" is in no band", l.moved(i, "use a phase of one of the bands "+l.bands())))
 	}
 	return all
 }
@@ -217,7 +217,7 @@ func (l *lint) bands() string {
 
 func (l *lint) noPlace() []finding.Finding {
 	var all []finding.Finding
-	for _, app := range l.Applications {
+	for i, app := range l.Applications {
 		band, in := l.Profile.Band(app.Phase.Number)
 		if _, there := l.Profile.Place(app.Phase.Number); there || !in || !app.Phase.Set || len(band.Places) == 0 {
 			continue
@@ -227,15 +227,16 @@ func (l *lint) noPlace() []finding.Finding {
 			places = append(places, l.Profile.Write(p.Phase))
 		}
 		all = append(all, l.at(finding.Error, app, fmt.Sprintf("the band %s has no %s, so no step selects %s", band.Name, l.Profile.Write(app.Phase.Number), app.Name),
-			l.right(app, "use one of its places "+strings.Join(places, ", "))))
+			l.moved(i, "use one of its places "+strings.Join(places, ", "))))
 	}
 	return all
 }
 
-// right is the remedy that names the nearest right phase, or else what is given.
-func (l *lint) right(app *Application, otherwise string) string {
-	if p, ok := l.nearest(app); ok {
-		return l.move(app, p, "")
+// moved is the remedy that names where an Application belongs, or else what is
+// given.
+func (l *lint) moved(i int, otherwise string) string {
+	if p := l.right[i]; p != l.Applications[i].Phase.Number {
+		return l.move(l.Applications[i], p, "")
 	}
 	return otherwise
 }
@@ -296,21 +297,21 @@ func (l *lint) placeOrder() []finding.Finding {
 	return all
 }
 
-// isFor says what a component for a rung is.
-var isFor = map[string]string{
-	"namespaces": "namespaces", "crds": "definitions", knowledge.Controllers: "an operator", "secrets": "secrets", "configs": "configuration",
-	"workloads": "a runtime", knowledge.Bootstraps: "a bootstrap", "exposure": "what leads to others", knowledge.Smokes: "a smoke test",
+// does says what a component for a rung is or does.
+var does = map[string]string{
+	"namespaces": "holds namespaces", "crds": "holds definitions", knowledge.Controllers: "is an operator", "secrets": "holds secrets", "configs": "holds configuration",
+	"workloads": "is a runtime", knowledge.Bootstraps: "is a bootstrap", "exposure": "leads to others", knowledge.Smokes: "is a smoke test",
 }
 
 func (l *lint) wrongPlace() []finding.Finding {
 	var all []finding.Finding
-	for _, app := range l.Applications {
+	for i, app := range l.Applications {
 		place, there := l.Profile.Place(app.Phase.Number)
 		if !there || !app.Phase.Set || l.fits(app, place) {
 			continue
 		}
-		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s is %s (%s), and %s is for %s", app.Name, cmp.Or(isFor[app.Rung], app.Rung), app.RungWhy, l.phase(place.Phase), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
-			l.right(app, "put it where "+app.Rung+" belong")))
+		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), and %s is for %s", app.Name, cmp.Or(does[app.Rung], "is for "+app.Rung), app.RungWhy, l.phase(place.Phase), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
+			l.moved(i, "put it where "+app.Rung+" belong")))
 	}
 	return all
 }
@@ -322,7 +323,7 @@ func (l *lint) fits(app *Application, place profile.Place) bool {
 
 func (l *lint) bundled() []finding.Finding {
 	var all []finding.Finding
-	for _, app := range l.Applications {
+	for i, app := range l.Applications {
 		definitions, rest := crds.Split(app.Objects)
 		place, there := l.Profile.Place(app.Phase.Number)
 		if len(definitions) == 0 || len(rest) == 0 || !there || place.Takes("crds") {
@@ -333,8 +334,11 @@ func (l *lint) bundled() []finding.Finding {
 			names = append(names, d.ID.Name)
 		}
 		remedy := "lift them out: write crds: split"
-		if p, ok := l.definitionsAt(app); ok {
+		if p, ok := l.definitionsAt(app, l.right[i]); ok {
 			remedy += " and crdsPhase: " + quoted(l.Profile.Write(p))
+		}
+		if holder := l.holder(app, definitions); holder != nil {
+			remedy = "write crds: skip, since " + holder.Name + " holds them"
 		}
 		f := l.at(finding.Warning, app, fmt.Sprintf("%s at %s brings definitions (%s), which an update then changes at the same time as what uses them, and which come too late for those who do earlier",
 			app.Name, l.phase(app.Phase.Number), few(names)), remedy)
@@ -344,13 +348,29 @@ func (l *lint) bundled() []finding.Finding {
 	return all
 }
 
-// definitionsAt is the phase for definitions of an Application: the last before
-// it that takes them, of the bands that it may stand in.
-func (l *lint) definitionsAt(app *Application) (int, bool) {
+// holder is another Application that is for definitions and holds all of these.
+func (l *lint) holder(app *Application, definitions []object.Object) *Application {
+	for _, other := range l.Applications {
+		if other == app || other.Rung != "crds" || !l.together(app, other) {
+			continue
+		}
+		lacks := slices.ContainsFunc(definitions, func(d object.Object) bool {
+			return !slices.ContainsFunc(other.Objects, func(o object.Object) bool { return crds.Is(o) && o.ID.Name == d.ID.Name })
+		})
+		if !lacks {
+			return other
+		}
+	}
+	return nil
+}
+
+// definitionsAt is the phase for the definitions of an Application that belongs
+// to a phase: the last before it that takes them, of its bands.
+func (l *lint) definitionsAt(app *Application, phase int) (int, bool) {
 	at, found := 0, false
 	for _, b := range l.Profile.BandsOf(app.Component.Part()) {
 		for _, p := range b.Places {
-			if p.Takes("crds") && len(p.Rungs) > 0 && (!app.Phase.Set || p.Phase < app.Phase.Number) {
+			if p.Takes("crds") && len(p.Rungs) > 0 && p.Phase < phase {
 				at, found = p.Phase, true
 			}
 		}
@@ -369,10 +389,10 @@ func few(names []string) string {
 
 func (l *lint) foreignBand() []finding.Finding {
 	var all []finding.Finding
-	for _, app := range l.Applications {
+	for i, app := range l.Applications {
 		domain := app.Component.Part()
 		band, in := l.Profile.Band(app.Phase.Number)
-		if !in || !app.Phase.Set || domain == "" || len(band.Domains) == 0 || slices.Contains(band.Domains, domain) {
+		if !in || !app.Phase.Set || !l.foreign(app, band) {
 			continue
 		}
 		var own []string
@@ -384,9 +404,15 @@ func (l *lint) foreignBand() []finding.Finding {
 			otherwise = "use a phase of " + strings.Join(own, " or ") + ", or correct the domain"
 		}
 		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s is of the domain %s, and %s is in the band %s, which is for %s", app.Name, domain, l.phase(app.Phase.Number), band.Name, strings.Join(band.Domains, ", ")),
-			l.right(app, otherwise)))
+			l.moved(i, otherwise)))
 	}
 	return all
+}
+
+// foreign reports whether a band is for other domains than the Application's.
+func (l *lint) foreign(app *Application, band profile.Band) bool {
+	domain := app.Component.Part()
+	return domain != "" && len(band.Domains) > 0 && !slices.Contains(band.Domains, domain)
 }
 
 func (l *lint) sameName() []finding.Finding {
@@ -448,10 +474,18 @@ func (l *lint) shared(which func(object.Object) bool, why, remedy string) []find
 	}
 	var all []finding.Finding
 	for _, p := range pairs {
+		remedy := remedy
 		a, b := l.Applications[p.a], l.Applications[p.b]
 		var names []string
 		for _, id := range both[p] {
 			names = append(names, id.String())
+		}
+		if id := both[p][0]; id.Kind == "CustomResourceDefinition" && a.Rung != b.Rung && (a.Rung == "crds" || b.Rung == "crds") {
+			holder, other := a, b
+			if b.Rung == "crds" {
+				holder, other = b, a
+			}
+			remedy = "leave it to " + holder.Name + ", and write crds: skip in " + other.File
 		}
 		f := l.at(finding.Error, b, fmt.Sprintf("%s and %s both hold %s: %s", a.Name, b.Name, few(names), why), remedy)
 		f.Object = names[0]
@@ -570,7 +604,7 @@ func (l *lint) missingKinds() []finding.Finding {
 			remedy += ", such as the chart " + chart
 		}
 		remedy += ", at an earlier phase; if they come from elsewhere, apply them before the fleet"
-		f := l.at(finding.Warning, app, fmt.Sprintf("nothing in the fleet defines %s of %s (%s:%d)%s", few(kinds[of]), of.group, n.File, n.Line, l.perhaps()), remedy)
+		f := l.at(finding.Warning, app, fmt.Sprintf("nothing in the fleet defines %s of %s%s%s", few(kinds[of]), of.group, place(Reason{From: n.Key, File: n.File, Line: n.Line}), l.perhaps()), remedy)
 		f.Object, f.Field = n.Key.String(), "kind"
 		all = append(all, f)
 	}
