@@ -217,15 +217,34 @@ func (l *lint) rightPhase(app *Application, bound int) int {
 	wanted := max(bound, now)
 	if !app.Phase.Set {
 		wanted = bound
+		if l.Profile.Style == profile.Waves {
+			wanted = max(bound, 0) // as Argo CD has it
+		}
 	}
-	all := slices.DeleteFunc(l.places(app, wanted), func(p int) bool { return p < bound })
+	all := slices.DeleteFunc(l.places(app, bound, wanted), func(p int) bool { return p < bound })
 	switch {
 	case len(all) == 0:
 		return wanted
 	case belongs || !app.Phase.Set:
 		return all[0]
 	}
+	if own := l.madeFor(app, all); own != nil {
+		all = own
+	}
 	return slices.MinFunc(all, func(x, y int) int { return cmp.Compare(max(x-now, now-x), max(y-now, now-y)) })
+}
+
+// madeFor are those phases of an Application's band that are there for such as
+// it above all.
+func (l *lint) madeFor(app *Application, phases []int) []int {
+	band, _ := l.Profile.Band(app.Phase.Number)
+	var all []int
+	for _, p := range band.Places {
+		if len(p.Rungs) > 0 && p.Rungs[0] == app.Rung && slices.Contains(phases, p.Phase) {
+			all = append(all, p.Phase)
+		}
+	}
+	return all
 }
 
 // belongs reports whether an Application is for what stands at its phase, in a
@@ -273,7 +292,7 @@ func (l *lint) least() int {
 // and comes after all that it needs.
 func (l *lint) latest(app *Application, limit int) (int, bool) {
 	bound := l.bound(slices.Index(l.Applications, app))
-	for _, p := range slices.Backward(l.places(app, limit)) {
+	for _, p := range slices.Backward(l.places(app, bound, limit)) {
 		if p <= limit && p >= bound {
 			return p, true
 		}
@@ -281,9 +300,10 @@ func (l *lint) latest(app *Application, limit int) (int, bool) {
 	return 0, false
 }
 
-// places are the phases that are right for what an Application is for, in order.
-// Where a band has no places, each number of it is one, and of these the wanted.
-func (l *lint) places(app *Application, wanted int) []int {
+// places are the phases that are right for what an Application is for, in order:
+// those of its bands, or of all where these have none from a bound on. Where a
+// band has no places, each number of it is one, and of these the wanted.
+func (l *lint) places(app *Application, bound, wanted int) []int {
 	if len(l.Profile.Bands) == 0 {
 		return []int{wanted}
 	}
@@ -302,8 +322,8 @@ func (l *lint) places(app *Application, wanted int) []int {
 		return all
 	}
 	own := of(l.Profile.BandsOf(app.Component.Part()))
-	if own == nil || own[len(own)-1] < wanted {
-		own = append(own, of(l.Profile.Bands)...) // what is right nowhere in its bands may be in another
+	if own == nil || slices.Max(own) < bound {
+		own = append(own, of(l.Profile.Bands)...)
 	}
 	slices.Sort(own)
 	return slices.Compact(own)

@@ -115,13 +115,13 @@ type lint struct {
 }
 
 // words are what people call phases, by the style of the profile.
-type words struct{ at, step string }
+type words struct{ phase, at, step string }
 
 func wordsOf(style string) words {
 	if style == profile.Waves {
-		return words{at: "wave ", step: "wave "}
+		return words{phase: "wave", at: "wave ", step: "wave "}
 	}
-	return words{at: "", step: "the step of "}
+	return words{phase: "phase", at: "", step: "the step of "}
 }
 
 // phase writes a phase as people say it.
@@ -179,9 +179,9 @@ func (l *lint) noPhase() []finding.Finding {
 			why = "Argo CD takes it for wave 0"
 		}
 		remedy := "add " + key + ", such as " + key + ": " + quoted(l.Profile.Write(l.right[i]))
-		message := app.Name + " has no phase, so " + why
+		message := app.Name + " has no " + l.words.phase + ", so " + why
 		if !app.Described {
-			message, remedy = app.Name+" has no "+component.File+", and so no phase: "+why, strings.Replace(remedy, "add ", "write one with ", 1)
+			message, remedy = app.Name+" has no "+component.File+", and so no "+l.words.phase+": "+why, strings.Replace(remedy, "add ", "write one with ", 1)
 		}
 		all = append(all, l.at(finding.Error, app, message, remedy))
 	}

@@ -112,4 +112,3 @@ func ofType(t reflect.Type) *schema {
 	}
 	return &schema{Type: "string"}
 }
-

@@ -271,7 +271,7 @@ func (b *builder) produced() {
 		}
 		for _, p := range producers {
 			ref := r.Reference
-			ref.To, ref.Meaning, ref.Hard = p, knowledge.Healthy, false
+			ref.To, ref.Meaning, ref.Hard, ref.Written = p, knowledge.Healthy, false, r.id
 			ref.Why += " " + r.id.String() + ", which is written by"
 			b.refer(ref)
 		}

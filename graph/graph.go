@@ -103,6 +103,8 @@ type Reference struct {
 	Why string
 	// Source is where the fact comes from.
 	Source string
+	// Written is what To writes at run time, if it is that which From reads.
+	Written object.ID
 }
 
 // Graph is a component: its objects and their references, both sorted, so that

@@ -38,12 +38,16 @@ Exits with 1 if there is a finding of severity error.`,
 		}
 		r := report{findings: finding.Of(err)}
 		if err == nil {
-			r.findings, r.of = f.Findings, counted(len(f.Applications), "Application")
+			objects := 0
 			for _, app := range f.Applications {
-				if in.source.Environment == "" || app.In(in.source.Environment) {
+				if app.In(in.source.Environment) {
 					r.components = append(r.components, judge(app))
+					r.findings = append(r.findings, app.Findings...)
+					objects += len(app.Objects)
 				}
 			}
+			finding.Sort(r.findings)
+			r.of = counted(objects, "object") + " of " + counted(len(r.components), "Application")
 			slices.SortFunc(r.components, func(x, y judged) int { return strings.Compare(x.Name, y.Name) })
 		}
 		return r.write(s, *format, false)

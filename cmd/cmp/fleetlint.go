@@ -28,6 +28,7 @@ finding of severity error.`,
   cmp fleet lint ./components --strict -o sarif > fleet.sarif`,
 	}
 	in := addFleetInputs(cmd)
+	in.asksFor(cmd, "Look at what is deployed there only")
 	format := cmd.Flags().StringP("output", "o", reportText, "Format of the report: text, json or sarif")
 	strict := cmd.Flags().Bool("strict", false, "Exit with 1 if there are warnings, too")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -46,6 +47,11 @@ finding of severity error.`,
 		return r.write(s, *format, *strict)
 	}
 	return cmd
+}
+
+// asksFor says what a command does with an environment that leaves nothing out.
+func (in *fleetInputs) asksFor(cmd *cobra.Command, usage string) {
+	cmd.Flags().Lookup("environment").Usage = usage
 }
 
 // loadAll loads a fleet with what is not deployed in the environment, too, which
