@@ -164,6 +164,7 @@ func build(parts []Part, base *knowledge.Base, opt Options) (*Graph, error) {
 		return nil, err
 	}
 	for _, rule := range []func(*builder){
+		(*builder).granted,     // who has which rights
 		(*builder).explicit,    // what people wrote into annotations
 		(*builder).namespaces,  // an object needs its namespace
 		(*builder).definitions, // a custom resource needs its definition
@@ -178,6 +179,7 @@ func build(parts []Part, base *knowledge.Base, opt Options) (*Graph, error) {
 		(*builder).rights,      // a workload needs the rights of its account
 		(*builder).controllers, // which workloads reconcile or serve kinds
 		(*builder).reconciled,  // a custom resource needs its controller
+		(*builder).watched,     // a controller needs the definitions of its kinds
 		(*builder).addressed,   // whom a custom resource calls, as far as its fields tell
 		(*builder).partners,    // what the controllers need to start
 		(*builder).smokes,      // what only checks the rest
@@ -286,7 +288,8 @@ func isIdle(n Node) bool {
 func neverReady(n Node, base *knowledge.Base) string {
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
-			if p, ok := base.Program(c.Get("image").Text(), append(texts(c.Get("command")), texts(c.Get("args"))...)); ok {
+			if p, ok := base.Program(c.Get("image").Text(), append(texts(c.Get("command")), texts(c.Get("args"))...),
+				c.Get("readinessProbe", "httpGet", "path").Text()); ok {
 				return p.Never
 			}
 		}
