@@ -30,14 +30,14 @@ func (l *lint) violated(which func(from, to int) bool) []finding.Finding {
 				continue
 			}
 			broken := slices.DeleteFunc(slices.Clone(link.Reasons), func(r Reason) bool {
-				return r.met(app.Phase.Number, to.Phase.Number) || l.elsewhere(from, r)
+				return met(r, app.Phase.Number, to.Phase.Number) || l.elsewhere(from, r)
 			})
 			if len(broken) == 0 {
 				continue
 			}
 			// A sure reason says more than a stronger one that is inferred.
-			slices.SortStableFunc(broken, func(x, y Reason) int { return boolean(x.doubtful()) - boolean(y.doubtful()) })
-			if r := broken[0]; !r.doubtful() || !l.reaches(link.To, from, true) {
+			slices.SortStableFunc(broken, func(x, y Reason) int { return boolean(doubtful(x)) - boolean(doubtful(y)) })
+			if r := broken[0]; !doubtful(r) || !l.reaches(link.To, from, true) {
 				all = append(all, l.broken(from, link.To, r, len(broken)-1))
 			}
 		}
@@ -46,7 +46,7 @@ func (l *lint) violated(which func(from, to int) bool) []finding.Finding {
 }
 
 // met reports whether phases satisfy a need.
-func (r Reason) met(from, to int) bool {
+func met(r Reason, from, to int) bool {
 	return r.Strength < Exists || to < from || to == from && !r.Strength.Later()
 }
 
@@ -57,19 +57,19 @@ func (l *lint) elsewhere(from int, r Reason) bool {
 	return slices.ContainsFunc(l.needs[from], func(link Link) bool {
 		to := l.Applications[link.To]
 		return to.Phase.Set && l.together(app, to) && slices.ContainsFunc(link.Reasons, func(o Reason) bool {
-			return o.From == r.From && o.Field == r.Field && o.To == r.To && o.To != (object.ID{}) && o.met(app.Phase.Number, to.Phase.Number)
+			return o.From == r.From && o.Field == r.Field && o.To == r.To && o.To != (object.ID{}) && met(o, app.Phase.Number, to.Phase.Number)
 		})
 	})
 }
 
 // doubtful reports whether the need may be none.
-func (r Reason) doubtful() bool { return r.Inferred || isNamespace(r) }
+func doubtful(r Reason) bool { return r.Inferred || isNamespace(r) }
 
 // broken is the finding about a need that phases do not meet.
 func (l *lint) broken(from, to int, r Reason, more int) finding.Finding {
 	app, other := l.Applications[from], l.Applications[to]
 	severity := finding.Error
-	if r.doubtful() || app.Phase.Number == other.Phase.Number && r.Strength != Applied {
+	if doubtful(r) || app.Phase.Number == other.Phase.Number && r.Strength != Applied {
 		severity = finding.Warning
 	}
 	and := ""
@@ -109,7 +109,7 @@ func place(r Reason) string {
 // otherwise says what becomes of a rollout in such phases.
 func (l *lint) otherwise(app, other *Application, r Reason) string {
 	may := ""
-	if r.doubtful() {
+	if doubtful(r) {
 		may = "may "
 	}
 	verb := func(s string) string { // after "may" it has no ending
@@ -137,17 +137,17 @@ func (l *lint) otherwise(app, other *Application, r Reason) string {
 // remedy says which of two Applications to move, and whereto.
 func (l *lint) remedy(from, to int, r Reason) string {
 	app, other := l.Applications[from], l.Applications[to]
-	if l.reaches(to, from, !r.doubtful()) {
+	if l.reaches(to, from, !doubtful(r)) {
 		back := l.chain(to, from)
 		if !r.Strength.Later() && !slices.ContainsFunc(back, func(link Link) bool { return link.Strength().Later() }) {
 			return l.move(app, other.Phase.Number, "") + ", since the two need each other"
 		}
 		return fmt.Sprintf("take apart what %s needs of %s and the other way round, for no phases are right for both: %s", app.Name, other.Name, l.told(back))
 	}
-	if own := l.right[to]; own != other.Phase.Number && r.met(app.Phase.Number, own) {
+	if own := l.right[to]; own != other.Phase.Number && met(r, app.Phase.Number, own) {
 		return l.move(other, own, "or earlier")
 	}
-	if later := l.right[from]; r.met(later, l.right[to]) {
+	if later := l.right[from]; met(r, later, l.right[to]) {
 		moves := ""
 		if l.right[to] != other.Phase.Number {
 			moves = ", since " + other.Name + " belongs to " + l.phase(l.right[to])
@@ -168,7 +168,7 @@ func (l *lint) followers(moved, to int) string {
 			continue
 		}
 		for _, link := range l.needs[from] {
-			if link.To == moved && slices.ContainsFunc(link.Reasons, func(r Reason) bool { return !r.doubtful() && !r.met(app.Phase.Number, to) }) {
+			if link.To == moved && slices.ContainsFunc(link.Reasons, func(r Reason) bool { return !doubtful(r) && !met(r, app.Phase.Number, to) }) {
 				names = append(names, app.Name+" to "+l.phase(l.right[from]))
 			}
 		}
@@ -255,7 +255,7 @@ func (l *lint) belongs(app *Application) bool {
 		return len(l.Profile.Bands) == 0
 	}
 	place, there := l.Profile.Place(app.Phase.Number)
-	return (there && l.fits(app, place) || len(band.Places) == 0) && !l.foreign(app, band)
+	return (there && (l.fits(app, place) || !l.room(app)) || len(band.Places) == 0) && !l.foreign(app, band)
 }
 
 // bound is the first phase that comes after all that an Application needs. Needs
@@ -321,7 +321,7 @@ func (l *lint) places(app *Application, bound, wanted int) []int {
 		}
 		return all
 	}
-	own := of(l.Profile.BandsOf(app.Component.Part()))
+	own := of(l.bandsOf(app))
 	if own == nil || slices.Max(own) < bound {
 		own = append(own, of(l.Profile.Bands)...)
 	}
@@ -352,7 +352,7 @@ func (l *lint) reached(s search) map[int]int {
 	for queue := []int{s.from}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
 		for _, link := range l.needs[at] {
-			if _, seen := before[link.To]; !seen && l.together(l.Applications[at], l.Applications[link.To]) && link.orders(s.sure) {
+			if _, seen := before[link.To]; !seen && l.together(l.Applications[at], l.Applications[link.To]) && orders(link, s.sure) {
 				before[link.To] = at
 				queue = append(queue, link.To)
 			}
@@ -363,8 +363,8 @@ func (l *lint) reached(s search) map[int]int {
 }
 
 // orders reports whether a link says which of the two comes first.
-func (l Link) orders(sure bool) bool {
-	return slices.ContainsFunc(l.Reasons, func(r Reason) bool { return r.Strength >= Exists && !(sure && r.doubtful()) })
+func orders(link Link, sure bool) bool {
+	return slices.ContainsFunc(link.Reasons, func(r Reason) bool { return r.Strength >= Exists && !(sure && doubtful(r)) })
 }
 
 // chain is a shortest chain of needs from one Application to another.
@@ -385,4 +385,11 @@ func (l *lint) told(chain []Link) string {
 		all = append(all, fmt.Sprintf("%s needs %s, since %s", l.Applications[link.From].Name, l.Applications[link.To].Name, link.Reasons[0]))
 	}
 	return strings.Join(all, "; ")
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -307,13 +307,29 @@ func (l *lint) wrongPlace() []finding.Finding {
 	var all []finding.Finding
 	for i, app := range l.Applications {
 		place, there := l.Profile.Place(app.Phase.Number)
-		if !there || !app.Phase.Set || l.fits(app, place) {
+		if !there || !app.Phase.Set || l.fits(app, place) || !l.room(app) {
 			continue
 		}
 		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), and %s is for %s", app.Name, cmp.Or(does[app.Rung], "is for "+app.Rung), app.RungWhy, l.phase(place.Phase), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
 			l.moved(i, "put it where "+app.Rung+" belong")))
 	}
 	return all
+}
+
+// room reports whether the bands of an Application have a place for such as it.
+// Where they have none, it stands as well where it is.
+func (l *lint) room(app *Application) bool {
+	return slices.ContainsFunc(l.bandsOf(app), func(b profile.Band) bool {
+		return slices.ContainsFunc(b.Places, func(p profile.Place) bool { return l.fits(app, p) })
+	})
+}
+
+// bandsOf are the bands that an Application may stand in.
+func (l *lint) bandsOf(app *Application) []profile.Band {
+	if domain := app.Component.Part(); domain != "" {
+		return l.Profile.BandsOf(domain)
+	}
+	return l.Profile.Bands
 }
 
 // fits reports whether an Application belongs into a place, as far as one knows.
@@ -368,7 +384,7 @@ func (l *lint) holder(app *Application, definitions []object.Object) *Applicatio
 // to a phase: the last before it that takes them, of its bands.
 func (l *lint) definitionsAt(app *Application, phase int) (int, bool) {
 	at, found := 0, false
-	for _, b := range l.Profile.BandsOf(app.Component.Part()) {
+	for _, b := range l.bandsOf(app) {
 		for _, p := range b.Places {
 			if p.Takes("crds") && len(p.Rungs) > 0 && p.Phase < phase {
 				at, found = p.Phase, true
