@@ -1,6 +1,9 @@
 package fleet
 
-import "github.com/ladder-cmp/ladder/wave"
+import (
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/wave"
+)
 
 // rungOf says what a component as a whole is for, and which object tells.
 func rungOf(p *wave.Plan) (rung, why string) {
@@ -9,9 +12,11 @@ func rungOf(p *wave.Plan) (rung, why string) {
 		return "", ""
 	}
 	n := p.Graph.Nodes[at]
-	why = n.Key.String()
-	if n.Role == rung && n.RoleWhy != "" {
-		why += " " + n.RoleWhy
+	switch {
+	case n.Role == knowledge.Controllers && rung != knowledge.Controllers:
+		return rung, n.Key.String() + " keeps data of its own"
+	case n.Role != "" && n.RoleWhy != "":
+		return rung, n.Key.String() + " " + n.RoleWhy
 	}
-	return rung, why
+	return rung, n.Key.String()
 }

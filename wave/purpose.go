@@ -40,18 +40,23 @@ func (p *Plan) Purpose() (rung string, node int) {
 		}
 	}
 	if rung == knowledge.Controllers {
-		if i := slices.IndexFunc(p.Graph.Nodes, keepsData); i >= 0 {
-			return "workloads", i
+		if keeper, ok := p.keepsData(); ok {
+			return "workloads", keeper
 		}
 	}
 	return rung, node
 }
 
-// keepsData reports whether a workload has volumes of its own. Controllers keep
-// what they know in the API server, so what comes with such a workload is a
-// runtime, even if it brings a controller along, as Vault its injector.
-func keepsData(n graph.Node) bool {
-	return !n.Elsewhere && n.Kind.Runs == "" && !n.Kind.Pod.IsZero() && len(n.Get("spec", "volumeClaimTemplates").Items()) > 0
+// keepsData finds a workload that keeps data in volumes of its own. Controllers
+// keep theirs in the API server, so what has such a workload is a runtime, even
+// if it brings a controller along.
+func (p *Plan) keepsData() (node int, ok bool) {
+	for i, n := range p.Graph.Nodes {
+		if n.Kind.Runs == "" && !n.Kind.Pod.IsZero() && len(n.Get("spec", "volumeClaimTemplates").Items()) > 0 {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // tellsMuch reports whether an object says what its component is for. Services,
