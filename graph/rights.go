@@ -182,7 +182,7 @@ func (b *builder) controllers() {
 // providers: who is told the name by which a class of the component asks for
 // its provider is that provider.
 func (b *builder) providers() {
-	for _, class := range b.Nodes {
+	for c, class := range b.Nodes {
 		name := first(class.Kind.Provider, class)
 		if class.Kind.Provider.IsZero() || name == "" {
 			continue
@@ -190,6 +190,7 @@ func (b *builder) providers() {
 		for i, n := range b.Nodes {
 			if serves(n) && slices.ContainsFunc(b.words(i), func(w word) bool { return w.value == name }) {
 				b.giveRole(i, knowledge.Controllers, "provides "+class.Key.String())
+				b.refer(b.inferred(c, i, class.Kind.Provider.String(), knowledge.Known, "is provided by"))
 			}
 		}
 	}
@@ -381,6 +382,7 @@ func (b *builder) reconciled() {
 		for _, account := range b.accounts(controller) {
 			rules = append(rules, b.grants.rules[account]...)
 		}
+		b.Nodes[c].Reconciles = b.reconciledGroups(rules)
 		names := b.configurationNames(c)
 		for i, n := range b.Nodes {
 			if b.base.Builtin(n.ID.Group) || !n.InSync() || !b.reconciles(rules, n, controller.Part) {
@@ -393,6 +395,26 @@ func (b *builder) reconciled() {
 			b.refer(Reference{From: i, To: c, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Why: "is reconciled by"})
 		}
 	}
+}
+
+// reconciledGroups are the groups of which rules let their owner watch kinds and
+// write their status.
+func (b *builder) reconciledGroups(rules []rule) []string {
+	var all []string
+	for _, r := range rules {
+		for _, group := range r.groups {
+			if group == "*" || b.base.Builtin(group) || slices.Contains(all, group) {
+				continue
+			}
+			if slices.ContainsFunc(r.resources, func(resource string) bool {
+				kind, part, _ := strings.Cut(resource, "/")
+				return (resource == "*" || part == "status") && containsAny(r.verbs, "*", "update", "patch") && watches(rules, group, kind)
+			}) {
+				all = append(all, group)
+			}
+		}
+	}
+	return all
 }
 
 // reconciles reports whether rules let their owner, which is in a component,
