@@ -104,8 +104,20 @@ type Reference struct {
 	Optional bool
 	// Why is the verb of a sentence: From, why, To.
 	Why string
+	// Because is a sentence that says more, where the two objects alone do not
+	// tell; empty if they do.
+	Because string
 	// Source is where the fact comes from.
 	Source string
+}
+
+// Explained is what to write behind the sentence of a reference, if there is more
+// to say.
+func (r Reference) Explained() string {
+	if r.Because == "" {
+		return ""
+	}
+	return ": " + r.Because
 }
 
 // Graph is a component: its objects and their references, both sorted, so that
@@ -459,13 +471,19 @@ func (b *builder) refer(r Reference) {
 	b.References = append(b.References, r)
 }
 
+// Add puts in references that are known otherwise than from the objects.
+func (g *Graph) Add(refs ...Reference) {
+	g.References = append(g.References, refs...)
+	g.sort()
+}
+
 // sort brings the references into an order that follows from the objects.
-func (b *builder) sort() {
-	slices.SortFunc(b.References, func(x, y Reference) int {
+func (g *Graph) sort() {
+	slices.SortFunc(g.References, func(x, y Reference) int {
 		return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To), cmp.Compare(x.Meaning, y.Meaning),
-			cmp.Compare(x.Field, y.Field), cmp.Compare(x.Why, y.Why))
+			cmp.Compare(x.Field, y.Field), cmp.Compare(x.Why, y.Why), cmp.Compare(x.Because, y.Because))
 	})
-	finding.Sort(b.Findings)
+	finding.Sort(g.Findings)
 }
 
 // String draws the graph as text, for people and tests: each object that
@@ -500,7 +518,7 @@ func (g *Graph) String() string {
 		if marks != nil {
 			mark = " (" + strings.Join(marks, ", ") + ")"
 		}
-		fmt.Fprintf(&b, "  %-8s %s %s%s\n", r.Meaning, r.Why, g.Nodes[r.To].Key, mark)
+		fmt.Fprintf(&b, "  %-8s %s %s%s%s\n", r.Meaning, r.Why, g.Nodes[r.To].Key, r.Explained(), mark)
 	}
 	return b.String()
 }
