@@ -154,7 +154,7 @@ func (l *lint) remedy(from, to int, r Reason) string {
 		}
 		return l.move(app, later, "or later") + moves + l.followers(from, later)
 	}
-	if earlier, can := l.latest(other, app.Phase.Number-boolean(r.Strength.Later())); can {
+	if earlier, can := l.latest(to, app.Phase.Number-boolean(r.Strength.Later())); can {
 		return l.move(other, earlier, "or earlier")
 	}
 	return fmt.Sprintf("let %s come after %s; no place of the profile does", app.Name, other.Name)
@@ -194,6 +194,7 @@ func (l *lint) rightPhases() []int {
 				visit(link.To)
 			}
 		}
+		l.pull(at)
 		l.right[at] = l.rightPhase(l.Applications[at], l.bound(at))
 	}
 	for at, app := range l.Applications {
@@ -289,44 +290,75 @@ func (l *lint) least() int {
 }
 
 // latest is the last phase, not after a limit, that is right for an Application
-// and comes after all that it needs.
-func (l *lint) latest(app *Application, limit int) (int, bool) {
-	bound := l.bound(slices.Index(l.Applications, app))
-	for _, p := range slices.Backward(l.places(app, bound, limit)) {
-		if p <= limit && p >= bound {
-			return p, true
+// and comes after all that it needs: in its bands, or else in any.
+func (l *lint) latest(at, limit int) (int, bool) {
+	app, bound := l.Applications[at], l.bound(at)
+	for _, bands := range [][]profile.Band{l.bandsOf(app), l.Profile.Bands} {
+		for _, p := range slices.Backward(l.in(bands, app, limit)) {
+			if p <= limit && p >= bound {
+				return p, true
+			}
 		}
 	}
 	return 0, false
 }
 
 // places are the phases that are right for what an Application is for, in order:
-// those of its bands, or of all where these have none from a bound on. Where a
-// band has no places, each number of it is one, and of these the wanted.
+// those of its bands, or of all where these have none from a bound on.
 func (l *lint) places(app *Application, bound, wanted int) []int {
 	if len(l.Profile.Bands) == 0 {
 		return []int{wanted}
 	}
-	of := func(bands []profile.Band) []int {
-		var all []int
-		for _, b := range bands {
-			if len(b.Places) == 0 {
-				all = append(all, min(max(wanted, b.From), b.To))
-			}
-			for _, p := range b.Places {
-				if l.fits(app, p) {
-					all = append(all, p.Phase)
-				}
+	own := l.in(l.bandsOf(app), app, wanted)
+	if own == nil || own[len(own)-1] < bound {
+		return l.in(l.Profile.Bands, app, wanted)
+	}
+	return own
+}
+
+// in are the phases of bands that are right for what an Application is for, in
+// order. Where a band has no places, each number of it is one, and of these the
+// wanted.
+func (l *lint) in(bands []profile.Band, app *Application, wanted int) []int {
+	var all []int
+	for _, b := range bands {
+		if len(b.Places) == 0 {
+			all = append(all, min(max(wanted, b.From), b.To))
+		}
+		for _, p := range b.Places {
+			if l.fits(app, p) {
+				all = append(all, p.Phase)
 			}
 		}
-		return all
 	}
-	own := of(l.bandsOf(app))
-	if own == nil || slices.Max(own) < bound {
-		own = append(own, of(l.Profile.Bands)...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// pull moves what an Application needs to an earlier phase where its own bands
+// have none that is late enough: to leave them would drag behind it whatever
+// needs it.
+func (l *lint) pull(from int) {
+	app := l.Applications[from]
+	own := l.in(l.bandsOf(app), app, l.bound(from))
+	if own == nil || own[len(own)-1] >= l.bound(from) {
+		return
 	}
-	slices.Sort(own)
-	return slices.Compact(own)
+	last := own[len(own)-1]
+	for _, link := range l.needs[from] {
+		if !l.together(app, l.Applications[link.To]) || l.reaches(link.To, from, true) {
+			continue
+		}
+		for _, r := range link.Reasons {
+			if doubtful(r) || met(r, last, l.right[link.To]) {
+				continue
+			}
+			if earlier, can := l.latest(link.To, last-boolean(r.Strength.Later())); can {
+				l.right[link.To] = earlier
+			}
+			break
+		}
+	}
 }
 
 // search is where a search for what an Application needs begins; sure ones pass

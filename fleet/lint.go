@@ -40,7 +40,7 @@ var rules = []Rule{
 	{"same-name", only(finding.Error, finding.Warning), "two Applications of one name that may be in one environment; a warning where one of them is disabled", (*lint).sameName},
 	{"crd-shared", only(finding.Error), "a definition in two components that are deployed together", (*lint).sameDefinition},
 	{"object-shared", only(finding.Error), "any other object in two components that are deployed together", (*lint).sameObject},
-	{"needs-disabled", only(finding.Error, finding.Warning), "a component that is disabled, or not in an environment, and that one needs which is; a warning where the need is inferred", (*lint).needsDisabled},
+	{"needs-disabled", only(finding.Error, finding.Warning), "a component that is disabled, or not in an environment, and that one needs which is; a warning where the need is inferred, or is the definition of what is only to be made one day", (*lint).needsDisabled},
 	{"missing-kind", only(finding.Warning), "objects of a kind that nothing in the fleet defines, and neither Kubernetes nor Argo CD", (*lint).missingKinds},
 	{"unknown-chart", only(finding.Note), "a chart in a registry of which nothing is known, so that its needs are not looked at", (*lint).unknownCharts},
 	{"against-phases", only(finding.Error, finding.Warning), "a component that needs another of a later phase; a warning where the need is inferred, or is a namespace that Argo CD makes", (*lint).againstPhases},
@@ -552,13 +552,17 @@ func (l *lint) lacking(app, to *Application, link Link) (strongest Reason, envir
 			if environments == nil {
 				strongest = r
 			}
-			sure = sure || !r.Inferred
+			sure = sure || !r.Inferred && !later(r)
 			environments = append(environments, e)
 			break
 		}
 	}
 	return strongest, environments, sure
 }
+
+// later reports whether a need is a definition of what does not exist yet: the
+// kind of an object that something is to make one day.
+func later(r Reason) bool { return r.Strength == Exists && r.To.Kind == "CustomResourceDefinition" }
 
 // instead reports whether another Application that is deployed holds the same
 // object, or one by which the field is answered as well.
