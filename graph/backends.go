@@ -26,7 +26,9 @@ func (b *builder) backends() {
 				for _, service := range b.resolve(b.identify(i, m), rec) {
 					for _, workload := range b.behind[service] {
 						b.refer(Reference{From: i, To: workload, Field: m.field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source})
-						b.giveRole(workload, knowledge.Controllers, "serves "+n.Key.String())
+						if !rec.Address { // whoever has an address is asked, and no part of the API
+							b.giveRole(workload, knowledge.Controllers, "serves "+n.Key.String())
+						}
 					}
 				}
 			}

@@ -40,6 +40,9 @@ type Node struct {
 	// Partner is true for a controller by company: nothing shows that it
 	// reconciles or serves a kind, but a controller may need it to start.
 	Partner bool
+	// Reconciles are the groups, other than Kubernetes' own, of which a controller
+	// may watch kinds and write their status.
+	Reconciles []string
 	// Idle means that its Pods do not run for now: it is scaled to nothing,
 	// paused or suspended.
 	Idle bool
@@ -124,6 +127,8 @@ type Graph struct {
 	References []Reference
 	// Absent is what Pods need to start and nothing in the component makes.
 	Absent []Absent
+	// Made are kinds of which objects are made later.
+	Made []Made
 	// Findings are faults that leave the graph usable.
 	Findings []finding.Finding
 }
@@ -180,6 +185,7 @@ func build(parts []Part, base *knowledge.Base, opt Options) (*Graph, error) {
 		(*builder).definitions, // a custom resource needs its definition
 		(*builder).installed,   // a custom resource needs what brings its kind
 		(*builder).fields,      // what the fields of kinds and Pods name
+		(*builder).sought,      // which kinds a program looks for when it starts
 		(*builder).conventions, // what the fields of custom resources name by convention
 		(*builder).absent,      // what nothing in the component makes
 		(*builder).produced,    // who reads what another object writes at run time

@@ -182,7 +182,7 @@ func (b *builder) controllers() {
 // providers: who is told the name by which a class of the component asks for
 // its provider is that provider.
 func (b *builder) providers() {
-	for _, class := range b.Nodes {
+	for c, class := range b.Nodes {
 		name := first(class.Kind.Provider, class)
 		if class.Kind.Provider.IsZero() || name == "" {
 			continue
@@ -190,6 +190,7 @@ func (b *builder) providers() {
 		for i, n := range b.Nodes {
 			if serves(n) && slices.ContainsFunc(b.words(i), func(w word) bool { return w.value == name }) {
 				b.giveRole(i, knowledge.Controllers, "provides "+class.Key.String())
+				b.refer(b.inferred(c, i, class.Kind.Provider.String(), knowledge.Known, "is provided by"))
 			}
 		}
 	}
@@ -197,18 +198,22 @@ func (b *builder) providers() {
 
 // partners: a controller is rarely ready alone: it waits for siblings that
 // write its certificates, keep its data or elect with it. Often no manifest
-// says so. So the workloads of its chart, and those it calls wherever they are
-// from, stand with it: in one wave they cannot block each other.
+// says so. So the workloads of its chart, and those it calls in the
+// component, stand with it: in one wave they cannot block each other.
 func (b *builder) partners() {
-	leads := map[string]int{} // origin: its first controller
+	type of struct {
+		part   int
+		origin string
+	}
+	leads := map[of]int{} // the first controller of each chart
 	var work []int
 	for i, n := range b.Nodes {
 		if n.Role != knowledge.Controllers {
 			continue
 		}
 		work = append(work, i)
-		if _, ok := leads[origin(n)]; !ok {
-			leads[origin(n)] = i
+		if _, ok := leads[of{n.Part, origin(n)}]; !ok {
+			leads[of{n.Part, origin(n)}] = i
 		}
 	}
 	join := func(i int, why string) {
@@ -226,7 +231,7 @@ func (b *builder) partners() {
 	for i, n := range b.Nodes {
 		// Agents on every node cost more than they bring: one node that is not
 		// ready would hold up all that comes after the controllers.
-		if lead, ok := leads[origin(n)]; ok && !users[i] && !n.Kind.Everywhere && alike(b.Nodes[lead], n) {
+		if lead, ok := leads[of{n.Part, origin(n)}]; ok && !users[i] && !n.Kind.Everywhere && alike(b.Nodes[lead], n) {
 			join(i, "stands beside "+b.Nodes[lead].Key.String()+", a controller that may need it to start")
 		}
 	}
@@ -238,7 +243,7 @@ func (b *builder) partners() {
 	}
 	for ; len(work) > 0; work = work[1:] {
 		for _, to := range called[work[0]] {
-			if users[to] {
+			if users[to] || b.Nodes[to].Part != b.Nodes[work[0]].Part {
 				continue
 			}
 			join(to, "is called by "+b.Nodes[work[0]].Key.String()+", a controller that may need it to start")
@@ -377,6 +382,7 @@ func (b *builder) reconciled() {
 		for _, account := range b.accounts(controller) {
 			rules = append(rules, b.grants.rules[account]...)
 		}
+		b.Nodes[c].Reconciles = b.reconciledGroups(rules)
 		names := b.configurationNames(c)
 		for i, n := range b.Nodes {
 			if b.base.Builtin(n.ID.Group) || !n.InSync() || !b.reconciles(rules, n, controller.Part) {
@@ -389,6 +395,26 @@ func (b *builder) reconciled() {
 			b.refer(Reference{From: i, To: c, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Why: "is reconciled by"})
 		}
 	}
+}
+
+// reconciledGroups are the groups of which rules let their owner watch kinds and
+// write their status.
+func (b *builder) reconciledGroups(rules []rule) []string {
+	var all []string
+	for _, r := range rules {
+		for _, group := range r.groups {
+			if group == "*" || b.base.Builtin(group) || slices.Contains(all, group) {
+				continue
+			}
+			if slices.ContainsFunc(r.resources, func(resource string) bool {
+				kind, part, _ := strings.Cut(resource, "/")
+				return (resource == "*" || part == "status") && containsAny(r.verbs, "*", "update", "patch") && watches(rules, group, kind)
+			}) {
+				all = append(all, group)
+			}
+		}
+	}
+	return all
 }
 
 // reconciles reports whether rules let their owner, which is in a component,

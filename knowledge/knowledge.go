@@ -238,6 +238,12 @@ type Reference struct {
 	Starts bool `yaml:"starts"`
 	// Behind means the workloads behind the Service that is named.
 	Behind bool `yaml:"behind"`
+	// Address means that the value is an address, such as a URL: the name of the
+	// Service stands in it.
+	Address bool `yaml:"address"`
+	// Manifest means that the value is, or names, an object that is made later:
+	// what is meant is the definition of its kind.
+	Manifest bool `yaml:"manifest"`
 	// Doubt says how the target can keep the object from becoming healthy.
 	Doubt Doubt `yaml:"doubt"`
 	// Why is the verb of a sentence: object, why, target.

@@ -103,7 +103,8 @@ type finder struct {
 	apps  []Application
 	base  *knowledge.Base
 	graph *graph.Graph
-	of    []int // the Application, by part of the graph
+	of    []int        // the Application, by part of the graph
+	stubs map[int]bool // the parts that stand for charts that are not at hand
 	links map[[2]int][]Reason
 }
 
@@ -111,11 +112,20 @@ type finder struct {
 // links that are known already. The graph is of all their objects; its parts are
 // counted through.
 func Find(apps []Application, base *knowledge.Base, known ...Link) (*graph.Graph, []Link, error) {
-	f := &finder{apps: apps, base: base, links: map[[2]int][]Reason{}}
+	f := &finder{apps: apps, base: base, stubs: map[int]bool{}, links: map[[2]int][]Reason{}}
 	var parts []graph.Part
 	for i, app := range apps {
 		for _, part := range app.Parts {
 			parts = append(parts, part)
+			f.of = append(f.of, i)
+		}
+		for _, chart := range app.Charts {
+			stubs, err := chart.Stubs()
+			if err != nil {
+				return nil, nil, err
+			}
+			f.stubs[len(parts)] = true
+			parts = append(parts, graph.Part{Objects: stubs})
 			f.of = append(f.of, i)
 		}
 	}
@@ -161,14 +171,14 @@ func boolean(b bool) int {
 
 // fromObjects: references that cross from one Application to another.
 func (f *finder) fromObjects() {
-	own := f.held()
+	own, provided := f.held(), f.provided()
 	for _, r := range f.graph.References {
 		node, target := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
 		from, to := f.of[node.Part], f.of[target.Part]
 		if from == to || own[holding{from, target.Key}] {
 			continue
 		}
-		if strength, counts := f.crossing(r); counts {
+		if strength, counts := f.crossing(r, provided); counts {
 			f.add(from, to, Reason{Strength: strength, Inferred: r.Inferred, From: node.Key, To: target.Key,
 				Field: r.Field, File: node.File, Line: node.Line, Why: r.Why, Source: r.Source})
 		}
@@ -189,16 +199,46 @@ func (f *finder) held() map[holding]bool {
 	return own
 }
 
+// provided are the nodes that are classes whose provider comes with them: from
+// the same Application, as far as its manifests or a record of its chart say.
+func (f *finder) provided() map[int]bool {
+	all := map[int]bool{}
+	for _, r := range f.graph.References {
+		class := f.graph.Nodes[r.From]
+		if isProvider(class, r) && f.of[class.Part] == f.of[f.graph.Nodes[r.To].Part] {
+			all[r.From] = true
+		}
+	}
+	for i, n := range f.graph.Nodes {
+		if f.stubs[n.Part] && !n.Kind.Provider.IsZero() {
+			all[i] = true
+		}
+	}
+	return all
+}
+
+// isProvider reports whether a reference leads from a class to the program that
+// it asks for.
+func isProvider(class graph.Node, r graph.Reference) bool {
+	return !class.Kind.Provider.IsZero() && r.Field == class.Kind.Provider.String()
+}
+
 // crossing says what a reference from one Application to another demands, and
 // whether it is one: signs that are good enough among the objects of a
 // component (a bare word, an image, a webhook for Pods of anybody) lead astray
 // among those of eighty.
-func (f *finder) crossing(r graph.Reference) (Strength, bool) {
+func (f *finder) crossing(r graph.Reference, provided map[int]bool) (Strength, bool) {
 	from, to := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
 	switch {
 	case r.Explicit:
+	case isProvider(from, r):
+		return Healthy, true
+	case !r.Inferred && r.Meaning == knowledge.Exists && provided[r.To]:
+		return Healthy, true // a class is the name of the program behind it
 	case r.Field == "webhooks" && f.base.Builtin(from.Key.Group):
 		return 0, false // it was there before the webhook, or comes with whatever is applied later
+	case r.Inferred && r.Meaning == knowledge.Exists && strings.HasSuffix(r.Why, graph.MayCome):
+		return Exists, true
 	case r.Inferred && r.Meaning == knowledge.Exists && r.Why != "calls" && r.Why != "is configured by":
 		return 0, false
 	case r.Meaning == knowledge.Exists && r.Field == "metadata.namespace" && to.Key.Kind == "Namespace":
@@ -233,12 +273,23 @@ func (f *finder) fromCharts() {
 	}
 }
 
-// broughtBy links what uses the kinds of a chart to the Application that has it.
+// broughtBy links what uses a chart to the Application that has it: its kinds,
+// also those that others make, and the classes that it answers for.
 func (f *finder) broughtBy(to int, chart knowledge.Chart) {
 	for _, n := range f.graph.Nodes {
-		if n.Foreign && chart.Brings(n.Key.Group) {
-			f.add(f.of[n.Part], to, Reason{Strength: Applied, From: n.Key, Field: "kind", File: n.File, Line: n.Line,
-				Why: "is of a kind that comes with the chart " + chart.Name, Source: chart.Source})
+		f.byObject(n, chart, func(r Reason) {
+			r.From, r.File, r.Line, r.Source = n.Key, n.File, n.Line, chart.Source
+			f.add(f.of[n.Part], to, r)
+		})
+	}
+	for _, made := range f.graph.Made {
+		if n := f.graph.Nodes[made.From]; chart.Brings(made.Kind.Group) {
+			strength := Exists
+			if made.Meaning == knowledge.Healthy {
+				strength = Healthy
+			}
+			f.add(f.of[n.Part], to, Reason{Strength: strength, From: n.Key, Field: made.Field, File: n.File, Line: n.Line, Source: made.Source,
+				Why: fmt.Sprintf("%s %s, which comes with the chart %s", made.Why, made.Kind, chart.Name)})
 		}
 	}
 	for from, other := range f.apps {
@@ -252,10 +303,41 @@ func (f *finder) broughtBy(to int, chart knowledge.Chart) {
 	}
 }
 
-// providers are the Applications that define kinds of a group.
+// definitions is the rung of charts that bring nothing but definitions.
+const definitions = "crds"
+
+// defines reports whether the definitions of a group are in a chart of their own.
+func (f *finder) defines(group string) bool {
+	return slices.ContainsFunc(f.apps, func(a Application) bool {
+		return slices.ContainsFunc(a.Charts, func(c knowledge.Chart) bool { return c.Rung == definitions && c.Brings(group) })
+	})
+}
+
+// byObject says what an object needs of a chart: the definition of its kind, if
+// nobody else has it, the controller behind that, or what a class names.
+func (f *finder) byObject(n graph.Node, chart knowledge.Chart, add func(Reason)) {
+	brings := !f.base.Builtin(n.Key.Group) && chart.Brings(n.Key.Group)
+	switch {
+	case brings && n.Foreign && (chart.Rung == definitions || !f.defines(n.Key.Group)):
+		add(Reason{Strength: Applied, Field: "kind", Why: "is of a kind that comes with the chart " + chart.Name})
+	case brings && chart.Rung == knowledge.Controllers:
+		add(Reason{Strength: Healthy, Inferred: true, Field: "kind", Why: "is of a kind that is reconciled by the chart " + chart.Name})
+	}
+	for _, found := range n.Kind.Provider.Find(n.Root()) {
+		if slices.Contains(chart.Answers, found.Value.Text()) {
+			add(Reason{Strength: Healthy, Field: found.Field, Why: "is provided by the chart " + chart.Name})
+		}
+	}
+}
+
+// providers are the Applications that define kinds of a group, or reconcile
+// them.
 func (f *finder) providers(group string) []int {
 	var all []int
 	for _, n := range f.graph.Nodes {
+		if slices.Contains(n.Reconciles, group) && !slices.Contains(all, f.of[n.Part]) {
+			all = append(all, f.of[n.Part])
+		}
 		for _, d := range n.Kind.Defines {
 			for _, found := range d.Group.Find(n.Root()) {
 				if found.Value.Text() == group && !slices.Contains(all, f.of[n.Part]) {

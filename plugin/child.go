@@ -29,10 +29,12 @@ type child struct {
 }
 
 // childSource is one of the places that the manifests of a child come from: a
-// request, if they are in the repository at hand, or the name of a chart.
+// request, if they are in the repository at hand, or a chart of a registry.
 type childSource struct {
 	request *Request
 	chart   string
+	// registry is where the chart is from.
+	registry string
 	// key tells apart what comes out differently.
 	key string
 	// place is what messages call it, and err why it cannot be rendered.
@@ -176,7 +178,7 @@ func chartSource(s object.Value) childSource {
 	if name == "/" {
 		return childSource{place: "path " + s.Get("path").Text() + " of " + s.Get("repoURL").Text()}
 	}
-	return childSource{chart: name, place: "chart " + name}
+	return childSource{chart: name, registry: s.Get("repoURL").Text(), place: "chart " + name}
 }
 
 // fromHelm reads what an Application says to Argo CD's own Helm. Values files of

@@ -208,7 +208,7 @@ func (f *follower) collect(all *contents, c child, cluster string, seen map[stri
 		return
 	}
 	for _, s := range c.sources {
-		if chart, known := f.base.Chart(s.chart); s.chart != "" && known {
+		if chart, known := f.base.Chart(s.registry, s.chart); s.chart != "" && known {
 			all.charts = append(all.charts, chart)
 			all.isFor(chart.Rung, "holds the chart "+chart.Name)
 			continue

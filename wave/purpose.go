@@ -27,6 +27,7 @@ func Tells(x, y string) int {
 // Purpose says what the component as a whole is for: the rung, and the node that
 // tells. Where nothing tells, the rung is empty.
 func (p *Plan) Purpose() (rung string, node int) {
+	tells := map[string]int{} // by rung, the node
 	for i, n := range p.Graph.Nodes {
 		name := p.Places[i].Rung.Name
 		if !tellsMuch(n, name) {
@@ -35,16 +36,35 @@ func (p *Plan) Purpose() (rung string, node int) {
 		if name == "workloads" && n.Kind.Runs == "once" {
 			name = knowledge.Bootstraps
 		}
-		if rung == "" || Tells(name, rung) < 0 {
-			rung, node = name, i
+		if told, ok := tells[name]; !ok || clarity(n) > clarity(p.Graph.Nodes[told]) {
+			tells[name] = i
 		}
 	}
-	if rung == knowledge.Controllers {
-		if keeper, ok := p.keepsData(); ok {
+	for _, name := range telling {
+		i, ok := tells[name]
+		if _, configs := tells["configs"]; !ok || configs && name == "namespaces" && p.Graph.Nodes[i].Key.Kind != "Namespace" {
+			continue // a limit among settings is one of them
+		}
+		if keeper, keeps := p.keepsData(); keeps && name == knowledge.Controllers {
 			return "workloads", keeper
 		}
+		return name, i
 	}
-	return rung, node
+	return "", 0
+}
+
+// clarity says how clearly an object tells what its component is for: what runs
+// tells more than its volume, and what becomes healthy more than its settings.
+func clarity(n graph.Node) int {
+	switch {
+	case n.RoleWhy != "" && !n.Partner:
+		return 3
+	case !n.Kind.Pod.IsZero():
+		return 2
+	case n.HasHealth && n.Kind.Place == "":
+		return 1
+	}
+	return 0
 }
 
 // keepsData finds a workload that keeps data in volumes of its own. Controllers
