@@ -100,13 +100,14 @@ func (f *Fleet) link() error {
 			links[[2]int{from, to}] = append(links[[2]int{from, to}], r)
 		}
 	}
-	own, provided := f.held(), f.provided()
+	own, providers := f.held(), f.providers()
 	for _, r := range g.References {
 		from, to := g.Nodes[r.From], g.Nodes[r.To]
+		f.behind(r, providers[r.To], add)
 		if from.Part == to.Part || own[holding{from.Part, to.Key}] {
 			continue
 		}
-		if strength, counts := f.crossing(r, provided); counts {
+		if strength, counts := f.crossing(r); counts {
 			add(from.Part, to.Part, Reason{Strength: strength, Inferred: r.Inferred, From: from.Key, To: to.Key,
 				Field: r.Field, File: from.File, Line: from.Line, Why: r.Why, Source: r.Source})
 		}
@@ -145,22 +146,51 @@ func (f *Fleet) held() map[holding]bool {
 	return own
 }
 
-// provided are the nodes that are classes whose provider comes with them: from
-// the same Application, as far as its manifests or a record of its chart say.
-func (f *Fleet) provided() map[int]bool {
-	all := map[int]bool{}
+// provider is the program behind a class: a workload, or what a record says
+// about a chart.
+type provider struct {
+	part     int
+	workload object.ID
+	chart    string
+	inferred bool
+	source   string
+}
+
+// providers are the programs behind classes, by the nodes of these.
+func (f *Fleet) providers() map[int][]provider {
+	all := map[int][]provider{}
 	for _, r := range f.graph.References {
-		class := f.graph.Nodes[r.From]
-		if isProvider(class, r) && class.Part == f.graph.Nodes[r.To].Part {
-			all[r.From] = true
+		if to := f.graph.Nodes[r.To]; isProvider(f.graph.Nodes[r.From], r) {
+			all[r.From] = append(all[r.From], provider{part: to.Part, workload: to.Key, inferred: true, source: r.Source})
 		}
 	}
 	for i, n := range f.graph.Nodes {
-		if f.Applications[n.Part].Chart != nil && !n.Kind.Provider.IsZero() {
-			all[i] = true
+		for _, asked := range n.Kind.Provider.Find(n.Root()) {
+			for part, app := range f.Applications {
+				if app.Chart != nil && slices.Contains(app.Chart.Answers, asked.Value.Text()) {
+					all[i] = append(all[i], provider{part: part, chart: app.Chart.Name, source: app.Chart.Source})
+				}
+			}
 		}
 	}
 	return all
+}
+
+// behind: a class may be there long before the program that it asks for. Who
+// uses the class needs the program.
+func (f *Fleet) behind(r graph.Reference, providers []provider, add func(from, to int, r Reason)) {
+	if r.Inferred || r.Meaning != knowledge.Exists {
+		return
+	}
+	from, class := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
+	for _, p := range providers {
+		reason := Reason{Strength: Healthy, Inferred: p.inferred, From: from.Key, To: p.workload, Field: r.Field, File: from.File, Line: from.Line,
+			Why: fmt.Sprintf("%s %s, which is provided by", r.Why, class.Key), Source: p.source}
+		if p.chart != "" {
+			reason.Why += " the chart " + p.chart
+		}
+		add(from.Part, p.part, reason)
+	}
 }
 
 // isProvider reports whether a reference leads from a class to the program that
@@ -173,14 +203,16 @@ func isProvider(class graph.Node, r graph.Reference) bool {
 // whether it is one: signs that are good enough among the objects of a
 // component (a bare word, an image, a webhook for Pods of anybody) lead astray
 // among those of eighty.
-func (f *Fleet) crossing(r graph.Reference, provided map[int]bool) (Strength, bool) {
+func (f *Fleet) crossing(r graph.Reference) (Strength, bool) {
 	from, to := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
 	switch {
 	case r.Explicit:
+	case r.Field == "kind" && from.Kind.Assured:
+		return 0, false // its kind is there wherever Argo CD is
 	case isProvider(from, r):
-		return Healthy, true
-	case !r.Inferred && r.Meaning == knowledge.Exists && provided[r.To]:
-		return Healthy, true // a class is the name of the program behind it
+		return Healthy, from.HasHealth // most classes are fine alone
+	case !r.Inferred && r.Meaning == knowledge.Exists && f.Applications[to.Part].Chart != nil:
+		return Healthy, true // it comes once what the chart runs is there
 	case r.Field == "webhooks" && f.base.Builtin(from.Key.Group):
 		return 0, false // it was there before the webhook, or comes with whatever is applied later
 	case r.Inferred && r.Meaning == knowledge.Exists && strings.HasSuffix(r.Why, graph.MayCome):
@@ -238,7 +270,7 @@ func (f *Fleet) fromCharts(add func(from, to int, r Reason)) {
 			}
 		}
 		for _, group := range app.Chart.Needs {
-			for _, provider := range f.providers(group) {
+			for _, provider := range f.serving(group) {
 				add(to, provider, Reason{Strength: Healthy, Why: fmt.Sprintf("the chart %s uses kinds of %s", app.Chart.Name, group), Source: app.Chart.Source})
 			}
 		}
@@ -265,16 +297,17 @@ func (f *Fleet) fromChart(n graph.Node, chart *knowledge.Chart, add func(Reason)
 	case brings && chart.Rung == knowledge.Controllers:
 		add(Reason{Strength: Healthy, Inferred: true, Field: "kind", Why: "is of a kind that is reconciled by the chart " + chart.Name})
 	}
-	for _, found := range n.Kind.Provider.Find(n.Root()) {
-		if slices.Contains(chart.Answers, found.Value.Text()) {
-			add(Reason{Strength: Healthy, Field: found.Field, Why: "is provided by the chart " + chart.Name})
+	if n.HasHealth {
+		for _, found := range n.Kind.Provider.Find(n.Root()) {
+			if slices.Contains(chart.Answers, found.Value.Text()) {
+				add(Reason{Strength: Healthy, Field: found.Field, Why: "is provided by the chart " + chart.Name})
+			}
 		}
 	}
 }
 
-// providers are the Applications that define kinds of a group, or reconcile
-// them.
-func (f *Fleet) providers(group string) []int {
+// serving are the Applications that define kinds of a group, or reconcile them.
+func (f *Fleet) serving(group string) []int {
 	var all []int
 	for _, n := range f.graph.Nodes {
 		if slices.Contains(n.Reconciles, group) && !slices.Contains(all, n.Part) {

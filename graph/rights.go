@@ -169,7 +169,7 @@ func (b *builder) controllers() {
 			continue
 		}
 		for _, account := range b.accounts(n) {
-			if why := b.controls(b.grants.rules[account]); why != "" {
+			if why := b.controls(n.Part, b.grants.rules[account]); why != "" {
 				b.giveRole(i, knowledge.Controllers, why)
 			}
 		}
@@ -325,7 +325,7 @@ func (b *builder) giveRole(node int, role, why string) {
 
 // controls says by which right the rules give a controller away; empty if they
 // do not.
-func (b *builder) controls(rules []rule) string {
+func (b *builder) controls(part int, rules []rule) string {
 	for _, r := range rules {
 		for _, reg := range registrars {
 			if !slices.Contains(r.groups, "*") && r.allows(reg.group, reg.resource, "create", "update", "patch") {
@@ -350,7 +350,7 @@ func (b *builder) controls(rules []rule) string {
 	}
 	var own []string
 	for gk, def := range b.defined {
-		if slices.ContainsFunc(rules, func(r rule) bool { return r.allows(gk.Group, def.plural, "watch") }) {
+		if b.Nodes[def.node].Part == part && slices.ContainsFunc(rules, func(r rule) bool { return r.allows(gk.Group, def.plural, "watch") }) {
 			own = append(own, def.plural+"."+gk.Group)
 		}
 	}
@@ -379,7 +379,7 @@ func (b *builder) reconciled() {
 		b.Nodes[c].Reconciles = b.reconciledGroups(rules)
 		names := b.configurationNames(c)
 		for i, n := range b.Nodes {
-			if b.base.Builtin(n.ID.Group) || !n.InSync() || !b.reconciles(rules, n) {
+			if b.base.Builtin(n.ID.Group) || !n.InSync() || !b.reconciles(controller.Part, rules, n) {
 				continue
 			}
 			if field, ok := names[n.ID.Name]; ok {
@@ -412,10 +412,11 @@ func (b *builder) reconciledGroups(rules []rule) []string {
 }
 
 // reconciles reports whether rules let their owner watch the kind of an object
-// and write it or its status. Rights to every group count for kinds that the
+// and write it or its status. Rights to every group count for kinds that their
 // component defines itself.
-func (b *builder) reconciles(rules []rule, n Node) bool {
-	_, own := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
+func (b *builder) reconciles(part int, rules []rule, n Node) bool {
+	def, own := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
+	own = own && b.Nodes[def.node].Part == part
 	resource := b.plural(n)
 	watch, write := false, false
 	for _, r := range rules {
