@@ -2,8 +2,10 @@ package fleet_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,6 +58,43 @@ func TestLinks(t *testing.T) {
 				t.Errorf("%s: %s", found.Severity, found.Error())
 			}
 			want(t, filepath.Join(dir, "want.links.txt"), f.String())
+		})
+	}
+}
+
+// TestTables says which components stand at which phase, as the tables of the
+// real platforms do that the fleets are made after.
+func TestTables(t *testing.T) {
+	files, err := filepath.Glob("../testdata/fleets/*/want.phases.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("there is no table", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			f := load(t, filepath.Base(filepath.Dir(file)))
+			var b strings.Builder
+			for _, p := range f.Profile.All() {
+				fmt.Fprintf(&b, "%s %s\n", f.Profile.Write(p.Phase), p.Title)
+				for _, app := range f.Applications {
+					if !app.Phase.Set || app.Phase.Number != p.Phase {
+						continue
+					}
+					fmt.Fprintf(&b, "  %s", app.Name)
+					if len(app.Environments) > 0 {
+						fmt.Fprintf(&b, " (only %s)", strings.Join(app.Environments, ", "))
+					}
+					if !app.On() {
+						b.WriteString(" (disabled)")
+					}
+					b.WriteByte('\n')
+				}
+			}
+			want(t, file, b.String())
+			for _, app := range f.Applications {
+				if p, ok := f.Profile.Place(app.Phase.Number); !ok || !p.Takes(app.Rung) {
+					t.Errorf("%s, which is for %s, is at %d, where it does not belong", app.Name, app.Rung, app.Phase.Number)
+				}
+			}
 		})
 	}
 }
