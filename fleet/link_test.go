@@ -94,7 +94,7 @@ func TestLinksOfCharts(t *testing.T) {
 			"otel/component.yaml":    chart("https://open-telemetry.github.io/opentelemetry-helm-charts", "opentelemetry-operator"),
 			"cm-crds/component.yaml": "name: cm-crds", "cm-crds/a.yaml": certificates,
 			"cm/component.yaml": "namespace: cm", "cm/a.yaml": certManager,
-		}, []string{"otel healthy cm", "otel healthy cm-crds"}},
+		}, []string{"cm healthy cm-crds", "otel healthy cm", "otel healthy cm-crds"}},
 		{"a chart without its definitions reconciles all the same", map[string]string{
 			"cm/component.yaml":      chart("https://charts.jetstack.io", "cert-manager"),
 			"cm-crds/component.yaml": "name: cm-crds", "cm-crds/a.yaml": certificates,

@@ -345,7 +345,8 @@ func (b *builder) preferPlain(nodes []int) []int {
 }
 
 // produced: who reads an object that another object writes at run time waits
-// for the writer.
+// for the writer, unless its own component has a Job that writes the object, too:
+// then it starts with what that wrote.
 func (b *builder) produced() {
 	for _, r := range b.reads {
 		producers := b.producers[r.id]
@@ -353,6 +354,9 @@ func (b *builder) produced() {
 			producers = b.producerAnywhere(r.id)
 		}
 		for _, p := range producers {
+			if b.Nodes[p].Part != b.Nodes[r.From].Part && b.writtenBeside(r) {
+				continue
+			}
 			ref := r.Reference
 			ref.To, ref.Meaning, ref.Hard = p, knowledge.Healthy, false
 			ref.Why += " " + r.id.String() + ", which is written by"

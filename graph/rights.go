@@ -28,7 +28,6 @@ func (r rule) allows(group, resource string, verbs ...string) bool {
 // rights: a workload needs the rights of its account, which come with the
 // bindings that name the account.
 func (b *builder) rights() {
-	b.grants = b.readGrants()
 	for i, n := range b.Nodes {
 		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 			account, ok := accountOf(n, tmpl.Value)
@@ -62,6 +61,9 @@ func accountOf(n Node, tmpl object.Value) (object.ID, bool) {
 // clusterAdmin is the role that every cluster has and that allows everything
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles).
 const clusterAdmin = "cluster-admin"
+
+// granted: who has which rights.
+func (b *builder) granted() { b.grants = b.readGrants() }
 
 func (b *builder) readGrants() grants {
 	g := grants{rules: map[object.ID][]rule{}, bindings: map[object.ID][]int{}}
@@ -169,7 +171,7 @@ func (b *builder) controllers() {
 			continue
 		}
 		for _, account := range b.accounts(n) {
-			if why := b.controls(n.Part, b.grants.rules[account]); why != "" {
+			if why := b.controls(b.grants.rules[account], n.Part); why != "" {
 				b.giveRole(i, knowledge.Controllers, why)
 			}
 		}
@@ -323,9 +325,9 @@ func (b *builder) giveRole(node int, role, why string) {
 	}
 }
 
-// controls says by which right the rules give a controller away; empty if they
-// do not.
-func (b *builder) controls(part int, rules []rule) string {
+// controls says by which right the rules give a controller of a component away;
+// empty if they do not.
+func (b *builder) controls(rules []rule, part int) string {
 	for _, r := range rules {
 		for _, reg := range registrars {
 			if !slices.Contains(r.groups, "*") && r.allows(reg.group, reg.resource, "create", "update", "patch") {
@@ -379,7 +381,7 @@ func (b *builder) reconciled() {
 		b.Nodes[c].Reconciles = b.reconciledGroups(rules)
 		names := b.configurationNames(c)
 		for i, n := range b.Nodes {
-			if b.base.Builtin(n.ID.Group) || !n.InSync() || !b.reconciles(controller.Part, rules, n) {
+			if b.base.Builtin(n.ID.Group) || !n.InSync() || !b.reconciles(rules, n, controller.Part) {
 				continue
 			}
 			if field, ok := names[n.ID.Name]; ok {
@@ -411,22 +413,45 @@ func (b *builder) reconciledGroups(rules []rule) []string {
 	return all
 }
 
-// reconciles reports whether rules let their owner watch the kind of an object
-// and write it or its status. Rights to every group count for kinds that their
-// component defines itself.
-func (b *builder) reconciles(part int, rules []rule, n Node) bool {
+// reconciles reports whether rules let their owner, which is in a component,
+// watch the kind of an object and write it or its status. Rights to every group
+// count for kinds that the component defines itself.
+func (b *builder) reconciles(rules []rule, n Node, part int) bool {
 	def, own := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
 	own = own && b.Nodes[def.node].Part == part
-	resource := b.plural(n)
+	return reconcile(rules, n.ID.Group, b.plural(n), own)
+}
+
+// reconcile reports whether rules let their owner watch a kind and write its
+// status, or only watch it if it is its own.
+func reconcile(rules []rule, group, resource string, own bool) bool {
 	watch, write := false, false
 	for _, r := range rules {
 		if slices.Contains(r.groups, "*") && !own {
 			continue
 		}
-		watch = watch || r.allows(n.ID.Group, resource, "watch", "list")
-		write = write || own || r.allows(n.ID.Group, resource+"/status", "update", "patch")
+		watch = watch || r.allows(group, resource, "watch", "list")
+		write = write || own || r.allows(group, resource+"/status", "update", "patch")
 	}
 	return watch && write
+}
+
+// watched: a controller does not start before the kinds that it reconciles are
+// defined. Within a component the rungs see to that.
+func (b *builder) watched() {
+	for c, controller := range b.Nodes {
+		if controller.Role != knowledge.Controllers {
+			continue
+		}
+		for _, account := range b.accounts(controller) {
+			for gk, def := range b.defined {
+				if b.Nodes[def.node].Part != controller.Part && reconcile(b.grants.rules[account], gk.Group, def.plural, false) {
+					b.refer(Reference{From: c, To: def.node, Field: "spec.template.spec.serviceAccountName", Meaning: knowledge.Healthy, Inferred: true,
+						Why: "watches the kind of", Source: "https://pkg.go.dev/sigs.k8s.io/controller-runtime/pkg/cache#Informers"})
+				}
+			}
+		}
+	}
 }
 
 // configurationNames returns the words of a workload that may be names of

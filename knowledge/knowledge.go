@@ -103,6 +103,9 @@ type Kind struct {
 	Expires Path `yaml:"expires"`
 	// Assured means that the kind is there wherever Argo CD runs.
 	Assured bool `yaml:"assured"`
+	// Deploys is the path of what says where the manifests of a whole component
+	// are and where they go, in objects by which Argo CD deploys one.
+	Deploys Path `yaml:"deploys"`
 	// Selects is the path of a label selector over Pods, in Services.
 	Selects Path `yaml:"selects"`
 	// Provider is the path of the name of the program behind a class.

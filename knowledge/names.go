@@ -29,6 +29,8 @@ type Program struct {
 	Image string `yaml:"image"`
 	// Unless lists arguments with which it does become ready.
 	Unless []string `yaml:"unless"`
+	// UnlessProbed lists parts of a readiness probe that does not wait for it.
+	UnlessProbed []string `yaml:"unlessProbed"`
 	// Never says what it waits for.
 	Never  string `yaml:"never"`
 	Source string `yaml:"source"`
@@ -129,13 +131,13 @@ func (b *Base) NamesSource() string { return names().Source }
 
 // Program finds the record of the program that an image holds, if it runs with
 // none of the arguments that make it ready by itself.
-func (b *Base) Program(image string, args []string) (Program, bool) {
+func (b *Base) Program(image string, args []string, probe string) (Program, bool) {
 	image = Repository(image)
 	for _, p := range programs().Programs {
 		if isImage(image, p.Image) {
 			if slices.ContainsFunc(p.Unless, func(arg string) bool {
 				return slices.ContainsFunc(args, func(given string) bool { return slices.Contains(strings.Fields(given), arg) })
-			}) {
+			}) || slices.ContainsFunc(p.UnlessProbed, func(part string) bool { return strings.Contains(probe, part) }) {
 				return Program{}, false
 			}
 			return p, true
