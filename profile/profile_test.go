@@ -39,7 +39,7 @@ func TestBuiltin(t *testing.T) {
 					t.Errorf("%d comes after %d", place.Phase, last)
 				}
 				last = place.Phase
-				if place.Title == "" || place.Why == "" || place.MaxUpdate < 0 {
+				if band, _ := p.Band(place.Phase); place.Title == "" || place.Why+band.Why == "" || place.MaxUpdate < 0 {
 					t.Errorf("%d is called %q, for %q, with %d updates at the same time", place.Phase, place.Title, place.Why, place.MaxUpdate)
 				}
 				for _, r := range place.Rungs {
