@@ -449,7 +449,9 @@ func differ(path string, old, now *yaml.Node, all *[]Difference) {
 	for old.Kind == yaml.AliasNode {
 		old = old.Alias
 	}
-	say := func(line int, at, message string) { *all = append(*all, Difference{line, strings.TrimPrefix(at, "."), message}) }
+	say := func(line int, at, message string) {
+		*all = append(*all, Difference{line, strings.TrimPrefix(at, "."), message})
+	}
 	if old.Kind != now.Kind {
 		say(old.Line, path, "it is "+short(old)+", and would be "+short(now))
 		return

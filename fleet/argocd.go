@@ -262,3 +262,13 @@ func cluster(server, namespace string) destination {
 	}
 	return destination{Name: server, Namespace: namespace}
 }
+
+// set puts a value at a path of mappings.
+func (m Manifest) set(value any, keys ...string) {
+	var n yaml.Node
+	if err := n.Encode(value); err != nil {
+		panic(err) // our own types
+	}
+	at := m.at(keys[:len(keys)-1]...)
+	at.Content = append(at.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: keys[len(keys)-1]}, &n)
+}

@@ -25,6 +25,7 @@ are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
 	cmd.AddCommand(
 		newFleetInventory(s),
 		newFleetAppset(s),
+		newFleetApps(s),
 	)
 	for _, sub := range cmd.Commands() {
 		sub.Args = asUsage(sub.Args)
