@@ -47,13 +47,13 @@ func (f *Fleet) Apps(opt AppsOptions) ([]Manifest, []finding.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	faults := slices.Concat(f.guard(opt.Target, sets), f.nowhere(opt.Target), f.before(sets))
+	faults := slices.Concat(f.guard(opt.Target, sets), f.nowhere(opt.Target))
 	ordered, err := atLeast(opt.ArgoCD, deletesInOrder)
 	if err != nil {
 		return nil, nil, err
 	}
 	if opt.Tiers && opt.Sets {
-		faults = append(faults, f.unlabelled()...)
+		faults = slices.Concat(faults, f.unlabelled(), f.before(sets))
 	}
 	finding.Sort(faults)
 	if err := finding.Err(faults); err != nil {
@@ -68,21 +68,20 @@ func (f *Fleet) Apps(opt AppsOptions) ([]Manifest, []finding.Finding, error) {
 	return append([]Manifest{root}, children...), faults, nil
 }
 
-// children are the Applications of sets. Where there are two sets, the waves of
-// the second come after those of the first.
+// children are the Applications of sets, which have one order.
 func (f *Fleet) children(sets []set, opt AppsOptions, dir string) []Manifest {
 	var all []Manifest
 	last := 0
 	for _, app := range f.Enabled() {
 		last = max(last, app.Phase.Number)
 	}
-	for i, s := range sets {
+	for _, s := range sets {
 		for _, d := range f.deployments(s) {
 			wave := d.Phase.Number
 			if !d.Phase.Set {
 				wave = last + 1 // behind all that have a phase
 			}
-			all = append(all, f.child(d, opt, path.Join(dir, d.Name), wave+i*(last+2)))
+			all = append(all, f.child(d, opt, path.Join(dir, d.Name), wave))
 		}
 	}
 	return all

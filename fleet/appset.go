@@ -174,10 +174,9 @@ func (f *Fleet) values(part crds.Mode) map[string]string {
 		"name":      `{{ get . "name" | default .path.basename }}`,
 		"namespace": `{{ get . "namespace" | default "default" }}`,
 		"phase":     phase + fmt.Sprintf(`{{ if regexMatch "^[0-9]+$" $phase }}{{ atoi $phase | printf "%%0%dd" }}{{ end }}`, f.Profile.Digits),
-		"suffix":    suffix,
 	}
 	if f.split() {
-		values["crds"] = crdsMode
+		values["crds"], values["suffix"] = crdsMode, suffix
 	}
 	return values
 }
@@ -307,7 +306,7 @@ func wrapped(text string) string {
 // template is what all Applications have in common.
 func (f *Fleet) template(s set, opt SetOptions) template {
 	t := template{
-		Metadata: metadata{Name: `{{ .values.name }}{{ .values.suffix }}`, Labels: map[string]string{f.Profile.Label: `{{ .values.phase }}`}, Finalizers: []string{cascade}},
+		Metadata: metadata{Name: `{{ .values.name }}`, Labels: map[string]string{f.Profile.Label: `{{ .values.phase }}`}, Finalizers: []string{cascade}},
 		Spec: applicationSpec{
 			Project:     fmt.Sprintf(`{{ get . "project" | default %q }}`, f.project()),
 			Destination: cluster(s.places[0].Server, `{{ .values.namespace }}`),
@@ -320,6 +319,9 @@ func (f *Fleet) template(s set, opt SetOptions) template {
 	}
 	if opt.Preserve {
 		t.Metadata.Finalizers = nil
+	}
+	if f.split() {
+		t.Metadata.Name += `{{ .values.suffix }}`
 	}
 	if s.named() {
 		if s.suffixed {
