@@ -151,7 +151,7 @@ func (f *Fleet) childParameters(d Deployment) []pluginParameter {
 	if d.Part != "" || d.place.Name != "" {
 		all = append(all, pluginParameter{"name", d.Component.Name})
 	}
-	if d.place.Suffix != "" {
+	if d.moved {
 		all = append(all, pluginParameter{"namespace", d.Namespace})
 	}
 	if d.Part != "" {

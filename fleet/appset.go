@@ -347,7 +347,7 @@ func (f *Fleet) parameters(s set) []pluginParameter {
 		return nil
 	}
 	all := []pluginParameter{{"name", `{{ .values.name }}`}}
-	if slices.ContainsFunc(s.places, func(p place) bool { return p.Suffix != "" }) {
+	if s.moved() {
 		all = append(all, pluginParameter{"namespace", `{{ .values.namespace }}{{ .environment.suffix }}`})
 	}
 	return all

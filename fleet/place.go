@@ -42,6 +42,8 @@ type Deployment struct {
 	Name      string
 	Namespace string
 	place     place
+	// moved is true if some place of its set has a namespace of its own for it.
+	moved bool
 }
 
 // set is what one ApplicationSet, or one parent Application, holds.
@@ -62,6 +64,11 @@ type set struct {
 
 func (s set) has(app *Application) bool { return slices.Contains(s.listed, app) != s.rest }
 
+// moved reports whether a component lands in another namespace than it names.
+func (s set) moved() bool {
+	return slices.ContainsFunc(s.places, func(p place) bool { return p.Suffix != "" })
+}
+
 // named reports whether the set goes to places with names.
 func (s set) named() bool { return s.places[0].Name != "" }
 
@@ -73,7 +80,7 @@ func (f *Fleet) deployments(s set) []Deployment {
 			if !s.has(app) || !p.takes(app) {
 				continue
 			}
-			d := Deployment{Application: app, Name: app.Name, Namespace: app.Namespace + p.Suffix, place: p}
+			d := Deployment{Application: app, Name: app.Name, Namespace: app.Namespace + p.Suffix, place: p, moved: s.moved()}
 			if s.suffixed {
 				d.Name += "-" + p.Name
 			}

@@ -26,6 +26,7 @@ are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
 		newFleetInventory(s),
 		newFleetAppset(s),
 		newFleetApps(s),
+		newFleetBootstrap(s),
 	)
 	for _, sub := range cmd.Commands() {
 		sub.Args = asUsage(sub.Args)
