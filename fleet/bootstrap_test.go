@@ -74,4 +74,3 @@ func TestBootstrapOrder(t *testing.T) {
 		t.Errorf("the network comes before the definitions that it needs: %v", at)
 	}
 }
-

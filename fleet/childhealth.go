@@ -9,6 +9,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/health"
+	"github.com/ladder-cmp/ladder/health/lua"
 )
 
 // What an Application tells of its health, and what a check must not make of
@@ -58,7 +59,7 @@ func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, 
 			if state.status != nil {
 				obj["status"] = state.status
 			}
-			status, _, err := health.Run(ctx, scripts[n], obj)
+			status, _, err := lua.Run(ctx, scripts[n], obj)
 			found := found
 			found.Line = n.Line
 			if err != nil {

@@ -52,7 +52,7 @@ func (f *Fleet) guard(t Target, sets []set) []finding.Finding {
 	for _, app := range f.Enabled() {
 		all = append(all, f.guardOne(app)...)
 	}
-	return all
+	return append(all, f.neverHealthy()...)
 }
 
 func (f *Fleet) guardOne(app *Application) []finding.Finding {
@@ -93,28 +93,35 @@ func (f *Fleet) guardOne(app *Application) []finding.Finding {
 	if app.Component.Chart.Remote() && app.CRDs == component.Split {
 		all = append(all, app.fault("remote-split", "crds", "the chart is in another repository, and only what lies in this one can be split", "put the chart into this repository, or let the chart keep its definitions"))
 	}
-	return append(all, f.neverHealthy(app)...)
+	return all
 }
 
 // neverHealthy: what comes later waits for an Application until it is healthy,
 // for ever.
-func (f *Fleet) neverHealthy(app *Application) []finding.Finding {
-	if app.Failed {
-		found := app.fault("never-healthy", "", app.Name+" does not render, so that nothing behind it is rolled out", "mend it")
-		found.Severity = finding.Warning
-		return []finding.Finding{found}
-	}
-	part := slices.Index(f.Applications, app)
-	for _, n := range f.graph.Nodes {
-		if n.Part == part && n.HasHealth && n.Waits.Never != "" && n.InSync() {
-			return []finding.Finding{{Severity: finding.Warning, Rule: "never-healthy", File: n.File, Line: n.Line, Object: n.Key.String(),
-				Message: fmt.Sprintf("%s may never be healthy: %s; all behind it in the rollout would wait", app.Name, n.Waits.Never), Remedy: "mend that, or give Argo CD a health check that tells"}}
+func (f *Fleet) neverHealthy() []finding.Finding {
+	var all []finding.Finding
+	told := map[int]bool{}
+	for i, app := range f.Applications {
+		told[i] = !app.On() || app.Failed
+		if app.On() && app.Failed {
+			found := app.fault("never-healthy", "", app.Name+" does not render, so that nothing behind it is rolled out", "mend it")
+			found.Severity = finding.Warning
+			all = append(all, found)
 		}
 	}
-	return nil
+	for i := range f.graph.Nodes {
+		n := &f.graph.Nodes[i]
+		if told[n.Part] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
+			continue
+		}
+		told[n.Part] = true
+		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "never-healthy", File: n.File, Line: n.Line, Object: n.Key.String(),
+			Message: fmt.Sprintf("%s may never be healthy: %s; all behind it in the rollout would wait", f.Applications[n.Part].Name, n.Waits.Never), Remedy: "mend that, or give Argo CD a health check that tells"})
+	}
+	return all
 }
 
-// unnumbered: what has no phase that a label can hold.
+// unlabelled: what has a phase that no label can hold.
 func (f *Fleet) unlabelled() []finding.Finding {
 	var all []finding.Finding
 	for _, app := range f.Enabled() {

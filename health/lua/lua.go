@@ -1,4 +1,8 @@
-package health
+// Package lua runs health checks as Argo CD does, to see what they say.
+//
+// It stands apart from package health, which only writes them: the interpreter
+// could reach files and programs, none of which a check is given here.
+package lua
 
 import (
 	"context"
@@ -25,7 +29,7 @@ func Run(ctx context.Context, script string, obj map[string]any) (status, messag
 	for _, name := range []string{"dofile", "loadfile", "require", "module", "print", lua.LoadLibName} {
 		l.SetGlobal(name, lua.LNil)
 	}
-	l.SetGlobal("obj", luaValue(l, obj))
+	l.SetGlobal("obj", value(l, obj))
 	if err := l.DoString(script); err != nil {
 		return "", "", err
 	}
@@ -36,19 +40,19 @@ func Run(ctx context.Context, script string, obj map[string]any) (status, messag
 	return result.RawGetString("status").String(), result.RawGetString("message").String(), nil
 }
 
-// luaValue turns a decoded manifest into what Lua sees.
-func luaValue(l *lua.LState, v any) lua.LValue {
+// value turns a decoded manifest into what Lua sees.
+func value(l *lua.LState, v any) lua.LValue {
 	switch v := v.(type) {
 	case map[string]any:
 		table := l.NewTable()
 		for key, item := range v {
-			table.RawSetString(key, luaValue(l, item))
+			table.RawSetString(key, value(l, item))
 		}
 		return table
 	case []any:
 		table := l.NewTable()
 		for _, item := range v {
-			table.Append(luaValue(l, item))
+			table.Append(value(l, item))
 		}
 		return table
 	case string:
