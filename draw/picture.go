@@ -221,7 +221,7 @@ func (s *sketch) sentence(r graph.Reference) string {
 	if r.Inferred {
 		text += ", inferred"
 	}
-	return finding.Harmless(text + ")")
+	return finding.Harmless(text + ")" + r.Explained())
 }
 
 // narrow leaves the objects that the drawing is about, their chain of needs,

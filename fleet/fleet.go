@@ -286,8 +286,9 @@ const renderMemory = 64 << 20
 
 func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, memory *render.Memory) {
 	if app.Component.Chart.Remote() {
-		if known, ok := f.base.Chart(app.Component.Chart.Chart); ok {
+		if known, ok := f.base.Chart(app.Component.Chart.RepoURL, app.Component.Chart.Chart); ok {
 			app.Chart = &known
+			app.Rung, app.RungWhy = known.Rung, "chart "+known.Name+": "+known.Why
 		}
 		return
 	}
