@@ -25,6 +25,9 @@ are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
 	cmd.AddCommand(
 		newFleetGraph(s),
 		newFleetInventory(s),
+		newFleetAppset(s),
+		newFleetApps(s),
+		newFleetBootstrap(s),
 	)
 	for _, sub := range cmd.Commands() {
 		sub.Args = asUsage(sub.Args)
