@@ -80,7 +80,7 @@ func (l *lint) broken(from, to int, r Reason, more int) finding.Finding {
 	if app.Phase.Number == other.Phase.Number {
 		stands = fmt.Sprintf("%s and %s are both at %s", other.Name, app.Name, l.phase(app.Phase.Number))
 	}
-	f := l.at(severity, app, fmt.Sprintf("%s%s%s, but %s: %s", said(r), place(r), and, stands, l.otherwise(app, other, r)), l.remedy(from, to, r))
+	f := l.at(severity, app, fmt.Sprintf("%s%s%s, but %s: %s", said(r), rendered(r), and, stands, l.otherwise(app, other, r)), l.remedy(from, to, r))
 	f.Object, f.Field = shown(r), r.Field
 	return f
 }
@@ -95,8 +95,8 @@ func said(r Reason) string {
 
 func shown(r Reason) string { return strings.TrimSpace(r.From.String()) }
 
-// place says where the object that needs another was rendered from.
-func place(r Reason) string {
+// rendered says where the object that needs another was rendered from.
+func rendered(r Reason) string {
 	switch {
 	case r.File == "" || shown(r) == "":
 		return ""

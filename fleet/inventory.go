@@ -5,7 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"html/template"
+	pages "html/template"
 	"path"
 	"slices"
 	"strings"
@@ -101,7 +101,7 @@ func (f *Fleet) Inventory(environment string) Inventory {
 	for i, app := range f.Applications {
 		inv.Components = append(inv.Components, f.entry(i, app, environment, provided[i]))
 	}
-	inv.Steps = f.steps(inv.Components)
+	inv.Steps = f.phases(inv.Components)
 	return inv
 }
 
@@ -150,8 +150,8 @@ func chartOf(c component.Chart) string {
 	return c.Path
 }
 
-// steps puts the places of the profile and the phases in use into order.
-func (f *Fleet) steps(entries []Entry) []Step {
+// phases puts the places of the profile and the phases in use into order.
+func (f *Fleet) phases(entries []Entry) []Step {
 	phases := map[int]bool{}
 	for _, p := range f.Profile.All() {
 		phases[p.Phase] = true
@@ -175,15 +175,15 @@ func (f *Fleet) steps(entries []Entry) []Step {
 	for _, n := range numbers {
 		band, _ := f.Profile.Band(n)
 		place, _ := f.Profile.Place(n)
-		all = append(all, step(Step{Phase: f.Profile.Write(n), Band: band.Name, Title: place.Title, MaxUpdate: place.MaxUpdate}, members[n]))
+		all = append(all, withMembers(Step{Phase: f.Profile.Write(n), Band: band.Name, Title: place.Title, MaxUpdate: place.MaxUpdate}, members[n]))
 	}
 	if none != nil {
-		all = append(all, step(Step{Title: "without a phase"}, none))
+		all = append(all, withMembers(Step{Title: "without a phase"}, none))
 	}
 	return all
 }
 
-func step(s Step, entries []Entry) Step {
+func withMembers(s Step, entries []Entry) Step {
 	s.entries, s.Components = entries, []string{}
 	for _, e := range entries {
 		s.Components = append(s.Components, e.Name)
@@ -458,7 +458,7 @@ func (inv Inventory) HTML() (string, error) {
 	return b.String(), err
 }
 
-var page = template.Must(template.New("inventory").Funcs(template.FuncMap{
+var page = pages.Must(pages.New("inventory").Funcs(pages.FuncMap{
 	"what": Entry.what, "where": Entry.where,
 	"safe": finding.Harmless, // what would turn the direction of text is written out
 }).Parse(`<!DOCTYPE html>

@@ -9,6 +9,7 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/profile"
@@ -29,9 +30,9 @@ type Rule struct {
 func Rules() []Rule { return rules }
 
 var rules = []Rule{
-	{"no-phase", only(finding.Error), "a component, or the definitions of a split one, without a phase: no step selects it. Disabled ones keep their phase, too", (*lint).noPhase},
+	{"no-phase", only(finding.Error), "a component, or the definitions of a split one, without a phase: no step of the profile selects it. Disabled ones keep their phase, too", (*lint).noPhase},
 	{"no-band", only(finding.Error), "a phase in no band of the profile", (*lint).noBand},
-	{"no-place", only(finding.Error), "a phase in a band that has no such place, and so no step", (*lint).noPlace},
+	{"no-place", only(finding.Error), "a phase in a band that has no such place, and so no step for it", (*lint).noPlace},
 	{"empty-place", only(finding.Note), "places of the profile, each of them a step, at which no component stands", (*lint).emptyPlaces},
 	{"place-order", only(finding.Warning), "places and bands of a `ladder.yaml` that are not in the order of their numbers, are there twice, or are not described", (*lint).placeOrder},
 	{"wrong-place", only(finding.Warning), "a component that is for something else than the place where it stands: an operator among secrets, secrets among runtimes, a smoke test before the smokes", (*lint).wrongPlace},
@@ -174,7 +175,7 @@ func (l *lint) noPhase() []finding.Finding {
 		if app.Part == crds.Only {
 			key = "crdsPhase"
 		}
-		why := "no step selects it"
+		why := "no step of the profile selects it"
 		if l.Profile.Style == profile.Waves {
 			why = "Argo CD takes it for wave 0"
 		}
@@ -226,7 +227,7 @@ func (l *lint) noPlace() []finding.Finding {
 		for _, p := range band.Places {
 			places = append(places, l.Profile.Write(p.Phase))
 		}
-		all = append(all, l.at(finding.Error, app, fmt.Sprintf("the band %s has no %s, so no step selects %s", band.Name, l.Profile.Write(app.Phase.Number), app.Name),
+		all = append(all, l.at(finding.Error, app, fmt.Sprintf("the band %s has no %s, so no step of the profile selects %s", band.Name, l.Profile.Write(app.Phase.Number), app.Name),
 			l.moved(i, "use one of its places "+strings.Join(places, ", "))))
 	}
 	return all
@@ -471,7 +472,7 @@ func (l *lint) shared(which func(object.Object) bool, why, remedy string) []find
 	both := map[pair][]object.ID{}
 	first := map[object.ID][]int{}
 	for _, n := range l.graph.Nodes {
-		if n.IsHook() || n.Generated || !which(n.Object) {
+		if n.IsHook() || n.Generated || l.stub(n) || !which(n.Object) {
 			continue
 		}
 		for _, other := range first[n.Key] {
@@ -528,7 +529,7 @@ func (l *lint) needsDisabled() []finding.Finding {
 			if !sure {
 				severity = finding.Warning
 			}
-			f := l.at(severity, app, fmt.Sprintf("%s%s, and %s %s", said(reason), place(reason), to.Name, where), remedy)
+			f := l.at(severity, app, fmt.Sprintf("%s%s, and %s %s", said(reason), rendered(reason), to.Name, where), remedy)
 			f.Line = max(app.Line("enabled"), app.Line("environments"), app.Line("name"))
 			f.Object, f.Field = shown(reason), reason.Field
 			all = append(all, f)
@@ -603,7 +604,7 @@ func (l *lint) missingKinds() []finding.Finding {
 	kinds := map[lack][]string{}
 	first := map[lack]int{}
 	for i, n := range l.graph.Nodes {
-		if !n.Foreign || served[n.Key] || !l.anywhere(l.Applications[n.Part]) {
+		if !n.Foreign || l.stub(n) || served[n.Key] || !l.anywhere(l.Applications[n.Part]) {
 			continue
 		}
 		of := lack{n.Part, n.Key.Group}
@@ -624,12 +625,15 @@ func (l *lint) missingKinds() []finding.Finding {
 			remedy += ", such as the chart " + chart
 		}
 		remedy += ", at an earlier phase; if they come from elsewhere, apply them before the fleet"
-		f := l.at(finding.Warning, app, fmt.Sprintf("nothing in the fleet defines %s of %s%s%s", few(kinds[of]), of.group, place(Reason{From: n.Key, File: n.File, Line: n.Line}), l.perhaps()), remedy)
+		f := l.at(finding.Warning, app, fmt.Sprintf("nothing in the fleet defines %s of %s%s%s", few(kinds[of]), of.group, rendered(Reason{From: n.Key, File: n.File, Line: n.Line}), l.perhaps()), remedy)
 		f.Object, f.Field = n.Key.String(), "kind"
 		all = append(all, f)
 	}
 	return all
 }
+
+// stub reports whether a node only stands for what a chart is known to bring.
+func (l *lint) stub(n graph.Node) bool { return l.Applications[n.Part].Chart != nil }
 
 // bringing names a chart with which kinds of a group come.
 func (l *lint) bringing(group string) string {

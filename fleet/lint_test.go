@@ -162,8 +162,8 @@ func heed(t *testing.T, dir string, found finding.Finding) {
 	}
 }
 
-// TestEnvironment looks at one environment, and at all.
-func TestEnvironment(t *testing.T) {
+// TestLintOfAnEnvironment looks at one environment, and at all.
+func TestLintOfAnEnvironment(t *testing.T) {
 	f := load(t, "faults")
 	for environment, wanted := range map[string]bool{"": true, "preview": true, "main": false} {
 		if got := strings.Contains(lines(f.Lint(environment)), "only-main is not in preview"); got != wanted {
