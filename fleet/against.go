@@ -346,8 +346,9 @@ func (l *lint) pull(from int) {
 	}
 	last := own[len(own)-1]
 	for _, link := range l.needs[from] {
-		if !l.together(app, l.Applications[link.To]) || l.reaches(link.To, from, true) {
-			continue
+		to := l.Applications[link.To]
+		if !l.together(app, to) || l.reaches(link.To, from, true) || l.right[link.To] != to.Phase.Number {
+			continue // what moves into its own bands stays there
 		}
 		for _, r := range link.Reasons {
 			if doubtful(r) || met(r, last, l.right[link.To]) {
