@@ -111,7 +111,8 @@ func (f *Fleet) neverHealthy() []finding.Finding {
 	}
 	for i := range f.graph.Nodes {
 		n := &f.graph.Nodes[i]
-		if told[n.Part] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
+		// Parts behind the Applications stand for what is known of charts.
+		if n.Part >= len(f.Applications) || told[n.Part] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
 			continue
 		}
 		told[n.Part] = true
