@@ -23,6 +23,7 @@ are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
+		newFleetGraph(s),
 		newFleetInventory(s),
 		newFleetAppset(s),
 		newFleetApps(s),
