@@ -281,7 +281,7 @@ const renderMemory = 64 << 20
 func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, memory *render.Memory) {
 	if app.Component.Chart.Remote() {
 		if known, ok := f.base.Chart(app.Component.Chart.Chart); ok {
-			app.Chart = &known
+			app.Chart, app.Rung, app.RungWhy = &known, known.Rung, "the chart "+known.Name+" is "+known.Why
 		}
 		return
 	}

@@ -24,6 +24,8 @@ are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
 	}
 	cmd.AddCommand(
 		newFleetInventory(s),
+		newFleetPhases(s),
+		newFleetSimulate(s),
 	)
 	for _, sub := range cmd.Commands() {
 		sub.Args = asUsage(sub.Args)
@@ -35,6 +37,8 @@ are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
 type fleetInputs struct {
 	source fleet.Source
 	ladder *string
+	// base is the repository of the fleet that was loaded last.
+	base string
 }
 
 // addFleetInputs puts the flags on a command.
@@ -66,6 +70,7 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 		return nil, fmt.Errorf("%s: %w", dirs[0], err)
 	}
 	defer c.close()
+	in.base = c.base
 	src := in.source
 	src.Repo, src.Show = c.repo, c.show
 	for _, dir := range dirs {
