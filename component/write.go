@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -32,8 +33,12 @@ func Set(text []byte, key, value string) ([]byte, error) {
 // mapping parses a file, which may be empty.
 func mapping(text []byte) (*yaml.Node, error) {
 	var doc yaml.Node
-	if err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+	documents := yaml.NewDecoder(bytes.NewReader(text))
+	if err := documents.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
+	}
+	if err := documents.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is a second document")
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
 		return &yaml.Node{Kind: yaml.MappingNode}, nil
@@ -91,7 +96,7 @@ func replaced(text []byte, n *yaml.Node, value string) [][]byte {
 func neighbours(key string) []string {
 	all := []string{"dependencyPhase", "componentType", "tier", "domain", "project", "namespace", "name"}
 	if key == "crdsPhase" {
-		all = append([]string{"rolloutPhase", "wave", "crds"}, all...)
+		all = append([]string{"crds", "rolloutPhase", "wave"}, all...)
 	}
 	return all
 }
@@ -104,7 +109,7 @@ func addedLines(text []byte, root *yaml.Node, key, entry string) [][]byte {
 	}
 	var all [][]byte
 	if len(root.Content) == 0 {
-		if len(text) > 0 && text[len(text)-1] != '\n' {
+		if len(text) > 0 && !ended(text) {
 			entry = eol + entry
 		}
 		return append(all, splice(text, len(text), len(text), entry+eol), splice(text, 0, 0, entry+eol))
@@ -116,7 +121,7 @@ func addedLines(text []byte, root *yaml.Node, key, entry string) [][]byte {
 				continue
 			}
 			at, ok := offset(text, root.Content[i+1].Line+1, 1)
-			if ok && at == len(text) && text[at-1] != '\n' {
+			if ok && at == len(text) && !ended(text) {
 				all = append(all, splice(text, at, at, eol+indent+entry))
 			} else if ok {
 				all = append(all, splice(text, at, at, indent+entry+eol))
@@ -152,20 +157,25 @@ func addedInFlow(text []byte, root *yaml.Node, key, entry string) [][]byte {
 	return all
 }
 
+func ended(text []byte) bool { return bytes.HasSuffix(text, []byte("\n")) }
+
 func splice(text []byte, from, to int, with string) []byte {
 	return slices.Concat(text[:from], []byte(with), text[to:])
 }
+
+// lineBreak is what ends a line of YAML.
+var lineBreak = regexp.MustCompile("\r\n|[\n\r\u0085\u2028\u2029]")
 
 // offset finds a place that is given by line and column, which count from 1 and
 // by runes. The line behind the last one begins at the end.
 func offset(text []byte, line, column int) (int, bool) {
 	at := 0
 	for ; line > 1; line-- {
-		end := bytes.IndexByte(text[at:], '\n')
-		if end < 0 {
+		end := lineBreak.FindIndex(text[at:])
+		if end == nil {
 			return len(text), line == 2 && column == 1
 		}
-		at += end + 1
+		at += end[1]
 	}
 	if bytes.HasPrefix(text, []byte("\ufeff")) && at == 0 {
 		at = len("\ufeff")

@@ -56,10 +56,13 @@ func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 	for _, n := range dropped {
 		p.passedOver(n, "that would close a circle")
 	}
+	if opt.OnlyMissing { // what is set stands where it stands
+		p.needs = slices.DeleteFunc(slices.Clone(kept), func(n need) bool { return f.Applications[n.from].Phase.Set })
+	}
 	stands := make([]stand, len(f.Applications))
 	for i, app := range f.Applications {
 		stands[i] = f.stand(app, opt)
-		if stuck[i] {
+		if stuck[i] && !(opt.OnlyMissing && app.Phase.Set) {
 			stands[i] = stand{}
 		} else if stands[i].fault.Message != "" {
 			p.Findings = append(p.Findings, stands[i].fault)
@@ -70,7 +73,7 @@ func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 		p.Places = append(p.Places, p.explain(i, app, stands, placed))
 	}
 	if opt.OnlyMissing {
-		p.overtaken()
+		p.overtaken(kept)
 	}
 	finding.Sort(p.Findings)
 	return p
@@ -244,13 +247,17 @@ type at struct {
 func (p *Phases) settle(stands []stand) []at {
 	for {
 		placed := p.least(stands)
-		again := false
-		var over []int
+		var homeless []int
 		for i := range stands {
-			if placed[i].ok || len(stands[i].spots) == 0 {
-				continue
+			if !placed[i].ok && len(stands[i].spots) > 0 {
+				homeless = append(homeless, i)
 			}
-			again = true
+		}
+		if homeless == nil {
+			return placed
+		}
+		var over []int
+		for _, i := range p.foremost(homeless) {
 			signs := p.signs(i, stands, placed)
 			if signs == nil {
 				p.Findings = append(p.Findings, p.homeless(i, stands[i], placed))
@@ -258,15 +265,26 @@ func (p *Phases) settle(stands []stand) []at {
 			}
 			over = append(over, signs...)
 		}
-		if !again {
-			return placed
-		}
 		slices.Sort(over)
 		for _, j := range slices.Backward(slices.Compact(over)) {
 			p.passedOver(p.needs[j], "which leaves no place for what comes after")
 			p.needs = slices.Delete(p.needs, j, j+1)
 		}
 	}
+}
+
+// foremost are those of some Applications that need none of the others, unless
+// both need each other. What the others come to depends on them.
+func (p *Phases) foremost(some []int) []int {
+	out := make([][]need, len(p.fleet.Applications))
+	for _, n := range p.needs {
+		out[n.from] = append(out[n.from], n)
+	}
+	return slices.DeleteFunc(slices.Clone(some), func(i int) bool {
+		return slices.ContainsFunc(some, func(j int) bool {
+			return chain(out, i, j, false) != nil && chain(out, j, i, false) == nil
+		})
+	})
 }
 
 // signs are the inferred needs, by their indices, that leave an Application no
@@ -405,8 +423,8 @@ func (p *Phases) passedOver(n need, because string) {
 }
 
 // overtaken notes what keeps its phase though what it needs comes later.
-func (p *Phases) overtaken() {
-	for _, n := range p.needs {
+func (p *Phases) overtaken(needs []need) {
+	for _, n := range needs {
 		from, to := p.Places[n.from], p.Places[n.to]
 		if !from.Phase.Set || to.Phase.Set || !from.Computed.Set || !to.Computed.Set {
 			continue
