@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -186,10 +187,19 @@ func TestNumbersWithoutMeaning(t *testing.T) {
 `)
 }
 
+// bands is read once; nobody changes it.
+var bands = sync.OnceValue(func() profile.Profile {
+	p, err := profile.Builtin("bands")
+	if err != nil {
+		panic(err)
+	}
+	return p
+})
+
 // random makes a fleet of any shape. Sure needs only go from what comes later,
 // so that they can be kept.
 func random(t *testing.T, r *rand.Rand) made {
-	m := newMade(t, "bands")
+	m := made{t, &fleet.Fleet{Profile: bands()}}
 	domains := []string{"foundation", "data", "platform", "observability", "apps", "data-extended"}
 	rungs := []string{"namespaces", "crds", "controllers", "secrets", "configs", "workloads", "bootstraps", "exposure", "smokes"}
 	all := m.Profile.All()
