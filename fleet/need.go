@@ -79,15 +79,19 @@ func (f *Fleet) sentence(n need) string {
 	return relation + f.Applications[n.to].Name + ", because " + n.because()
 }
 
+// because is the reason with the place that it was read from.
 func (n need) because() string {
-	text := n.reason.String()
+	var aside []string
 	if n.reason.File != "" && n.reason.Line > 0 {
-		text += fmt.Sprintf(" (%s:%d)", n.reason.File, n.reason.Line)
+		aside = append(aside, fmt.Sprintf("%s:%d", n.reason.File, n.reason.Line))
 	}
 	if !n.sure {
-		text += " (inferred)"
+		aside = append(aside, "inferred")
 	}
-	return text
+	if aside == nil {
+		return n.reason.String()
+	}
+	return n.reason.String() + " (" + strings.Join(aside, ", ") + ")"
 }
 
 // ordered takes from the needs those that together leave an order. Needs that

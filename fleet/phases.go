@@ -419,7 +419,7 @@ func (p *Phases) passedOver(n need, because string) {
 	app := p.fleet.Applications[n.from]
 	p.Findings = append(p.Findings, finding.Finding{Severity: finding.Warning, Rule: "sign-passed-over", File: app.File, Object: app.Name,
 		Message: "it is not ordered " + p.fleet.sentence(n) + ", " + because,
-		Remedy:  "nothing, if it starts without; otherwise order the two with ladder/after on the object, or move one of them"})
+		Remedy:  "leave it, if it starts without; otherwise split one of the two, or move it to another domain"})
 }
 
 // overtaken notes what keeps its phase though what it needs comes later.
@@ -618,7 +618,8 @@ func (p *Phases) together(smoke, other Placed) bool {
 	return smoke.Band == other.Band
 }
 
-// Steps counts the phases at which something is deployed.
+// Steps counts the phases at which something is deployed; all that has none is
+// deployed in one more.
 func (f *Fleet) Steps(phase func(i int) component.Phase) int {
 	seen := map[component.Phase]bool{}
 	for i, app := range f.Applications {

@@ -241,7 +241,8 @@ type player struct {
 	durations Durations
 	fail      map[int]bool
 	now       time.Duration
-	needs     map[int][]need // that are sure, by the one that needs
+	needs     map[int][]need // by the one that needs
+	all       []need         // as it was in the beginning
 	span      map[int]int    // the span of an Application
 	due       map[int]time.Duration
 	sets      []progress
@@ -259,15 +260,19 @@ type progress struct {
 // Simulate plays a rollout. Within a step, Applications are begun by name, as
 // many at once as it takes. One that needs another does not get healthy before
 // that is; one that is in fail never does. What is not deployed is taken to be
-// there.
+// there. A need that is only inferred delays, and makes nothing wait for what
+// would never begin.
 func (f *Fleet) Simulate(l Layout, d Durations, fail []int) *Run {
 	p := &player{Run: &Run{Layout: l, fleet: f}, durations: d, fail: map[int]bool{}, needs: map[int][]need{}, span: map[int]int{}, due: map[int]time.Duration{}, sets: make([]progress, len(l.Sets))}
 	for _, i := range fail {
 		p.fail[i] = true
 	}
-	for _, n := range f.needs() {
-		if n.sure && f.Applications[n.from].On() && f.Applications[n.to].On() {
+	all := f.needs()
+	kept, _, _, _ := f.ordered(all)
+	for _, n := range all {
+		if f.Applications[n.from].On() && f.Applications[n.to].On() && (n.sure || slices.ContainsFunc(kept, func(k need) bool { return !k.sure && k.from == n.from && k.to == n.to })) {
 			p.needs[n.from] = append(p.needs[n.from], n)
+			p.all = append(p.all, n)
 		}
 	}
 	for i := range p.sets {
@@ -426,6 +431,9 @@ func (p *player) next() bool {
 			note(at.from)
 		}
 	}
+	if !found {
+		return p.lift()
+	}
 	p.now = max(p.now, soonest)
 	for i := range p.Spans {
 		if t, ready := p.due[i]; ready && t <= p.now {
@@ -434,7 +442,22 @@ func (p *player) next() bool {
 			delete(p.due, i)
 		}
 	}
-	return found
+	return true
+}
+
+// lift gives up the inferred needs of what does not begin, when nothing else can
+// go on; false if there are none.
+func (p *player) lift() bool {
+	lifted := false
+	for _, s := range p.Spans {
+		before := len(p.needs[s.Application])
+		p.needs[s.Application] = slices.DeleteFunc(p.needs[s.Application], func(n need) bool {
+			_, begun := p.span[n.to]
+			return !n.sure && !begun && !s.Healthy
+		})
+		lifted = lifted || len(p.needs[s.Application]) < before
+	}
+	return lifted
 }
 
 // finish says what the rollout came to.
@@ -518,10 +541,10 @@ func (p *player) unordered() {
 			}
 		}
 	}
-	for _, n := range p.fleet.needs() {
+	for _, n := range p.all {
 		from, ok := set[n.from]
 		to, both := set[n.to]
-		if !n.sure || !ok || !both || from == to {
+		if !ok || !both || from == to {
 			continue
 		}
 		c := Crossing{From: n.from, To: n.to, Why: n.because()}

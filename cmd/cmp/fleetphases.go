@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/finding"
@@ -45,10 +46,14 @@ circle.`,
 	onlyMissing := flags.Bool("only-missing", false, "Keep the phases that are set, and compute the others")
 	compact := flags.Bool("compact", false, "Show the fewest steps that keep every gate")
 	durations := durationsFlag(flags)
-	cmd.MarkFlagsMutuallyExclusive("diff", "write", "compact")
-	cmd.MarkFlagsMutuallyExclusive("compact", "only-missing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := oneOf("output", *format, reportText, reportJSON); err != nil {
+			return err
+		}
+		if err := alone(flags, "diff", "write", "compact"); err != nil {
+			return err
+		}
+		if err := alone(flags, "compact", "only-missing"); err != nil {
 			return err
 		}
 		if *durations != "" && !*compact {
@@ -104,6 +109,20 @@ func oneOf(flag, value string, known ...string) error {
 		}
 	}
 	return usageError{fmt.Errorf("--%s is %q; give it one of %s", flag, value, strings.Join(known, ", "))}
+}
+
+// alone checks that at most one of some flags is given.
+func alone(flags *pflag.FlagSet, names ...string) error {
+	var given []string
+	for _, name := range names {
+		if flags.Changed(name) {
+			given = append(given, "--"+name)
+		}
+	}
+	if len(given) > 1 {
+		return usageError{fmt.Errorf("%s do not go together; give one of them", strings.Join(given, " and "))}
+	}
+	return nil
 }
 
 // failures are the findings without which more would be known of the needs.
@@ -165,7 +184,22 @@ func (r *phasesReport) table() {
 		row.cells = []string{or(row.Phase, "-"), shownName(p), or(row.Rung, "-"), row.Why}
 		r.rows = append(r.rows, row)
 	}
-	r.summary = append(r.summary, fmt.Sprintf("%s in %s", counted(len(r.rows), "Application"), counted(r.fleet.Steps(r.computed), "step")))
+	text := fmt.Sprintf("%s in %s", counted(len(r.rows), "Application"), counted(r.fleet.Steps(r.computed), "step"))
+	homeless := 0
+	for _, row := range r.rows {
+		homeless += boolean(row.Verdict == fleet.Homeless)
+	}
+	if homeless > 0 {
+		text = fmt.Sprintf("%s, %d without a place", counted(len(r.rows), "Application"), homeless)
+	}
+	r.summary = append(r.summary, text)
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func (r *phasesReport) computed(i int) component.Phase { return r.phases.Places[i].Computed }

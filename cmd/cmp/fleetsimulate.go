@@ -56,10 +56,12 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 	against := flags.String("against", "", "Another profile to play the same components with: a built-in one, or a ladder.yaml")
 	noRest := flags.Bool("no-catch-all", false, "Leave out the last step, which has what no other selects")
 	durations := durationsFlag(flags)
-	cmd.MarkFlagsMutuallyExclusive("compare", "against")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := errors.Join(oneOf("output", *format, reportText, reportJSON, "mermaid", "svg"), oneOf("layout", *layout, layoutSet, layoutComputed, layoutCompact)); err != nil {
 			return usageError{err}
+		}
+		if err := alone(flags, "compare", "against"); err != nil {
+			return err
 		}
 		both := *compare != "" || *against != ""
 		if both && *format != reportText && *format != reportJSON {
@@ -378,7 +380,7 @@ func (r rolloutReport) sets() string {
 		b.WriteString("The sets need nothing of each other.\n\n")
 		return b.String()
 	}
-	fmt.Fprintf(&b, "Between the sets there is no order: %s crosses them\n", counted(len(r.run.Unordered), "need"))
+	b.WriteString("Nothing orders the sets, and there are needs between them:\n")
 	for _, c := range r.run.Unordered {
 		luck := "here it comes early enough, by its times alone"
 		if c.Waits > 0 {
