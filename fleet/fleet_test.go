@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,10 +15,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files with what is wanted")
 
-// load loads a fleet of testdata/fleets.
+// load loads a fleet of testdata/fleets, where one may use the charts of another.
 func load(t *testing.T, name string) *fleet.Fleet {
 	t.Helper()
-	f, err := fleet.Load(t.Context(), fleet.Source{Repo: os.DirFS("../testdata/fleets/" + name), Dirs: []string{"components"}}, knowledge.Default())
+	f, err := fleet.Load(t.Context(), fleet.Source{
+		Repo: os.DirFS("../testdata/fleets"), Dirs: []string{name + "/components"},
+		Show: func(path string) string { return strings.TrimPrefix(path, name+"/") },
+	}, knowledge.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

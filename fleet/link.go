@@ -1,225 +1,53 @@
 package fleet
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/knowledge"
-	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/link"
 )
-
-// Strength says what becomes of an Application whose need comes later.
-type Strength int
-
-const (
-	// Calls: it names the other, and may well start without it.
-	Calls Strength = iota
-	// Exists: it does not become healthy before the other is applied. Both may
-	// be synced at the same time.
-	Exists
-	// Healthy: it does not become healthy before the other is.
-	Healthy
-	// Applied: it cannot even be applied before the other is healthy.
-	Applied
-)
-
-func (s Strength) String() string {
-	return [...]string{"calls", "exists", "healthy", "applied"}[s]
-}
-
-// Later reports whether the phase must be a later one than that of the other:
-// within a phase, Applications are synced at the same time.
-func (s Strength) Later() bool { return s >= Healthy }
 
 // Link is what one Application needs of another. Both are indices of
 // Fleet.Applications.
-type Link struct {
-	From, To int
-	// Reasons are what says so, the strongest first.
-	Reasons []Reason
-}
+type Link = link.Link
 
 // Reason is one reference that crosses from one Application to another.
-type Reason struct {
-	Strength Strength
-	// Inferred means that no record says so, but a convention or a sign.
-	Inferred bool
-	// From is the object that needs the other, which Field of it names; File and
-	// Line are where it was rendered from.
-	From, To object.ID
-	Field    string
-	File     string
-	Line     int
-	// Why is the verb of a sentence: From, why, To.
-	Why    string
-	Source string
-}
+type Reason = link.Reason
 
-// String is the sentence.
-func (r Reason) String() string {
-	to := r.To.String()
-	if r.To == (object.ID{}) {
-		to = ""
-	}
-	return strings.TrimSpace(r.From.String() + " " + r.Why + " " + to)
-}
+// Strength says what becomes of an Application whose need comes later.
+type Strength = link.Strength
 
-// Strength is that of the strongest reason.
-func (l Link) Strength() Strength { return l.Reasons[0].Strength }
-
-// Sure reports whether some reason of that strength is not inferred.
-func (l Link) Sure() bool {
-	return slices.ContainsFunc(l.Reasons, func(r Reason) bool { return !r.Inferred && r.Strength == l.Strength() })
-}
+// The strengths of links (package link says what each means).
+const (
+	Calls   = link.Calls
+	Exists  = link.Exists
+	Healthy = link.Healthy
+	Applied = link.Applied
+)
 
 // link finds what Applications need of each other.
 func (f *Fleet) link() error {
-	parts := make([]graph.Part, len(f.Applications))
+	apps := make([]link.Application, len(f.Applications))
 	for i, app := range f.Applications {
-		parts[i] = graph.Part{Objects: app.Objects, Namespace: app.Namespace}
-	}
-	g, err := graph.Join(parts, f.base)
-	if err != nil {
-		return err
-	}
-	f.graph = g
-	links := map[[2]int][]Reason{}
-	add := func(from, to int, r Reason) {
-		if from != to {
-			links[[2]int{from, to}] = append(links[[2]int{from, to}], r)
+		apps[i] = link.Application{Parts: []graph.Part{{Objects: app.Objects, Namespace: app.Namespace}}, File: app.File}
+		if app.Chart != nil {
+			apps[i].Charts = []knowledge.Chart{*app.Chart}
 		}
 	}
-	own := f.held()
-	for _, r := range g.References {
-		from, to := g.Nodes[r.From], g.Nodes[r.To]
-		if from.Part == to.Part || own[holding{from.Part, to.Key}] {
-			continue
-		}
-		if strength, counts := f.crossing(r); counts {
-			add(from.Part, to.Part, Reason{Strength: strength, Inferred: r.Inferred, From: from.Key, To: to.Key,
-				Field: r.Field, File: from.File, Line: from.Line, Why: r.Why, Source: r.Source})
-		}
-	}
-	f.fromCharts(add)
-	f.halves(add)
-	for ends, reasons := range links {
-		slices.SortFunc(reasons, func(x, y Reason) int {
-			return cmp.Or(cmp.Compare(y.Strength, x.Strength), boolean(x.Inferred)-boolean(y.Inferred),
-				strings.Compare(x.From.String(), y.From.String()), strings.Compare(x.To.String(), y.To.String()), strings.Compare(x.Field, y.Field), strings.Compare(x.Why, y.Why))
-		})
-		f.Links = append(f.Links, Link{ends[0], ends[1], slices.Compact(reasons)})
-	}
-	slices.SortFunc(f.Links, func(x, y Link) int { return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To)) })
-	return nil
+	var err error
+	f.graph, f.Links, err = link.Find(apps, f.base, f.halves()...)
+	return err
 }
 
-func boolean(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// holding is an object in an Application.
-type holding struct {
-	part int
-	key  object.ID
-}
-
-func (f *Fleet) held() map[holding]bool {
-	own := make(map[holding]bool, len(f.graph.Nodes))
-	for _, n := range f.graph.Nodes {
-		own[holding{n.Part, n.Key}] = true
-	}
-	return own
-}
-
-// crossing says what a reference from one Application to another demands, and
-// whether it is one: signs that are good enough among the objects of a
-// component (a bare word, an image, a webhook for Pods of anybody) lead astray
-// among those of eighty.
-func (f *Fleet) crossing(r graph.Reference) (Strength, bool) {
-	from, to := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
-	switch {
-	case r.Explicit:
-	case r.Field == "webhooks" && f.base.Builtin(from.Key.Group):
-		return 0, false // it was there before the webhook, or comes with whatever is applied later
-	case r.Inferred && r.Meaning == knowledge.Exists && r.Why != "calls" && r.Why != "is configured by":
-		return 0, false
-	case r.Meaning == knowledge.Exists && r.Field == "metadata.namespace" && to.Key.Kind == "Namespace":
-		return Exists, true // CreateNamespace makes it, without its labels
-	}
-	switch r.Meaning {
-	case knowledge.Healthy:
-		if r.Hard {
-			return Applied, true
-		}
-		return Healthy, true
-	case knowledge.Exists, knowledge.With:
-		if r.Optional || r.Inferred {
-			return Calls, true
-		}
-		return Exists, true
-	}
-	return Calls, true
-}
-
-// fromCharts: kinds of a chart in a registry come with what is known of it.
-func (f *Fleet) fromCharts(add func(from, to int, r Reason)) {
-	for to, app := range f.Applications {
-		if app.Chart == nil {
-			continue
-		}
-		for _, n := range f.graph.Nodes {
-			if n.Foreign && app.Chart.Brings(n.Key.Group) {
-				add(n.Part, to, Reason{Strength: Applied, From: n.Key, Field: "kind", File: n.File, Line: n.Line,
-					Why: "is of a kind that comes with the chart " + app.Chart.Name, Source: app.Chart.Source})
-			}
-		}
-		for from, other := range f.Applications {
-			if other.Chart == nil {
-				continue
-			}
-			for _, group := range other.Chart.Needs {
-				if app.Chart.Brings(group) {
-					add(from, to, Reason{Strength: Healthy, Why: fmt.Sprintf("the chart %s uses kinds of %s, which come with the chart %s", other.Chart.Name, group, app.Chart.Name), Source: other.Chart.Source})
-				}
-			}
-		}
-		for _, group := range app.Chart.Needs {
-			for _, provider := range f.providers(group) {
-				add(to, provider, Reason{Strength: Healthy, Why: fmt.Sprintf("the chart %s uses kinds of %s", app.Chart.Name, group), Source: app.Chart.Source})
-			}
-		}
-	}
-}
-
-// providers are the Applications that define kinds of a group.
-func (f *Fleet) providers(group string) []int {
-	var all []int
-	for _, n := range f.graph.Nodes {
-		for _, d := range n.Kind.Defines {
-			for _, found := range d.Group.Find(n.Root()) {
-				if found.Value.Text() == group && !slices.Contains(all, n.Part) {
-					all = append(all, n.Part)
-				}
+// halves: what is left of a component that is split comes after its definitions.
+func (f *Fleet) halves() []Link {
+	var all []Link
+	for from, app := range f.Applications {
+		for to, other := range f.Applications {
+			if app.Component == other.Component && app.Part == crds.Skip && other.Part == crds.Only {
+				all = append(all, Link{From: from, To: to, Reasons: []Reason{{Strength: Applied, Why: "its definitions are in " + other.Name, File: app.File}}})
 			}
 		}
 	}
 	return all
-}
-
-// halves: what is left of a component that is split comes after its definitions.
-func (f *Fleet) halves(add func(from, to int, r Reason)) {
-	for from, app := range f.Applications {
-		for to, other := range f.Applications {
-			if app.Component == other.Component && app.Part == crds.Skip && other.Part == crds.Only {
-				add(from, to, Reason{Strength: Applied, Why: "its definitions are in " + other.Name, File: app.File})
-			}
-		}
-	}
 }

@@ -110,21 +110,21 @@ func TestPhasesOfWhatHasNoPlace(t *testing.T) {
 	m.app("late", "apps", "workloads", 650)
 	m.app("sign", "data", "workloads", 250)
 	m.app("stranger", "", "workloads", -1)
-	m.app("kept", "observability", "bootstraps", 550)
+	m.app("kept", "apps", "bootstraps", 640)
 	m.app("unknown", "apps", "", 630)
 	m.app("nothing", "apps", "", -1)
 	m.needs("early", "late", fleet.Healthy, false)
 	m.needs("sign", "late", fleet.Healthy, true)
 	check(t, m.Phases(fleet.PhaseOptions{}), `
 250 sign: equal; the first place for workloads in data and data-extended: Thing sign
-550 kept: equal; no place in observability is for bootstraps, so it keeps its phase
 630 unknown: equal; nothing says what it is for, so it keeps its phase
+640 kept: equal; no place in apps is for bootstraps, so it keeps its phase
 650 late: equal; the first place for workloads in apps: Thing late
  early: no place; there is no place for it
  nothing: no place; there is no place for it
  stranger: no place; there is no place for it
 error no-place: early/component.yaml: early: it must stand after late, because Thing early needs Thing late, which stands at 650 at the earliest; the last place for it is 155, in foundation; give it another domain, let the profile have a later place for workloads, or move what it needs to an earlier band
-warning no-place: kept/component.yaml: kept: it is for bootstraps (Thing kept), and no place in observability is; add a place to the profile, or give it another domain
+warning no-place: kept/component.yaml: kept: it is for bootstraps (Thing kept), and no place in apps is; add a place to the profile, or give it another domain
 error no-place: nothing/component.yaml: nothing: it has no phase, and nothing says what it is for; set its rolloutPhase
 warning sign-passed-over: sign/component.yaml: sign: it is not ordered after late, because Thing sign needs Thing late (inferred), which leaves no place for what comes after; leave it, if it starts without; otherwise split one of the two, or move it to another domain
 error no-place: stranger/component.yaml: stranger: it is for workloads (Thing stranger), and no place in prerequisites is; add a place to the profile, or give it another domain

@@ -26,7 +26,9 @@ func (b *builder) backends() {
 				for _, service := range b.resolve(b.identify(i, m), rec) {
 					for _, workload := range b.behind[service] {
 						b.refer(Reference{From: i, To: workload, Field: m.field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source})
-						b.giveRole(workload, knowledge.Controllers, "serves "+n.Key.String())
+						if !rec.Address { // whoever has an address is asked, and no part of the API
+							b.giveRole(workload, knowledge.Controllers, "serves "+n.Key.String())
+						}
 					}
 				}
 			}
@@ -146,27 +148,14 @@ func hasLabels(template object.Value, want []object.Field) bool {
 // exempt: they stand in the wave of the webhook or below, where Argo CD applies
 // them before it.
 func (b *builder) admitted() {
-	var controllers []int
-	for i, n := range b.Nodes {
-		if n.Role == knowledge.Controllers {
-			controllers = append(controllers, i)
-		}
-	}
-	exempt := b.neededBy(controllers)
-	for s, servers := range b.behind {
-		if slices.ContainsFunc(servers, func(w int) bool { return b.Nodes[w].Role == knowledge.Controllers }) {
-			exempt[s] = true
-		}
-	}
-	// What must hold before Pods start, such as a quota, is of no use later.
-	lowest := b.base.Ladder()[0].Name
-	for i, n := range b.Nodes {
-		if n.Kind.Rung == lowest {
-			exempt[i] = true
-		}
-	}
+	exempted := map[int]map[int]bool{} // by component
 	for w, config := range b.Nodes {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
+			exempt, ok := exempted[config.Part]
+			if !ok {
+				exempt = b.unadmitted(config.Part)
+				exempted[config.Part] = exempt
+			}
 			trusted := b.trustedBy(w)
 			needed := b.neededBy(trusted)
 			for _, hook := range hooks.Value.Items() {
@@ -205,6 +194,32 @@ func (b *builder) admitted() {
 			}
 		}
 	}
+}
+
+// unadmitted are the nodes that do not wait for the webhooks of a component: its
+// controllers and what they need, and what is applied before everything else.
+func (b *builder) unadmitted(part int) map[int]bool {
+	isController := func(i int) bool { return b.Nodes[i].Part == part && b.Nodes[i].Role == knowledge.Controllers }
+	var controllers []int
+	for i := range b.Nodes {
+		if isController(i) {
+			controllers = append(controllers, i)
+		}
+	}
+	exempt := b.neededBy(controllers)
+	for s, servers := range b.behind {
+		if slices.ContainsFunc(servers, isController) {
+			exempt[s] = true
+		}
+	}
+	// What must hold before Pods start, such as a quota, is of no use later.
+	lowest := b.base.Ladder()[0].Name
+	for i, n := range b.Nodes {
+		if n.Kind.Rung == lowest {
+			exempt[i] = true
+		}
+	}
+	return exempt
 }
 
 // trustedBy returns the Jobs of the sync that write into a webhook

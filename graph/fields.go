@@ -2,6 +2,8 @@ package graph
 
 import (
 	"cmp"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -57,6 +59,30 @@ func (b *builder) installed() {
 	}
 }
 
+// sought: a program that looks once which kinds there are comes after their
+// definitions.
+func (b *builder) sought() {
+	for i, n := range b.Nodes {
+		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+			for _, c := range tmpl.Value.Get("spec", "containers").Items() {
+				p, ok := b.base.Prober(c.Get("image").Text())
+				if !ok {
+					continue
+				}
+				told := slices.IndexFunc(b.words(i), func(w word) bool { return p.Listens(w.name, w.value) })
+				if told < 0 {
+					continue
+				}
+				for gk, def := range b.defined {
+					if slices.Contains(p.Seeks, gk.Group) {
+						b.refer(Reference{From: i, To: def.node, Field: b.words(i)[told].field, Meaning: knowledge.Healthy, Why: p.Why, Source: p.Source})
+					}
+				}
+			}
+		}
+	}
+}
+
 // brings tells the groups whose kinds a node brings to the cluster at run time,
 // nil if it brings none: by its own kind, or by the program that it runs.
 func (b *builder) brings(n Node) (group func(string) bool, source string) {
@@ -98,6 +124,10 @@ func (b *builder) record(from int, rec knowledge.Reference, at object.Value, pre
 	found := rec.At.Find(at)
 	for _, f := range found {
 		b.cover(from, join(prefix, f.Field))
+		if rec.Manifest {
+			b.makes(from, rec, f.Value, join(prefix, f.Field))
+			continue
+		}
 		if f.Value.IsMap() {
 			b.cover(from, join(prefix, f.Field)+"."+rec.Name)
 		}
@@ -136,6 +166,9 @@ func readMention(rec knowledge.Reference, f knowledge.Found) (mention, bool) {
 	m := mention{gk: rec.To[0], field: f.Field, optional: rec.Optional}
 	if !f.Value.IsMap() {
 		m.name = f.Value.Text()
+		if rec.Address {
+			m.name, m.namespace = serviceAt(m.name)
+		}
 		return m, m.name != ""
 	}
 	m.name = f.Value.Get(rec.Name).Text()
@@ -156,6 +189,65 @@ func readMention(rec knowledge.Reference, f knowledge.Found) (mention, bool) {
 	m.gk = knowledge.GroupKind{Group: group, Kind: kind}
 	return m, written
 }
+
+// serviceAt is the Service that an address leads to, such as
+// http://web.shop.svc:8080/health; empty if it cannot be one.
+func serviceAt(address string) (name, namespace string) {
+	if !strings.Contains(address, "://") {
+		address = "//" + address
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", ""
+	}
+	parts := strings.Split(strings.TrimSuffix(u.Hostname(), "."), ".")
+	switch {
+	case len(parts) == 1:
+		return parts[0], ""
+	case len(parts) == 2 || parts[2] == "svc":
+		return parts[0], parts[1]
+	}
+	return "", ""
+}
+
+// Made is a kind that is foreign to all components of a graph, and of which From
+// says in a field that it makes objects.
+type Made struct {
+	From  int
+	Kind  knowledge.GroupKind
+	Field string
+	// Meaning is what From needs of the definition.
+	Meaning knowledge.Meaning
+	// Why is the verb of a sentence: From, why, Kind.
+	Why    string
+	Source string
+}
+
+// makes: who makes objects later needs the definition of their kind.
+func (b *builder) makes(from int, rec knowledge.Reference, manifest object.Value, field string) {
+	group, written := writtenGroup(manifest)
+	gk := knowledge.GroupKind{Group: group, Kind: manifest.Get("kind").Text()}
+	if !written || gk.Kind == "" || b.base.Builtin(group) {
+		return
+	}
+	if def, ok := b.defined[gk]; ok {
+		b.refer(Reference{From: from, To: def.node, Field: field, Meaning: rec.Meaning, Why: rec.Why + " " + gk.String() + ", which is defined by", Source: rec.Source})
+		return
+	}
+	if slices.ContainsFunc(b.Made, func(m Made) bool { return m.From == from && m.Kind == gk }) {
+		return
+	}
+	made := Made{From: from, Kind: gk, Field: field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source}
+	b.Made = append(b.Made, made)
+	for to, n := range b.Nodes {
+		if brings, source := b.brings(n); brings != nil && to != from && brings(group) {
+			b.refer(Reference{From: from, To: to, Field: field, Meaning: made.Meaning, Inferred: true, Why: made.Why + " " + gk.String() + ", " + MayCome, Source: source})
+		}
+	}
+}
+
+// MayCome ends the reason of a reference to what may bring a kind.
+const MayCome = "which may come with"
 
 // writtenGroup reads the group of an object reference, which is written as
 // group, apiGroup or apiVersion.
@@ -183,7 +275,7 @@ func (b *builder) mention(from int, rec knowledge.Reference, m mention) {
 	switch {
 	case rec.Meaning == knowledge.Produces:
 		b.producers[id] = append(b.producers[id], from)
-	case rec.Behind && rec.Meaning == knowledge.With:
+	case rec.Behind && (rec.Meaning == knowledge.With || rec.Address):
 		r.Meaning = knowledge.Exists // the Service is only on the way to the workload
 	case !m.optional && (rec.Meaning == knowledge.Exists || rec.Meaning == knowledge.Healthy):
 		b.reads = append(b.reads, read{r, id, rec.Namespace == anyNamespace, rec.Starts})
@@ -253,7 +345,8 @@ func (b *builder) preferPlain(nodes []int) []int {
 }
 
 // produced: who reads an object that another object writes at run time waits
-// for the writer.
+// for the writer, unless its own component has a Job that writes the object, too:
+// then it starts with what that wrote.
 func (b *builder) produced() {
 	for _, r := range b.reads {
 		producers := b.producers[r.id]
@@ -261,6 +354,9 @@ func (b *builder) produced() {
 			producers = b.producerAnywhere(r.id)
 		}
 		for _, p := range producers {
+			if b.Nodes[p].Part != b.Nodes[r.From].Part && b.writtenBeside(r) {
+				continue
+			}
 			ref := r.Reference
 			ref.To, ref.Meaning, ref.Hard = p, knowledge.Healthy, false
 			ref.Why += " " + r.id.String() + ", which is written by"

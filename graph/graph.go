@@ -40,6 +40,9 @@ type Node struct {
 	// Partner is true for a controller by company: nothing shows that it
 	// reconciles or serves a kind, but a controller may need it to start.
 	Partner bool
+	// Reconciles are the groups, other than Kubernetes' own, of which a controller
+	// may watch kinds and write their status.
+	Reconciles []string
 	// Idle means that its Pods do not run for now: it is scaled to nothing,
 	// paused or suspended.
 	Idle bool
@@ -101,8 +104,20 @@ type Reference struct {
 	Optional bool
 	// Why is the verb of a sentence: From, why, To.
 	Why string
+	// Because is a sentence that says more, where the two objects alone do not
+	// tell; empty if they do.
+	Because string
 	// Source is where the fact comes from.
 	Source string
+}
+
+// Explained is what to write behind the sentence of a reference, if there is more
+// to say.
+func (r Reference) Explained() string {
+	if r.Because == "" {
+		return ""
+	}
+	return ": " + r.Because
 }
 
 // Graph is a component: its objects and their references, both sorted, so that
@@ -112,6 +127,8 @@ type Graph struct {
 	References []Reference
 	// Absent is what Pods need to start and nothing in the component makes.
 	Absent []Absent
+	// Made are kinds of which objects are made later.
+	Made []Made
 	// Findings are faults that leave the graph usable.
 	Findings []finding.Finding
 }
@@ -162,11 +179,13 @@ func build(parts []Part, base *knowledge.Base, opt Options) (*Graph, error) {
 		return nil, err
 	}
 	for _, rule := range []func(*builder){
+		(*builder).granted,     // who has which rights
 		(*builder).explicit,    // what people wrote into annotations
 		(*builder).namespaces,  // an object needs its namespace
 		(*builder).definitions, // a custom resource needs its definition
 		(*builder).installed,   // a custom resource needs what brings its kind
 		(*builder).fields,      // what the fields of kinds and Pods name
+		(*builder).sought,      // which kinds a program looks for when it starts
 		(*builder).conventions, // what the fields of custom resources name by convention
 		(*builder).absent,      // what nothing in the component makes
 		(*builder).produced,    // who reads what another object writes at run time
@@ -176,6 +195,7 @@ func build(parts []Part, base *knowledge.Base, opt Options) (*Graph, error) {
 		(*builder).rights,      // a workload needs the rights of its account
 		(*builder).controllers, // which workloads reconcile or serve kinds
 		(*builder).reconciled,  // a custom resource needs its controller
+		(*builder).watched,     // a controller needs the definitions of its kinds
 		(*builder).addressed,   // whom a custom resource calls, as far as its fields tell
 		(*builder).partners,    // what the controllers need to start
 		(*builder).smokes,      // what only checks the rest
@@ -284,7 +304,8 @@ func isIdle(n Node) bool {
 func neverReady(n Node, base *knowledge.Base) string {
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
-			if p, ok := base.Program(c.Get("image").Text(), append(texts(c.Get("command")), texts(c.Get("args"))...)); ok {
+			if p, ok := base.Program(c.Get("image").Text(), append(texts(c.Get("command")), texts(c.Get("args"))...),
+				c.Get("readinessProbe", "httpGet", "path").Text()); ok {
 				return p.Never
 			}
 		}
@@ -450,13 +471,19 @@ func (b *builder) refer(r Reference) {
 	b.References = append(b.References, r)
 }
 
+// Add puts in references that are known otherwise than from the objects.
+func (g *Graph) Add(refs ...Reference) {
+	g.References = append(g.References, refs...)
+	g.sort()
+}
+
 // sort brings the references into an order that follows from the objects.
-func (b *builder) sort() {
-	slices.SortFunc(b.References, func(x, y Reference) int {
+func (g *Graph) sort() {
+	slices.SortFunc(g.References, func(x, y Reference) int {
 		return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To), cmp.Compare(x.Meaning, y.Meaning),
-			cmp.Compare(x.Field, y.Field), cmp.Compare(x.Why, y.Why))
+			cmp.Compare(x.Field, y.Field), cmp.Compare(x.Why, y.Why), cmp.Compare(x.Because, y.Because))
 	})
-	finding.Sort(b.Findings)
+	finding.Sort(g.Findings)
 }
 
 // String draws the graph as text, for people and tests: each object that
@@ -491,7 +518,7 @@ func (g *Graph) String() string {
 		if marks != nil {
 			mark = " (" + strings.Join(marks, ", ") + ")"
 		}
-		fmt.Fprintf(&b, "  %-8s %s %s%s\n", r.Meaning, r.Why, g.Nodes[r.To].Key, mark)
+		fmt.Fprintf(&b, "  %-8s %s %s%s%s\n", r.Meaning, r.Why, g.Nodes[r.To].Key, r.Explained(), mark)
 	}
 	return b.String()
 }

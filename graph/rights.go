@@ -28,7 +28,6 @@ func (r rule) allows(group, resource string, verbs ...string) bool {
 // rights: a workload needs the rights of its account, which come with the
 // bindings that name the account.
 func (b *builder) rights() {
-	b.grants = b.readGrants()
 	for i, n := range b.Nodes {
 		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 			account, ok := accountOf(n, tmpl.Value)
@@ -62,6 +61,9 @@ func accountOf(n Node, tmpl object.Value) (object.ID, bool) {
 // clusterAdmin is the role that every cluster has and that allows everything
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles).
 const clusterAdmin = "cluster-admin"
+
+// granted: who has which rights.
+func (b *builder) granted() { b.grants = b.readGrants() }
 
 func (b *builder) readGrants() grants {
 	g := grants{rules: map[object.ID][]rule{}, bindings: map[object.ID][]int{}}
@@ -169,7 +171,7 @@ func (b *builder) controllers() {
 			continue
 		}
 		for _, account := range b.accounts(n) {
-			if why := b.controls(b.grants.rules[account]); why != "" {
+			if why := b.controls(b.grants.rules[account], n.Part); why != "" {
 				b.giveRole(i, knowledge.Controllers, why)
 			}
 		}
@@ -180,7 +182,7 @@ func (b *builder) controllers() {
 // providers: who is told the name by which a class of the component asks for
 // its provider is that provider.
 func (b *builder) providers() {
-	for _, class := range b.Nodes {
+	for c, class := range b.Nodes {
 		name := first(class.Kind.Provider, class)
 		if class.Kind.Provider.IsZero() || name == "" {
 			continue
@@ -188,6 +190,7 @@ func (b *builder) providers() {
 		for i, n := range b.Nodes {
 			if serves(n) && slices.ContainsFunc(b.words(i), func(w word) bool { return w.value == name }) {
 				b.giveRole(i, knowledge.Controllers, "provides "+class.Key.String())
+				b.refer(b.inferred(c, i, class.Kind.Provider.String(), knowledge.Known, "is provided by"))
 			}
 		}
 	}
@@ -195,18 +198,22 @@ func (b *builder) providers() {
 
 // partners: a controller is rarely ready alone: it waits for siblings that
 // write its certificates, keep its data or elect with it. Often no manifest
-// says so. So the workloads of its chart, and those it calls wherever they are
-// from, stand with it: in one wave they cannot block each other.
+// says so. So the workloads of its chart, and those it calls in the
+// component, stand with it: in one wave they cannot block each other.
 func (b *builder) partners() {
-	leads := map[string]int{} // origin: its first controller
+	type of struct {
+		part   int
+		origin string
+	}
+	leads := map[of]int{} // the first controller of each chart
 	var work []int
 	for i, n := range b.Nodes {
 		if n.Role != knowledge.Controllers {
 			continue
 		}
 		work = append(work, i)
-		if _, ok := leads[origin(n)]; !ok {
-			leads[origin(n)] = i
+		if _, ok := leads[of{n.Part, origin(n)}]; !ok {
+			leads[of{n.Part, origin(n)}] = i
 		}
 	}
 	join := func(i int, why string) {
@@ -224,7 +231,7 @@ func (b *builder) partners() {
 	for i, n := range b.Nodes {
 		// Agents on every node cost more than they bring: one node that is not
 		// ready would hold up all that comes after the controllers.
-		if lead, ok := leads[origin(n)]; ok && !users[i] && !n.Kind.Everywhere && alike(b.Nodes[lead], n) {
+		if lead, ok := leads[of{n.Part, origin(n)}]; ok && !users[i] && !n.Kind.Everywhere && alike(b.Nodes[lead], n) {
 			join(i, "stands beside "+b.Nodes[lead].Key.String()+", a controller that may need it to start")
 		}
 	}
@@ -236,7 +243,7 @@ func (b *builder) partners() {
 	}
 	for ; len(work) > 0; work = work[1:] {
 		for _, to := range called[work[0]] {
-			if users[to] {
+			if users[to] || b.Nodes[to].Part != b.Nodes[work[0]].Part {
 				continue
 			}
 			join(to, "is called by "+b.Nodes[work[0]].Key.String()+", a controller that may need it to start")
@@ -322,9 +329,9 @@ func (b *builder) giveRole(node int, role, why string) {
 	}
 }
 
-// controls says by which right the rules give a controller away; empty if they
-// do not.
-func (b *builder) controls(rules []rule) string {
+// controls says by which right the rules give a controller of a component away;
+// empty if they do not.
+func (b *builder) controls(rules []rule, part int) string {
 	for _, r := range rules {
 		for _, reg := range registrars {
 			if !slices.Contains(r.groups, "*") && r.allows(reg.group, reg.resource, "create", "update", "patch") {
@@ -349,7 +356,7 @@ func (b *builder) controls(rules []rule) string {
 	}
 	var own []string
 	for gk, def := range b.defined {
-		if slices.ContainsFunc(rules, func(r rule) bool { return r.allows(gk.Group, def.plural, "watch") }) {
+		if b.Nodes[def.node].Part == part && slices.ContainsFunc(rules, func(r rule) bool { return r.allows(gk.Group, def.plural, "watch") }) {
 			own = append(own, def.plural+"."+gk.Group)
 		}
 	}
@@ -375,9 +382,10 @@ func (b *builder) reconciled() {
 		for _, account := range b.accounts(controller) {
 			rules = append(rules, b.grants.rules[account]...)
 		}
+		b.Nodes[c].Reconciles = b.reconciledGroups(rules)
 		names := b.configurationNames(c)
 		for i, n := range b.Nodes {
-			if b.base.Builtin(n.ID.Group) || !n.InSync() || !b.reconciles(rules, n) {
+			if b.base.Builtin(n.ID.Group) || !n.InSync() || !b.reconciles(rules, n, controller.Part) {
 				continue
 			}
 			if field, ok := names[n.ID.Name]; ok {
@@ -389,21 +397,65 @@ func (b *builder) reconciled() {
 	}
 }
 
-// reconciles reports whether rules let their owner watch the kind of an object
-// and write it or its status. Rights to every group count for kinds that the
-// component defines itself.
-func (b *builder) reconciles(rules []rule, n Node) bool {
-	_, own := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
-	resource := b.plural(n)
+// reconciledGroups are the groups of which rules let their owner watch kinds and
+// write their status.
+func (b *builder) reconciledGroups(rules []rule) []string {
+	var all []string
+	for _, r := range rules {
+		for _, group := range r.groups {
+			if group == "*" || b.base.Builtin(group) || slices.Contains(all, group) {
+				continue
+			}
+			if slices.ContainsFunc(r.resources, func(resource string) bool {
+				kind, part, _ := strings.Cut(resource, "/")
+				return (resource == "*" || part == "status") && containsAny(r.verbs, "*", "update", "patch") && watches(rules, group, kind)
+			}) {
+				all = append(all, group)
+			}
+		}
+	}
+	return all
+}
+
+// reconciles reports whether rules let their owner, which is in a component,
+// watch the kind of an object and write it or its status. Rights to every group
+// count for kinds that the component defines itself.
+func (b *builder) reconciles(rules []rule, n Node, part int) bool {
+	def, own := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
+	own = own && b.Nodes[def.node].Part == part
+	return reconcile(rules, n.ID.Group, b.plural(n), own)
+}
+
+// reconcile reports whether rules let their owner watch a kind and write its
+// status, or only watch it if it is its own.
+func reconcile(rules []rule, group, resource string, own bool) bool {
 	watch, write := false, false
 	for _, r := range rules {
 		if slices.Contains(r.groups, "*") && !own {
 			continue
 		}
-		watch = watch || r.allows(n.ID.Group, resource, "watch", "list")
-		write = write || own || r.allows(n.ID.Group, resource+"/status", "update", "patch")
+		watch = watch || r.allows(group, resource, "watch", "list")
+		write = write || own || r.allows(group, resource+"/status", "update", "patch")
 	}
 	return watch && write
+}
+
+// watched: a controller does not start before the kinds that it reconciles are
+// defined. Within a component the rungs see to that.
+func (b *builder) watched() {
+	for c, controller := range b.Nodes {
+		if controller.Role != knowledge.Controllers {
+			continue
+		}
+		for _, account := range b.accounts(controller) {
+			for gk, def := range b.defined {
+				if b.Nodes[def.node].Part != controller.Part && reconcile(b.grants.rules[account], gk.Group, def.plural, false) {
+					b.refer(Reference{From: c, To: def.node, Field: "spec.template.spec.serviceAccountName", Meaning: knowledge.Healthy, Inferred: true,
+						Why: "watches the kind of", Source: "https://pkg.go.dev/sigs.k8s.io/controller-runtime/pkg/cache#Informers"})
+				}
+			}
+		}
+	}
 }
 
 // configurationNames returns the words of a workload that may be names of

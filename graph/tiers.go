@@ -15,10 +15,14 @@ import (
 // what it calls and comes last.
 func (b *builder) tiers() {
 	for j, job := range b.Nodes {
-		if job.Kind.Runs != "once" || job.Kind.Pod.IsZero() || job.Role != "" {
+		if job.Kind.Runs != "once" || job.Kind.Pod.IsZero() {
 			continue
 		}
 		needs := b.jobNeeds(j)
+		if job.Role != "" {
+			b.checks(job, needs)
+			continue
+		}
 		for to, r := range needs {
 			r.To = to
 			b.refer(r)
@@ -52,6 +56,17 @@ func (b *builder) tiers() {
 			}
 		case len(needs) > 0 && word == "":
 			b.giveRole(j, knowledge.Bootstraps, "configures what it calls")
+		}
+	}
+}
+
+// checks: what a smoke calls must run, and it may be in another component. In its
+// own, it comes after everything.
+func (b *builder) checks(job Node, needs map[int]Reference) {
+	for to, r := range needs {
+		if job.Role == knowledge.Smokes && b.Nodes[to].Part != job.Part {
+			r.To = to
+			b.refer(r)
 		}
 	}
 }
@@ -162,7 +177,8 @@ func (b *builder) usersOf(needs map[int]Reference, job int) []int {
 // read and nobody else makes, makes it.
 func (b *builder) writtenSecrets(j int) {
 	for _, r := range b.reads {
-		if len(b.byKey[r.id]) > 0 || len(b.producers[r.id]) > 0 || r.From == j || r.id.Namespace != b.Nodes[j].Key.Namespace {
+		if len(b.byKey[r.id]) > 0 || r.From == j || r.id.Namespace != b.Nodes[j].Key.Namespace ||
+			slices.ContainsFunc(b.producers[r.id], func(p int) bool { return b.Nodes[p].Part == b.Nodes[j].Part }) {
 			continue
 		}
 		if !b.mayWrite(j, r.id) {
@@ -171,6 +187,17 @@ func (b *builder) writtenSecrets(j int) {
 		ref := b.inferred(r.From, j, r.Field, knowledge.Healthy, r.Why+" "+r.id.String()+", which is written by")
 		b.refer(ref)
 	}
+}
+
+// writtenBeside reports whether a Job of the component that reads an object may
+// write it.
+func (b *builder) writtenBeside(r read) bool {
+	for j, job := range b.Nodes {
+		if job.Part == b.Nodes[r.From].Part && job.Kind.Runs == "once" && j != r.From && job.Key.Namespace == r.id.Namespace && b.mayWrite(j, r.id) {
+			return true
+		}
+	}
+	return false
 }
 
 // changedWebhooks: a Job that names a webhook configuration in its arguments

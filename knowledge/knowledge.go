@@ -103,6 +103,9 @@ type Kind struct {
 	Expires Path `yaml:"expires"`
 	// Assured means that the kind is there wherever Argo CD runs.
 	Assured bool `yaml:"assured"`
+	// Deploys is the path of what says where the manifests of a whole component
+	// are and where they go, in objects by which Argo CD deploys one.
+	Deploys Path `yaml:"deploys"`
 	// Selects is the path of a label selector over Pods, in Services.
 	Selects Path `yaml:"selects"`
 	// Provider is the path of the name of the program behind a class.
@@ -235,6 +238,12 @@ type Reference struct {
 	Starts bool `yaml:"starts"`
 	// Behind means the workloads behind the Service that is named.
 	Behind bool `yaml:"behind"`
+	// Address means that the value is an address, such as a URL: the name of the
+	// Service stands in it.
+	Address bool `yaml:"address"`
+	// Manifest means that the value is, or names, an object that is made later:
+	// what is meant is the definition of its kind.
+	Manifest bool `yaml:"manifest"`
 	// Doubt says how the target can keep the object from becoming healthy.
 	Doubt Doubt `yaml:"doubt"`
 	// Why is the verb of a sentence: object, why, target.

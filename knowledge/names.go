@@ -29,6 +29,8 @@ type Program struct {
 	Image string `yaml:"image"`
 	// Unless lists arguments with which it does become ready.
 	Unless []string `yaml:"unless"`
+	// UnlessProbed lists parts of a readiness probe that does not wait for it.
+	UnlessProbed []string `yaml:"unlessProbed"`
 	// Never says what it waits for.
 	Never  string `yaml:"never"`
 	Source string `yaml:"source"`
@@ -46,9 +48,29 @@ type Installer struct {
 // Brings reports whether the program brings kinds of a group.
 func (i Installer) Brings(group string) bool { return brings(i.Installs, group) }
 
+// Prober is a program that looks when it starts, and then no more, which kinds
+// the cluster has.
+type Prober struct {
+	// Images are the repositories of its images, without registry.
+	Images []string `yaml:"images"`
+	// Told is the flag or variable that makes it look, when it is true.
+	Told string `yaml:"told"`
+	// Seeks are the groups of the kinds.
+	Seeks []string `yaml:"seeks"`
+	// Why is the verb of a sentence: program, why, definition.
+	Why    string `yaml:"why"`
+	Source string `yaml:"source"`
+}
+
+// Listens reports whether a flag or variable is the one that makes it look.
+func (p Prober) Listens(name, value string) bool {
+	return strings.TrimLeft(name, "-") == p.Told && value == "true" || strings.TrimLeft(value, "-") == p.Told
+}
+
 type programFile struct {
 	Programs   []Program   `yaml:"programs"`
 	Installers []Installer `yaml:"installers"`
+	Probers    []Prober    `yaml:"probers"`
 }
 
 var programs = sync.OnceValue(func() programFile {
@@ -109,13 +131,13 @@ func (b *Base) NamesSource() string { return names().Source }
 
 // Program finds the record of the program that an image holds, if it runs with
 // none of the arguments that make it ready by itself.
-func (b *Base) Program(image string, args []string) (Program, bool) {
+func (b *Base) Program(image string, args []string, probe string) (Program, bool) {
 	image = Repository(image)
 	for _, p := range programs().Programs {
 		if isImage(image, p.Image) {
 			if slices.ContainsFunc(p.Unless, func(arg string) bool {
 				return slices.ContainsFunc(args, func(given string) bool { return slices.Contains(strings.Fields(given), arg) })
-			}) {
+			}) || slices.ContainsFunc(p.UnlessProbed, func(part string) bool { return strings.Contains(probe, part) }) {
 				return Program{}, false
 			}
 			return p, true
@@ -134,6 +156,18 @@ func (b *Base) Installer(image string) (Installer, bool) {
 		}
 	}
 	return Installer{}, false
+}
+
+// Prober finds the record of the program that an image holds, if it looks for
+// kinds when it starts.
+func (b *Base) Prober(image string) (Prober, bool) {
+	image = Repository(image)
+	for _, p := range programs().Probers {
+		if slices.ContainsFunc(p.Images, func(name string) bool { return isImage(image, name) }) {
+			return p, true
+		}
+	}
+	return Prober{}, false
 }
 
 // isImage reports whether a repository is the one of that name in any registry.

@@ -196,6 +196,20 @@ func (v Value) Fields() []Field {
 	return fields
 }
 
+// YAML writes the value as a document of its own, with what aliases stand for.
+func (v Value) YAML() (string, error) {
+	n := v.resolved()
+	if n == nil {
+		return "", nil
+	}
+	var plain any
+	if err := n.Decode(&plain); err != nil {
+		return "", err
+	}
+	text, err := yaml.Marshal(plain)
+	return string(text), err
+}
+
 // Line is the line of the value inside its document, counted from 1.
 func (v Value) Line() int {
 	if v.node == nil {

@@ -22,32 +22,40 @@ func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, er
 	req := Request{
 		Repo:        repo,
 		Dir:         path.Clean(dir),
-		App:         App{Name: appName(env["ARGOCD_APP_NAME"]), Namespace: env["ARGOCD_APP_NAMESPACE"], Revision: env[Revision]},
+		App:         App{Name: appName(env["ARGOCD_APP_NAME"]), Namespace: env["ARGOCD_APP_NAMESPACE"], Revision: env[Revision], RepoURL: env[RepoURL]},
 		KubeVersion: env["KUBE_VERSION"],
 		APIVersions: splitList(env["KUBE_API_VERSIONS"]),
 	}
+	params, faults := givenInJSON(env["ARGOCD_APP_PARAMETERS"])
+	settings, more := req.settings(env, params)
+	req.Settings = settings
+	return req, errors.Join(append(more, faults...)...)
+}
+
+// settings are those of an Application: from its variables and, above them, from
+// its parameters.
+func (req Request) settings(env map[string]string, params []given) ([]Settings, []error) {
 	vars, faults := settingsFromVariables(env)
-	var params Settings
-	if text := env["ARGOCD_APP_PARAMETERS"]; text != "" && text != "null" {
-		var more []error
-		params, more = settingsFromJSON(text)
-		faults = append(faults, more...)
-	}
-	for _, s := range []*Settings{&vars, &params} {
+	own, more := settingsFromGiven(params)
+	var all []Settings
+	for _, s := range []Settings{vars, own} {
 		files := req.values()
 		s.Values.Read, s.Values.Path = files.Read, files.Path
-		req.Settings = append(req.Settings, *s)
+		all = append(all, s)
 	}
-	return req, errors.Join(faults...)
+	return all, append(faults, more...)
 }
 
 // Revision is the variable with the commit.
 const Revision = "ARGOCD_APP_REVISION"
 
+// RepoURL is the variable with the address of the repository.
+const RepoURL = "ARGOCD_APP_SOURCE_REPO_URL"
+
 // Reads reports whether FromEnvironment looks at a variable.
 func Reads(variable string) bool {
 	switch variable {
-	case "ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", Revision, "ARGOCD_APP_PARAMETERS", "KUBE_VERSION", "KUBE_API_VERSIONS":
+	case "ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", Revision, RepoURL, "ARGOCD_APP_PARAMETERS", "KUBE_VERSION", "KUBE_API_VERSIONS":
 		return true
 	}
 	return strings.HasPrefix(variable, variablePrefix+"LADDER_")

@@ -317,15 +317,23 @@ type given struct {
 	Map    *map[string]string `json:"map"`
 }
 
-// settingsFromJSON reads ARGOCD_APP_PARAMETERS. All faults are reported.
-func settingsFromJSON(text string) (Settings, []error) {
-	var s Settings
+// givenInJSON reads ARGOCD_APP_PARAMETERS.
+func givenInJSON(text string) ([]given, []error) {
+	if text == "" || text == "null" {
+		return nil, nil
+	}
 	var all []given
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
 		_, message := object.SyntaxError(err)
-		return s, []error{finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "ARGOCD_APP_PARAMETERS",
+		return nil, []error{finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "ARGOCD_APP_PARAMETERS",
 			Message: "not a list of parameters: " + message, Remedy: "write spec.source.plugin.parameters as a list of name with string, array or map"}}
 	}
+	return all, nil
+}
+
+// settingsFromGiven reads parameters. All faults are reported.
+func settingsFromGiven(all []given) (Settings, []error) {
+	var s Settings
 	var faults []error
 	seen := map[string]bool{}
 	for i, g := range all {

@@ -60,6 +60,8 @@ type App struct {
 	Namespace string
 	// Revision is the commit.
 	Revision string
+	// RepoURL is the address of the repository; empty where that is not known.
+	RepoURL string
 }
 
 // Result is a component, rendered and in order.
@@ -75,8 +77,9 @@ type Result struct {
 	// Base is the knowledge that the order follows from, with what the
 	// component's ladder.yaml files say.
 	Base *knowledge.Base
-	// Revision reports whether App.Revision may have made a difference.
-	Revision bool
+	// Revision and RepoURL report whether those of the App may have made a
+	// difference.
+	Revision, RepoURL bool
 }
 
 // Manifests returns the text of each manifest.
@@ -119,7 +122,18 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 		return Result{}, err
 	}
 	rendered.Findings = append(rendered.Findings, req.useless(rendered.Kind, opt.crds.mode)...)
-	return opt.order(rendered, base)
+	refs, err := opt.refer(rendered, base)
+	if err != nil {
+		return Result{}, err
+	}
+	children, err := req.follow(ctx, refs, opt, base)
+	if err != nil {
+		return Result{}, err
+	}
+	rendered.Findings = append(rendered.Findings, children.findings...)
+	res, err := opt.order(rendered, refs, base)
+	res.Revision, res.RepoURL = res.Revision || children.revision, children.repoURL
+	return res, err
 }
 
 // prepare finds out what a request asks for: where the manifests are, how to
@@ -169,7 +183,12 @@ func Annotate(objs []object.Object, base *knowledge.Base, settings ...Settings) 
 		opt.add(s)
 	}
 	opt.complete(defaultNamespace)
-	return opt.order(render.Result{Objects: objs}, base)
+	rendered := render.Result{Objects: objs}
+	refs, err := opt.refer(rendered, base)
+	if err != nil {
+		return Result{}, err
+	}
+	return opt.order(rendered, refs, base)
 }
 
 // render renders the component of a request: of its definitions those that are
@@ -191,27 +210,28 @@ func (req Request) render(ctx context.Context, opt options, base *knowledge.Base
 	return part.rendered, err
 }
 
-// order finds the references between objects, computes their waves and
-// annotates them.
-func (opt options) order(rendered render.Result, base *knowledge.Base) (Result, error) {
+// refer finds the references between the objects that are wanted.
+func (opt options) refer(rendered render.Result, base *knowledge.Base) (*graph.Graph, error) {
 	objs, err := opt.crds.wanted(rendered.Objects)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	if opt.tests == testsAsSmoke {
 		if objs, err = wave.RunTests(objs); err != nil {
-			return Result{}, err
+			return nil, err
 		}
 	}
-	refs, err := graph.Build(objs, base, graph.Options{Namespace: opt.render.Namespace, Elsewhere: opt.crds.elsewhere()})
-	if err != nil {
-		return Result{}, err
-	}
+	return graph.Build(objs, base, graph.Options{Namespace: opt.render.Namespace, Elsewhere: opt.crds.elsewhere()})
+}
+
+// order computes the waves of objects from their references, and annotates them.
+func (opt options) order(rendered render.Result, refs *graph.Graph, base *knowledge.Base) (Result, error) {
 	plan, err := wave.Assign(refs, base, opt.waves)
 	if err != nil {
 		return Result{}, err
 	}
-	if objs, err = plan.Annotate(); err != nil {
+	objs, err := plan.Annotate()
+	if err != nil {
 		return Result{}, err
 	}
 	if len(objs) == 0 {

@@ -192,6 +192,29 @@ func TestClientsThatDoNotEnd(t *testing.T) {
 	}
 }
 
+// TestClientsThatStall begins streams and sends nothing more, long before the
+// time of a request is over.
+func TestClientsThatStall(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	h := start(t, func(c *sidecar.Config) {
+		c.Memory, c.Timeout, c.Stall, c.Metrics = 1<<20, time.Hour, 50*time.Millisecond, registry
+	})
+	rpc := wire.NewConfigManagementPluginServiceClient(h.Conn())
+	slow, err := rpc.GenerateManifest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0"}}})
+	const says = "sent nothing for longer than --stall-timeout allows"
+	wants(t, slow.RecvMsg(new(wire.ManifestResponse)), codes.DeadlineExceeded, says)
+	params, err := rpc.GetParametersAnnouncement(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants(t, params.RecvMsg(new(wire.ParametersAnnouncementResponse)), codes.DeadlineExceeded, says)
+	eventually(t, "the memory is free", func() bool { return gauge(t, registry, "ladder_repository_bytes") == 0 })
+}
+
 // TestClientsThatVanish leaves in the middle of a stream, and of a rendering.
 func TestClientsThatVanish(t *testing.T) {
 	registry := prometheus.NewRegistry()

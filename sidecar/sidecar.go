@@ -69,6 +69,10 @@ type Config struct {
 	// Timeout is how long a request may take that brings no deadline of its
 	// own, or a later one; 0 means no bound.
 	Timeout time.Duration
+	// Stall is how long a client may send nothing of a repository that it has
+	// begun to send; 0 means no bound. Meanwhile it holds memory that others
+	// wait for.
+	Stall time.Duration
 	// Drain is how long requests may go on after the end was asked for.
 	Drain time.Duration
 	Log   *slog.Logger
@@ -406,7 +410,10 @@ func (s *server) limitTime(ctx context.Context) (context.Context, context.Cancel
 	return context.WithDeadline(ctx, end)
 }
 
-var errOwnTimeout = errors.New("the plugin's own time limit")
+var (
+	errOwnTimeout = errors.New("the plugin's own time limit")
+	errStalled    = errors.New("the client sends nothing")
+)
 
 // guarded keeps a panic in the work of one request from ending all others.
 // about says what the work is about, for messages.
@@ -429,6 +436,9 @@ const waitingForOthers = "waiting for other renderings"
 // deadline says why a request ends before its answer is there: what the plugin
 // was doing, and whose time was over.
 func deadline(ctx context.Context, doing string) error {
+	if context.Cause(ctx) == errStalled {
+		return status.Error(codes.DeadlineExceeded, "the repo-server began to send the repository, and then sent nothing for longer than --stall-timeout allows; look at its CPU and its log")
+	}
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return status.Error(codes.Canceled, "the repo-server gave up the request while the plugin was "+doing)
 	}

@@ -25,6 +25,29 @@ type stream interface {
 	Recv() (*wire.AppStreamRequest, error)
 }
 
+// paced is a stream that calls stalled when a message does not come in time.
+// The time in which nobody reads does not count.
+type paced struct {
+	stream
+	limit time.Duration
+	timer *time.Timer
+}
+
+func inPace(s stream, limit time.Duration, stalled func()) stream {
+	if limit <= 0 {
+		return s
+	}
+	timer := time.AfterFunc(limit, stalled)
+	timer.Stop()
+	return &paced{s, limit, timer}
+}
+
+func (p *paced) Recv() (*wire.AppStreamRequest, error) {
+	p.timer.Reset(p.limit)
+	defer p.timer.Stop()
+	return p.stream.Recv()
+}
+
 // receive reads a repository to the end of its stream. It must, even after an
 // error: when the server answers early, Argo CD's client reports the broken
 // stream ("EOF") instead of the answer (util/cmp/stream.go).
@@ -79,6 +102,9 @@ func (s *server) receiveInTime(ctx context.Context, from stream) (Input, *held, 
 		repo *held
 		err  error
 	}
+	ctx, give := context.WithCancelCause(ctx)
+	defer give(nil)
+	from = inPace(from, s.cfg.Stall, func() { give(errStalled) })
 	arrived := make(chan arrival, 1)
 	go func() {
 		in, repo, err := s.receive(ctx, from)
@@ -106,6 +132,9 @@ func (s *server) receiveInTime(ctx context.Context, from stream) (Input, *held, 
 func (s *server) drainInTime(ctx context.Context, from stream) error {
 	ctx, cancel := s.limitTime(ctx)
 	defer cancel()
+	ctx, give := context.WithCancelCause(ctx)
+	defer give(nil)
+	from = inPace(from, s.cfg.Stall, func() { give(errStalled) })
 	drained := make(chan error, 1)
 	go func() { drained <- drain(from) }()
 	select {

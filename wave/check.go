@@ -215,6 +215,9 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 			path += ", which "
 		}
 		path += c.Why + " " + s.name(c.To)
+		if c.Because != "" {
+			path += " (" + c.Because + ")"
+		}
 	}
 	when := "which comes " + to.String()
 	if to.phase != at.phase && to.phase == object.Sync {

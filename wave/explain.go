@@ -77,9 +77,9 @@ func (p *Plan) verb(i int) string {
 		}
 		return "hooks outside of the Sync phase keep their weight"
 	case ByReference:
-		return because.Reference.Why + " " + p.name(because.Other) + inferredSuffix(because.Reference)
+		return because.Reference.Why + " " + p.name(because.Other) + because.Reference.Explained() + inferredSuffix(because.Reference)
 	case ByConsumer:
-		return "is needed by " + p.name(because.Other) + inferredSuffix(because.Reference)
+		return "is needed by " + p.name(because.Other) + because.Reference.Explained() + inferredSuffix(because.Reference)
 	case ByCompany:
 		return "stands with " + p.name(because.Other) + ", since they refer to each other"
 	case ByDoubt:
@@ -225,6 +225,6 @@ func (p *Plan) references(b *strings.Builder, title string, pick func(graph.Refe
 			fmt.Fprintf(b, "%s:\n", title)
 			first = false
 		}
-		fmt.Fprintf(b, "  wave %-10s %-8s %s (%s: %s%s)%s\n", p.waveText(other), r.Meaning, p.name(other), r.Field, r.Why, inferredMark(r), p.effect(r))
+		fmt.Fprintf(b, "  wave %-10s %-8s %s (%s: %s%s)%s\n", p.waveText(other), r.Meaning, p.name(other), r.Field, r.Why+r.Explained(), inferredMark(r), p.effect(r))
 	}
 }

@@ -281,6 +281,9 @@ func (l *ladder) circle(through int, comp []int, id int) (string, int) {
 	b.WriteString(nodes[path[0].from].Key.String())
 	for _, c := range path {
 		fmt.Fprintf(&b, " %s %s", c.ref.Why, nodes[c.to].Key)
+		if c.ref.Because != "" {
+			fmt.Fprintf(&b, " (%s)", c.ref.Because)
+		}
 		if c.to != path[0].from {
 			b.WriteString(", which")
 		}

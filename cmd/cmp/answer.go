@@ -52,7 +52,10 @@ func answer(ctx context.Context, in sidecar.Input, base *knowledge.Base, memory 
 		out.Log = append(out.Log, "first", worst(res.Findings).Error())
 	}
 	if !res.Revision {
-		out.Unused = []string{plugin.Revision}
+		out.Unused = append(out.Unused, plugin.Revision)
+	}
+	if !res.RepoURL {
+		out.Unused = append(out.Unused, plugin.RepoURL)
 	}
 	return out, nil
 }

@@ -19,7 +19,7 @@ func newGenerate(s streams) *cobra.Command {
 		Long: `Print the manifests of the component in the working directory. Everything else
 comes from the environment that Argo CD gives to a plugin's command:
 ARGOCD_APP_NAME, ARGOCD_APP_NAMESPACE, ARGOCD_APP_PARAMETERS, ARGOCD_ENV_LADDER_*,
-KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin.yaml runs.`,
+ARGOCD_APP_SOURCE_REPO_URL, KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin.yaml runs.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			wd, err := os.Getwd()

@@ -70,6 +70,59 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
+// TestSameChildren proves the same of apps of apps, whose children are read from
+// the repository, too: the server notices a change of one of them, and asks the
+// address of the repository only of those.
+func TestSameChildren(t *testing.T) {
+	const parentsDir = "../../testdata/parents"
+	repo := t.TempDir()
+	if err := os.CopyFS(filepath.Join(repo, "testdata", "parents"), os.DirFS(parentsDir)); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	client := startServer(t, &log)
+	serve := func(dir, address string) string {
+		t.Helper()
+		archive, err := sidecartest.Pack(repo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		manifests, err := client.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: dir, Env: map[string]string{
+			"ARGOCD_APP_NAME": "argocd_parent", "ARGOCD_APP_NAMESPACE": "argocd", "ARGOCD_APP_REVISION": "0123456789",
+			"ARGOCD_APP_SOURCE_REPO_URL": address, "ARGOCD_APP_SOURCE_PATH": dir, "KUBE_VERSION": "1.33.2", "KUBE_API_VERSIONS": "example.com/v1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plugin.Separator + strings.Join(manifests, plugin.Separator)
+	}
+	const dir = "testdata/parents/harbour/apps"
+	render := func() string {
+		t.Helper()
+		return runOK(t, "render", filepath.Join(repo, dir), "--name", "parent", "--namespace", "argocd", "--kube-version", "1.33.2", "--api-versions", "example.com/v1")
+	}
+	if err := os.Mkdir(filepath.Join(repo, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	first := render()
+	if diff := gocmp.Diff(first, serve(dir, "https://git.example.com/platform.git")); diff != "" {
+		t.Errorf("cmp serve differs from cmp render (-render +serve):\n%s", diff)
+	}
+	if elsewhere := serve(dir, "https://git.example.com/elsewhere.git"); elsewhere == first {
+		t.Error("children of another repository come out as those of this one")
+	}
+	// The operator is no operator any more.
+	if err := os.WriteFile(filepath.Join(repo, "testdata/parents/harbour/children/operator/operator.yaml"), []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: nothing}}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	second := render()
+	if second == first {
+		t.Fatal("the change makes no difference")
+	}
+	if diff := gocmp.Diff(second, serve(dir, "https://git.example.com/platform.git")); diff != "" {
+		t.Errorf("cmp serve answers from memory what has changed (-render +serve):\n%s", diff)
+	}
+}
+
 // TestSameHalves proves the same of the two halves of a component whose
 // definitions are lifted out, with the messages that go with them.
 func TestSameHalves(t *testing.T) {

@@ -1,0 +1,386 @@
+// Package link finds what Applications need of each other.
+//
+// Waves end at the edge of an Application, and what one needs of another stands
+// in no manifest of Argo CD's. It is found in what both render to, by the rules
+// that find references within one (package graph), and in what is known of
+// charts that are not at hand (package knowledge). Both the rollout of a fleet
+// and the waves of an app of apps follow from it.
+//
+// The package is pure: objects in, links out.
+package link
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Strength says what becomes of an Application whose need comes later.
+type Strength int
+
+const (
+	// Calls: it names the other, and may well start without it.
+	Calls Strength = iota
+	// Exists: it does not become healthy before the other is applied. Both may
+	// be synced at the same time.
+	Exists
+	// Healthy: it does not become healthy before the other is.
+	Healthy
+	// Applied: it cannot even be applied before the other is healthy.
+	Applied
+)
+
+func (s Strength) String() string {
+	return [...]string{"calls", "exists", "healthy", "applied"}[s]
+}
+
+// Later reports whether the phase must be a later one than that of the other:
+// within a phase, Applications are synced at the same time.
+func (s Strength) Later() bool { return s >= Healthy }
+
+// Application is what Find compares with others.
+type Application struct {
+	// Parts are what it renders to: one for each of its sources.
+	Parts []graph.Part
+	// Charts are what is known of those of its charts that are not at hand.
+	Charts []knowledge.Chart
+	// File is what messages name when no object does.
+	File string
+}
+
+// Link is what one Application needs of another. Both are indices of what Find
+// was given.
+type Link struct {
+	From, To int
+	// Reasons are what says so, the strongest first.
+	Reasons []Reason
+}
+
+// Reason is one reference that crosses from one Application to another.
+type Reason struct {
+	Strength Strength
+	// Inferred means that no record says so, but a convention or a sign.
+	Inferred bool
+	// From is the object that needs the other, which Field of it names; File and
+	// Line are where it was rendered from.
+	From, To object.ID
+	Field    string
+	File     string
+	Line     int
+	// Why is the verb of a sentence: From, why, To.
+	Why    string
+	Source string
+}
+
+// String is the sentence.
+func (r Reason) String() string {
+	var words []string
+	if r.From != (object.ID{}) {
+		words = append(words, r.From.String())
+	}
+	words = append(words, r.Why)
+	if r.To != (object.ID{}) {
+		words = append(words, r.To.String())
+	}
+	return strings.Join(words, " ")
+}
+
+// Strength is that of the strongest reason.
+func (l Link) Strength() Strength { return l.Reasons[0].Strength }
+
+// Sure reports whether some reason of that strength is not inferred.
+func (l Link) Sure() bool {
+	return slices.ContainsFunc(l.Reasons, func(r Reason) bool { return !r.Inferred && r.Strength == l.Strength() })
+}
+
+// finder is the work of Find.
+type finder struct {
+	apps  []Application
+	base  *knowledge.Base
+	graph *graph.Graph
+	of    []int        // the Application, by part of the graph
+	stubs map[int]bool // the parts that stand for charts that are not at hand
+	links map[[2]int][]Reason
+}
+
+// Find says what Applications need of each other, sorted by both, besides the
+// links that are known already. The graph is of all their objects; its parts are
+// counted through.
+func Find(apps []Application, base *knowledge.Base, known ...Link) (*graph.Graph, []Link, error) {
+	f := &finder{apps: apps, base: base, stubs: map[int]bool{}, links: map[[2]int][]Reason{}}
+	var parts []graph.Part
+	for i, app := range apps {
+		for _, part := range app.Parts {
+			parts = append(parts, part)
+			f.of = append(f.of, i)
+		}
+		for _, chart := range app.Charts {
+			stubs, err := chart.Stubs()
+			if err != nil {
+				return nil, nil, err
+			}
+			f.stubs[len(parts)] = true
+			parts = append(parts, graph.Part{Objects: stubs})
+			f.of = append(f.of, i)
+		}
+	}
+	var err error
+	if f.graph, err = graph.Join(parts, base); err != nil {
+		return nil, nil, err
+	}
+	f.fromObjects()
+	f.fromCharts()
+	for _, l := range known {
+		for _, r := range l.Reasons {
+			f.add(l.From, l.To, r)
+		}
+	}
+	return f.graph, f.sorted(), nil
+}
+
+func (f *finder) add(from, to int, r Reason) {
+	if from != to {
+		f.links[[2]int{from, to}] = append(f.links[[2]int{from, to}], r)
+	}
+}
+
+func (f *finder) sorted() []Link {
+	var all []Link
+	for ends, reasons := range f.links {
+		slices.SortFunc(reasons, func(x, y Reason) int {
+			return cmp.Or(cmp.Compare(y.Strength, x.Strength), boolean(x.Inferred)-boolean(y.Inferred),
+				strings.Compare(x.From.String(), y.From.String()), strings.Compare(x.To.String(), y.To.String()), strings.Compare(x.Field, y.Field), strings.Compare(x.Why, y.Why))
+		})
+		all = append(all, Link{ends[0], ends[1], slices.Compact(reasons)})
+	}
+	slices.SortFunc(all, func(x, y Link) int { return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To)) })
+	return all
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// fromObjects: references that cross from one Application to another.
+func (f *finder) fromObjects() {
+	own, providers := f.held(), f.providers()
+	for _, r := range f.graph.References {
+		node, target := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
+		from, to := f.of[node.Part], f.of[target.Part]
+		f.behind(r, providers[r.To])
+		if from == to || own[holding{from, target.Key}] {
+			continue
+		}
+		if strength, counts := f.crossing(r); counts {
+			f.add(from, to, Reason{Strength: strength, Inferred: r.Inferred, From: node.Key, To: target.Key,
+				Field: r.Field, File: node.File, Line: node.Line, Why: r.Why, Source: r.Source})
+		}
+	}
+}
+
+// holding is an object in an Application.
+type holding struct {
+	app int
+	key object.ID
+}
+
+func (f *finder) held() map[holding]bool {
+	own := make(map[holding]bool, len(f.graph.Nodes))
+	for _, n := range f.graph.Nodes {
+		own[holding{f.of[n.Part], n.Key}] = true
+	}
+	return own
+}
+
+// provider is the program behind a class: a workload, or what a record says
+// about a chart.
+type provider struct {
+	app      int
+	workload object.ID
+	chart    string
+	inferred bool
+	source   string
+}
+
+// providers are the programs behind classes, by the nodes of these.
+func (f *finder) providers() map[int][]provider {
+	all := map[int][]provider{}
+	for _, r := range f.graph.References {
+		if to := f.graph.Nodes[r.To]; isProvider(f.graph.Nodes[r.From], r) {
+			all[r.From] = append(all[r.From], provider{app: f.of[to.Part], workload: to.Key, inferred: true, source: r.Source})
+		}
+	}
+	for i, n := range f.graph.Nodes {
+		for _, asked := range n.Kind.Provider.Find(n.Root()) {
+			for app, a := range f.apps {
+				for _, chart := range a.Charts {
+					if slices.Contains(chart.Answers, asked.Value.Text()) {
+						all[i] = append(all[i], provider{app: app, chart: chart.Name, source: chart.Source})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// behind: a class may be there long before the program that it asks for. Who
+// uses the class needs the program.
+func (f *finder) behind(r graph.Reference, providers []provider) {
+	if r.Inferred || r.Meaning != knowledge.Exists {
+		return
+	}
+	from, class := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
+	for _, p := range providers {
+		reason := Reason{Strength: Healthy, Inferred: p.inferred, From: from.Key, To: p.workload, Field: r.Field, File: from.File, Line: from.Line,
+			Why: fmt.Sprintf("%s %s, which is provided by", r.Why, class.Key), Source: p.source}
+		if p.chart != "" {
+			reason.Why += " the chart " + p.chart
+		}
+		f.add(f.of[from.Part], p.app, reason)
+	}
+}
+
+// isProvider reports whether a reference leads from a class to the program that
+// it asks for.
+func isProvider(class graph.Node, r graph.Reference) bool {
+	return !class.Kind.Provider.IsZero() && r.Field == class.Kind.Provider.String()
+}
+
+// crossing says what a reference from one Application to another demands, and
+// whether it is one: signs that are good enough among the objects of a
+// component (a bare word, an image, a webhook for Pods of anybody) lead astray
+// among those of eighty.
+func (f *finder) crossing(r graph.Reference) (Strength, bool) {
+	from, to := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
+	switch {
+	case r.Explicit:
+	case r.Field == "kind" && from.Kind.Assured:
+		return 0, false // its kind is there wherever Argo CD is
+	case isProvider(from, r):
+		return Healthy, from.HasHealth // most classes are fine alone
+	case !r.Inferred && r.Meaning == knowledge.Exists && f.stubs[to.Part]:
+		return Healthy, true // it comes once what the chart runs is there
+	case r.Field == "webhooks" && f.base.Builtin(from.Key.Group):
+		return 0, false // it was there before the webhook, or comes with whatever is applied later
+	case r.Inferred && r.Meaning == knowledge.Exists && strings.HasSuffix(r.Why, graph.MayCome):
+		return Exists, true
+	case r.Inferred && r.Meaning == knowledge.Exists && r.Why != "calls" && r.Why != "is configured by":
+		return 0, false
+	case r.Meaning == knowledge.Exists && r.Field == "metadata.namespace" && to.Key.Kind == "Namespace":
+		return Exists, true // CreateNamespace makes it, without its labels
+	}
+	switch r.Meaning {
+	case knowledge.Healthy:
+		if r.Hard {
+			return Applied, true
+		}
+		return Healthy, true
+	case knowledge.Exists, knowledge.With:
+		if r.Optional || r.Inferred {
+			return Calls, true
+		}
+		return Exists, true
+	}
+	return Calls, true
+}
+
+// fromCharts: kinds of a chart in a registry come with what is known of it.
+func (f *finder) fromCharts() {
+	for to, app := range f.apps {
+		for _, chart := range app.Charts {
+			f.broughtBy(to, chart)
+			for _, group := range chart.Needs {
+				for _, provider := range f.serving(group) {
+					f.add(to, provider, Reason{Strength: Healthy, Why: fmt.Sprintf("the chart %s uses kinds of %s", chart.Name, group), Source: chart.Source})
+				}
+			}
+		}
+	}
+}
+
+// broughtBy links what uses a chart to the Application that has it: its kinds,
+// also those that others make, and the classes that it answers for.
+func (f *finder) broughtBy(to int, chart knowledge.Chart) {
+	for _, n := range f.graph.Nodes {
+		f.byObject(n, chart, func(r Reason) {
+			r.From, r.File, r.Line, r.Source = n.Key, n.File, n.Line, chart.Source
+			f.add(f.of[n.Part], to, r)
+		})
+	}
+	for _, made := range f.graph.Made {
+		if n := f.graph.Nodes[made.From]; chart.Brings(made.Kind.Group) {
+			strength := Exists
+			if made.Meaning == knowledge.Healthy {
+				strength = Healthy
+			}
+			f.add(f.of[n.Part], to, Reason{Strength: strength, From: n.Key, Field: made.Field, File: n.File, Line: n.Line, Source: made.Source,
+				Why: fmt.Sprintf("%s %s, which comes with the chart %s", made.Why, made.Kind, chart.Name)})
+		}
+	}
+	for from, other := range f.apps {
+		for _, user := range other.Charts {
+			for _, group := range user.Needs {
+				if chart.Brings(group) {
+					f.add(from, to, Reason{Strength: Healthy, Why: fmt.Sprintf("the chart %s uses kinds of %s, which come with the chart %s", user.Name, group, chart.Name), Source: user.Source})
+				}
+			}
+		}
+	}
+}
+
+// definitions is the rung of charts that bring nothing but definitions.
+const definitions = "crds"
+
+// defines reports whether the definitions of a group are in a chart of their own.
+func (f *finder) defines(group string) bool {
+	return slices.ContainsFunc(f.apps, func(a Application) bool {
+		return slices.ContainsFunc(a.Charts, func(c knowledge.Chart) bool { return c.Rung == definitions && c.Brings(group) })
+	})
+}
+
+// byObject says what an object needs of a chart: the definition of its kind, if
+// nobody else has it, the controller behind that, or what a class names.
+func (f *finder) byObject(n graph.Node, chart knowledge.Chart, add func(Reason)) {
+	brings := !f.base.Builtin(n.Key.Group) && chart.Brings(n.Key.Group)
+	switch {
+	case brings && n.Foreign && (chart.Rung == definitions || !f.defines(n.Key.Group)):
+		add(Reason{Strength: Applied, Field: "kind", Why: "is of a kind that comes with the chart " + chart.Name})
+	case brings && chart.Rung == knowledge.Controllers:
+		add(Reason{Strength: Healthy, Inferred: true, Field: "kind", Why: "is of a kind that is reconciled by the chart " + chart.Name})
+	}
+	if !n.HasHealth {
+		return // most classes are fine alone
+	}
+	for _, found := range n.Kind.Provider.Find(n.Root()) {
+		if slices.Contains(chart.Answers, found.Value.Text()) {
+			add(Reason{Strength: Healthy, Field: found.Field, Why: "is provided by the chart " + chart.Name})
+		}
+	}
+}
+
+// serving are the Applications that define kinds of a group, or reconcile them.
+func (f *finder) serving(group string) []int {
+	var all []int
+	for _, n := range f.graph.Nodes {
+		if slices.Contains(n.Reconciles, group) && !slices.Contains(all, f.of[n.Part]) {
+			all = append(all, f.of[n.Part])
+		}
+		for _, d := range n.Kind.Defines {
+			for _, found := range d.Group.Find(n.Root()) {
+				if found.Value.Text() == group && !slices.Contains(all, f.of[n.Part]) {
+					all = append(all, f.of[n.Part])
+				}
+			}
+		}
+	}
+	return all
+}
