@@ -26,7 +26,7 @@ type Inventory struct {
 	Environment string `json:"environment,omitempty"`
 	// Steps are the phases in order, those without components too. Components
 	// without a phase are in a last one without number.
-	Steps      []Row  `json:"steps"`
+	Steps      []Row   `json:"steps"`
 	Components []Entry `json:"components"`
 
 	key, style string
