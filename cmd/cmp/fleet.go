@@ -25,6 +25,7 @@ are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
 	cmd.AddCommand(
 		newFleetGraph(s),
 		newFleetInventory(s),
+		newFleetLint(s), newFleetCheckRender(s), newFleetSchema(s),
 		newFleetAppset(s),
 		newFleetApps(s),
 		newFleetBootstrap(s),
