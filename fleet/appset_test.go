@@ -13,7 +13,7 @@ import (
 )
 
 // rolled are the fleets whose rollouts are kept beside them.
-var rolled = []string{"first", "rollout", "environments"}
+var rolled = []string{"first", "rollout", "environments", "layers"}
 
 // loadIn loads a fleet by its path in the repository, which is what its
 // Applications name.
