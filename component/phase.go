@@ -24,9 +24,14 @@ type Phase struct {
 	Misread bool
 }
 
-// phases are whole numbers. YAML would take one that begins with 0 for octal,
-// which nobody means.
-var phases = regexp.MustCompile(`^-?[0-9]{1,6}$`)
+// PhasePattern is what a phase looks like: a whole number, as far as MaxPhase.
+// YAML would take one that begins with 0 for octal, which nobody means.
+const (
+	PhasePattern = `^-?[0-9]{1,6}$`
+	MaxPhase     = 999999
+)
+
+var phases = regexp.MustCompile(PhasePattern)
 
 // ParsePhase reads a phase.
 func ParsePhase(text string) (Phase, error) {

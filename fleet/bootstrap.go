@@ -194,7 +194,6 @@ func turn(n graph.Node) moment {
 // applied lists the objects of an Application that Argo CD applies at a sync, in
 // its order.
 func (f *Fleet) applied(app *Application) ([]graph.Node, []finding.Finding) {
-	part := slices.Index(f.Applications, app)
 	order := map[string]int{}
 	for i, o := range app.Objects {
 		order[o.Text()] = i
@@ -202,7 +201,7 @@ func (f *Fleet) applied(app *Application) ([]graph.Node, []finding.Finding) {
 	var all []graph.Node
 	var notes []finding.Finding
 	for _, n := range f.graph.Nodes {
-		if n.Part != part {
+		if at, its := f.parts[n.Part]; !its || f.Applications[at] != app {
 			continue
 		}
 		note := finding.Finding{Severity: finding.Note, Rule: "not-bootstrapped", File: n.File, Line: n.Line, Object: n.Key.String()}

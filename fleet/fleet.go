@@ -54,6 +54,8 @@ type Source struct {
 
 // Fleet is what is known of many components.
 type Fleet struct {
+	// Dir is the directory in the repository that all of it is in.
+	Dir string
 	// Settings are what the ladder.yaml of the fleet says about it.
 	Settings profile.Fleet
 	Profile  profile.Profile
@@ -71,6 +73,9 @@ type Fleet struct {
 	Passed []string
 
 	graph *graph.Graph
+	// parts are the Applications by the parts of the graph that hold their
+	// objects.
+	parts map[int]int
 	base  *knowledge.Base
 }
 
@@ -123,7 +128,7 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	top := plugin.Request{Repo: src.Repo, Dir: src.top(), Show: src.Show}
 	base, err = top.Knowledge(base)
 	faults := []error{err}
-	f := &Fleet{Settings: base.Fleet(), Dirs: src.Dirs, Passed: passed, base: base}
+	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Dirs: src.Dirs, Passed: passed, base: base}
 	if err == nil {
 		f.Profile, err = profile.Of(f.Settings)
 		faults = append(faults, err)

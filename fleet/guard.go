@@ -109,14 +109,19 @@ func (f *Fleet) neverHealthy() []finding.Finding {
 			all = append(all, found)
 		}
 	}
+	consumed := map[int]bool{} // what waits only for somebody to use it, and is used
+	for _, r := range f.graph.References {
+		consumed[r.To] = consumed[r.To] || f.graph.Nodes[r.To].Kind.Place == "with-consumer"
+	}
 	for i := range f.graph.Nodes {
 		n := &f.graph.Nodes[i]
-		if told[n.Part] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
+		at, its := f.parts[n.Part]
+		if !its || told[at] || consumed[i] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
 			continue
 		}
-		told[n.Part] = true
+		told[at] = true
 		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "never-healthy", File: n.File, Line: n.Line, Object: n.Key.String(),
-			Message: fmt.Sprintf("%s may never be healthy: %s; all behind it in the rollout would wait", f.Applications[n.Part].Name, n.Waits.Never), Remedy: "mend that, or give Argo CD a health check that tells"})
+			Message: fmt.Sprintf("%s may never be healthy: %s; all behind it in the rollout would wait", f.Applications[at].Name, n.Waits.Never), Remedy: "mend that, or give Argo CD a health check that tells"})
 	}
 	return all
 }

@@ -251,10 +251,3 @@ func (f *Fleet) circleFinding(circle []need) finding.Finding {
 		Message: "no order is right: " + strings.Join(links, "; "),
 		Remedy:  "split one of them into two components, or take one of the references out"}
 }
-
-func boolean(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}

@@ -109,8 +109,8 @@ type finder struct {
 }
 
 // Find says what Applications need of each other, sorted by both, besides the
-// links that are known already. The graph is of all their objects; its parts are
-// counted through.
+// links that are known already. The graph is of all their objects; the Part of a
+// node is the index of its Application.
 func Find(apps []Application, base *knowledge.Base, known ...Link) (*graph.Graph, []Link, error) {
 	f := &finder{apps: apps, base: base, stubs: map[int]bool{}, links: map[[2]int][]Reason{}}
 	var parts []graph.Part
@@ -139,6 +139,9 @@ func Find(apps []Application, base *knowledge.Base, known ...Link) (*graph.Graph
 		for _, r := range l.Reasons {
 			f.add(l.From, l.To, r)
 		}
+	}
+	for i := range f.graph.Nodes {
+		f.graph.Nodes[i].Part = f.of[f.graph.Nodes[i].Part]
 	}
 	return f.graph, f.sorted(), nil
 }

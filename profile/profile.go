@@ -49,6 +49,10 @@ type Fleet struct {
 	Sets   string  `yaml:"sets"`
 	Places []Place `yaml:"places"`
 	Bands  []Band  `yaml:"bands"`
+
+	// File and Line are where the ladder.yaml says so.
+	File string `yaml:"-"`
+	Line int    `yaml:"-"`
 }
 
 // Environment is a cluster, or a part of one, that a fleet is deployed to.
