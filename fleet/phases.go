@@ -436,15 +436,14 @@ func (p *Phases) overtaken(needs []need) {
 		if !n.sure {
 			severity = finding.Warning
 		}
-		p.Findings = append(p.Findings, finding.Finding{Severity: severity, Rule: "phase-order", File: from.File, Line: from.Line(from.keyOr(p.fleet.Profile.Key)), Object: from.Name, Field: from.keyOr(p.fleet.Profile.Key),
+		p.Findings = append(p.Findings, finding.Finding{Severity: severity, Rule: "phase-order", File: from.File, Line: from.Line(from.phaseKey(p.fleet.Profile.Key)), Object: from.Name, Field: from.phaseKey(p.fleet.Profile.Key),
 			Message: fmt.Sprintf("it keeps %s, and must stand %s, which stands at %s at the earliest", from.Computed.Text, p.fleet.sentence(n), to.Computed.Text),
 			Remedy:  "move it, or compute all phases without --only-missing"})
 	}
 }
 
-// keyOr is the key of component.yaml that holds the phase of an Application, or
-// another if it has none.
-func (a *Application) keyOr(missing string) string {
+// phaseKey is the key of component.yaml that holds the phase of an Application.
+func (a *Application) phaseKey(missing string) string {
 	switch {
 	case a.Part == crds.Only && a.CRDs == component.Split:
 		return "crdsPhase"
@@ -532,7 +531,7 @@ func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 
 // changes are those of the keys that hold the phase: both, if there are two.
 func (p Placed) changes(missing string) []Change {
-	key := p.keyOr(missing)
+	key := p.phaseKey(missing)
 	all := []Change{{key, p.Phase.Text, p.Computed.Text}}
 	if key == "rolloutPhase" && p.RolloutPhase.Set && p.Wave.Set {
 		all = append(all, Change{"wave", p.Wave.Text, p.Computed.Text})

@@ -27,11 +27,11 @@ type Layout struct {
 // all Applications of the one before are synced and healthy.
 type Set struct {
 	Name  string
-	Steps []RolloutStep
+	Steps []Step
 }
 
-// RolloutStep is what is synced at the same time.
-type RolloutStep struct {
+// Step is what is synced at the same time.
+type Step struct {
 	// Phase is as it is written; empty for what no other step has.
 	Phase, Title string
 	// MaxUpdate is how many are updated at once; 0 means all.
@@ -43,7 +43,7 @@ type RolloutStep struct {
 }
 
 // String names the step.
-func (s RolloutStep) String() string { return strings.TrimSpace(s.Phase + " " + s.Title) }
+func (s Step) String() string { return strings.TrimSpace(s.Phase + " " + s.Title) }
 
 // Layout is the rollout of the fleet by its profile, with a phase for each
 // Application: a step for each place at which something is deployed, and one at
@@ -52,7 +52,7 @@ func (s RolloutStep) String() string { return strings.TrimSpace(s.Phase + " " + 
 func (f *Fleet) Layout(name string, phase func(i int) component.Phase) Layout {
 	l := Layout{Name: name, Waves: f.Profile.Style == profile.Waves}
 	type key struct{ set, step int }
-	steps := map[key]*RolloutStep{}
+	steps := map[key]*Step{}
 	const rest = highest + 1 // behind all phases
 	for i, app := range f.Applications {
 		if !app.On() {
@@ -66,13 +66,13 @@ func (f *Fleet) Layout(name string, phase func(i int) component.Phase) Layout {
 		}
 		band, inBand := f.Profile.Band(at.Number)
 		place, hasPlace := f.Profile.Place(at.Number)
-		k, step := key{set, at.Number}, RolloutStep{Phase: f.Write(at), Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}
+		k, step := key{set, at.Number}, Step{Phase: f.Write(at), Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}
 		free := l.Waves || len(f.Profile.Bands) == 0 || inBand && len(band.Places) == 0
 		if l.Waves {
 			step.MaxUpdate, step.Manual = 0, false // waves know neither
 		}
 		if !at.Set || !free && !hasPlace {
-			k.step, step = rest, RolloutStep{Title: "all others"}
+			k.step, step = rest, Step{Title: "all others"}
 		}
 		if steps[k] == nil {
 			steps[k] = &step
@@ -135,7 +135,7 @@ func (l Layout) WithoutRest() Layout {
 // CompactLayout is the layout of the fewest steps.
 func (f *Fleet) CompactLayout(c *Compact) Layout {
 	l := Layout{Name: "compact", Waves: f.Profile.Style == profile.Waves}
-	steps := make([]RolloutStep, c.Count)
+	steps := make([]Step, c.Count)
 	for _, i := range c.Order(f) {
 		if f.Applications[i].On() {
 			at := &steps[c.Steps[i]-1]
