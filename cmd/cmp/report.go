@@ -59,7 +59,7 @@ func (r report) json() (string, error) {
 		Gates    []wave.Gate   `json:"gates"`
 	}{[]jsonFinding{}, append([]wave.Gate{}, r.gates...)}
 	for _, f := range r.findings {
-		out.Findings = append(out.Findings, jsonFinding(f))
+		out.Findings = append(out.Findings, jsonFinding(f.Told()))
 	}
 	text, err := json.MarshalIndent(out, "", "  ")
 	return string(text) + "\n", err
