@@ -48,6 +48,10 @@ type Fleet struct {
 	Style  string  `yaml:"style"`
 	Places []Place `yaml:"places"`
 	Bands  []Band  `yaml:"bands"`
+
+	// File and Line are where the ladder.yaml says so.
+	File string `yaml:"-"`
+	Line int    `yaml:"-"`
 }
 
 // Environment is a cluster, or a part of one, that a fleet is deployed to.

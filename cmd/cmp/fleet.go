@@ -23,7 +23,12 @@ are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
+		newFleetGraph(s),
 		newFleetInventory(s),
+		newFleetLint(s), newFleetCheckRender(s), newFleetSchema(s),
+		newFleetAppset(s),
+		newFleetApps(s),
+		newFleetBootstrap(s),
 	)
 	for _, sub := range cmd.Commands() {
 		sub.Args = asUsage(sub.Args)
