@@ -44,7 +44,7 @@ func rollOut(t *testing.T, name string) {
 	ctx := t.Context()
 	s := story{name: "fleet-" + name, namespace: "fleet-" + name, files: fleetFiles(t, name), path: "."}
 	members := s.members(t, name)
-	s.beside = s.memberObjects(t, members)
+	s.ready = s.memberObjects(t, members)
 	g := raise(t, s)
 	mark, err := here.cluster.Mark()
 	if err != nil {

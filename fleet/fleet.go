@@ -73,9 +73,6 @@ type Fleet struct {
 	Passed []string
 
 	graph *graph.Graph
-	// parts are the Applications by the parts of the graph that hold their
-	// objects.
-	parts map[int]int
 	base  *knowledge.Base
 }
 

@@ -115,8 +115,8 @@ func (f *Fleet) neverHealthy() []finding.Finding {
 	}
 	for i := range f.graph.Nodes {
 		n := &f.graph.Nodes[i]
-		at, its := f.parts[n.Part]
-		if !its || told[at] || consumed[i] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
+		at := n.Part // what stands for a chart says nothing of its health
+		if f.Applications[at].Chart != nil || told[at] || consumed[i] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
 			continue
 		}
 		told[at] = true

@@ -26,14 +26,14 @@ type Inventory struct {
 	Environment string `json:"environment,omitempty"`
 	// Steps are the phases in order, those without components too. Components
 	// without a phase are in a last one without number.
-	Steps      []Step  `json:"steps"`
+	Steps      []Row   `json:"steps"`
 	Components []Entry `json:"components"`
 
 	key, style string
 }
 
-// Step is a phase, and who is in it.
-type Step struct {
+// Row is a phase, and who is in it.
+type Row struct {
 	Phase string `json:"phase"`
 	Band  string `json:"band,omitempty"`
 	Title string `json:"title,omitempty"`
@@ -151,7 +151,7 @@ func chartOf(c component.Chart) string {
 }
 
 // phases puts the places of the profile and the phases in use into order.
-func (f *Fleet) phases(entries []Entry) []Step {
+func (f *Fleet) phases(entries []Entry) []Row {
 	phases := map[int]bool{}
 	for _, p := range f.Profile.All() {
 		phases[p.Phase] = true
@@ -171,19 +171,19 @@ func (f *Fleet) phases(entries []Entry) []Step {
 		numbers = append(numbers, n)
 	}
 	slices.Sort(numbers)
-	var all []Step
+	var all []Row
 	for _, n := range numbers {
 		band, _ := f.Profile.Band(n)
 		place, _ := f.Profile.Place(n)
-		all = append(all, withMembers(Step{Phase: f.Profile.Write(n), Band: band.Name, Title: place.Title, MaxUpdate: place.MaxUpdate}, members[n]))
+		all = append(all, withMembers(Row{Phase: f.Profile.Write(n), Band: band.Name, Title: place.Title, MaxUpdate: place.MaxUpdate}, members[n]))
 	}
 	if none != nil {
-		all = append(all, withMembers(Step{Title: "without a phase"}, none))
+		all = append(all, withMembers(Row{Title: "without a phase"}, none))
 	}
 	return all
 }
 
-func withMembers(s Step, entries []Entry) Step {
+func withMembers(s Row, entries []Entry) Row {
 	s.entries, s.Components = entries, []string{}
 	for _, e := range entries {
 		s.Components = append(s.Components, e.Name)
@@ -380,7 +380,7 @@ func (inv Inventory) Markdown() string {
 func (inv Inventory) waves() bool { return inv.key == "wave" || inv.style == profile.Waves }
 
 // members lists who is in a phase.
-func (inv Inventory) members(s Step) string {
+func (inv Inventory) members(s Row) string {
 	var b strings.Builder
 	if !inv.waves() {
 		var names []string

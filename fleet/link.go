@@ -28,14 +28,7 @@ const (
 // link finds what Applications need of each other.
 func (f *Fleet) link() error {
 	apps := make([]link.Application, len(f.Applications))
-	f.parts = map[int]int{}
-	part := 0
 	for i, app := range f.Applications {
-		f.parts[part] = i
-		part++
-		if app.Chart != nil {
-			part++ // what stands for the chart
-		}
 		apps[i] = link.Application{Parts: []graph.Part{{Objects: app.Objects, Namespace: app.Namespace}}, File: app.File}
 		if app.Chart != nil {
 			apps[i].Charts = []knowledge.Chart{*app.Chart}

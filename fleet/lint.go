@@ -154,15 +154,7 @@ func (l *lint) together(a, b *Application) bool {
 // at begins a finding about an Application: it points at its phase, or where
 // that should be.
 func (l *lint) at(severity finding.Severity, app *Application, message, remedy string) finding.Finding {
-	return finding.Finding{Severity: severity, File: app.File, Line: app.Line(app.phaseKey()), Message: message, Remedy: remedy}
-}
-
-// phaseKey is the key that holds the phase of an Application.
-func (a *Application) phaseKey() string {
-	if a.Part == crds.Only {
-		return "crdsPhase"
-	}
-	return a.PhaseKey()
+	return finding.Finding{Severity: severity, File: app.File, Line: app.Line(app.phaseKey(l.Profile.Key)), Message: message, Remedy: remedy}
 }
 
 func (l *lint) noPhase() []finding.Finding {

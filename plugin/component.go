@@ -54,6 +54,8 @@ func (req Request) componentSettings() (Settings, component.Description, error) 
 	}
 	d, described := component.Decode(own, root)
 	var faults []error
+	keys := component.Keys()
+	others := strings.Join(DescriptiveKeys(), ", ") // once, since a file may have any number of wrong keys
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		p, known := find(func(p Parameter) bool { return p.Key() == key.Value })
@@ -72,10 +74,10 @@ func (req Request) componentSettings() (Settings, component.Description, error) 
 				f.Rule, f.File, f.Line, f.Field = "bad-component", req.show(file), value.Line, key.Value
 				faults = append(faults, f)
 			}
-		case !slices.Contains(component.Keys(), key.Value):
+		case !slices.Contains(keys, key.Value):
 			f := unknown(key.Value, Parameter.Key)
 			f.Rule, f.File, f.Line, f.Message = "bad-component", req.show(file), key.Line, "there is no such key"
-			f.Remedy += ", " + strings.Join(DescriptiveKeys(), ", ")
+			f.Remedy += ", " + others
 			faults = append(faults, f)
 		}
 	}
