@@ -17,11 +17,21 @@ type Phase struct {
 	Text string
 	// Set is false if nothing is.
 	Set bool
+	// Other is what programs that read numbers as YAML 1.1 does take it for, if
+	// that is another number: Argo CD reads 010 without quotes as 8.
+	Other int
+	// Misread is true if there is such a number.
+	Misread bool
 }
 
-// phases are whole numbers. YAML would take one that begins with 0 for octal,
-// which nobody means.
-var phases = regexp.MustCompile(`^-?[0-9]{1,6}$`)
+// PhasePattern is what a phase looks like: a whole number, as far as MaxPhase.
+// YAML would take one that begins with 0 for octal, which nobody means.
+const (
+	PhasePattern = `^-?[0-9]{1,6}$`
+	MaxPhase     = 999999
+)
+
+var phases = regexp.MustCompile(PhasePattern)
 
 // ParsePhase reads a phase.
 func ParsePhase(text string) (Phase, error) {
@@ -29,7 +39,7 @@ func ParsePhase(text string) (Phase, error) {
 		return Phase{Text: text}, fmt.Errorf("%q is no phase; write a whole number, such as 120 or \"010\"", text)
 	}
 	number, err := strconv.Atoi(text)
-	return Phase{number, text, err == nil}, err
+	return Phase{Number: number, Text: text, Set: err == nil}, err
 }
 
 // UnmarshalYAML reads a number or a text.
@@ -40,6 +50,11 @@ func (p *Phase) UnmarshalYAML(n *yaml.Node) error {
 	read, err := ParsePhase(n.Value)
 	if err != nil {
 		return fmt.Errorf("line %d: %w", n.Line, err)
+	}
+	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 && n.Tag == "!!int" {
+		if other, err := strconv.ParseInt(n.Value, 0, 64); err == nil && int(other) != read.Number {
+			read.Other, read.Misread = int(other), true
+		}
 	}
 	*p = read
 	return nil

@@ -24,7 +24,7 @@ func (p *picture) dot() string {
 		b.WriteString("  }\n")
 	}
 	for _, e := range p.edges {
-		fmt.Fprintf(&b, "  n%d -> n%d [label=\"%s\", tooltip=\"%s\", labeltooltip=\"%s\"%s]\n", e.from, e.to, dotText(e.why), dotText(e.tip), dotText(e.tip), e.dotStyle())
+		fmt.Fprintf(&b, "  n%d -> n%d [label=\"%s\", tooltip=\"%s\", labeltooltip=\"%s\"%s]\n", e.from, e.to, dotText(e.why), dotText(e.tip()), dotText(e.tip()), e.dotStyle())
 	}
 	for i := 1; i < len(p.bands); i++ {
 		fmt.Fprintf(&b, "  rail%d [shape=point, style=invis]\n", i)
@@ -43,10 +43,14 @@ func dotNodes(b band) string {
 }
 
 func (n node) dotStyle() string {
+	text := ""
 	if n.chosen {
-		return ", penwidth=2.5"
+		text += ", penwidth=2.5"
 	}
-	return ""
+	if n.off {
+		text += ", style=\"rounded,dotted\""
+	}
+	return text
 }
 
 func (e edge) dotStyle() string {
@@ -62,7 +66,13 @@ func (e edge) dotStyle() string {
 		text = fmt.Sprintf(", style=\"%s\"", strings.Join(styles, ","))
 	}
 	if e.loose {
-		text += ", arrowhead=odot, color=\"#9aa0a6\""
+		text += ", arrowhead=odot"
+	}
+	switch {
+	case e.against:
+		text += ", color=\"#cf222e\""
+	case e.loose:
+		text += ", color=\"#9aa0a6\""
 	}
 	return text
 }

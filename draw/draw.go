@@ -6,6 +6,8 @@
 // waits until the object at its head is healthy. A dashed one is inferred. An
 // arrow that ends in a dot orders nothing.
 //
+// Applications of a fleet are drawn in the same way (see Rollout).
+//
 // What is drawn is decided once (see picture); the formats only write it down.
 // The package is pure: a plan in, text out.
 package draw
@@ -24,10 +26,13 @@ const (
 	Dot Format = "dot"
 	// SVG is a picture that a browser shows as it is.
 	SVG Format = "svg"
+	// HTML is a page of its own with the picture, a search, and a list of all
+	// reasons.
+	HTML Format = "html"
 )
 
 // Formats lists the formats, the default first.
-func Formats() []Format { return []Format{Mermaid, Dot, SVG} }
+func Formats() []Format { return []Format{Mermaid, Dot, SVG, HTML} }
 
 // Options say how much is drawn. The zero value draws every object, and the
 // references that order something, without those that are the same for
@@ -42,12 +47,17 @@ type Options struct {
 
 // Ladder draws a plan.
 func Ladder(p *wave.Plan, f Format, opt Options) string {
-	pic := newPicture(p, opt)
+	return newPicture(p, opt).in(f)
+}
+
+func (p *picture) in(f Format) string {
 	switch f {
 	case Dot:
-		return pic.dot()
+		return p.dot()
 	case SVG:
-		return pic.svg()
+		return p.svg()
+	case HTML:
+		return p.html()
 	}
-	return pic.mermaid()
+	return p.mermaid()
 }

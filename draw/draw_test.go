@@ -61,7 +61,9 @@ func TestComponents(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range draw.Formats() {
-			golden.File(t, filepath.Join("testdata", name+"."+string(f)), drawn(t, res.Plan, f, draw.Options{}))
+			if text := drawn(t, res.Plan, f, draw.Options{}); f != draw.HTML { // TestRollout has a page
+				golden.File(t, filepath.Join("testdata", name+"."+string(f)), text)
+			}
 		}
 	}
 }
@@ -87,22 +89,28 @@ func TestStories(t *testing.T) {
 func drawn(t *testing.T, p *wave.Plan, f draw.Format, opt draw.Options) string {
 	t.Helper()
 	text := draw.Ladder(p, f, opt)
+	wellFormed(t, f, text)
+	return text
+}
+
+// wellFormed checks that a drawing is text of its format.
+func wellFormed(t *testing.T, f draw.Format, text string) {
+	t.Helper()
 	switch f {
 	case draw.Mermaid:
 		checkLines(t, withoutStrings(mermaidString, text), mermaidLine)
 	case draw.Dot:
 		checkLines(t, withoutStrings(dotString, text), dotLine)
-	case draw.SVG:
+	case draw.SVG, draw.HTML:
 		svgTexts(t, text)
 	}
-	return text
 }
 
 // What is left of a drawing when its quoted strings are emptied: the part of
 // each language that we write.
 var (
 	mermaidString = regexp.MustCompile(`"[^"\n]*"`)
-	mermaidLine   = regexp.MustCompile(`^(flowchart BT|  subgraph w\d+\[""\]|    n\d+\[""\]|  end|  n\d+ (-->|==>|-\.->|--o|-\.-o)\|""\| n\d+|  w\d+ ~~~ w\d+|  (linkStyle|style n?) ?\d+ stroke-width:3\.5px)$`)
+	mermaidLine   = regexp.MustCompile(`^(flowchart BT|  subgraph w\d+\[""\]|    n\d+\[""\]|  end|  n\d+ (-->|==>|-\.->|--o|-\.-o)\|""\| n\d+|  w\d+ ~~~ w\d+|  (linkStyle|style n?) ?\d+ (stroke-width:3\.5px)?,?(stroke:#cf222e|stroke-dasharray:2 4)?)$`)
 	dotString     = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
 	dotLine       = regexp.MustCompile(`^(digraph ladder \{|[a-z0-9=" \[\],]*|  subgraph cluster_\d+ \{|    label=""| *\}|  (graph|node|edge) \[[a-z0-9=", ]*\]|    n\d+ \[[a-z0-9=",. ]*\]|  n\d+ -> n\d+ \[[a-z=", ]*\]|  \{[n0-9 ]+\} -> rail\d+ -> \{[n0-9 ]+\} \[style=invis\]|  rankdir=BT)$`)
 )
@@ -140,11 +148,7 @@ func svgTexts(t *testing.T, text string) []string {
 // TestEscapes draws objects with names that are syntax somewhere, and reads
 // the names back from each format.
 func TestEscapes(t *testing.T) {
-	names := []string{
-		`quote"d`, `<b>bold</b>`, `a & b &amp; &#60;`, `[x](y){z}`, `back\slash\N\`, "line\nbreak", "escape\x1b[2J", "turn\u202earound",
-		`#35;hash;`, "`tick`", `a|b`, `%%{init: {}}%%`, `x --> y`, `end`, `style a:#b;c`, `]]>`, `Zoë`, `名前`, `🦓`, "soft\u00adhyphen",
-	}
-	for _, name := range names {
+	for _, name := range awkward {
 		t.Run(strconv.QuoteToASCII(name), func(t *testing.T) {
 			text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %[1]s}\n---\n"+
 				"apiVersion: v1\nkind: Pod\nmetadata: {name: pod}\nspec: {containers: [{name: a, image: a, envFrom: [{configMapRef: {name: %[1]s}}]}]}\n", quoteYAML(name))
@@ -158,6 +162,12 @@ func TestEscapes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// awkward are names that are syntax somewhere.
+var awkward = []string{
+	`quote"d`, `<b>bold</b>`, `a & b &amp; &#60;`, `[x](y){z}`, `back\slash\N\`, "line\nbreak", "escape\x1b[2J", "turn\u202earound",
+	`#35;hash;`, "`tick`", `a|b`, `%%{init: {}}%%`, `x --> y`, `end`, `style a:#b;c`, `]]>`, `Zoë`, `名前`, `🦓`, "soft\u00adhyphen",
 }
 
 // quoteYAML writes a text as YAML does between double quotes.
@@ -174,7 +184,7 @@ var mermaidEntity = regexp.MustCompile(`#(\d+);`)
 // labels reads the texts of a drawing as a viewer shows them.
 func labels(t *testing.T, f draw.Format, text string) []string {
 	t.Helper()
-	if f == draw.SVG {
+	if f == draw.SVG || f == draw.HTML {
 		return svgTexts(t, text)
 	}
 	quoted, line := mermaidString, "<br/>"

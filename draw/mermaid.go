@@ -28,16 +28,25 @@ func (p *picture) mermaid() string {
 	}
 	// No arrow is both dashed and bold by itself.
 	for i, e := range p.edges {
-		if e.gate && e.inferred {
-			fmt.Fprintf(&b, "  linkStyle %d stroke-width:3.5px\n", i)
-		}
+		writeStyle(&b, fmt.Sprint("linkStyle ", i), e.gate && e.inferred, "stroke-width:3.5px", e.against, "stroke:#cf222e")
 	}
 	for at, n := range p.nodes {
-		if n.chosen {
-			fmt.Fprintf(&b, "  style n%d stroke-width:3.5px\n", at)
-		}
+		writeStyle(&b, fmt.Sprint("style n", at), n.chosen, "stroke-width:3.5px", n.off, "stroke-dasharray:2 4")
 	}
 	return b.String()
+}
+
+// writeStyle writes how something looks, if it is one of two things.
+func writeStyle(b *strings.Builder, of string, is bool, look string, isToo bool, more string) {
+	switch {
+	case is && isToo:
+		look += "," + more
+	case isToo:
+		look = more
+	case !is:
+		return
+	}
+	fmt.Fprintf(b, "  %s %s\n", of, look)
 }
 
 func (e edge) mermaidArrow() string {

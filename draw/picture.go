@@ -21,6 +21,10 @@ type picture struct {
 	nodes []node
 	bands []band
 	edges []edge
+	// listed are the edges that a list tells of, where that is more than drawn.
+	listed []edge
+	// label says what it is, and legend how to read it.
+	label, legend string
 }
 
 // band is a wave of a phase, with its nodes.
@@ -44,19 +48,26 @@ type node struct {
 	kind, name string
 	// tip says which object it is, and what decided its wave.
 	tip string
-	// chosen means that the drawing is about this object.
-	chosen bool
+	// chosen means that the drawing is about this object, and off that it is not
+	// there.
+	chosen, off bool
 }
 
 // edge is all that one node says about another.
 type edge struct {
 	from, to int
-	// why is the verb of the strongest reference, and tip a sentence for each.
-	why, tip string
+	// why says the strongest reason in a few words, and reasons are a sentence
+	// for each.
+	why     string
+	reasons []string
 	// gate, inferred and loose are drawn bold, dashed and with a dot; loose
-	// means that nothing is ordered by it.
-	gate, inferred, loose bool
+	// means that nothing is ordered by it. against is drawn red: the order is the
+	// other way round.
+	gate, inferred, loose, against bool
 }
+
+// tip is all reasons in one line.
+func (e edge) tip() string { return strings.Join(e.reasons, "; ") }
 
 // sketch is a picture in the making, with nodes as the graph counts them.
 type sketch struct {
@@ -189,7 +200,7 @@ func (s *sketch) edge(refs []graph.Reference) edge {
 	for _, r := range refs {
 		tips = append(tips, s.sentence(r))
 	}
-	e.tip = strings.Join(slices.Compact(tips), "; ")
+	e.reasons = slices.Compact(tips)
 	return e
 }
 
@@ -283,6 +294,9 @@ func (s *sketch) settle() *picture {
 		from = to
 	}
 	pic.edges = s.renumber(number)
+	pic.listed = pic.edges
+	pic.label = fmt.Sprintf("ladder of %d waves", len(pic.bands))
+	pic.legend = "An arrow leads to what an object needs. Bold: waits until that is healthy. Dashed: inferred. With a dot: orders nothing. Point at an arrow or an object for the reason."
 	return pic
 }
 
@@ -301,7 +315,7 @@ func (s *sketch) renumber(number []int) []edge {
 			same++
 		}
 		if same > 1 {
-			e.tip += fmt.Sprintf("; and %d more like it", same-1)
+			e.reasons = append(slices.Clone(e.reasons), fmt.Sprintf("and %d more like it", same-1))
 		}
 		edges = append(edges, e)
 		at += same

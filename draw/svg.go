@@ -20,9 +20,13 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .gate { stroke-width: 3; }
 .inferred { stroke-dasharray: 6 4; }
 .loose { stroke: #8c959f; }
+.against { stroke: #cf222e; }
+.off rect { stroke-dasharray: 2 4; }
+.off text { fill: #6e7781; }
 .edge:hover { stroke: #0969da; stroke-width: 4; }
 .head { fill: #57606a; }
 .dot { fill: #8c959f; }
+.wrong { fill: #cf222e; }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3; }
   .page { fill: #0d1117; }
@@ -31,40 +35,45 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
   .kind { fill: #9da7b3; }
   .edge { stroke: #9da7b3; }
   .loose { stroke: #6e7681; }
+  .against { stroke: #ff7b72; }
+  .off text { fill: #8b949e; }
   .edge:hover { stroke: #58a6ff; }
   .head { fill: #9da7b3; }
   .dot { fill: #6e7681; }
+  .wrong { fill: #ff7b72; }
 }
 </style>
 <defs>
 <marker id="head" markerUnits="userSpaceOnUse" markerWidth="10" markerHeight="10" refX="9" refY="5" orient="auto"><path class="head" d="M0 1 L10 5 L0 9 z"/></marker>
 <marker id="dot" markerUnits="userSpaceOnUse" markerWidth="8" markerHeight="8" refX="4" refY="4"><circle class="dot" cx="4" cy="4" r="3"/></marker>
+<marker id="wrong" markerUnits="userSpaceOnUse" markerWidth="10" markerHeight="10" refX="9" refY="5" orient="auto"><path class="wrong" d="M0 1 L10 5 L0 9 z"/></marker>
 </defs>
 <rect class="page" width="%[1]d" height="%[2]d"/>
 `
 
-const legend = "An arrow leads to what an object needs. Bold: waits until that is healthy. Dashed: inferred. With a dot: orders nothing. Point at an arrow or an object for the reason."
-
 // svg writes a picture that needs nothing else. Arrows lie above the bands
 // and below the objects, so that no arrow hides a name.
-func (p *picture) svg() string {
+func (p *picture) svg() string { return p.drawing(func(string, ...any) string { return "" }) }
+
+// drawing writes the picture, with marks on what a program finds in it.
+func (p *picture) drawing(mark func(format string, args ...any) string) string {
 	l := newLayout(p)
 	var b strings.Builder
-	fmt.Fprintf(&b, svgHead, l.width, l.height, fmt.Sprintf("ladder of %d waves", len(p.bands)))
+	fmt.Fprintf(&b, svgHead, l.width, l.height, xmlText(p.label))
 	for i, band := range p.bands {
 		band.svg(&b, l.bands[i])
 	}
 	for i, e := range p.edges {
 		class, head := e.svgLook()
-		fmt.Fprintf(&b, "<path class=\"%s\" d=\"%s\" marker-end=\"url(#%s)\"><title>%s</title></path>\n", class, l.curves[i], head, xmlText(e.tip))
+		fmt.Fprintf(&b, "<path class=\"%s\"%s d=\"%s\" marker-end=\"url(#%s)\"><title>%s</title></path>\n", class, mark(` data-from="%d" data-to="%d"`, e.from, e.to), l.curves[i], head, xmlText(e.tip()))
 	}
 	for i, n := range p.nodes {
 		box := l.nodes[i]
-		fmt.Fprintf(&b, "<g class=\"%s\"><title>%s</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>", n.svgLook(), xmlText(n.tip), box.x, box.y, box.w, box.h)
+		fmt.Fprintf(&b, "<g class=\"%s\"%s><title>%s</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>", n.svgLook(), mark(` data-node="%d" tabindex="0" role="button"`, i), xmlText(n.tip), box.x, box.y, box.w, box.h)
 		fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>", box.x+textPad, box.y+kindBase, xmlText(fit(n.kind, l.chars)))
 		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\">%s</text></g>\n", box.x+textPad, box.y+nameBase, xmlText(fit(n.name, l.chars)))
 	}
-	fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>\n</svg>\n", margin, l.height-margin, legend)
+	fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>\n</svg>\n", margin, l.height-margin, xmlText(p.legend))
 	return b.String()
 }
 
@@ -85,10 +94,14 @@ func (band band) svg(b *strings.Builder, at box) {
 }
 
 func (n node) svgLook() string {
+	class := "node"
 	if n.chosen {
-		return "node chosen"
+		class += " chosen"
 	}
-	return "node"
+	if n.off {
+		class += " off"
+	}
+	return class
 }
 
 func (e edge) svgLook() (class, head string) {
@@ -101,6 +114,9 @@ func (e edge) svgLook() (class, head string) {
 	}
 	if e.loose {
 		class, head = class+" loose", "dot"
+	}
+	if e.against {
+		class, head = class+" against", "wrong"
 	}
 	return class, head
 }

@@ -38,6 +38,8 @@ type story struct {
 	// world is what is in the cluster before: operators that other components
 	// brought, for instance.
 	world []*unstructured.Unstructured
+	// ready is what it renders to, where that is known already.
+	ready []*unstructured.Unstructured
 	// beside are objects that others of its repository bring at the same time.
 	beside []*unstructured.Unstructured
 	// brings is a definition that the story's operator makes when it runs.
@@ -96,6 +98,9 @@ func (s story) application(repo *argocd.Repository) argocd.Application {
 
 // rendered is what the plugin makes of a story, or the manifests that it has.
 func (s story) rendered(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	if s.ready != nil {
+		return s.ready, nil
+	}
 	if !s.plugin {
 		var all []*unstructured.Unstructured
 		for _, name := range slices.Sorted(maps.Keys(s.files)) {

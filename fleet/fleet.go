@@ -54,6 +54,8 @@ type Source struct {
 
 // Fleet is what is known of many components.
 type Fleet struct {
+	// Dir is the directory in the repository that all of it is in.
+	Dir string
 	// Settings are what the ladder.yaml of the fleet says about it.
 	Settings profile.Fleet
 	Profile  profile.Profile
@@ -65,6 +67,10 @@ type Fleet struct {
 	Links []Link
 	// Findings are faults in what was read and rendered.
 	Findings []finding.Finding
+	// Dirs are the folders that the components were looked for in, and Passed
+	// are files there that are called as if they described one and do not.
+	Dirs   []string
+	Passed []string
 
 	graph *graph.Graph
 	base  *knowledge.Base
@@ -112,14 +118,14 @@ type Application struct {
 // other. The error joins the faults of every component.yaml; what does not
 // render is a finding, and its component has no objects.
 func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error) {
-	dirs, err := src.find()
+	dirs, passed, err := src.find()
 	if err != nil {
 		return nil, err
 	}
 	top := plugin.Request{Repo: src.Repo, Dir: src.top(), Show: src.Show}
 	base, err = top.Knowledge(base)
 	faults := []error{err}
-	f := &Fleet{Settings: base.Fleet(), base: base}
+	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Dirs: src.Dirs, Passed: passed, base: base}
 	if err == nil {
 		f.Profile, err = profile.Of(f.Settings)
 		faults = append(faults, err)
@@ -162,9 +168,9 @@ func (s Source) top() string {
 	return top
 }
 
-// find lists the directories of the components, sorted.
-func (s Source) find() ([]string, error) {
-	var all []string
+// find lists the directories of the components, sorted, and the files that
+// only have the name of a description.
+func (s Source) find() (all, passed []string, err error) {
 	for _, top := range s.Dirs {
 		found := len(all)
 		err := fs.WalkDir(s.Repo, path.Clean(top), func(p string, d fs.DirEntry, err error) error {
@@ -175,23 +181,25 @@ func (s Source) find() ([]string, error) {
 				return fs.SkipDir
 			case !d.IsDir() && d.Name() == component.File && !s.manifest(p):
 				all = append(all, path.Dir(p))
+			case !d.IsDir() && d.Name() == component.File:
+				passed = append(passed, p)
 			}
 			return nil
 		})
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.show(top), err)
+			return nil, nil, fmt.Errorf("%s: %w", s.show(top), err)
 		}
 		if len(all) > found {
 			continue
 		}
 		if renders, err := plugin.Detect(s.Repo, top); err != nil || !renders {
-			return nil, finding.Finding{Severity: finding.Error, Rule: "no-components", File: s.show(top),
+			return nil, nil, finding.Finding{Severity: finding.Error, Rule: "no-components", File: s.show(top),
 				Message: "there is no component here", Remedy: "name a folder with files called " + component.File + ", or the directory of a component"}
 		}
 		all = append(all, path.Clean(top))
 	}
 	slices.Sort(all)
-	return slices.Compact(all), nil
+	return slices.Compact(all), passed, nil
 }
 
 // manifest reports whether a file of that name is a template or a manifest of a

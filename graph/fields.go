@@ -30,8 +30,11 @@ func (b *builder) definitions() {
 		if !ok {
 			continue
 		}
-		b.refer(Reference{From: i, To: def.node, Field: "kind", Meaning: knowledge.Healthy, Hard: true, Why: "is defined by",
-			Source: b.Nodes[def.node].Kind.Source})
+		// Several components may hold the definition, of which not all are deployed.
+		for _, to := range b.byKey[b.Nodes[def.node].Key] {
+			b.refer(Reference{From: i, To: to, Field: "kind", Meaning: knowledge.Healthy, Hard: true, Why: "is defined by",
+				Source: b.Nodes[to].Kind.Source})
+		}
 	}
 }
 
@@ -334,12 +337,17 @@ func (b *builder) resolve(id object.ID, rec knowledge.Reference) []int {
 
 const anyNamespace = "any"
 
-// preferPlain leaves out hooks that share the identity of a plain object.
+// preferPlain leaves out hooks that share the identity of a plain object. Of
+// components that hold the same object, each counts.
 func (b *builder) preferPlain(nodes []int) []int {
+	var plain []int
 	for _, n := range nodes {
-		if !b.Nodes[n].IsHook() {
-			return []int{n}
+		if !b.Nodes[n].IsHook() && !slices.ContainsFunc(plain, func(p int) bool { return b.Nodes[p].Part == b.Nodes[n].Part }) {
+			plain = append(plain, n)
 		}
+	}
+	if plain != nil {
+		return plain
 	}
 	return nodes
 }
@@ -358,7 +366,7 @@ func (b *builder) produced() {
 				continue
 			}
 			ref := r.Reference
-			ref.To, ref.Meaning, ref.Hard = p, knowledge.Healthy, false
+			ref.To, ref.Meaning, ref.Hard, ref.Written = p, knowledge.Healthy, false, r.id
 			ref.Why += " " + r.id.String() + ", which is written by"
 			b.refer(ref)
 		}

@@ -109,6 +109,8 @@ type Reference struct {
 	Because string
 	// Source is where the fact comes from.
 	Source string
+	// Written is what To writes at run time, if it is that which From reads.
+	Written object.ID
 }
 
 // Explained is what to write behind the sentence of a reference, if there is more

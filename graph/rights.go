@@ -198,18 +198,22 @@ func (b *builder) providers() {
 
 // partners: a controller is rarely ready alone: it waits for siblings that
 // write its certificates, keep its data or elect with it. Often no manifest
-// says so. So the workloads of its chart, and those it calls wherever they are
-// from, stand with it: in one wave they cannot block each other.
+// says so. So the workloads of its chart, and those it calls in the
+// component, stand with it: in one wave they cannot block each other.
 func (b *builder) partners() {
-	leads := map[string]int{} // origin: its first controller
+	type of struct {
+		part   int
+		origin string
+	}
+	leads := map[of]int{} // the first controller of each chart
 	var work []int
 	for i, n := range b.Nodes {
 		if n.Role != knowledge.Controllers {
 			continue
 		}
 		work = append(work, i)
-		if _, ok := leads[origin(n)]; !ok {
-			leads[origin(n)] = i
+		if _, ok := leads[of{n.Part, origin(n)}]; !ok {
+			leads[of{n.Part, origin(n)}] = i
 		}
 	}
 	join := func(i int, why string) {
@@ -227,7 +231,7 @@ func (b *builder) partners() {
 	for i, n := range b.Nodes {
 		// Agents on every node cost more than they bring: one node that is not
 		// ready would hold up all that comes after the controllers.
-		if lead, ok := leads[origin(n)]; ok && !users[i] && !n.Kind.Everywhere && alike(b.Nodes[lead], n) {
+		if lead, ok := leads[of{n.Part, origin(n)}]; ok && !users[i] && !n.Kind.Everywhere && alike(b.Nodes[lead], n) {
 			join(i, "stands beside "+b.Nodes[lead].Key.String()+", a controller that may need it to start")
 		}
 	}
@@ -239,7 +243,7 @@ func (b *builder) partners() {
 	}
 	for ; len(work) > 0; work = work[1:] {
 		for _, to := range called[work[0]] {
-			if users[to] {
+			if users[to] || b.Nodes[to].Part != b.Nodes[work[0]].Part {
 				continue
 			}
 			join(to, "is called by "+b.Nodes[work[0]].Key.String()+", a controller that may need it to start")

@@ -5,60 +5,21 @@ import (
 	"strings"
 	"testing"
 
-	lua "github.com/yuin/gopher-lua"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/health"
+	"github.com/ladder-cmp/ladder/health/lua"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// run executes a check as Argo CD does (util/lua): with the base, package and
-// table libraries only, the object as the global obj, the result a table.
+// run executes a check as Argo CD does.
 func run(t *testing.T, script string, obj map[string]any) (status, message string) {
 	t.Helper()
-	l := lua.NewState(lua.Options{SkipOpenLibs: true})
-	defer l.Close()
-	for name, open := range map[string]lua.LGFunction{lua.LoadLibName: lua.OpenPackage, lua.BaseLibName: lua.OpenBase, lua.TabLibName: lua.OpenTable} {
-		if err := l.CallByParam(lua.P{Fn: l.NewFunction(open), Protect: true}, lua.LString(name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	l.SetGlobal("obj", value(l, obj))
-	if err := l.DoString(script); err != nil {
+	status, message, err := lua.Run(t.Context(), script, obj)
+	if err != nil {
 		t.Fatalf("%v in\n%s", err, script)
 	}
-	result, ok := l.Get(-1).(*lua.LTable)
-	if !ok {
-		t.Fatalf("no table comes back, but %v", l.Get(-1))
-	}
-	return result.RawGetString("status").String(), result.RawGetString("message").String()
-}
-
-// value turns a decoded manifest into what Lua sees.
-func value(l *lua.LState, v any) lua.LValue {
-	switch v := v.(type) {
-	case map[string]any:
-		table := l.NewTable()
-		for key, item := range v {
-			table.RawSetString(key, value(l, item))
-		}
-		return table
-	case []any:
-		table := l.NewTable()
-		for _, item := range v {
-			table.Append(value(l, item))
-		}
-		return table
-	case string:
-		return lua.LString(v)
-	case bool:
-		return lua.LBool(v)
-	case int:
-		return lua.LNumber(v)
-	case float64:
-		return lua.LNumber(v)
-	}
-	return lua.LNil
+	return status, message
 }
 
 // object builds an object of generation 2 whose status shows the signs, and

@@ -168,6 +168,7 @@ func (r *reader) fleet(over *Base, n *yaml.Node) {
 		r.fault(n, "fleet", message, remedy)
 		return
 	}
+	fleet.File, fleet.Line = r.Name, n.Line
 	over.fleet = fleet
 }
 

@@ -109,8 +109,8 @@ type finder struct {
 }
 
 // Find says what Applications need of each other, sorted by both, besides the
-// links that are known already. The graph is of all their objects; its parts are
-// counted through.
+// links that are known already. The graph is of all their objects; the Part of a
+// node is the index of its Application.
 func Find(apps []Application, base *knowledge.Base, known ...Link) (*graph.Graph, []Link, error) {
 	f := &finder{apps: apps, base: base, stubs: map[int]bool{}, links: map[[2]int][]Reason{}}
 	var parts []graph.Part
@@ -139,6 +139,9 @@ func Find(apps []Application, base *knowledge.Base, known ...Link) (*graph.Graph
 		for _, r := range l.Reasons {
 			f.add(l.From, l.To, r)
 		}
+	}
+	for i := range f.graph.Nodes {
+		f.graph.Nodes[i].Part = f.of[f.graph.Nodes[i].Part]
 	}
 	return f.graph, f.sorted(), nil
 }
@@ -171,14 +174,15 @@ func boolean(b bool) int {
 
 // fromObjects: references that cross from one Application to another.
 func (f *finder) fromObjects() {
-	own, provided := f.held(), f.provided()
+	own, providers := f.held(), f.providers()
 	for _, r := range f.graph.References {
 		node, target := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
 		from, to := f.of[node.Part], f.of[target.Part]
+		f.behind(r, providers[r.To])
 		if from == to || own[holding{from, target.Key}] {
 			continue
 		}
-		if strength, counts := f.crossing(r, provided); counts {
+		if strength, counts := f.crossing(r); counts {
 			f.add(from, to, Reason{Strength: strength, Inferred: r.Inferred, From: node.Key, To: target.Key,
 				Field: r.Field, File: node.File, Line: node.Line, Why: r.Why, Source: r.Source})
 		}
@@ -199,22 +203,53 @@ func (f *finder) held() map[holding]bool {
 	return own
 }
 
-// provided are the nodes that are classes whose provider comes with them: from
-// the same Application, as far as its manifests or a record of its chart say.
-func (f *finder) provided() map[int]bool {
-	all := map[int]bool{}
+// provider is the program behind a class: a workload, or what a record says
+// about a chart.
+type provider struct {
+	app      int
+	workload object.ID
+	chart    string
+	inferred bool
+	source   string
+}
+
+// providers are the programs behind classes, by the nodes of these.
+func (f *finder) providers() map[int][]provider {
+	all := map[int][]provider{}
 	for _, r := range f.graph.References {
-		class := f.graph.Nodes[r.From]
-		if isProvider(class, r) && f.of[class.Part] == f.of[f.graph.Nodes[r.To].Part] {
-			all[r.From] = true
+		if to := f.graph.Nodes[r.To]; isProvider(f.graph.Nodes[r.From], r) {
+			all[r.From] = append(all[r.From], provider{app: f.of[to.Part], workload: to.Key, inferred: true, source: r.Source})
 		}
 	}
 	for i, n := range f.graph.Nodes {
-		if f.stubs[n.Part] && !n.Kind.Provider.IsZero() {
-			all[i] = true
+		for _, asked := range n.Kind.Provider.Find(n.Root()) {
+			for app, a := range f.apps {
+				for _, chart := range a.Charts {
+					if slices.Contains(chart.Answers, asked.Value.Text()) {
+						all[i] = append(all[i], provider{app: app, chart: chart.Name, source: chart.Source})
+					}
+				}
+			}
 		}
 	}
 	return all
+}
+
+// behind: a class may be there long before the program that it asks for. Who
+// uses the class needs the program.
+func (f *finder) behind(r graph.Reference, providers []provider) {
+	if r.Inferred || r.Meaning != knowledge.Exists {
+		return
+	}
+	from, class := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
+	for _, p := range providers {
+		reason := Reason{Strength: Healthy, Inferred: p.inferred, From: from.Key, To: p.workload, Field: r.Field, File: from.File, Line: from.Line,
+			Why: fmt.Sprintf("%s %s, which is provided by", r.Why, class.Key), Source: p.source}
+		if p.chart != "" {
+			reason.Why += " the chart " + p.chart
+		}
+		f.add(f.of[from.Part], p.app, reason)
+	}
 }
 
 // isProvider reports whether a reference leads from a class to the program that
@@ -227,14 +262,16 @@ func isProvider(class graph.Node, r graph.Reference) bool {
 // whether it is one: signs that are good enough among the objects of a
 // component (a bare word, an image, a webhook for Pods of anybody) lead astray
 // among those of eighty.
-func (f *finder) crossing(r graph.Reference, provided map[int]bool) (Strength, bool) {
+func (f *finder) crossing(r graph.Reference) (Strength, bool) {
 	from, to := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
 	switch {
 	case r.Explicit:
+	case r.Field == "kind" && from.Kind.Assured:
+		return 0, false // its kind is there wherever Argo CD is
 	case isProvider(from, r):
-		return Healthy, true
-	case !r.Inferred && r.Meaning == knowledge.Exists && provided[r.To]:
-		return Healthy, true // a class is the name of the program behind it
+		return Healthy, from.HasHealth // most classes are fine alone
+	case !r.Inferred && r.Meaning == knowledge.Exists && f.stubs[to.Part]:
+		return Healthy, true // it comes once what the chart runs is there
 	case r.Field == "webhooks" && f.base.Builtin(from.Key.Group):
 		return 0, false // it was there before the webhook, or comes with whatever is applied later
 	case r.Inferred && r.Meaning == knowledge.Exists && strings.HasSuffix(r.Why, graph.MayCome):
@@ -265,7 +302,7 @@ func (f *finder) fromCharts() {
 		for _, chart := range app.Charts {
 			f.broughtBy(to, chart)
 			for _, group := range chart.Needs {
-				for _, provider := range f.providers(group) {
+				for _, provider := range f.serving(group) {
 					f.add(to, provider, Reason{Strength: Healthy, Why: fmt.Sprintf("the chart %s uses kinds of %s", chart.Name, group), Source: chart.Source})
 				}
 			}
@@ -323,6 +360,9 @@ func (f *finder) byObject(n graph.Node, chart knowledge.Chart, add func(Reason))
 	case brings && chart.Rung == knowledge.Controllers:
 		add(Reason{Strength: Healthy, Inferred: true, Field: "kind", Why: "is of a kind that is reconciled by the chart " + chart.Name})
 	}
+	if !n.HasHealth {
+		return // most classes are fine alone
+	}
 	for _, found := range n.Kind.Provider.Find(n.Root()) {
 		if slices.Contains(chart.Answers, found.Value.Text()) {
 			add(Reason{Strength: Healthy, Field: found.Field, Why: "is provided by the chart " + chart.Name})
@@ -330,9 +370,8 @@ func (f *finder) byObject(n graph.Node, chart knowledge.Chart, add func(Reason))
 	}
 }
 
-// providers are the Applications that define kinds of a group, or reconcile
-// them.
-func (f *finder) providers(group string) []int {
+// serving are the Applications that define kinds of a group, or reconcile them.
+func (f *finder) serving(group string) []int {
 	var all []int
 	for _, n := range f.graph.Nodes {
 		if slices.Contains(n.Reconciles, group) && !slices.Contains(all, f.of[n.Part]) {

@@ -29,12 +29,11 @@ type child struct {
 }
 
 // childSource is one of the places that the manifests of a child come from: a
-// request, if they are in the repository at hand, or a chart of a registry.
+// request, if they are in the repository at hand, or the name of a chart and the
+// address of its registry.
 type childSource struct {
-	request *Request
-	chart   string
-	// registry is where the chart is from.
-	registry string
+	request         *Request
+	registry, chart string
 	// key tells apart what comes out differently.
 	key string
 	// place is what messages call it, and err why it cannot be rendered.
@@ -158,7 +157,7 @@ func (req Request) readSource(c child, s object.Value, refs map[string]bool) chi
 	r := Request{Repo: req.Repo, Dir: dir, Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory,
 		App: App{Name: c.ID.Name, Namespace: c.namespace, Revision: req.App.Revision, RepoURL: req.App.RepoURL}}
 	if d, err := r.Describe(); err == nil && d.Chart.Remote() {
-		return childSource{chart: d.Chart.Chart, place: src.place}
+		return childSource{registry: d.Chart.RepoURL, chart: d.Chart.Chart, place: src.place}
 	}
 	helm, err := r.fromHelm(c, s.Get("helm"), refs)
 	own, faults := r.fromPlugin(c, s.Get("plugin"))
@@ -175,10 +174,11 @@ func chartSource(s object.Value) childSource {
 		name = path.Base(address)
 	}
 	name = path.Base("/" + name) // "registry/name" in registries of images
+	name = name[strings.LastIndexByte(name, '@')+1:] // a chart has no user, but an address may
 	if name == "/" {
 		return childSource{place: "path " + s.Get("path").Text() + " of " + s.Get("repoURL").Text()}
 	}
-	return childSource{chart: name, registry: s.Get("repoURL").Text(), place: "chart " + name}
+	return childSource{registry: s.Get("repoURL").Text() + "/" + s.Get("chart").Text(), chart: name, place: "chart " + name}
 }
 
 // fromHelm reads what an Application says to Argo CD's own Helm. Values files of

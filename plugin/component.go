@@ -54,6 +54,8 @@ func (req Request) componentSettings() (Settings, component.Description, error) 
 	}
 	d, described := component.Decode(own, root)
 	var faults []error
+	keys := component.Keys()
+	others := strings.Join(DescriptiveKeys(), ", ") // once, since a file may have any number of wrong keys
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		p, known := find(func(p Parameter) bool { return p.Key() == key.Value })
@@ -61,7 +63,7 @@ func (req Request) componentSettings() (Settings, component.Description, error) 
 		case known:
 			values, ok := p.fromYAML(value)
 			if !ok {
-				faults = append(faults, bad(value.Line, key.Value, "got "+nodeKind(value)+", want "+p.wants(), "write "+p.Key()+": "+p.sample()))
+				faults = append(faults, bad(value.Line, key.Value, "got "+p.got(value)+", want "+p.wants(), "write "+p.Key()+": "+p.sample()))
 				continue
 			}
 			if p.Name == "crds" && len(values) == 1 && values[0] == component.Split {
@@ -72,10 +74,10 @@ func (req Request) componentSettings() (Settings, component.Description, error) 
 				f.Rule, f.File, f.Line, f.Field = "bad-component", req.show(file), value.Line, key.Value
 				faults = append(faults, f)
 			}
-		case !slices.Contains(component.Keys(), key.Value):
+		case !slices.Contains(keys, key.Value):
 			f := unknown(key.Value, Parameter.Key)
 			f.Rule, f.File, f.Line, f.Message = "bad-component", req.show(file), key.Line, "there is no such key"
-			f.Remedy += ", " + strings.Join(DescriptiveKeys(), ", ")
+			f.Remedy += ", " + others
 			faults = append(faults, f)
 		}
 	}
@@ -201,7 +203,9 @@ func (p Parameter) sample() string {
 	return "..."
 }
 
-func nodeKind(n *yaml.Node) string {
+// got says what stands there instead. A text in place of a list or a mapping is
+// not quoted: it is most often a value, and may hold a password.
+func (p Parameter) got(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.SequenceNode:
 		return "a list"
@@ -210,6 +214,9 @@ func nodeKind(n *yaml.Node) string {
 			return "a mapping of more than single values"
 		}
 		return "a mapping"
+	}
+	if p.Item != "boolean" {
+		return "a single value"
 	}
 	return fmt.Sprintf("%q", n.Value)
 }

@@ -63,6 +63,8 @@ type Parameter struct {
 	Collection string
 	// Default is what holds when nobody sets the parameter.
 	Default string
+	// Choices are the values that it takes; none means any.
+	Choices []string
 
 	// set stores values: one, the elements of an array, or for a map
 	// expressions of the form key=value.
@@ -88,6 +90,7 @@ var parameters = []Parameter{
 	{
 		Name: "renderer", Title: "Renderer", Item: "string", Collection: "string", Default: "detected",
 		Tooltip: "How to render the directory: helm, kustomize, template or plain. Found out from its files if empty.",
+		Choices: words(render.Kinds()...),
 		set: func(s *Settings, values []string) error {
 			if !slices.Contains(render.Kinds(), render.Kind(values[0])) {
 				return fmt.Errorf("there is no renderer %q; use helm, kustomize, template or plain", values[0])
@@ -151,27 +154,32 @@ var parameters = []Parameter{
 	{
 		Name: "waves", Title: "Waves", Item: "string", Collection: "string", Default: string(wave.Rungs),
 		Tooltip: "How many waves: rungs keeps what objects are for visible, compact makes the fewest that keep every gate, off writes none.",
-		set:     choice(func(s *Settings) *wave.Style { return &s.Order.Waves }, wave.Rungs, wave.Compact, wave.Off),
+		Choices: words(wave.Rungs, wave.Compact, wave.Off),
+		set:     choice(func(s *Settings) *wave.Style { return &s.Order.Waves }),
 	},
 	{
 		Name: "author-waves", Title: "Waves in the manifests", Item: "string", Collection: "string", Default: string(wave.Refine),
 		Tooltip: "What becomes of sync waves that are there: refine orders within them, keep leaves them, override replaces them.",
-		set:     choice(func(s *Settings) *wave.AuthorPolicy { return &s.Order.Author }, wave.Refine, wave.Keep, wave.Override),
+		Choices: words(wave.Refine, wave.Keep, wave.Override),
+		set:     choice(func(s *Settings) *wave.AuthorPolicy { return &s.Order.Author }),
 	},
 	{
 		Name: "jobs", Title: "Jobs", Item: "string", Collection: "string", Default: string(wave.AsTheyAre),
 		Tooltip: "What becomes of plain Jobs that configure or validate what runs: hook makes them Sync hooks that are deleted before they run again, keep leaves them.",
-		set:     choice(func(s *Settings) *wave.Jobs { return &s.Order.Jobs }, wave.AsTheyAre, wave.AsHooks),
+		Choices: words(wave.AsTheyAre, wave.AsHooks),
+		set:     choice(func(s *Settings) *wave.Jobs { return &s.Order.Jobs }),
 	},
 	{
 		Name: "tests", Title: "Tests", Item: "string", Collection: "string", Default: testsLeft,
 		Tooltip: "What becomes of Helm's test hooks, which Argo CD never applies: smoke runs them last in a sync, keep leaves them.",
-		set:     choice(func(s *Settings) *string { return &s.Tests }, testsLeft, testsAsSmoke),
+		Choices: words(testsLeft, testsAsSmoke),
+		set:     choice(func(s *Settings) *string { return &s.Tests }),
 	},
 	{
 		Name: "crds", Title: "CRDs", Item: "string", Collection: "string", Default: string(crds.Include),
 		Tooltip: "Which part of the component: include is what its values say, only every CRD that it can ship and nothing else, skip what its values say without the CRDs.",
-		set:     choice(func(s *Settings) *crds.Mode { return &s.CRDs }, crds.Include, crds.Only, crds.Skip),
+		Choices: words(crds.Include, crds.Only, crds.Skip),
+		set:     choice(func(s *Settings) *crds.Mode { return &s.CRDs }),
 	},
 	{
 		Name: "crds-prune", Title: "Prune CRDs", Item: "boolean", Collection: "string", Default: "false",
@@ -181,7 +189,8 @@ var parameters = []Parameter{
 	{
 		Name: "crds-upgraders", Title: "CRD upgraders", Item: "string", Collection: "string", Default: upgradersLeft,
 		Tooltip: "What becomes of a chart's Jobs that write CRDs when they run: off turns them off by the chart's values, keep leaves them.",
-		set:     choice(func(s *Settings) *string { return &s.Upgraders }, upgradersLeft, upgradersOff),
+		Choices: words(upgradersLeft, upgradersOff),
+		set:     choice(func(s *Settings) *string { return &s.Upgraders }),
 	},
 }
 
@@ -203,20 +212,20 @@ const (
 	testsAsSmoke = "smoke"
 )
 
-// choice sets a field to one of a few words.
-func choice[T ~string](field func(*Settings) *T, words ...T) func(*Settings, []string) error {
+// choice sets a field to one of the parameter's Choices.
+func choice[T ~string](field func(*Settings) *T) func(*Settings, []string) error {
 	return func(s *Settings, values []string) error {
-		if !slices.Contains(words, T(values[0])) {
-			var names []string
-			for _, w := range words {
-				names = append(names, string(w))
-			}
-			last := len(names) - 1
-			return fmt.Errorf("%q means nothing here; write %s or %s", values[0], strings.Join(names[:last], ", "), names[last])
-		}
 		*field(s) = T(values[0])
 		return nil
 	}
+}
+
+func words[T ~string](all ...T) []string {
+	var names []string
+	for _, w := range all {
+		names = append(names, string(w))
+	}
+	return names
 }
 
 func one(field func(*Settings) *string) func(*Settings, []string) error {
@@ -277,6 +286,9 @@ func (p Parameter) Set(s *Settings, values []string) error {
 	}
 	if err := p.set(s, values); err != nil {
 		return p.fault(err.Error())
+	}
+	if last := len(p.Choices) - 1; last > 0 && !slices.Contains(p.Choices, values[0]) {
+		return p.fault(fmt.Sprintf("%q means nothing here; write %s or %s", values[0], strings.Join(p.Choices[:last], ", "), p.Choices[last]))
 	}
 	return nil
 }

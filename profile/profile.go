@@ -46,8 +46,13 @@ type Fleet struct {
 	Label  string  `yaml:"label"`
 	Key    string  `yaml:"key"`
 	Style  string  `yaml:"style"`
+	Sets   string  `yaml:"sets"`
 	Places []Place `yaml:"places"`
 	Bands  []Band  `yaml:"bands"`
+
+	// File and Line are where the ladder.yaml says so.
+	File string `yaml:"-"`
+	Line int    `yaml:"-"`
 }
 
 // Environment is a cluster, or a part of one, that a fleet is deployed to.
@@ -69,6 +74,15 @@ const (
 	Waves = "waves"
 )
 
+// How the bands of a profile stand to each other.
+const (
+	// Together is one order for all of them.
+	Together = "together"
+	// Independent is an ApplicationSet for each band: each goes through its own
+	// steps, all begin at once, and nothing orders one after another.
+	Independent = "independent"
+)
+
 // Profile is a rollout as it is described, complete.
 type Profile struct {
 	Name string `yaml:"name"`
@@ -83,6 +97,8 @@ type Profile struct {
 	Key string `yaml:"key"`
 	// Style is Steps or Waves.
 	Style string `yaml:"style"`
+	// Sets is Together or Independent; empty means Together.
+	Sets string `yaml:"sets"`
 	// Places are what each band may have, by the distance from its start.
 	Places []Place `yaml:"places"`
 	Bands  []Band  `yaml:"bands"`
@@ -117,8 +133,11 @@ type Place struct {
 	Rungs []string `yaml:"rungs"`
 	// MaxUpdate is how many Applications are updated at the same time; 0 means
 	// all.
-	MaxUpdate int    `yaml:"maxUpdate"`
-	Why       string `yaml:"why"`
+	MaxUpdate int `yaml:"maxUpdate"`
+	// Manual means that people sync what stands there, one by one: a maxUpdate
+	// of 0 in an ApplicationSet.
+	Manual bool   `yaml:"manual"`
+	Why    string `yaml:"why"`
 }
 
 // Takes reports whether components for a rung may stand in a place.
@@ -169,6 +188,7 @@ func Of(f Fleet) (Profile, error) {
 	p.Label = cmp.Or(f.Label, p.Label)
 	p.Key = cmp.Or(f.Key, p.Key)
 	p.Style = cmp.Or(f.Style, p.Style)
+	p.Sets = cmp.Or(f.Sets, p.Sets)
 	if f.Places != nil {
 		p.Places = f.Places
 	}
@@ -206,6 +226,9 @@ func (p Profile) complete() Profile {
 func (p Profile) check() error {
 	if p.Style != Steps && p.Style != Waves {
 		return fmt.Errorf("there is no style %q; use %s or %s", p.Style, Steps, Waves)
+	}
+	if p.Sets != "" && p.Sets != Together && p.Sets != Independent {
+		return fmt.Errorf("bands cannot be %q to each other; let sets be %s or %s", p.Sets, Together, Independent)
 	}
 	if p.Key != "rolloutPhase" && p.Key != "wave" {
 		return fmt.Errorf("phases cannot be in the key %q; use rolloutPhase or wave", p.Key)

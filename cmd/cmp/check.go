@@ -71,6 +71,10 @@ type report struct {
 	findings []finding.Finding
 	plan     *wave.Plan
 	gates    []wave.Gate
+	// of says what of a fleet was looked at; empty for a component.
+	of string
+	// components are those of a fleet, where each was judged by itself.
+	components []judged
 }
 
 func (r report) count(severity finding.Severity) int {
@@ -87,6 +91,7 @@ func (r report) count(severity finding.Severity) int {
 // line that sums all up.
 func (r report) text() string {
 	var b strings.Builder
+	b.WriteString(judgedTable(r.components))
 	for _, f := range r.findings {
 		fmt.Fprintf(&b, "%s: %s\n", f.Severity, f.Error())
 	}
@@ -99,6 +104,9 @@ func (r report) text() string {
 	fmt.Fprintf(&b, "%s, %s, %s", counted(r.count(finding.Error), "error"), counted(r.count(finding.Warning), "warning"), counted(r.count(finding.Note), "note"))
 	if r.plan != nil {
 		fmt.Fprintf(&b, " in %s and %s", counted(len(r.plan.Order), "object"), counted(r.plan.Waves(), "wave"))
+	}
+	if r.of != "" {
+		b.WriteString(" in " + r.of)
 	}
 	b.WriteByte('\n')
 	return b.String()

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -66,8 +68,10 @@ func TestTables(t *testing.T) {
 		"drawing":     drawing(t),
 		"metrics":     metricsTable(t),
 		"alerts":      alertsTable(t),
+		"keys":        keysTable(),
+		"rules":       rulesTable(),
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing|metrics|alerts) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing|metrics|alerts|keys|rules) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
@@ -126,6 +130,31 @@ func parametersTable() string {
 			kind = "boolean, as a string"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | `%s` | `%s` | %s |\n", p.Name, kind, p.Key(), p.Variable(), p.Tooltip)
+	}
+	return b.String()
+}
+
+func keysTable() string {
+	var b strings.Builder
+	b.WriteString("| key | meaning |\n| --- | --- |\n")
+	for _, k := range component.Documented() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", k.Name, k.Doc)
+		for _, inner := range k.Keys {
+			fmt.Fprintf(&b, "| `%s.%s` | %s |\n", k.Name, inner.Name, inner.Doc)
+		}
+	}
+	return b.String()
+}
+
+func rulesTable() string {
+	var b strings.Builder
+	b.WriteString("| rule | severity | finds |\n| --- | --- | --- |\n")
+	for _, r := range fleet.Rules() {
+		var severities []string
+		for _, s := range r.Severities {
+			severities = append(severities, string(s))
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, strings.Join(severities, ", "), r.Finds)
 	}
 	return b.String()
 }

@@ -23,7 +23,14 @@ are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
+		newFleetGraph(s),
 		newFleetInventory(s),
+		newFleetLint(s), newFleetCheckRender(s), newFleetSchema(s),
+		newFleetPhases(s),
+		newFleetSimulate(s),
+		newFleetAppset(s),
+		newFleetApps(s),
+		newFleetBootstrap(s),
 	)
 	for _, sub := range cmd.Commands() {
 		sub.Args = asUsage(sub.Args)
@@ -35,6 +42,8 @@ are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
 type fleetInputs struct {
 	source fleet.Source
 	ladder *string
+	// base is the repository of the fleet that was loaded last.
+	base string
 }
 
 // addFleetInputs puts the flags on a command.
@@ -66,6 +75,7 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 		return nil, fmt.Errorf("%s: %w", dirs[0], err)
 	}
 	defer c.close()
+	in.base = c.base
 	src := in.source
 	src.Repo, src.Show = c.repo, c.show
 	for _, dir := range dirs {

@@ -1,26 +1,67 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/fleet"
 )
 
+// inventories are the formats of an inventory, the usual one first.
+var inventories = []struct {
+	name  string
+	write func(fleet.Inventory) (string, error)
+}{
+	{"markdown", func(inv fleet.Inventory) (string, error) { return inv.Markdown(), nil }},
+	{"json", fleet.Inventory.JSON},
+	{"csv", fleet.Inventory.CSV},
+	{"html", fleet.Inventory.HTML},
+}
+
 func newFleetInventory(s streams) *cobra.Command {
+	var names []string
+	for _, i := range inventories {
+		names = append(names, i.name)
+	}
+	known := strings.Join(names, ", ")
 	cmd := &cobra.Command{
-		Use:     "inventory DIR...",
-		Short:   "List the components of a fleet by phase",
-		Example: `  cmp fleet inventory ./components`,
+		Use:   "inventory DIR...",
+		Short: "List the components of a fleet by phase",
+		Long: `List the components of a fleet by phase: what each is, where it goes, what it
+provides for others and what it needs of them, and the steps of the rollout.
+Components that are disabled or bound to environments keep their places.`,
+		Example: `  cmp fleet inventory ./components > INVENTORY.md
+  cmp fleet inventory ./components -o json | jq -r '.components[] | select(.rolloutPhase == "120") | .name'
+  cmp fleet inventory ./components -o html > inventory.html`,
 	}
 	in := addFleetInputs(cmd)
+	in.asksFor(cmd, "Say what is not deployed there")
+	format := cmd.Flags().StringP("output", "o", names[0], "Format: "+known)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		f, err := in.load(cmd, s, args)
-		if err != nil {
+		for _, i := range inventories {
+			if i.name != *format {
+				continue
+			}
+			f, err := in.loadAll(cmd, s, args)
+			if err != nil {
+				return err
+			}
+			text, err := i.write(f.Inventory(in.source.Environment))
+			if err != nil {
+				return err
+			}
+			for _, app := range f.Applications {
+				if app.Failed {
+					warn(s, app.Findings)
+				}
+			}
+			_, err = io.WriteString(s.Out, text)
 			return err
 		}
-		warn(s, f.Findings)
-		_, err = io.WriteString(s.Out, f.String())
-		return err
+		return usageError{fmt.Errorf("there is no format %q; use %s", *format, known)}
 	}
 	return cmd
 }

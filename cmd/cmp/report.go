@@ -55,11 +55,15 @@ type jsonFinding struct {
 
 func (r report) json() (string, error) {
 	out := struct {
-		Findings []jsonFinding `json:"findings"`
-		Gates    []wave.Gate   `json:"gates"`
-	}{[]jsonFinding{}, append([]wave.Gate{}, r.gates...)}
+		Components []judged      `json:"components,omitzero"`
+		Findings   []jsonFinding `json:"findings"`
+		Gates      []wave.Gate   `json:"gates,omitzero"`
+	}{Components: r.components, Findings: []jsonFinding{}}
+	if r.of == "" {
+		out.Gates = append([]wave.Gate{}, r.gates...)
+	}
 	for _, f := range r.findings {
-		out.Findings = append(out.Findings, jsonFinding(f))
+		out.Findings = append(out.Findings, jsonFinding(f.Told()))
 	}
 	text, err := json.MarshalIndent(out, "", "  ")
 	return string(text) + "\n", err

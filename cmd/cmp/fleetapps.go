@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/fleet"
+)
+
+// checkPatience is how long a health check of a few lines may run.
+const checkPatience = 5 * time.Second
+
+func newFleetApps(s streams) *cobra.Command {
+	var opt fleet.AppsOptions
+	var out, argocdCM, form string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "apps DIR... | --health-check[=values]",
+		Short: "Write the fleet as an Application of Applications with sync waves",
+		Long: `Write a parent Application, and a child for each component with its phase as its
+sync wave, to standard output or into a directory with a kustomization. With
+--tiers a parent for each band stands between them; the order of the tiers is
+that of the bands' waves.
+
+Argo CD waits for a child only if it has a health check for Applications.
+--health-check prints it; --argocd-cm looks whether a configuration has one.`,
+		Example: `  cmp fleet apps ./components --out argocd/platform
+  cmp fleet apps ./components --out argocd/platform --tiers --sets
+  cmp fleet apps --health-check > argocd-cm.patch.yaml
+  cmp fleet apps ./components --argocd-cm argocd-cm.yaml --out argocd/platform`,
+	}
+	in := addFleetInputs(cmd)
+	addTarget(cmd.Flags(), &opt.Target)
+	flags := cmd.Flags()
+	flags.StringVar(&opt.Path, "path", "", "Directory of the repository from which the parent reads the children (default: that of --out)")
+	flags.StringVar(&out, "out", "", "Directory to write to, a file for each Application")
+	flags.BoolVar(&force, "force", false, "Replace the directory of --out with all that is in it")
+	flags.BoolVar(&opt.Tiers, "tiers", false, "Put a parent for each band between the parent and the children")
+	flags.BoolVar(&opt.Sets, "sets", false, "With --tiers: give each tier an ApplicationSet instead of children")
+	flags.BoolVar(&opt.Preserve, "preserve", false, "Keep what Applications hold when they are deleted")
+	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Release of Argo CD that --sets is for, such as 2.14 (default: the newest)")
+	flags.StringVar(&form, "health-check", "", "Print the health check for Applications: configmap, or values for the Argo CD Helm chart")
+	flags.Lookup("health-check").NoOptDefVal = "configmap"
+	flags.StringVar(&argocdCM, "argocd-cm", "", "Look whether this file, argocd-cm or values of the Argo CD Helm chart, has a health check for Applications")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if form != "" && len(args) > 0 {
+			return errors.New("there is a folder, and --health-check, which needs none; give one of the two")
+		}
+		if form != "" {
+			return nil
+		}
+		return cobra.MinimumNArgs(1)(cmd, args)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if form != "" {
+			return printChildHealth(s, *in.ladder, form)
+		}
+		if opt.Sets && !opt.Tiers {
+			return usageError{errors.New("--sets is for tiers; add --tiers, or use cmp fleet appset")}
+		}
+		if opt.Path == "" && out == "" {
+			return usageError{errors.New("the parent must know where in the repository its children lie; give --out DIR, or --path")}
+		}
+		if argocdCM != "" {
+			if err := checkChildHealth(cmd.Context(), argocdCM); err != nil {
+				return err
+			}
+		}
+		f, err := in.loadTarget(cmd, s, args, &opt.Target)
+		if err != nil {
+			return err
+		}
+		if opt.Path == "" {
+			if opt.Path, err = inRepository(args[0], out); err != nil {
+				return err
+			}
+		}
+		made, faults, err := f.Apps(opt)
+		if err != nil {
+			return err
+		}
+		warn(s, append(f.Findings, faults...))
+		if argocdCM == "" {
+			fmt.Fprintln(s.Err, "cmp: note: Argo CD waits for children only with a health check for Applications; cmp fleet apps --health-check prints it, --argocd-cm FILE looks for it")
+		}
+		if out == "" {
+			_, err = io.WriteString(s.Out, fleet.YAML(made...))
+			return err
+		}
+		files := map[string]string{}
+		for _, m := range append(made, fleet.Kustomizations(made)...) {
+			files[m.File+".yaml"] = fleet.YAML(m)
+		}
+		return replaceDir(out, force, files)
+	}
+	return cmd
+}
+
+func printChildHealth(s streams, ladder, form string) error {
+	base, err := knowledgeBase(ladder)
+	if err != nil {
+		return err
+	}
+	configMap, values := fleet.HealthCheck(base)
+	text, ok := map[string]string{"configmap": configMap, "values": values}[form]
+	if !ok {
+		return usageError{fmt.Errorf("there is no form %q; use --health-check=configmap or --health-check=values", form)}
+	}
+	_, err = io.WriteString(s.Out, text)
+	return err
+}
+
+func checkChildHealth(ctx context.Context, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: reason(err), Remedy: "name the ConfigMap argocd-cm, or values of the Argo CD Helm chart"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkPatience)
+	defer cancel()
+	found, err := fleet.ChecksChildren(ctx, file, string(text))
+	return errors.Join(err, finding.Err(found))
+}

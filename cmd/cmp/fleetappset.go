@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/fleet"
+)
+
+func newFleetAppset(s streams) *cobra.Command {
+	var opt fleet.SetOptions
+	var check string
+	cmd := &cobra.Command{
+		Use:   "appset DIR...",
+		Short: "Write the ApplicationSet that rolls the fleet out phase by phase",
+		Long: `Write one ApplicationSet for all components: it makes an Application of each
+component.yaml, and syncs them step by step in the order of their phases
+(RollingSync). Where several environments share a cluster there are two, and what
+the cluster has once is in the first.
+
+The steps need progressive syncs, which are off by default: set
+applicationsetcontroller.enable.progressive.syncs to "true" in the ConfigMap
+argocd-cmd-params-cm.`,
+		Example: `  cmp fleet appset ./components > argocd/platform.yaml
+  cmp fleet appset ./components --check argocd/platform.yaml`,
+	}
+	in := addFleetInputs(cmd)
+	addTarget(cmd.Flags(), &opt.Target)
+	flags := cmd.Flags()
+	flags.BoolVar(&opt.AllSteps, "all-steps", false, "Write steps for the places of the profile at which nothing stands, too")
+	flags.BoolVar(&opt.Preserve, "preserve", false, "Keep what Applications hold when they are deleted, with the ApplicationSet or alone")
+	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Release of Argo CD that it is for, such as 2.14 (default: the newest)")
+	flags.StringVar(&check, "check", "", "Compare with a committed file, and exit with 1 if it is not what would be written")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		f, err := in.loadTarget(cmd, s, args, &opt.Target)
+		if err != nil {
+			return err
+		}
+		made, faults, err := f.ApplicationSets(opt)
+		if err != nil {
+			return err
+		}
+		warn(s, append(f.Findings, faults...))
+		if check != "" {
+			return compare(s, check, made)
+		}
+		if _, err := io.WriteString(s.Out, fleet.YAML(made...)); err != nil {
+			return err
+		}
+		fmt.Fprintln(s.Err, `cmp: note: the steps need progressive syncs; set applicationsetcontroller.enable.progressive.syncs: "true" in the ConfigMap argocd-cmd-params-cm`)
+		return nil
+	}
+	return cmd
+}
+
+// addTarget puts the flags on a command that say where the fleet goes.
+func addTarget(flags *pflag.FlagSet, t *fleet.Target) {
+	flags.StringVar(&t.RepoURL, "repo-url", "", "Repository in which Argo CD finds the components (default: fleet.repoURL in ladder.yaml)")
+	flags.StringVar(&t.Revision, "revision", "", "Branch, tag or commit that is deployed (default: fleet.revision in ladder.yaml, or HEAD)")
+}
+
+// loadTarget loads a fleet whose components Argo CD is to find by their paths
+// in the repository. All of it is loaded: what is for an environment and what
+// for its cluster shows only together.
+func (in *fleetInputs) loadTarget(cmd *cobra.Command, s streams, dirs []string, t *fleet.Target) (*fleet.Fleet, error) {
+	t.Environment, in.source.Environment = in.source.Environment, ""
+	f, err := in.load(cmd, s, dirs)
+	if err != nil {
+		return nil, err
+	}
+	c, err := openCheckout(dirs[0])
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	if gitRoot(c.base) == "" {
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-checkout", File: dirs[0], Message: "this is in no git repository, and so nobody can tell by which paths Argo CD would find the components",
+			Remedy: "run it in a checkout, or run git init where the repository begins"}
+	}
+	return f, nil
+}
+
+// compare says where a committed file is not what would be written.
+func compare(s streams, file string, made []fleet.Manifest) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: reason(err), Remedy: "name the committed file, or write it with cmp fleet " + "appset > " + file}
+	}
+	differences, err := fleet.Differences(string(text), made)
+	if err != nil {
+		return finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Message: err.Error(), Remedy: "write the file again"}
+	}
+	var all []error
+	for _, d := range differences {
+		all = append(all, finding.Finding{Severity: finding.Error, Rule: "out-of-date", File: file, Line: d.Line, Field: d.Path, Message: d.Message, Remedy: "write the file again"})
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/draw"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/fleet"
+)
+
+func newFleetGraph(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "graph DIR...",
+		Short: "Draw the components of a fleet by phase, and what each needs of the others",
+		Long: `Draw the rollout of the components in DIR: their phases as bands, the first on
+top, and an arrow from each component to what it needs, with the strongest
+reason. A bold arrow leads to what must be healthy first, a dashed one is
+inferred, and a red one runs against the phases. What is not deployed keeps its
+place.
+
+Who needs a database that needs an operator needs the operator: arrows that
+follow from others are left out, and so are those that order nothing. The page of
+-o html lists every reason, and finds components by name.`,
+		Example: `  cmp fleet graph ./components
+  cmp fleet graph ./components -o html > fleet.html
+  cmp fleet graph ./components --component keycloak
+  cmp fleet graph ./components -o dot | dot -Tpdf > fleet.pdf`,
+	}
+	in := addFleetInputs(cmd)
+	format := cmd.Flags().StringP("output", "o", string(draw.Formats()[0]), "Format of the drawing: "+formats())
+	component := cmd.Flags().String("component", "", "Draw only this component, all that it needs, and what needs it")
+	all := cmd.Flags().Bool("all", false, "Draw every link, also those that follow from others or order nothing")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !slices.Contains(draw.Formats(), draw.Format(*format)) {
+			return usageError{fmt.Errorf("--output is %q; give it one of %s", *format, formats())}
+		}
+		f, err := in.load(cmd, s, args)
+		if err != nil {
+			return err
+		}
+		opt := fleet.GraphOptions{All: *all}
+		if cmd.Flags().Changed("component") {
+			if opt.Around, err = findApplication(f, *component); err != nil {
+				return err
+			}
+		}
+		warn(s, f.Findings)
+		_, err = io.WriteString(s.Out, f.Graph(opt).Draw(draw.Format(*format)))
+		return err
+	}
+	return cmd
+}
+
+// findApplication returns the Applications that the user named: several, if the
+// component is split.
+func findApplication(f *fleet.Fleet, name string) ([]int, error) {
+	if found := f.Named(name); len(found) > 0 {
+		return found, nil
+	}
+	near := newNearest(name)
+	for _, app := range f.Applications {
+		near.add(app.Name, app.Name)
+	}
+	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-component", Object: name, Message: "the fleet has no such component",
+		Remedy: near.String() + "name one of those that cmp fleet inventory lists"}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/fleet"
+)
+
+func newFleetLint(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "lint DIR...",
+		Short: "Find what is wrong with the phases of a fleet",
+		Long: `Render all components of a fleet and look for faults in its rollout: phases that
+are missing or mean nothing, components that stand where such as they do not
+belong, the same object in two of them, and, above all, components that need
+others of a later phase. Each finding says what proves it, what Argo CD would do,
+and what to change.
+
+Without --environment all environments are looked at. Exits with 1 if there is a
+finding of severity error.`,
+		Example: `  cmp fleet lint ./components
+  cmp fleet lint ./components --strict -o sarif > fleet.sarif`,
+	}
+	in := addFleetInputs(cmd)
+	in.asksFor(cmd, "Look at what is deployed there only")
+	format := cmd.Flags().StringP("output", "o", reportText, "Format of the report: text, json or sarif")
+	strict := cmd.Flags().Bool("strict", false, "Exit with 1 if there are warnings, too")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := knownReport(*format); err != nil {
+			return err
+		}
+		f, err := in.loadAll(cmd, s, args)
+		if err != nil && !reportable(err) {
+			return err
+		}
+		r := report{findings: finding.Of(err)}
+		if err == nil {
+			r.findings = f.Lint(in.source.Environment)
+			r.of = counted(len(f.Components), "component") + " and " + counted(len(f.Links), "need")
+		}
+		return r.write(s, *format, *strict)
+	}
+	return cmd
+}
+
+// asksFor says what a command does with an environment that leaves nothing out.
+func (in *fleetInputs) asksFor(cmd *cobra.Command, usage string) {
+	cmd.Flags().Lookup("environment").Usage = usage
+}
+
+// loadAll loads a fleet with what is not deployed in the environment, too, which
+// must be one of its own.
+func (in *fleetInputs) loadAll(cmd *cobra.Command, s streams, dirs []string) (*fleet.Fleet, error) {
+	all := *in
+	all.source.Environment = ""
+	f, err := all.load(cmd, s, dirs)
+	if err != nil {
+		return nil, err
+	}
+	if e := in.source.Environment; e != "" && !slices.Contains(f.Environments(), e) {
+		remedy := "drop --environment, for the fleet names none"
+		if known := f.Environments(); len(known) > 0 {
+			remedy = "use " + strings.Join(known, ", ")
+		}
+		return nil, usageError{fmt.Errorf("no component is deployed to an environment %q; %s", e, remedy)}
+	}
+	return f, nil
+}
+
+// reportable reports whether an error is about the input that a report is of.
+func reportable(err error) bool {
+	if _, usage := err.(usageError); usage {
+		return false
+	}
+	return !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return f.Rule == "failed" })
+}
+
+// write prints a report. The error says that there is something in it.
+func (r report) write(s streams, format string, strict bool) error {
+	text, err := r.render(format)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(s.Out, text); err != nil {
+		return err
+	}
+	if r.count(finding.Error) > 0 || strict && r.count(finding.Warning) > 0 {
+		return errReported
+	}
+	return nil
+}

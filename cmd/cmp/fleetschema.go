@@ -1,0 +1,29 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/fleet"
+)
+
+func newFleetSchema(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of component.yaml",
+		Long: `Print the JSON Schema (draft 7) of component.yaml, by which editors complete and
+check the file. Where the language server of YAML is, the first line of a file
+names it:
+
+  # yaml-language-server: $schema=../component.schema.json`,
+		Example: `  cmp fleet schema > component.schema.json`,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			text, err := fleet.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = s.Out.Write(text)
+			return err
+		},
+	}
+}

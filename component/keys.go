@@ -1,0 +1,58 @@
+package component
+
+import (
+	"reflect"
+
+	"github.com/ladder-cmp/ladder/settings"
+)
+
+// Key is a key of component.yaml, for documents and schemas.
+type Key struct {
+	Name string
+	Type reflect.Type
+	// Doc says what it is for.
+	Doc string
+	// Keys are those of the mapping that it holds.
+	Keys []Key
+}
+
+// Documented lists the keys in the order of Description.
+func Documented() []Key { return documented(reflect.TypeFor[Description](), "") }
+
+func documented(t reflect.Type, under string) []Key {
+	var all []Key
+	for _, k := range settings.Keys(t) {
+		key := Key{Name: k.Name, Type: k.Type, Doc: docs[under+k.Name]}
+		key.Keys = documented(k.Type, k.Name+".")
+		all = append(all, key)
+	}
+	return all
+}
+
+// docs say what keys are for.
+var docs = map[string]string{
+	"name":             "Name of the Application and of the Helm release; the directory's if empty.",
+	"namespace":        "Namespace that the Application deploys to.",
+	"project":          "AppProject of the Application; that of the fleet if empty.",
+	"domain":           "The part of the platform that the component belongs to. It decides in which bands the component may stand.",
+	"tier":             "Another name for domain.",
+	"componentType":    "What the component is, in its owners' words: a label.",
+	"dependencyPhase":  "What its owners call the phase: a label.",
+	"rolloutPhase":     "Place of the component in the rollout: a whole number, with or without leading zeros and quotes.",
+	"wave":             "Another name for rolloutPhase.",
+	"crds":             "Which part of the component: include is all that its values say, only every CRD that it can ship, skip all but the CRDs, split makes two Applications, of the CRDs and of the rest.",
+	"crdsPhase":        "With crds: split, place of the CRDs in the rollout.",
+	"enabled":          "false keeps the component's place, and does not deploy it.",
+	"environments":     "Where the component is deployed; everywhere if empty.",
+	"chart":            "Where the manifests come from, if not from the directory of this file.",
+	"chart.repoURL":    "Repository of the chart; that of this file if empty.",
+	"chart.path":       "Directory in the repository, from its root, or from this file if it begins with ./ or ../.",
+	"chart.chart":      "Name of a chart in the registry at repoURL.",
+	"chart.version":    "Version of the chart, or revision of the repository.",
+	"chart.valueFiles": "Values files, relative to the chart; with / or $values/ in front, to the repository of this file. Later ones win.",
+	"chart.skipCrds":   "true leaves out the CRDs, as crds: skip does.",
+	"syncOptions":      "Sync options of the Application besides the fleet's, such as ServerSideApply=true.",
+	"labels":           "Labels of the Application besides the fleet's.",
+	"description":      "What the component is for, for people.",
+	"owner":            "Who looks after it, for people.",
+}

@@ -1,0 +1,213 @@
+package component
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// Set returns the text of a component.yaml in which a key has another value. All
+// else stays byte for byte as it was: comments, the order of keys, quotes, the
+// ends of lines. A key that is not there comes behind those that say what the
+// component is. Errors end in a remedy.
+func Set(text []byte, key, value string) ([]byte, error) {
+	root, err := mapping(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w; correct the syntax first", err)
+	}
+	for _, edit := range edits(text, root, key, value) {
+		if after, err := mapping(edit); err == nil && onlyDiffers(root, after, key, value) {
+			return edit, nil
+		}
+	}
+	return nil, fmt.Errorf("the value of %s cannot be changed without changing more; write %s: %q yourself", key, key, value)
+}
+
+// mapping parses a file, which may be empty.
+func mapping(text []byte) (*yaml.Node, error) {
+	var doc yaml.Node
+	documents := yaml.NewDecoder(bytes.NewReader(text))
+	if err := documents.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if err := documents.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is a second document")
+	}
+	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
+		return &yaml.Node{Kind: yaml.MappingNode}, nil
+	}
+	if doc.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("this is no mapping")
+	}
+	return doc.Content[0], nil
+}
+
+// edits are ways to write the value, the best first. Which of them do what they
+// are meant to, reading them shows.
+func edits(text []byte, root *yaml.Node, key, value string) [][]byte {
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == key {
+			return replaced(text, root.Content[i+1], value)
+		}
+	}
+	entry := key + `: "` + value + `"`
+	if root.Style&yaml.FlowStyle != 0 {
+		return addedInFlow(text, root, key, entry)
+	}
+	return addedLines(text, root, key, entry)
+}
+
+// replaced writes a value over another, in the same kind of quotes. Without
+// quotes, others than we would read a number with a 0 in front for an octal one.
+func replaced(text []byte, n *yaml.Node, value string) [][]byte {
+	if n.Kind != yaml.ScalarNode || n.Anchor != "" {
+		return nil
+	}
+	at, ok := offset(text, n.Line, n.Column)
+	if !ok {
+		return nil
+	}
+	var old string
+	switch {
+	case n.Style == yaml.DoubleQuotedStyle:
+		old, value = `"`+n.Value+`"`, `"`+value+`"`
+	case n.Style == yaml.SingleQuotedStyle:
+		old, value = "'"+n.Value+"'", "'"+value+"'"
+	case n.Style == 0:
+		old = n.Value
+		if digits := strings.TrimPrefix(value, "-"); len(digits) > 1 && digits[0] == '0' {
+			value = `"` + value + `"`
+		}
+	}
+	if old == "" || !bytes.HasPrefix(text[at:], []byte(old)) {
+		return nil
+	}
+	return [][]byte{splice(text, at, at+len(old), value)}
+}
+
+// neighbours are the keys behind which a new one stands well, the best first.
+func neighbours(key string) []string {
+	all := []string{"dependencyPhase", "componentType", "tier", "domain", "project", "namespace", "name"}
+	if key == "crdsPhase" {
+		all = append([]string{"crds", "rolloutPhase", "wave"}, all...)
+	}
+	return all
+}
+
+// addedLines puts the entry on a line of its own.
+func addedLines(text []byte, root *yaml.Node, key, entry string) [][]byte {
+	eol := "\n"
+	if bytes.Contains(text, []byte("\r\n")) {
+		eol = "\r\n"
+	}
+	var all [][]byte
+	if len(root.Content) == 0 {
+		if len(text) > 0 && !ended(text) {
+			entry = eol + entry
+		}
+		return append(all, splice(text, len(text), len(text), entry+eol), splice(text, 0, 0, entry+eol))
+	}
+	indent := strings.Repeat(" ", root.Content[0].Column-1)
+	for _, name := range neighbours(key) {
+		for i := 0; i+1 < len(root.Content); i += 2 {
+			if root.Content[i].Value != name || root.Content[i+1].Kind != yaml.ScalarNode {
+				continue
+			}
+			at, ok := offset(text, root.Content[i+1].Line+1, 1)
+			if ok && at == len(text) && !ended(text) {
+				all = append(all, splice(text, at, at, eol+indent+entry))
+			} else if ok {
+				all = append(all, splice(text, at, at, indent+entry+eol))
+			}
+		}
+	}
+	if at, ok := offset(text, root.Content[0].Line, 1); ok {
+		all = append(all, splice(text, at, at, indent+entry+eol))
+	}
+	return all
+}
+
+// addedInFlow puts the entry between those of a mapping in braces.
+func addedInFlow(text []byte, root *yaml.Node, key, entry string) [][]byte {
+	var all [][]byte
+	before := func(n *yaml.Node) {
+		if at, ok := offset(text, n.Line, n.Column); ok {
+			all = append(all, splice(text, at, at, entry+", "))
+		}
+	}
+	for _, name := range neighbours(key) {
+		for i := 0; i+3 < len(root.Content); i += 2 {
+			if root.Content[i].Value == name {
+				before(root.Content[i+2])
+			}
+		}
+	}
+	if len(root.Content) > 0 {
+		before(root.Content[0])
+	} else if at, ok := offset(text, root.Line, root.Column+1); ok {
+		all = append(all, splice(text, at, at, entry))
+	}
+	return all
+}
+
+func ended(text []byte) bool { return bytes.HasSuffix(text, []byte("\n")) }
+
+func splice(text []byte, from, to int, with string) []byte {
+	return slices.Concat(text[:from], []byte(with), text[to:])
+}
+
+// lineBreak is what ends a line of YAML.
+var lineBreak = regexp.MustCompile("\r\n|[\n\r\u0085\u2028\u2029]")
+
+// offset finds a place that is given by line and column, which count from 1 and
+// by runes. The line behind the last one begins at the end.
+func offset(text []byte, line, column int) (int, bool) {
+	at := 0
+	for ; line > 1; line-- {
+		end := lineBreak.FindIndex(text[at:])
+		if end == nil {
+			return len(text), line == 2 && column == 1
+		}
+		at += end[1]
+	}
+	if bytes.HasPrefix(text, []byte("\ufeff")) && at == 0 {
+		at = len("\ufeff")
+	}
+	for ; column > 1; column-- {
+		if at >= len(text) {
+			return 0, false
+		}
+		_, size := utf8.DecodeRune(text[at:])
+		at += size
+	}
+	return at, true
+}
+
+// onlyDiffers reports whether two files say the same but for one key, which has
+// the value in the second.
+func onlyDiffers(before, after *yaml.Node, key, value string) bool {
+	has := func(n *yaml.Node) (rest []*yaml.Node, values []string) {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == key {
+				values = append(values, n.Content[i+1].Value)
+			} else {
+				rest = append(rest, n.Content[i], n.Content[i+1])
+			}
+		}
+		return rest, values
+	}
+	was, _ := has(before)
+	is, values := has(after)
+	return slices.Equal(values, []string{value}) && slices.EqualFunc(was, is, sameNode)
+}
+
+func sameNode(x, y *yaml.Node) bool {
+	return x.Kind == y.Kind && x.Tag == y.Tag && x.Value == y.Value && x.Anchor == y.Anchor && slices.EqualFunc(x.Content, y.Content, sameNode)
+}

@@ -1,0 +1,293 @@
+package fleet
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/health"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/profile"
+)
+
+// AppsOptions say what an app-of-apps is to be like.
+type AppsOptions struct {
+	Target
+	// Path is the directory of the repository in which the children lie, from
+	// which the parent reads them.
+	Path string
+	// Tiers puts a parent for each band between the two.
+	Tiers bool
+	// Sets gives a tier an ApplicationSet instead of children with waves.
+	Sets bool
+	// Preserve keeps what Applications hold when they are deleted.
+	Preserve bool
+	// ArgoCD is the release that the ApplicationSets are for.
+	ArgoCD string
+}
+
+// RootFile is what the file of the parent is called; nothing applies it but a
+// person, once.
+const RootFile = "root"
+
+// Apps makes what rolls out the fleet as an Application of Applications: a
+// parent, and a child for each component, whose sync wave is its phase. The
+// parent comes first. With tiers it holds an Application for each band, and
+// that the children.
+//
+// Argo CD waits for a child only if it has a health check for Applications;
+// see HealthCheck.
+func (f *Fleet) Apps(opt AppsOptions) ([]Manifest, []finding.Finding, error) {
+	sets, err := f.sets(opt.Target)
+	if err != nil {
+		return nil, nil, err
+	}
+	faults := slices.Concat(f.guard(opt.Target, sets), f.nowhere(opt.Target))
+	ordered, err := atLeast(opt.ArgoCD, deletesInOrder)
+	if err != nil {
+		return nil, nil, err
+	}
+	if opt.Tiers && opt.Sets {
+		faults = slices.Concat(faults, f.unlabelled(), f.before(sets))
+	}
+	finding.Sort(faults)
+	if err := finding.Err(faults); err != nil {
+		return nil, nil, err
+	}
+	if opt.Tiers {
+		all, err := f.tiers(sets, opt, ordered)
+		return all, faults, err
+	}
+	root := f.parent(opt, f.name(opt.Target), opt.Path, sets[0].places[0].Revision)
+	children := f.children(sets, opt, "")
+	return append([]Manifest{root}, children...), faults, nil
+}
+
+// children are the Applications of sets, which have one order.
+func (f *Fleet) children(sets []set, opt AppsOptions, dir string) []Manifest {
+	var all []Manifest
+	last := 0
+	for _, app := range f.Enabled() {
+		last = max(last, app.Phase.Number)
+	}
+	for _, s := range sets {
+		for _, d := range f.deployments(s) {
+			wave := d.Phase.Number
+			if !d.Phase.Set {
+				wave = last + 1 // behind all that have a phase
+			}
+			all = append(all, f.child(d, opt, path.Join(dir, d.Name), wave))
+		}
+	}
+	return all
+}
+
+// child is the Application of a component.
+func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) Manifest {
+	made := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
+		Metadata: metadata{Name: d.Name, Namespace: f.namespace(), Labels: f.childLabels(d), Annotations: map[string]string{syncWave: strconv.Itoa(wave)}, Finalizers: []string{cascade}},
+		Spec: applicationSpec{
+			Project:     cmp.Or(d.Project, f.project()),
+			Destination: cluster(d.place.Server, d.Namespace),
+			SyncPolicy:  syncPolicy{Automated: automated{Prune: true, SelfHeal: true}, SyncOptions: f.options(d.Application), Retry: patient},
+		}}
+	repo := source{RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), TargetRevision: d.place.Revision}
+	if c := d.Component.Chart; c.Remote() {
+		made.Spec.Sources = remoteSources(c, d.Component.Name, repo)
+	} else {
+		repo.Path = d.Dir
+		repo.Plugin = &pluginSource{Name: pluginName, Parameters: f.childParameters(d)}
+		made.Spec.Source = &repo
+	}
+	if opt.Preserve {
+		made.Metadata.Finalizers = nil
+	}
+	m := manifest(file, made)
+	text := f.stepComment(d.Phase.Number, nil)
+	if !d.Phase.Set {
+		text = "It has no phase, and comes after all that have."
+	}
+	m.comment(strings.TrimSuffix(strings.TrimSuffix(text, "."), ": nothing now")+".", "metadata", "annotations", syncWave)
+	return m
+}
+
+// remoteSources are a chart from elsewhere, which Argo CD renders itself, and
+// the repository of the component for its values.
+func remoteSources(c component.Chart, release string, repo source) []source {
+	s := source{RepoURL: c.RepoURL, Chart: c.Chart, Path: c.Path, TargetRevision: cmp.Or(c.Version, "HEAD"), Helm: &helmSource{ReleaseName: release, SkipCRDs: c.SkipCRDs}}
+	if c.Chart != "" {
+		s.TargetRevision = cmp.Or(c.Version, "*")
+	}
+	for _, file := range c.ValueFiles {
+		if strings.HasPrefix(file, "/") {
+			file = "$values" + file
+		}
+		s.Helm.ValueFiles = append(s.Helm.ValueFiles, file)
+	}
+	repo.Ref = "values"
+	return []source{s, repo}
+}
+
+func (f *Fleet) childLabels(d Deployment) map[string]string {
+	all := d.labels()
+	if phase := f.Write(d.Phase); labelValue.MatchString(phase) {
+		all[f.Profile.Label] = phase
+	}
+	if d.place.Name != "" {
+		all["environment"] = d.place.Name
+	}
+	return all
+}
+
+// childParameters are what the plugin is told: which half of a component it is,
+// and by which name and namespace it renders where the Application has others.
+func (f *Fleet) childParameters(d Deployment) []pluginParameter {
+	var all []pluginParameter
+	if d.Part != "" || d.place.Name != "" {
+		all = append(all, pluginParameter{"name", d.Component.Name})
+	}
+	if d.moved {
+		all = append(all, pluginParameter{"namespace", d.Namespace})
+	}
+	if d.Part != "" {
+		all = append(all, pluginParameter{"crds", string(d.Part)})
+	}
+	return all
+}
+
+// parent is an Application of what lies in a directory.
+func (f *Fleet) parent(opt AppsOptions, name, dir, revision string) Manifest {
+	made := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
+		Metadata: metadata{Name: name, Namespace: f.namespace(), Finalizers: []string{cascade}},
+		Spec: applicationSpec{
+			Project:     f.project(),
+			Destination: cluster("", f.namespace()),
+			Source:      &source{RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), TargetRevision: revision, Path: dir},
+			SyncPolicy:  syncPolicy{Automated: automated{Prune: true, SelfHeal: true}, Retry: patient},
+		}}
+	if opt.Preserve {
+		made.Metadata.Finalizers = nil
+	}
+	m := manifest(RootFile, made)
+	m.node.HeadComment = lines(
+		"Written by cmp fleet apps. Apply this one by hand; it brings the rest.",
+		"Argo CD waits for a child only with a health check for Applications in argocd-cm:",
+		"cmp fleet apps --health-check prints it.")
+	m.comment("It deletes its children in the reverse order of their waves, and each what it holds.", "metadata", "finalizers")
+	return m
+}
+
+// tiers are a parent of parents: an Application for each band, in its order.
+func (f *Fleet) tiers(sets []set, opt AppsOptions, ordered bool) ([]Manifest, error) {
+	revision := sets[0].places[0].Revision
+	all := []Manifest{f.parent(opt, f.name(opt.Target), opt.Path, revision)}
+	var later []Manifest
+	bands := append(slices.Clone(f.Profile.Bands), profile.Band{Name: "other", Why: "what is in no band", Wave: 1 + f.lastWave()})
+	var left []*Application
+	for _, app := range f.Enabled() {
+		if _, in := f.Profile.Band(app.Phase.Number); !in || !app.Phase.Set {
+			left = append(left, app)
+		}
+	}
+	for i, band := range bands {
+		members := f.members(band)
+		if i == len(bands)-1 {
+			members = left
+		}
+		if len(members) == 0 {
+			continue
+		}
+		name := f.name(opt.Target) + "-" + band.Name
+		tier := f.parent(opt, name, path.Join(opt.Path, band.Name), revision)
+		tier.File = band.Name
+		tier.set(map[string]string{syncWave: strconv.Itoa(band.Wave)}, "metadata", "annotations")
+		tier.node.HeadComment = wrapped("The tier " + band.Name + ": " + cmp.Or(band.Why, "phases "+f.Profile.Write(band.From)+" to "+f.Profile.Write(band.To)) + ".")
+		all = append(all, tier)
+		for _, s := range sets {
+			s := s.only(members)
+			if len(f.deployments(s)) == 0 {
+				continue
+			}
+			if !opt.Sets {
+				later = append(later, f.children([]set{s}, opt, band.Name)...)
+				continue
+			}
+			s.name += "-" + band.Name
+			m, err := f.applicationSet(s, SetOptions{Target: opt.Target, Preserve: opt.Preserve, ArgoCD: opt.ArgoCD}, ordered)
+			if err != nil {
+				return nil, err
+			}
+			m.File = path.Join(band.Name, s.name)
+			later = append(later, m)
+		}
+	}
+	return append(all, later...), nil
+}
+
+// only is the part of a set that is among some Applications.
+func (s set) only(members []*Application) set {
+	var listed []*Application
+	for _, app := range members {
+		if s.has(app) {
+			listed = append(listed, app)
+		}
+	}
+	s.listed, s.rest = listed, false
+	return s
+}
+
+func (f *Fleet) members(band profile.Band) []*Application {
+	var all []*Application
+	for _, app := range f.Enabled() {
+		if app.Phase.Set && band.From <= app.Phase.Number && app.Phase.Number <= band.To {
+			all = append(all, app)
+		}
+	}
+	return all
+}
+
+func (f *Fleet) lastWave() int {
+	last := 0
+	for _, b := range f.Profile.Bands {
+		last = max(last, b.Wave)
+	}
+	return last
+}
+
+// Kustomizations list the manifests of each directory of an app-of-apps, but
+// for the root: Argo CD applies what is listed, and nothing else.
+func Kustomizations(all []Manifest) []Manifest {
+	files := map[string][]string{}
+	for _, m := range all {
+		if m.File != RootFile {
+			files[path.Dir(m.File)] = append(files[path.Dir(m.File)], path.Base(m.File)+".yaml")
+		}
+	}
+	var made []Manifest
+	for _, dir := range slices.Sorted(maps.Keys(files)) {
+		slices.Sort(files[dir])
+		made = append(made, manifest(path.Join(dir, "kustomization"), struct {
+			APIVersion string   `yaml:"apiVersion"`
+			Kind       string   `yaml:"kind"`
+			Resources  []string `yaml:"resources"`
+		}{"kustomize.config.k8s.io/v1beta1", "Kustomization", files[dir]}))
+	}
+	return made
+}
+
+// applicationCheck is the health check that makes Argo CD wait for children.
+func applicationCheck(base *knowledge.Base) []health.Check {
+	return slices.DeleteFunc(health.Checks(base.Seen()), func(c health.Check) bool { return c.Key != health.Key(argoCDGroup, "Application") })
+}
+
+// HealthCheck is what makes Argo CD wait for a child Application: a patch of
+// the ConfigMap argocd-cm, and the same as values of the Argo CD Helm chart.
+func HealthCheck(base *knowledge.Base) (configMap, values string) {
+	check := applicationCheck(base)
+	return health.ConfigMap(check), health.Values(check)
+}

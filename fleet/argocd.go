@@ -1,0 +1,274 @@
+package fleet
+
+import (
+	"bytes"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// The objects of Argo CD that roll out a fleet, with the fields that are
+// written (https://argo-cd.readthedocs.io/en/stable/operator-manual/). The
+// suites in conformance/ read them with Argo CD's own types.
+
+const (
+	argoCDGroup   = "argoproj.io"
+	argoCDVersion = argoCDGroup + "/v1alpha1"
+	// cascade is the finalizer with which Argo CD deletes what an Application
+	// holds before the Application.
+	cascade = "resources-finalizer.argocd.argoproj.io"
+	// inCluster is the cluster that Argo CD runs in.
+	inCluster = "https://kubernetes.default.svc"
+	// syncWave orders what a parent Application holds.
+	syncWave = "argocd.argoproj.io/sync-wave"
+	// pluginName is what the sidecar is called.
+	pluginName = "ladder"
+)
+
+type metadata struct {
+	Name        string            `yaml:"name,omitempty"`
+	Namespace   string            `yaml:"namespace,omitempty"`
+	Labels      map[string]string `yaml:"labels,omitempty"`
+	Annotations map[string]string `yaml:"annotations,omitempty"`
+	Finalizers  []string          `yaml:"finalizers,omitempty"`
+}
+
+type applicationObject struct {
+	APIVersion string          `yaml:"apiVersion"`
+	Kind       string          `yaml:"kind"`
+	Metadata   metadata        `yaml:"metadata"`
+	Spec       applicationSpec `yaml:"spec"`
+}
+
+type applicationSpec struct {
+	Project     string      `yaml:"project"`
+	Destination destination `yaml:"destination"`
+	Source      *source     `yaml:"source,omitempty"`
+	Sources     []source    `yaml:"sources,omitempty"`
+	SyncPolicy  syncPolicy  `yaml:"syncPolicy"`
+}
+
+// destination has a cluster by its URL or by its name in Argo CD.
+type destination struct {
+	Server    string `yaml:"server,omitempty"`
+	Name      string `yaml:"name,omitempty"`
+	Namespace string `yaml:"namespace"`
+}
+
+type source struct {
+	RepoURL        string        `yaml:"repoURL"`
+	TargetRevision string        `yaml:"targetRevision,omitempty"`
+	Path           string        `yaml:"path,omitempty"`
+	Chart          string        `yaml:"chart,omitempty"`
+	Ref            string        `yaml:"ref,omitempty"`
+	Helm           *helmSource   `yaml:"helm,omitempty"`
+	Plugin         *pluginSource `yaml:"plugin,omitempty"`
+}
+
+type helmSource struct {
+	ReleaseName string   `yaml:"releaseName,omitempty"`
+	ValueFiles  []string `yaml:"valueFiles,omitempty"`
+	SkipCRDs    bool     `yaml:"skipCrds,omitempty"`
+}
+
+type pluginSource struct {
+	Name       string            `yaml:"name"`
+	Parameters []pluginParameter `yaml:"parameters,omitempty"`
+}
+
+type pluginParameter struct {
+	Name   string `yaml:"name" json:"name"`
+	String string `yaml:"string" json:"string"`
+}
+
+type syncPolicy struct {
+	Automated   automated `yaml:"automated"`
+	SyncOptions []string  `yaml:"syncOptions,omitempty"`
+	Retry       retry     `yaml:"retry"`
+}
+
+type automated struct {
+	Prune    bool `yaml:"prune"`
+	SelfHeal bool `yaml:"selfHeal"`
+}
+
+type retry struct {
+	Limit   int     `yaml:"limit"`
+	Backoff backoff `yaml:"backoff"`
+}
+
+type backoff struct {
+	Duration    string `yaml:"duration"`
+	Factor      int    `yaml:"factor"`
+	MaxDuration string `yaml:"maxDuration"`
+}
+
+// patient is how often a sync is tried again: a webhook that is ready and not
+// yet reachable fails the first one.
+var patient = retry{Limit: 5, Backoff: backoff{Duration: "5s", Factor: 2, MaxDuration: "3m"}}
+
+type applicationSet struct {
+	APIVersion string             `yaml:"apiVersion"`
+	Kind       string             `yaml:"kind"`
+	Metadata   metadata           `yaml:"metadata"`
+	Spec       applicationSetSpec `yaml:"spec"`
+}
+
+type applicationSetSpec struct {
+	GoTemplate        bool           `yaml:"goTemplate"`
+	GoTemplateOptions []string       `yaml:"goTemplateOptions"`
+	Generators        []generator    `yaml:"generators"`
+	Strategy          strategy       `yaml:"strategy"`
+	SyncPolicy        *setSyncPolicy `yaml:"syncPolicy,omitempty"`
+	Template          template       `yaml:"template"`
+	TemplatePatch     string         `yaml:"templatePatch,omitempty"`
+}
+
+type generator struct {
+	Git      *gitGenerator    `yaml:"git,omitempty"`
+	List     *listGenerator   `yaml:"list,omitempty"`
+	Matrix   *matrixGenerator `yaml:"matrix,omitempty"`
+	Selector *selector        `yaml:"selector,omitempty"`
+}
+
+type gitGenerator struct {
+	RepoURL  string            `yaml:"repoURL"`
+	Revision string            `yaml:"revision"`
+	Files    []gitFile         `yaml:"files"`
+	Values   map[string]string `yaml:"values,omitempty"`
+}
+
+type gitFile struct {
+	Path string `yaml:"path"`
+}
+
+type listGenerator struct {
+	ElementsYAML string `yaml:"elementsYaml"`
+}
+
+type matrixGenerator struct {
+	Generators []generator `yaml:"generators"`
+}
+
+type selector struct {
+	MatchLabels      map[string]string `yaml:"matchLabels,omitempty"`
+	MatchExpressions []expression      `yaml:"matchExpressions,omitempty"`
+}
+
+type expression struct {
+	Key      string   `yaml:"key"`
+	Operator string   `yaml:"operator"`
+	Values   []string `yaml:"values,flow"`
+}
+
+type strategy struct {
+	Type          string      `yaml:"type"`
+	DeletionOrder string      `yaml:"deletionOrder,omitempty"`
+	RollingSync   rollingSync `yaml:"rollingSync"`
+}
+
+type rollingSync struct {
+	Steps []step `yaml:"steps"`
+}
+
+// step is a set of Applications that are synced before those of the next.
+// Argo CD takes a maxUpdate of 0 for none at all, and none for all.
+type step struct {
+	MatchExpressions []expression `yaml:"matchExpressions"`
+	MaxUpdate        int          `yaml:"maxUpdate,omitempty"`
+}
+
+type setSyncPolicy struct {
+	PreserveResourcesOnDeletion bool `yaml:"preserveResourcesOnDeletion"`
+}
+
+type template struct {
+	Metadata metadata        `yaml:"metadata"`
+	Spec     applicationSpec `yaml:"spec"`
+}
+
+// Manifest is an object that is to be committed, with comments.
+type Manifest struct {
+	// File is what its file is called, where each has one: a path without
+	// extension.
+	File string
+	node *yaml.Node
+}
+
+// manifest makes a Manifest of a value.
+func manifest(file string, value any) Manifest {
+	m := Manifest{File: file, node: &yaml.Node{}}
+	if err := m.node.Encode(value); err != nil {
+		panic(err) // our own types
+	}
+	return m
+}
+
+// at finds what stands at a path of keys; a key "2" is an index of a list.
+func (m Manifest) at(keys ...string) *yaml.Node {
+	n := m.node
+	for _, key := range keys {
+		n = below(n, key)
+		if n == nil {
+			return nil
+		}
+	}
+	return n
+}
+
+// comment puts a comment above the entry at a path.
+func (m Manifest) comment(text string, keys ...string) {
+	n := m.at(keys...)
+	if n == nil || text == "" {
+		return
+	}
+	parent := m.at(keys[:len(keys)-1]...)
+	for i := 0; parent.Kind == yaml.MappingNode && i+1 < len(parent.Content); i += 2 {
+		if parent.Content[i+1] == n {
+			n = parent.Content[i] // comments of an entry stand at its key
+		}
+	}
+	n.HeadComment = text
+}
+
+// YAML writes manifests as documents of one file.
+func YAML(all ...Manifest) string {
+	var b bytes.Buffer
+	for i, m := range all {
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		enc := yaml.NewEncoder(&b)
+		enc.SetIndent(2)
+		enc.CompactSeqIndent()
+		if err := enc.Encode(m.node); err != nil {
+			panic(err) // what came from our own types
+		}
+		_ = enc.Close()
+		if !bytes.HasSuffix(b.Bytes(), []byte("\n")) {
+			b.WriteByte('\n') // the encoder forgets it behind a literal
+		}
+	}
+	return b.String()
+}
+
+// cluster is a destination: a URL or a name.
+func cluster(server, namespace string) destination {
+	if server == "" {
+		server = inCluster
+	}
+	if strings.Contains(server, "://") || strings.Contains(server, "{{") {
+		return destination{Server: server, Namespace: namespace}
+	}
+	return destination{Name: server, Namespace: namespace}
+}
+
+// set puts a value at a path of mappings.
+func (m Manifest) set(value any, keys ...string) {
+	var n yaml.Node
+	if err := n.Encode(value); err != nil {
+		panic(err) // our own types
+	}
+	at := m.at(keys[:len(keys)-1]...)
+	at.Content = append(at.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: keys[len(keys)-1]}, &n)
+}

@@ -1,0 +1,385 @@
+package fleet
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	texttemplate "text/template"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Bootstrap is what is applied before Argo CD is there: files in their order,
+// and what to wait for after each.
+type Bootstrap struct {
+	Steps []BootstrapStep
+	// Until is the last phase in it, as the fleet writes it.
+	Until string
+}
+
+// BootstrapStep is a file, and the gates behind it.
+type BootstrapStep struct {
+	// Name is that of the file without its extension; it begins with a number.
+	Name string
+	// About says what it is of.
+	About string
+	// Text is the manifests.
+	Text  string
+	Gates []WaitFor
+}
+
+// WaitFor is an object that must be ready before anything else is applied, as
+// arguments of kubectl.
+type WaitFor struct {
+	Args []string
+	Why  string
+}
+
+// Bootstrap makes files of the components up to a phase. A component is one
+// file, or several where one of its waves must be ready before the next.
+//
+// Hooks become plain objects: those before the sync come first, those after it
+// last; what Argo CD would run at no sync is left out, and a note says so.
+func (f *Fleet) Bootstrap(until component.Phase) (Bootstrap, []finding.Finding, error) {
+	b := Bootstrap{Until: f.Write(until)}
+	apps := f.until(until)
+	if len(apps) == 0 {
+		message := "no component has a phase"
+		if on := f.Enabled(); len(on) > 0 && on[0].Phase.Set {
+			message = fmt.Sprintf("no component stands before phase %s or at it; the first is %s at %s", b.Until, on[0].Name, f.Write(on[0].Phase))
+		}
+		return b, nil, finding.Finding{Severity: finding.Error, Rule: "nothing-to-bootstrap", Field: "--until", Message: message, Remedy: "give a later phase"}
+	}
+	faults := f.cannotBootstrap(apps)
+	there := slices.Clone(gates.Namespaces)
+	for _, app := range apps {
+		steps, notes := f.bootstrapOne(app, &there)
+		faults = append(faults, notes...)
+		b.Steps = append(b.Steps, steps...)
+	}
+	finding.Sort(faults)
+	if err := finding.Err(faults); err != nil {
+		return b, nil, err
+	}
+	digits := max(2, len(fmt.Sprint(len(b.Steps)-1)))
+	for i := range b.Steps {
+		b.Steps[i].Name = fmt.Sprintf("%0*d-%s", digits, i, b.Steps[i].Name)
+	}
+	return b, faults, nil
+}
+
+// until lists the Applications up to a phase, and within a phase what others
+// need before them.
+func (f *Fleet) until(until component.Phase) []*Application {
+	var left, all []*Application
+	for _, app := range f.Enabled() {
+		if app.Phase.Set && app.Phase.Number <= until.Number {
+			left = append(left, app)
+		}
+	}
+	needs := func(app *Application) bool {
+		return slices.ContainsFunc(f.Links, func(l Link) bool {
+			to := f.Applications[l.To]
+			return f.Applications[l.From] == app && l.Strength() >= Exists && to.Phase.Number == app.Phase.Number && slices.Contains(left, to)
+		})
+	}
+	for len(left) > 0 {
+		next := slices.IndexFunc(left, func(app *Application) bool { return app.Phase.Number == left[0].Phase.Number && !needs(app) })
+		next = max(next, 0) // those that need each other stay as they are
+		all, left = append(all, left[next]), slices.Delete(left, next, next+1)
+	}
+	return all
+}
+
+// cannotBootstrap: what is not at hand, and what is needed and comes later.
+func (f *Fleet) cannotBootstrap(apps []*Application) []finding.Finding {
+	var all []finding.Finding
+	for _, app := range apps {
+		switch {
+		case app.Failed:
+			all = append(all, app.Findings...)
+		case app.Component.Chart.Remote():
+			all = append(all, app.fault("remote-bootstrap", "chart", "the chart of "+app.Name+" is in another repository, and none is fetched", "put the chart into this repository, and name its directory as chart.path"))
+		}
+	}
+	for _, l := range f.Links {
+		from, to := f.Applications[l.From], f.Applications[l.To]
+		at, behind := slices.Index(apps, from), slices.Index(apps, to)
+		if !l.Strength().Later() || at < 0 || behind >= 0 && behind < at || !to.On() {
+			continue
+		}
+		where := "is not among what is applied before Argo CD"
+		if behind >= 0 {
+			where = "comes after it"
+		}
+		found := from.fault("bootstrap-order", from.PhaseKey(), fmt.Sprintf("%s needs %s, which %s: %s", from.Name, to.Name, where, l.Reasons[0]), "give "+to.Name+" an earlier phase")
+		if !l.Sure() {
+			found.Severity = finding.Warning
+		}
+		all = append(all, found)
+	}
+	return all
+}
+
+// bootstrapOne makes the files of an Application. there are the namespaces that
+// are made already; those of the Application join them.
+func (f *Fleet) bootstrapOne(app *Application, there *[]string) ([]BootstrapStep, []finding.Finding) {
+	nodes, notes := f.applied(app)
+	var steps []BootstrapStep
+	var docs []string
+	for _, ns := range missingNamespaces(nodes, *there) {
+		docs = append(docs, YAML(manifest("", struct {
+			APIVersion string   `yaml:"apiVersion"`
+			Kind       string   `yaml:"kind"`
+			Metadata   metadata `yaml:"metadata"`
+		}{"v1", "Namespace", metadata{Name: ns}})))
+		*there = append(*there, ns)
+	}
+	for _, n := range nodes {
+		if n.Key.Group == "" && n.Key.Kind == "Namespace" {
+			*there = append(*there, n.Key.Name)
+		}
+	}
+	var waits []WaitFor
+	end := func() {
+		if len(docs) > 0 {
+			steps = append(steps, BootstrapStep{Name: app.Name, About: f.stepAbout(app), Text: strings.Join(docs, "---\n"), Gates: waits})
+		}
+		docs, waits = nil, nil
+	}
+	for i, n := range nodes {
+		// A new file begins where a wave is over that something waits for.
+		if i > 0 && turn(nodes[i-1]) != turn(n) && len(waits) > 0 {
+			end()
+		}
+		docs = append(docs, inNamespace(n))
+		if w, ok := waitFor(n); ok {
+			waits = append(waits, w)
+		}
+	}
+	end()
+	if len(steps) > 1 {
+		for i := range steps {
+			steps[i].Name = fmt.Sprintf("%s-%d", app.Name, i+1)
+		}
+	}
+	return steps, notes
+}
+
+func (f *Fleet) stepAbout(app *Application) string {
+	text := app.Name + " of phase " + f.Write(app.Phase)
+	if place, ok := f.Profile.Place(app.Phase.Number); ok && place.Title != "" {
+		text += ", " + place.Title
+	}
+	return text
+}
+
+// moment is when an object is applied.
+type moment struct{ phase, wave int }
+
+func turn(n graph.Node) moment {
+	wave, _ := n.Wave()
+	return moment{n.Phases()[0].Order(), wave}
+}
+
+// applied lists the objects of an Application that Argo CD applies at a sync, in
+// its order.
+func (f *Fleet) applied(app *Application) ([]graph.Node, []finding.Finding) {
+	order := map[string]int{}
+	for i, o := range app.Objects {
+		order[o.Text()] = i
+	}
+	var all []graph.Node
+	var notes []finding.Finding
+	for _, n := range f.graph.Nodes {
+		if f.Applications[n.Part] != app || app.Chart != nil {
+			continue
+		}
+		note := finding.Finding{Severity: finding.Note, Rule: "not-bootstrapped", File: n.File, Line: n.Line, Object: n.Key.String()}
+		runs := slices.ContainsFunc(n.Phases(), func(p object.Phase) bool {
+			return slices.Contains([]object.Phase{object.PreSync, object.Sync, object.PostSync}, p)
+		})
+		switch {
+		case !runs:
+			note.Message = "it is left out: it is a hook that no sync runs"
+		case n.Generated:
+			note.Message = "it is left out: kubectl apply cannot apply what has generateName"
+		default:
+			all = append(all, n)
+			continue
+		}
+		notes = append(notes, note)
+	}
+	slices.SortStableFunc(all, func(x, y graph.Node) int {
+		return cmp.Or(cmp.Compare(turn(x).phase, turn(y).phase), cmp.Compare(turn(x).wave, turn(y).wave), cmp.Compare(order[x.Text()], order[y.Text()]))
+	})
+	return all, notes
+}
+
+// missingNamespaces are those that objects are in and nobody makes.
+func missingNamespaces(nodes []graph.Node, there []string) []string {
+	var all []string
+	for _, n := range nodes {
+		own := slices.ContainsFunc(nodes, func(other graph.Node) bool {
+			return other.Key.Group == "" && other.Key.Kind == "Namespace" && other.Key.Name == n.Key.Namespace
+		})
+		if n.Key.Namespace != "" && !own && !slices.Contains(there, n.Key.Namespace) && !slices.Contains(all, n.Key.Namespace) {
+			all = append(all, n.Key.Namespace)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// inNamespace is the text of an object with the namespace that Argo CD would
+// give it: nothing else would before Argo CD is there.
+func inNamespace(n graph.Node) string {
+	text := n.Text()
+	if n.Key.Namespace != "" && n.ID.Namespace == "" {
+		var doc yaml.Node
+		if err := yaml.Unmarshal([]byte(text), &doc); err == nil {
+			m := Manifest{node: doc.Content[0]}
+			m.set(n.Key.Namespace, "metadata", "namespace")
+			return YAML(m)
+		}
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return strings.TrimPrefix(text, "---\n")
+}
+
+//go:embed gates.yaml
+var gatesText []byte
+
+var gates = func() (g struct {
+	Gates []struct {
+		Kinds       []string `yaml:"kinds"`
+		Command     string   `yaml:"command"`
+		Why, Source string
+	} `yaml:"gates"`
+	Namespaces []string `yaml:"namespaces"`
+}) {
+	dec := yaml.NewDecoder(bytes.NewReader(gatesText))
+	dec.KnownFields(true)
+	if err := dec.Decode(&g); err != nil {
+		panic(err) // the file is part of the program
+	}
+	return g
+}()
+
+// conditional and valued are how the records of kinds say what Argo CD waits
+// for: "condition Ready", "status.phase Running".
+var (
+	conditional = regexp.MustCompile(`^condition ([A-Za-z]+)$`)
+	valued      = regexp.MustCompile(`^(status(?:\.[A-Za-z]+)+) ([A-Za-z]+)$`)
+)
+
+// waitFor says how kubectl waits for an object, if that becomes healthy and
+// anybody knows how it tells.
+func waitFor(n graph.Node) (WaitFor, bool) {
+	if n.Uncertain() != "" || n.Idle || n.HasHealth && n.Waits.Healthy {
+		return WaitFor{}, false
+	}
+	what := strings.ToLower(n.Key.Kind)
+	if n.Key.Group != "" {
+		what += "." + n.Key.Group
+	}
+	what += "/" + n.Key.Name
+	w := WaitFor{Why: cmp.Or(n.Waits.Waits, "healthy")}
+	named := func(args ...string) (WaitFor, bool) {
+		if n.Key.Namespace != "" {
+			args = append(args, "--namespace="+n.Key.Namespace)
+		}
+		w.Args = args
+		return w, true
+	}
+	if n.HasHealth {
+		for _, g := range gates.Gates {
+			if slices.Contains(g.Kinds, n.Key.GroupKind()) {
+				return named(append(strings.Fields(g.Command), what)...)
+			}
+		}
+		if m := conditional.FindStringSubmatch(n.Waits.Waits); m != nil {
+			return named("wait", "--for=condition="+m[1], what)
+		}
+		if m := valued.FindStringSubmatch(n.Waits.Waits); m != nil {
+			return named("wait", fmt.Sprintf("--for=jsonpath={.%s}=%s", m[1], m[2]), what)
+		}
+		return w, false
+	}
+	if sees := n.Kind.Sees; sees != nil && sees.Under == "" {
+		for _, sign := range sees.Healthy {
+			w.Why = "condition " + sign.Condition
+			if sign.Condition != "" {
+				return named("wait", "--for=condition="+sign.Condition+"="+sign.Values()[0], what)
+			}
+			if len(sign.Values()) == 1 {
+				w.Why = sign.At + " " + sign.Values()[0]
+				return named("wait", fmt.Sprintf("--for=jsonpath={.%s}=%s", sign.At, sign.Values()[0]), what)
+			}
+		}
+	}
+	return w, false
+}
+
+//go:embed apply.sh.tmpl
+var scriptText string
+
+var script = texttemplate.Must(texttemplate.New("").Funcs(texttemplate.FuncMap{"quoted": shellQuoted}).Parse(scriptText))
+
+// plainWord is a word that a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[-A-Za-z0-9_./=:@%+,]+$`)
+
+func shellQuoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// Script applies the files in their order and waits after each, with kubectl
+// and a POSIX shell.
+func (b Bootstrap) Script() string {
+	var text bytes.Buffer
+	if err := script.Execute(&text, b); err != nil {
+		panic(err) // tests fill it
+	}
+	return text.String()
+}
+
+// Talos is a patch of a machine configuration of Talos with the files as inline
+// manifests. Talos applies these when it starts the cluster, and tries again what
+// failed; it waits for nothing between them.
+func (b Bootstrap) Talos() string {
+	type inline struct {
+		Name     string `yaml:"name"`
+		Contents string `yaml:"contents"`
+	}
+	var patch struct {
+		Cluster struct {
+			InlineManifests []inline `yaml:"inlineManifests"`
+		} `yaml:"cluster"`
+	}
+	for _, s := range b.Steps {
+		patch.Cluster.InlineManifests = append(patch.Cluster.InlineManifests, inline{s.Name, s.Text})
+	}
+	m := manifest("talos", patch)
+	m.node.HeadComment = lines(
+		"Written by cmp fleet bootstrap: a patch of the machine configuration of control planes",
+		"(talosctl machineconfig patch, or --config-patch-control-plane). Whoever reads the",
+		"configuration reads the Secrets in it.")
+	for i, s := range b.Steps {
+		m.comment(s.About+".", "cluster", "inlineManifests", fmt.Sprint(i))
+	}
+	return YAML(m)
+}

@@ -1,0 +1,111 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/health"
+	"github.com/ladder-cmp/ladder/health/lua"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// What an Application tells of its health, and what a check must not make of
+// it for waves between Applications to mean anything.
+var childStates = []struct {
+	name   string
+	status map[string]any
+	// healthy is what the check must say.
+	healthy bool
+}{
+	{"has no status yet", nil, false},
+	{"is Progressing", map[string]any{"health": map[string]any{"status": "Progressing"}}, false},
+	{"is Degraded", map[string]any{"health": map[string]any{"status": "Degraded"}}, false},
+	{"is Healthy", map[string]any{"health": map[string]any{"status": "Healthy"}, "sync": map[string]any{"status": "Synced"}, "operationState": map[string]any{"phase": "Succeeded"}}, true},
+}
+
+// ChecksChildren judges a configuration of Argo CD, the ConfigMap argocd-cm or
+// values of its Helm chart: whether it has a health check for Applications, and
+// whether that tells a child that is healthy from one that is not. Without it
+// Argo CD takes a child for done as soon as it exists, and all waves of an
+// app-of-apps begin at once.
+func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, error) {
+	const remedy = "add what cmp fleet apps --health-check prints"
+	found := finding.Finding{Severity: finding.Error, Rule: "no-child-health", File: file, Remedy: remedy}
+	var doc yaml.Node
+	dec := yaml.NewDecoder(strings.NewReader(text))
+	scripts := map[*yaml.Node]string{}
+	var order []*yaml.Node
+	for {
+		if err := dec.Decode(&doc); err != nil {
+			if err.Error() == "EOF" {
+				break
+			}
+			line, message := object.SyntaxError(err)
+			return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Line: line, Message: "not valid YAML: " + message, Remedy: "name the ConfigMap argocd-cm, or values of the Argo CD Helm chart"}
+		}
+		order = append(order, childScripts(&doc, scripts)...)
+		doc = yaml.Node{}
+	}
+	if len(order) == 0 {
+		found.Message = "there is no health check for argoproj.io/Application: Argo CD takes a child for healthy as soon as it exists, and waves between Applications mean nothing"
+		return []finding.Finding{found}, nil
+	}
+	var all []finding.Finding
+	for _, n := range order {
+		for _, state := range childStates {
+			obj := map[string]any{"apiVersion": argoCDVersion, "kind": "Application", "metadata": map[string]any{"name": "child"}, "spec": map[string]any{}}
+			if state.status != nil {
+				obj["status"] = state.status
+			}
+			status, _, err := lua.Run(ctx, scripts[n], obj)
+			found := found
+			found.Line = n.Line
+			if err != nil {
+				found.Message = "the health check for Applications fails: " + err.Error()
+				all = append(all, found)
+				break
+			}
+			if (status == "Healthy") != state.healthy {
+				found.Message = fmt.Sprintf("the health check for Applications says %q of a child that %s", status, state.name)
+				all = append(all, found)
+			}
+		}
+	}
+	return all, nil
+}
+
+// childScripts finds the health checks for Applications in a configuration, by
+// the key of today and by that of old.
+func childScripts(n *yaml.Node, scripts map[*yaml.Node]string) []*yaml.Node {
+	var all []*yaml.Node
+	add := func(n *yaml.Node, script string) {
+		if strings.TrimSpace(script) != "" {
+			scripts[n] = script
+			all = append(all, n)
+		}
+	}
+	if n.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key, value := n.Content[i], n.Content[i+1]
+			switch key.Value {
+			case health.Key(argoCDGroup, "Application"):
+				add(key, value.Value)
+			case "resource.customizations":
+				var old map[string]map[string]any
+				if yaml.Unmarshal([]byte(value.Value), &old) == nil {
+					if script, ok := old[argoCDGroup+"/Application"]["health.lua"].(string); ok {
+						add(key, script)
+					}
+				}
+			}
+		}
+	}
+	for _, c := range n.Content {
+		all = append(all, childScripts(c, scripts)...)
+	}
+	return all
+}

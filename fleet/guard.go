@@ -1,0 +1,277 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/profile"
+)
+
+// What stands between a fleet and its rollout: faults that Argo CD would not
+// report before it is too late, or not at all.
+
+// dnsName is a name that Kubernetes takes for an object, labelValue one that it
+// takes for the value of a label.
+var (
+	dnsName    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
+	labelValue = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`)
+	labelKey   = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
+)
+
+// guard finds what keeps the fleet from being rolled out.
+func (f *Fleet) guard(t Target, sets []set) []finding.Finding {
+	var all []finding.Finding
+	if cmp.Or(t.RepoURL, f.Settings.RepoURL) == "" {
+		all = append(all, finding.Finding{Severity: finding.Error, Rule: "no-repository", Field: "fleet.repoURL",
+			Message: "nobody says where Argo CD finds the components", Remedy: "write fleet: {repoURL: ...} into a ladder.yaml above them, or give --repo-url"})
+	}
+	if name := f.name(t); f.name(t) != "." && !dnsName.MatchString(name) {
+		all = append(all, finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "fleet.name",
+			Message: fmt.Sprintf("no object can be called %q", name), Remedy: "use lower case letters, digits and \"-\""})
+	}
+	taken := map[string]*Application{}
+	for _, s := range sets {
+		for _, d := range f.deployments(s) {
+			if other, twice := taken[d.Name]; twice && other != d.Application {
+				all = append(all, d.fault("same-name", "name", fmt.Sprintf("%s has an Application %s, too", other.File, d.Name), "give each component a name of its own"))
+				continue
+			}
+			if taken[d.Name] == nil && !dnsName.MatchString(d.Name) {
+				all = append(all, d.fault("bad-name", "name", fmt.Sprintf("no Application can be called %q", d.Name), "use lower case letters, digits and \"-\""))
+			}
+			taken[d.Name] = d.Application
+		}
+	}
+	for _, app := range f.Enabled() {
+		all = append(all, f.guardOne(app)...)
+	}
+	return append(all, f.neverHealthy()...)
+}
+
+func (f *Fleet) guardOne(app *Application) []finding.Finding {
+	var all []finding.Finding
+	if !app.Described {
+		all = append(all, app.fault("not-described", "", "there is no "+component.File+", from which Argo CD takes the Application", "add one with a name, a namespace and a "+f.Profile.Key))
+	}
+	for key, phase := range map[string]component.Phase{app.PhaseKey(): app.Component.Phase(), "crdsPhase": app.CRDsPhase} {
+		if phase.Misread {
+			all = append(all, app.fault("octal-phase", key, fmt.Sprintf("Argo CD reads %s without quotes as %d, a number to the base of 8", phase.Text, phase.Other), fmt.Sprintf("write %q", phase.Text)))
+		}
+	}
+	if !app.Phase.Set {
+		found := app.fault("no-phase", "", app.Name+" has no phase, and so comes after all that have one", "add "+f.Profile.Key)
+		found.Severity = finding.Warning
+		all = append(all, found)
+	}
+	for _, key := range slices.Sorted(maps.Keys(app.labels())) {
+		value := app.labels()[key]
+		switch {
+		case key == f.Profile.Label:
+			all = append(all, app.fault("phase-label", "labels", "the label "+key+" holds the phase, by which the rollout finds the Application", "drop it, and write "+f.Profile.Key))
+		case !labelKey.MatchString(key):
+			all = append(all, app.fault("bad-label", "labels", fmt.Sprintf("no label can be called %q", key), "use letters, digits, \"-\", \"_\" and \".\", at most 63"))
+		case !labelValue.MatchString(value):
+			all = append(all, app.fault("bad-label", key, fmt.Sprintf("no label can hold %q", value), "use letters, digits, \"-\", \"_\" and \".\", at most 63"))
+		}
+	}
+	if len(app.Environments) > 0 && len(f.Settings.Environments) > 0 {
+		for _, e := range app.Environments {
+			if !slices.ContainsFunc(f.Settings.Environments, func(known profile.Environment) bool { return known.Name == e }) {
+				found := app.fault("no-environment", "environments", fmt.Sprintf("the fleet has no environment %q", e), "correct it, or add it to fleet.environments")
+				found.Severity = finding.Warning
+				all = append(all, found)
+			}
+		}
+	}
+	if app.Component.Chart.Remote() && app.CRDs == component.Split {
+		all = append(all, app.fault("remote-split", "crds", "the chart is in another repository, and only what lies in this one can be split", "put the chart into this repository, or let the chart keep its definitions"))
+	}
+	return all
+}
+
+// neverHealthy: what comes later waits for an Application until it is healthy,
+// for ever.
+func (f *Fleet) neverHealthy() []finding.Finding {
+	var all []finding.Finding
+	told := map[int]bool{}
+	for i, app := range f.Applications {
+		told[i] = !app.On() || app.Failed
+		if app.On() && app.Failed {
+			found := app.fault("never-healthy", "", app.Name+" does not render, so that nothing behind it is rolled out", "mend it")
+			found.Severity = finding.Warning
+			all = append(all, found)
+		}
+	}
+	consumed := map[int]bool{} // what waits only for somebody to use it, and is used
+	for _, r := range f.graph.References {
+		consumed[r.To] = consumed[r.To] || f.graph.Nodes[r.To].Kind.Place == "with-consumer"
+	}
+	for i := range f.graph.Nodes {
+		n := &f.graph.Nodes[i]
+		at := n.Part // what stands for a chart says nothing of its health
+		if f.Applications[at].Chart != nil || told[at] || consumed[i] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
+			continue
+		}
+		told[at] = true
+		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "never-healthy", File: n.File, Line: n.Line, Object: n.Key.String(),
+			Message: fmt.Sprintf("%s may never be healthy: %s; all behind it in the rollout would wait", f.Applications[at].Name, n.Waits.Never), Remedy: "mend that, or give Argo CD a health check that tells"})
+	}
+	return all
+}
+
+// unlabelled: what has a phase that no label can hold.
+func (f *Fleet) unlabelled() []finding.Finding {
+	var all []finding.Finding
+	for _, app := range f.Enabled() {
+		if app.Phase.Set && app.Phase.Number < 0 {
+			all = append(all, app.fault("negative-phase", app.PhaseKey(), fmt.Sprintf("no label can hold %s", app.Phase.Text), "use phases from 0 on, or sync waves (cmp fleet apps), which may be below"))
+		}
+	}
+	return all
+}
+
+// nowhere: components for some environments, in a fleet that names none.
+func (f *Fleet) nowhere(t Target) []finding.Finding {
+	if len(f.Settings.Environments) > 0 || t.Environment != "" {
+		return nil
+	}
+	var all []finding.Finding
+	for _, app := range f.Enabled() {
+		if len(app.Environments) > 0 {
+			found := app.fault("no-environment", "environments", app.Name+" is for "+strings.Join(app.Environments, ", ")+" only, and the fleet has no environments, so that it goes everywhere", "list them as fleet.environments in ladder.yaml, or give --environment")
+			found.Severity = finding.Warning
+			all = append(all, found)
+		}
+	}
+	return all
+}
+
+// before: the set of a cluster is rolled out before those of its environments,
+// and cannot wait for what these hold.
+func (f *Fleet) before(sets []set) []finding.Finding {
+	var all []finding.Finding
+	if len(sets) < 2 {
+		return nil
+	}
+	for _, l := range f.Links {
+		from, to := f.Applications[l.From], f.Applications[l.To]
+		if !l.Strength().Later() || !from.On() || !to.On() || !sets[0].has(from) || sets[0].has(to) {
+			continue
+		}
+		severity := finding.Warning
+		if l.Sure() {
+			severity = finding.Error
+		}
+		all = append(all, finding.Finding{Severity: severity, Rule: "cluster-before-environment", File: from.File,
+			Message: fmt.Sprintf("%s is for the whole cluster, and needs %s, which comes later with each environment: %s", from.Name, to.Name, l.Reasons[0]),
+			Remedy:  "name the environments of " + from.Name + " in its component.yaml, so that each has its own"})
+	}
+	return all
+}
+
+func (a *Application) fault(rule, field, message, remedy string) finding.Finding {
+	return finding.Finding{Severity: finding.Error, Rule: rule, File: a.File, Line: a.Line(field), Field: field, Message: message, Remedy: remedy}
+}
+
+// labels are those that the component gives its Application.
+func (a *Application) labels() map[string]string {
+	all := maps.Clone(a.Component.Labels)
+	if all == nil {
+		all = map[string]string{}
+	}
+	for key, value := range map[string]string{"domain": a.Domain, "tier": a.Tier, "componentType": a.Type, "dependencyPhase": a.DependencyPhase} {
+		if value != "" && all[key] == "" {
+			all[key] = value
+		}
+	}
+	return all
+}
+
+// options are the sync options of an Application: the fleet's, and over them
+// its own.
+func (f *Fleet) options(app *Application) []string {
+	all := f.commonOptions()
+	if f.serverSide(app) {
+		all["ServerSideApply"] = "true"
+	}
+	for _, o := range app.SyncOptions {
+		name, value, _ := strings.Cut(o, "=")
+		all[name] = value
+	}
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, name+"="+all[name])
+	}
+	return list
+}
+
+// commonOptions are those of every Application: namespaces are made where they
+// are missing, fields that are ignored in differences are left alone, and an
+// object of a kind that an earlier phase brings does not fail the dry run.
+func (f *Fleet) commonOptions() map[string]string {
+	all := map[string]string{"CreateNamespace": "true", "RespectIgnoreDifferences": "true", "SkipDryRunOnMissingResource": "true"}
+	for _, o := range f.Settings.SyncOptions {
+		name, value, _ := strings.Cut(o, "=")
+		all[name] = value
+	}
+	return all
+}
+
+// serverSide reports whether an Application holds definitions, which are too
+// large for what the other way of applying keeps in an annotation.
+func (f *Fleet) serverSide(app *Application) bool {
+	return slices.Contains(f.definitionPhases(), f.Write(app.Phase))
+}
+
+// definitionPhases are those in use in which definitions stand.
+func (f *Fleet) definitionPhases() []string {
+	only := map[string]bool{}
+	for _, app := range f.Enabled() {
+		place, _ := f.Profile.Place(app.Phase.Number)
+		made := len(place.Rungs) > 0 && place.Rungs[0] == "crds"
+		before, seen := only[f.Write(app.Phase)]
+		only[f.Write(app.Phase)] = app.Phase.Set && (made || app.Rung == "crds" && (before || !seen))
+	}
+	var all []string
+	for phase, is := range only {
+		if is {
+			all = append(all, phase)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// patterns are those of the files that describe the components. Where the
+// pattern would find files that do not, each is named.
+func (f *Fleet) patterns() []string {
+	var all []string
+	for _, dir := range f.Dirs {
+		dir = path.Clean(dir)
+		var own, inner bool
+		for _, c := range f.Components {
+			own = own || c.Dir == dir
+			inner = inner || strings.HasPrefix(c.Dir, dir+"/") || dir == "." && c.Dir != "."
+		}
+		if own {
+			all = append(all, path.Join(dir, component.File))
+		}
+		if inner {
+			all = append(all, path.Join(dir, "**", component.File))
+		}
+	}
+	if len(f.Passed) > 0 {
+		all = nil
+		for _, c := range f.Components {
+			all = append(all, path.Join(c.Dir, component.File))
+		}
+	}
+	return slices.Compact(all)
+}

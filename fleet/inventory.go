@@ -1,0 +1,505 @@
+package fleet
+
+import (
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	pages "html/template"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/profile"
+)
+
+// Inventory is a fleet by phase, as people read it.
+type Inventory struct {
+	// Name is that of the fleet, Profile that of its profile.
+	Name    string `json:"name,omitempty"`
+	Profile string `json:"profile"`
+	// Environment is the one that it is about; empty for all.
+	Environment string `json:"environment,omitempty"`
+	// Steps are the phases in order, those without components too. Components
+	// without a phase are in a last one without number.
+	Steps      []Row   `json:"steps"`
+	Components []Entry `json:"components"`
+
+	key, style string
+}
+
+// Row is a phase, and who is in it.
+type Row struct {
+	Phase string `json:"phase"`
+	Band  string `json:"band,omitempty"`
+	Title string `json:"title,omitempty"`
+	// MaxUpdate is how many Applications are updated at the same time; 0 means
+	// all.
+	MaxUpdate int `json:"maxUpdate"`
+	// Components are the names of those in it.
+	Components []string `json:"components"`
+
+	entries []Entry
+}
+
+// Entry is an Application in an inventory.
+type Entry struct {
+	Name string `json:"name"`
+	// Path is that of the component.yaml below the folder of the fleet.
+	Path         string `json:"path"`
+	RolloutPhase string `json:"rolloutPhase"`
+	Domain       string `json:"domain,omitempty"`
+	Project      string `json:"project,omitempty"`
+	Namespace    string `json:"namespace"`
+	// Type is componentType, Rung what the component is for, and Because what
+	// says so.
+	Type    string `json:"componentType,omitempty"`
+	Rung    string `json:"rung,omitempty"`
+	Because string `json:"because,omitempty"`
+	// Chart is where its manifests come from, if not from beside the file.
+	Chart string `json:"chart,omitempty"`
+	// Part says which part of a split component it is.
+	Part    string `json:"part,omitempty"`
+	Enabled bool   `json:"enabled"`
+	// Environments are where it is deployed; none means everywhere.
+	Environments []string `json:"environments,omitempty"`
+	// Deployed is false for what is disabled, or not in the environment.
+	Deployed bool        `json:"deployed"`
+	Objects  int         `json:"objects"`
+	Waves    int         `json:"waves"`
+	Failed   bool        `json:"failed,omitempty"`
+	Provides []Provision `json:"provides,omitempty"`
+	Needs    []Need      `json:"needs,omitempty"`
+}
+
+// Provision is what an Application has for others: things of one sort.
+type Provision struct {
+	// What they are: "kinds of cert-manager.io", "controllers", "Namespaces", …
+	What  string   `json:"what"`
+	Names []string `json:"names"`
+}
+
+// Need is an Application that another needs, and the strongest reason.
+type Need struct {
+	Name     string `json:"name"`
+	Strength string `json:"strength"`
+	Inferred bool   `json:"inferred,omitempty"`
+	Why      string `json:"why"`
+	// More is how many other reasons there are.
+	More int `json:"more,omitempty"`
+}
+
+// Inventory lists the fleet. With an environment it says what is not there; all
+// keep their places.
+func (f *Fleet) Inventory(environment string) Inventory {
+	inv := Inventory{Name: f.Settings.Name, Profile: f.Profile.Name, Environment: environment, key: f.Profile.Key, style: f.Profile.Style}
+	provided := f.provided()
+	for i, app := range f.Applications {
+		inv.Components = append(inv.Components, f.entry(i, app, environment, provided[i]))
+	}
+	inv.Steps = f.phases(inv.Components)
+	return inv
+}
+
+func (f *Fleet) entry(i int, app *Application, environment string, provided []Provision) Entry {
+	e := Entry{
+		Name: app.Name, Path: f.below(app), RolloutPhase: f.Write(app.Phase), Domain: app.Component.Part(), Project: cmp.Or(app.Project, f.Settings.Project),
+		Namespace: app.Namespace, Type: app.Type, Rung: app.Rung, Because: app.RungWhy, Chart: chartOf(app.Component.Chart),
+		Enabled: app.On(), Environments: app.Environments, Deployed: deployed(app, environment),
+		Objects: len(app.Objects), Waves: app.Waves, Failed: app.Failed, Provides: provided,
+	}
+	switch app.Part {
+	case crds.Only:
+		e.Part = "CRDs of " + app.Component.Name
+	case crds.Skip:
+		e.Part = "without its CRDs"
+	}
+	links := slices.DeleteFunc(slices.Clone(f.Links), func(l Link) bool { return l.From != i })
+	slices.SortStableFunc(links, func(x, y Link) int { return cmp.Compare(y.Strength(), x.Strength()) })
+	for _, link := range links {
+		r := link.Reasons[0]
+		e.Needs = append(e.Needs, Need{f.Applications[link.To].Name, r.Strength.String(), r.Inferred, r.String(), len(link.Reasons) - 1})
+	}
+	return e
+}
+
+// below is the path of what describes an Application below the folder of the
+// fleet.
+func (f *Fleet) below(app *Application) string {
+	p := app.Dir
+	if app.Described {
+		p = path.Join(p, component.File)
+	}
+	if p == f.Dir {
+		return path.Base(p)
+	}
+	return strings.TrimPrefix(p, f.Dir+"/")
+}
+
+func chartOf(c component.Chart) string {
+	switch {
+	case c.Chart != "":
+		return strings.TrimSpace(c.Chart+" "+c.Version) + " of " + finding.WithoutCredentials(c.RepoURL)
+	case c.RepoURL != "":
+		return c.Path + " of " + finding.WithoutCredentials(c.RepoURL)
+	}
+	return c.Path
+}
+
+// phases puts the places of the profile and the phases in use into order.
+func (f *Fleet) phases(entries []Entry) []Row {
+	phases := map[int]bool{}
+	for _, p := range f.Profile.All() {
+		phases[p.Phase] = true
+	}
+	members := map[int][]Entry{}
+	var none []Entry
+	for i, app := range f.Applications {
+		if !app.Phase.Set {
+			none = append(none, entries[i])
+			continue
+		}
+		phases[app.Phase.Number] = true
+		members[app.Phase.Number] = append(members[app.Phase.Number], entries[i])
+	}
+	var numbers []int
+	for n := range phases {
+		numbers = append(numbers, n)
+	}
+	slices.Sort(numbers)
+	var all []Row
+	for _, n := range numbers {
+		band, _ := f.Profile.Band(n)
+		place, _ := f.Profile.Place(n)
+		all = append(all, withMembers(Row{Phase: f.Profile.Write(n), Band: band.Name, Title: place.Title, MaxUpdate: place.MaxUpdate}, members[n]))
+	}
+	if none != nil {
+		all = append(all, withMembers(Row{Title: "without a phase"}, none))
+	}
+	return all
+}
+
+func withMembers(s Row, entries []Entry) Row {
+	s.entries, s.Components = entries, []string{}
+	for _, e := range entries {
+		s.Components = append(s.Components, e.Name)
+	}
+	return s
+}
+
+// provided finds what each Application has for others.
+func (f *Fleet) provided() [][]Provision {
+	all := make([][]Provision, len(f.Applications))
+	add := func(part int, what, name string) {
+		list := &all[part]
+		i := slices.IndexFunc(*list, func(p Provision) bool { return p.What == what })
+		if i < 0 {
+			i = len(*list)
+			*list = append(*list, Provision{What: what})
+		}
+		if p := &(*list)[i]; !slices.Contains(p.Names, name) {
+			p.Names = append(p.Names, name)
+		}
+	}
+	for i, app := range f.Applications {
+		if app.Chart != nil {
+			for _, group := range app.Chart.Provides {
+				add(i, "kinds", "of "+group)
+			}
+		}
+	}
+	for _, n := range f.graph.Nodes {
+		for _, d := range n.Kind.Defines {
+			for _, kind := range d.Kind.Find(n.Root()) {
+				group := d.GroupIs
+				for _, found := range d.Group.Find(n.Root()) {
+					group = found.Value.Text()
+				}
+				add(n.Part, "kinds of "+group, kind.Value.Text())
+			}
+		}
+	}
+	for _, n := range f.graph.Nodes {
+		switch {
+		case n.Role == knowledge.Controllers && !n.Partner:
+			add(n.Part, "controllers", n.ID.Name)
+		case n.Key.Group == "" && n.Key.Kind == "Namespace":
+			add(n.Part, "Namespaces", n.Key.Name)
+		case n.Key.Group == "storage.k8s.io" && n.Key.Kind == "StorageClass":
+			add(n.Part, "StorageClasses", n.Key.Name)
+		}
+	}
+	f.used(add)
+	for _, list := range all {
+		for _, p := range list {
+			slices.Sort(p.Names)
+		}
+	}
+	return all
+}
+
+// used are the objects that others name: Services and what is behind them, and
+// Secrets that the Application holds or writes.
+func (f *Fleet) used(add func(part int, what, name string)) {
+	for _, r := range f.graph.References {
+		from, to := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
+		if from.Part == to.Part {
+			continue
+		}
+		switch {
+		case to.Key.Group == "" && to.Key.Kind == "Service":
+			add(to.Part, "Services that others use", to.Key.Namespace+"/"+to.Key.Name)
+		case to.Key.Group == "" && to.Key.Kind == "Secret":
+			add(to.Part, "Secrets for others", to.Key.Namespace+"/"+to.Key.Name)
+		case !to.Kind.Pod.IsZero() && r.Why == "calls":
+			add(to.Part, "workloads that others call", to.Key.Namespace+"/"+to.Key.Name)
+		case r.Written.Kind == "Secret":
+			add(to.Part, "Secrets for others", r.Written.Namespace+"/"+r.Written.Name)
+		}
+	}
+}
+
+// most is how many names of a sort a person is shown.
+const most = 4
+
+// Short writes a provision for people.
+func (p Provision) Short() string {
+	if len(p.Names) <= most {
+		return p.What + ": " + strings.Join(p.Names, ", ")
+	}
+	return fmt.Sprintf("%d %s: %s, …", len(p.Names), p.What, strings.Join(p.Names[:most-1], ", "))
+}
+
+// Short writes a need for people.
+func (n Need) Short() string {
+	why := n.Why
+	if n.Inferred {
+		why += ", as far as one sees"
+	}
+	if n.More > 0 {
+		why += fmt.Sprintf(", and %d more", n.More)
+	}
+	return n.Name + " (" + why + ")"
+}
+
+// State says why an entry is not deployed, or where only; empty if it is
+// deployed everywhere.
+func (e Entry) State() string {
+	var parts []string
+	if !e.Enabled {
+		parts = append(parts, "disabled")
+	}
+	if len(e.Environments) > 0 {
+		parts = append(parts, "only "+strings.Join(e.Environments, ", "))
+	}
+	if e.Enabled && !e.Deployed {
+		parts = append(parts, "not here")
+	}
+	if e.Failed {
+		parts = append(parts, "not rendered")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// JSON writes the inventory for other programs.
+func (inv Inventory) JSON() (string, error) {
+	text, err := json.MarshalIndent(inv, "", "  ")
+	return string(text) + "\n", err
+}
+
+// CSV writes a line for each component, for spreadsheets.
+func (inv Inventory) CSV() (string, error) {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	rows := [][]string{{"phase", "name", "path", "domain", "project", "namespace", "type", "rung", "because", "chart", "part", "state", "objects", "waves", "provides", "needs"}}
+	for _, e := range inv.Components {
+		rows = append(rows, []string{e.RolloutPhase, e.Name, e.Path, e.Domain, e.Project, e.Namespace, e.Type, e.Rung, e.Because, e.Chart, e.Part, e.State(),
+			fmt.Sprint(e.Objects), fmt.Sprint(e.Waves), strings.Join(e.Provided(), "; "), strings.Join(e.Needed(), "; ")})
+	}
+	err := w.WriteAll(rows)
+	return b.String(), err
+}
+
+// Provided and Needed are what an entry provides and needs, for people.
+func (e Entry) Provided() []string {
+	var all []string
+	for _, p := range e.Provides {
+		all = append(all, p.Short())
+	}
+	return all
+}
+
+// Needed: see Provided.
+func (e Entry) Needed() []string {
+	var all []string
+	for _, n := range e.Needs {
+		all = append(all, n.Short())
+	}
+	return all
+}
+
+// Markdown writes the inventory for a repository's documents: who is in each
+// phase, the steps, and what each component is. Where phases are called waves,
+// each has a list of its own with paths; else it is a line of names.
+func (inv Inventory) Markdown() string {
+	var b strings.Builder
+	title := cmp.Or(inv.Name, "the fleet")
+	if inv.Environment != "" {
+		title += " in " + markdown(inv.Environment)
+	}
+	fmt.Fprintf(&b, "# Inventory of %s\n\n", markdown(title))
+	phase, head := "phase", "step"
+	if inv.waves() {
+		phase, head = "wave", "wave"
+	}
+	for _, s := range inv.Steps {
+		if len(s.entries) > 0 {
+			b.WriteString(inv.members(s))
+		}
+	}
+	fmt.Fprintf(&b, "\n## %ss\n\n| %s | band | what stands there | max. updated at once | components |\n| --- | --- | --- | --- | --- |\n", strings.ToUpper(head[:1])+head[1:], phase)
+	for _, s := range inv.Steps {
+		at := "all"
+		if s.MaxUpdate > 0 {
+			at = fmt.Sprint(s.MaxUpdate)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d |\n", s.Phase, cell(s.Band), cell(s.Title), at, len(s.entries))
+	}
+	fmt.Fprintf(&b, "\n## Components\n\n| %s | component | what it is | where | provides | needs |\n| --- | --- | --- | --- | --- | --- |\n", phase)
+	for _, e := range inv.Components {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", e.RolloutPhase, cell(named(e)), cell(e.what()...), cell(e.where()...), cell(e.Provided()...), cell(e.Needed()...))
+	}
+	return b.String()
+}
+
+// waves reports whether the owners of the fleet call phases so.
+func (inv Inventory) waves() bool { return inv.key == "wave" || inv.style == profile.Waves }
+
+// members lists who is in a phase.
+func (inv Inventory) members(s Row) string {
+	var b strings.Builder
+	if !inv.waves() {
+		var names []string
+		for _, e := range s.entries {
+			names = append(names, markdown(named(e)))
+		}
+		return fmt.Sprintf("- %s: %s\n", cmp.Or(s.Phase, s.Title), strings.Join(names, "; "))
+	}
+	head := "wave" + s.Phase
+	if s.Phase == "" {
+		head = s.Title
+	}
+	fmt.Fprintf(&b, "- **%s**\n", head)
+	for _, e := range s.entries {
+		state := ""
+		if e.State() != "" {
+			state = " (" + markdown(e.State()) + ")"
+		}
+		fmt.Fprintf(&b, "  - `%s` (%s) – %s / %s / %s%s\n", code(e.Name), markdown(e.Path), markdown(cmp.Or(e.Domain, "-")), markdown(cmp.Or(e.Project, "-")), markdown(e.Namespace), state)
+	}
+	return b.String()
+}
+
+func named(e Entry) string {
+	if e.State() == "" {
+		return e.Name
+	}
+	return e.Name + " (" + e.State() + ")"
+}
+
+func (e Entry) what() []string {
+	all := []string{}
+	for _, s := range []string{e.Type, e.Part} {
+		if s != "" {
+			all = append(all, s)
+		}
+	}
+	if e.Rung != "" {
+		all = append(all, e.Rung+": "+e.Because)
+	}
+	return all
+}
+
+func (e Entry) where() []string {
+	all := []string{e.Path, strings.Join(slices.DeleteFunc([]string{e.Domain, e.Project, e.Namespace}, func(s string) bool { return s == "" }), " / ")}
+	if e.Chart != "" {
+		all = append(all, "chart "+e.Chart)
+	}
+	return all
+}
+
+// cell writes lines of a cell in a Markdown table.
+func cell(lines ...string) string {
+	var all []string
+	for _, line := range lines {
+		all = append(all, strings.ReplaceAll(markdown(line), "|", `\|`))
+	}
+	return strings.Join(all, "<br>")
+}
+
+var escapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "<", "&lt;", "&", "&amp;")
+
+// markdown keeps names, which anybody may have chosen, from being more than text.
+func markdown(s string) string { return escapes.Replace(finding.Harmless(s)) }
+
+func code(s string) string { return strings.ReplaceAll(finding.Harmless(s), "`", "'") }
+
+// HTML writes the inventory as one page that needs nothing else.
+func (inv Inventory) HTML() (string, error) {
+	var b strings.Builder
+	err := page.Execute(&b, struct {
+		Inventory
+		Waves bool
+	}{inv, inv.waves()})
+	return b.String(), err
+}
+
+var page = pages.Must(pages.New("inventory").Funcs(pages.FuncMap{
+	"what": Entry.what, "where": Entry.where,
+	"safe": finding.Harmless, // what would turn the direction of text is written out
+}).Parse(`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Inventory{{with .Name}} of {{safe .}}{{end}}</title>
+<style>
+:root { color-scheme: light dark; }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 80rem; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; margin: 0 0 2rem; }
+th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid #8886; }
+th { font-weight: 600; }
+td.number, th.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
+ul { margin: 0; padding-left: 1.1rem; }
+.off { opacity: .6; }
+.state { font-style: italic; }
+</style>
+</head>
+<body>
+<h1>Inventory{{with .Name}} of {{safe .}}{{end}}{{with .Environment}} in {{safe .}}{{end}}</h1>
+<p>{{len .Components}} components, {{len .Steps}} {{if .Waves}}waves{{else}}steps{{end}}, profile {{safe .Profile}}.</p>
+<h2>{{if .Waves}}Waves{{else}}Steps{{end}}</h2>
+<table>
+<thead><tr><th class="number">{{if .Waves}}wave{{else}}phase{{end}}</th><th>band</th><th>what stands there</th><th>updated at once</th><th>components</th></tr></thead>
+<tbody>
+{{- range .Steps}}
+<tr{{if not .Components}} class="off"{{end}}><td class="number">{{.Phase}}</td><td>{{safe .Band}}</td><td>{{safe .Title}}</td><td>{{if .MaxUpdate}}{{.MaxUpdate}}{{else}}all{{end}}</td><td>{{range $i, $n := .Components}}{{if $i}}, {{end}}<a href="#{{$n}}">{{safe $n}}</a>{{end}}</td></tr>
+{{- end}}
+</tbody>
+</table>
+<h2>Components</h2>
+<table>
+<thead><tr><th class="number">{{if .Waves}}wave{{else}}phase{{end}}</th><th>component</th><th>what it is</th><th>where</th><th>provides</th><th>needs</th></tr></thead>
+<tbody>
+{{- range .Components}}
+<tr id="{{.Name}}"{{if not .Deployed}} class="off"{{end}}><td class="number">{{.RolloutPhase}}</td><td>{{safe .Name}}{{with .State}} <span class="state">{{safe .}}</span>{{end}}</td><td>{{range what .}}{{safe .}}<br>{{end}}</td><td>{{range where .}}{{safe .}}<br>{{end}}</td><td>{{with .Provided}}<ul>{{range .}}<li>{{safe .}}</li>{{end}}</ul>{{end}}</td><td>{{with .Needed}}<ul>{{range .}}<li>{{safe .}}</li>{{end}}</ul>{{end}}</td></tr>
+{{- end}}
+</tbody>
+</table>
+</body>
+</html>
+`))

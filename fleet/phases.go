@@ -1,0 +1,633 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/profile"
+)
+
+// Phases is where each Application of a fleet can stand at the earliest.
+type Phases struct {
+	// Places has one for each Application, in their order.
+	Places []Placed
+	// Findings are circles, Applications without a place, and signs that were
+	// passed over.
+	Findings []finding.Finding
+
+	fleet *Fleet
+	// needs are those that the phases keep.
+	needs []need
+}
+
+// Placed is the computed phase of an Application.
+type Placed struct {
+	*Application
+	// Computed is the earliest phase; it is not set if there is none.
+	Computed component.Phase
+	// Band and Title are those of the place.
+	Band, Title string
+	// Why says why it is not an earlier one.
+	Why string
+	// After is what it waits for, the index of an Application; -1 if its place is
+	// the first for what it is.
+	After int
+}
+
+// PhaseOptions say what is to be computed.
+type PhaseOptions struct {
+	// OnlyMissing keeps the phases that are there.
+	OnlyMissing bool
+}
+
+// Phases computes the earliest phase of every Application, given what it is for,
+// which bands its domain has, and what it needs of others. The result does not
+// depend on the order of the input; computed phases that are written into the
+// files come out again.
+func (f *Fleet) Phases(opt PhaseOptions) *Phases {
+	kept, dropped, stuck, faults := f.ordered(f.needs())
+	p := &Phases{fleet: f, needs: kept, Findings: faults}
+	for _, n := range dropped {
+		p.passedOver(n, "that would close a circle")
+	}
+	if opt.OnlyMissing { // what is set stands where it stands
+		p.needs = slices.DeleteFunc(slices.Clone(kept), func(n need) bool { return f.Applications[n.from].Phase.Set })
+	}
+	stands := make([]stand, len(f.Applications))
+	for i, app := range f.Applications {
+		stands[i] = f.stand(app, opt)
+		if stuck[i] && !(opt.OnlyMissing && app.Phase.Set) {
+			stands[i] = stand{}
+		} else if stands[i].fault.Message != "" {
+			p.Findings = append(p.Findings, stands[i].fault)
+		}
+	}
+	placed := p.settle(stands)
+	for i, app := range f.Applications {
+		p.Places = append(p.Places, p.explain(i, app, stands, placed))
+	}
+	if opt.OnlyMissing {
+		p.overtaken(kept)
+	}
+	finding.Sort(p.Findings)
+	return p
+}
+
+// spot is a place at which an Application may stand. Where a band has no places,
+// it is all of the band.
+type spot struct {
+	from, to int
+	band     string
+	title    string
+}
+
+// stand is what an Application may do, whatever it needs.
+type stand struct {
+	spots []spot
+	// least is the phase before which it does not go.
+	least int
+	// why says why its first place is that.
+	why   string
+	fault finding.Finding
+}
+
+// first is the earliest phase that is not before another.
+func (s stand) first(bound int) (int, spot, bool) {
+	bound = max(bound, s.least)
+	for _, sp := range s.spots {
+		if sp.to >= bound {
+			return max(sp.from, bound), sp, true
+		}
+	}
+	return 0, spot{}, false
+}
+
+// lowest is before all phases.
+const lowest = -1 << 30
+
+// stand says where an Application may stand: at the places of its bands that are
+// for what it is.
+func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
+	if opt.OnlyMissing && app.Phase.Set {
+		return stand{spots: []spot{f.spotAt(app.Phase.Number)}, least: lowest, why: "its phase is set"}
+	}
+	bands := f.bandsOf(app)
+	s := stand{least: lowest}
+	var names []string
+	var anywhere []spot
+	for _, b := range bands {
+		names = append(names, b.Name)
+		all := spotsOf(b)
+		anywhere = append(anywhere, all...)
+		for i, sp := range all {
+			if app.Rung != "" && (len(b.Places) == 0 || b.Places[i].Takes(app.Rung)) {
+				s.spots = append(s.spots, sp)
+			}
+		}
+	}
+	where := "in " + strings.Join(names, " and ")
+	if len(f.Profile.Bands) == 0 {
+		where = "in a profile without bands"
+	}
+	switch {
+	case len(s.spots) > 0 && s.spots[0].from < s.spots[0].to:
+		// Its numbers say nothing but the order.
+		s.why = "the phases " + where + " have no meaning of their own"
+		if app.Phase.Set && slices.ContainsFunc(s.spots, func(sp spot) bool { return sp.from <= app.Phase.Number && app.Phase.Number <= sp.to }) {
+			s.least = app.Phase.Number
+			s.why += ", so it keeps its own"
+		}
+	case len(s.spots) > 0:
+		s.why = fmt.Sprintf("the first place for %s %s: %s", app.Rung, where, app.RungWhy)
+	case app.Phase.Set && app.Rung == "":
+		s.spots, s.least, s.why = f.kept(app, anywhere), app.Phase.Number, "nothing says what it is for, so it keeps its phase"
+	case app.Phase.Set:
+		s.spots, s.least = f.kept(app, anywhere), app.Phase.Number
+		s.why = fmt.Sprintf("no place %s is for %s, so it keeps its phase", where, app.Rung)
+		s.fault = app.unplaced(finding.Warning, fmt.Sprintf("it is for %s (%s), and no place %s is", app.Rung, app.RungWhy, where), "add a place to the profile, or give it another domain")
+	case len(bands) == 0 && app.Component.Part() == "":
+		s.fault = app.unplaced(finding.Error, "it has no phase and names no domain, so no band is its own", "add domain: to its "+component.File+", one of "+strings.Join(f.domains(), ", "))
+	case len(bands) == 0:
+		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it has no phase, and no band is of its domain %s", app.Component.Part()), "use one of "+strings.Join(f.domains(), ", ")+", or add a band to the profile")
+	case app.Rung == "":
+		s.fault = app.unplaced(finding.Error, "it has no phase, and nothing says what it is for", "set its "+f.Profile.Key)
+	default:
+		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it is for %s (%s), and no place %s is", app.Rung, app.RungWhy, where), "add a place to the profile, or give it another domain")
+	}
+	return s
+}
+
+func (a *Application) unplaced(severity finding.Severity, message, remedy string) finding.Finding {
+	return finding.Finding{Severity: severity, Rule: "no-place", File: a.File, Line: a.Line(a.PhaseKey()), Object: a.Name, Message: message, Remedy: remedy}
+}
+
+// bandsOf lists the bands in which an Application may stand: those of its domain.
+// A phase that is set chooses a band that is open to any domain, and the band of
+// a component whose domain has none.
+func (f *Fleet) bandsOf(app *Application) []profile.Band {
+	if len(f.Profile.Bands) == 0 {
+		return []profile.Band{{Name: "the rollout", From: min(0, app.Phase.Number), To: highest}}
+	}
+	bands := f.Profile.BandsOf(app.Component.Part())
+	set, ok := f.Profile.Band(app.Phase.Number)
+	if !app.Phase.Set || !ok || slices.ContainsFunc(bands, func(b profile.Band) bool { return b.Name == set.Name && b.From == set.From }) {
+		return bands
+	}
+	theirs := slices.ContainsFunc(bands, func(b profile.Band) bool { return len(b.Domains) > 0 })
+	if len(set.Domains) > 0 && theirs {
+		return bands
+	}
+	bands = append(slices.Clone(bands), set)
+	slices.SortFunc(bands, func(x, y profile.Band) int { return cmp.Compare(x.From, y.From) })
+	return bands
+}
+
+// highest is the last phase that a component.yaml can hold.
+const highest = 999999
+
+// spotsOf lists the places of a band, in order.
+func spotsOf(b profile.Band) []spot {
+	if len(b.Places) == 0 {
+		return []spot{{b.From, b.To, b.Name, ""}}
+	}
+	var all []spot
+	for _, place := range b.Places {
+		all = append(all, spot{place.Phase, place.Phase, b.Name, place.Title})
+	}
+	return all
+}
+
+// spotAt is the place at a phase, whether the profile has it or not.
+func (f *Fleet) spotAt(phase int) spot {
+	band, _ := f.Profile.Band(phase)
+	place, _ := f.Profile.Place(phase)
+	return spot{phase, phase, band.Name, place.Title}
+}
+
+// kept are places for what keeps its phase if it can: that, and those behind.
+func (f *Fleet) kept(app *Application, spots []spot) []spot {
+	own := f.spotAt(app.Phase.Number)
+	all := []spot{own}
+	for _, sp := range spots {
+		if sp.from > own.from {
+			all = append(all, sp)
+		}
+	}
+	return all
+}
+
+// domains lists those that bands are made for.
+func (f *Fleet) domains() []string {
+	var all []string
+	for _, b := range f.Profile.Bands {
+		for _, d := range b.Domains {
+			if !slices.Contains(all, d) {
+				all = append(all, d)
+			}
+		}
+	}
+	return all
+}
+
+// at is the phase of an Application while phases are computed.
+type at struct {
+	phase int
+	spot  spot
+	ok    bool
+}
+
+// settle finds the earliest phases that keep all needs. A need that is only
+// inferred, and for which there is no place late enough, is passed over.
+func (p *Phases) settle(stands []stand) []at {
+	for {
+		placed := p.least(stands)
+		var homeless []int
+		for i := range stands {
+			if !placed[i].ok && len(stands[i].spots) > 0 {
+				homeless = append(homeless, i)
+			}
+		}
+		if homeless == nil {
+			return placed
+		}
+		var over []int
+		for _, i := range p.foremost(homeless) {
+			signs := p.signs(i, stands, placed)
+			if signs == nil {
+				p.Findings = append(p.Findings, p.homeless(i, stands[i], placed))
+				stands[i] = stand{}
+			}
+			over = append(over, signs...)
+		}
+		slices.Sort(over)
+		for _, j := range slices.Backward(slices.Compact(over)) {
+			p.passedOver(p.needs[j], "which leaves no place for what comes after")
+			p.needs = slices.Delete(p.needs, j, j+1)
+		}
+	}
+}
+
+// foremost are those of some Applications that need none of the others, unless
+// both need each other. What the others come to depends on them.
+func (p *Phases) foremost(some []int) []int {
+	out := make([][]need, len(p.fleet.Applications))
+	for _, n := range p.needs {
+		out[n.from] = append(out[n.from], n)
+	}
+	return slices.DeleteFunc(slices.Clone(some), func(i int) bool {
+		return slices.ContainsFunc(some, func(j int) bool {
+			return chain(out, i, j, false) != nil && chain(out, j, i, false) == nil
+		})
+	})
+}
+
+// signs are the inferred needs, by their indices, that leave an Application no
+// place: its own, or else those of what it waits for, and so on.
+func (p *Phases) signs(i int, stands []stand, placed []at) []int {
+	seen := map[int]bool{i: true}
+	for front := []int{i}; len(front) > 0; {
+		var found, next []int
+		for j, n := range p.needs {
+			if !slices.Contains(front, n.from) || !decides(n, stands, placed) {
+				continue
+			}
+			if !n.sure {
+				found = append(found, j)
+			}
+			if !seen[n.to] {
+				seen[n.to] = true
+				next = append(next, n.to)
+			}
+		}
+		if found != nil {
+			return found
+		}
+		front = next
+	}
+	return nil
+}
+
+// decides reports whether a need alone puts an Application where it is, or
+// leaves it no place.
+func decides(n need, stands []stand, placed []at) bool {
+	b := bound(n, placed)
+	floor, _, _ := stands[n.from].first(lowest)
+	if !placed[n.from].ok {
+		_, _, fits := stands[n.from].first(b)
+		return !fits && len(stands[n.from].spots) > 0
+	}
+	phase, _, ok := stands[n.from].first(b)
+	return ok && phase == placed[n.from].phase && phase > floor
+}
+
+// deciding is the need that puts an Application where it is; of several, a sure
+// and strong one.
+func (p *Phases) deciding(i int, stands []stand, placed []at) (best need, found bool) {
+	for _, n := range p.needs {
+		if n.from != i || !decides(n, stands, placed) {
+			continue
+		}
+		if !found || cmp.Or(cmp.Compare(bound(n, placed), bound(best, placed)), boolean(n.sure)-boolean(best.sure), cmp.Compare(n.reason.Strength, best.reason.Strength)) > 0 {
+			best, found = n, true
+		}
+	}
+	return best, found
+}
+
+// least is the least solution. All step at once, so that the way there does not
+// depend on an order, either.
+func (p *Phases) least(stands []stand) []at {
+	placed := make([]at, len(stands))
+	for i, s := range stands {
+		placed[i].phase, placed[i].spot, placed[i].ok = s.first(lowest)
+	}
+	for changed := true; changed; {
+		changed = false
+		bounds := make([]int, len(stands))
+		for i := range bounds {
+			bounds[i] = lowest
+		}
+		for _, n := range p.needs {
+			bounds[n.from] = max(bounds[n.from], bound(n, placed))
+		}
+		for i, s := range stands {
+			if !placed[i].ok || bounds[i] <= placed[i].phase {
+				continue
+			}
+			changed = true
+			if phase, sp, ok := s.first(bounds[i]); ok {
+				placed[i] = at{phase, sp, true}
+			} else {
+				placed[i].ok = false
+			}
+		}
+	}
+	return placed
+}
+
+// bound is the first phase that a need leaves. One of an Application without a
+// place leaves all.
+func bound(n need, placed []at) int {
+	switch to := placed[n.to]; {
+	case !to.ok:
+		return lowest
+	case n.later:
+		return to.phase + 1
+	default:
+		return to.phase
+	}
+}
+
+// explain makes the row of an Application.
+func (p *Phases) explain(i int, app *Application, stands []stand, placed []at) Placed {
+	row := Placed{Application: app, After: -1}
+	if !placed[i].ok {
+		row.Why = "there is no place for it"
+		return row
+	}
+	to := placed[i]
+	row.Computed = component.Phase{Number: to.phase, Text: p.fleet.Profile.Write(to.phase), Set: true}
+	row.Band, row.Title, row.Why = to.spot.band, to.spot.title, stands[i].why
+	if n, ok := p.deciding(i, stands, placed); ok {
+		row.After, row.Why = n.to, p.fleet.sentence(n)
+	}
+	return row
+}
+
+// homeless is the finding for what has no place late enough.
+func (p *Phases) homeless(i int, s stand, placed []at) finding.Finding {
+	app := p.fleet.Applications[i]
+	last := s.spots[len(s.spots)-1]
+	var after []string
+	for _, n := range p.needs {
+		if _, _, fits := s.first(bound(n, placed)); n.from == i && !fits {
+			after = append(after, fmt.Sprintf("%s, which stands at %s at the earliest", p.fleet.sentence(n), p.fleet.Profile.Write(placed[n.to].phase)))
+		}
+	}
+	return app.unplaced(finding.Error, fmt.Sprintf("it must stand %s; the last place for it is %s, in %s", strings.Join(after, "; and "), p.fleet.Profile.Write(last.to), last.band),
+		"give it another domain, let the profile have a later place for "+cmp.Or(app.Rung, "it")+", or move what it needs to an earlier band")
+}
+
+// passedOver notes a need that is only inferred and was not kept.
+func (p *Phases) passedOver(n need, because string) {
+	app := p.fleet.Applications[n.from]
+	p.Findings = append(p.Findings, finding.Finding{Severity: finding.Warning, Rule: "sign-passed-over", File: app.File, Object: app.Name,
+		Message: "it is not ordered " + p.fleet.sentence(n) + ", " + because,
+		Remedy:  "leave it, if it starts without; otherwise split one of the two, or move it to another domain"})
+}
+
+// overtaken notes what keeps its phase though what it needs comes later.
+func (p *Phases) overtaken(needs []need) {
+	for _, n := range needs {
+		from, to := p.Places[n.from], p.Places[n.to]
+		if !from.Phase.Set || to.Phase.Set || !from.Computed.Set || !to.Computed.Set {
+			continue
+		}
+		if from.Computed.Number > to.Computed.Number || from.Computed.Number == to.Computed.Number && !n.later {
+			continue
+		}
+		severity := finding.Error
+		if !n.sure {
+			severity = finding.Warning
+		}
+		p.Findings = append(p.Findings, finding.Finding{Severity: severity, Rule: "phase-order", File: from.File, Line: from.Line(from.phaseKey(p.fleet.Profile.Key)), Object: from.Name, Field: from.phaseKey(p.fleet.Profile.Key),
+			Message: fmt.Sprintf("it keeps %s, and must stand %s, which stands at %s at the earliest", from.Computed.Text, p.fleet.sentence(n), to.Computed.Text),
+			Remedy:  "move it, or compute all phases without --only-missing"})
+	}
+}
+
+// phaseKey is the key of component.yaml that holds the phase of an Application.
+func (a *Application) phaseKey(missing string) string {
+	switch {
+	case a.Part == crds.Only && a.CRDs == component.Split:
+		return "crdsPhase"
+	case a.RolloutPhase.Set || a.Wave.Set:
+		return a.PhaseKey()
+	}
+	return missing
+}
+
+// The verdicts on a phase that is set by hand.
+const (
+	// Equal is the earliest.
+	Equal = "equal"
+	// Earlier means that an earlier one is possible.
+	Earlier = "earlier possible"
+	// Later means that it is too early.
+	Later = "must be later"
+	// Missing means that there is none.
+	Missing = "not set"
+	// Homeless means that there is no place for it.
+	Homeless = "no place"
+)
+
+// Verdict compares the phase that is set with the computed one.
+func (p Placed) Verdict() string {
+	switch {
+	case !p.Computed.Set:
+		return Homeless
+	case !p.Phase.Set:
+		return Missing
+	case p.Phase.Number > p.Computed.Number:
+		return Earlier
+	case p.Phase.Number < p.Computed.Number:
+		return Later
+	}
+	return Equal
+}
+
+// Sorted lists the places by phase and name; what has none comes last.
+func (p *Phases) Sorted() []Placed {
+	all := slices.Clone(p.Places)
+	slices.SortStableFunc(all, func(x, y Placed) int {
+		return cmp.Or(cmp.Compare(unset(x.Computed), unset(y.Computed)), cmp.Compare(x.Computed.Number, y.Computed.Number), strings.Compare(x.Name, y.Name), strings.Compare(x.Dir, y.Dir))
+	})
+	return all
+}
+
+// Edit is what is to change in the component.yaml of a component.
+type Edit struct {
+	*Component
+	Changes []Change
+}
+
+// Change is a key and its values; Before is empty if it is not there yet.
+type Change struct{ Key, Before, After string }
+
+// Edits lists what is to be written so that every phase is the computed one. Its
+// findings are components that have no file.
+func (p *Phases) Edits() ([]Edit, []finding.Finding) {
+	var all []Edit
+	var faults []finding.Finding
+	for _, row := range p.Places {
+		if v := row.Verdict(); v == Equal || v == Homeless {
+			continue
+		}
+		if !row.Described {
+			faults = append(faults, finding.Finding{Severity: finding.Warning, Rule: "no-file", File: row.File, Object: row.Name,
+				Message: "it has no " + component.File + " to write the phase " + row.Computed.Text + " into", Remedy: "add one"})
+			continue
+		}
+		i := slices.IndexFunc(all, func(e Edit) bool { return e.Component == row.Component })
+		if i < 0 {
+			i = len(all)
+			all = append(all, Edit{Component: row.Component})
+		}
+		all[i].Changes = append(all[i].Changes, row.changes(p.fleet.Profile.Key)...)
+	}
+	slices.SortFunc(all, func(x, y Edit) int { return strings.Compare(x.Dir, y.Dir) })
+	for _, e := range all { // crdsPhase is put behind the other
+		slices.SortFunc(e.Changes, func(x, y Change) int { return -strings.Compare(x.Key, y.Key) })
+	}
+	finding.Sort(faults)
+	return all, faults
+}
+
+// changes are those of the keys that hold the phase: both, if there are two.
+func (p Placed) changes(missing string) []Change {
+	key := p.phaseKey(missing)
+	all := []Change{{key, p.Phase.Text, p.Computed.Text}}
+	if key == "rolloutPhase" && p.RolloutPhase.Set && p.Wave.Set {
+		all = append(all, Change{"wave", p.Wave.Text, p.Computed.Text})
+	}
+	return all
+}
+
+// Apply makes the changes in the text of the file.
+func (e Edit) Apply(text []byte) ([]byte, error) {
+	for _, c := range e.Changes {
+		var err error
+		if text, err = component.Set(text, c.Key, c.After); err != nil {
+			message, remedy, _ := strings.Cut(err.Error(), "; ")
+			return nil, finding.Finding{Severity: finding.Error, Rule: "not-written", File: e.File, Line: e.Line(c.Key), Field: c.Key, Message: message, Remedy: remedy}
+		}
+	}
+	return text, nil
+}
+
+// Compact is a rollout in the fewest steps that keep every gate.
+type Compact struct {
+	// Steps has the step of each Application, in the order of the fleet; those
+	// that are deployed begin at 1, and one that is not has the step it would have.
+	Steps []int
+	// Why has the reasons.
+	Why []string
+	// Count is how many steps there are.
+	Count int
+}
+
+// Compact finds the fewest steps: each Application comes as soon as what it
+// needs is there. A smoke comes after all of its domain that stands before it in
+// the computed phases. It is nil if some Application has no place.
+func (p *Phases) Compact() *Compact {
+	if slices.ContainsFunc(p.Places, func(row Placed) bool { return !row.Computed.Set }) {
+		return nil
+	}
+	var gates []need
+	for i, smoke := range p.Places {
+		if smoke.Rung != knowledge.Smokes {
+			continue
+		}
+		for j, other := range p.Places {
+			if other.Rung != knowledge.Smokes && p.together(smoke, other) && other.Computed.Number < smoke.Computed.Number {
+				gates = append(gates, need{from: i, to: j, later: true, sure: true, reason: Reason{Why: "it checks what is in " + smoke.Band}})
+			}
+		}
+	}
+	slices.SortFunc(gates, func(x, y need) int { return cmp.Or(p.fleet.compare(x.from, y.from), p.fleet.compare(x.to, y.to)) })
+	gates = append(slices.Clone(p.needs), gates...)
+	gates = slices.DeleteFunc(gates, func(n need) bool { return !p.Places[n.to].On() })
+	c := &Compact{Steps: make([]int, len(p.Places)), Why: make([]string, len(p.Places))}
+	for i := range c.Steps {
+		c.Steps[i], c.Why[i] = 1, "it waits for nothing"
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, n := range gates {
+			least := c.Steps[n.to] + boolean(n.later)
+			if c.Steps[n.from] < least {
+				c.Steps[n.from], changed = least, true
+			}
+		}
+	}
+	for _, n := range slices.Backward(gates) { // the needs win over what smokes check
+		if c.Steps[n.from] > 1 && c.Steps[n.from] == c.Steps[n.to]+boolean(n.later) {
+			c.Why[n.from] = p.fleet.sentence(n)
+		}
+	}
+	for i, step := range c.Steps {
+		if p.Places[i].On() {
+			c.Count = max(c.Count, step)
+		}
+	}
+	return c
+}
+
+// together reports whether a smoke checks an Application: both are of a domain,
+// or of a band if the smoke names none.
+func (p *Phases) together(smoke, other Placed) bool {
+	if domain := smoke.Component.Part(); domain != "" {
+		return domain == other.Component.Part()
+	}
+	return smoke.Band == other.Band
+}
+
+// Steps counts the phases at which something is deployed; all that has none is
+// deployed in one more.
+func (f *Fleet) Steps(phase func(i int) component.Phase) int {
+	seen := map[component.Phase]bool{}
+	for i, app := range f.Applications {
+		if app.On() {
+			at := phase(i)
+			at.Text = ""
+			seen[at] = true
+		}
+	}
+	return len(seen)
+}

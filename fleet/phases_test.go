@@ -1,0 +1,377 @@
+package fleet_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/profile"
+)
+
+// made is a fleet that is not rendered.
+type made struct {
+	t *testing.T
+	*fleet.Fleet
+}
+
+func newMade(t *testing.T, name string) made {
+	t.Helper()
+	p, err := profile.Builtin(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made{t, &fleet.Fleet{Profile: p}}
+}
+
+// app adds an Application; a phase below 0 is none.
+func (m made) app(name, domain, rung string, phase int) *fleet.Application {
+	c := &fleet.Component{Description: component.Description{Name: name, Domain: domain}, Dir: name, File: name + "/component.yaml", Described: true}
+	if phase >= 0 {
+		c.RolloutPhase = component.Phase{Number: phase, Text: m.Profile.Write(phase), Set: true}
+	}
+	app := &fleet.Application{Component: c, Name: name, Phase: c.RolloutPhase, Rung: rung, RungWhy: "Thing " + name}
+	m.Components = append(m.Components, c)
+	m.Applications = append(m.Applications, app)
+	return app
+}
+
+// needs adds a link.
+func (m made) needs(from, to string, strength fleet.Strength, inferred bool) {
+	at := func(name string) int {
+		i := slices.IndexFunc(m.Applications, func(a *fleet.Application) bool { return a.Name == name })
+		if i < 0 {
+			m.t.Fatalf("no %s", name)
+		}
+		return i
+	}
+	r := fleet.Reason{Strength: strength, Inferred: inferred, From: object.ID{Kind: "Thing", Name: from}, To: object.ID{Kind: "Thing", Name: to}, Why: "needs"}
+	m.Links = append(m.Links, fleet.Link{From: at(from), To: at(to), Reasons: []fleet.Reason{r}})
+}
+
+// text is what is computed, a line each.
+func text(p *fleet.Phases) string {
+	var b strings.Builder
+	for _, row := range p.Sorted() {
+		fmt.Fprintf(&b, "%s %s: %s; %s\n", row.Computed.Text, row.Name, row.Verdict(), row.Why)
+	}
+	for _, f := range p.Findings {
+		fmt.Fprintf(&b, "%s %s: %s\n", f.Severity, f.Rule, f.Error())
+	}
+	return b.String()
+}
+
+func check(t *testing.T, p *fleet.Phases, want string) {
+	t.Helper()
+	if got := text(p); got != strings.TrimPrefix(want, "\n") {
+		t.Errorf("got\n%s\nwant%s", got, want)
+	}
+}
+
+func TestPhasesByNeeds(t *testing.T) {
+	m := newMade(t, "bands")
+	m.app("crds", "data", "crds", 210)
+	m.app("vault", "foundation", "workloads", 120)
+	m.app("store", "foundation", "secrets", 130)
+	m.app("db", "data", "workloads", 450)
+	m.app("temporal", "data", "workloads", 450)
+	m.app("keycloak", "platform", "workloads", -1)
+	m.app("smoke", "data", "smokes", 299)
+	m.app("same", "data", "workloads", 250)
+	m.needs("store", "vault", fleet.Healthy, false)
+	m.needs("db", "crds", fleet.Applied, false)
+	m.needs("temporal", "keycloak", fleet.Healthy, false)
+	m.needs("smoke", "temporal", fleet.Calls, true)
+	m.needs("same", "db", fleet.Exists, false)
+	m.needs("crds", "temporal", fleet.Calls, false)
+	check(t, m.Phases(fleet.PhaseOptions{}), `
+150 vault: must be later; the first place for workloads in foundation: Thing vault
+155 store: must be later; after vault, because Thing store needs Thing vault
+210 crds: equal; the first place for crds in data and data-extended: Thing crds
+250 db: earlier possible; the first place for workloads in data and data-extended: Thing db
+250 same: equal; the first place for workloads in data and data-extended: Thing same
+350 keycloak: not set; the first place for workloads in platform: Thing keycloak
+450 temporal: equal; after keycloak, because Thing temporal needs Thing keycloak
+499 smoke: must be later; after temporal, because Thing smoke needs Thing temporal (inferred)
+`)
+}
+
+func TestPhasesOfWhatHasNoPlace(t *testing.T) {
+	m := newMade(t, "bands")
+	m.app("early", "foundation", "workloads", 150)
+	m.app("late", "apps", "workloads", 650)
+	m.app("sign", "data", "workloads", 250)
+	m.app("stranger", "", "workloads", -1)
+	m.app("kept", "apps", "bootstraps", 640)
+	m.app("unknown", "apps", "", 630)
+	m.app("nothing", "apps", "", -1)
+	m.needs("early", "late", fleet.Healthy, false)
+	m.needs("sign", "late", fleet.Healthy, true)
+	check(t, m.Phases(fleet.PhaseOptions{}), `
+250 sign: equal; the first place for workloads in data and data-extended: Thing sign
+630 unknown: equal; nothing says what it is for, so it keeps its phase
+640 kept: equal; no place in apps is for bootstraps, so it keeps its phase
+650 late: equal; the first place for workloads in apps: Thing late
+ early: no place; there is no place for it
+ nothing: no place; there is no place for it
+ stranger: no place; there is no place for it
+error no-place: early/component.yaml: early: it must stand after late, because Thing early needs Thing late, which stands at 650 at the earliest; the last place for it is 155, in foundation; give it another domain, let the profile have a later place for workloads, or move what it needs to an earlier band
+warning no-place: kept/component.yaml: kept: it is for bootstraps (Thing kept), and no place in apps is; add a place to the profile, or give it another domain
+error no-place: nothing/component.yaml: nothing: it has no phase, and nothing says what it is for; set its rolloutPhase
+warning sign-passed-over: sign/component.yaml: sign: it is not ordered after late, because Thing sign needs Thing late (inferred), which leaves no place for what comes after; leave it, if it starts without; otherwise split one of the two, or move it to another domain
+error no-place: stranger/component.yaml: stranger: it is for workloads (Thing stranger), and no place in prerequisites is; add a place to the profile, or give it another domain
+`)
+}
+
+// TestCircles: the weakest signs give way, sure needs are a finding that spells
+// the chain.
+func TestCircles(t *testing.T) {
+	m := newMade(t, "bands")
+	for _, name := range []string{"a", "b", "c", "x", "y", "after"} {
+		m.app(name, "data", "workloads", -1)
+	}
+	m.needs("a", "b", fleet.Healthy, false)
+	m.needs("b", "c", fleet.Exists, false)
+	m.needs("c", "a", fleet.Exists, false)
+	m.needs("x", "y", fleet.Healthy, true)
+	m.needs("y", "x", fleet.Exists, true)
+	m.needs("after", "a", fleet.Healthy, false)
+	check(t, m.Phases(fleet.PhaseOptions{}), `
+250 after: not set; the first place for workloads in data and data-extended: Thing after
+250 y: not set; the first place for workloads in data and data-extended: Thing y
+260 x: not set; after y, because Thing x needs Thing y (inferred)
+ a: no place; there is no place for it
+ b: no place; there is no place for it
+ c: no place; there is no place for it
+error cycle: a/component.yaml: a: no order is right: a after b, because Thing a needs Thing b; b not before c, because Thing b needs Thing c; c not before a, because Thing c needs Thing a; split one of them into two components, or take one of the references out
+warning sign-passed-over: y/component.yaml: y: it is not ordered not before x, because Thing y needs Thing x (inferred), that would close a circle; leave it, if it starts without; otherwise split one of the two, or move it to another domain
+`)
+}
+
+func TestOnlyMissing(t *testing.T) {
+	m := newMade(t, "bands")
+	m.app("late", "data", "workloads", 450)
+	m.app("new", "data", "workloads", -1)
+	m.app("consumer", "data", "workloads", 250)
+	m.needs("new", "late", fleet.Healthy, false)
+	m.needs("consumer", "new", fleet.Healthy, false)
+	check(t, m.Phases(fleet.PhaseOptions{OnlyMissing: true}), `
+250 consumer: equal; its phase is set
+450 late: equal; its phase is set
+455 new: not set; after late, because Thing new needs Thing late
+error phase-order: consumer/component.yaml: consumer: rolloutPhase: it keeps 250, and must stand after new, because Thing consumer needs Thing new, which stands at 455 at the earliest; move it, or compute all phases without --only-missing
+`)
+}
+
+// TestNumbersWithoutMeaning: where a profile has no places, what is set is kept
+// as long as the order is right.
+func TestNumbersWithoutMeaning(t *testing.T) {
+	m := newMade(t, "bands")
+	m.Profile.Bands, m.Profile.Digits = nil, 1
+	m.app("cni", "", "workloads", 3)
+	m.app("dns", "", "workloads", 2)
+	m.app("new", "", "workloads", -1)
+	m.needs("dns", "cni", fleet.Healthy, false)
+	check(t, m.Phases(fleet.PhaseOptions{}), `
+0 new: not set; the phases in a profile without bands have no meaning of their own
+3 cni: equal; the phases in a profile without bands have no meaning of their own, so it keeps its own
+4 dns: must be later; after cni, because Thing dns needs Thing cni
+`)
+}
+
+// bands is read once; nobody changes it.
+var bands = sync.OnceValue(func() profile.Profile {
+	p, err := profile.Builtin("bands")
+	if err != nil {
+		panic(err)
+	}
+	return p
+})
+
+var assumed = sync.OnceValue(fleet.AssumedDurations)
+
+// random makes a fleet of any shape. Sure needs only go from what comes later,
+// so that they can be kept.
+func random(t *testing.T, r *rand.Rand) made {
+	m := made{t, &fleet.Fleet{Profile: bands()}}
+	domains := []string{"foundation", "data", "platform", "observability", "apps", "data-extended"}
+	rungs := []string{"namespaces", "crds", "controllers", "secrets", "configs", "workloads", "bootstraps", "exposure", "smokes"}
+	all := m.Profile.All()
+	n := 1 + r.IntN(14)
+	for i := range n {
+		phase := -1
+		if r.IntN(5) > 0 {
+			phase = all[r.IntN(len(all))].Phase
+		}
+		app := m.app(fmt.Sprintf("c%02d", i), domains[r.IntN(len(domains))], rungs[r.IntN(len(rungs))], phase)
+		if r.IntN(8) == 0 {
+			off := false
+			app.Enabled = &off
+		}
+	}
+	seen := map[[2]int]bool{}
+	for range r.IntN(3 * n) {
+		from, to := r.IntN(n), r.IntN(n)
+		inferred := r.IntN(2) == 0
+		if from == to || seen[[2]int{from, to}] || from < to && !inferred && r.IntN(20) > 0 {
+			continue
+		}
+		seen[[2]int{from, to}] = true
+		m.needs(fmt.Sprintf("c%02d", from), fmt.Sprintf("c%02d", to), fleet.Strength(r.IntN(4)), inferred)
+	}
+	return m
+}
+
+// shuffled is the same fleet in another order.
+func shuffled(m made, r *rand.Rand) made {
+	order := r.Perm(len(m.Applications))
+	other := made{m.t, &fleet.Fleet{Profile: m.Profile, Applications: make([]*fleet.Application, len(order))}}
+	for i, to := range order {
+		other.Applications[to] = m.Applications[i]
+	}
+	for _, l := range m.Links {
+		other.Links = append(other.Links, fleet.Link{From: order[l.From], To: order[l.To], Reasons: l.Reasons})
+	}
+	r.Shuffle(len(other.Links), func(i, j int) { other.Links[i], other.Links[j] = other.Links[j], other.Links[i] })
+	return other
+}
+
+// keeps reports a sure need that phases do not keep.
+func keeps(m made, phase func(i int) int) error {
+	for _, l := range m.Links {
+		r := l.Reasons[0]
+		if !r.Inferred && (r.Strength.Later() && phase(l.From) <= phase(l.To) || r.Strength == fleet.Exists && phase(l.From) < phase(l.To)) {
+			return fmt.Errorf("%s at %d needs %s at %d", m.Applications[l.From].Name, phase(l.From), m.Applications[l.To].Name, phase(l.To))
+		}
+	}
+	return nil
+}
+
+// laws are what holds of the phases of any fleet.
+func laws(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	m := random(t, r)
+	p := m.Phases(fleet.PhaseOptions{})
+	if other := shuffled(m, r).Phases(fleet.PhaseOptions{}); text(other) != text(p) {
+		t.Fatalf("seed %d: in another order it is\n%s\nand was\n%s", seed, text(other), text(p))
+	}
+	placed := 0
+	for i, row := range p.Places {
+		if row.Computed.Set {
+			placed++
+			if place, ok := m.Profile.Place(row.Computed.Number); !ok || !place.Takes(row.Rung) && row.Computed.Number < row.Phase.Number {
+				t.Fatalf("seed %d: %s stands at %s, which does not take %s", seed, row.Name, row.Computed.Text, row.Rung)
+			}
+		} else if !slices.ContainsFunc(p.Findings, func(f finding.Finding) bool {
+			return f.Severity == finding.Error && (f.Object == row.Name || f.Rule == "cycle")
+		}) {
+			t.Fatalf("seed %d: nothing says why %s has no place\n%s", seed, m.Applications[i].Name, text(p))
+		}
+	}
+	if placed < len(p.Places) {
+		if p.Compact() != nil {
+			t.Fatalf("seed %d: compact without places", seed)
+		}
+		return
+	}
+	if err := keeps(m, func(i int) int { return p.Places[i].Computed.Number }); err != nil {
+		t.Fatalf("seed %d: %v\n%s", seed, err, text(p))
+	}
+
+	// The fewest steps keep every gate, too, and are not more than the others'.
+	c := p.Compact()
+	if err := keeps(m, func(i int) int {
+		if !m.Applications[i].On() {
+			return -1 // it gates nothing
+		}
+		return c.Steps[i]
+	}); err != nil && !strings.Contains(err.Error(), " at -1 needs") {
+		t.Fatalf("seed %d: compact: %v\n%s", seed, err, text(p))
+	}
+	if computed := m.Steps(func(i int) component.Phase { return p.Places[i].Computed }); c.Count > computed {
+		t.Fatalf("seed %d: %d steps, computed %d\n%s", seed, c.Count, computed, text(p))
+	}
+	run := m.Simulate(m.CompactLayout(c), assumed(), nil)
+	if !run.Done() || run.StepCount() != c.Count {
+		t.Fatalf("seed %d: the compact rollout never ends, or has %d steps and not %d: %+v", seed, run.StepCount(), c.Count, run.Stuck)
+	}
+	if run := m.Simulate(m.Layout("computed", func(i int) component.Phase { return p.Places[i].Computed }), assumed(), nil); !run.Done() {
+		t.Fatalf("seed %d: the computed rollout never ends: %+v", seed, run.Stuck)
+	}
+
+	// What is written and read again comes out again.
+	edits, _ := p.Edits()
+	for _, e := range edits {
+		for _, change := range e.Changes {
+			phase, err := component.ParsePhase(change.After)
+			if err != nil || change.Key != "rolloutPhase" {
+				t.Fatalf("seed %d: %+v: %v", seed, change, err)
+			}
+			e.RolloutPhase = phase
+		}
+	}
+	for _, app := range m.Applications {
+		app.Phase = app.RolloutPhase
+	}
+	again := m.Phases(fleet.PhaseOptions{})
+	for _, row := range again.Places {
+		if row.Verdict() != fleet.Equal {
+			t.Fatalf("seed %d: written, %s %s: set %s, computed %s\n%s", seed, row.Name, row.Verdict(), row.Phase.Text, row.Computed.Text, text(again))
+		}
+	}
+	if count := again.Compact().Count; count > m.Steps(func(i int) component.Phase { return m.Applications[i].Phase }) {
+		t.Fatalf("seed %d: %d steps are more than those that are set", seed, count)
+	}
+}
+
+func TestLawsOfPhases(t *testing.T) {
+	for seed := range uint64(2000) {
+		laws(t, seed)
+	}
+}
+
+func FuzzPhases(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(laws)
+}
+
+// TestLargeFleet: a thousand components in a chain are no trouble.
+func TestLargeFleet(t *testing.T) {
+	m := newMade(t, "bands")
+	m.Profile.Bands = nil
+	for i := range 1000 {
+		m.app(fmt.Sprintf("c%04d", i), "", "workloads", -1)
+		if i > 0 {
+			m.Links = append(m.Links, fleet.Link{From: i, To: i - 1, Reasons: []fleet.Reason{{Strength: fleet.Healthy, Why: "needs"}}})
+		}
+	}
+	p := m.Phases(fleet.PhaseOptions{})
+	if last := p.Places[999].Computed; last.Number != 999 {
+		t.Error(last)
+	}
+	if run := m.Simulate(m.CompactLayout(p.Compact()), assumed(), nil); run.Total != 1000*45*time.Second {
+		t.Error(run.Total)
+	}
+}
+
+// TestSplit: the definitions of a component have a phase of their own.
+func TestSplit(t *testing.T) {
+	m := newMade(t, "bands")
+	app := m.app("op", "data", "controllers", 220)
+	app.CRDs = component.Split
+	app.Part = "skip"
+	m.Applications = append(m.Applications, &fleet.Application{Component: app.Component, Name: "op-crds", Part: "only", Rung: knowledge.Controllers})
+	m.Applications[1].Rung = "crds"
+	edits, _ := m.Phases(fleet.PhaseOptions{}).Edits()
+	if len(edits) != 1 || !slices.Equal(edits[0].Changes, []fleet.Change{{Key: "crdsPhase", After: "210"}}) {
+		t.Errorf("%+v", edits)
+	}
+}

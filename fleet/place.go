@@ -1,0 +1,184 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/profile"
+)
+
+// Target is where a fleet goes, as far as its ladder.yaml does not say so.
+type Target struct {
+	// RepoURL and Revision are where Argo CD finds the components; empty means
+	// what the ladder.yaml says.
+	RepoURL  string
+	Revision string
+	// Environment is the only one that is wanted; empty means all.
+	Environment string
+}
+
+// place is what the Applications of a set go to: an environment, or the cluster
+// of several.
+type place struct {
+	// Name is empty where there is only one.
+	Name     string
+	Server   string
+	Suffix   string
+	Revision string
+	// In are the environments whose components go there.
+	In []string
+}
+
+// Deployment is an Application at one of its places.
+type Deployment struct {
+	*Application
+	// Name is that of the Application there.
+	Name      string
+	Namespace string
+	place     place
+	// moved is true if some place of its set has a namespace of its own for it.
+	moved bool
+}
+
+// set is what one ApplicationSet, or one parent Application, holds.
+type set struct {
+	name string
+	// title says what is special about the set; empty if it is the only one.
+	title string
+	// wave is where it stands among the sets; nil if it is the only one.
+	wave   *int
+	places []place
+	// suffixed is true if Applications are named by their places.
+	suffixed bool
+	// has reports whether an Application is in the set. listed are those that
+	// are chosen by name, unless rest is true: then they are those left out.
+	listed []*Application
+	rest   bool
+}
+
+func (s set) has(app *Application) bool { return slices.Contains(s.listed, app) != s.rest }
+
+// moved reports whether a component lands in another namespace than it names.
+func (s set) moved() bool {
+	return slices.ContainsFunc(s.places, func(p place) bool { return p.Suffix != "" })
+}
+
+// named reports whether the set goes to places with names.
+func (s set) named() bool { return s.places[0].Name != "" }
+
+// deployments are the Applications of a set at its places, by their phases.
+func (f *Fleet) deployments(s set) []Deployment {
+	var all []Deployment
+	for _, app := range f.Enabled() {
+		for _, p := range s.places {
+			if !s.has(app) || !p.takes(app) {
+				continue
+			}
+			d := Deployment{Application: app, Name: app.Name, Namespace: app.Namespace + p.Suffix, place: p, moved: s.moved()}
+			if s.suffixed {
+				d.Name += "-" + p.Name
+			}
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// takes reports whether a component goes to a place.
+func (p place) takes(app *Application) bool {
+	return len(p.In) == 0 || slices.ContainsFunc(p.In, app.In)
+}
+
+// sets divides the fleet: one set, unless several environments share a cluster.
+// What is for the whole of a cluster goes there once, in a set of its own.
+func (f *Fleet) sets(t Target) ([]set, error) {
+	name, revision := f.name(t), cmp.Or(t.Revision, f.Settings.Revision, "HEAD")
+	all := f.Settings.Environments
+	if t.Environment != "" && len(all) == 0 {
+		all = []profile.Environment{{Name: t.Environment}}
+	}
+	if len(all) == 0 {
+		return []set{{name: name, places: []place{{Server: f.Settings.Server, Revision: revision}}, rest: true}}, nil
+	}
+	wanted := slices.DeleteFunc(slices.Clone(all), func(e profile.Environment) bool { return t.Environment != "" && e.Name != t.Environment })
+	if len(wanted) == 0 {
+		var names []string
+		for _, e := range all {
+			names = append(names, e.Name)
+		}
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-environment", Field: "fleet.environments",
+			Message: fmt.Sprintf("there is no environment %q", t.Environment), Remedy: "use one of " + strings.Join(names, ", ") + ", or add it to ladder.yaml"}
+	}
+	suffixed := len(all) > 1
+	environments := set{name: name, suffixed: suffixed, rest: true}
+	if suffixed && t.Environment != "" {
+		environments.name += "-" + t.Environment
+	}
+	clusters := set{name: name + "-cluster", title: "what each cluster has once", wave: new(int)}
+	shared := false
+	for _, e := range wanted {
+		p := place{Name: e.Name, Server: cmp.Or(e.Server, f.Settings.Server), Suffix: e.NamespaceSuffix, Revision: cmp.Or(t.Revision, e.Revision, revision), In: []string{e.Name}}
+		environments.places = append(environments.places, p)
+		c := place{Server: p.Server}
+		for _, other := range all {
+			if cmp.Or(other.Server, f.Settings.Server) == p.Server {
+				c.In = append(c.In, other.Name)
+				c.Revision = cmp.Or(c.Revision, t.Revision, other.Revision, revision)
+			}
+		}
+		c.Name = strings.Join(c.In, "-")
+		shared = shared || len(c.In) > 1
+		if !slices.ContainsFunc(clusters.places, func(known place) bool { return known.Name == c.Name }) {
+			clusters.places = append(clusters.places, c)
+		}
+	}
+	if !shared {
+		return []set{environments}, nil
+	}
+	for _, app := range f.Applications {
+		if forCluster(app) {
+			clusters.listed = append(clusters.listed, app)
+		}
+	}
+	servers := map[string]bool{}
+	for _, e := range all {
+		servers[cmp.Or(e.Server, f.Settings.Server)] = true
+	}
+	clusters.suffixed = len(servers) > 1
+	one := 1
+	environments.listed, environments.wave, environments.title = clusters.listed, &one, "what each environment has"
+	if t.Environment == "" {
+		environments.name += "-environments"
+	}
+	return []set{clusters, environments}, nil
+}
+
+// forCluster reports whether a cluster has an Application once, however many
+// environments share it: definitions, what serves them, and namespaces. A
+// component that names its environments belongs to each.
+func forCluster(app *Application) bool {
+	rung := app.Rung
+	if rung == "" && app.Chart != nil {
+		rung = app.Chart.Rung
+	}
+	return len(app.Environments) == 0 &&
+		(app.Part == crds.Only || slices.Contains([]string{"crds", knowledge.Controllers, "namespaces"}, rung))
+}
+
+// name is what the fleet is called: by its ladder.yaml, or as its repository.
+func (f *Fleet) name(t Target) string {
+	address, _, _ := strings.Cut(finding.WithoutCredentials(cmp.Or(t.RepoURL, f.Settings.RepoURL)), "?")
+	return cmp.Or(f.Settings.Name, strings.TrimSuffix(path.Base(address), ".git"))
+}
+
+// namespace is where the objects of Argo CD live.
+func (f *Fleet) namespace() string { return cmp.Or(f.Settings.ArgoCDNamespace, "argocd") }
+
+// project is that of components that name none.
+func (f *Fleet) project() string { return cmp.Or(f.Settings.Project, "default") }

@@ -1,0 +1,114 @@
+package fleet
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/plugin"
+)
+
+// schema is a JSON Schema, as far as one is needed here.
+type schema struct {
+	Schema      string             `json:"$schema,omitempty"`
+	Title       string             `json:"title,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Type        any                `json:"type,omitempty"`
+	Enum        []string           `json:"enum,omitempty"`
+	Pattern     string             `json:"pattern,omitempty"`
+	Minimum     *int               `json:"minimum,omitempty"`
+	Maximum     *int               `json:"maximum,omitempty"`
+	Items       *schema            `json:"items,omitempty"`
+	Properties  map[string]*schema `json:"properties,omitempty"`
+	// Additional is false, or what other keys hold.
+	Additional   any            `json:"additionalProperties,omitempty"`
+	Dependencies map[string]any `json:"dependencies,omitempty"`
+	Required     []string       `json:"required,omitempty"`
+	Const        string         `json:"const,omitempty"`
+	AnyOf        []*schema      `json:"anyOf,omitempty"`
+	Not          *schema        `json:"not,omitempty"`
+	Default      any            `json:"default,omitempty"`
+}
+
+// Schema is the JSON Schema of component.yaml, of draft 7, which is what editors
+// know best. It comes from the keys of descriptions and the parameters of
+// renderings, as the reader of the file does, and allows no more than that.
+func Schema() ([]byte, error) {
+	root := schema{Schema: "http://json-schema.org/draft-07/schema#", Title: component.File,
+		Description: "A component of a fleet: what it is, where it goes, when it is rolled out, and how it is rendered.",
+		Type:        "object", Properties: map[string]*schema{}, Additional: false,
+		Dependencies: map[string]any{"crdsPhase": &schema{Properties: map[string]*schema{"crds": {Const: component.Split}}, Required: []string{"crds"}}},
+	}
+	for _, p := range plugin.Parameters() {
+		root.Properties[p.Key()] = ofParameter(p)
+	}
+	for _, k := range component.Documented() {
+		s := ofKey(k)
+		if before, parameter := root.Properties[k.Name]; parameter {
+			s.Enum = before.Enum
+		}
+		root.Properties[k.Name] = s
+	}
+	root.Properties["crds"].Enum = append(root.Properties["crds"].Enum, component.Split)
+	chart := root.Properties["chart"]
+	chart.Not = &schema{Required: []string{"chart", "path"}}
+	chart.Dependencies = map[string]any{
+		"chart":   []string{"repoURL"},
+		"repoURL": &schema{AnyOf: []*schema{{Required: []string{"chart"}}, {Required: []string{"path"}}}},
+	}
+	root.Properties["syncOptions"].Items.Pattern = "^[^=]+=.+$"
+	root.Properties["enabled"].Default = true
+	text, err := json.MarshalIndent(root, "", "  ")
+	return append(text, '\n'), err
+}
+
+// single are the types of a value that is written as it is.
+var single = []string{"string", "number", "boolean", "null"}
+
+func ofParameter(p plugin.Parameter) *schema {
+	s := &schema{Description: p.Tooltip, Type: "string", Enum: slices.Clone(p.Choices)}
+	switch {
+	case p.Collection == "array":
+		s.Type, s.Items = "array", &schema{Type: "string"}
+	case p.Collection == "map":
+		s.Type, s.Additional = "object", &schema{Type: single}
+	case p.Item == "boolean":
+		s.Type = "boolean"
+	}
+	return s
+}
+
+func ofKey(k component.Key) *schema {
+	s := ofType(k.Type)
+	s.Description = k.Doc
+	if k.Keys != nil {
+		s.Properties, s.Additional = map[string]*schema{}, false
+		for _, inner := range k.Keys {
+			s.Properties[inner.Name] = ofKey(inner)
+		}
+	}
+	return s
+}
+
+// ofType is the schema of what is decoded into a type.
+func ofType(t reflect.Type) *schema {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == reflect.TypeFor[component.Phase]() {
+		least, most := -component.MaxPhase, component.MaxPhase
+		return &schema{AnyOf: []*schema{{Type: "integer", Minimum: &least, Maximum: &most}, {Type: "string", Pattern: component.PhasePattern}}}
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return &schema{Type: "object"}
+	case reflect.Map:
+		return &schema{Type: "object", Additional: &schema{Type: "string"}}
+	case reflect.Slice:
+		return &schema{Type: "array", Items: ofType(t.Elem())}
+	case reflect.Bool:
+		return &schema{Type: "boolean"}
+	}
+	return &schema{Type: "string"}
+}

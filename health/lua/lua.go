@@ -1,0 +1,68 @@
+// Package lua runs health checks as Argo CD does, to see what they say.
+//
+// It stands apart from package health, which only writes them: the interpreter
+// could reach files and programs, none of which a check is given here.
+package lua
+
+import (
+	"context"
+	"fmt"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// Run executes a health check as Argo CD does (util/lua): with the base, package
+// and table libraries only, the object as the global obj, a table as the result.
+// A script that does not end is stopped with the context. It sees no files.
+func Run(ctx context.Context, script string, obj map[string]any) (status, message string, err error) {
+	l := lua.NewState(lua.Options{SkipOpenLibs: true})
+	defer l.Close()
+	l.SetContext(ctx)
+	for _, lib := range []struct {
+		name string
+		open lua.LGFunction
+	}{{lua.LoadLibName, lua.OpenPackage}, {lua.BaseLibName, lua.OpenBase}, {lua.TabLibName, lua.OpenTable}} {
+		if err := l.CallByParam(lua.P{Fn: l.NewFunction(lib.open), Protect: true}, lua.LString(lib.name)); err != nil {
+			return "", "", err
+		}
+	}
+	for _, name := range []string{"dofile", "loadfile", "require", "module", "print", lua.LoadLibName} {
+		l.SetGlobal(name, lua.LNil)
+	}
+	l.SetGlobal("obj", value(l, obj))
+	if err := l.DoString(script); err != nil {
+		return "", "", err
+	}
+	result, ok := l.Get(-1).(*lua.LTable)
+	if !ok {
+		return "", "", fmt.Errorf("no table comes back, but %v", l.Get(-1))
+	}
+	return result.RawGetString("status").String(), result.RawGetString("message").String(), nil
+}
+
+// value turns a decoded manifest into what Lua sees.
+func value(l *lua.LState, v any) lua.LValue {
+	switch v := v.(type) {
+	case map[string]any:
+		table := l.NewTable()
+		for key, item := range v {
+			table.RawSetString(key, value(l, item))
+		}
+		return table
+	case []any:
+		table := l.NewTable()
+		for _, item := range v {
+			table.Append(value(l, item))
+		}
+		return table
+	case string:
+		return lua.LString(v)
+	case bool:
+		return lua.LBool(v)
+	case int:
+		return lua.LNumber(v)
+	case float64:
+		return lua.LNumber(v)
+	}
+	return lua.LNil
+}

@@ -1,0 +1,27 @@
+package knowledge_test
+
+import (
+	"testing"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+)
+
+// TestProgram: Vault does not become ready by itself, unless it runs for
+// development or its probe takes a sealed one for ready.
+func TestProgram(t *testing.T) {
+	tests := []struct {
+		args  []string
+		probe string
+		never bool
+	}{
+		{[]string{"server"}, "", true},
+		{[]string{"server"}, "/v1/sys/health?standbyok=true", true},
+		{[]string{"server", "-dev"}, "", false},
+		{[]string{"server"}, "/v1/sys/health?standbyok=true&sealedcode=204&uninitcode=204", false},
+	}
+	for _, tt := range tests {
+		if _, never := knowledge.Default().Program("docker.io/hashicorp/vault:1.18", tt.args, tt.probe); never != tt.never {
+			t.Errorf("%v with the probe %q never becomes ready: %v, want %v", tt.args, tt.probe, never, tt.never)
+		}
+	}
+}
