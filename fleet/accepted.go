@@ -38,6 +38,15 @@ func (l *lint) accept(found fault) finding.Finding {
 	return found.Finding
 }
 
+// besides reports whether the owners accept that an Application stands at the
+// phase of another which it needs.
+func (f *Fleet) besides(n need) bool {
+	from, to := f.Applications[n.from].Name, f.Applications[n.to].Name
+	return slices.ContainsFunc(f.Settings.Accepted, func(a profile.Accepted) bool {
+		return a.Rule == samePhase && a.Component == from && (a.Needs == "" || a.Needs == to)
+	})
+}
+
 // stale finds what is accepted and does not occur. In one of several
 // environments some of it need not, and what could not be rendered says nothing.
 func (l *lint) stale() []fault {

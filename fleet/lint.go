@@ -45,9 +45,12 @@ var rules = []Rule{
 	{"missing-kind", only(finding.Warning), "objects of a kind that nothing in the fleet defines, and neither Kubernetes nor Argo CD", (*lint).missingKinds},
 	{"unknown-chart", only(finding.Note), "a chart in a registry of which nothing is known, so that its needs are not looked at", (*lint).unknownCharts},
 	{"against-phases", only(finding.Error, finding.Warning), "a component that needs another of a later phase; a warning where the need is inferred, or is a namespace that Argo CD makes", (*lint).againstPhases},
-	{"same-phase", only(finding.Error, finding.Warning), "a component that needs another of its own phase to be healthy first; an error where it cannot even be applied before, and that is sure", (*lint).samePhase},
+	{samePhase, only(finding.Error, finding.Warning), "a component that needs another of its own phase to be healthy first; an error where it cannot even be applied before, and that is sure", (*lint).samePhase},
 	{"stale-accepted", only(finding.Warning), "an entry of `accepted` in a `ladder.yaml` that matches no finding; what one environment does not have is not looked for there", (*lint).stale}, // after all others, which say what is accepted
 }
+
+// samePhase is the rule that phases are computed by where it is accepted.
+const samePhase = "same-phase"
 
 func only(severities ...finding.Severity) []finding.Severity { return severities }
 

@@ -22,11 +22,15 @@ import (
 func documents(t *testing.T) []string {
 	t.Helper()
 	t.Chdir("../..")
-	docs, err := filepath.Glob("docs/*.md")
-	if err != nil || len(docs) == 0 {
-		t.Fatalf("no documents: %v", err)
+	docs := []string{"README.md"}
+	for _, pattern := range []string{"docs/*.md", "docs/fleets/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no documents at %s: %v", pattern, err)
+		}
+		docs = append(docs, found...)
 	}
-	return append(docs, "README.md")
+	return docs
 }
 
 // TestConsoleBlocks runs the commands in fenced console blocks of the documents
