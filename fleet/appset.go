@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // SetOptions say what an ApplicationSet is to be like.
@@ -414,7 +416,8 @@ func Differences(text string, now []Manifest) ([]Difference, error) {
 			if err.Error() == "EOF" {
 				break
 			}
-			return nil, err
+			_, message := object.SyntaxError(err)
+			return nil, errors.New(message)
 		}
 		if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 			continue
@@ -450,6 +453,15 @@ func identity(n *yaml.Node) string {
 	return text("kind") + " " + text("metadata", "namespace") + "/" + text("metadata", "name")
 }
 
+// added is what somebody wrote by hand. But for steps it is not quoted: it may be a
+// variable with a password.
+func added(path string, n *yaml.Node) string {
+	if strings.HasPrefix(path, ".spec.strategy.") {
+		return short(n)
+	}
+	return "there"
+}
+
 func differ(path string, old, now *yaml.Node, all *[]Difference) {
 	for old.Kind == yaml.AliasNode {
 		old = old.Alias
@@ -473,7 +485,7 @@ func differ(path string, old, now *yaml.Node, all *[]Difference) {
 			case i >= len(old.Content):
 				say(0, at, "it is missing, and would be "+short(now.Content[i]))
 			case i >= len(now.Content):
-				say(old.Content[i].Line, at, "it is "+short(old.Content[i])+", and would be gone")
+				say(old.Content[i].Line, at, "it is "+added(at, old.Content[i])+", and would be gone")
 			default:
 				differ(at, old.Content[i], now.Content[i], all)
 			}
@@ -489,7 +501,7 @@ func differ(path string, old, now *yaml.Node, all *[]Difference) {
 		}
 		for i := 0; i+1 < len(old.Content); i += 2 {
 			if key := old.Content[i]; below(now, key.Value) == nil {
-				say(key.Line, path+"."+key.Value, "it is "+short(old.Content[i+1])+", and would be gone")
+				say(key.Line, path+"."+key.Value, "it is "+added(path, old.Content[i+1])+", and would be gone")
 			}
 		}
 	}

@@ -178,6 +178,7 @@ func TestDifferences(t *testing.T) {
 	text := strings.Replace(fleet.YAML(made...), "maxUpdate: 10", "maxUpdate: 12 # more", 1)
 	text = strings.Replace(text, "    deletionOrder: Reverse\n", "", 1)
 	text = strings.Replace(text, `          values: ["130"]`, "          values:\n          - '130'\n          - \"131\"", 1)
+	text = strings.Replace(text, "\nspec:\n", "\nspec:\n  env: {TOKEN: hunter2}\n", 1)
 	got, err := fleet.Differences(text, made)
 	if err != nil {
 		t.Fatal(err)
@@ -188,6 +189,7 @@ func TestDifferences(t *testing.T) {
 	}
 	slices.Sort(lines)
 	want := []string{
+		`spec.env: it is there, and would be gone`, // with a password, perhaps
 		`spec.strategy.deletionOrder: it is missing, and would be "Reverse"`,
 		`spec.strategy.rollingSync.steps[3].matchExpressions[0].values[1]: it is "131", and would be gone`,
 		`spec.strategy.rollingSync.steps[4].maxUpdate: it is 12, and would be 10`,

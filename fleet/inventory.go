@@ -156,9 +156,9 @@ func (f *Fleet) below(app *Application) string {
 func chartOf(c component.Chart) string {
 	switch {
 	case c.Chart != "":
-		return strings.TrimSpace(c.Chart+" "+c.Version) + " of " + c.RepoURL
+		return strings.TrimSpace(c.Chart+" "+c.Version) + " of " + finding.WithoutCredentials(c.RepoURL)
 	case c.RepoURL != "":
-		return c.Path + " of " + c.RepoURL
+		return c.Path + " of " + finding.WithoutCredentials(c.RepoURL)
 	}
 	return c.Path
 }
