@@ -262,7 +262,7 @@ func (f *Fleet) steps(s set, allSteps bool) (steps []step, comments []string) {
 	for _, number := range slices.Sorted(maps.Keys(members)) {
 		place, _ := f.Profile.Place(number)
 		phases = append(phases, f.Profile.Write(number))
-		steps = append(steps, step{MatchExpressions: []expression{{f.Profile.Label, "In", []string{f.Profile.Write(number)}}}, MaxUpdate: max(place.MaxUpdate, 0)})
+		steps = append(steps, step{MatchExpressions: []expression{{f.Profile.Label, "In", []string{f.Profile.Write(number)}}}, MaxUpdate: atOnce(place)})
 		comments = append(comments, f.stepComment(number, members[number]))
 	}
 	steps = append(steps, step{MatchExpressions: []expression{{f.Profile.Label, "NotIn", append([]string{}, phases...)}}})
@@ -280,6 +280,9 @@ func (f *Fleet) stepComment(phase int, members []string) string {
 	}
 	if known && place.Title != "" {
 		text += ", " + place.Title
+	}
+	if place.Manual {
+		text += ", which people sync one by one"
 	}
 	return wrapped(text + ": " + listed(members) + ".")
 }
