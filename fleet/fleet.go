@@ -74,6 +74,8 @@ type Fleet struct {
 
 	graph *graph.Graph
 	base  *knowledge.Base
+	// moved are objects of Applications in environments that share a cluster.
+	moved map[movedTo][]object.Object
 }
 
 // Component is a directory that describes itself.
@@ -145,6 +147,9 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 		return nil, err
 	}
 	if err := f.link(); err != nil {
+		return nil, err
+	}
+	if err := f.renderMoved(ctx, src); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -294,12 +299,7 @@ func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, mem
 		}
 		return
 	}
-	req := plugin.Request{Repo: src.Repo, Dir: app.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Memory: memory,
-		App: plugin.App{Name: app.Component.Name, Namespace: app.Namespace}}
-	if app.Part != "" {
-		req.Settings = []plugin.Settings{{CRDs: app.Part}}
-	}
-	res, err := plugin.Generate(ctx, req, f.base)
+	res, err := plugin.Generate(ctx, app.request(src, memory), f.base)
 	if err != nil {
 		app.Failed = true
 		app.Findings = finding.Of(err)
@@ -307,6 +307,16 @@ func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, mem
 	}
 	app.Objects, app.Waves, app.Findings = res.Objects, res.Plan.Waves(), res.Findings
 	app.Rung, app.RungWhy = rungOf(res.Plan)
+}
+
+// request asks for what an Application renders to.
+func (a *Application) request(src Source, memory *render.Memory) plugin.Request {
+	req := plugin.Request{Repo: src.Repo, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Memory: memory,
+		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
+	if a.Part != "" {
+		req.Settings = []plugin.Settings{{CRDs: a.Part}}
+	}
+	return req
 }
 
 // Enabled lists the Applications that are deployed.

@@ -52,7 +52,7 @@ func (f *Fleet) guard(t Target, sets []set) []finding.Finding {
 	for _, app := range f.Enabled() {
 		all = append(all, f.guardOne(app)...)
 	}
-	return append(all, f.neverHealthy()...)
+	return slices.Concat(all, f.sharing(t), f.neverHealthy())
 }
 
 func (f *Fleet) guardOne(app *Application) []finding.Finding {

@@ -40,7 +40,7 @@ var rules = []Rule{
 	{"foreign-band", only(finding.Warning), "a domain in a band of others", (*lint).foreignBand},
 	{"same-name", only(finding.Error, finding.Warning), "two Applications of one name that may be in one environment; a warning where one of them is disabled", (*lint).sameName},
 	{"crd-shared", only(finding.Error), "a definition in two components that are deployed together", (*lint).sameDefinition},
-	{"object-shared", only(finding.Error), "any other object in two components that are deployed together", (*lint).sameObject},
+	{"object-shared", only(finding.Error), "any other object in two components that are deployed together, and any object that two environments of one cluster would each have", (*lint).sameObject},
 	{"needs-disabled", only(finding.Error, finding.Warning), "a component that is disabled, or not in an environment, and that one needs which is; a warning where the need is inferred, or is the definition of what is only to be made one day", (*lint).needsDisabled},
 	{"missing-kind", only(finding.Warning), "objects of a kind that nothing in the fleet defines, and neither Kubernetes nor Argo CD", (*lint).missingKinds},
 	{"unknown-chart", only(finding.Note), "a chart in a registry of which nothing is known, so that its needs are not looked at", (*lint).unknownCharts},
@@ -459,8 +459,12 @@ func (l *lint) sameDefinition() []fault {
 }
 
 func (l *lint) sameObject() []fault {
-	return l.shared(func(o object.Object) bool { return !crds.Is(o) },
+	all := l.shared(func(o object.Object) bool { return !crds.Is(o) },
 		"each takes it from the other, and one of the two is always out of sync, which no step gets past", "let one of the two hold it")
+	for _, c := range l.collisions(l.environments) {
+		all = append(all, c.fault())
+	}
+	return all
 }
 
 // shared finds objects that two Applications hold which are deployed together:

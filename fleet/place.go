@@ -127,7 +127,7 @@ func (f *Fleet) sets(t Target) ([]set, error) {
 		environments.places = append(environments.places, p)
 		c := place{Server: p.Server}
 		for _, other := range all {
-			if cmp.Or(other.Server, f.Settings.Server) == p.Server {
+			if f.serverOf(other) == f.serverOf(e) {
 				c.In = append(c.In, other.Name)
 				c.Revision = cmp.Or(c.Revision, t.Revision, other.Revision, revision)
 			}
@@ -142,13 +142,13 @@ func (f *Fleet) sets(t Target) ([]set, error) {
 		return []set{environments}, nil
 	}
 	for _, app := range f.Applications {
-		if forCluster(app) {
+		if f.forCluster(app) {
 			clusters.listed = append(clusters.listed, app)
 		}
 	}
 	servers := map[string]bool{}
 	for _, e := range all {
-		servers[cmp.Or(e.Server, f.Settings.Server)] = true
+		servers[f.serverOf(e)] = true
 	}
 	clusters.suffixed = len(servers) > 1
 	one := 1
@@ -160,15 +160,16 @@ func (f *Fleet) sets(t Target) ([]set, error) {
 }
 
 // forCluster reports whether a cluster has an Application once, however many
-// environments share it: definitions, what serves them, and namespaces. A
-// component that names its environments belongs to each.
-func forCluster(app *Application) bool {
+// environments share it: definitions, what serves them, namespaces, and what
+// holds nothing that is in a namespace. A component that names its environments
+// belongs to each.
+func (f *Fleet) forCluster(app *Application) bool {
 	rung := app.Rung
 	if rung == "" && app.Chart != nil {
 		rung = app.Chart.Rung
 	}
 	return len(app.Environments) == 0 &&
-		(app.Part == crds.Only || slices.Contains([]string{"crds", knowledge.Controllers, "namespaces"}, rung))
+		(app.Part == crds.Only || slices.Contains([]string{"crds", knowledge.Controllers, "namespaces"}, rung) || f.onlyForCluster(app))
 }
 
 // name is what the fleet is called: by its ladder.yaml, or as its repository.

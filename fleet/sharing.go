@@ -1,0 +1,273 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/profile"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// Environments that share a cluster share what is in no namespace, and what says
+// itself in which it is. Argo CD lets one Application have an object: the other
+// is out of sync for ever, and the step with it.
+
+// movedTo is an Application in an environment whose namespaces have a suffix.
+type movedTo struct {
+	app    *Application
+	suffix string
+}
+
+// serverOf is the cluster of an environment: what runs Argo CD has three names.
+func (f *Fleet) serverOf(e profile.Environment) string {
+	server := cmp.Or(e.Server, f.Settings.Server, inCluster)
+	if server == "in-cluster" {
+		return inCluster
+	}
+	return server
+}
+
+// suffixes are those of environments that share a cluster.
+func (f *Fleet) suffixes() []string {
+	var all []string
+	for i, e := range f.Settings.Environments {
+		if e.NamespaceSuffix == "" {
+			continue
+		}
+		for k, other := range f.Settings.Environments {
+			if i != k && f.serverOf(e) == f.serverOf(other) {
+				all = append(all, e.NamespaceSuffix)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// renderMoved renders again what may hold the same objects in several
+// environments of a cluster: whether a name, or a namespace that is written out,
+// follows the namespace of the release shows nowhere else.
+func (f *Fleet) renderMoved(ctx context.Context, src Source) error {
+	suffixes := f.suffixes()
+	if len(suffixes) == 0 {
+		return nil
+	}
+	f.moved = map[movedTo][]object.Object{}
+	memory := render.NewMemory(renderMemory)
+	room := make(chan struct{}, cmp.Or(src.Parallel, runtime.GOMAXPROCS(0)))
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for i, app := range f.Applications {
+		if !app.On() || f.forCluster(app) || !f.mayStay(i) {
+			continue
+		}
+		for _, suffix := range suffixes {
+			room <- struct{}{}
+			if ctx.Err() != nil {
+				break
+			}
+			wg.Go(func() {
+				defer func() { <-room }()
+				there := *app
+				there.Namespace += suffix
+				req := there.request(src, memory)
+				res, err := plugin.Generate(ctx, req, f.base)
+				mu.Lock()
+				defer mu.Unlock()
+				if f.moved[movedTo{app, suffix}] = []object.Object{}; err == nil { // what does not render there says nothing
+					f.moved[movedTo{app, suffix}] = res.Objects
+				}
+			})
+		}
+	}
+	wg.Wait()
+	return ctx.Err()
+}
+
+// mayStay reports whether an Application holds objects that need not follow its
+// namespace.
+func (f *Fleet) mayStay(i int) bool {
+	return slices.ContainsFunc(f.graph.Nodes, func(n graph.Node) bool { return n.Part == i && (n.Key.Namespace == "" || n.ID.Namespace != "") })
+}
+
+// onlyForCluster reports whether all that an Application holds is in no
+// namespace.
+func (f *Fleet) onlyForCluster(app *Application) bool {
+	if f.graph == nil || app.Chart != nil || len(app.Objects) == 0 {
+		return false
+	}
+	i := slices.Index(f.Applications, app)
+	return !slices.ContainsFunc(f.graph.Nodes, func(n graph.Node) bool { return n.Part == i && n.Key.Namespace != "" })
+}
+
+// held are what Applications hold at their places, by their identity there.
+type held struct {
+	fleet   *Fleet
+	nodes   map[*Application][]graph.Node
+	cluster map[knowledge.GroupKind]bool
+}
+
+func (f *Fleet) held() held {
+	h := held{f, map[*Application][]graph.Node{}, map[knowledge.GroupKind]bool{}}
+	for _, n := range f.graph.Nodes {
+		app := f.Applications[n.Part]
+		if app.Chart == nil && !n.IsHook() && !n.Generated {
+			h.nodes[app] = append(h.nodes[app], n)
+		}
+		if n.Key.Namespace == "" {
+			h.cluster[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}] = true
+		}
+	}
+	return h
+}
+
+// at are the objects of an Application at a place.
+func (h held) at(d Deployment) []object.ID {
+	var all []object.ID
+	moved, again := h.fleet.moved[movedTo{d.Application, d.place.Suffix}]
+	for _, n := range h.nodes[d.Application] {
+		if again {
+			break
+		}
+		id := n.Key
+		if n.ID.Namespace == "" && id.Namespace != "" {
+			id.Namespace = d.Namespace
+		}
+		all = append(all, id)
+	}
+	for _, o := range moved {
+		id := o.ID
+		switch {
+		case o.IsHook() || o.Generated:
+			continue
+		case h.cluster[knowledge.GroupKind{Group: id.Group, Kind: id.Kind}]:
+			id.Namespace = ""
+		case id.Namespace == "":
+			id.Namespace = d.Namespace
+		}
+		all = append(all, id)
+	}
+	return all
+}
+
+// collision is of two Applications, or of one in two environments.
+type collision struct {
+	a, b Deployment
+	ids  []object.ID
+	// in are the environments of both.
+	in []string
+}
+
+// collisions finds what Applications of several environments of one cluster hold
+// both, as far as some of the given environments are among these. What stands
+// together in one environment is not their business.
+func (f *Fleet) collisions(environments []string) []*collision {
+	sets, err := f.sets(Target{})
+	if err != nil || !sets[0].named() {
+		return nil
+	}
+	type thing struct {
+		server string
+		id     object.ID
+	}
+	type pair struct{ a, b *Application }
+	h := f.held()
+	first := map[thing][]Deployment{}
+	found := map[pair]*collision{}
+	var all []*collision
+	for _, s := range sets {
+		for _, d := range f.deployments(s) {
+			for _, id := range h.at(d) {
+				key := thing{f.serverOf(profile.Environment{Server: d.place.Server}), id}
+				for _, other := range first[key] {
+					if overlap(other.place.In, d.place.In) || !overlap(environments, other.place.In) && !overlap(environments, d.place.In) {
+						continue
+					}
+					p := pair{other.Application, d.Application}
+					if found[p] == nil {
+						found[p] = &collision{a: other, b: d}
+						all = append(all, found[p])
+					}
+					found[p].add(id, other, d)
+				}
+				first[key] = append(first[key], d)
+			}
+		}
+	}
+	return all
+}
+
+func (c *collision) add(id object.ID, at ...Deployment) {
+	if !slices.Contains(c.ids, id) {
+		c.ids = append(c.ids, id)
+	}
+	for _, d := range at {
+		for _, e := range d.place.In {
+			if !slices.Contains(c.in, e) {
+				c.in = append(c.in, e)
+			}
+		}
+	}
+}
+
+func overlap(a, b []string) bool {
+	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
+}
+
+// fault says what two Applications hold, and what to do.
+func (c *collision) fault() fault {
+	slices.SortFunc(c.ids, func(x, y object.ID) int {
+		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.String(), y.String()))
+	})
+	var names []string
+	for _, id := range c.ids {
+		names = append(names, id.String())
+	}
+	who := fmt.Sprintf("%s holds %s in each of %s", c.a.Component.Name, few(names), strings.Join(c.in, ", "))
+	if c.a.Application != c.b.Application {
+		who = fmt.Sprintf("%s in %s and %s in %s both hold %s", c.a.Application.Name, c.a.place.Name, c.b.Application.Name, c.b.place.Name, few(names))
+	}
+	found := c.b.fault("object-shared", "name", who+", and these share a cluster: only one Application can have it, and the other is always out of sync, which no step gets past", c.remedy())
+	found.Object, found.Field = names[0], ""
+	return fault{Finding: found, of: c.b.Application.Name, needs: c.a.Application.Name}
+}
+
+func (c *collision) remedy() string {
+	inCluster := slices.ContainsFunc(c.ids, func(id object.ID) bool { return id.Namespace == "" })
+	inNamespace := slices.ContainsFunc(c.ids, func(id object.ID) bool { return id.Namespace != "" })
+	var all []string
+	switch {
+	case inNamespace && c.a.place.Suffix == c.b.place.Suffix:
+		all = append(all, "give the environments a namespaceSuffix each in ladder.yaml")
+	case inNamespace:
+		all = append(all, "drop metadata.namespace, so that it goes where its Application goes")
+	}
+	if slices.ContainsFunc(c.ids, func(id object.ID) bool { return id.Kind == "CustomResourceDefinition" }) {
+		all = append(all, "write crds: split for its definitions")
+		inCluster = slices.ContainsFunc(c.ids, func(id object.ID) bool { return id.Namespace == "" && id.Kind != "CustomResourceDefinition" })
+	}
+	if inCluster {
+		all = append(all, "put what is in no namespace into a component of its own that names no environments, which the cluster then has once, or the environment into its name, in a chart by {{ .Release.Namespace }}")
+	}
+	return strings.Join(all, "; ")
+}
+
+// sharing are the collisions that the owners of the fleet have not accepted.
+func (f *Fleet) sharing(t Target) []finding.Finding {
+	l := &lint{Fleet: f, accepted: make([]bool, len(f.Settings.Accepted))}
+	var all []finding.Finding
+	for _, c := range f.collisions(f.environments(t.Environment)) {
+		all = append(all, l.accept(c.fault()))
+	}
+	return all
+}
