@@ -121,6 +121,7 @@ func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) Mani
 func remoteSources(c component.Chart, release string, repo source) []source {
 	s := source{RepoURL: c.RepoURL, Chart: c.Chart, Path: c.Path, TargetRevision: cmp.Or(c.Version, "HEAD"), Helm: &helmSource{ReleaseName: release, SkipCRDs: c.SkipCRDs}}
 	if c.Chart != "" {
+		s.RepoURL = strings.TrimPrefix(s.RepoURL, "oci://") // with it, Argo CD would not look at the chart
 		s.TargetRevision = cmp.Or(c.Version, "*")
 	}
 	for _, file := range c.ValueFiles {

@@ -370,10 +370,10 @@ func (f *Fleet) templatePatch(s set, opt SetOptions) string {
 	d := struct {
 		Label, RepoURL, Revision string
 		Options                  []option
-		Definitions              []string
+		Definitions, Large       []string
 		Split, Remote            bool
 		Parameters               []pluginParameter
-	}{Label: f.Profile.Label, RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), Revision: s.places[0].Revision, Definitions: f.definitionPhases(), Split: f.split()}
+	}{Label: f.Profile.Label, RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), Revision: s.places[0].Revision, Definitions: f.definitionPhases(), Large: f.largeApplications(), Split: f.split()}
 	common := f.commonOptions()
 	for _, name := range slices.Sorted(maps.Keys(common)) {
 		d.Options = append(d.Options, option{name, common[name]})

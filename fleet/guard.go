@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -9,8 +10,12 @@ import (
 	"slices"
 	"strings"
 
+	yaml "go.yaml.in/yaml/v3"
+
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/profile"
 )
 
@@ -224,10 +229,51 @@ func (f *Fleet) commonOptions() map[string]string {
 	return all
 }
 
-// serverSide reports whether an Application holds definitions, which are too
-// large for what the other way of applying keeps in an annotation.
+// serverSide reports whether an Application holds what is too large for the
+// annotation in which the other way of applying keeps it.
 func (f *Fleet) serverSide(app *Application) bool {
-	return slices.Contains(f.definitionPhases(), f.Write(app.Phase))
+	return slices.Contains(f.definitionPhases(), f.Write(app.Phase)) || app.large()
+}
+
+// largeApplications are those that are applied by the server for what they hold
+// and not for where they stand, by name.
+func (f *Fleet) largeApplications() []string {
+	if f.commonOptions()["ServerSideApply"] == "true" {
+		return nil
+	}
+	var all []string
+	phases := f.definitionPhases()
+	for _, app := range f.Enabled() {
+		if app.large() && !slices.Contains(phases, f.Write(app.Phase)) {
+			all = append(all, app.Name)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// mostAnnotated is how long all annotations of an object may be together, in
+// bytes (TotalAnnotationSizeLimitB of apimachinery).
+const mostAnnotated = 256 << 10
+
+// large reports whether an Application holds an object that does not fit into an
+// annotation, or a chart of a registry that is known to bring definitions, of
+// which nobody here sees the length.
+func (a *Application) large() bool {
+	if a.Chart != nil {
+		return len(a.Chart.Provides) > 0 && slices.Contains([]string{"crds", knowledge.Controllers}, a.Chart.Rung)
+	}
+	return slices.ContainsFunc(a.Objects, func(o object.Object) bool {
+		if len(o.Text()) <= mostAnnotated/2 {
+			return false // JSON is hardly twice as long as YAML
+		}
+		var v any
+		if err := yaml.Unmarshal([]byte(o.Text()), &v); err != nil {
+			return false
+		}
+		text, err := json.Marshal(v)
+		return err == nil && len(text) > mostAnnotated
+	})
 }
 
 // definitionPhases are those in use in which definitions stand.

@@ -82,3 +82,51 @@ func TestSharing(t *testing.T) {
 		})
 	}
 }
+
+// TestServerSide applies by the server what no annotation can hold, and charts
+// that are known to bring definitions. A component that says otherwise wins.
+func TestServerSide(t *testing.T) {
+	const definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: xs.x.example.com}\nspec: {group: x.example.com, names: {kind: X, plural: xs}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, description: %s}}}]}\n"
+	const workload = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {selector: {matchLabels: {a: a}}, template: {metadata: {labels: {a: a}}, spec: {containers: [{name: a, image: a}]}}}\n"
+	for name, c := range map[string]struct {
+		component, manifest string
+		want                bool
+	}{
+		"small":                {"", strings.Replace(definition, "%s", "x", 1) + workload, false},
+		"large":                {"", strings.Replace(definition, "%s", strings.Repeat("x", 256<<10), 1) + workload, true},
+		"just too small":       {"", strings.Replace(definition, "%s", strings.Repeat("x", 250<<10), 1) + workload, false},
+		"a chart of an API":    {"chart: {repoURL: oci://quay.io/jetstack/charts, chart: cert-manager, version: v1.19.1}\n", "", true},
+		"a chart with nothing": {"chart: {repoURL: https://charts.example.com, chart: nobody-knows}\n", "", false},
+		"said otherwise":       {"syncOptions: [ServerSideApply=false]\nchart: {repoURL: https://charts.jetstack.io, chart: cert-manager}\n", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo := fstest.MapFS{"ladder.yaml": {Data: []byte("fleet: {name: f, repoURL: https://git.example.com/f.git}\n")},
+				"a/component.yaml": {Data: []byte("rolloutPhase: 650\n" + c.component)}}
+			if c.manifest != "" {
+				repo["a/a.yaml"] = &fstest.MapFile{Data: []byte(c.manifest)}
+			}
+			f, err := fleet.Load(t.Context(), fleet.Source{Repo: repo, Dirs: []string{"a"}}, knowledge.Default())
+			if err != nil {
+				t.Fatal(err)
+			}
+			apps, _, err := f.Apps(fleet.AppsOptions{Path: "apps"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(fleet.YAML(apps...), "ServerSideApply=true"); got != c.want {
+				t.Errorf("applied by the server: %v, want %v\n%s", got, c.want, texts(f.Findings))
+			}
+			sets, _, err := f.ApplicationSets(fleet.SetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			listed := strings.Contains(fleet.YAML(sets...), `(list "a") }}{{ $_ := set $options "ServerSideApply" "true" }}`)
+			if listed != (c.want || name == "said otherwise") {
+				t.Errorf("listed in the ApplicationSet: %v", listed)
+			}
+			if text := fleet.YAML(apps...); strings.Contains(text, "oci://") {
+				t.Errorf("Argo CD would not look at the name of the chart:\n%s", text)
+			}
+		})
+	}
+}

@@ -37,6 +37,11 @@ func TestApplicationSets(t *testing.T) {
 		}
 		var all []any
 		for _, app := range apps {
+			for _, source := range app.Spec.GetSources() {
+				if source.Chart != "" && source.IsOCI() {
+					t.Errorf("%s: Argo CD would take %s for the chart, and not look at %s in it", app.Name, source.RepoURL, source.Chart)
+				}
+			}
 			app.APIVersion, app.Kind = v1alpha1.SchemeGroupVersion.String(), "Application"
 			all = append(all, app)
 		}
