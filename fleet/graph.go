@@ -31,9 +31,39 @@ func (f *Fleet) Named(name string) []int {
 	return all
 }
 
-// Against reports whether the phases contradict a link: what is needed comes
-// later, or at the same time where it must come earlier, or never.
+// Against reports whether the phases contradict a link, and the owners of the
+// fleet do not accept that: what is needed comes later, or at the same time where
+// it must come earlier, or never.
 func (f *Fleet) Against(l Link) bool {
+	_, accepted := f.acceptedLink(l)
+	return f.contradicted(l) && !accepted
+}
+
+// acceptedLink finds why the owners of the fleet live with a link that its phases
+// contradict.
+func (f *Fleet) acceptedLink(l Link) (why string, accepted bool) {
+	if !f.contradicted(l) {
+		return "", false
+	}
+	from, to := f.Applications[l.From], f.Applications[l.To]
+	rule := "against-phases"
+	switch {
+	case !to.On():
+		rule = "needs-disabled"
+	case from.Phase.Number == to.Phase.Number:
+		rule = samePhase
+	}
+	for _, a := range f.Settings.Accepted {
+		if a.Rule == rule && a.Component == from.Name && (a.Needs == "" || a.Needs == to.Name) {
+			return strings.TrimSpace(a.Why), true
+		}
+	}
+	return "", false
+}
+
+// contradicted reports whether a link is against the phases, whatever the owners
+// say of it.
+func (f *Fleet) contradicted(l Link) bool {
 	from, to := f.Applications[l.From], f.Applications[l.To]
 	if l.Strength() < Exists || !from.On() {
 		return false
@@ -85,6 +115,10 @@ func (f *Fleet) Graph(opt GraphOptions) draw.Rollout {
 			Against: f.Against(l), Hidden: !drawn[[2]int{l.From, l.To}]}
 		for _, reason := range l.Reasons {
 			need.Reasons = append(need.Reasons, told(reason))
+		}
+		if why, accepted := f.acceptedLink(l); accepted {
+			need.Why += ", accepted"
+			need.Reasons = append(need.Reasons, "accepted: "+why)
 		}
 		r.Needs = append(r.Needs, need)
 	}
@@ -153,7 +187,7 @@ func (f *Fleet) drawn(opt GraphOptions) []Link {
 	var links []Link
 	for _, l := range f.Links {
 		// What is not deployed needs nothing, and everything is in a namespace.
-		if opt.All || f.Against(l) || ordering(l) && f.Applications[l.From].On() {
+		if opt.All || f.contradicted(l) || ordering(l) && f.Applications[l.From].On() {
 			links = append(links, l)
 		}
 	}
@@ -203,7 +237,7 @@ func (f *Fleet) reduce(links []Link, chosen []int) []Link {
 	for i, l := range links {
 		out[l.From] = append(out[l.From], i)
 	}
-	against := func(i int) bool { return f.Against(links[i]) }
+	against := func(i int) bool { return f.contradicted(links[i]) }
 	// What is only inferred goes first, and what is weaker.
 	order := make([]int, len(links))
 	for i := range order {

@@ -11,6 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/draw"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/profile"
 )
 
 // TestGraph draws each fleet, the first one as text.
@@ -138,5 +139,35 @@ func TestReduction(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestAcceptedArrows: what the owners live with is drawn like any other gate, and
+// says so; what they do not name stays red.
+func TestAcceptedArrows(t *testing.T) {
+	repo := chain(map[string]string{"a": "b c d", "b": "", "c": "", "d": ""}, map[string]int{"a": 120, "b": 120, "c": 130, "d": -110})
+	f, err := fleet.Load(t.Context(), fleet.Source{Repo: repo, Dirs: []string{"."}}, knowledge.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for of, a := range map[string]profile.Accepted{
+		"b":    {Rule: "same-phase", Component: "a", Needs: "b"},
+		"c":    {Rule: "against-phases", Component: "a"},
+		"d":    {Rule: "needs-disabled", Component: "a", Needs: "d"},
+		"none": {Rule: "same-phase", Component: "b"},
+	} {
+		a.Why = "so it is"
+		f.Settings.Accepted = []profile.Accepted{a}
+		r := f.Graph(fleet.GraphOptions{})
+		if len(r.Needs) != 3 {
+			t.Fatalf("a has %d needs", len(r.Needs))
+		}
+		for _, n := range r.Needs {
+			to := r.Apps[n.To].Name
+			said := strings.HasSuffix(n.Why, ", accepted") && slices.Contains(n.Reasons, "accepted: so it is")
+			if n.Hidden || !n.Gate || n.Against != (to != of) || said != (to == of) {
+				t.Errorf("%s accepted of %s: need of %s is %+v", a.Rule, a.Component, to, n)
+			}
+		}
 	}
 }
