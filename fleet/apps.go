@@ -139,8 +139,8 @@ func (f *Fleet) childLabels(d Deployment) map[string]string {
 	if phase := f.Write(d.Phase); labelValue.MatchString(phase) {
 		all[f.Profile.Label] = phase
 	}
-	if d.place.Name != "" {
-		all["environment"] = d.place.Name
+	if d.environment != "" {
+		all["environment"] = d.environment
 	}
 	return all
 }

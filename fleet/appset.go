@@ -332,7 +332,9 @@ func (f *Fleet) template(s set, opt SetOptions) template {
 		if s.suffixed {
 			t.Metadata.Name += `-{{ .environment.name }}`
 		}
-		t.Metadata.Labels["environment"] = `{{ .environment.name }}`
+		if s.labelled() {
+			t.Metadata.Labels["environment"] = `{{ .environment.name }}`
+		}
 		t.Spec.Source.TargetRevision = `{{ .environment.revision }}`
 		t.Spec.Destination = destination{Namespace: `{{ .values.namespace }}{{ .environment.suffix }}`}
 		if url := cluster(s.places[0].Server, ""); url.Server != "" {

@@ -101,6 +101,12 @@ func TestEnvironment(t *testing.T) {
 	if got, want := strings.Join(names, " "), "root kiln-crds-dev-staging kiln-dev-staging shop-staging"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	for _, m := range made {
+		// What a cluster has once is of no environment.
+		if text, of := fleet.YAML(m), strings.HasPrefix(m.File, "shop"); strings.Contains(text, "    environment: staging\n") != of || strings.Contains(text, "environment: dev-staging") {
+			t.Errorf("the label of %s is wrong:\n%s", m.File, text)
+		}
+	}
 	_, _, err = f.ApplicationSets(fleet.SetOptions{Target: fleet.Target{Environment: "qa"}})
 	if err == nil || !strings.Contains(err.Error(), "dev, staging, prod") {
 		t.Errorf("got %v", err)

@@ -44,6 +44,8 @@ type Deployment struct {
 	place     place
 	// moved is true if some place of its set has a namespace of its own for it.
 	moved bool
+	// environment is the label of the Application; empty for what is of none.
+	environment string
 }
 
 // set is what one ApplicationSet, or one parent Application, holds.
@@ -69,6 +71,12 @@ func (s set) moved() bool {
 	return slices.ContainsFunc(s.places, func(p place) bool { return p.Suffix != "" })
 }
 
+// labelled reports whether Applications are labelled with an environment: what a
+// cluster has once is of none, though it may be that of one only.
+func (s set) labelled() bool {
+	return s.named() && !slices.ContainsFunc(s.places, func(p place) bool { return len(p.In) != 1 })
+}
+
 // named reports whether the set goes to places with names.
 func (s set) named() bool { return s.places[0].Name != "" }
 
@@ -81,6 +89,9 @@ func (f *Fleet) deployments(s set) []Deployment {
 				continue
 			}
 			d := Deployment{Application: app, Name: app.Name, Namespace: app.Namespace + p.Suffix, place: p, moved: s.moved()}
+			if s.labelled() {
+				d.environment = p.Name
+			}
 			if s.suffixed {
 				d.Name += "-" + p.Name
 			}
