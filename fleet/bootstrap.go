@@ -100,6 +100,11 @@ func (f *Fleet) until(until component.Phase) []*Application {
 	return all
 }
 
+// Bound are the Applications up to a phase that only some environments have.
+func (f *Fleet) Bound(until component.Phase) []*Application {
+	return slices.DeleteFunc(f.until(until), func(app *Application) bool { return len(app.Environments) == 0 })
+}
+
 // cannotBootstrap: what is not at hand, and what is needed and comes later.
 func (f *Fleet) cannotBootstrap(apps []*Application) []finding.Finding {
 	var all []finding.Finding

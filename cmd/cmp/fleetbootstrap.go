@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,9 @@ func newFleetBootstrap(s streams) *cobra.Command {
 apply.sh, that applies them with kubectl and waits after each until it is ready:
 definitions of the Gateway API, a network, whatever Argo CD itself needs. With
 --talos they come as inline manifests of a Talos machine configuration, too.
+
+Where a component up to that phase is for some environments only, --environment
+says which one it is.
 
 Argo CD adopts later what is there: it renders the same from the same components.`,
 		Example: `  cmp fleet bootstrap ./components --until 020 --out bootstrap && sh bootstrap/apply.sh
@@ -44,6 +48,10 @@ Argo CD adopts later what is there: it renders the same from the same components
 		f, err := in.load(cmd, s, args)
 		if err != nil {
 			return err
+		}
+		if bound := f.Bound(phase); len(bound) > 0 && in.source.Environment == "" {
+			return usageError{fmt.Errorf("%s: %s is for %s only, and a cluster is of one environment; give --environment %s",
+				bound[0].File, bound[0].Name, strings.Join(bound[0].Environments, ", "), strings.Join(f.Environments(), " or "))}
 		}
 		made, notes, err := f.Bootstrap(phase)
 		if err != nil {
