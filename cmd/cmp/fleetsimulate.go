@@ -41,6 +41,8 @@ says so: a line such as "vault: 2m30s" for each, and those by rung below the key
 defaults. With --fail, an Application never gets healthy, and the report says
 what it holds back.
 
+Where a fleet names several environments, --environment says whose rollout it is.
+
 Exits with 1 if, without --fail, the rollout never ends.`,
 		Example: `  cmp fleet simulate ./components
   cmp fleet simulate ./components --fail vault
@@ -74,7 +76,7 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 		if err != nil {
 			return err
 		}
-		f, err := in.load(cmd, s, args)
+		f, err := in.loadOne(cmd, s, args)
 		if err != nil {
 			return err
 		}
@@ -137,6 +139,19 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 		return nil
 	}
 	return cmd
+}
+
+// loadOne loads what is deployed in one environment: each has a rollout of its
+// own, and those of all in one would be that of none.
+func (in *fleetInputs) loadOne(cmd *cobra.Command, s streams, dirs []string) (*fleet.Fleet, error) {
+	f, err := in.load(cmd, s, dirs)
+	if err != nil {
+		return nil, err
+	}
+	if all := f.Environments(); len(all) > 1 && in.source.Environment == "" {
+		return nil, usageError{fmt.Errorf("%s: each environment has a rollout of its own; give --environment %s", strings.Join(dirs, " "), strings.Join(all, " or "))}
+	}
+	return f, nil
 }
 
 // durationsFlag names a file with the times that Applications take.
@@ -209,7 +224,7 @@ func layoutOf(f *fleet.Fleet, name string) (fleet.Layout, error) {
 // other is the fleet to compare with, and what to call it.
 func (in *fleetInputs) other(cmd *cobra.Command, s streams, f *fleet.Fleet, dir, against string) (*fleet.Fleet, string, error) {
 	if dir != "" {
-		other, err := in.load(cmd, s, []string{dir})
+		other, err := in.loadOne(cmd, s, []string{dir})
 		if err == nil {
 			warn(s, failures(other.Findings))
 		}
