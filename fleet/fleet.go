@@ -50,6 +50,8 @@ type Source struct {
 	Parallel int
 	// Progress, if not nil, is told how many of all are rendered.
 	Progress func(done, of int, name string)
+
+	files *plugin.Files
 }
 
 // Fleet is what is known of many components.
@@ -122,7 +124,8 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	if err != nil {
 		return nil, err
 	}
-	top := plugin.Request{Repo: src.Repo, Dir: src.top(), Show: src.Show}
+	src.files = &plugin.Files{}
+	top := plugin.Request{Repo: src.Repo, Dir: src.top(), Show: src.Show, Files: src.files}
 	base, err = top.Knowledge(base)
 	faults := []error{err}
 	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Dirs: src.Dirs, Passed: passed, base: base}
@@ -213,7 +216,7 @@ func (s Source) read(dir string) (*Component, error) {
 		c.File, c.Described = s.show(dir), false
 	}
 	var err error
-	c.Description, err = plugin.Request{Repo: s.Repo, Dir: dir, Show: s.Show}.Describe()
+	c.Description, err = plugin.Request{Repo: s.Repo, Dir: dir, Show: s.Show, Files: s.files}.Describe()
 	c.Name = cmp.Or(c.Name, path.Base(dir))
 	return c, err
 }
@@ -294,7 +297,7 @@ func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, mem
 		}
 		return
 	}
-	req := plugin.Request{Repo: src.Repo, Dir: app.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Memory: memory,
+	req := plugin.Request{Repo: src.Repo, Dir: app.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Memory: memory, Files: src.files,
 		App: plugin.App{Name: app.Component.Name, Namespace: app.Namespace}}
 	if app.Part != "" {
 		req.Settings = []plugin.Settings{{CRDs: app.Part}}

@@ -42,44 +42,81 @@ func (o Object) AnnotateAll(all []Annotation) (Object, error) {
 	if missing == nil {
 		return o, nil
 	}
-	text, err := annotate(o.doc.text, o.doc.node(), missing)
+	doc, err := annotate(o.doc.text, o.doc.node(), missing)
 	if err != nil {
 		return o, finding.Finding{Severity: finding.Error, Rule: "cannot-annotate", File: o.File, Line: o.Line, Object: o.ID.String(),
 			Field: "metadata.annotations", Message: err.Error(), Remedy: "write metadata as a plain mapping"}
 	}
-	o.doc = &document{text: text}
+	o.doc = doc
 	return o, nil
 }
 
 // errUnusual says that the text cannot be edited in place.
 var errUnusual = errors.New("unusual layout")
 
-func annotate(text string, root *yaml.Node, all []Annotation) (string, error) {
+func annotate(text string, root *yaml.Node, all []Annotation) (*document, error) {
 	e := editor{text: text, lines: lines{text: text}, root: root}
 	e.annotate(all)
 	if e.err == nil {
 		edited := e.apply()
-		if !e.plain && !holds(edited, all) {
-			e.err = errUnusual
-		} else {
-			return edited, nil
+		if e.plain {
+			return &document{text: edited, view: annotatedView(root, all)}, nil
+		}
+		if root, ok := holds(edited, all); ok {
+			return &document{text: edited, root: root}, nil
 		}
 	}
-	return rewrite(text, all)
+	edited, err := rewrite(text, all)
+	return &document{text: edited}, err
 }
 
-// holds checks the result of an edit that was more than lines put in.
-func holds(text string, all []Annotation) bool {
+// holds checks the result of an edit that was more than lines put in, and
+// returns its parsed form.
+func holds(text string, all []Annotation) (*yaml.Node, bool) {
 	root, err := parseText(text)
 	if err != nil {
-		return false
+		return nil, false
 	}
 	for _, a := range all {
 		if v := (Value{root}).Get("metadata", "annotations", a.Key); !v.IsText() || v.Text() != a.Value {
-			return false
+			return nil, false
 		}
 	}
-	return true
+	return root, true
+}
+
+// annotatedView is a parsed form as a plain edit leaves it. It shares with the
+// one before what is not about annotations.
+func annotatedView(root *yaml.Node, all []Annotation) *yaml.Node {
+	root = copied(root)
+	meta := copied(lastValue(root, "metadata"))
+	set(root, "metadata", meta)
+	annotations := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	if old := lastValue(meta, "annotations"); old != nil && old.Kind == yaml.MappingNode {
+		annotations = copied(old)
+	}
+	set(meta, "annotations", annotations)
+	for _, a := range all {
+		set(annotations, a.Key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: a.Value})
+	}
+	return root
+}
+
+func copied(n *yaml.Node) *yaml.Node {
+	c := *n
+	c.Content = slices.Clone(n.Content)
+	return &c
+}
+
+// set gives a key of a mapping a value, where lastValue finds it.
+func set(n *yaml.Node, key string, value *yaml.Node) {
+	for i := len(n.Content) - 2; i >= 0; i -= 2 {
+		if n.Content[i].Value == key && n.Content[i].Tag != mergeTag {
+			n.Content[i+1] = value
+			return
+		}
+	}
+	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, value)
 }
 
 // entry is an annotation as a line of a block mapping, and flowEntries several
