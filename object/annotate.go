@@ -85,38 +85,49 @@ func holds(text string, all []Annotation) (*yaml.Node, bool) {
 	return root, true
 }
 
-// annotatedView is a parsed form as a plain edit leaves it. It shares with the
-// one before what is not about annotations.
+// annotatedView is a parsed form as a plain edit leaves it: new entries stand
+// before the others. It shares with the one before what is not about annotations.
 func annotatedView(root *yaml.Node, all []Annotation) *yaml.Node {
-	root = copied(root)
-	meta := copied(lastValue(root, "metadata"))
-	set(root, "metadata", meta)
-	annotations := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	if old := lastValue(meta, "annotations"); old != nil && old.Kind == yaml.MappingNode {
-		annotations = copied(old)
+	old := lastValue(lastValue(root, "metadata"), "annotations")
+	if old == nil || old.Kind != yaml.MappingNode {
+		old = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	}
-	set(meta, "annotations", annotations)
+	entries := map[string]*yaml.Node{}
+	var keys []string
 	for _, a := range all {
-		set(annotations, a.Key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: a.Value})
+		keys = append(keys, a.Key)
+		entries[a.Key] = scalar(a.Value)
 	}
-	return root
+	annotations := with(old, keys, entries)
+	meta := with(lastValue(root, "metadata"), []string{"annotations"}, map[string]*yaml.Node{"annotations": annotations})
+	return with(root, []string{"metadata"}, map[string]*yaml.Node{"metadata": meta})
 }
 
-func copied(n *yaml.Node) *yaml.Node {
+// with is a copy of a mapping with the values of keys set where lastValue finds
+// them, or put before all others.
+func with(n *yaml.Node, keys []string, values map[string]*yaml.Node) *yaml.Node {
 	c := *n
-	c.Content = slices.Clone(n.Content)
+	c.Content = nil
+	for _, key := range keys {
+		if lastValue(n, key) == nil {
+			c.Content = append(c.Content, scalar(key), values[key])
+		}
+	}
+	added := len(c.Content)
+	c.Content = append(c.Content, n.Content...)
+	for _, key := range keys {
+		for i := len(c.Content) - 2; i >= added; i -= 2 {
+			if c.Content[i].Value == key && c.Content[i].Tag != mergeTag {
+				c.Content[i+1] = values[key]
+				break
+			}
+		}
+	}
 	return &c
 }
 
-// set gives a key of a mapping a value, where lastValue finds it.
-func set(n *yaml.Node, key string, value *yaml.Node) {
-	for i := len(n.Content) - 2; i >= 0; i -= 2 {
-		if n.Content[i].Value == key && n.Content[i].Tag != mergeTag {
-			n.Content[i+1] = value
-			return
-		}
-	}
-	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, value)
+func scalar(value string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
 }
 
 // entry is an annotation as a line of a block mapping, and flowEntries several
