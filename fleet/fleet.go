@@ -262,6 +262,9 @@ func (f *Fleet) render(ctx context.Context, src Source) error {
 	for range parallel {
 		wg.Go(func() {
 			for app := range next {
+				if ctx.Err() != nil {
+					continue // nobody waits for it any more
+				}
 				f.renderOne(ctx, src, app, memory)
 				mu.Lock()
 				done++
@@ -286,8 +289,10 @@ func (f *Fleet) render(ctx context.Context, src Source) error {
 	return ctx.Err()
 }
 
-// renderMemory is how much of decoded files components share, in bytes.
-const renderMemory = 64 << 20
+// renderMemory is how many bytes of text components share that are decoded, which
+// takes ten times as much: enough for the definitions of a chart whose halves are
+// two Applications. Nothing else is often the same.
+const renderMemory = 8 << 20
 
 func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, memory *render.Memory) {
 	if app.Component.Chart.Remote() {
