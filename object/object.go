@@ -78,6 +78,9 @@ type document struct {
 	text string
 	once sync.Once
 	root *yaml.Node
+	// view, if there is one, says the same as root and is made without parsing.
+	// Its lines and columns are those of the text before the last edit.
+	view *yaml.Node
 }
 
 func (d *document) node() *yaml.Node {
@@ -104,7 +107,12 @@ func (o Object) Commented(line string) Object {
 
 // Root gives access to what the manifest says. In a CustomResourceDefinition
 // the validation schemas are left out (see Parse).
-func (o Object) Root() Value { return Value{o.doc.node()} }
+func (o Object) Root() Value {
+	if o.doc.view != nil {
+		return Value{o.doc.view}
+	}
+	return Value{o.doc.node()}
+}
 
 // Get follows keys from the root of the manifest.
 func (o Object) Get(path ...string) Value { return o.Root().Get(path...) }
