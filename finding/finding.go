@@ -128,6 +128,14 @@ func Sort(all []Finding) {
 	})
 }
 
+// Told is the finding as its text tells it, field by field: without credentials
+// and in one line.
+func (f Finding) Told() Finding {
+	f.File, f.Object, f.Field = Harmless(f.File), Harmless(f.Object), Harmless(f.Field)
+	f.Message, f.Remedy = oneLine(f.Message), oneLine(f.Remedy)
+	return f
+}
+
 // oneLine keeps the promise that a finding is one line, whatever a library
 // put into its message.
 func oneLine(s string) string {
@@ -136,10 +144,11 @@ func oneLine(s string) string {
 
 // Harmless writes out what a terminal or a log would obey instead of showing:
 // line breaks, escape sequences, marks that turn the direction of text. Names
-// in messages come from the input, which anybody may have written.
+// in messages come from the input, which anybody may have written. Addresses lose
+// their credentials.
 func Harmless(s string) string {
 	var b strings.Builder
-	for _, r := range s {
+	for _, r := range WithoutCredentials(s) {
 		if unicode.IsPrint(r) {
 			b.WriteRune(r)
 			continue

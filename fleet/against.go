@@ -11,18 +11,18 @@ import (
 	"github.com/ladder-cmp/ladder/profile"
 )
 
-func (l *lint) againstPhases() []finding.Finding {
+func (l *lint) againstPhases() []fault {
 	return l.violated(func(from, to int) bool { return to > from })
 }
 
-func (l *lint) samePhase() []finding.Finding {
+func (l *lint) samePhase() []fault {
 	return l.violated(func(from, to int) bool { return to == from })
 }
 
 // violated finds needs that the phases do not meet, of Applications that stand
 // to each other in a certain way: one finding for each two.
-func (l *lint) violated(which func(from, to int) bool) []finding.Finding {
-	var all []finding.Finding
+func (l *lint) violated(which func(from, to int) bool) []fault {
+	var all []fault
 	for from, app := range l.Applications {
 		for _, link := range l.needs[from] {
 			to := l.Applications[link.To]
@@ -66,7 +66,7 @@ func (l *lint) elsewhere(from int, r Reason) bool {
 func doubtful(r Reason) bool { return r.Inferred || isNamespace(r) }
 
 // broken is the finding about a need that phases do not meet.
-func (l *lint) broken(from, to int, r Reason, more int) finding.Finding {
+func (l *lint) broken(from, to int, r Reason, more int) fault {
 	app, other := l.Applications[from], l.Applications[to]
 	severity := finding.Error
 	if doubtful(r) || app.Phase.Number == other.Phase.Number && r.Strength != Applied {
@@ -80,7 +80,7 @@ func (l *lint) broken(from, to int, r Reason, more int) finding.Finding {
 	if app.Phase.Number == other.Phase.Number {
 		stands = fmt.Sprintf("%s and %s are both at %s", other.Name, app.Name, l.phase(app.Phase.Number))
 	}
-	f := l.at(severity, app, fmt.Sprintf("%s%s%s, but %s: %s", said(r), rendered(r), and, stands, l.otherwise(app, other, r)), l.remedy(from, to, r))
+	f := l.at(severity, app, fmt.Sprintf("%s%s%s, but %s: %s", said(r), rendered(r), and, stands, l.otherwise(app, other, r)), l.remedy(from, to, r)).with(other)
 	f.Object, f.Field = shown(r), r.Field
 	return f
 }

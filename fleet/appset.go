@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // SetOptions say what an ApplicationSet is to be like.
@@ -260,7 +262,7 @@ func (f *Fleet) steps(s set, allSteps bool) (steps []step, comments []string) {
 	for _, number := range slices.Sorted(maps.Keys(members)) {
 		place, _ := f.Profile.Place(number)
 		phases = append(phases, f.Profile.Write(number))
-		steps = append(steps, step{MatchExpressions: []expression{{f.Profile.Label, "In", []string{f.Profile.Write(number)}}}, MaxUpdate: max(place.MaxUpdate, 0)})
+		steps = append(steps, step{MatchExpressions: []expression{{f.Profile.Label, "In", []string{f.Profile.Write(number)}}}, MaxUpdate: atOnce(place)})
 		comments = append(comments, f.stepComment(number, members[number]))
 	}
 	steps = append(steps, step{MatchExpressions: []expression{{f.Profile.Label, "NotIn", append([]string{}, phases...)}}})
@@ -278,6 +280,9 @@ func (f *Fleet) stepComment(phase int, members []string) string {
 	}
 	if known && place.Title != "" {
 		text += ", " + place.Title
+	}
+	if place.Manual {
+		text += ", which people sync one by one"
 	}
 	return wrapped(text + ": " + listed(members) + ".")
 }
@@ -411,7 +416,8 @@ func Differences(text string, now []Manifest) ([]Difference, error) {
 			if err.Error() == "EOF" {
 				break
 			}
-			return nil, err
+			_, message := object.SyntaxError(err)
+			return nil, errors.New(message)
 		}
 		if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 			continue
@@ -447,6 +453,15 @@ func identity(n *yaml.Node) string {
 	return text("kind") + " " + text("metadata", "namespace") + "/" + text("metadata", "name")
 }
 
+// added is what somebody wrote by hand. But for steps it is not quoted: it may be a
+// variable with a password.
+func added(path string, n *yaml.Node) string {
+	if strings.HasPrefix(path, ".spec.strategy.") {
+		return short(n)
+	}
+	return "there"
+}
+
 func differ(path string, old, now *yaml.Node, all *[]Difference) {
 	for old.Kind == yaml.AliasNode {
 		old = old.Alias
@@ -470,7 +485,7 @@ func differ(path string, old, now *yaml.Node, all *[]Difference) {
 			case i >= len(old.Content):
 				say(0, at, "it is missing, and would be "+short(now.Content[i]))
 			case i >= len(now.Content):
-				say(old.Content[i].Line, at, "it is "+short(old.Content[i])+", and would be gone")
+				say(old.Content[i].Line, at, "it is "+added(at, old.Content[i])+", and would be gone")
 			default:
 				differ(at, old.Content[i], now.Content[i], all)
 			}
@@ -486,7 +501,7 @@ func differ(path string, old, now *yaml.Node, all *[]Difference) {
 		}
 		for i := 0; i+1 < len(old.Content); i += 2 {
 			if key := old.Content[i]; below(now, key.Value) == nil {
-				say(key.Line, path+"."+key.Value, "it is "+short(old.Content[i+1])+", and would be gone")
+				say(key.Line, path+"."+key.Value, "it is "+added(path, old.Content[i+1])+", and would be gone")
 			}
 		}
 	}

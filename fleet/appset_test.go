@@ -1,11 +1,15 @@
 package fleet_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
@@ -103,6 +107,66 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestManualStep: of a place that people sync Argo CD is to update none, which is
+// a 0; one for all has no maxUpdate. The step keeps its place, and the last one
+// still selects what no other does.
+func TestManualStep(t *testing.T) {
+	f := loadIn(t, "first")
+	committed, _, err := f.ApplicationSets(fleet.SetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, b := range f.Profile.Bands {
+		for j, place := range b.Places {
+			switch place.Phase {
+			case 120:
+				f.Profile.Bands[i].Places[j].Manual, f.Profile.Bands[i].Places[j].MaxUpdate = true, 0
+			case 650:
+				f.Profile.Bands[i].Places[j].MaxUpdate = 0
+			}
+		}
+	}
+	made, _, err := f.ApplicationSets(fleet.SetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fleet.YAML(made...)
+	var set struct {
+		Spec struct {
+			Strategy struct {
+				RollingSync struct {
+					Steps []struct {
+						MatchExpressions []struct{ Operator, Values any } `yaml:"matchExpressions"`
+						MaxUpdate        *int                             `yaml:"maxUpdate"`
+					}
+				} `yaml:"rollingSync"`
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(text), &set); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range set.Spec.Strategy.RollingSync.Steps {
+		at := "all"
+		if s.MaxUpdate != nil {
+			at = strconv.Itoa(*s.MaxUpdate)
+		}
+		got = append(got, fmt.Sprint(s.MatchExpressions[0].Operator, s.MatchExpressions[0].Values, " ", at))
+	}
+	want := "In[010] 3, In[110] 3, In[120] 0, In[130] 4, In[650] all, NotIn[010 110 120 130 650] all"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("steps are %s\nwant %s", strings.Join(got, ", "), want)
+	}
+	if !strings.Contains(text, "# 120 foundation, operators, which people sync one by one: cm.") {
+		t.Errorf("no word about it in\n%s", text)
+	}
+	differences, err := fleet.Differences(fleet.YAML(committed...), made)
+	if err != nil || len(differences) != 2 || !strings.Contains(differences[0].Message, "would be 0") {
+		t.Errorf("differences are %v, %v", differences, err)
+	}
+}
+
 // TestDifferences says where a committed file is out of date, and does not mind
 // comments and layout.
 func TestDifferences(t *testing.T) {
@@ -114,6 +178,7 @@ func TestDifferences(t *testing.T) {
 	text := strings.Replace(fleet.YAML(made...), "maxUpdate: 10", "maxUpdate: 12 # more", 1)
 	text = strings.Replace(text, "    deletionOrder: Reverse\n", "", 1)
 	text = strings.Replace(text, `          values: ["130"]`, "          values:\n          - '130'\n          - \"131\"", 1)
+	text = strings.Replace(text, "\nspec:\n", "\nspec:\n  env: {TOKEN: hunter2}\n", 1)
 	got, err := fleet.Differences(text, made)
 	if err != nil {
 		t.Fatal(err)
@@ -124,6 +189,7 @@ func TestDifferences(t *testing.T) {
 	}
 	slices.Sort(lines)
 	want := []string{
+		`spec.env: it is there, and would be gone`, // with a password, perhaps
 		`spec.strategy.deletionOrder: it is missing, and would be "Reverse"`,
 		`spec.strategy.rollingSync.steps[3].matchExpressions[0].values[1]: it is "131", and would be gone`,
 		`spec.strategy.rollingSync.steps[4].maxUpdate: it is 12, and would be 10`,

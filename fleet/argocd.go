@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/profile"
 )
 
 // The objects of Argo CD that roll out a fleet, with the fields that are
@@ -175,7 +177,19 @@ type rollingSync struct {
 // Argo CD takes a maxUpdate of 0 for none at all, and none for all.
 type step struct {
 	MatchExpressions []expression `yaml:"matchExpressions"`
-	MaxUpdate        int          `yaml:"maxUpdate,omitempty"`
+	MaxUpdate        *int         `yaml:"maxUpdate,omitempty"`
+}
+
+// atOnce is the maxUpdate of a place: of one that people sync it is 0, and of
+// one with room for all it is left out.
+func atOnce(p profile.Place) *int {
+	switch {
+	case p.Manual:
+		return new(int)
+	case p.MaxUpdate > 0:
+		return &p.MaxUpdate
+	}
+	return nil
 }
 
 type setSyncPolicy struct {

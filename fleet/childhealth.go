@@ -10,6 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/health"
 	"github.com/ladder-cmp/ladder/health/lua"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // What an Application tells of its health, and what a check must not make of
@@ -43,7 +44,8 @@ func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, 
 			if err.Error() == "EOF" {
 				break
 			}
-			return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Message: err.Error(), Remedy: "name the ConfigMap argocd-cm, or values of the Argo CD Helm chart"}
+			line, message := object.SyntaxError(err)
+			return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Line: line, Message: "not valid YAML: " + message, Remedy: "name the ConfigMap argocd-cm, or values of the Argo CD Helm chart"}
 		}
 		order = append(order, childScripts(&doc, scripts)...)
 		doc = yaml.Node{}

@@ -102,8 +102,7 @@ func (f *Fleet) neverHealthy() []finding.Finding {
 	var all []finding.Finding
 	told := map[int]bool{}
 	for i, app := range f.Applications {
-		// Of a chart from elsewhere there are only objects that stand for its own.
-		told[i] = !app.On() || app.Failed || app.Component.Chart.Remote()
+		told[i] = !app.On() || app.Failed
 		if app.On() && app.Failed {
 			found := app.fault("never-healthy", "", app.Name+" does not render, so that nothing behind it is rolled out", "mend it")
 			found.Severity = finding.Warning
@@ -116,12 +115,13 @@ func (f *Fleet) neverHealthy() []finding.Finding {
 	}
 	for i := range f.graph.Nodes {
 		n := &f.graph.Nodes[i]
-		if told[n.Part] || consumed[i] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
+		at := n.Part // what stands for a chart says nothing of its health
+		if f.Applications[at].Chart != nil || told[at] || consumed[i] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
 			continue
 		}
-		told[n.Part] = true
+		told[at] = true
 		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "never-healthy", File: n.File, Line: n.Line, Object: n.Key.String(),
-			Message: fmt.Sprintf("%s may never be healthy: %s; all behind it in the rollout would wait", f.Applications[n.Part].Name, n.Waits.Never), Remedy: "mend that, or give Argo CD a health check that tells"})
+			Message: fmt.Sprintf("%s may never be healthy: %s; all behind it in the rollout would wait", f.Applications[at].Name, n.Waits.Never), Remedy: "mend that, or give Argo CD a health check that tells"})
 	}
 	return all
 }

@@ -40,10 +40,23 @@ type Row struct {
 	// MaxUpdate is how many Applications are updated at the same time; 0 means
 	// all.
 	MaxUpdate int `json:"maxUpdate"`
+	// Manual means that people sync what stands there.
+	Manual bool `json:"manual,omitempty"`
 	// Components are the names of those in it.
 	Components []string `json:"components"`
 
 	entries []Entry
+}
+
+// AtOnce says how many Applications Argo CD updates at the same time.
+func (r Row) AtOnce() string {
+	switch {
+	case r.Manual:
+		return "none"
+	case r.MaxUpdate > 0:
+		return fmt.Sprint(r.MaxUpdate)
+	}
+	return "all"
 }
 
 // Entry is an Application in an inventory.
@@ -143,9 +156,9 @@ func (f *Fleet) below(app *Application) string {
 func chartOf(c component.Chart) string {
 	switch {
 	case c.Chart != "":
-		return strings.TrimSpace(c.Chart+" "+c.Version) + " of " + c.RepoURL
+		return strings.TrimSpace(c.Chart+" "+c.Version) + " of " + finding.WithoutCredentials(c.RepoURL)
 	case c.RepoURL != "":
-		return c.Path + " of " + c.RepoURL
+		return c.Path + " of " + finding.WithoutCredentials(c.RepoURL)
 	}
 	return c.Path
 }
@@ -175,7 +188,7 @@ func (f *Fleet) phases(entries []Entry) []Row {
 	for _, n := range numbers {
 		band, _ := f.Profile.Band(n)
 		place, _ := f.Profile.Place(n)
-		all = append(all, withMembers(Row{Phase: f.Profile.Write(n), Band: band.Name, Title: place.Title, MaxUpdate: place.MaxUpdate}, members[n]))
+		all = append(all, withMembers(Row{Phase: f.Profile.Write(n), Band: band.Name, Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}, members[n]))
 	}
 	if none != nil {
 		all = append(all, withMembers(Row{Title: "without a phase"}, none))
@@ -363,11 +376,7 @@ func (inv Inventory) Markdown() string {
 	}
 	fmt.Fprintf(&b, "\n## %ss\n\n| %s | band | what stands there | max. updated at once | components |\n| --- | --- | --- | --- | --- |\n", strings.ToUpper(head[:1])+head[1:], phase)
 	for _, s := range inv.Steps {
-		at := "all"
-		if s.MaxUpdate > 0 {
-			at = fmt.Sprint(s.MaxUpdate)
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d |\n", s.Phase, cell(s.Band), cell(s.Title), at, len(s.entries))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d |\n", s.Phase, cell(s.Band), cell(s.Title), s.AtOnce(), len(s.entries))
 	}
 	fmt.Fprintf(&b, "\n## Components\n\n| %s | component | what it is | where | provides | needs |\n| --- | --- | --- | --- | --- | --- |\n", phase)
 	for _, e := range inv.Components {
@@ -487,7 +496,7 @@ ul { margin: 0; padding-left: 1.1rem; }
 <thead><tr><th class="number">{{if .Waves}}wave{{else}}phase{{end}}</th><th>band</th><th>what stands there</th><th>updated at once</th><th>components</th></tr></thead>
 <tbody>
 {{- range .Steps}}
-<tr{{if not .Components}} class="off"{{end}}><td class="number">{{.Phase}}</td><td>{{safe .Band}}</td><td>{{safe .Title}}</td><td>{{if .MaxUpdate}}{{.MaxUpdate}}{{else}}all{{end}}</td><td>{{range $i, $n := .Components}}{{if $i}}, {{end}}<a href="#{{$n}}">{{safe $n}}</a>{{end}}</td></tr>
+<tr{{if not .Components}} class="off"{{end}}><td class="number">{{.Phase}}</td><td>{{safe .Band}}</td><td>{{safe .Title}}</td><td>{{.AtOnce}}</td><td>{{range $i, $n := .Components}}{{if $i}}, {{end}}<a href="#{{$n}}">{{safe $n}}</a>{{end}}</td></tr>
 {{- end}}
 </tbody>
 </table>

@@ -93,3 +93,12 @@ func TestInventoryEscapes(t *testing.T) {
 		t.Errorf("the table holds more than text:\n%s", text)
 	}
 }
+
+// TestAtOnce: a place without maxUpdate updates all, one that is manual none.
+func TestAtOnce(t *testing.T) {
+	for want, row := range map[string]fleet.Row{"all": {}, "3": {MaxUpdate: 3}, "none": {Manual: true}} {
+		if got := row.AtOnce(); got != want {
+			t.Errorf("%+v: %s at once, want %s", row, got, want)
+		}
+	}
+}

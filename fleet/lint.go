@@ -23,7 +23,7 @@ type Rule struct {
 	// Finds says what, for the documents.
 	Finds string
 
-	find func(*lint) []finding.Finding
+	find func(*lint) []fault
 }
 
 // Rules lists what Lint looks for.
@@ -45,8 +45,12 @@ var rules = []Rule{
 	{"missing-kind", only(finding.Warning), "objects of a kind that nothing in the fleet defines, and neither Kubernetes nor Argo CD", (*lint).missingKinds},
 	{"unknown-chart", only(finding.Note), "a chart in a registry of which nothing is known, so that its needs are not looked at", (*lint).unknownCharts},
 	{"against-phases", only(finding.Error, finding.Warning), "a component that needs another of a later phase; a warning where the need is inferred, or is a namespace that Argo CD makes", (*lint).againstPhases},
-	{"same-phase", only(finding.Error, finding.Warning), "a component that needs another of its own phase to be healthy first; an error where it cannot even be applied before, and that is sure", (*lint).samePhase},
+	{samePhase, only(finding.Error, finding.Warning), "a component that needs another of its own phase to be healthy first; an error where it cannot even be applied before, and that is sure", (*lint).samePhase},
+	{"stale-accepted", only(finding.Warning), "an entry of `accepted` in a `ladder.yaml` that matches no finding; what one environment does not have is not looked for there", (*lint).stale}, // after all others, which say what is accepted
 }
+
+// samePhase is the rule that phases are computed by where it is accepted.
+const samePhase = "same-phase"
 
 func only(severities ...finding.Severity) []finding.Severity { return severities }
 
@@ -55,7 +59,7 @@ func only(severities ...finding.Severity) []finding.Severity { return severities
 // are not. An environment leaves out what is not deployed there; empty means all
 // of them.
 func (f *Fleet) Lint(environment string) []finding.Finding {
-	l := &lint{Fleet: f, environments: f.environments(environment), words: wordsOf(f.Profile.Style), ways: map[search]map[int]int{}}
+	l := &lint{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.environments(environment), words: wordsOf(f.Profile.Style), ways: map[search]map[int]int{}}
 	l.needs = make([][]Link, len(f.Applications))
 	for _, link := range f.Links {
 		l.needs[link.From] = append(l.needs[link.From], link)
@@ -70,7 +74,7 @@ func (f *Fleet) Lint(environment string) []finding.Finding {
 	for _, rule := range rules {
 		for _, found := range rule.find(l) {
 			found.Rule = rule.Name
-			all = append(all, found)
+			all = append(all, l.accept(found))
 		}
 	}
 	finding.Sort(all)
@@ -107,10 +111,13 @@ type lint struct {
 	*Fleet
 	environments []string
 	words        words
+	rules        []Rule
 	// needs are the links of each Application to others.
 	needs [][]Link
 	// right are the phases where Applications belong.
 	right []int
+	// accepted are the entries of the settings that match a finding.
+	accepted []bool
 	// ways are searches that were made.
 	ways map[search]map[int]int
 }
@@ -153,12 +160,12 @@ func (l *lint) together(a, b *Application) bool {
 
 // at begins a finding about an Application: it points at its phase, or where
 // that should be.
-func (l *lint) at(severity finding.Severity, app *Application, message, remedy string) finding.Finding {
-	return finding.Finding{Severity: severity, File: app.File, Line: app.Line(app.phaseKey(l.Profile.Key)), Message: message, Remedy: remedy}
+func (l *lint) at(severity finding.Severity, app *Application, message, remedy string) fault {
+	return fault{of: app.Name, Finding: finding.Finding{Severity: severity, File: app.File, Line: app.Line(app.phaseKey(l.Profile.Key)), Message: message, Remedy: remedy}}
 }
 
-func (l *lint) noPhase() []finding.Finding {
-	var all []finding.Finding
+func (l *lint) noPhase() []fault {
+	var all []fault
 	for i, app := range l.Applications {
 		if app.Phase.Set {
 			continue
@@ -189,8 +196,8 @@ func quoted(phase string) string {
 	return phase
 }
 
-func (l *lint) noBand() []finding.Finding {
-	var all []finding.Finding
+func (l *lint) noBand() []fault {
+	var all []fault
 	for i, app := range l.Applications {
 		if _, in := l.Profile.Band(app.Phase.Number); in || !app.Phase.Set || len(l.Profile.Bands) == 0 {
 			continue
@@ -208,8 +215,8 @@ func (l *lint) bands() string {
 	return strings.Join(names, ", ")
 }
 
-func (l *lint) noPlace() []finding.Finding {
-	var all []finding.Finding
+func (l *lint) noPlace() []fault {
+	var all []fault
 	for i, app := range l.Applications {
 		band, in := l.Profile.Band(app.Phase.Number)
 		if _, there := l.Profile.Place(app.Phase.Number); there || !in || !app.Phase.Set || len(band.Places) == 0 {
@@ -234,7 +241,7 @@ func (l *lint) moved(i int, otherwise string) string {
 	return otherwise
 }
 
-func (l *lint) emptyPlaces() []finding.Finding {
+func (l *lint) emptyPlaces() []fault {
 	taken := map[int]bool{}
 	for _, app := range l.Applications {
 		taken[app.Phase.Number] = taken[app.Phase.Number] || app.Phase.Set
@@ -248,15 +255,15 @@ func (l *lint) emptyPlaces() []finding.Finding {
 	if len(empty) == 0 || len(l.Applications) == 0 {
 		return nil
 	}
-	return []finding.Finding{{Severity: finding.Note, File: l.Settings.File, Line: l.Settings.Line,
+	return []fault{{Finding: finding.Finding{Severity: finding.Note, File: l.Settings.File, Line: l.Settings.Line,
 		Message: "no component stands at " + strings.Join(empty, ", ") + " of the profile " + l.Profile.Name,
-		Remedy:  "leave them for components to come, or describe bands without them"}}
+		Remedy:  "leave them for components to come, or describe bands without them"}}}
 }
 
-func (l *lint) placeOrder() []finding.Finding {
-	var all []finding.Finding
+func (l *lint) placeOrder() []fault {
+	var all []fault
 	fault := func(field, message, remedy string) {
-		all = append(all, finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: l.Settings.Line, Field: field, Message: message, Remedy: remedy})
+		all = append(all, fault{Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: l.Settings.Line, Field: field, Message: message, Remedy: remedy}})
 	}
 	numbers := func(field, what string, list []int) {
 		for i := 1; i < len(list); i++ {
@@ -296,8 +303,8 @@ var does = map[string]string{
 	"workloads": "is a runtime", knowledge.Bootstraps: "is a bootstrap", "exposure": "leads to others", knowledge.Smokes: "is a smoke test",
 }
 
-func (l *lint) wrongPlace() []finding.Finding {
-	var all []finding.Finding
+func (l *lint) wrongPlace() []fault {
+	var all []fault
 	for i, app := range l.Applications {
 		place, there := l.Profile.Place(app.Phase.Number)
 		if !there || !app.Phase.Set || l.fits(app, place) || !l.room(app) {
@@ -330,8 +337,8 @@ func (l *lint) fits(app *Application, place profile.Place) bool {
 	return app.Rung == "" || place.Takes(app.Rung)
 }
 
-func (l *lint) bundled() []finding.Finding {
-	var all []finding.Finding
+func (l *lint) bundled() []fault {
+	var all []fault
 	for i, app := range l.Applications {
 		definitions, rest := crds.Split(app.Objects)
 		place, there := l.Profile.Place(app.Phase.Number)
@@ -396,8 +403,8 @@ func few(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-func (l *lint) foreignBand() []finding.Finding {
-	var all []finding.Finding
+func (l *lint) foreignBand() []fault {
+	var all []fault
 	for i, app := range l.Applications {
 		domain := app.Component.Part()
 		band, in := l.Profile.Band(app.Phase.Number)
@@ -424,8 +431,8 @@ func (l *lint) foreign(app *Application, band profile.Band) bool {
 	return domain != "" && len(band.Domains) > 0 && !slices.Contains(band.Domains, domain)
 }
 
-func (l *lint) sameName() []finding.Finding {
-	var all []finding.Finding
+func (l *lint) sameName() []fault {
+	var all []fault
 	first := map[string]*Application{}
 	for _, app := range l.Applications {
 		other, seen := first[app.Name]
@@ -436,8 +443,8 @@ func (l *lint) sameName() []finding.Finding {
 		if !slices.ContainsFunc(l.environments, func(e string) bool { return app.In(e) && other.In(e) }) {
 			continue
 		}
-		f := finding.Finding{Severity: finding.Error, File: app.File, Line: app.Line("name"), Field: "name",
-			Message: "the Application " + app.Name + " is also that of " + other.File + ", and only one of the two can be", Remedy: "rename one of the two"}
+		f := l.at(finding.Error, app, "the Application "+app.Name+" is also that of "+other.File+", and only one of the two can be", "rename one of the two")
+		f.Line, f.Field = app.Line("name"), "name"
 		if !app.On() || !other.On() {
 			f.Severity = finding.Warning
 		}
@@ -446,19 +453,19 @@ func (l *lint) sameName() []finding.Finding {
 	return all
 }
 
-func (l *lint) sameDefinition() []finding.Finding {
+func (l *lint) sameDefinition() []fault {
 	return l.shared(func(o object.Object) bool { return crds.Is(o) },
 		"each sync of one of the two overwrites what the other applied", "let one of the two hold it, and set crds: skip in the other")
 }
 
-func (l *lint) sameObject() []finding.Finding {
+func (l *lint) sameObject() []fault {
 	return l.shared(func(o object.Object) bool { return !crds.Is(o) },
 		"each takes it from the other, and one of the two is always out of sync, which no step gets past", "let one of the two hold it")
 }
 
 // shared finds objects that two Applications hold which are deployed together:
 // one finding for each two.
-func (l *lint) shared(which func(object.Object) bool, why, remedy string) []finding.Finding {
+func (l *lint) shared(which func(object.Object) bool, why, remedy string) []fault {
 	type pair struct{ a, b int }
 	var pairs []pair
 	both := map[pair][]object.ID{}
@@ -481,7 +488,7 @@ func (l *lint) shared(which func(object.Object) bool, why, remedy string) []find
 		}
 		first[n.Key] = append(first[n.Key], n.Part)
 	}
-	var all []finding.Finding
+	var all []fault
 	for _, p := range pairs {
 		remedy := remedy
 		a, b := l.Applications[p.a], l.Applications[p.b]
@@ -496,15 +503,15 @@ func (l *lint) shared(which func(object.Object) bool, why, remedy string) []find
 			}
 			remedy = "leave it to " + holder.Name + ", and write crds: skip in " + other.File
 		}
-		f := l.at(finding.Error, b, fmt.Sprintf("%s and %s both hold %s: %s", a.Name, b.Name, few(names), why), remedy)
+		f := l.at(finding.Error, b, fmt.Sprintf("%s and %s both hold %s: %s", a.Name, b.Name, few(names), why), remedy).with(a)
 		f.Object = names[0]
 		all = append(all, f)
 	}
 	return all
 }
 
-func (l *lint) needsDisabled() []finding.Finding {
-	var all []finding.Finding
+func (l *lint) needsDisabled() []fault {
+	var all []fault
 	for from, app := range l.Applications {
 		for _, link := range l.needs[from] {
 			to := l.Applications[link.To]
@@ -521,7 +528,7 @@ func (l *lint) needsDisabled() []finding.Finding {
 			if !sure {
 				severity = finding.Warning
 			}
-			f := l.at(severity, app, fmt.Sprintf("%s%s, and %s %s", said(reason), rendered(reason), to.Name, where), remedy)
+			f := l.at(severity, app, fmt.Sprintf("%s%s, and %s %s", said(reason), rendered(reason), to.Name, where), remedy).with(to)
 			f.Line = max(app.Line("enabled"), app.Line("environments"), app.Line("name"))
 			f.Object, f.Field = shown(reason), reason.Field
 			all = append(all, f)
@@ -574,7 +581,7 @@ func (l *lint) instead(from int, r Reason, environment string) bool {
 // it is told to (CreateNamespace=true), though without its labels.
 func isNamespace(r Reason) bool { return r.Field == "metadata.namespace" && r.To.Kind == "Namespace" }
 
-func (l *lint) missingKinds() []finding.Finding {
+func (l *lint) missingKinds() []fault {
 	served := map[object.ID]bool{}
 	for _, r := range l.graph.References {
 		if n := l.graph.Nodes[r.From]; n.Foreign && r.Field == "kind" {
@@ -608,7 +615,7 @@ func (l *lint) missingKinds() []finding.Finding {
 			kinds[of] = append(kinds[of], n.Key.Kind)
 		}
 	}
-	var all []finding.Finding
+	var all []fault
 	for _, of := range order {
 		n := l.graph.Nodes[first[of]]
 		app := l.Applications[of.part]
@@ -656,8 +663,8 @@ func (l *lint) unknown(app *Application) bool {
 	return app.Component.Chart.Remote() && app.Chart == nil && l.anywhere(app)
 }
 
-func (l *lint) unknownCharts() []finding.Finding {
-	var all []finding.Finding
+func (l *lint) unknownCharts() []fault {
+	var all []fault
 	for _, app := range l.Applications {
 		if !l.unknown(app) {
 			continue

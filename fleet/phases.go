@@ -51,7 +51,11 @@ type PhaseOptions struct {
 // depend on the order of the input; computed phases that are written into the
 // files come out again.
 func (f *Fleet) Phases(opt PhaseOptions) *Phases {
-	kept, dropped, stuck, faults := f.ordered(f.needs())
+	all := f.needs()
+	for i, n := range all {
+		all[i].later = n.later && !f.besides(n)
+	}
+	kept, dropped, stuck, faults := f.ordered(all)
 	p := &Phases{fleet: f, needs: kept, Findings: faults}
 	for _, n := range dropped {
 		p.passedOver(n, "that would close a circle")

@@ -131,6 +131,23 @@ error no-place: stranger/component.yaml: stranger: it is for workloads (Thing st
 `)
 }
 
+// TestPhasesAccepted: two of which the owners accept that they stand together do,
+// and only these.
+func TestPhasesAccepted(t *testing.T) {
+	m := newMade(t, "bands")
+	for _, name := range []string{"store", "bundle", "other"} {
+		m.app(name, "data", "workloads", 250)
+	}
+	m.needs("bundle", "store", fleet.Healthy, false)
+	m.needs("other", "store", fleet.Healthy, false)
+	m.Settings.Accepted = []profile.Accepted{{Rule: "same-phase", Component: "bundle", Needs: "store"}, {Rule: "same-phase", Component: "other", Needs: "bundle"}, {Rule: "wrong-place", Component: "other"}}
+	check(t, m.Phases(fleet.PhaseOptions{}), `
+250 bundle: equal; the first place for workloads in data and data-extended: Thing bundle
+250 store: equal; the first place for workloads in data and data-extended: Thing store
+260 other: must be later; after store, because Thing other needs Thing store
+`)
+}
+
 // TestCircles: the weakest signs give way, sure needs are a finding that spells
 // the chain.
 func TestCircles(t *testing.T) {

@@ -173,7 +173,8 @@ func forCluster(app *Application) bool {
 
 // name is what the fleet is called: by its ladder.yaml, or as its repository.
 func (f *Fleet) name(t Target) string {
-	return cmp.Or(f.Settings.Name, strings.TrimSuffix(path.Base(cmp.Or(t.RepoURL, f.Settings.RepoURL)), ".git"))
+	address, _, _ := strings.Cut(finding.WithoutCredentials(cmp.Or(t.RepoURL, f.Settings.RepoURL)), "?")
+	return cmp.Or(f.Settings.Name, strings.TrimSuffix(path.Base(address), ".git"))
 }
 
 // namespace is where the objects of Argo CD live.

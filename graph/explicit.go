@@ -74,7 +74,7 @@ func (b *builder) listed(i int, key, text string, read func(i int, name string) 
 		}
 		id, ok := read(i, name)
 		if !ok {
-			b.badAnnotation(i, key, fmt.Sprintf("%q names no object", name), "write Kind/name or Kind/namespace/name, such as Deployment/web")
+			b.badAnnotation(i, key, object.ShownName(name)+" names no object", "write Kind/name or Kind/namespace/name, such as Deployment/web")
 			continue
 		}
 		nodes := b.like(id)
@@ -186,7 +186,8 @@ func (b *builder) putOnRung(i int, rung string) {
 		for _, r := range b.base.Ladder() {
 			names = append(names, r.Name)
 		}
-		b.badAnnotation(i, OnRung, fmt.Sprintf("there is no rung %q", rung), "write one of "+strings.Join(names, ", "))
+		noRung := "there is no rung " + object.ShownName(rung)
+		b.badAnnotation(i, OnRung, noRung, "write one of "+strings.Join(names, ", "))
 		return
 	}
 	b.Nodes[i].Role, b.Nodes[i].RoleWhy = rung, "was put there by its annotation "+OnRung

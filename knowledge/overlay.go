@@ -159,9 +159,19 @@ func (r *reader) fleet(over *Base, n *yaml.Node) {
 	if n == nil {
 		return
 	}
+	accepted := items(value(n, "accepted"))
+	for i, n := range accepted {
+		var a profile.Accepted
+		if field := fmt.Sprintf("fleet.accepted[%d]", i); r.decode(n, field, &a) {
+			r.accepted(n, field, a)
+		}
+	}
 	var fleet profile.Fleet
 	if !r.decode(n, "fleet", &fleet) {
 		return
+	}
+	for i, n := range accepted {
+		fleet.Accepted[i].Line = n.Line
 	}
 	if _, err := profile.Of(fleet); err != nil {
 		message, remedy, _ := strings.Cut(err.Error(), "; ")
@@ -170,6 +180,19 @@ func (r *reader) fleet(over *Base, n *yaml.Node) {
 	}
 	fleet.File, fleet.Line = r.Name, n.Line
 	over.fleet = fleet
+}
+
+// accepted checks that it is said which finding is accepted, and why.
+func (r *reader) accepted(n *yaml.Node, field string, a profile.Accepted) {
+	for _, key := range []struct{ name, value, remedy string }{
+		{"rule", a.Rule, "write rule: the name of the rule that finds it"},
+		{"component", a.Component, "write component: the name of the Application that it is about"},
+		{"why", a.Why, "write why: what makes up for it"},
+	} {
+		if strings.TrimSpace(key.value) == "" {
+			r.fault(n, field, "the accepted finding has no "+key.name, key.remedy)
+		}
+	}
 }
 
 // rungs moves the numbers of the ladder.

@@ -27,7 +27,7 @@ func (o Object) wordyWeight() []finding.Finding {
 		return nil
 	}
 	return []finding.Finding{{Severity: finding.Warning, Rule: "bad-weight", File: o.File, Line: o.Line, Object: o.ID.String(),
-		Field: "metadata.annotations[" + HelmWeight + "]", Message: fmt.Sprintf("%q is not a whole number, so Helm and Argo CD take it for 0", text),
+		Field: "metadata.annotations[" + HelmWeight + "]", Message: o.ShownNumber(text) + " is not a whole number, so Helm and Argo CD take it for 0",
 		Remedy: `write a number such as "5", or drop the annotation`}}
 }
 

@@ -11,7 +11,6 @@
 package object
 
 import (
-	"strings"
 	"sync"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -25,11 +24,14 @@ type ID struct {
 
 // String prints the identity the way people speak of it, "Deployment shop/web".
 // The group is left out; Qualified has it.
-func (id ID) String() string {
+// Nor is what cannot be a kind.
+func (id ID) String() string { return shownKind(id.Kind) + " " + id.named() }
+
+func (id ID) named() string {
 	if id.Namespace == "" {
-		return id.Kind + " " + id.Name
+		return id.Name
 	}
-	return id.Kind + " " + id.Namespace + "/" + id.Name
+	return id.Namespace + "/" + id.Name
 }
 
 // GroupKind returns "Certificate.cert-manager.io", or only the kind in the
@@ -43,7 +45,7 @@ func (id ID) GroupKind() string {
 
 // Qualified prints the identity so that no two objects print the same.
 func (id ID) Qualified() string {
-	return id.GroupKind() + strings.TrimPrefix(id.String(), id.Kind)
+	return id.GroupKind() + " " + id.named()
 }
 
 // Object is one manifest as it was rendered. It is immutable and safe for use

@@ -156,11 +156,11 @@ func (d located) object(v Value) (Object, error) {
 	if missing != nil {
 		f := d.fault("incomplete-object", v.Line(), "the manifest has no "+strings.Join(missing, ", no "), "add it, or keep the file out of the component")
 		if kind.Text() != "" {
-			f.Object = strings.TrimSpace(kind.Text() + " " + name.Text())
+			f.Object = strings.TrimSpace(shownKind(kind.Text()) + " " + name.Text())
 		}
 		return Object{}, f
 	}
-	if err := d.checkText(meta, strings.TrimSpace(kind.Text()+" "+name.Text())); err != nil {
+	if err := d.checkText(meta, strings.TrimSpace(shownKind(kind.Text())+" "+name.Text())); err != nil {
 		return Object{}, err
 	}
 	o := Object{APIVersion: apiVersion.Text(), File: d.file, Line: d.line, doc: &document{text: d.text, root: v.node}}
@@ -187,7 +187,7 @@ func (d located) checkText(meta Value, object string) error {
 			return
 		}
 		f := d.fault("not-text", v.Line(), "got "+kindName(v)+", want text", "write text")
-		if v.isScalar() {
+		if v.isScalar() && object != "Secret" && !strings.HasPrefix(object, "Secret ") {
 			f.Message = "YAML reads " + v.Text() + " as " + readAs(v) + ", and this must be text"
 			if readAs(v) == v.Text() {
 				f.Message = v.Text() + " without quotes is no text for YAML, and this must be text"

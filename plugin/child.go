@@ -173,7 +173,8 @@ func chartSource(s object.Value) childSource {
 	if address, oci := strings.CutPrefix(s.Get("repoURL").Text(), "oci://"); name == "" && oci {
 		name = path.Base(address)
 	}
-	name = path.Base("/" + name) // "registry/name" in registries of images
+	name = path.Base("/" + name)                     // "registry/name" in registries of images
+	name = name[strings.LastIndexByte(name, '@')+1:] // a chart has no user, but an address may
 	if name == "/" {
 		return childSource{place: "path " + s.Get("path").Text() + " of " + s.Get("repoURL").Text()}
 	}

@@ -67,7 +67,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 		case known:
 			values, ok := p.fromYAML(value)
 			if !ok {
-				faults = append(faults, bad(value.Line, key.Value, "got "+nodeKind(value)+", want "+p.wants(), "write "+p.Key()+": "+p.sample()))
+				faults = append(faults, bad(value.Line, key.Value, "got "+p.got(value)+", want "+p.wants(), "write "+p.Key()+": "+p.sample()))
 				continue
 			}
 			if p.Name == "crds" && len(values) == 1 && values[0] == component.Split {
@@ -207,7 +207,9 @@ func (p Parameter) sample() string {
 	return "..."
 }
 
-func nodeKind(n *yaml.Node) string {
+// got says what stands there instead. A text in place of a list or a mapping is
+// not quoted: it is most often a value, and may hold a password.
+func (p Parameter) got(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.SequenceNode:
 		return "a list"
@@ -216,6 +218,9 @@ func nodeKind(n *yaml.Node) string {
 			return "a mapping of more than single values"
 		}
 		return "a mapping"
+	}
+	if p.Item != "boolean" {
+		return "a single value"
 	}
 	return fmt.Sprintf("%q", n.Value)
 }

@@ -50,9 +50,27 @@ type Fleet struct {
 	Places []Place `yaml:"places"`
 	Bands  []Band  `yaml:"bands"`
 
+	// Accepted are findings about the fleet that its owners know of.
+	Accepted []Accepted `yaml:"accepted"`
+
 	// File and Line are where the ladder.yaml says so.
 	File string `yaml:"-"`
 	Line int    `yaml:"-"`
+}
+
+// Accepted says of a finding that it is known, and why it may stand.
+type Accepted struct {
+	// Rule is the name of the rule that finds it.
+	Rule string `yaml:"rule"`
+	// Component is the name of the Application that it is about.
+	Component string `yaml:"component"`
+	// Needs is the other one, where the finding is about two; empty means
+	// whichever.
+	Needs string `yaml:"needs"`
+	// Why says what makes up for it.
+	Why string `yaml:"why"`
+	// Line is where the ladder.yaml says so.
+	Line int `yaml:"-"`
 }
 
 // Environment is a cluster, or a part of one, that a fleet is deployed to.
@@ -164,6 +182,12 @@ func Names() []string {
 
 // Builtin returns the built-in profile of a name.
 func Builtin(name string) (Profile, error) {
+	p, err := written(name)
+	return p.complete(), err
+}
+
+// written is a built-in profile as its file has it.
+func written(name string) (Profile, error) {
 	text, err := files.ReadFile("profiles/" + name + ".yaml")
 	if err != nil {
 		return Profile{}, fmt.Errorf("there is no profile %q; use one of %s", name, strings.Join(Names(), ", "))
@@ -174,13 +198,14 @@ func Builtin(name string) (Profile, error) {
 	if err := dec.Decode(&p); err != nil {
 		panic(fmt.Sprintf("profile %s: %v", name, err)) // a test decodes all
 	}
-	return p.complete(), nil
+	return p, nil
 }
 
-// Of is the profile that a ladder.yaml describes. Its bands and places take the
-// place of those of the profile that it names.
+// Of is the profile that a ladder.yaml describes. Its bands take the place of
+// those of the profile that it names; each of its places takes the place of the
+// one at the same distance, in whichever bands have that.
 func Of(f Fleet) (Profile, error) {
-	p, err := Builtin(cmp.Or(f.Profile, Default))
+	p, err := written(cmp.Or(f.Profile, Default))
 	if err != nil {
 		return p, err
 	}
@@ -189,16 +214,23 @@ func Of(f Fleet) (Profile, error) {
 	p.Key = cmp.Or(f.Key, p.Key)
 	p.Style = cmp.Or(f.Style, p.Style)
 	p.Sets = cmp.Or(f.Sets, p.Sets)
-	if f.Places != nil {
-		p.Places = f.Places
-	}
+	p.Places = over(p.Places, f.Places)
 	if f.Bands != nil {
 		p.Bands = f.Bands
 	}
-	if f.Bands != nil || f.Places != nil {
-		p = p.complete()
-	}
+	p = p.complete()
 	return p, p.check()
+}
+
+// over lays places over others: those at the same distance replace them, the
+// rest join them.
+func over(before, places []Place) []Place {
+	all := slices.DeleteFunc(slices.Clone(before), func(b Place) bool {
+		return slices.ContainsFunc(places, func(p Place) bool { return p.At == b.At })
+	})
+	all = append(all, places...)
+	slices.SortStableFunc(all, func(x, y Place) int { return cmp.Compare(x.At, y.At) })
+	return all
 }
 
 // complete gives every band its places, in order.
@@ -243,6 +275,12 @@ func (p Profile) check() error {
 		for j, place := range b.Places {
 			if place.Phase < b.From || place.Phase > b.To {
 				return fmt.Errorf("the place %d is not in its band %s; correct its phase", place.Phase, b.Name)
+			}
+			if place.MaxUpdate < 0 {
+				return fmt.Errorf("the place %d has a maxUpdate of %d; write a whole number, or leave it out to update all at once", place.Phase, place.MaxUpdate)
+			}
+			if place.Manual && place.MaxUpdate > 0 {
+				return fmt.Errorf("the place %d is manual and has a maxUpdate; keep one of the two", place.Phase)
 			}
 			if j > 0 && place.Phase == b.Places[j-1].Phase {
 				return fmt.Errorf("band %s has the place %d twice; keep one of the two", b.Name, place.Phase)

@@ -75,10 +75,47 @@ func TestOf(t *testing.T) {
 		"before it begins":    {Bands: []profile.Band{{From: 2, To: 1}}},
 		"has not ended":       {Bands: []profile.Band{{To: 9}, {From: 9, To: 10}}},
 		"not in its band":     {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 10}}}}},
+		"maxUpdate of -1":     {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 1, MaxUpdate: -1}}}}},
+		"is manual and has":   {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 1, MaxUpdate: 1, Manual: true}}}}},
 		"twice":               {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 1}, {Phase: 1}}}}},
 	} {
 		if _, err := profile.Of(f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want something with %q", f, err, want)
 		}
+	}
+}
+
+// TestPlacesAlone: a place of a ladder.yaml is in all bands of the built-in
+// profile that have one at its distance; the other places stay.
+func TestPlacesAlone(t *testing.T) {
+	before, err := profile.Builtin("bands")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Of(profile.Fleet{Places: []profile.Place{{At: 20, Title: "our operators", Rungs: []string{"controllers"}, MaxUpdate: 7}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.All()) != len(before.All()) {
+		t.Errorf("there are %d places, of %d", len(p.All()), len(before.All()))
+	}
+	changed := 0
+	for i, place := range p.All() {
+		if was := before.All()[i]; place.Phase != was.Phase {
+			t.Errorf("the place %d is %d now", was.Phase, place.Phase)
+		} else if place.MaxUpdate != was.MaxUpdate {
+			changed++
+		}
+	}
+	for _, phase := range []int{20, 120, 220, 320, 420, 520, 620} {
+		if place, _ := p.Place(phase); place.Title != "our operators" || place.MaxUpdate != 7 {
+			t.Errorf("%d is called %q, with %d updates", phase, place.Title, place.MaxUpdate)
+		}
+	}
+	if changed != 7 {
+		t.Errorf("%d places changed, want 7", changed)
+	}
+	if again, _ := profile.Builtin("bands"); again.All()[1].MaxUpdate != before.All()[1].MaxUpdate {
+		t.Error("the built-in profile changed")
 	}
 }

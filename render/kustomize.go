@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -36,22 +35,26 @@ func (s source) kustomize() (res Result, err error) {
 	kustomizeLock.Lock()
 	defer kustomizeLock.Unlock()
 	defer openapi.ResetOpenAPI()
+	var read []string
+	fault := func(text, remedy string) error {
+		return s.fault("kustomize", s.kustomizationFile(s.dir), s.kustomizeText(text, read), remedy)
+	}
 	defer func() {
 		// The library panics on some malformed input.
 		if r := recover(); r != nil {
-			err = s.fault("kustomize", s.kustomizationFile(s.dir), fmt.Sprint(r), "correct the kustomization")
+			err = fault(fmt.Sprint(r), "correct the kustomization")
 		}
 	}()
 	opts := krusty.MakeDefaultOptions() // files only below their kustomization, no plugins
-	built, err := krusty.MakeKustomizer(opts).Run(repoFS{s.fsys}, "/"+strings.TrimPrefix(s.dir, "."))
+	built, err := krusty.MakeKustomizer(opts).Run(repoFS{s.fsys, &read}, "/"+strings.TrimPrefix(s.dir, "."))
 	if err != nil {
-		return Result{}, s.fault("kustomize", s.kustomizationFile(s.dir), kustomizeMessage(err), "correct the kustomization")
+		return Result{}, fault(err.Error(), "correct the kustomization")
 	}
 	var faults []error
 	for _, r := range built.Resources() {
 		text, err := r.AsYAML()
 		if err != nil {
-			return Result{}, s.fault("kustomize", s.kustomizationFile(s.dir), err.Error(), "correct the resource "+r.CurId().String())
+			return Result{}, fault(err.Error(), "correct the resource "+r.CurId().String())
 		}
 		objs, err := object.Parse(s.show(path.Join(s.dir, s.kustomizationFile(s.dir))), 0, string(text))
 		res.Objects = append(res.Objects, objs...)
@@ -67,38 +70,6 @@ func (s source) kustomizationFile(dir string) string {
 		}
 	}
 	return kustomizationNames[0]
-}
-
-var (
-	kustomizeLayers = regexp.MustCompile(`accumulating (?:resources|components)(?: from '[^']*')?: |accumulation err='|': must build at directory: '.*$|MalformedYAMLError: `)
-	kustomizeID     = regexp.MustCompile(`"?([A-Za-z]\w*)\.[\w\[\]]+\.[\w.\[\]-]+/([\w.-]+?)\.(\[noNs\]|[\w-]+)"?`)
-)
-
-// kustomizeTexts are where kustomize quotes what may be a secret: the literals of
-// a generator, patches.
-var kustomizeTexts = []struct {
-	quotes  *regexp.Regexp
-	instead string
-}{
-	{regexp.MustCompile("(?s)with config: `.*?`: "), ""},
-	{regexp.MustCompile(`(?s)literal sources \[.*\]: invalid literal source .*, expected key=value`), "a literal is no key=value"},
-	{regexp.MustCompile(`(?s)unable to parse SM or JSON patch from \[.*\]`), "the patch is neither a part of an object nor a JSON patch"},
-}
-
-// kustomizeMessage takes the innermost message out of an error of kustomize,
-// which wraps it in all that was under way, and names objects as people do.
-func kustomizeMessage(err error) string {
-	message := kustomizeLayers.ReplaceAllString(err.Error(), "")
-	message = kustomizeID.ReplaceAllStringFunc(message, func(id string) string {
-		m := kustomizeID.FindStringSubmatch(id)
-		return object.ID{Kind: m[1], Namespace: strings.TrimPrefix(m[3], "[noNs]"), Name: m[2]}.String()
-	})
-	for _, text := range kustomizeTexts {
-		message = text.quotes.ReplaceAllLiteralString(message, text.instead)
-	}
-	// The same once more, in other words.
-	message, _, _ = strings.Cut(message, ": no matches for Id ")
-	return strings.Replace(message, "may not add resource with an already registered id: ", "the same object is there twice: ", 1)
 }
 
 // checkKustomization reads a kustomization and those below it, and reports

@@ -11,8 +11,11 @@ import (
 )
 
 // repoFS shows a repository to kustomize as a file system whose root is the
-// root of the repository. It can only be read.
-type repoFS struct{ fsys fs.FS }
+// root of the repository. It can only be read, and notes what was.
+type repoFS struct {
+	fsys fs.FS
+	read *[]string
+}
 
 var _ filesys.FileSystem = repoFS{}
 
@@ -26,7 +29,10 @@ func (r repoFS) name(p string) string {
 	return p
 }
 
-func (r repoFS) ReadFile(p string) ([]byte, error) { return fs.ReadFile(r.fsys, r.name(p)) }
+func (r repoFS) ReadFile(p string) ([]byte, error) {
+	*r.read = append(*r.read, r.name(p))
+	return fs.ReadFile(r.fsys, r.name(p))
+}
 
 func (r repoFS) Exists(p string) bool { return pathExists(r.fsys, r.name(p)) }
 

@@ -139,7 +139,7 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 		if strings.HasSuffix(field, "]") { // an element
 			remedy = "write " + wants + " there"
 		}
-		c.fault(n, field, "got "+got(n)+", want "+wants, remedy)
+		c.fault(n, field, "got "+got(n, kind)+", want "+wants, remedy)
 	case t.Kind() == reflect.Struct:
 		c.mapping(n, t, field)
 	case t.Kind() == reflect.Slice:
@@ -230,12 +230,17 @@ func form(t reflect.Type) (wants, sample string, kind yaml.Kind) {
 	return "text", "...", yaml.ScalarNode
 }
 
-func got(n *yaml.Node) string {
+// got says what stands in place of a node of another kind, or of another scalar.
+// A text in place of a list or a mapping is not quoted: it may hold a password.
+func got(n *yaml.Node, want yaml.Kind) string {
 	switch n.Kind {
 	case yaml.SequenceNode:
 		return "a list"
 	case yaml.MappingNode:
 		return "a mapping"
+	}
+	if want != yaml.ScalarNode {
+		return "a single value"
 	}
 	return fmt.Sprintf("%q", n.Value)
 }

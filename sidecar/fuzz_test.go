@@ -14,8 +14,10 @@ import (
 	"path"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -27,11 +29,18 @@ type script struct {
 	moves   []byte
 	archive []byte
 	ended   bool // the end, or a fault of the stream, was read
+	// leave is called before the move of that number.
+	leave func()
+	at    int
 }
 
 var errGone = status.Error(codes.Canceled, "the client is gone")
 
 func (s *script) Recv() (*wire.AppStreamRequest, error) {
+	if s.at--; s.at < 0 && s.leave != nil {
+		s.leave()
+		s.leave = nil
+	}
 	if len(s.moves) == 0 {
 		s.ended = true
 		return nil, io.EOF
@@ -82,29 +91,63 @@ func FuzzReceive(f *testing.F) {
 		f.Add([]byte(moves), good.Bytes())
 		f.Add([]byte(moves), good.Bytes()[:good.Len()/2])
 	}
-	s := newServer(Config{Memory: 1 << 20, Limits: Limits{Bytes: 1 << 19, Files: 100, Depth: 10, Ratio: 100}, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	f.Add([]byte("\x08\x05\x07"), good.Bytes())
+	limits := Limits{Bytes: 1 << 19, Files: 100, Depth: 10, Ratio: 100}
+	s := newServer(Config{Memory: 1 << 20, Limits: limits, Log: slog.New(slog.DiscardHandler), Cache: 1 << 20, Stall: time.Hour, Metrics: prometheus.NewRegistry()})
+	s.repositories.keep = time.Hour // until it is forgotten
 	f.Fuzz(func(t *testing.T, moves, archive []byte) {
-		from := &script{moves: moves, archive: archive}
-		in, repo, err := s.receive(context.Background(), from)
-		if !from.ended {
-			t.Error("the stream was not read to its end")
-		}
-		if (err == nil) == (repo == nil) {
-			t.Errorf("a repository %v beside the error %v", repo, err)
-		}
-		if _, known := status.FromError(err); !known && !errors.Is(err, io.EOF) {
-			t.Errorf("no error for a client: %v", err)
-		}
-		if repo != nil {
-			if !fs.ValidPath(in.Dir) {
-				t.Errorf("the path %q was let through", in.Dir)
+		// The second time it may be there already.
+		arrived := 0
+		for range 2 {
+			known := testutil.ToFloat64(s.metrics.known)
+			from := &script{moves: moves, archive: archive}
+			in, repo, err := s.receiveInTime(context.Background(), from)
+			if !from.ended {
+				t.Error("the stream was not read to its end")
 			}
+			if (err == nil) == (repo == nil) {
+				t.Errorf("a repository %v beside the error %v", repo, err)
+			}
+			if _, known := status.FromError(err); !known && !errors.Is(err, io.EOF) {
+				t.Errorf("no error for a client: %v", err)
+			}
+			if repo != nil {
+				if !fs.ValidPath(in.Dir) {
+					t.Errorf("the path %q was let through", in.Dir)
+				}
+				if again := testutil.ToFloat64(s.metrics.known) > known; again != (arrived > 0) {
+					t.Errorf("it was known: %v, after it had come %d times", again, arrived)
+				}
+				arrived++
+				repo.release()
+			}
+		}
+		// And a third time the request ends at one of the moves.
+		ctx, cancel := context.WithCancel(context.Background())
+		from := &script{moves: moves, archive: archive, leave: cancel, at: len(archive) % (len(moves) + 1)}
+		if _, repo, _ := s.receiveInTime(ctx, from); repo != nil {
 			repo.release()
 		}
-		if size := s.repositories.size(); size != 0 {
-			t.Errorf("%d bytes stay taken", size)
+		cancel()
+		var size int64
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			if size = s.empty(); size == 0 {
+				return
+			}
 		}
+		t.Errorf("%d bytes stay taken", size)
 	})
+}
+
+// empty forgets the repositories that nobody uses, and returns what is left.
+func (s *server) empty() int64 {
+	r := s.repositories
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.idle) > 0 {
+		r.drop(r.idle[0])
+	}
+	return r.used + int64(len(r.coming)+len(r.arriving)+len(r.waiting)+len(r.growing))
 }
 
 // FuzzUnpack unpacks any bytes. Whatever is in them, what comes out keeps to the

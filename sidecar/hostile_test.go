@@ -164,11 +164,12 @@ func eventually(t *testing.T, what string, holds func() bool) {
 // next.
 func TestClientsThatDoNotEnd(t *testing.T) {
 	registry := prometheus.NewRegistry()
+	var log bytes.Buffer
 	h := start(t, func(c *sidecar.Config) {
-		c.Memory, c.Timeout, c.Metrics = 1<<20, 700*time.Millisecond, registry
+		c.Memory, c.Timeout, c.Metrics, c.Log = 1<<20, 700*time.Millisecond, registry, slog.New(slog.NewTextHandler(&log, nil))
 	})
 	rpc := wire.NewConfigManagementPluginServiceClient(h.Conn())
-	meta := &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0"}}}
+	meta := shop()
 	slow, err := rpc.GenerateManifest(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -184,35 +185,65 @@ func TestClientsThatDoNotEnd(t *testing.T) {
 		other <- err
 	}()
 	err = slow.RecvMsg(new(wire.ManifestResponse))
-	wants(t, err, codes.DeadlineExceeded, "the time was over while the plugin was receiving the repository; raise --timeout")
+	wants(t, err, codes.DeadlineExceeded, "app: the time was over while the plugin was receiving the repository: the request had taken 7")
 	wants(t, <-other, codes.DeadlineExceeded, "receiving the repository")
 	eventually(t, "the memory is free", func() bool { return gauge(t, registry, "ladder_repository_bytes") == 0 })
 	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {
 		t.Errorf("the next: %v", err)
 	}
+	h.stop()
+	<-h.served
+	if !strings.Contains(log.String(), `msg="request failed" application=shop component=app code=DeadlineExceeded error=`) {
+		t.Errorf("the log does not name who failed:\n%s", log.String())
+	}
+}
+
+// shop is the beginning of a request for an Application.
+func shop() *wire.AppStreamRequest {
+	return &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0",
+		Env: []*wire.EnvEntry{{Name: "ARGOCD_APP_NAME", Value: "shop"}}}}}
 }
 
 // TestClientsThatStall begins streams and sends nothing more, long before the
 // time of a request is over.
 func TestClientsThatStall(t *testing.T) {
 	registry := prometheus.NewRegistry()
+	var log bytes.Buffer
 	h := start(t, func(c *sidecar.Config) {
-		c.Memory, c.Timeout, c.Stall, c.Metrics = 1<<20, time.Hour, 50*time.Millisecond, registry
+		c.Memory, c.Timeout, c.Stall, c.Metrics, c.Log = 1<<20, time.Hour, 50*time.Millisecond, registry, slog.New(slog.NewTextHandler(&log, nil))
 	})
 	rpc := wire.NewConfigManagementPluginServiceClient(h.Conn())
-	slow, err := rpc.GenerateManifest(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	for _, tt := range []struct {
+		sends []*wire.AppStreamRequest
+		says  string
+	}{
+		{nil, "the repo-server opened a request, and then sent nothing for "},
+		{[]*wire.AppStreamRequest{shop()}, "app: the repo-server named the component, and then sent nothing of the repository for "},
+		{[]*wire.AppStreamRequest{shop(), {Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: []byte("abc")}}}}, "app: the repo-server sent 3 bytes of the repository, and then nothing for "},
+	} {
+		slow, err := rpc.GenerateManifest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range tt.sends {
+			slow.Send(m)
+		}
+		err = slow.RecvMsg(new(wire.ManifestResponse))
+		wants(t, err, codes.DeadlineExceeded, tt.says)
+		wants(t, err, codes.DeadlineExceeded, "ms, and may pause for 50ms (--stall-timeout); look at its CPU and its log")
 	}
-	slow.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0"}}})
-	const says = "sent nothing for longer than --stall-timeout allows"
-	wants(t, slow.RecvMsg(new(wire.ManifestResponse)), codes.DeadlineExceeded, says)
 	params, err := rpc.GetParametersAnnouncement(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	wants(t, params.RecvMsg(new(wire.ParametersAnnouncementResponse)), codes.DeadlineExceeded, says)
+	params.Send(shop())
+	wants(t, params.RecvMsg(new(wire.ParametersAnnouncementResponse)), codes.DeadlineExceeded, "app: the repo-server named the component")
 	eventually(t, "the memory is free", func() bool { return gauge(t, registry, "ladder_repository_bytes") == 0 })
+	h.stop()
+	<-h.served
+	if n := strings.Count(log.String(), `msg="request failed" application=shop component=app code=DeadlineExceeded error=`); n != 3 {
+		t.Errorf("%d of 3 lines of the log name who failed:\n%s", n, log.String())
+	}
 }
 
 // TestClientsThatVanish leaves in the middle of a stream, and of a rendering.
@@ -360,9 +391,11 @@ func TestLargeFile(t *testing.T) {
 // symlinks a small one has any number of paths.
 func TestEndlessPaths(t *testing.T) {
 	const app = "app"
+	works := 0
 	h := start(t, func(c *sidecar.Config) {
 		c.Cache = 1 << 30
 		c.Generate = func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+			works++
 			for i := range 20_000 {
 				fs.ReadFile(in.Repo, strings.Repeat(fmt.Sprintf("%04d/", i), 700)+"a")
 			}
@@ -376,6 +409,9 @@ func TestEndlessPaths(t *testing.T) {
 		if err != nil || !strings.Contains(got[0], "a path of more than 4096 bytes; is there a symlink loop?") {
 			t.Errorf("got %q, %v", got, err)
 		}
+	}
+	if works != 2 {
+		t.Errorf("worked %d times: an answer was given again of which nobody knows what it was made from", works)
 	}
 }
 
@@ -400,7 +436,7 @@ func TestSameStreamsTogether(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	h := start(t, func(c *sidecar.Config) {
 		c.Metrics, c.Cache = registry, 1<<20
-		c.Limits.Bytes, c.Memory = 1<<20, 1<<20+64<<10 // one arrives at a time
+		c.Limits.Bytes, c.Memory = 1<<20, 1<<20
 	})
 	archive := good()
 	stream, err := wire.NewConfigManagementPluginServiceClient(h.Conn()).GenerateManifest(t.Context())

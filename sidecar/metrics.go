@@ -16,6 +16,7 @@ type metrics struct {
 	requests *prometheus.CounterVec   // by task and gRPC code
 	seconds  *prometheus.HistogramVec // by task
 	stages   *prometheus.HistogramVec // by stage
+	lost     prometheus.Gauge         // the socket
 	waiting  prometheus.Gauge
 	working  prometheus.Gauge
 	cache    *prometheus.CounterVec // by event
@@ -40,11 +41,13 @@ func newMetrics(s *server, to prometheus.Registerer) *metrics {
 	seconds := prometheus.ExponentialBuckets(0.005, 2, 15) // 5 ms to 82 s
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_requests_total",
-			Help: "Requests of the repo-server that were answered, by task (generate, match) and gRPC code."}, []string{"task", "code"}),
+			Help: "Requests of the repo-server that were answered, by task (generate, match, parameters) and gRPC code."}, []string{"task", "code"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_request_seconds", Buckets: seconds,
 			Help: "Time from the first message of a request to its answer."}, []string{"task"}),
 		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_stage_seconds", Buckets: seconds,
 			Help: "Time that requests spend in a stage: receive (the repository arrives), wait (for a worker), work (it renders)."}, []string{"stage"}),
+		lost: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_socket_lost",
+			Help: "1 while the socket is not at its path and cannot be made again there, so that the repo-server does not reach the server; else 0."}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_requests_waiting",
 			Help: "Requests that have arrived and wait for a worker."}),
 		working: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_requests_working",
@@ -65,10 +68,14 @@ func newMetrics(s *server, to prometheus.Registerer) *metrics {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
-	to.MustRegister(m.requests, m.seconds, m.stages, m.waiting, m.working, m.cache, m.received, m.answered, m.known, m.measures, m.remarks,
+	to.MustRegister(m.requests, m.seconds, m.stages, m.lost, m.waiting, m.working, m.cache, m.received, m.answered, m.known, m.measures, m.remarks,
+		gauge("ladder_components_suspected", "Components whose last rendering had to be ended, and which leave one place to the others therefore.", func() float64 { return float64(s.places.suspects()) }),
 		gauge("ladder_cache_bytes", "Bytes of the answers that are remembered.", func() float64 { bytes, _ := s.results.size(); return float64(bytes) }),
+		gauge("ladder_answers_sending_bytes", "Bytes of memory that answers on their way take, as --answer-memory counts.", func() float64 { return float64(s.sending.bytes.Load()) }),
+		gauge("ladder_answers_waiting", "Answers that wait for memory before they are sent.", func() float64 { return float64(s.sending.waiting.Load()) }),
 		gauge("ladder_cache_entries", "Answers that are remembered.", func() float64 { _, n := s.results.size(); return float64(n) }),
-		gauge("ladder_repository_bytes", "Bytes of memory that repositories take or are to take, as --repository-memory counts.", func() float64 { return float64(s.repositories.size()) }),
+		gauge("ladder_repository_bytes", "Bytes of memory that repositories take, as --repository-memory counts: those that are there, and those that arrive, as far as they have.", func() float64 { return float64(s.repositories.size()) }),
+		gauge("ladder_repositories_waiting", "Repositories that wait for memory, before they arrive or while they do.", func() float64 { return float64(s.repositories.short()) }),
 	)
 	// All values of a label are there from the start, so that a rate has a zero
 	// to rise from.
@@ -81,7 +88,7 @@ func newMetrics(s *server, to prometheus.Registerer) *metrics {
 	for _, s := range []stage{receiving, queueing, working} {
 		m.stages.WithLabelValues(string(s))
 	}
-	for _, t := range []task{generate, match} {
+	for _, t := range []task{generate, match, parameters} {
 		for _, c := range answerCodes {
 			m.requests.WithLabelValues(string(t), c.String())
 		}
@@ -140,7 +147,7 @@ func newWorkerMetrics(w *Workers, to prometheus.Registerer) *workerMetrics {
 	m := &workerMetrics{
 		started: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_workers_started_total", Help: "Worker processes that were started."}),
 		killed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_workers_killed_total",
-			Help: "Worker processes that ended before their work did, by cause: deadline, canceled (the client gave up), memory, stack, crash."}, []string{"cause"}),
+			Help: "Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), memory, stack, crash."}, []string{"cause"}),
 	}
 	for _, c := range causes {
 		m.killed.WithLabelValues(string(c))

@@ -8,11 +8,14 @@ import (
 )
 
 // digest stands for a reply to a question. Two replies to it with the same
-// digest are the same.
+// digest are taken to be the same.
 //
-// It means something in this process only, whose seeds nobody else knows, so
-// nobody can make two files that have the same one. In return it takes a tenth of
-// SHA-256's time, which would be half of what a remembered answer costs.
+// It means something in this process only, whose seeds nobody else knows. It is no
+// cryptographic hash all the same: who finds two files with the same one, against
+// all odds, is given the answer to the one for the other, and that only in one
+// directory of one Application, since results are filed under both. In return it
+// takes a tenth of SHA-256's time, which would be half of what a remembered answer
+// costs.
 type digest struct {
 	sums  [len(seeds)]uint64
 	size  int

@@ -22,6 +22,7 @@ import (
 // /readyz, and the gRPC health service for probes that speak gRPC.
 type operations struct {
 	ready  atomic.Bool
+	lost   atomic.Bool // the socket
 	server *http.Server
 }
 
@@ -33,6 +34,10 @@ func newOperations(metrics prometheus.Gatherer, healthy *health.Server, profiles
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !o.ready.Load() {
 			http.Error(w, "the server takes no requests: it is about to begin or to end", http.StatusServiceUnavailable)
+			return
+		}
+		if o.lost.Load() {
+			http.Error(w, "the repo-server does not reach the server: its socket is gone and cannot be made again; the log says why", http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "ok")

@@ -11,16 +11,36 @@ import (
 // repositories are the trees in memory: those that requests work on, and those
 // that the next request may name by the checksum of its stream, since Argo CD
 // sends a commit once for each Application in it.
+//
+// Nobody knows how large one will be that arrives. Memory is set aside for it in
+// steps, as it grows. Half of several could so take all the memory, and wait for
+// each other without end; therefore all that arrive, but for the largest of
+// them, take no more together than what the largest possible one leaves. So that
+// one can always go on, and after it the next.
 type repositories struct {
-	limit   int64         // of all together, in bytes as Limits counts
-	reserve int64         // set aside while a repository arrives, since nobody knows how large it will be
-	keep    time.Duration // how long a tree stays that nobody uses
+	limit int64         // of all together, in bytes as Limits counts
+	most  int64         // that one may take; 0 is no limit
+	step  int64         // in which memory is set aside
+	keep  time.Duration // how long a tree stays that nobody uses
 
-	mu      sync.Mutex
-	used    int64
-	held    map[string]*held // by checksum
-	idle    []*held          // the one used last at the end
-	waiting []chan struct{}  // for memory, in the order of their coming
+	mu       sync.Mutex
+	used     int64               // by trees, and set aside for those that arrive
+	held     map[string]*held    // by checksum
+	idle     []*held             // the one used last at the end
+	coming   map[string]*arrival // by checksum
+	arriving map[*arrival]bool   // those that have begun
+	growing  []*arrival          // wait for memory, in the order of their coming
+	waiting  []*arrival          // wait to begin
+}
+
+// arrival is a tree that arrives.
+type arrival struct {
+	of       *repositories
+	checksum string
+	took     int64         // set aside
+	want     int64         // to be set aside, while it waits
+	turn     chan struct{} // closed when it is
+	over     chan struct{} // closed when the tree is there, or will not come
 }
 
 // held is a tree in memory.
@@ -32,30 +52,35 @@ type held struct {
 	end      *time.Timer // runs while nobody uses it
 }
 
-func newRepositories(limit, reserve int64, keep time.Duration) *repositories {
+// maxStep and minStep bound the steps in which memory is set aside.
+const (
+	maxStep = 4 << 20
+	minStep = 64 << 10
+)
+
+func newRepositories(limit, most int64, keep time.Duration) *repositories {
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
-	return &repositories{limit: limit, reserve: reserve, keep: keep, held: map[string]*held{}}
+	r := &repositories{limit: limit, most: most, step: maxStep, keep: keep, held: map[string]*held{}, coming: map[string]*arrival{}, arriving: map[*arrival]bool{}}
+	if most > 0 {
+		r.step = min(max(most/64, minStep), maxStep, most)
+	}
+	return r
 }
 
-// size is the memory that trees take or are to take.
+// size is the memory that trees take, in steps as far as they have arrived.
 func (r *repositories) size() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.used
 }
 
-// find returns the tree whose stream had that checksum, or nil.
-func (r *repositories) find(checksum string) *held {
+// short is how many wait for memory.
+func (r *repositories) short() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h := r.held[checksum]
-	if h == nil {
-		return nil
-	}
-	r.use(h)
-	return h
+	return len(r.growing) + len(r.waiting)
 }
 
 func (r *repositories) use(h *held) {
@@ -65,41 +90,106 @@ func (r *repositories) use(h *held) {
 	}
 }
 
-// await waits until a repository may arrive, in the order of the requests, and
-// sets memory aside for it.
-func (r *repositories) await(ctx context.Context) error {
-	r.mu.Lock()
-	if len(r.waiting) == 0 && r.room() {
-		r.used += r.reserve
+// await returns the tree whose stream had that checksum; that of one which is
+// arriving is waited for. If there is none, it waits until one may begin to
+// arrive, in the order of the requests. doing is told what is waited for.
+func (r *repositories) await(ctx context.Context, checksum string, doing func(activity)) (*held, *arrival, error) {
+	for {
+		r.mu.Lock()
+		if h := r.held[checksum]; h != nil {
+			r.use(h)
+			r.mu.Unlock()
+			return h, nil, nil
+		}
+		other := r.coming[checksum]
+		if other == nil {
+			break
+		}
 		r.mu.Unlock()
+		doing(waitingForTwin)
+		select {
+		case <-other.over:
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
+	a := &arrival{of: r, checksum: checksum, want: r.step, over: make(chan struct{})}
+	r.coming[checksum] = a
+	r.mu.Unlock()
+	doing(waitingForMemory)
+	if err := a.wait(ctx, &r.waiting); err != nil {
+		r.arrived(a, nil)
+		return nil, nil, err
+	}
+	return nil, a, nil
+}
+
+// grow sets memory aside for a tree that needs so much, and waits for it if need
+// be.
+func (a *arrival) grow(ctx context.Context, need int64) error {
+	if need <= a.took {
 		return nil
 	}
-	turn := make(chan struct{})
-	r.waiting = append(r.waiting, turn)
+	r := a.of
+	a.want = need
+	if rest := need % r.step; rest > 0 && need <= math.MaxInt64-r.step {
+		a.want += r.step - rest
+	}
+	if r.most > 0 {
+		a.want = max(need, min(a.want, r.most))
+	}
+	return a.wait(ctx, &r.growing)
+}
+
+// wait waits in a queue for what it wants.
+func (a *arrival) wait(ctx context.Context, queue *[]*arrival) error {
+	r := a.of
+	r.mu.Lock()
+	a.turn = make(chan struct{})
+	*queue = append(*queue, a)
+	r.wake()
 	r.mu.Unlock()
 	select {
-	case <-turn:
+	case <-a.turn:
+		return nil
+	default:
+	}
+	select {
+	case <-a.turn:
 		return nil
 	case <-ctx.Done():
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	select {
-	case <-turn: // after all, and too late
-		r.used -= r.reserve
-	default:
-		r.waiting = without(r.waiting, turn)
-	}
+	*queue = without(*queue, a)
 	r.wake()
 	return ctx.Err()
 }
 
-// room makes room for one more, at the price of trees that nobody uses.
-func (r *repositories) room() bool {
-	for r.used > r.limit-r.reserve && len(r.idle) > 0 {
+// take sets aside what one that waits wants, if it can be.
+func (r *repositories) take(a *arrival) bool {
+	sum, largest := a.want, a.want
+	for other := range r.arriving {
+		if other != a {
+			sum += other.took
+			largest = max(largest, other.took)
+		}
+	}
+	if sum-largest > r.limit-r.most {
+		return false
+	}
+	more := a.want - a.took
+	for r.used > r.limit-more && len(r.idle) > 0 {
 		r.drop(r.idle[0])
 	}
-	return r.used <= r.limit-r.reserve
+	if r.used > r.limit-more {
+		return false
+	}
+	r.used += more
+	a.took = a.want
+	r.arriving[a] = true
+	close(a.turn)
+	return true
 }
 
 // drop forgets a tree that nobody uses.
@@ -115,30 +205,35 @@ func (r *repositories) drop(h *held) {
 	}
 }
 
-// wake lets those in who have waited longest.
+// wake gives memory to those that wait. Those that have begun come first, and
+// nobody begins before they have what they want.
 func (r *repositories) wake() {
-	for len(r.waiting) > 0 && r.room() {
-		r.used += r.reserve
-		close(r.waiting[0])
+	r.growing = slices.DeleteFunc(r.growing, r.take)
+	if len(r.growing) > 0 {
+		return
+	}
+	for len(r.waiting) > 0 && r.take(r.waiting[0]) {
 		r.waiting = r.waiting[1:]
 	}
 }
 
 // arrived gives back what a tree does not need of the memory that was set
 // aside, all of it if there is none.
-func (r *repositories) arrived(t *tree, checksum string) *held {
+func (r *repositories) arrived(a *arrival, t *tree) *held {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer r.wake()
-	r.used -= r.reserve
+	r.used -= a.took
+	a.took = 0
+	delete(r.arriving, a)
+	delete(r.coming, a.checksum)
+	close(a.over)
 	if t == nil {
 		return nil
 	}
 	r.used += t.bytes
-	h := &held{of: r, checksum: checksum, tree: t, users: 1}
-	if r.held[checksum] == nil {
-		r.held[checksum] = h
-	}
+	h := &held{of: r, checksum: a.checksum, tree: t, users: 1}
+	r.held[a.checksum] = h
 	return h
 }
 

@@ -3,6 +3,7 @@ package sidecar
 import (
 	"container/list"
 	"context"
+	"errors"
 	"io/fs"
 	"maps"
 	"slices"
@@ -89,6 +90,7 @@ const (
 
 // flight is work that others wait for.
 type flight struct {
+	epoch  int // in which it began
 	landed chan struct{}
 	result *result // set before landed is closed; nil if it is of no use to others
 }
@@ -104,7 +106,8 @@ func newResults(bytes int64, age time.Duration, report func(cacheEvent)) *result
 // get answers a request: from memory, with what the same request comes to that
 // is under way, or by work. Only what work says is shared; errors are not
 // remembered, and those of ctx or the machine (which work wraps in a
-// status error) are not even shared.
+// status error) are not even shared, unless the rendering had to be ended for
+// what it did.
 func (c *results) get(ctx context.Context, about subject, in Input, work func(Input) (answer, error)) (answer, cacheEvent, error) {
 	for {
 		if r := c.find(about, in); r != nil {
@@ -113,8 +116,8 @@ func (c *results) get(ctx context.Context, about subject, in Input, work func(In
 		}
 		c.mu.Lock()
 		under := c.flights[about]
-		if under == nil {
-			under = &flight{landed: make(chan struct{})}
+		if under == nil || under.epoch != c.epoch { // what it began with no longer holds
+			under = &flight{epoch: c.epoch, landed: make(chan struct{})}
 			c.flights[about] = under
 			c.mu.Unlock()
 			c.report(miss)
@@ -125,7 +128,7 @@ func (c *results) get(ctx context.Context, about subject, in Input, work func(In
 		select {
 		case <-under.landed:
 		case <-ctx.Done():
-			return answer{}, miss, deadline(ctx, "waiting for the same component to be rendered")
+			return answer{}, miss, deadline(ctx, in.Dir, waitingForSame)
 		}
 		if r := under.result; r != nil && r.holds(in.Env, in.Repo) {
 			c.report(shared)
@@ -138,13 +141,12 @@ func (c *results) get(ctx context.Context, about subject, in Input, work func(In
 func (c *results) fly(f *flight, about subject, in Input, work func(Input) (answer, error)) (answer, error) {
 	defer func() {
 		c.mu.Lock()
-		delete(c.flights, about)
+		if c.flights[about] == f {
+			delete(c.flights, about)
+		}
 		c.mu.Unlock()
 		close(f.landed)
 	}()
-	c.mu.Lock()
-	epoch := c.epoch
-	c.mu.Unlock()
 	watched := observe(in.Repo)
 	in.Repo = watched
 	a, err := work(in)
@@ -152,11 +154,13 @@ func (c *results) fly(f *flight, about subject, in Input, work func(Input) (answ
 	if watched.full {
 		return a, err // nobody can tell whether it holds for others
 	}
-	if _, accident := status.FromError(err); err == nil || !accident {
+	var e *ended
+	_, accident := status.FromError(err)
+	if err == nil || !accident || errors.As(err, &e) && e.byItself() {
 		f.result = r
 	}
 	if err == nil {
-		c.remember(r, epoch)
+		c.remember(r, f.epoch)
 	}
 	return a, err
 }
@@ -172,6 +176,9 @@ func (c *results) find(about subject, in Input) *result {
 		if r.holds(in.Env, in.Repo) {
 			c.mu.Lock()
 			c.order.MoveToFront(e) // does nothing if it was dropped meanwhile
+			if same := c.of[about]; slices.Contains(same, e) {
+				c.of[about] = append(without(same, e), e)
+			}
 			c.mu.Unlock()
 			return r
 		}
@@ -188,7 +195,7 @@ func (c *results) remember(r *result, epoch int) {
 		return
 	}
 	if same := c.of[r.subject]; len(same) >= perSubject {
-		c.drop(same[0], evicted)
+		c.drop(same[0], evicted) // the one used longest ago: see find
 	}
 	for c.held+r.size > c.bytes {
 		c.drop(c.order.Back(), evicted)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -211,6 +212,66 @@ func TestForgetDuringWork(t *testing.T) {
 	}
 	if err := ask(); err != nil || works.Load() != 2 {
 		t.Errorf("worked %d times, want 2: %v", works.Load(), err)
+	}
+}
+
+// TestForgetBeforeASecond lets a request come after all was to be forgotten, while
+// one of before is under way: it does not get the answer of that one.
+func TestForgetBeforeASecond(t *testing.T) {
+	var setup atomic.Value
+	setup.Store("old")
+	forget, begun, release := make(chan struct{}), make(chan struct{}, 2), make(chan struct{})
+	h := start(t, func(c *sidecar.Config) {
+		c.Cache, c.Forget = 1<<20, forget
+		c.Generate = func(context.Context, sidecar.Input) (sidecar.Output, error) {
+			with := setup.Load().(string)
+			begun <- struct{}{}
+			<-release
+			return sidecar.Output{Manifests: []string{with}}, nil
+		}
+	})
+	answers := make(chan string, 2)
+	ask := func() {
+		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
+		answers <- fmt.Sprint(out, err)
+	}
+	go ask()
+	<-begun
+	setup.Store("new")
+	forget <- struct{}{}
+	forget <- struct{}{} // the one before has been heeded
+	go ask()
+	select {
+	case <-begun:
+	case <-time.After(20 * time.Second):
+		t.Error("the second waits for the first")
+	}
+	close(release)
+	if got := []string{<-answers, <-answers}; !slices.Contains(got, "[new] <nil>") || !slices.Contains(got, "[old] <nil>") {
+		t.Errorf("the answers are %q", got)
+	}
+	go ask()
+	if got := <-answers; got != "[new] <nil>" {
+		t.Errorf("remembered is %s", got)
+	}
+}
+
+// TestOneSubject remembers four answers for one Application and directory, and
+// drops the one that was not used for longest.
+func TestOneSubject(t *testing.T) {
+	var works atomic.Int64
+	h := start(t, func(c *sidecar.Config) { c.Cache, c.Generate = 1<<20, counting(&works) })
+	for i, step := range []struct {
+		value string
+		works bool
+	}{{"1", true}, {"2", true}, {"3", true}, {"4", true}, {"1", false}, {"5", true}, {"1", false}, {"3", false}, {"2", true}, {"4", true}} {
+		before := works.Load()
+		if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"VALUE": step.value}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := works.Load() > before; got != step.works {
+			t.Errorf("step %d: worked for %s: %v, want %v", i, step.value, got, step.works)
+		}
 	}
 }
 

@@ -15,17 +15,16 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"math"
 	"net"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
-	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -55,20 +54,26 @@ type Config struct {
 	Parallel int
 	Limits   Limits
 	// Memory bounds the repositories that are held at the same time, together,
-	// in bytes as Limits counts them; 0 means no bound. While a repository
-	// arrives, all that Limits allow it is set aside; above Memory they allow
-	// none.
+	// in bytes as Limits counts them; 0 means no bound. One that would need
+	// more than is left waits, before it arrives or while it does. Above Memory
+	// Limits allow none.
 	Memory int64
 	// Cache bounds what is remembered of answers, in bytes; 0 remembers
 	// nothing. An answer is given again when the files that it was made from
 	// are the same, and all else that it depends on.
 	Cache int64
+	// Answers bounds the memory of answers on their way to the client, in bytes;
+	// 0 means no bound. One that would need more waits.
+	Answers int64
 	// CacheAge is how long an answer is remembered at most, whether it is used
 	// or not; 0 means no bound.
 	CacheAge time.Duration
 	// Timeout is how long a request may take that brings no deadline of its
 	// own, or a later one; 0 means no bound.
 	Timeout time.Duration
+	// Render is how long a rendering may take, once it has its place; 0 means no
+	// bound. It bounds how long others wait for one that does not end.
+	Render time.Duration
 	// Stall is how long a client may send nothing of a repository that it has
 	// begun to send; 0 means no bound. Meanwhile it holds memory that others
 	// wait for.
@@ -111,12 +116,14 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 	srv := grpc.NewServer(append(tracing(cfg.Traces),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxSendMsgSize(maxMessage),
+		grpc.ForceServerCodecV2(newCodec()),
 		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	)...)
 	healthy := health.NewServer()
 	healthpb.RegisterHealthServer(srv, healthy)
-	for _, service := range []string{"", wire.ConfigManagementPluginService_ServiceDesc.ServiceName} {
+	services := []string{"", wire.ConfigManagementPluginService_ServiceDesc.ServiceName}
+	for _, service := range services {
 		healthy.SetServingStatus(service, healthpb.HealthCheckResponse_SERVING)
 	}
 	if cfg.Metrics == nil {
@@ -135,7 +142,17 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 		go func() { failed <- ops.serve(cfg.Operations) }()
 	}
 	go func() { failed <- srv.Serve(lis) }()
-	go keepSocket(running, lis.Addr(), cfg.Log, func(lis net.Listener) { srv.Serve(lis) })
+	go keepSocket(running, lis, cfg.Log, func(lost bool) {
+		ops.lost.Store(lost)
+		server.metrics.lost.Set(map[bool]float64{true: 1}[lost])
+		serving := healthpb.HealthCheckResponse_SERVING
+		if lost {
+			serving = healthpb.HealthCheckResponse_NOT_SERVING
+		}
+		for _, service := range services {
+			healthy.SetServingStatus(service, serving)
+		}
+	}, func(lis net.Listener) { srv.Serve(lis) })
 	ops.ready.Store(true)
 	select {
 	case err := <-failed:
@@ -188,41 +205,80 @@ func Listen(path string) (net.Listener, error) {
 		lis.Close()
 		return nil, listenFault(path, err)
 	}
-	return lis, nil
+	file, err := os.Lstat(path)
+	if err != nil {
+		lis.Close()
+		return nil, listenFault(path, err)
+	}
+	own := lis.(*net.UnixListener)
+	own.SetUnlinkOnClose(false)
+	return &socket{own, path, file}, nil
 }
 
 const maxSocketPath = 107
+
+// socket is a listener that knows its file. That of another, which stands at the
+// same path by now, is none of its business.
+type socket struct {
+	*net.UnixListener
+	path string
+	file fs.FileInfo
+}
+
+// there reports whether the repo-server would still find this socket.
+func (s *socket) there() bool {
+	file, err := os.Lstat(s.path)
+	return err == nil && os.SameFile(file, s.file)
+}
+
+func (s *socket) Close() error {
+	if s.there() {
+		os.Remove(s.path)
+	}
+	return s.UnixListener.Close()
+}
 
 // socketPace is how often a server looks whether its socket is still there.
 const socketPace = time.Second
 
 // keepSocket makes a socket again that somebody has removed, until ctx ends: the
 // repo-server could not reach the server any more, and nobody else would notice.
-func keepSocket(ctx context.Context, addr net.Addr, log *slog.Logger, serve func(net.Listener)) {
-	if addr.Network() != "unix" {
+// Where it cannot be made, because something else stands there or the directory is
+// gone, lost is told, and again when the socket is back.
+func keepSocket(ctx context.Context, first net.Listener, log *slog.Logger, lost func(bool), serve func(net.Listener)) {
+	now, known := first.(*socket)
+	if !known {
 		return
 	}
 	ticks := time.NewTicker(socketPace)
 	defer ticks.Stop()
-	for failed := false; ; {
+	for failed := ""; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticks.C:
 		}
-		if _, err := os.Lstat(addr.String()); !errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		lis, err := Listen(addr.String())
-		if err != nil {
-			if !failed {
-				log.Error("the socket is gone and cannot be made again", "error", err.Error())
+		if now.there() {
+			if failed != "" { // it was moved away for a while
+				failed = ""
+				lost(false)
+				log.Warn("the socket is back", "socket", now.path)
 			}
-			failed = true
 			continue
 		}
-		failed = false
-		log.Warn("the socket was gone, and was made again", "socket", addr.String())
+		lis, err := Listen(now.path)
+		if err != nil {
+			if err.Error() != failed {
+				failed = err.Error()
+				lost(true)
+				log.Error("the socket is gone and cannot be made again", "error", failed)
+			}
+			continue
+		}
+		failed = ""
+		now = lis.(*socket)
+		lost(false)
+		log.Warn("the socket was gone, and was made again", "socket", now.path)
 		go serve(lis)
 	}
 }
@@ -264,12 +320,13 @@ func Probe(ctx context.Context, path string) error {
 type server struct {
 	wire.UnimplementedConfigManagementPluginServiceServer
 	cfg          Config
-	places       *semaphore.Weighted // for work
+	places       *places
 	repositories *repositories
 	results      *results
+	sending      *sending
 	metrics      *metrics
 	tracer       trace.Tracer
-	read         func(io.Reader, Limits) (*tree, error) // unpack, but for tests
+	read         func(io.Reader, Limits, func(int64) error) (*tree, error) // unpackGrowing, but for tests
 }
 
 // idleTree is how long a repository stays in memory that no request uses. The
@@ -278,18 +335,16 @@ const idleTree = 30 * time.Second
 
 func newServer(cfg Config) *server {
 	if cfg.Memory > 0 && (cfg.Limits.Bytes == 0 || cfg.Limits.Bytes > cfg.Memory) {
-		cfg.Limits.Bytes = cfg.Memory
+		cfg.Limits.Bytes, cfg.Limits.bytesFlag = cfg.Memory, "--repository-memory"
 	}
-	s := &server{cfg: cfg, tracer: tracerOf(cfg.Traces), read: unpack}
-	s.places = semaphore.NewWeighted(math.MaxInt64)
-	if cfg.Parallel > 0 {
-		s.places = semaphore.NewWeighted(int64(cfg.Parallel))
-	}
+	s := &server{cfg: cfg, tracer: tracerOf(cfg.Traces), read: unpackGrowing}
+	s.places = newPlaces(cfg.Parallel)
 	keep := idleTree
 	if cfg.Cache == 0 {
 		keep = 0
 	}
 	s.repositories = newRepositories(cfg.Memory, cfg.Limits.Bytes, keep)
+	s.sending = newSending(cfg.Answers)
 	s.results = newResults(cfg.Cache, cfg.CacheAge, func(e cacheEvent) { s.metrics.cache.WithLabelValues(string(e)).Inc() })
 	s.metrics = newMetrics(s, cfg.Metrics)
 	return s
@@ -301,119 +356,175 @@ func (s *server) CheckPluginConfiguration(context.Context, *emptypb.Empty) (*wir
 
 func (s *server) MatchRepository(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.RepositoryResponse]) error {
 	if !s.cfg.Discovery {
-		if err := s.drainInTime(stream.Context(), stream); err != nil {
+		if err := s.heed(match, stream.Context(), stream); err != nil {
 			return err
 		}
 		return stream.SendAndClose(&wire.RepositoryResponse{})
 	}
-	_, a, err := s.perform(match, stream.Context(), stream)
-	if err != nil {
-		return err
-	}
-	return stream.SendAndClose(&wire.RepositoryResponse{IsSupported: a.Matched, IsDiscoveryEnabled: true})
+	start := time.Now()
+	return s.perform(match, stream.Context(), stream, func(_ context.Context, log *slog.Logger, a answer, _ *load) error {
+		log.Debug("request answered", "task", string(match), "matched", a.Matched, "duration", time.Since(start))
+		return stream.SendAndClose(&wire.RepositoryResponse{IsSupported: a.Matched, IsDiscoveryEnabled: true})
+	})
 }
 
 func (s *server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ParametersAnnouncementResponse]) error {
 	// The answer is always the same, but the stream must be read.
-	if err := s.drainInTime(stream.Context(), stream); err != nil {
+	if err := s.heed(parameters, stream.Context(), stream); err != nil {
 		return err
 	}
 	return stream.SendAndClose(&wire.ParametersAnnouncementResponse{ParameterAnnouncements: s.cfg.Parameters})
 }
 
+// heed takes a request whose answer does not depend on its repository.
+func (s *server) heed(what task, ctx context.Context, from stream) (err error) {
+	start := time.Now()
+	ctx, cancel := s.limitTime(ctx)
+	defer cancel()
+	in, err := s.heedInTime(ctx, from)
+	log := s.about(ctx, in)
+	s.end(ctx, what, start, log, err)
+	if err == nil {
+		log.Debug("request answered", "task", string(what), "duration", time.Since(start))
+	}
+	return err
+}
+
+// about is the log for a request, as far as it is known.
+func (s *server) about(ctx context.Context, in Input) *slog.Logger {
+	if in.Dir == "" {
+		return s.cfg.Log
+	}
+	tell(ctx, "application", in.Env[appName], "component", in.Dir)
+	return s.cfg.Log.With("application", in.Env[appName], "component", in.Dir)
+}
+
+// end notes the end of a request.
+func (s *server) end(ctx context.Context, what task, start time.Time, log *slog.Logger, err error) {
+	s.metrics.ended(what, start, err)
+	if err != nil {
+		failed(ctx, err)
+		log.Error("request failed", "code", status.Code(err).String(), "error", status.Convert(err).Message(), "duration", time.Since(start))
+	}
+}
+
 func (s *server) GenerateManifest(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ManifestResponse]) error {
 	start := time.Now()
-	log, a, err := s.perform(generate, stream.Context(), stream)
-	if err != nil {
-		return err
-	}
-	log.Info("request answered", append(a.Output.Log, "duration", time.Since(start))...)
-	for _, r := range a.Output.Remarks {
-		log.Log(stream.Context(), r.Level, r.Text)
-	}
-	return stream.SendAndClose(&wire.ManifestResponse{Manifests: a.Output.Manifests})
+	return s.perform(generate, stream.Context(), stream, func(ctx context.Context, log *slog.Logger, a answer, l *load) error {
+		log.Info("request answered", append(slices.Clip(a.Output.Log), "duration", time.Since(start))...)
+		for _, r := range a.Output.Remarks {
+			log.Log(ctx, r.Level, r.Text)
+		}
+		return l.send(ctx, stream, a.Output.Manifests)
+	})
 }
 
 // appName is the variable that names the Application.
 const appName = "ARGOCD_APP_NAME"
 
-// perform receives a repository when there is memory for it, and answers when
-// there is a place for the work, or without. It keeps to the deadline of the
-// request. The log it returns names the request.
-func (s *server) perform(what task, ctx context.Context, from stream) (log *slog.Logger, a answer, err error) {
+// perform receives a repository when there is memory for it, answers when there
+// is a place for the work, or without, and sends the answer when there is memory
+// for that. It keeps to the deadline of the request. The log that send gets names
+// the request.
+func (s *server) perform(what task, ctx context.Context, from stream, send func(context.Context, *slog.Logger, answer, *load) error) (err error) {
 	start := time.Now()
-	log = s.cfg.Log
+	log := s.cfg.Log
 	defer func() {
 		err = shortened(err)
-		s.metrics.ended(what, start, err)
-		if err != nil {
-			failed(ctx, err)
-			log.Error("request failed", "error", err.Error(), "duration", time.Since(start))
-		}
+		s.end(ctx, what, start, log, err)
 	}()
 	ctx, cancel := s.limitTime(ctx)
 	defer cancel()
 	in, repo, err := s.receiveInTime(ctx, from)
-	if in.Dir != "" {
-		log = log.With("application", in.Env[appName], "component", in.Dir)
-		tell(ctx, "application", in.Env[appName], "component", in.Dir)
-	}
+	log = s.about(ctx, in)
 	if err != nil {
-		return log, a, err
+		return err
 	}
-	defer repo.release()
+	l := &load{of: s.sending, dir: in.Dir}
+	defer l.release()
 	about := subject{what, in.Env[appName], in.Dir}
-	a, how, err := s.results.get(ctx, about, in, func(in Input) (answer, error) { return s.work(ctx, what, in) })
+	a, how, err := s.results.get(ctx, about, in, func(in Input) (answer, error) { return s.work(ctx, what, in, l) })
+	repo.release()
+	if err == nil {
+		err = l.take(ctx, a)
+	}
 	if err != nil {
 		if _, known := status.FromError(err); !known {
 			err = status.Error(codes.InvalidArgument, err.Error())
 		}
-		return log, a, err
+		return err
 	}
 	s.metrics.gave(a.Output)
 	tell(ctx, append([]any{"cache", string(how)}, a.Output.Log...)...)
-	return log.With("cache", string(how)), a, nil
+	return send(ctx, log.With("cache", string(how)), a, l)
 }
 
-// work runs a task when there is a place for it.
-func (s *server) work(ctx context.Context, what task, in Input) (a answer, err error) {
+// work runs a task when there is a place for it, and leaves the place when there
+// is memory for the answer.
+func (s *server) work(request context.Context, what task, in Input, l *load) (a answer, err error) {
+	ctx := request
+	who := component{in.Env[appName], in.Dir}
+	came := time.Now()
 	waited := s.begin(ctx, queueing)
 	s.metrics.waiting.Inc()
-	err = s.places.Acquire(ctx, 1)
+	leave, err := s.places.enter(ctx, who)
 	s.metrics.waiting.Dec()
 	waited()
 	if err != nil {
-		return a, deadline(ctx, waitingForOthers)
+		return a, deadline(ctx, in.Dir, waitingForOthers)
 	}
-	defer s.places.Release(1)
+	defer leave()
+	began := time.Now()
 	s.metrics.working.Inc()
 	defer s.metrics.working.Dec()
 	defer s.begin(ctx, working)()
+	ctx, cancel := s.limitRendering(ctx)
+	defer cancel()
 	a, err = guarded(s.cfg.Log, in.Dir, func() (answer, error) { return s.cfg.Tasks.run(ctx, what, in) })
 	if err != nil && errors.Is(err, ctx.Err()) {
-		err = deadline(ctx, "rendering")
+		err = overtime(ctx, in.Dir)
+	}
+	var e *ended
+	switch {
+	case !errors.As(err, &e):
+		s.places.judge(who, false)
+	case e.byItself(), e.cause == Deadline && s.wasSlow(time.Since(began), began.Sub(came)):
+		s.places.judge(who, true)
+	}
+	if err == nil {
+		err = l.take(request, a)
 	}
 	return a, err
+}
+
+// wasSlow tells a rendering that was too slow for the deadline of its request
+// from one that was late because of others.
+func (s *server) wasSlow(rendered, waited time.Duration) bool {
+	return rendered > waited || s.cfg.Render > 0 && rendered > s.cfg.Render/3
 }
 
 // limitTime ends a request a little before its deadline, so that the reason for
 // missing it still arrives.
 func (s *server) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	end, limited := ctx.Deadline()
-	end = end.Add(-timeToAnswer)
-	if own := time.Now().Add(s.cfg.Timeout); s.cfg.Timeout > 0 && (!limited || own.Before(end)) {
-		return context.WithDeadlineCause(ctx, own, errOwnTimeout)
+	now := time.Now()
+	theirs, limited := ctx.Deadline()
+	end := theirs.Add(-timeToAnswer)
+	if own := now.Add(s.cfg.Timeout); s.cfg.Timeout > 0 && (!limited || own.Before(end)) {
+		return context.WithDeadlineCause(ctx, own, &overdue{limit: requestTime, allows: s.cfg.Timeout, since: now})
 	}
 	if !limited {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadline(ctx, end)
+	return context.WithDeadlineCause(ctx, end, &overdue{limit: theirTime, allows: theirs.Sub(now), since: now})
 }
 
-var (
-	errOwnTimeout = errors.New("the plugin's own time limit")
-	errStalled    = errors.New("the client sends nothing")
-)
+// limitRendering ends a rendering that takes too long.
+func (s *server) limitRendering(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.cfg.Render <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, s.cfg.Render, &overdue{limit: renderTime, allows: s.cfg.Render, since: time.Now()})
+}
 
 // guarded keeps a panic in the work of one request from ending all others.
 // about says what the work is about, for messages.
@@ -431,28 +542,6 @@ func bug(about string, r any) string {
 	return fmt.Sprintf("%s: internal error: %v; this is a bug of the plugin, its log has the details", about, r)
 }
 
-const waitingForOthers = "waiting for other renderings"
-
-// deadline says why a request ends before its answer is there: what the plugin
-// was doing, and whose time was over.
-func deadline(ctx context.Context, doing string) error {
-	if context.Cause(ctx) == errStalled {
-		return status.Error(codes.DeadlineExceeded, "the repo-server began to send the repository, and then sent nothing for longer than --stall-timeout allows; look at its CPU and its log")
-	}
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return status.Error(codes.Canceled, "the repo-server gave up the request while the plugin was "+doing)
-	}
-	if context.Cause(ctx) == errOwnTimeout {
-		return status.Error(codes.DeadlineExceeded, "the time was over while the plugin was "+doing+"; raise --timeout, or make the component smaller")
-	}
-	if doing == waitingForOthers {
-		return status.Error(codes.DeadlineExceeded, "the plugin is busy: the repo-server's deadline passed while it was "+doing+
-			"; give the sidecar more CPU and --parallel, or raise controller.repo.server.timeout.seconds")
-	}
-	return status.Error(codes.DeadlineExceeded, "the repo-server's deadline passed while the plugin was "+doing+
-		"; raise controller.repo.server.timeout.seconds, or make the component smaller")
-}
-
 // maxFault is the longest reason that is given for a failure, in bytes. It
 // travels in a header, and stands in the Application's conditions.
 const maxFault = 32 << 10
@@ -467,15 +556,20 @@ func shortened(err error) error {
 	return status.Errorf(s.Code(), "%s... (and %d bytes more)", text, len(s.Message())-len(text))
 }
 
+// maxAnswer is how much the manifests of an answer may be. Some are kept for what
+// stands around them.
+const maxAnswer = maxMessage / 10 * 9
+
 // checkSize refuses an answer that Argo CD's client would refuse with a message
 // about gRPC.
-func checkSize(manifests []string) error {
+func checkSize(dir string, manifests []string) error {
 	size := 0
 	for _, m := range manifests {
 		size += len(m)
 	}
-	if size > maxMessage*9/10 {
-		return status.Errorf(codes.ResourceExhausted, "the manifests are %d MB, and Argo CD takes no more than 100; split the component", size>>20)
+	if size > maxAnswer {
+		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d MiB, and may be %d, since Argo CD takes no message of more than %d; split the component",
+			dir, size>>20, maxAnswer>>20, maxMessage>>20)
 	}
 	return nil
 }

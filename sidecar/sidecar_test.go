@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
@@ -199,6 +200,46 @@ func TestLinksInside(t *testing.T) {
 	}
 }
 
+// TestRequestsWithoutWork leave a line each in a log of all, and count.
+func TestRequestsWithoutWork(t *testing.T) {
+	var log bytes.Buffer
+	registry := prometheus.NewRegistry()
+	h := start(t, func(c *sidecar.Config) {
+		c.Metrics, c.Log = registry, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	request := sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "shop"}}
+	if _, err := h.MatchRepository(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.GetParametersAnnouncement(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	h.stop()
+	<-h.served
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "ladder_requests_total" {
+				for _, l := range m.GetLabel() {
+					counted[l.GetValue()] += m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	for _, task := range []string{"match", "parameters"} {
+		if want := `level=DEBUG msg="request answered" application=shop component=app task=` + task; !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %s:\n%s", want, log.String())
+		}
+		if counted[task] != 1 {
+			t.Errorf("%s was counted %v times", task, counted[task])
+		}
+	}
+}
+
 func TestMatchAndParameters(t *testing.T) {
 	for _, discovery := range []bool{false, true} {
 		h := start(t, func(c *sidecar.Config) { c.Discovery = discovery })
@@ -267,10 +308,10 @@ func TestFaultsOfARendering(t *testing.T) {
 	for do, want := range map[string]string{
 		"fail":  "rpc error: code = InvalidArgument desc = values.yaml:3: wrong",
 		"panic": "rpc error: code = Internal desc = app: internal error: index out of range; this is a bug of the plugin, its log has the details",
-		"hang":  "rpc error: code = DeadlineExceeded desc = the repo-server's deadline passed while the plugin was rendering; raise controller.repo.server.timeout.seconds, or make the component smaller",
-		"flood": "rpc error: code = ResourceExhausted desc = the manifests are 95 MB, and Argo CD takes no more than 100; split the component",
+		"hang":  "rpc error: code = DeadlineExceeded desc = app: the repo-server's deadline passed while the plugin was rendering: the request had taken 2.",
+		"flood": "rpc error: code = ResourceExhausted desc = app: the manifests are 95 MiB, and may be 90, since Argo CD takes no message of more than 100; split the component",
 	} {
-		if err := ask(do); err == nil || err.Error() != want {
+		if err := ask(do); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v\nwant %s", do, err, want)
 		}
 	}
@@ -319,6 +360,7 @@ func TestParallel(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "waiting for other renderings") {
 		t.Errorf("a request that found no place: %v", err)
 	}
+	wants(t, err, codes.DeadlineExceeded, "or raise controller.repo.server.timeout.seconds")
 	close(release)
 	wg.Wait()
 	if most > 2 {
@@ -326,15 +368,39 @@ func TestParallel(t *testing.T) {
 	}
 }
 
+// TestBusy has the server's own time end while a request waits for a place.
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := bubble(t, sidecar.Config{Parallel: 1, Timeout: time.Minute, Tasks: sidecar.Tasks{
+			Generate: func(context.Context, sidecar.Input) (sidecar.Output, error) {
+				time.Sleep(50 * time.Second)
+				return sidecar.Output{Manifests: []string{"ok"}}, nil
+			}}})
+		first := make(chan error, 2)
+		for _, dir := range []string{"a", "b"} {
+			go func() {
+				_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: dir})
+				first <- err
+			}()
+		}
+		synctest.Wait()
+		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
+		wants(t, err, codes.DeadlineExceeded, "app: the plugin is busy: the time was over while the plugin was waiting for other renderings: the request had taken 1m0s of 1m0s; give the sidecar more CPU and --parallel, or raise --timeout")
+		<-first
+		<-first
+	})
+}
+
 // TestMemory makes sure that repositories arrive only as far as there is
 // memory for them, that what they do not need is given back as soon as they are
 // there, and all of it with the answer.
 func TestMemory(t *testing.T) {
 	const limit = 1 << 20
+	registry := prometheus.NewRegistry()
 	running, release := make(chan struct{}, 10), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
 		c.Limits = sidecar.Limits{Bytes: 10 * limit} // more than there is
-		c.Memory = limit
+		c.Memory, c.Metrics = limit, registry
 		c.Generate = func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
 			running <- struct{}{}
 			if in.Dir == "app" {
@@ -343,20 +409,31 @@ func TestMemory(t *testing.T) {
 			return sidecar.Output{Manifests: []string{"ok"}}, nil
 		}
 	})
-	half := sidecartest.PackEntries(file("app/large", strings.Repeat("x", limit/2)))
+	large := func(size int) sidecartest.Archive {
+		return sidecartest.PackEntries(file("app/large", strings.Repeat("x", size)))
+	}
 	first := make(chan error, 1)
 	go func() {
-		_, err := h.GenerateManifest(context.Background(), sidecartest.Request{Archive: half, Dir: "app"})
+		_, err := h.GenerateManifest(context.Background(), sidecartest.Request{Archive: large(limit / 2), Dir: "app"})
 		first <- err
 	}()
 	<-running
-	// What is left may be too little for the next.
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "other"})
-	if err == nil || !strings.Contains(err.Error(), "waiting for the memory that other repositories take") {
-		t.Errorf("a repository for which there is no memory: %v", err)
+	if held := gauge(t, registry, "ladder_repository_bytes"); held < limit/2 || held > limit/2+2000 {
+		t.Errorf("%v bytes are held, want %d and some", held, limit/2)
 	}
+	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "other"}); err != nil {
+		t.Errorf("one that fits beside it: %v", err)
+	}
+	// What is left may be too little for the next, also when much of it is there.
+	waited := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: large(limit/2 + 1), Dir: "other"})
+		waited <- err
+	}()
+	eventually(t, "it waits", func() bool { return gauge(t, registry, "ladder_repositories_waiting") == 1 })
+	wants(t, <-waited, codes.DeadlineExceeded, "other: the plugin is busy: the repo-server's deadline passed while the plugin was waiting for the memory that other repositories take: the request had taken ")
 	if err := sidecar.Probe(t.Context(), h.socket); err != nil {
 		t.Errorf("while a request waits: %v", err)
 	}
@@ -364,14 +441,11 @@ func TestMemory(t *testing.T) {
 	if err := <-first; err != nil {
 		t.Error(err)
 	}
-	_, err = h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "other"})
-	if err != nil {
+	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: large(limit/2 + 1), Dir: "other"}); err != nil {
 		t.Errorf("after the others: %v", err)
 	}
-	_, err = h.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(file("a", strings.Repeat("x", limit))), Dir: "other"})
-	if status.Code(err) != codes.ResourceExhausted {
-		t.Errorf("a repository larger than all memory: %v", err)
-	}
+	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: large(limit), Dir: "other"})
+	wants(t, err, codes.ResourceExhausted, `other: the repository is too large for this plugin: more than 1048576 bytes (--repository-memory), at "app/large"`)
 }
 
 // TestSmallRepositoriesStandTogether renders several at once though there is
@@ -423,7 +497,8 @@ func TestFaultsOfAMatch(t *testing.T) {
 		if _, err := h.MatchRepository(t.Context(), sidecartest.Request{Archive: good(), Dir: dir}); err == nil || err.Error() != want {
 			t.Errorf("%s: %v\nwant %s", dir, err, want)
 		}
-		if !strings.Contains(log.String(), "component="+dir) {
+		code, message, _ := strings.Cut(strings.TrimPrefix(want, "rpc error: code = "), " desc = ")
+		if !strings.Contains(log.String(), fmt.Sprintf("component=%s code=%s error=%q", dir, code, message)) {
 			t.Errorf("%s is not in the log:\n%s", dir, log.String())
 		}
 	}

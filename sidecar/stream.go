@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -25,19 +26,20 @@ type stream interface {
 	Recv() (*wire.AppStreamRequest, error)
 }
 
-// paced is a stream that calls stalled when a message does not come in time.
-// The time in which nobody reads does not count.
+// paced is a stream that calls stalled when a message does not come in time,
+// with the time since when it is waited for. The time in which nobody reads does
+// not count.
 type paced struct {
 	stream
 	limit time.Duration
 	timer *time.Timer
 }
 
-func inPace(s stream, limit time.Duration, stalled func()) stream {
+func inPace(s stream, limit time.Duration, stalled func(since time.Time)) stream {
 	if limit <= 0 {
 		return s
 	}
-	timer := time.AfterFunc(limit, stalled)
+	timer := time.AfterFunc(limit, func() { stalled(time.Now().Add(-limit)) })
 	timer.Stop()
 	return &paced{s, limit, timer}
 }
@@ -48,22 +50,48 @@ func (p *paced) Recv() (*wire.AppStreamRequest, error) {
 	return p.stream.Recv()
 }
 
-// receive reads a repository to the end of its stream. It must, even after an
-// error: when the server answers early, Argo CD's client reports the broken
-// stream ("EOF") instead of the answer (util/cmp/stream.go).
-//
-// The archive is unpacked while it arrives, and thrown away if the checksum
-// turns out wrong. Of an archive that is in memory already, by its checksum,
-// only the checksum is computed. The caller releases what it gets.
-func (s *server) receive(ctx context.Context, from stream) (in Input, repo *held, err error) {
-	defer s.begin(ctx, receiving)()
+// progress is how far a request has come whose repository arrives. Another
+// goroutine than the one that receives may have to say so.
+type progress struct {
+	mu    sync.Mutex
+	app   string
+	dir   string
+	doing activity
+	bytes int64 // of the repository
+}
+
+func (p *progress) set(change func(*progress)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(p)
+}
+
+// is notes what is done from now on.
+func (p *progress) is(doing activity) { p.set(func(p *progress) { p.doing = doing }) }
+
+// fault is why a request is over whose context has ended.
+func (p *progress) fault(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return deadline(ctx, p.dir, p.doing)
+}
+
+// input is what is known of the request.
+func (p *progress) input() Input {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Input{Dir: p.dir, Env: map[string]string{appName: p.app}}
+}
+
+// metadata reads the first message.
+func (s *server) metadata(from stream, p *progress) (in Input, meta *wire.ManifestRequestMetadata, err error) {
 	first, err := from.Recv()
 	if err != nil {
-		return Input{}, nil, brokenStream(err)
+		return in, nil, brokenStream(err)
 	}
-	meta := first.GetMetadata()
+	meta = first.GetMetadata()
 	if meta == nil {
-		return Input{}, nil, drained(from, status.Error(codes.InvalidArgument, "the stream does not begin with metadata"))
+		return in, nil, drained(from, status.Error(codes.InvalidArgument, "the stream does not begin with metadata"))
 	}
 	in = Input{Dir: path.Clean(meta.GetAppRelPath()), Env: map[string]string{}}
 	size := 0
@@ -73,16 +101,36 @@ func (s *server) receive(ctx context.Context, from stream) (in Input, repo *held
 			size += len(e.GetName()) + len(e.GetValue())
 		}
 	}
-	if size > maxEnvironment {
-		in.Env = nil
-		return in, nil, drained(from, status.Errorf(codes.ResourceExhausted,
-			"the Application's variables and parameters are %d bytes, and at most %d are taken; move them into files of values", size, maxEnvironment))
-	}
-	if len(in.Dir) > maxName {
+	long := len(in.Dir) > maxName
+	if long {
 		in.Dir = in.Dir[:40] + "..."
+	}
+	p.set(func(p *progress) { p.app, p.dir = in.Env[appName], in.Dir })
+	if size > maxEnvironment {
+		in.Env = map[string]string{appName: in.Env[appName]}
+		return in, nil, drained(from, status.Errorf(codes.ResourceExhausted,
+			"%s: the Application's variables and parameters are %d bytes, and at most %d are taken; move them into files of values", in.Dir, size, maxEnvironment))
+	}
+	if long {
 		return in, nil, drained(from, status.Errorf(codes.InvalidArgument, "the application's path has %d bytes, and at most %d are taken", len(meta.GetAppRelPath()), maxName))
 	}
-	if repo, err = s.repository(ctx, from, meta.GetChecksum()); err != nil {
+	return in, meta, nil
+}
+
+// receive reads a repository to the end of its stream. It must, even after an
+// error: when the server answers early, Argo CD's client reports the broken
+// stream ("EOF") instead of the answer (util/cmp/stream.go).
+//
+// The archive is unpacked while it arrives, and thrown away if the checksum
+// turns out wrong. Of an archive that is in memory already, by its checksum,
+// only the checksum is computed. The caller releases what it gets.
+func (s *server) receive(ctx context.Context, from stream, p *progress) (in Input, repo *held, err error) {
+	defer s.begin(ctx, receiving)()
+	in, meta, err := s.metadata(from, p)
+	if err != nil {
+		return in, nil, err
+	}
+	if repo, err = s.repository(ctx, from, meta.GetChecksum(), p); err != nil {
 		return in, nil, err
 	}
 	if !fs.ValidPath(in.Dir) {
@@ -93,80 +141,104 @@ func (s *server) receive(ctx context.Context, from stream) (in Input, repo *held
 	return in, repo, nil
 }
 
-// receiveInTime is receive, but no longer than ctx: a client may send slowly, or
-// stop to send and stay. Returning from the call ends the stream, and so what
-// still reads it.
+// inTime has something received, but no longer than ctx: a client may send
+// slowly, or stop to send and stay. Returning from the call ends the stream, and
+// so what still reads it, whose outcome is given to late.
+func inTime[T any](ctx context.Context, s *server, from stream, p *progress, receive func(context.Context, stream) T, late func(T)) (out T, err error) {
+	ctx, give := context.WithCancelCause(ctx)
+	defer give(nil)
+	p.is(receivingIt)
+	from = inPace(from, s.cfg.Stall, func(since time.Time) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		give(&overdue{limit: stallTime, allows: s.cfg.Stall, since: since, bytes: p.bytes})
+	})
+	arrived := make(chan T, 1)
+	go func() { arrived <- receive(ctx, from) }()
+	select {
+	case out := <-arrived:
+		return out, nil
+	case <-ctx.Done():
+	}
+	err = p.fault(ctx)
+	select {
+	case out := <-arrived: // has noticed
+		return out, nil
+	case <-time.After(timeToAnswer / 2):
+	}
+	go func() { late(<-arrived) }()
+	return out, err
+}
+
+// receiveInTime is receive, but no longer than ctx.
 func (s *server) receiveInTime(ctx context.Context, from stream) (Input, *held, error) {
-	type arrival struct {
+	type arrived struct {
 		in   Input
 		repo *held
 		err  error
 	}
-	ctx, give := context.WithCancelCause(ctx)
-	defer give(nil)
-	from = inPace(from, s.cfg.Stall, func() { give(errStalled) })
-	arrived := make(chan arrival, 1)
-	go func() {
-		in, repo, err := s.receive(ctx, from)
-		arrived <- arrival{in, repo, err}
-	}()
-	select {
-	case a := <-arrived:
-		return a.in, a.repo, a.err
-	case <-ctx.Done():
-	}
-	select {
-	case a := <-arrived: // has noticed, and knows what it was waiting for
-		return a.in, a.repo, a.err
-	case <-time.After(timeToAnswer / 2):
-	}
-	go func() {
-		if a := <-arrived; a.repo != nil {
+	var p progress
+	a, err := inTime(ctx, s, from, &p, func(ctx context.Context, from stream) (a arrived) {
+		a.in, a.repo, a.err = s.receive(ctx, from, &p)
+		return a
+	}, func(a arrived) {
+		if a.repo != nil {
 			a.repo.release()
 		}
-	}()
-	return Input{}, nil, deadline(ctx, "receiving the repository")
+	})
+	if err != nil {
+		return p.input(), nil, err
+	}
+	return a.in, a.repo, a.err
 }
 
-// drainInTime is drain, but no longer than a request may take.
-func (s *server) drainInTime(ctx context.Context, from stream) error {
-	ctx, cancel := s.limitTime(ctx)
-	defer cancel()
-	ctx, give := context.WithCancelCause(ctx)
-	defer give(nil)
-	from = inPace(from, s.cfg.Stall, func() { give(errStalled) })
-	drained := make(chan error, 1)
-	go func() { drained <- drain(from) }()
-	select {
-	case err := <-drained:
-		return err
-	case <-ctx.Done():
-		return deadline(ctx, "receiving the repository")
+// heedInTime reads a stream whose repository is of no interest, no longer than a
+// request may take.
+func (s *server) heedInTime(ctx context.Context, from stream) (Input, error) {
+	var p progress
+	fault, err := inTime(ctx, s, from, &p, func(_ context.Context, from stream) error {
+		if _, _, err := s.metadata(from, &p); err != nil {
+			return err
+		}
+		return drain(from)
+	}, func(error) {})
+	if err == nil {
+		err = fault
 	}
+	return p.input(), err
 }
 
 // repository is what a stream holds.
-func (s *server) repository(ctx context.Context, from stream, checksum string) (*held, error) {
-	if known := s.repositories.find(checksum); known != nil {
-		return s.known(known, from)
+func (s *server) repository(ctx context.Context, from stream, checksum string, p *progress) (*held, error) {
+	known, place, err := s.repositories.await(ctx, checksum, func(a activity) { p.is(a) })
+	if err != nil {
+		return nil, drained(from, p.fault(ctx))
 	}
-	if err := s.repositories.await(ctx); err != nil {
-		return nil, drained(from, deadline(ctx, "waiting for the memory that other repositories take"))
+	p.is(receivingIt)
+	if known != nil {
+		return s.known(known, from, p)
 	}
-	if known := s.repositories.find(checksum); known != nil { // arrived meanwhile
-		s.repositories.arrived(nil, checksum)
-		return s.known(known, from)
+	grow := func(bytes int64) error {
+		if bytes <= place.took {
+			return nil
+		}
+		p.is(waitingForMemory)
+		if err := place.grow(ctx, bytes); err != nil {
+			return p.fault(ctx)
+		}
+		p.is(receivingIt)
+		return nil
 	}
-	t, err := s.unpackStream(from, checksum, func(r io.Reader) (*tree, error) {
-		return guarded(s.cfg.Log, "the repository", func() (*tree, error) { return s.read(r, s.cfg.Limits) })
+	t, err := s.unpackStream(from, checksum, p, func(r io.Reader) (*tree, error) {
+		return guarded(s.cfg.Log, "the repository", func() (*tree, error) { return s.read(r, s.cfg.Limits, grow) })
 	})
-	return s.repositories.arrived(t, checksum), err
+	return s.repositories.arrived(place, t), err
 }
 
 // known makes sure that a stream holds a repository that is there.
-func (s *server) known(repo *held, from stream) (*held, error) {
+func (s *server) known(repo *held, from stream, p *progress) (*held, error) {
 	hash := sha256.New()
-	err := s.chunks(from, func(chunk []byte) { hash.Write(chunk) })
+	err := s.chunks(from, p, func(chunk []byte) { hash.Write(chunk) })
 	if err == nil {
 		err = damaged(hash, repo.checksum)
 	}
@@ -179,7 +251,7 @@ func (s *server) known(repo *held, from stream) (*held, error) {
 }
 
 // chunks reads a stream to its end.
-func (s *server) chunks(from stream, use func([]byte)) error {
+func (s *server) chunks(from stream, p *progress, use func([]byte)) error {
 	for {
 		msg, err := from.Recv()
 		if errors.Is(err, io.EOF) {
@@ -193,6 +265,7 @@ func (s *server) chunks(from stream, use func([]byte)) error {
 		}
 		chunk := msg.GetFile().GetChunk()
 		s.metrics.received.Add(float64(len(chunk)))
+		p.set(func(p *progress) { p.bytes += int64(len(chunk)) })
 		use(chunk)
 	}
 }
@@ -210,13 +283,13 @@ func damaged(hash hash.Hash, checksum string) error {
 const atOnce = 1 << 20
 
 // unpackStream reads the chunks of the archive.
-func (s *server) unpackStream(from stream, checksum string, unpack func(io.Reader) (*tree, error)) (*tree, error) {
+func (s *server) unpackStream(from stream, checksum string, p *progress, unpack func(io.Reader) (*tree, error)) (*tree, error) {
 	var (
 		hash    = sha256.New()
 		start   []byte
 		further *further
 	)
-	err := s.chunks(from, func(chunk []byte) {
+	err := s.chunks(from, p, func(chunk []byte) {
 		hash.Write(chunk)
 		if further == nil && len(start)+len(chunk) <= atOnce {
 			start = append(start, chunk...)
@@ -234,6 +307,9 @@ func (s *server) unpackStream(from stream, checksum string, unpack func(io.Reade
 	if further != nil {
 		t, fault = further.end()
 	}
+	if _, known := status.FromError(fault); fault != nil && known {
+		return nil, fault // it knows better why the stream broke
+	}
 	if err == nil {
 		err = damaged(hash, checksum)
 	}
@@ -248,7 +324,7 @@ func (s *server) unpackStream(from stream, checksum string, unpack func(io.Reade
 		case known:
 			return nil, fault
 		case errors.Is(fault, errLimit):
-			return nil, status.Error(codes.ResourceExhausted, fault.Error())
+			return nil, status.Errorf(codes.ResourceExhausted, "%s: %v", p.input().Dir, fault)
 		}
 		return nil, status.Error(codes.InvalidArgument, fault.Error())
 	}
@@ -289,12 +365,10 @@ func (f *further) end() (*tree, error) {
 // versions of the cluster.
 const maxEnvironment = 4 << 20
 
-// drained reads a stream to its end and returns the error that was found
-// before, unless the client does not wait for it.
+// drained reads a stream to its end, so that the client takes the error that was
+// found before. If it is gone, the log should still tell.
 func drained(s stream, found error) error {
-	if err := drain(s); err != nil {
-		return err
-	}
+	drain(s)
 	return found
 }
 

@@ -37,13 +37,13 @@ func TestPanicWhileUnpacking(t *testing.T) {
 			return false, nil
 		},
 	}})
-	s.read = func(io.Reader, Limits) (*tree, error) { panic("index out of range") }
+	s.read = func(io.Reader, Limits, func(int64) error) (*tree, error) { panic("index out of range") }
 	from := &messages{{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{
 		AppRelPath: "app", Checksum: "edeaaff3f1774ad2888673770c6d64097e391bc362d7d6fb34982ddf0efd18cb"}}}} // of "abc\n"
 	for _, chunk := range []string{"a", "b", "c\n"} {
 		*from = append(*from, &wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: []byte(chunk)}}})
 	}
-	_, _, err := s.perform(match, context.Background(), from)
+	err := s.perform(match, context.Background(), from, nil)
 	if status.Code(err) != codes.Internal || !strings.Contains(err.Error(), "the repository: internal error: index out of range; this is a bug of the plugin") {
 		t.Errorf("got %v", err)
 	}

@@ -52,6 +52,8 @@ type task string
 const (
 	generate task = "generate"
 	match    task = "match"
+	// parameters needs no work.
+	parameters task = "parameters"
 )
 
 // answer is what a task comes to.
@@ -65,7 +67,7 @@ func (t Tasks) run(ctx context.Context, what task, in Input) (answer, error) {
 	case generate:
 		out, err := t.Generate(ctx, in)
 		if err == nil {
-			err = checkSize(out.Manifests)
+			err = checkSize(in.Dir, out.Manifests)
 		}
 		return answer{Output: out}, err
 	case match:

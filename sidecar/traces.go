@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 	"google.golang.org/grpc"
+	grpccodes "google.golang.org/grpc/codes"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 
@@ -59,15 +60,13 @@ func (s *server) begin(ctx context.Context, what stage) (end func()) {
 	}
 }
 
-// maxSpanStatus bounds the message of a failed span, in bytes. One with all the
-// faults of a component may be long.
-const maxSpanStatus = 4 << 10
-
-// failed notes in the span of a request why there is no answer.
+// failed notes in the span of a request that there is no answer, and whose fault
+// that is. The reason is for the log and the Application: what is wrong with a
+// component is told in words of the component, and traces go far.
 func failed(ctx context.Context, err error) {
-	message := status.Convert(err).Message()
-	if len(message) > maxSpanStatus {
-		message = strings.ToValidUTF8(message[:maxSpanStatus], "") + "…"
+	message := "the request failed with " + status.Code(err).String() + "; the log says why"
+	if status.Code(err) == grpccodes.InvalidArgument {
+		message = "the component is at fault; the log says where"
 	}
 	trace.SpanFromContext(ctx).SetStatus(codes.Error, message)
 }

@@ -32,6 +32,9 @@ type Limits struct {
 	// be, .git included, which no other limit counts. Below 64 MiB it does not
 	// matter: small archives shrink well.
 	Ratio int
+
+	// bytesFlag is what sets Bytes, if it is not --max-repository-bytes.
+	bytesFlag string
 }
 
 // ratioFrom is the size from which the ratio of Limits counts.
@@ -54,6 +57,8 @@ type tree struct {
 	bytes  int64
 	files  int
 	limits Limits
+	// grow waits for the memory that it needs; nil needs none.
+	grow func(bytes int64) error
 }
 
 // node is a directory, a regular file or a symlink.
@@ -76,14 +81,17 @@ var errLimit = errors.New("the repository is too large for this plugin")
 // out of the repository (absolute and ".." paths, symlinks and hard links that
 // leave it) and whatever is no file (devices, pipes). The files of .git are
 // left out: no rendering needs them, and they are often the larger half.
-func unpack(r io.Reader, limits Limits) (*tree, error) {
+func unpack(r io.Reader, limits Limits) (*tree, error) { return unpackGrowing(r, limits, nil) }
+
+// unpackGrowing is unpack that asks for memory before it takes it.
+func unpackGrowing(r io.Reader, limits Limits, grow func(bytes int64) error) (*tree, error) {
 	packed := &counted{from: r}
 	z, err := gzip.NewReader(packed)
 	if err != nil {
 		return nil, fmt.Errorf("the stream is no gzip file: %w", err)
 	}
 	unpacked := &inflated{from: z, packed: packed, ratio: int64(limits.Ratio)}
-	t := &tree{root: newDir("."), limits: limits}
+	t := &tree{root: newDir("."), limits: limits, grow: grow}
 	for tr := tar.NewReader(unpacked); ; {
 		h, err := tr.Next()
 		if err == io.EOF {
@@ -125,6 +133,7 @@ func unpack(r io.Reader, limits Limits) (*tree, error) {
 	if err := t.checkLinks(); err != nil {
 		return nil, err
 	}
+	t.grow = nil
 	return t, nil
 }
 
@@ -163,19 +172,30 @@ func newDir(name string) *node {
 	return &node{name: name, mode: fs.ModeDir | 0o755, children: map[string]*node{}}
 }
 
-// charge counts an entry that is about to be held.
-func (t *tree) charge(size int64, names int) error {
+// charge counts an entry that is about to be held, whose path and target have so
+// many bytes.
+func (t *tree) charge(name string, size int64, names int) error {
 	if t.files++; t.limits.Files > 0 && t.files > t.limits.Files {
-		return fmt.Errorf("%w: more than %d files (--max-repository-files)", errLimit, t.limits.Files)
+		return fmt.Errorf("%w: more than %d files (--max-repository-files), at %q", errLimit, t.limits.Files, beginning(name))
 	}
 	t.bytes += entrySize + int64(names)
 	// The size is a claim, and a sum with it could overflow.
 	if t.limits.Bytes > 0 && size > t.limits.Bytes-t.bytes {
-		return fmt.Errorf("%w: more than %d bytes (--max-repository-bytes)", errLimit, t.limits.Bytes)
+		flag := t.limits.bytesFlag
+		if flag == "" {
+			flag = "--max-repository-bytes"
+		}
+		return fmt.Errorf("%w: more than %d bytes (%s), at %q", errLimit, t.limits.Bytes, flag, beginning(name))
 	}
 	t.bytes += size
+	if t.grow != nil && t.limits.Bytes > 0 {
+		return t.grow(t.bytes)
+	}
 	return nil
 }
+
+// beginning is as much of a path as fits into a message.
+func beginning(name string) string { return name[:min(len(name), 100)] }
 
 // deep says what is wrong with a path that has too many parts.
 func (t *tree) deep(name string) error {
@@ -195,7 +215,7 @@ func (t *tree) addUnnameable(name string) error {
 	if !fs.ValidPath(dir) {
 		return fmt.Errorf("the repository holds %q, which leaves it", name)
 	}
-	if err := errors.Join(t.deep(name), t.charge(0, len(name))); err != nil {
+	if err := errors.Join(t.deep(name), t.charge(name, 0, len(name))); err != nil {
 		return err
 	}
 	parent, err := t.dir(dir)
@@ -220,7 +240,7 @@ func (t *tree) add(name string, h *tar.Header, content io.Reader) error {
 		_, err := t.dir(name)
 		return err
 	}
-	if err := t.charge(h.Size, len(h.Name)+len(h.Linkname)); err != nil {
+	if err := t.charge(name, h.Size, len(h.Name)+len(h.Linkname)); err != nil {
 		return err
 	}
 	n := &node{name: path.Base(name), mode: 0o644}
@@ -281,7 +301,7 @@ func (t *tree) dir(name string) (*node, error) {
 	for _, part := range strings.Split(name, "/") {
 		next := at.children[part]
 		if next == nil {
-			if err := t.charge(0, len(part)); err != nil {
+			if err := t.charge(name, 0, len(part)); err != nil {
 				return nil, err
 			}
 			next = newDir(part)

@@ -42,6 +42,8 @@ type WorkersConfig struct {
 type Cause string
 
 const (
+	// RenderTimeout: the time for a rendering was over.
+	RenderTimeout Cause = "render-timeout"
 	// Deadline: the time of the request was over.
 	Deadline Cause = "deadline"
 	// Canceled: the client gave up.
@@ -54,7 +56,7 @@ const (
 	Crash Cause = "crash"
 )
 
-var causes = []Cause{Deadline, Canceled, Memory, Stack, Crash}
+var causes = []Cause{RenderTimeout, Deadline, Canceled, Memory, Stack, Crash}
 
 // Workers are processes that do the tasks of a server, each one at a time. What
 // goes wrong in a rendering, such as a template without end, ends its process
@@ -153,7 +155,7 @@ func (w *Workers) run(ctx context.Context, what task, in Input) (answer, error) 
 		cause, fault := p.fate(ctx, in.Dir)
 		w.metrics.killed.WithLabelValues(string(cause)).Inc()
 		w.cfg.Log.Warn("a worker was replaced", "component", in.Dir, "cause", string(cause), "last", p.last.firstLine())
-		return answer{}, fault
+		return answer{}, &ended{cause, fault}
 	}
 	w.giveBack(p)
 	if d.Panic != "" {
@@ -435,10 +437,9 @@ func (p *process) fate(ctx context.Context, dir string) (Cause, error) {
 	case took > 0:
 		return Memory, status.Errorf(codes.ResourceExhausted,
 			"%s: rendering took %d MiB of memory when it was stopped, and may take %d; raise --worker-memory, or make the component smaller", dir, took>>20, p.limit>>20)
-	case ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled):
-		return Canceled, deadline(ctx, "rendering")
 	case ctx.Err() != nil:
-		return Deadline, deadline(ctx, "rendering")
+		e := overtime(ctx, dir)
+		return e.cause, e.fault
 	case strings.Contains(last, "stack exceeds") || strings.Contains(last, "stack overflow"):
 		return Stack, status.Errorf(codes.ResourceExhausted,
 			"%s: templates call each other without end, or a value holds itself: their stack exceeded %d MiB; end the recursion (more stack comes with --worker-memory)", dir, p.limit/stackShare>>20)
@@ -449,6 +450,17 @@ func (p *process) fate(ctx context.Context, dir string) (Cause, error) {
 			"%s: rendering asked for far more memory at once than the %d MiB that it may take; raise --worker-memory, or make the component smaller", dir, p.limit>>20)
 	}
 	return Crash, status.Errorf(codes.Internal, "%s: the worker process that rendered it ended: %s; this is a bug of the plugin, its log has the details", dir, p.last.firstLine())
+}
+
+// overtime is the fault of a rendering whose context has ended.
+func overtime(ctx context.Context, dir string) *ended {
+	e := &ended{Deadline, deadline(ctx, dir, rendering)}
+	if over, known := context.Cause(ctx).(*overdue); known && over.limit == renderTime {
+		e.cause = RenderTimeout
+	} else if errors.Is(ctx.Err(), context.Canceled) {
+		e.cause = Canceled
+	}
+	return e
 }
 
 // complaint keeps the beginning of what is written to it, where Go says why a

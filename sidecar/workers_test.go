@@ -141,8 +141,8 @@ func TestFaultsOfAWorker(t *testing.T) {
 	}{
 		"fail":    {codes.InvalidArgument, "values.yaml:3: wrong"},
 		"panic":   {codes.Internal, "app: internal error: index out of range; this is a bug of the plugin"},
-		"flood":   {codes.ResourceExhausted, "the manifests are 95 MB, and Argo CD takes no more than 100; split the component"},
-		"loop":    {codes.DeadlineExceeded, "the repo-server's deadline passed while the plugin was rendering; raise controller.repo.server.timeout.seconds"},
+		"flood":   {codes.ResourceExhausted, "app: the manifests are 95 MiB, and may be 90, since Argo CD takes no message of more than 100; split the component"},
+		"loop":    {codes.DeadlineExceeded, "app: the repo-server's deadline passed while the plugin was rendering: the request had taken 4."},
 		"eat":     {codes.ResourceExhausted, "and may take 512; raise --worker-memory"},
 		"recurse": {codes.ResourceExhausted, "their stack exceeded 64 MiB; end the recursion"},
 		"die":     {codes.Internal, "the worker process that rendered it ended: fatal error: concurrent map writes"},
@@ -166,7 +166,11 @@ func TestFaultsOfAWorker(t *testing.T) {
 	var all sync.WaitGroup
 	for do, w := range want {
 		all.Go(func() {
-			_, err := ask(do, 5*time.Second)
+			limit := time.Minute // on a machine that has other work, too
+			if do == "loop" {
+				limit = 5 * time.Second
+			}
+			_, err := ask(do, limit)
 			if status.Code(err) != w.code || !strings.Contains(err.Error(), w.text) {
 				t.Errorf("%s: %v\nwant %s: %s", do, err, w.code, w.text)
 			}
@@ -175,10 +179,10 @@ func TestFaultsOfAWorker(t *testing.T) {
 	all.Wait()
 	close(stop)
 	others.Wait()
-	expected := "# HELP ladder_workers_killed_total Worker processes that ended before their work did, by cause: deadline, canceled (the client gave up), memory, stack, crash.\n# TYPE ladder_workers_killed_total counter\n"
-	for _, cause := range []sidecar.Cause{sidecar.Canceled, sidecar.Crash, sidecar.Deadline, sidecar.Memory, sidecar.Stack} {
+	expected := "# HELP ladder_workers_killed_total Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), memory, stack, crash.\n# TYPE ladder_workers_killed_total counter\n"
+	for _, cause := range []sidecar.Cause{sidecar.Canceled, sidecar.Crash, sidecar.Deadline, sidecar.Memory, sidecar.RenderTimeout, sidecar.Stack} {
 		n := 1
-		if cause == sidecar.Canceled {
+		if cause == sidecar.Canceled || cause == sidecar.RenderTimeout {
 			n = 0
 		}
 		expected += fmt.Sprintf("ladder_workers_killed_total{cause=%q} %d\n", cause, n)
@@ -216,5 +220,16 @@ func TestWorkingProcessesCount(t *testing.T) {
 	cancel()
 	if err := <-long; status.Code(err) != codes.Canceled {
 		t.Errorf("the long one: %v, want that it is canceled", err)
+	}
+}
+
+// TestRenderTimeout ends a rendering long before the deadline of its request.
+func TestRenderTimeout(t *testing.T) {
+	workers := startWorkers(t, nil)
+	h := start(t, func(c *sidecar.Config) { c.Tasks, c.Render = workers.Tasks(), 300*time.Millisecond })
+	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "loop"}})
+	wants(t, err, codes.DeadlineExceeded, "and may take 300ms; raise --render-timeout")
+	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {
+		t.Errorf("after that: %v", err)
 	}
 }

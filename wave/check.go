@@ -134,7 +134,7 @@ func (s *sync) hookTypes(i int) {
 		if len(s.Graph.Nodes[i].Phases()) == 0 {
 			effect = "so that Argo CD never applies it"
 		}
-		s.report(i, finding.Warning, "unknown-hook", fmt.Sprintf("%q is no type of hook, %s", name, effect),
+		s.report(i, finding.Warning, "unknown-hook", object.ShownHook(name)+" is no type of hook, "+effect,
 			"write one of PreSync, Sync, PostSync or SyncFail, or a type of Helm's such as pre-install")
 	}
 }

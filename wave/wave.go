@@ -24,6 +24,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/graph"
@@ -190,12 +191,12 @@ func checkAnnotations(g *graph.Graph) error {
 			if wave, err := strconv.Atoi(text); err == nil && (wave > farthest || wave < -farthest) {
 				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
 					Field:   "metadata.annotations[" + object.SyncWave + "]",
-					Message: fmt.Sprintf("%s is too far from 0 to order anything around it", text),
+					Message: strings.Trim(n.ShownNumber(text), `"`) + " is too far from 0 to order anything around it",
 					Remedy:  fmt.Sprintf("write a number between -%d and %d", farthest, farthest)})
 			} else if err != nil {
 				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
 					Field:   "metadata.annotations[" + object.SyncWave + "]",
-					Message: fmt.Sprintf("%q is not a whole number, so Argo CD would take it for no wave at all", text),
+					Message: n.ShownNumber(text) + " is not a whole number, so Argo CD would take it for no wave at all",
 					Remedy:  "write a number such as \"5\", or drop the annotation"})
 			}
 		}

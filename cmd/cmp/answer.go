@@ -20,9 +20,13 @@ import (
 // worker renders all kinds of components in turn.
 const memoryBytes = 8 << 20
 
-// tasks are what makes a plugin server this plugin.
-func tasks(base *knowledge.Base) sidecar.Tasks {
-	memory := render.NewMemory(memoryBytes)
+// tasks are what makes a plugin server this plugin. They remember what documents
+// and schemas were decoded to, if they are to.
+func tasks(base *knowledge.Base, remember bool) sidecar.Tasks {
+	var memory *render.Memory // nothing
+	if remember {
+		memory = render.NewMemory(memoryBytes)
+	}
 	return sidecar.Tasks{
 		Generate: func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
 			return answer(ctx, in, base, memory)

@@ -262,10 +262,10 @@ func checkMemory(t *testing.T, container map[string]any) {
 		}
 		return bytes >> 20
 	}
-	if env := container["env"]; env != nil {
+	if env := container["env"]; env != nil && strings.Contains(fmt.Sprint(env), "GOMEMLIMIT") {
 		t.Errorf("the server computes its memory limit from its flags, unless the container sets GOMEMLIMIT: %v", env)
 	}
-	server := size("repository-memory") + size("cache-bytes") + ownMemory>>20
+	server := size("repository-memory") + size("cache-bytes") + size("answer-memory") + ownMemory>>20
 	parallel, err := flags.GetInt("parallel")
 	if err != nil || !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--parallel=") }) {
 		t.Errorf("as many renderings as the node has CPUs do not fit into any limit: %v", err)
@@ -276,6 +276,9 @@ func checkMemory(t *testing.T, container map[string]any) {
 	}
 	if size("max-repository-bytes") > size("repository-memory")/2 {
 		t.Errorf("fewer than two repositories of %d MiB arrive at a time", size("max-repository-bytes"))
+	}
+	if size("answer-memory") < 2*90 {
+		t.Errorf("the largest answer and its message take 180 MiB, and --answer-memory is %d", size("answer-memory"))
 	}
 }
 

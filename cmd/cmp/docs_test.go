@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,17 +17,22 @@ import (
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/profile"
 )
 
 // documents are run from the root of the repository, as a reader would.
 func documents(t *testing.T) []string {
 	t.Helper()
 	t.Chdir("../..")
-	docs, err := filepath.Glob("docs/*.md")
-	if err != nil || len(docs) == 0 {
-		t.Fatalf("no documents: %v", err)
+	docs := []string{"README.md"}
+	for _, pattern := range []string{"docs/*.md", "docs/fleets/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no documents at %s: %v", pattern, err)
+		}
+		docs = append(docs, found...)
 	}
-	return append(docs, "README.md")
+	return docs
 }
 
 // TestConsoleBlocks runs the commands in fenced console blocks of the documents
@@ -42,7 +48,7 @@ func TestConsoleBlocks(t *testing.T) {
 		for _, m := range block.FindAllStringSubmatch(string(text), -1) {
 			total++
 			var out bytes.Buffer
-			run(strings.Fields(m[1])[1:], streams{Out: &out, Err: &out})
+			run(elsewhere(t, strings.Fields(m[1])[1:]), streams{Out: &out, Err: &out})
 			parts := strings.Split(m[2], "...\n")
 			for i := range parts {
 				parts[i] = regexp.QuoteMeta(parts[i])
@@ -55,6 +61,16 @@ func TestConsoleBlocks(t *testing.T) {
 	if total < 3 {
 		t.Errorf("only %d console blocks were found", total)
 	}
+}
+
+// elsewhere is a command line that writes its files to a directory of the test.
+func elsewhere(t *testing.T, args []string) []string {
+	for i := 1; i < len(args); i++ {
+		if args[i-1] == "--out" {
+			args[i] = filepath.Join(t.TempDir(), args[i])
+		}
+	}
+	return args
 }
 
 // TestTables compares the tables and drawings of the documents with what they
@@ -70,8 +86,9 @@ func TestTables(t *testing.T) {
 		"alerts":      alertsTable(t),
 		"keys":        keysTable(),
 		"rules":       rulesTable(),
+		"profiles":    profilesTable(t),
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing|metrics|alerts|keys|rules) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing|metrics|alerts|keys|rules|profiles) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
@@ -96,6 +113,44 @@ func TestTables(t *testing.T) {
 	}
 	if len(seen) != len(tables) {
 		t.Errorf("of the tables only %v are in a document", seen)
+	}
+}
+
+// TestFleetsInDocuments reads what documents tell people to write into a
+// ladder.yaml about a fleet.
+func TestFleetsInDocuments(t *testing.T) {
+	block := regexp.MustCompile("(?s)```yaml\n(fleet:\n.*?)```")
+	var own []string
+	for _, doc := range documents(t) {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range block.FindAllStringSubmatch(string(text), -1) {
+			base, err := knowledge.Default().With(doc, m[1])
+			if err != nil {
+				t.Errorf("%s: %v in\n%s", doc, err, m[1])
+				continue
+			}
+			p, err := profile.Of(base.Fleet())
+			if err != nil {
+				t.Error(err)
+			}
+			if len(base.Fleet().Bands) == 0 {
+				continue
+			}
+			for _, place := range p.All() {
+				own = append(own, p.Write(place.Phase))
+				for _, rung := range place.Rungs {
+					if !slices.ContainsFunc(knowledge.Default().Ladder(), func(r knowledge.Rung) bool { return r.Name == rung }) {
+						t.Errorf("%s: %s is for %s, which is no rung", doc, p.Write(place.Phase), rung)
+					}
+				}
+			}
+		}
+	}
+	if got, want := strings.Join(own, " "), "00 02 04 10 12 14 16 19 24 26 27 29"; got != want {
+		t.Errorf("the profile of one's own has the places %s, want %s", got, want)
 	}
 }
 
@@ -155,6 +210,27 @@ func rulesTable() string {
 			severities = append(severities, string(s))
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, strings.Join(severities, ", "), r.Finds)
+	}
+	return b.String()
+}
+
+// profilesTable lists the built-in profiles; the fleet that is made for each has
+// its page.
+func profilesTable(t *testing.T) string {
+	t.Helper()
+	pages := map[string]string{"bands": "bands", "gitops": "appofapps", "layers": "layers", "tiers": "tiers", "waves": "zerotouch"}
+	var b strings.Builder
+	b.WriteString("| profile | phases | style | for |\n| --- | --- | --- | --- |\n")
+	for _, name := range profile.Names() {
+		p, err := profile.Builtin(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pages[name] == "" {
+			t.Errorf("the profile %s has no page", name)
+		}
+		all := p.All()
+		fmt.Fprintf(&b, "| [`%s`](fleets/%s.md) | %s to %s | %s | %s |\n", name, pages[name], p.Write(all[0].Phase), p.Write(all[len(all)-1].Phase), p.Style, p.Why)
 	}
 	return b.String()
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -67,7 +66,7 @@ const ladderPace = 2 * time.Second
 // followLadder calls use with the content of a file when it has changed, until
 // ctx ends. A file that is missing, wrong or refused changes nothing, and the
 // log says so, once for each content.
-func followLadder(ctx context.Context, file string, known []byte, log *slog.Logger, reloads *prometheus.CounterVec, use func(named []byte) error) {
+func followLadder(ctx context.Context, file string, known []byte, log *slog.Logger, count reloads, use func(named []byte) error) {
 	if file == "" {
 		return
 	}
@@ -82,6 +81,7 @@ func followLadder(ctx context.Context, file string, known []byte, log *slog.Logg
 		named, err := readLadder(file)
 		if err == nil && bytes.Equal(named, known) {
 			last = ""
+			count.refused.Set(0)
 			continue
 		}
 		if err == nil {
@@ -93,13 +93,15 @@ func followLadder(ctx context.Context, file string, known []byte, log *slog.Logg
 		if err != nil {
 			if text := inOneLine(err).Error(); text != last {
 				last = text
-				reloads.WithLabelValues(reloadRefused).Inc()
+				count.changes.WithLabelValues(reloadRefused).Inc()
+				count.refused.Set(1)
 				log.Error("the changed file is not used, the one before still holds", "file", file, "error", text)
 			}
 			continue
 		}
 		known, last = named, ""
-		reloads.WithLabelValues(reloadUsed).Inc()
+		count.changes.WithLabelValues(reloadUsed).Inc()
+		count.refused.Set(0)
 		log.Info("the changed file is used from now on", "file", file)
 	}
 }

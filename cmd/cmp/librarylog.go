@@ -10,13 +10,13 @@ import (
 )
 
 // libraryLog turns what libraries log into warnings like all others. Helm logs
-// values that it passes over, in parentheses behind their path; they may be
-// secrets, and are left out.
+// values that it passes over, in parentheses behind their path, and types of hooks
+// that it does not know; they may be secrets, and are left out.
 type libraryLog struct{ out io.Writer }
 
 var (
 	logLevel  = regexp.MustCompile(`^(?i:warning: |warn |info |error )`)
-	logValues = regexp.MustCompile(`(?s) \(.*\)$`)
+	logValues = regexp.MustCompile(`(?s) (?:\(.*\)|hookTypes=.*)$`)
 )
 
 func (l libraryLog) Write(p []byte) (int, error) {

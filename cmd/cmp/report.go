@@ -63,7 +63,7 @@ func (r report) json() (string, error) {
 		out.Gates = append([]wave.Gate{}, r.gates...)
 	}
 	for _, f := range r.findings {
-		out.Findings = append(out.Findings, jsonFinding(f))
+		out.Findings = append(out.Findings, jsonFinding(f.Told()))
 	}
 	text, err := json.MarshalIndent(out, "", "  ")
 	return string(text) + "\n", err

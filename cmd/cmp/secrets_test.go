@@ -72,6 +72,54 @@ func TestSecretsStayInside(t *testing.T) {
 		"a subchart's":             with(chartOf("app/values.yaml", "b: "+planted+"\n", "app/charts/b/Chart.yaml", "apiVersion: v2\nname: b\nversion: 1.0.0\n", "app/charts/b/values.yaml", "a: {b: c}\n", "app/templates/a.yaml", configMap)),
 		"tables over values":       with(chartOf("app/values.yaml", "a: {b: "+planted+"}\n", "app/component.yaml", "values: [v.yaml]\n", "app/v.yaml", "a: "+planted+"\n", "app/templates/a.yaml", configMap)),
 	}
+	annotated := func(kind, key string) repo {
+		return chartOf("app/values.yaml", values, "app/templates/a.yaml", "apiVersion: v1\nkind: "+kind+"\nmetadata: {name: a, annotations: {"+key+": {{ .Values.password }}}}\n")
+	}
+	kustomized := func(text string) request {
+		return with(files("app/kustomization.yaml", "resources: [a.yaml]\n"+text, "app/a.yaml", secret+"stringData: {p: "+planted+"}\n"))
+	}
+	replaced := func(field, options, target string) request {
+		return kustomized("replacements: [{source: {kind: Secret, fieldPath: " + field + options + "}, targets: [{select: {kind: Secret}, fieldPaths: ['" + target + "']}]}]\n")
+	}
+	child := func(source string) request {
+		return with(files("app/a.yaml", "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec: {source: {"+source+"}, destination: {namespace: a}}\n"))
+	}
+	for name, q := range map[string]request{
+		"a Secret, replaced part":   replaced("stringData.p", ", options: {delimiter: '/', index: 5}", "stringData.q"),
+		"a Secret, replaced field":  replaced("stringData.p.q", "", "stringData.q"),
+		"a Secret, replaced target": replaced("stringData.p", "", "stringData.[x=y].z"),
+		"a Secret, patched":         kustomized("patches: [{patch: '{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {$patch: " + planted + "}}'}]\n"),
+		"a Secret, merged":          kustomized("secretGenerator: [{name: b, behavior: merge, literals: [p=" + planted + "]}]\n"),
+		"a base with a user":        kustomized("bases: ['https://user:" + planted + "@host/a']\n"),
+		"a base with a token":       kustomized("components: ['git::https://oauth2:" + planted + "@host/a']\n"),
+		"a base with a query":       kustomized("components: ['https://host/a?token=" + planted + "']\n"),
+		"a base without a scheme":   kustomized("components: ['user:" + planted + "@host.com/a']\n"),
+		"a plugin with a token":     kustomized("generators: ['https://user:" + planted + "@host/a']\n"),
+		"a chart with a user":       with(files("app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\ndependencies: [{name: b, version: 1.0.0, repository: 'https://user:"+planted+"@host/a'}]\n", "app/templates/a.yaml", configMap)),
+		"a chart with a token":      with(files("app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\ndependencies: [{name: b, version: 1.0.0, repository: 'oci://host/a?token="+planted+"'}]\n", "app/templates/a.yaml", configMap)),
+		"a wave":                    with(annotated("Secret", "argocd.argoproj.io/sync-wave")),
+		"a wave of another":         with(annotated("ConfigMap", "argocd.argoproj.io/sync-wave")),
+		"a weight":                  with(annotated("Secret", "helm.sh/hook-weight")),
+		"a hook":                    with(annotated("ConfigMap", "argocd.argoproj.io/hook")),
+		"a hook of Helm":            with(annotated("ConfigMap", "helm.sh/hook")),
+		"an order":                  with(annotated("ConfigMap", "ladder/after")),
+		"a kind":                    with(annotated("{{ .Values.password }}", "a")),
+		"a kind, no name":           with(chartOf("app/values.yaml", values, "app/templates/a.yaml", "apiVersion: v1\nkind: {{ .Values.password }}\nmetadata: {}\n")),
+		"a kind, twice":             with(chartOf("app/values.yaml", values, "app/templates/a.yaml", strings.Repeat("---\napiVersion: v1\nkind: {{ .Values.password }}\nmetadata: {name: a}\n", 2))),
+		"component, a chart":        with(files("app/component.yaml", "chart: {repoURL: 'https://user:"+planted+"@host/a', chart: b, version: 1.0.0}\n", "app/a.yaml", configMap)),
+		"component, an address":     with(files("app/component.yaml", "chart: 'https://user:"+planted+"@host/a'\n", "app/a.yaml", configMap)),
+		"component, nothing in it":  with(files("app/component.yaml", "chart: {repoURL: 'https://user:"+planted+"@host/a'}\n", "app/a.yaml", configMap)),
+		"component, set":            with(files("app/component.yaml", "set: password="+planted+"\n", "app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n", "app/templates/a.yaml", configMap)),
+		"component, set deep":       with(files("app/component.yaml", "set: {'a[': "+planted+", b: ["+planted+"]}\n", "app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n", "app/templates/a.yaml", configMap)),
+		"component, labels":         with(files("app/component.yaml", "labels: "+planted+"\n", "app/a.yaml", configMap)),
+		"a child elsewhere":         child("repoURL: 'https://user:" + planted + "@host/a', path: b"),
+		"a child with a token":      child("repoURL: 'https://host/a?token=" + planted + "', path: b"),
+		"a child of a registry":     child("repoURL: 'oci://user:" + planted + "@host', targetRevision: 1.0.0"),
+		"a child's token":           child("repoURL: 'oci://" + planted + "@host', targetRevision: 1.0.0"),
+		"a child's values":          child("repoURL: 'https://user:" + planted + "@host/a', path: app/b, helm: {values: '" + planted + ": [', parameters: [{name: 'a[', value: " + planted + "}]}"),
+	} {
+		all[name] = q
+	}
 	for name, value := range map[string]string{"set": "password=" + planted, "broken": "password[" + planted + "=" + planted, "none": planted, "deep": "a.b.c=" + planted + ",=" + planted} {
 		all["variable "+name] = with(chartOf("app/templates/a.yaml", "{{ .Values.password.x }}"), "ARGOCD_ENV_LADDER_SET", value, "ARGOCD_ENV_TOKEN", planted, "ARGOCD_ENV_LADDER_TOKEN", "")
 		for _, p := range []string{"set", "set-string", "set-file", "values", "name", "namespace", "kube-version", "crds", "waves", "no-such"} {

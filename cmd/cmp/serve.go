@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -65,6 +66,9 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 			if err := noneNegative(cmd.Flags()); err != nil {
 				return err
 			}
+			if m := opt.workerMemory; m > 0 && m < leastWorkerMemory {
+				return usageError{fmt.Errorf("--worker-memory is %d bytes, with which no worker renders anything; give it %d (64 MiB) or more, or 0 for no limit", m, leastWorkerMemory)}
+			}
 			if check {
 				return opt.check(cmd.Context())
 			}
@@ -81,15 +85,17 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 	f.BoolVar(&check, "check", false, "Ask the server that runs on the socket whether it is well, and exit; for probes")
 	f.BoolVar(&c.Discovery, "discovery", false, "Answer for Applications that name no plugin, if there is something to render; each request then sends the repository twice")
 	f.IntVar(&c.Parallel, "parallel", runtime.GOMAXPROCS(0), "Renderings at the same time, each in a process of its own; 0 is no limit")
-	f.DurationVar(&c.Stall, "stall-timeout", time.Minute, "How long the repo-server may send nothing of a repository that it has begun to send; 0 is no limit")
+	f.DurationVar(&c.Stall, "stall-timeout", 15*time.Second, "How long the repo-server may send nothing of a repository that it has begun to send; 0 is no limit")
 	f.DurationVar(&c.Timeout, "timeout", 5*time.Minute, "How long a request may take whose own deadline is later; 0 is no limit")
-	f.Int64Var(&opt.workerMemory, "worker-memory", 512<<20, "Memory that one rendering may take, in bytes; 0 is no limit")
+	f.DurationVar(&c.Render, "render-timeout", 30*time.Second, "How long one rendering may take, from its place on; 0 is no limit but that of the request")
+	f.Int64Var(&opt.workerMemory, "worker-memory", 512<<20, "Memory that one rendering may take, in bytes, 64 MiB or more; 0 is no limit")
 	f.Int64Var(&c.Limits.Bytes, "max-repository-bytes", 256<<20, "Size of a repository, unpacked and without .git, above which it is refused; 0 is no limit but --repository-memory")
 	f.IntVar(&c.Limits.Files, "max-repository-files", 200_000, "Number of files in a repository above which it is refused; 0 is no limit")
 	f.IntVar(&c.Limits.Depth, "max-repository-depth", 128, "How many directories stand in each other in a repository above which it is refused; 0 is no limit")
 	f.IntVar(&c.Limits.Ratio, "max-repository-ratio", 200, "How many times its compressed size a repository may be above which it is refused, if that is more than 64 MiB; 0 is no limit")
-	f.Int64Var(&c.Memory, "repository-memory", 512<<20, "Size of all repositories that are held at the same time, unpacked; others wait; 0 is no limit")
-	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Size of the answers that are remembered; 0 remembers none, and no repository either")
+	f.Int64Var(&c.Memory, "repository-memory", 512<<20, "Size of all repositories that are held at the same time, unpacked; others wait before they arrive or while they do; 0 is no limit")
+	f.Int64Var(&c.Answers, "answer-memory", 256<<20, "Memory of answers on their way to the repo-server, twice the size of each; others wait; 0 is no limit")
+	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Size of the answers that are remembered; 0 remembers none, and nothing else of a request either")
 	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long an answer is remembered, and so the Secrets in it; 0 is no limit")
 	f.StringVar(&opt.address, "operations-address", "", "Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty serves none")
 	f.BoolVar(&c.Profiles, "profiles", false, "Serve profiles of the program on --operations-address, too, at /debug/pprof/")
@@ -139,20 +145,20 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 	if opt.address != "" {
 		if config.Operations, err = net.Listen("tcp", opt.address); err != nil {
 			lis.Close()
-			return fmt.Errorf("--operations-address: %w; name a free one", err)
+			return addressFault(opt.address, err)
 		}
 		operations = config.Operations.Addr().String()
 	}
-	reloads := newReloads(config.Metrics)
+	counted := newReloads(config.Metrics)
 	opt.showLimits(config.Metrics)
-	workers, err := sidecar.NewWorkers(sidecar.WorkersConfig{Command: workerCommand, Setup: text, Warm: max(config.Parallel, 1), Memory: opt.workerMemory, Log: log, Metrics: config.Metrics})
+	workers, err := sidecar.NewWorkers(sidecar.WorkersConfig{Command: opt.workerCommand, Setup: text, Warm: max(config.Parallel, 1), Memory: opt.workerMemory, Log: log, Metrics: config.Metrics})
 	if err != nil {
 		lis.Close()
 		return err
 	}
 	defer workers.Close()
 	forget := make(chan struct{})
-	go followLadder(ctx, *opt.ladder, text, log, reloads, func(text []byte) error {
+	go followLadder(ctx, *opt.ladder, text, log, counted, func(text []byte) error {
 		if err := workers.Renew(text); err != nil {
 			return err
 		}
@@ -165,14 +171,30 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 	return sidecar.Serve(ctx, lis, config)
 }
 
-// ownMemory is what the server takes besides repositories and answers.
+// addressFault says why metrics cannot be served on an address.
+func addressFault(address string, err error) error {
+	if _, number := strconv.ParseUint(address, 10, 16); number == nil {
+		return fmt.Errorf("--operations-address: %s is a port and no address; write :%s", address, address)
+	}
+	var bad *net.AddrError
+	if errors.As(err, &bad) {
+		return fmt.Errorf("--operations-address: %w; write it as :9402 or 127.0.0.1:9402", err)
+	}
+	return fmt.Errorf("--operations-address: %w; name a free one", err)
+}
+
+// leastWorkerMemory is what a worker needs for a small chart.
+const leastWorkerMemory = 64 << 20
+
+// ownMemory is what the server takes besides repositories, remembered answers and
+// answers on their way.
 const ownMemory = 128 << 20
 
 // limitMemory has the garbage collector keep the server near what it holds,
 // which would take twice as much otherwise. GOMEMLIMIT wins.
 func (opt *serving) limitMemory() {
 	if c := opt.config; c.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(c.Memory + c.Cache + ownMemory)
+		debug.SetMemoryLimit(c.Memory + c.Cache + c.Answers + ownMemory)
 		debug.SetGCPercent(400) // requests are short, and far from the limit most of the time
 	}
 }
@@ -197,11 +219,13 @@ func registry() *prometheus.Registry {
 // showLimits makes metrics of the flags that others are to be compared with.
 func (opt *serving) showLimits(to prometheus.Registerer) {
 	limits := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ladder_limit",
-		Help: "What a flag of cmp serve allows: bytes, seconds of timeout, renderings of parallel. 0 is no limit."}, []string{"flag"})
+		Help: "What a flag of cmp serve allows: bytes, seconds of timeouts, renderings of parallel. 0 is no limit."}, []string{"flag"})
 	for flag, value := range map[string]float64{
+		"answer-memory":        float64(opt.config.Answers),
 		"cache-bytes":          float64(opt.config.Cache),
 		"max-repository-bytes": float64(opt.config.Limits.Bytes),
 		"parallel":             float64(opt.config.Parallel),
+		"render-timeout":       opt.config.Render.Seconds(),
 		"repository-memory":    float64(opt.config.Memory),
 		"timeout":              opt.config.Timeout.Seconds(),
 		"worker-memory":        float64(opt.workerMemory),
@@ -211,15 +235,24 @@ func (opt *serving) showLimits(to prometheus.Registerer) {
 	to.MustRegister(limits)
 }
 
-// newReloads counts the changes of ladder.yaml, by whether they are in use.
-func newReloads(to prometheus.Registerer) *prometheus.CounterVec {
-	reloads := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_reloads_total",
-		Help: "Changes of the server's ladder.yaml, by result: used, or refused because it is wrong."}, []string{"result"})
-	for _, result := range []string{reloadUsed, reloadRefused} {
-		reloads.WithLabelValues(result)
+// reloads count the changes of ladder.yaml, by whether they are in use.
+type reloads struct {
+	changes *prometheus.CounterVec
+	refused prometheus.Gauge // 1 while the file is wrong
+}
+
+func newReloads(to prometheus.Registerer) reloads {
+	r := reloads{
+		prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_reloads_total",
+			Help: "Changes of the server's ladder.yaml, by result: used, or refused because it is wrong."}, []string{"result"}),
+		prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_config_refused",
+			Help: "1 while the server's ladder.yaml is wrong or missing and the one before holds; else 0."}),
 	}
-	to.MustRegister(reloads)
-	return reloads
+	for _, result := range []string{reloadUsed, reloadRefused} {
+		r.changes.WithLabelValues(result)
+	}
+	to.MustRegister(r.changes, r.refused)
+	return r
 }
 
 const (
@@ -229,12 +262,12 @@ const (
 
 // workerCommand is this program as a worker. It sees nothing of the server's
 // environment.
-func workerCommand() *exec.Cmd {
+func (opt *serving) workerCommand() *exec.Cmd {
 	self, err := os.Executable()
 	if err != nil {
 		self = os.Args[0]
 	}
-	cmd := exec.Command(self, workerName)
+	cmd := exec.Command(self, workerName, fmt.Sprintf("--%s=%v", rememberFlag, opt.config.Cache > 0))
 	cmd.Env = []string{}
 	cmd.Dir = string(filepath.Separator)
 	return cmd
@@ -292,7 +325,16 @@ func newLogger(s streams, format, level string) (*slog.Logger, error) {
 	case "text":
 		return slog.New(slog.NewTextHandler(s.Err, opt)), nil
 	case "json":
+		opt.ReplaceAttr = inSeconds
 		return slog.New(slog.NewJSONHandler(s.Err, opt)), nil
 	}
 	return nil, usageError{fmt.Errorf("there is no log format %q; use text or json", format)}
+}
+
+// inSeconds makes seconds of durations, which JSON has no form for.
+func inSeconds(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.Float64Value(a.Value.Duration().Seconds())
+	}
+	return a
 }

@@ -135,6 +135,9 @@ func TestServe(t *testing.T) {
 		line["objects"] == nil || line["waves"] == nil || line["findings"] == nil || line["duration"] == nil {
 		t.Errorf("the log says %v", line)
 	}
+	if seconds, ok := line["duration"].(float64); !ok || seconds <= 0 || seconds > 600 {
+		t.Errorf("the log says that it took %v", line["duration"])
+	}
 	if err := ask("2"); err != nil {
 		t.Fatal(err)
 	}
@@ -216,6 +219,9 @@ func TestServeSurvives(t *testing.T) {
 	if text, _ := line["error"].(string); !strings.Contains(text, `ladder.yaml:2: kinds[0].rung: there is no rung "smoke"`) {
 		t.Errorf("the log says %v", line)
 	}
+	if metrics := s.get(t, "/metrics"); !strings.Contains(metrics, "\nladder_config_refused 1\n") {
+		t.Error("the metrics do not say that the file is wrong")
+	}
 	if got := wave(); got != "99" {
 		t.Errorf("with a broken file the oven is in wave %s, want 99", got)
 	}
@@ -224,7 +230,8 @@ func TestServeSurvives(t *testing.T) {
 	if got := wave(); got != "50" {
 		t.Errorf("with another file the oven is in wave %s, want 50", got)
 	}
-	if metrics := s.get(t, "/metrics"); !strings.Contains(metrics, `ladder_reloads_total{result="refused"} 1`) || !strings.Contains(metrics, `ladder_reloads_total{result="used"} 1`) {
+	if metrics := s.get(t, "/metrics"); !strings.Contains(metrics, `ladder_reloads_total{result="refused"} 1`) || !strings.Contains(metrics, `ladder_reloads_total{result="used"} 1`) ||
+		!strings.Contains(metrics, "\nladder_config_refused 0\n") {
 		t.Errorf("the metrics say otherwise:\n%s", metrics)
 	}
 

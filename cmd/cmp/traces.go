@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/ladder-cmp/ladder/finding"
 )
 
 // traces is where the traces of a server go, if somewhere.
@@ -46,9 +49,9 @@ func newTraces(ctx context.Context, log *slog.Logger) traces {
 	// An exporter that cannot deliver complains about each batch.
 	few := slog.New(&sparse{Handler: log.Handler(), last: &lastLine{}})
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		few.Warn("OpenTelemetry reports a fault; traces may be lost", "error", err.Error())
+		few.Warn("OpenTelemetry reports a fault; traces may be lost", "error", traceFault(err))
 	}))
-	otel.SetLogger(logr.FromSlogHandler(few.Handler()))
+	otel.SetLogger(logr.FromSlogHandler(wordsOnly{few.Handler()}))
 
 	client := otlptracehttp.NewClient()
 	if protocol == protocolGRPC {
@@ -56,7 +59,7 @@ func newTraces(ctx context.Context, log *slog.Logger) traces {
 	}
 	exporter, err := otlptrace.New(ctx, client)
 	if err != nil {
-		log.Error("there are no traces", "error", fmt.Sprintf("%v; correct the variables OTEL_EXPORTER_OTLP_*", err))
+		log.Error("there are no traces", "error", fmt.Sprintf("%s; correct the variables OTEL_EXPORTER_OTLP_*", traceFault(err)))
 		return none
 	}
 	about, err := resource.New(ctx,
@@ -64,16 +67,23 @@ func newTraces(ctx context.Context, log *slog.Logger) traces {
 		resource.WithTelemetrySDK(),
 		resource.WithFromEnv())
 	if err != nil {
-		log.Warn("a part of OTEL_RESOURCE_ATTRIBUTES is left out", "error", err.Error())
+		log.Warn("a part of OTEL_RESOURCE_ATTRIBUTES is left out", "error", "not all of it is key=value with commas between; correct it")
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	return traces{provider, protocol, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), timeToFlush)
 		defer cancel()
 		if err := provider.Shutdown(ctx); err != nil {
-			log.Warn("the last traces were not delivered", "error", err.Error())
+			log.Warn("the last traces were not delivered", "error", traceFault(err))
 		}
 	}}
+}
+
+// traceFault is what the log says of an error of the SDK: the address of a collector
+// without credentials, and no part of a variable.
+func traceFault(err error) string {
+	text, _, _ := strings.Cut(err.Error(), "missing value:")
+	return finding.WithoutCredentials(strings.TrimSpace(text))
 }
 
 const (
@@ -116,6 +126,26 @@ func firstSet(names ...string) string {
 	}
 	return ""
 }
+
+// wordsOnly keeps what a library says and drops what it says it of: the SDK logs
+// the variables that it cannot read with their values, among them the headers with
+// which a collector is to let us in.
+type wordsOnly struct{ slog.Handler }
+
+// Handle implements slog.Handler.
+func (w wordsOnly) Handle(ctx context.Context, r slog.Record) error {
+	bare := slog.NewRecord(r.Time, r.Level, "OpenTelemetry: "+r.Message, r.PC)
+	if r.Level >= slog.LevelWarn {
+		bare.AddAttrs(slog.String("remedy", "correct the variables OTEL_*"))
+	}
+	return w.Handler.Handle(ctx, bare)
+}
+
+// WithAttrs implements slog.Handler.
+func (w wordsOnly) WithAttrs([]slog.Attr) slog.Handler { return w }
+
+// WithGroup implements slog.Handler.
+func (w wordsOnly) WithGroup(string) slog.Handler { return w }
 
 // sparse lets one line of a log through in a while, with the number of those
 // that it kept back before.

@@ -15,11 +15,15 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar"
 )
 
-const workerName = "worker"
+const (
+	workerName   = "worker"
+	rememberFlag = "remember"
+)
 
 // newWorker is the process in which cmp serve renders a component.
 func newWorker(s streams) *cobra.Command {
-	return &cobra.Command{
+	var remember bool
+	cmd := &cobra.Command{
 		Use:    workerName,
 		Short:  "Render components for cmp serve, which starts this itself",
 		Hidden: true,
@@ -33,7 +37,7 @@ func newWorker(s streams) *cobra.Command {
 				io.Writer
 			}{s.In, s.Out}, func(text []byte) (sidecar.Tasks, error) {
 				base, err := withLadder(text)
-				all := tasks(base)
+				all := tasks(base, remember)
 				generate := all.Generate
 				all.Generate = func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
 					said.take()
@@ -47,6 +51,8 @@ func newWorker(s streams) *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&remember, rememberFlag, true, "Keep what documents and schemas were decoded to")
+	return cmd
 }
 
 // lines are what libraries log during a rendering.

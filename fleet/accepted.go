@@ -1,0 +1,94 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/profile"
+)
+
+// fault is a finding, with whom it is about: that decides whether the owners of
+// the fleet have accepted it.
+type fault struct {
+	finding.Finding
+	// of is an Application, and needs the other one; empty where there is none.
+	of, needs string
+}
+
+// with says which other Application a finding is about.
+func (f fault) with(other *Application) fault {
+	f.needs = other.Name
+	return f
+}
+
+// accept makes a note of a finding that the owners of the fleet know of, and
+// remembers what they said of it.
+func (l *lint) accept(found fault) finding.Finding {
+	for i, a := range l.Settings.Accepted {
+		if a.Rule != found.Rule || a.Component != found.of || a.Needs != "" && a.Needs != found.needs {
+			continue
+		}
+		l.accepted[i] = true
+		found.Severity, found.Remedy = finding.Note, ""
+		found.Message += "; accepted: " + strings.TrimSpace(a.Why)
+		break
+	}
+	return found.Finding
+}
+
+// besides reports whether the owners accept that an Application stands at the
+// phase of another which it needs.
+func (f *Fleet) besides(n need) bool {
+	from, to := f.Applications[n.from].Name, f.Applications[n.to].Name
+	return slices.ContainsFunc(f.Settings.Accepted, func(a profile.Accepted) bool {
+		return a.Rule == samePhase && a.Component == from && (a.Needs == "" || a.Needs == to)
+	})
+}
+
+// stale finds what is accepted and does not occur. In one of several
+// environments some of it need not, and what could not be rendered says nothing.
+func (l *lint) stale() []fault {
+	if len(l.environments) < max(1, len(l.Environments())) {
+		return nil
+	}
+	var all []fault
+	for i, a := range l.Settings.Accepted {
+		if l.accepted[i] || l.failed(a.Component) || l.failed(a.Needs) {
+			continue
+		}
+		message, remedy := fmt.Sprintf("%s finds nothing of %s", a.Rule, a.Component), "drop it"
+		if a.Needs != "" {
+			message += " and " + a.Needs
+		}
+		if unknown, known := l.unknownNames(a); unknown != "" {
+			message, remedy = unknown, known
+		}
+		all = append(all, fault{Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: a.Line, Field: fmt.Sprintf("fleet.accepted[%d]", i),
+			Message: message + ", so nothing is accepted here", Remedy: remedy}})
+	}
+	return all
+}
+
+// unknownNames says which name of an entry is that of nothing, and what to do.
+func (l *lint) unknownNames(a profile.Accepted) (message, remedy string) {
+	if !slices.ContainsFunc(l.rules, func(r Rule) bool { return r.Name == a.Rule }) {
+		var names []string
+		for _, r := range l.rules {
+			names = append(names, r.Name)
+		}
+		return fmt.Sprintf("there is no rule %q", a.Rule), "use one of " + strings.Join(names, ", ")
+	}
+	for _, name := range []string{a.Component, a.Needs} {
+		if name != "" && !slices.ContainsFunc(l.Applications, func(app *Application) bool { return app.Name == name }) {
+			return fmt.Sprintf("there is no Application %q", name), "correct the name, or drop the entry"
+		}
+	}
+	return "", ""
+}
+
+// failed reports whether an Application of that name could not be rendered.
+func (l *lint) failed(name string) bool {
+	return slices.ContainsFunc(l.Applications, func(app *Application) bool { return app.Name == name && app.Failed })
+}

@@ -1,0 +1,78 @@
+package fleet_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/profile"
+)
+
+// TestFinalFleets: nothing is wrong with fleets in their final state, but what
+// their owners accept.
+func TestFinalFleets(t *testing.T) {
+	for _, name := range []string{"zerotouch", "layers", "appofapps", "tiers", "bands"} {
+		f := load(t, name)
+		for _, environment := range append(f.Environments(), "") {
+			for _, found := range f.Lint(environment) {
+				if found.Severity != finding.Note {
+					t.Errorf("%s, environment %q: %s", name, environment, found.Error())
+				}
+			}
+		}
+	}
+}
+
+// TestAccepted: only the finding that is meant is accepted, and what matches
+// none is stale, if all of the fleet is looked at.
+func TestAccepted(t *testing.T) {
+	f := load(t, "faults")
+	accepted := func(a profile.Accepted) (notes, others, stale []finding.Finding) {
+		a.Line = 12
+		f.Settings.Accepted = []profile.Accepted{a}
+		for _, found := range f.Lint("") {
+			switch {
+			case strings.HasSuffix(found.Message, "; accepted: so it is"):
+				notes = append(notes, found)
+			case found.Rule == "stale-accepted":
+				stale = append(stale, found)
+			case found.Rule == a.Rule:
+				others = append(others, found)
+			}
+		}
+		return notes, others, stale
+	}
+	all, _, _ := accepted(profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Why: "so it is"})
+	if len(all) != 1 || all[0].Severity != finding.Note || all[0].Remedy != "" || !strings.Contains(all[0].Message, "off is disabled") {
+		t.Errorf("accepted are %v", all)
+	}
+	for _, test := range []struct {
+		entry         profile.Accepted
+		notes, others int
+		stale         string
+	}{
+		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "off"}, 1, 1, ""},
+		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "only-main"}, 0, 2, "needs-disabled finds nothing of needs-off and only-main, so nothing is accepted here; drop it"},
+		{profile.Accepted{Rule: "against-phases", Component: "needs-off"}, 0, 2, "against-phases finds nothing of needs-off"},
+		{profile.Accepted{Rule: "object-shared", Component: "shares-b", Needs: "shares-a"}, 1, 0, ""},
+		{profile.Accepted{Rule: "no-phase", Component: "split-crds"}, 1, 1, ""},
+		{profile.Accepted{Rule: "needs-help", Component: "needs-off"}, 0, 0, `there is no rule "needs-help", so nothing is accepted here; use one of no-phase`},
+		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "of"}, 0, 2, `there is no Application "of"`},
+	} {
+		test.entry.Why = "so it is"
+		notes, others, stale := accepted(test.entry)
+		if len(notes) != test.notes || len(others) != test.others {
+			t.Errorf("%+v: %d accepted and %d not, want %d and %d", test.entry, len(notes), len(others), test.notes, test.others)
+		}
+		if got := lines(stale); test.stale == "" && got != "" || !strings.Contains(got, test.stale) {
+			t.Errorf("%+v: %q is stale, want %q", test.entry, got, test.stale)
+		}
+	}
+	// What only preview lacks is not stale where main is looked at.
+	f.Settings.Accepted = []profile.Accepted{{Rule: "needs-disabled", Component: "needs-main", Why: "so it is"}}
+	for environment, want := range map[string]int{"": 1, "preview": 1, "main": 0} {
+		if got := lines(f.Lint(environment)); strings.Count(got, "accepted: so it is") != want || strings.Contains(got, "stale-accepted") {
+			t.Errorf("in %q: %s", environment, got)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package sidecar
+
+import (
+	"context"
+	"math"
+	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	protobuf "google.golang.org/protobuf/proto"
+
+	"github.com/ladder-cmp/ladder/sidecar/wire"
+)
+
+// sending bounds the memory of answers on their way. gRPC takes a message of any
+// size at once, and keeps it until the client has read it.
+type sending struct {
+	limit   int64
+	memory  *semaphore.Weighted
+	bytes   atomic.Int64
+	waiting atomic.Int64
+}
+
+// smallAnswer is the size up to which an answer does not count.
+const smallAnswer = 64 << 10
+
+func newSending(limit int64) *sending {
+	if limit <= 0 {
+		limit = math.MaxInt64
+	}
+	return &sending{limit: limit, memory: semaphore.NewWeighted(limit)}
+}
+
+// load is the memory that one answer takes.
+type load struct {
+	of    *sending
+	dir   string
+	bytes int64
+}
+
+// take waits for the memory that an answer needs: for its manifests, which may
+// be in no cache, and for the message made of them. One that needs more than
+// there is takes all. Who has taken before takes nothing more.
+func (l *load) take(ctx context.Context, a answer) error {
+	need := int64(0)
+	for _, m := range a.Output.Manifests {
+		need += 2 * int64(len(m))
+	}
+	if l.bytes > 0 || need <= 2*smallAnswer {
+		return nil
+	}
+	need = min(need, l.of.limit)
+	l.of.waiting.Add(1)
+	err := l.of.memory.Acquire(ctx, need)
+	l.of.waiting.Add(-1)
+	if err != nil {
+		return deadline(ctx, l.dir, waitingForAnswers)
+	}
+	l.bytes = need
+	l.of.bytes.Add(need)
+	return nil
+}
+
+func (l *load) release() {
+	if l.bytes > 0 {
+		l.of.memory.Release(l.bytes)
+		l.of.bytes.Add(-l.bytes)
+		l.bytes = 0
+	}
+}
+
+// send sends manifests. Of a large answer it returns when gRPC holds nothing of
+// it any more, or with ctx.
+func (l *load) send(ctx context.Context, to grpc.ServerStream, manifests []string) error {
+	res := &wire.ManifestResponse{Manifests: manifests}
+	if l.bytes == 0 {
+		return to.SendMsg(res)
+	}
+	m := &tracked{ManifestResponse: res, gone: make(chan struct{})}
+	if err := to.SendMsg(m); err != nil {
+		return err
+	}
+	select {
+	case <-m.gone:
+		return nil
+	case <-ctx.Done():
+		return deadline(ctx, l.dir, sendingIt)
+	}
+}
+
+// tracked is a message that tells when gRPC has let go of its bytes, which it
+// hands back to where it got them from. It implements mem.BufferPool.
+type tracked struct {
+	*wire.ManifestResponse
+	gone chan struct{}
+}
+
+func (m *tracked) Get(n int) *[]byte { return mem.DefaultBufferPool().Get(n) }
+
+func (m *tracked) Put(b *[]byte) {
+	mem.DefaultBufferPool().Put(b)
+	close(m.gone)
+}
+
+// codec is gRPC's own, but for tracked messages.
+type codec struct{ encoding.CodecV2 }
+
+func newCodec() encoding.CodecV2 { return codec{encoding.GetCodecV2(proto.Name)} }
+
+func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+	m, ok := v.(*tracked)
+	if !ok {
+		return c.CodecV2.Marshal(v)
+	}
+	b := m.Get(protobuf.Size(m.ManifestResponse))
+	if _, err := (protobuf.MarshalOptions{UseCachedSize: true}).MarshalAppend((*b)[:0], m.ManifestResponse); err != nil {
+		m.Put(b)
+		return nil, err
+	}
+	return mem.BufferSlice{mem.NewBuffer(b, m)}, nil
+}

@@ -1,0 +1,87 @@
+package sidecar_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/ladder-cmp/ladder/sidecar"
+	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+	"github.com/ladder-cmp/ladder/sidecar/wire"
+)
+
+// TestAnswersOnTheirWay asks often for a large answer and does not read it. So
+// many are on their way as there is memory for, and the others wait; who leaves
+// makes room, and small answers go past.
+func TestAnswersOnTheirWay(t *testing.T) {
+	const size = 4 << 20
+	registry := prometheus.NewRegistry()
+	h := start(t, func(c *sidecar.Config) {
+		c.Metrics, c.Cache, c.Answers = registry, 1<<30, 5*size // two, each with its message
+		c.Generate = func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+			if in.Dir == "small" {
+				return sidecar.Output{Manifests: []string{"ok"}}, nil
+			}
+			return sidecar.Output{Manifests: []string{strings.Repeat("x", size)}}, nil
+		}
+	})
+	// The window keeps gRPC from reading for a client that does not.
+	ask := func(ctx context.Context) grpc.ClientStreamingClient[wire.AppStreamRequest, wire.ManifestResponse] {
+		t.Helper()
+		conn, err := grpc.NewClient("unix:"+h.socket, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithStaticStreamWindowSize(64<<10),
+			grpc.WithStaticConnWindowSize(64<<10), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(2*size)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		stream, err := wire.NewConfigManagementPluginServiceClient(conn).GenerateManifest(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: good().Checksum}}})
+		stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: good().Tgz}}})
+		stream.CloseSend()
+		return stream
+	}
+	state := func(sending, waiting float64) func() bool {
+		return func() bool {
+			got := gauge(t, registry, "ladder_answers_sending_bytes")
+			if got > 5*size {
+				t.Fatalf("%v bytes are on their way", got)
+			}
+			return got == sending*2*size && gauge(t, registry, "ladder_answers_waiting") == waiting
+		}
+	}
+	leaving, leave := context.WithCancel(t.Context())
+	ask(leaving)
+	eventually(t, "one is on its way", state(1, 0))
+	first := ask(t.Context())
+	eventually(t, "two are on their way", state(2, 0))
+	others := []grpc.ClientStreamingClient[wire.AppStreamRequest, wire.ManifestResponse]{ask(t.Context()), ask(t.Context()), ask(t.Context())}
+	eventually(t, "the others wait", state(2, 3))
+	late, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := h.GenerateManifest(late, sidecartest.Request{Archive: good(), Dir: "app"})
+	wants(t, err, codes.DeadlineExceeded, "app: the plugin is busy: the repo-server's deadline passed while the plugin was waiting for the memory that other answers take")
+	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "small"}); err != nil {
+		t.Errorf("a small one: %v", err)
+	}
+	leave()
+	eventually(t, "another goes in place of who left", state(2, 2))
+	answered := make(chan error)
+	for _, stream := range append(others, first) {
+		go func() { answered <- stream.RecvMsg(new(wire.ManifestResponse)) }()
+	}
+	for range len(others) + 1 {
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
+	}
+	eventually(t, "all are gone", state(0, 0))
+}

@@ -1,0 +1,93 @@
+package sidecar_test
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ladder-cmp/ladder/sidecar"
+)
+
+// TestLostSocket puts something else in the place of the socket, and takes its
+// directory away: as long as the server cannot be reached it says so, and then
+// no more. What stands there is left alone, also in the end.
+func TestLostSocket(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	operations, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	h := start(t, func(c *sidecar.Config) {
+		c.Operations, c.Metrics, c.Log = operations, registry, slog.New(slog.NewTextHandler(&log, nil))
+	})
+	ready := func() string {
+		res, err := http.Get("http://" + operations.Addr().String() + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, _ := io.ReadAll(res.Body)
+		return res.Status + ": " + string(text)
+	}
+	lost := func() bool {
+		return gauge(t, registry, "ladder_socket_lost") == 1 && strings.Contains(ready(), "503 Service Unavailable: the repo-server does not reach the server")
+	}
+	found := func() bool {
+		// What does not answer yet has no metrics either.
+		return sidecar.Probe(t.Context(), h.socket) == nil && gauge(t, registry, "ladder_socket_lost") == 0 && strings.HasPrefix(ready(), "200 OK")
+	}
+	eventually(t, "it is well", found)
+
+	aside := h.socket + ".aside"
+	if err := os.Rename(h.socket, aside); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(h.socket, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a file stands there", lost)
+	if err := os.Rename(aside, h.socket); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the socket is back", found)
+
+	dir := filepath.Dir(h.socket)
+	if err := os.Rename(dir, dir+".aside"); err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir + ".aside")
+	eventually(t, "the directory is gone", lost)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the directory is there again", found)
+
+	if err := os.Remove(h.socket); err != nil {
+		t.Fatal(err)
+	}
+	other, err := net.Listen("unix", h.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	eventually(t, "another server took its place", lost)
+	h.stop()
+	<-h.served
+	if _, err := os.Lstat(h.socket); err != nil {
+		t.Errorf("the other's socket: %v", err)
+	}
+	for _, want := range []string{"something else than a socket is there; move it away", "the socket is back", "there is no such directory; create it", "the socket was gone, and was made again", "another plugin server answers there; stop it"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %q:\n%s", want, log.String())
+		}
+	}
+}
