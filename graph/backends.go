@@ -227,8 +227,7 @@ func (b *builder) unadmitted(part int) map[int]bool {
 // configuration the CA by which the API server trusts its server.
 func (b *builder) trustedBy(config int) []int {
 	var jobs []int
-	for _, at := range b.edgesNow().to[config] {
-		r := &b.References[at]
+	for r := range b.referencesTo(config) {
 		if j := &b.Nodes[r.From]; r.Meaning == knowledge.Healthy && j.Kind.Runs == "once" && j.InSync() {
 			jobs = append(jobs, r.From)
 		}
@@ -253,15 +252,14 @@ func (b *builder) backendsOf(config int, hook object.Value) []int {
 // neededBy returns the given nodes and everything that they refer to, directly
 // or not.
 func (b *builder) neededBy(nodes []int) map[int]bool {
-	edges := b.edgesNow()
 	seen := map[int]bool{}
 	for open := slices.Clone(nodes); len(open) > 0; {
 		n := open[len(open)-1]
 		open = open[:len(open)-1]
 		if !seen[n] {
 			seen[n] = true
-			for _, at := range edges.from[n] {
-				if r := &b.References[at]; r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy {
+			for r := range b.referencesOf(n) {
+				if r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy {
 					open = append(open, r.To)
 				}
 			}

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -129,31 +130,55 @@ func (b *builder) readIn(namespace string) []read {
 	return b.readsByNamespace[namespace]
 }
 
-// edges finds references by their ends. It reads those that were added since it
-// was last asked.
+// edges finds references by their ends, in chains: of each node the latest, and of
+// each reference the one before it, all counted from 1. It reads those that were
+// added since it was last asked.
 type edges struct {
-	read     int
-	from, to [][]int
+	from, to         []int32 // by node
+	nextFrom, nextTo []int32 // by reference
 }
 
 func (b *builder) edgesNow() *edges {
 	e := &b.edges
 	if e.from == nil {
-		e.from, e.to = make([][]int, len(b.Nodes)), make([][]int, len(b.Nodes))
+		e.from, e.to = make([]int32, len(b.Nodes)), make([]int32, len(b.Nodes))
+		e.nextFrom, e.nextTo = make([]int32, 0, cap(b.References)), make([]int32, 0, cap(b.References))
 	}
-	for ; e.read < len(b.References); e.read++ {
-		r := &b.References[e.read]
-		e.from[r.From] = append(e.from[r.From], e.read)
-		e.to[r.To] = append(e.to[r.To], e.read)
+	for i := len(e.nextFrom); i < len(b.References); i++ {
+		r := &b.References[i]
+		e.nextFrom, e.nextTo = append(e.nextFrom, e.from[r.From]), append(e.nextTo, e.to[r.To])
+		e.from[r.From], e.to[r.To] = int32(i+1), int32(i+1)
 	}
 	return e
+}
+
+// referencesOf are the references of a node to others.
+func (b *builder) referencesOf(node int) iter.Seq[*Reference] {
+	e := b.edgesNow()
+	return b.chain(e.from[node], e.nextFrom)
+}
+
+// referencesTo are the references of others to a node.
+func (b *builder) referencesTo(node int) iter.Seq[*Reference] {
+	e := b.edgesNow()
+	return b.chain(e.to[node], e.nextTo)
+}
+
+func (b *builder) chain(at int32, next []int32) iter.Seq[*Reference] {
+	return func(yield func(*Reference) bool) {
+		for ; at > 0; at = next[at-1] {
+			if !yield(&b.References[at-1]) {
+				return
+			}
+		}
+	}
 }
 
 // referrers are the nodes that refer to another, in order.
 func (b *builder) referrers(to int) []int {
 	var all []int
-	for _, r := range b.edgesNow().to[to] {
-		all = append(all, b.References[r].From)
+	for r := range b.referencesTo(to) {
+		all = append(all, r.From)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

@@ -60,7 +60,7 @@ func annotate(text string, root *yaml.Node, all []Annotation) (*document, error)
 	if e.err == nil {
 		edited := e.apply()
 		if e.plain {
-			return &document{text: edited, view: annotatedView(root, all)}, nil
+			return &document{text: edited, before: root, added: all}, nil
 		}
 		if root, ok := holds(edited, all); ok {
 			return &document{text: edited, root: root}, nil

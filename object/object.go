@@ -78,9 +78,13 @@ type document struct {
 	text string
 	once sync.Once
 	root *yaml.Node
-	// view, if there is one, says the same as root and is made without parsing.
-	// Its lines and columns are those of the text before the last edit.
-	view *yaml.Node
+	// Of a text that was annotated, before is what it was made from and added
+	// what is new, from which view is made without parsing. It says the same as
+	// root, with the lines and columns of before.
+	before *yaml.Node
+	added  []Annotation
+	viewed sync.Once
+	view   *yaml.Node
 }
 
 func (d *document) node() *yaml.Node {
@@ -108,10 +112,12 @@ func (o Object) Commented(line string) Object {
 // Root gives access to what the manifest says. In a CustomResourceDefinition
 // the validation schemas are left out (see Parse).
 func (o Object) Root() Value {
-	if o.doc.view != nil {
-		return Value{o.doc.view}
+	d := o.doc
+	if d.before == nil {
+		return Value{d.node()}
 	}
-	return Value{o.doc.node()}
+	d.viewed.Do(func() { d.view = annotatedView(d.before, d.added) })
+	return Value{d.view}
 }
 
 // Get follows keys from the root of the manifest.
