@@ -50,6 +50,8 @@ type Source struct {
 	Parallel int
 	// Progress, if not nil, is told how many of all are rendered.
 	Progress func(done, of int, name string)
+
+	files *plugin.Files
 }
 
 // Fleet is what is known of many components.
@@ -124,7 +126,8 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	if err != nil {
 		return nil, err
 	}
-	top := plugin.Request{Repo: src.Repo, Dir: src.top(), Show: src.Show}
+	src.files = &plugin.Files{}
+	top := plugin.Request{Repo: src.Repo, Dir: src.top(), Show: src.Show, Files: src.files}
 	base, err = top.Knowledge(base)
 	faults := []error{err}
 	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Dirs: src.Dirs, Passed: passed, base: base}
@@ -218,7 +221,7 @@ func (s Source) read(dir string) (*Component, error) {
 		c.File, c.Described = s.show(dir), false
 	}
 	var err error
-	c.Description, err = plugin.Request{Repo: s.Repo, Dir: dir, Show: s.Show}.Describe()
+	c.Description, err = plugin.Request{Repo: s.Repo, Dir: dir, Show: s.Show, Files: s.files}.Describe()
 	c.Name = cmp.Or(c.Name, path.Base(dir))
 	return c, err
 }
@@ -264,6 +267,9 @@ func (f *Fleet) render(ctx context.Context, src Source) error {
 	for range parallel {
 		wg.Go(func() {
 			for app := range next {
+				if ctx.Err() != nil {
+					continue // nobody waits for it any more
+				}
 				f.renderOne(ctx, src, app, memory)
 				mu.Lock()
 				done++
@@ -288,8 +294,10 @@ func (f *Fleet) render(ctx context.Context, src Source) error {
 	return ctx.Err()
 }
 
-// renderMemory is how much of decoded files components share, in bytes.
-const renderMemory = 64 << 20
+// renderMemory is how many bytes of text components share that are decoded, which
+// takes ten times as much: enough for the definitions of a chart whose halves are
+// two Applications. Nothing else is often the same.
+const renderMemory = 8 << 20
 
 func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, memory *render.Memory) {
 	if app.Component.Chart.Remote() {
@@ -311,7 +319,7 @@ func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, mem
 
 // request asks for what an Application renders to.
 func (a *Application) request(src Source, memory *render.Memory) plugin.Request {
-	req := plugin.Request{Repo: src.Repo, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Memory: memory,
+	req := plugin.Request{Repo: src.Repo, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Memory: memory, Files: src.files,
 		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
 	if a.Part != "" {
 		req.Settings = []plugin.Settings{{CRDs: a.Part}}

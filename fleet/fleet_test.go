@@ -1,6 +1,8 @@
 package fleet_test
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -26,6 +28,23 @@ func load(t *testing.T, name string) *fleet.Fleet {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// TestInterrupted stops a load after its first component.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	rendered := 0
+	f, err := fleet.Load(ctx, fleet.Source{Repo: os.DirFS("../testdata/fleets"), Dirs: []string{"bands/components"}, Parallel: 1,
+		Progress: func(done, _ int, _ string) {
+			rendered = done
+			cancel()
+		}}, knowledge.Default())
+	if f != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("got a fleet: %v, and %v; want no fleet, and %v", f != nil, err, context.Canceled)
+	}
+	if rendered != 1 {
+		t.Errorf("%d components were rendered, want 1", rendered)
+	}
 }
 
 // want compares a text with a file, or rewrites that.

@@ -41,12 +41,16 @@ func (f *Fleet) link() error {
 
 // halves: what is left of a component that is split comes after its definitions.
 func (f *Fleet) halves() []Link {
+	definitions := map[*Component]int{}
+	for i, app := range f.Applications {
+		if app.Part == crds.Only {
+			definitions[app.Component] = i
+		}
+	}
 	var all []Link
 	for from, app := range f.Applications {
-		for to, other := range f.Applications {
-			if app.Component == other.Component && app.Part == crds.Skip && other.Part == crds.Only {
-				all = append(all, Link{From: from, To: to, Reasons: []Reason{{Strength: Applied, Why: "its definitions are in " + other.Name, File: app.File}}})
-			}
+		if to, split := definitions[app.Component]; split && app.Part == crds.Skip {
+			all = append(all, Link{From: from, To: to, Reasons: []Reason{{Strength: Applied, Why: "its definitions are in " + f.Applications[to].Name, File: app.File}}})
 		}
 	}
 	return all

@@ -43,6 +43,7 @@ var rules = []Rule{
 	{"object-shared", only(finding.Error), "any other object in two components that are deployed together, and any object that two environments of one cluster would each have", (*lint).sameObject},
 	{"needs-disabled", only(finding.Error, finding.Warning), "a component that is disabled, or not in an environment, and that one needs which is; a warning where the need is inferred, or is the definition of what is only to be made one day", (*lint).needsDisabled},
 	{"missing-kind", only(finding.Warning), "objects of a kind that nothing in the fleet defines, and neither Kubernetes nor Argo CD", (*lint).missingKinds},
+	{"only-hooks", only(finding.Warning), "a component of hooks and nothing else: Argo CD takes it for in sync, and never runs them", (*lint).onlyHooks},
 	{"unknown-chart", only(finding.Note), "a chart in a registry of which nothing is known, so that its needs are not looked at", (*lint).unknownCharts},
 	{"against-phases", only(finding.Error, finding.Warning), "a component that needs another of a later phase; a warning where the need is inferred, or is a namespace that Argo CD makes", (*lint).againstPhases},
 	{samePhase, only(finding.Error, finding.Warning), "a component that needs another of its own phase to be healthy first; an error where it cannot even be applied before, and that is sure", (*lint).samePhase},

@@ -47,7 +47,7 @@ func (b *builder) ownPods() {
 					continue
 				}
 				for _, server := range b.backendsOf(w, hook) {
-					if !b.admitsPods(hook, b.Nodes[server]) {
+					if !b.admitsPods(readHook(hook), b.Nodes[server]) {
 						continue
 					}
 					b.comesAfter(w, server, "must admit the Pods of")
@@ -64,9 +64,9 @@ func (b *builder) ownPods() {
 // comesAfter turns the reference by which a configuration stands with its
 // server into one that waits for it.
 func (b *builder) comesAfter(config, server int, why string) {
-	for i, r := range b.References {
-		if r.From == config && r.To == server && r.Meaning == knowledge.With {
-			b.References[i].Meaning, b.References[i].Hard, b.References[i].Why = knowledge.Healthy, true, why
+	for _, i := range b.pairs[[2]int{config, server}] {
+		if r := &b.References[i]; r.Meaning == knowledge.With {
+			r.Meaning, r.Hard, r.Why = knowledge.Healthy, true, why
 		}
 	}
 }
@@ -78,16 +78,13 @@ func failsOpen(hook object.Value) bool {
 
 // admitsPods reports whether a webhook is asked when the Pods of a workload are
 // created.
-func (b *builder) admitsPods(hook object.Value, workload Node) bool {
-	if !slices.ContainsFunc(hook.Get("rules").Items(), func(rule object.Value) bool {
-		return containsAny(texts(rule.Get("operations")), "*", "CREATE") && containsAny(texts(rule.Get("apiGroups")), "*", "") &&
-			containsAny(texts(rule.Get("resources")), "*", "*/*", "pods")
-	}) {
+func (b *builder) admitsPods(hook hook, workload Node) bool {
+	if !hook.pods {
 		return false
 	}
 	for _, tmpl := range workload.Kind.Pod.Find(workload.Root()) {
 		if b.selectorAllows(hook.Get("objectSelector"), tmpl.Value.Get("metadata", "labels")) {
-			return b.namespaceAllows(hook, workload, false)
+			return b.namespaceAllows(hook.Value, workload, false)
 		}
 	}
 	return false
@@ -166,28 +163,32 @@ func (b *builder) admitted() {
 				if len(backends) == 0 {
 					continue
 				}
-				for i, n := range b.Nodes {
-					if exempt[i] || i == w || !n.InSync() {
-						continue
-					}
-					if !b.matches(hook, n) {
-						if serves(n) && b.admitsPods(hook, n) {
-							for _, backend := range backends {
-								b.refer(Reference{From: i, To: backend, Field: "webhooks", Meaning: knowledge.Healthy,
-									Why: "has Pods that must be admitted by webhook " + hook.Get("name").Text() + " of", Source: config.Kind.Source})
-							}
+				hook := readHook(hook)
+				name := hook.Get("name").Text()
+				for _, kind := range b.runs {
+					asked := hook.asked(kind.group, kind.plural)
+					for i := kind.from; i < kind.to && (asked || hook.pods); i++ {
+						n := &b.Nodes[i]
+						if exempt[i] || i == w || !n.InSync() {
+							continue
 						}
-						continue
-					}
-					for _, backend := range backends {
-						b.refer(Reference{From: i, To: backend, Field: "webhooks", Meaning: knowledge.Healthy, Hard: true,
-							Why:    "must be admitted by webhook " + hook.Get("name").Text() + " of",
-							Source: config.Kind.Source})
-					}
-					for _, j := range trusted {
-						if !needed[i] {
-							b.refer(b.inferred(i, j, "webhooks", knowledge.Healthy,
-								"must be admitted by webhook "+hook.Get("name").Text()+", which answers nobody before"))
+						if !asked || !b.selects(hook, *n) {
+							if serves(*n) && b.admitsPods(hook, *n) {
+								for _, backend := range backends {
+									b.refer(Reference{From: i, To: backend, Field: "webhooks", Meaning: knowledge.Healthy,
+										Why: "has Pods that must be admitted by webhook " + name + " of", Source: config.Kind.Source})
+								}
+							}
+							continue
+						}
+						for _, backend := range backends {
+							b.refer(Reference{From: i, To: backend, Field: "webhooks", Meaning: knowledge.Healthy, Hard: true,
+								Why: "must be admitted by webhook " + name + " of", Source: config.Kind.Source})
+						}
+						for _, j := range trusted {
+							if !needed[i] {
+								b.refer(b.inferred(i, j, "webhooks", knowledge.Healthy, "must be admitted by webhook "+name+", which answers nobody before"))
+							}
 						}
 					}
 				}
@@ -214,8 +215,8 @@ func (b *builder) unadmitted(part int) map[int]bool {
 	}
 	// What must hold before Pods start, such as a quota, is of no use later.
 	lowest := b.base.Ladder()[0].Name
-	for i, n := range b.Nodes {
-		if n.Kind.Rung == lowest {
+	for i := range b.Nodes {
+		if b.Nodes[i].Kind.Rung == lowest {
 			exempt[i] = true
 		}
 	}
@@ -226,8 +227,8 @@ func (b *builder) unadmitted(part int) map[int]bool {
 // configuration the CA by which the API server trusts its server.
 func (b *builder) trustedBy(config int) []int {
 	var jobs []int
-	for _, r := range b.References {
-		if j := &b.Nodes[r.From]; r.To == config && r.Meaning == knowledge.Healthy && j.Kind.Runs == "once" && j.InSync() {
+	for r := range b.referencesTo(config) {
+		if j := &b.Nodes[r.From]; r.Meaning == knowledge.Healthy && j.Kind.Runs == "once" && j.InSync() {
 			jobs = append(jobs, r.From)
 		}
 	}
@@ -251,37 +252,25 @@ func (b *builder) backendsOf(config int, hook object.Value) []int {
 // neededBy returns the given nodes and everything that they refer to, directly
 // or not.
 func (b *builder) neededBy(nodes []int) map[int]bool {
-	to := map[int][]int{}
-	for _, r := range b.References {
-		if r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy {
-			to[r.From] = append(to[r.From], r.To)
-		}
-	}
 	seen := map[int]bool{}
 	for open := slices.Clone(nodes); len(open) > 0; {
 		n := open[len(open)-1]
 		open = open[:len(open)-1]
 		if !seen[n] {
 			seen[n] = true
-			open = append(open, to[n]...)
+			for r := range b.referencesOf(n) {
+				if r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy {
+					open = append(open, r.To)
+				}
+			}
 		}
 	}
 	return seen
 }
 
-// matches reports whether a webhook is asked when the object is written.
-func (b *builder) matches(hook object.Value, n Node) bool {
-	matched := false
-	for _, rule := range hook.Get("rules").Items() {
-		operations := texts(rule.Get("operations"))
-		if !containsAny(operations, "*", "CREATE", "UPDATE") {
-			continue
-		}
-		if containsAny(texts(rule.Get("apiGroups")), "*", n.ID.Group) && containsAny(texts(rule.Get("resources")), "*", "*/*", b.plural(n)) {
-			matched = true
-		}
-	}
-	return matched && b.selectorAllows(hook.Get("objectSelector"), n.Get("metadata", "labels")) && b.namespaceAllows(hook, n, true)
+// selects reports whether the selectors of a webhook let an object through.
+func (b *builder) selects(hook hook, n Node) bool {
+	return b.selectorAllows(hook.Get("objectSelector"), n.Get("metadata", "labels")) && b.namespaceAllows(hook.Value, n, true)
 }
 
 // namespaceAllows applies the namespaceSelector of a webhook, as far as the

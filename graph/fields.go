@@ -43,20 +43,25 @@ func (b *builder) definitions() {
 func (b *builder) installed() {
 	for to, n := range b.Nodes {
 		if group := first(n.Kind.Serves, n); !n.Kind.Serves.IsZero() && group != "" {
-			for i, other := range b.Nodes {
-				if other.Foreign && other.ID.Group == group {
-					b.refer(Reference{From: i, To: to, Field: "kind", Meaning: knowledge.Healthy, Hard: true, Why: "is of a kind that is served through", Source: n.Kind.Source})
+			for _, kind := range b.runs {
+				for i := kind.from; i < kind.to && kind.group == group; i++ {
+					if b.Nodes[i].Foreign {
+						b.refer(Reference{From: i, To: to, Field: "kind", Meaning: knowledge.Healthy, Hard: true, Why: "is of a kind that is served through", Source: n.Kind.Source})
+					}
 				}
 			}
 		}
-		brings, source := b.brings(n)
-		if brings == nil {
-			continue
-		}
-		for i, other := range b.Nodes {
+	}
+	for _, by := range b.bringers {
+		n := &b.Nodes[by.node]
+		for _, kind := range b.runs {
 			// The kind of what brings kinds was there before it.
-			if other.Foreign && (other.ID.Group != n.ID.Group || other.ID.Kind != n.ID.Kind) && brings(other.ID.Group) {
-				b.refer(Reference{From: i, To: to, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Why: "is of a kind that may come with", Source: source})
+			other := &b.Nodes[kind.from]
+			if !other.Foreign || other.ID.Group == n.ID.Group && other.ID.Kind == n.ID.Kind || !by.brings(kind.group) {
+				continue
+			}
+			for i := kind.from; i < kind.to; i++ {
+				b.refer(Reference{From: i, To: by.node, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Why: "is of a kind that may come with", Source: by.source})
 			}
 		}
 	}
@@ -76,8 +81,8 @@ func (b *builder) sought() {
 				if told < 0 {
 					continue
 				}
-				for gk, def := range b.defined {
-					if slices.Contains(p.Seeks, gk.Group) {
+				for _, group := range p.Seeks {
+					for _, def := range b.definedIn(group) {
 						b.refer(Reference{From: i, To: def.node, Field: b.words(i)[told].field, Meaning: knowledge.Healthy, Why: p.Why, Source: p.Source})
 					}
 				}
@@ -242,9 +247,9 @@ func (b *builder) makes(from int, rec knowledge.Reference, manifest object.Value
 	}
 	made := Made{From: from, Kind: gk, Field: field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source}
 	b.Made = append(b.Made, made)
-	for to, n := range b.Nodes {
-		if brings, source := b.brings(n); brings != nil && to != from && brings(group) {
-			b.refer(Reference{From: from, To: to, Field: field, Meaning: made.Meaning, Inferred: true, Why: made.Why + " " + gk.String() + ", " + MayCome, Source: source})
+	for _, by := range b.bringers {
+		if by.node != from && by.brings(group) {
+			b.refer(Reference{From: from, To: by.node, Field: field, Meaning: made.Meaning, Inferred: true, Why: made.Why + " " + gk.String() + ", " + MayCome, Source: by.source})
 		}
 	}
 }

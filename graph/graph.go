@@ -243,6 +243,19 @@ type builder struct {
 	// pairs are the references found so far, by the two nodes.
 	pairs  map[[2]int][]int
 	faults []finding.Finding
+
+	// Ways to nodes and references (see kinds.go). Those that are maps are made
+	// when they are first asked for.
+	runs             []run
+	bringers         []bringer
+	roleNodes        []int
+	definedByGroup   map[string][]definition
+	definedByPart    map[int][]knowledge.GroupKind
+	byWord           map[string][]int
+	byImage          map[[2]string][]int
+	jobs             map[int][]int
+	readsByNamespace map[string][]read
+	edges            edges
 }
 
 // definition is a kind as a CustomResourceDefinition of the component has it.
@@ -329,6 +342,8 @@ func (b *builder) index() error {
 	}
 	b.Nodes = inOrder(b.Nodes)
 	b.readDefinitions() // again, because they have moved
+	b.findRuns()
+	b.findBringers()
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
 		def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
@@ -401,6 +416,9 @@ func (b *builder) duplicates(n Node) []finding.Finding {
 	var found []finding.Finding
 	wrong := false
 	for _, other := range b.byKey[n.Key] {
+		if b.Nodes[other].Part != n.Part {
+			continue
+		}
 		if len(found) >= maxDuplicates {
 			if wrong || n.IsHook() {
 				break
@@ -421,7 +439,7 @@ func (b *builder) duplicates(n Node) []finding.Finding {
 // applies only the last. Plain objects must not share an identity; a hook and
 // a plain object do in some charts of Helm's, where that is legal.
 func duplicate(a, b Node) (finding.Finding, bool) {
-	if a.Generated || b.Generated || a.Part != b.Part {
+	if a.Generated || b.Generated {
 		return finding.Finding{}, false
 	}
 	f := finding.Finding{Severity: finding.Error, Rule: "duplicate-object", File: b.File, Line: b.Line, Object: b.Key.String(),

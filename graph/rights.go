@@ -22,7 +22,7 @@ type rule struct{ groups, resources, verbs, names []string }
 
 // allows reports whether the rule gives one of the verbs on a resource.
 func (r rule) allows(group, resource string, verbs ...string) bool {
-	return containsAny(r.groups, "*", group) && containsAny(r.resources, "*", resource) && containsAny(r.verbs, append(verbs, "*")...)
+	return containsAny(r.groups, "*", group) && containsAny(r.resources, "*", resource) && (slices.Contains(r.verbs, "*") || containsAny(r.verbs, verbs...))
 }
 
 // rights: a workload needs the rights of its account, which come with the
@@ -67,6 +67,11 @@ func (b *builder) granted() { b.grants = b.readGrants() }
 
 func (b *builder) readGrants() grants {
 	g := grants{rules: map[object.ID][]rule{}, bindings: map[object.ID][]int{}}
+	for i := range b.Nodes {
+		if b.Nodes[i].Kind.Rights == "role" {
+			b.roleNodes = append(b.roleNodes, i)
+		}
+	}
 	for i, n := range b.Nodes {
 		if n.Kind.Rights != "binding" || n.IsHook() {
 			continue
@@ -113,10 +118,9 @@ func (b *builder) roles(binding int) []int {
 func (b *builder) rulesOf(role Node) []rule {
 	rules := readRules(role)
 	for _, selector := range role.Get("aggregationRule", "clusterRoleSelectors").Items() {
-		for _, other := range b.Nodes {
-			if other.Kind.Rights == "role" && other.Key.Kind == role.Key.Kind && other.Key != role.Key &&
-				b.selectorAllows(selector, other.Get("metadata", "labels")) {
-				rules = append(rules, readRules(other)...)
+		for _, i := range b.roleNodes {
+			if other := &b.Nodes[i]; other.Key.Kind == role.Key.Kind && other.Key != role.Key && b.selectorAllows(selector, other.Get("metadata", "labels")) {
+				rules = append(rules, readRules(*other)...)
 			}
 		}
 	}
@@ -187,11 +191,9 @@ func (b *builder) providers() {
 		if class.Kind.Provider.IsZero() || name == "" {
 			continue
 		}
-		for i, n := range b.Nodes {
-			if serves(n) && slices.ContainsFunc(b.words(i), func(w word) bool { return w.value == name }) {
-				b.giveRole(i, knowledge.Controllers, "provides "+class.Key.String())
-				b.refer(b.inferred(c, i, class.Kind.Provider.String(), knowledge.Known, "is provided by"))
-			}
+		for _, i := range b.told(name) {
+			b.giveRole(i, knowledge.Controllers, "provides "+class.Key.String())
+			b.refer(b.inferred(c, i, class.Kind.Provider.String(), knowledge.Known, "is provided by"))
 		}
 	}
 }
@@ -258,11 +260,12 @@ func (b *builder) injected(to map[int]bool) {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
 			for _, hook := range hooks.Value.Items() {
 				backends := b.backendsOf(w, hook)
-				if failsOpen(hook) || len(backends) == 0 {
+				asks := readHook(hook)
+				if failsOpen(hook) || len(backends) == 0 || !asks.pods {
 					continue
 				}
 				for i, n := range b.Nodes {
-					if serves(n) && n.Role == "" && !slices.Contains(backends, i) && b.admitsPods(hook, n) {
+					if serves(n) && n.Role == "" && !slices.Contains(backends, i) && b.admitsPods(asks, n) {
 						to[i] = true
 					}
 				}
@@ -355,8 +358,8 @@ func (b *builder) controls(rules []rule, part int) string {
 		}
 	}
 	var own []string
-	for gk, def := range b.defined {
-		if b.Nodes[def.node].Part == part && slices.ContainsFunc(rules, func(r rule) bool { return r.allows(gk.Group, def.plural, "watch") }) {
+	for _, gk := range b.definedBy(part) {
+		if def := b.defined[gk]; slices.ContainsFunc(rules, func(r rule) bool { return r.allows(gk.Group, def.plural, "watch") }) {
 			own = append(own, def.plural+"."+gk.Group)
 		}
 	}
@@ -384,17 +387,40 @@ func (b *builder) reconciled() {
 		}
 		b.Nodes[c].Reconciles = b.reconciledGroups(rules)
 		names := b.configurationNames(c)
-		for i, n := range b.Nodes {
-			if b.base.Builtin(n.ID.Group) || !n.InSync() || !b.reconciles(rules, n, controller.Part) {
+		about := byGroup(rules)
+		for _, kind := range b.runs {
+			if b.base.Builtin(kind.group) || !b.reconciles(about, kind, controller.Part) {
 				continue
 			}
-			if field, ok := names[n.ID.Name]; ok {
-				b.refer(Reference{From: c, To: i, Field: field, Meaning: knowledge.Exists, Hard: true, Inferred: true, Why: "is configured by"})
-				continue
+			for i := kind.from; i < kind.to; i++ {
+				n := &b.Nodes[i]
+				if !n.InSync() {
+					continue
+				}
+				if field, ok := names[n.ID.Name]; ok {
+					b.refer(Reference{From: c, To: i, Field: field, Meaning: knowledge.Exists, Hard: true, Inferred: true, Why: "is configured by"})
+					continue
+				}
+				b.refer(Reference{From: i, To: c, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Why: "is reconciled by"})
 			}
-			b.refer(Reference{From: i, To: c, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Why: "is reconciled by"})
 		}
 	}
+}
+
+// byGroup finds rules by the groups that they are about. Those about every group
+// stand under "*" alone.
+func byGroup(rules []rule) map[string][]rule {
+	all := map[string][]rule{}
+	for _, r := range rules {
+		if slices.Contains(r.groups, "*") {
+			all["*"] = append(all["*"], r)
+			continue
+		}
+		for _, group := range r.groups {
+			all[group] = append(all[group], r)
+		}
+	}
+	return all
 }
 
 // reconciledGroups are the groups of which rules let their owner watch kinds and
@@ -418,24 +444,27 @@ func (b *builder) reconciledGroups(rules []rule) []string {
 }
 
 // reconciles reports whether rules let their owner, which is in a component,
-// watch the kind of an object and write it or its status. Rights to every group
-// count for kinds that the component defines itself.
-func (b *builder) reconciles(rules []rule, n Node, part int) bool {
-	def, own := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
+// watch a kind and write it or its status. Rights to every group count for kinds
+// that the component defines itself.
+func (b *builder) reconciles(rules map[string][]rule, kind run, part int) bool {
+	def, own := b.defined[knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}]
 	own = own && b.Nodes[def.node].Part == part
-	return reconcile(rules, n.ID.Group, b.plural(n), own)
+	return reconcile(rules, kind.group, kind.plural, own)
 }
 
 // reconcile reports whether rules let their owner watch a kind and write its
 // status, or only watch it if it is its own.
-func reconcile(rules []rule, group, resource string, own bool) bool {
-	watch, write := false, false
-	for _, r := range rules {
-		if slices.Contains(r.groups, "*") && !own {
-			continue
+func reconcile(rules map[string][]rule, group, resource string, own bool) bool {
+	watch, write := false, own
+	look := func(rules []rule) {
+		for _, r := range rules {
+			watch = watch || r.allows(group, resource, "watch", "list")
+			write = write || r.allows(group, resource+"/status", "update", "patch")
 		}
-		watch = watch || r.allows(group, resource, "watch", "list")
-		write = write || own || r.allows(group, resource+"/status", "update", "patch")
+	}
+	look(rules[group])
+	if own {
+		look(rules["*"])
 	}
 	return watch && write
 }
@@ -448,10 +477,13 @@ func (b *builder) watched() {
 			continue
 		}
 		for _, account := range b.accounts(controller) {
-			for gk, def := range b.defined {
-				if b.Nodes[def.node].Part != controller.Part && reconcile(b.grants.rules[account], gk.Group, def.plural, false) {
-					b.refer(Reference{From: c, To: def.node, Field: "spec.template.spec.serviceAccountName", Meaning: knowledge.Healthy, Inferred: true,
-						Why: "watches the kind of", Source: "https://pkg.go.dev/sigs.k8s.io/controller-runtime/pkg/cache#Informers"})
+			about := byGroup(b.grants.rules[account])
+			for group := range about {
+				for _, def := range b.definedIn(group) {
+					if b.Nodes[def.node].Part != controller.Part && reconcile(about, group, def.plural, false) {
+						b.refer(Reference{From: c, To: def.node, Field: "spec.template.spec.serviceAccountName", Meaning: knowledge.Healthy, Inferred: true,
+							Why: "watches the kind of", Source: "https://pkg.go.dev/sigs.k8s.io/controller-runtime/pkg/cache#Informers"})
+					}
 				}
 			}
 		}

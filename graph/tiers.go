@@ -107,18 +107,12 @@ func (b *builder) describesMany(config int) bool {
 
 // sharers are the workloads that run an image of a Job, now or on a schedule.
 func (b *builder) sharers(j int) []int {
-	images := map[string]bool{}
-	for _, image := range b.images(j) {
-		images[image] = true
-	}
 	var all []int
-	for w, n := range b.Nodes {
-		if (serves(n) || n.Kind.Runs == "later") && n.InSync() && n.Key.Namespace == b.Nodes[j].Key.Namespace &&
-			slices.ContainsFunc(b.images(w), func(image string) bool { return images[image] }) {
-			all = append(all, w)
-		}
+	for _, image := range b.images(j) {
+		all = append(all, b.runners(b.Nodes[j].Key.Namespace, image)...)
 	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // commands are the images of a Job and the single words of its command lines,
@@ -159,25 +153,22 @@ func (b *builder) images(i int) []string {
 // usersOf are the workloads that call what a migration calls.
 func (b *builder) usersOf(needs map[int]Reference, job int) []int {
 	var all []int
-	for w, n := range b.Nodes {
-		if _, store := needs[w]; store || w == job || !serves(n) || !n.InSync() {
-			continue
-		}
-		for server := range needs {
-			if b.refersTo(w, server) {
+	for server := range needs {
+		for _, w := range b.referrers(server) {
+			if _, store := needs[w]; !store && w != job && serves(b.Nodes[w]) && b.Nodes[w].InSync() {
 				all = append(all, w)
-				break
 			}
 		}
 	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // writtenSecrets: a Job that may write Secrets, and that names one which others
 // read and nobody else makes, makes it.
 func (b *builder) writtenSecrets(j int) {
-	for _, r := range b.reads {
-		if len(b.byKey[r.id]) > 0 || r.From == j || r.id.Namespace != b.Nodes[j].Key.Namespace ||
+	for _, r := range b.readIn(b.Nodes[j].Key.Namespace) {
+		if len(b.byKey[r.id]) > 0 || r.From == j ||
 			slices.ContainsFunc(b.producers[r.id], func(p int) bool { return b.Nodes[p].Part == b.Nodes[j].Part }) {
 			continue
 		}
@@ -192,8 +183,8 @@ func (b *builder) writtenSecrets(j int) {
 // writtenBeside reports whether a Job of the component that reads an object may
 // write it.
 func (b *builder) writtenBeside(r read) bool {
-	for j, job := range b.Nodes {
-		if job.Part == b.Nodes[r.From].Part && job.Kind.Runs == "once" && j != r.From && job.Key.Namespace == r.id.Namespace && b.mayWrite(j, r.id) {
+	for _, j := range b.jobsOf(b.Nodes[r.From].Part) {
+		if j != r.From && b.Nodes[j].Key.Namespace == r.id.Namespace && b.mayWrite(j, r.id) {
 			return true
 		}
 	}

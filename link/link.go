@@ -106,6 +106,12 @@ type finder struct {
 	of    []int        // the Application, by part of the graph
 	stubs map[int]bool // the parts that stand for charts that are not at hand
 	links map[[2]int][]Reason
+	// groups are the nodes of each group of kinds that is not Kubernetes' own,
+	// asking those that name a program, and charts the groups whose definitions
+	// are in a chart of their own.
+	groups map[string][]int
+	asking []int
+	charts map[string]bool
 }
 
 // Find says what Applications need of each other, sorted by both, besides the
@@ -133,6 +139,7 @@ func Find(apps []Application, base *knowledge.Base, known ...Link) (*graph.Graph
 	if f.graph, err = graph.Join(parts, base); err != nil {
 		return nil, nil, err
 	}
+	f.index()
 	f.fromObjects()
 	f.fromCharts()
 	for _, l := range known {
@@ -146,6 +153,29 @@ func Find(apps []Application, base *knowledge.Base, known ...Link) (*graph.Graph
 	return f.graph, f.sorted(), nil
 }
 
+// index saves every chart from being compared with every object.
+func (f *finder) index() {
+	f.groups, f.charts = map[string][]int{}, map[string]bool{}
+	for i := range f.graph.Nodes {
+		n := &f.graph.Nodes[i]
+		if !f.base.Builtin(n.Key.Group) {
+			f.groups[n.Key.Group] = append(f.groups[n.Key.Group], i)
+		}
+		if !n.Kind.Provider.IsZero() {
+			f.asking = append(f.asking, i)
+		}
+	}
+	for _, app := range f.apps {
+		for _, c := range app.Charts {
+			for group := range f.groups {
+				if c.Rung == definitions && c.Brings(group) {
+					f.charts[group] = true
+				}
+			}
+		}
+	}
+}
+
 func (f *finder) add(from, to int, r Reason) {
 	if from != to {
 		f.links[[2]int{from, to}] = append(f.links[[2]int{from, to}], r)
@@ -155,7 +185,7 @@ func (f *finder) add(from, to int, r Reason) {
 func (f *finder) sorted() []Link {
 	var all []Link
 	for ends, reasons := range f.links {
-		slices.SortFunc(reasons, func(x, y Reason) int {
+		slices.SortStableFunc(reasons, func(x, y Reason) int {
 			return cmp.Or(cmp.Compare(y.Strength, x.Strength), boolean(x.Inferred)-boolean(y.Inferred),
 				strings.Compare(x.From.String(), y.From.String()), strings.Compare(x.To.String(), y.To.String()), strings.Compare(x.Field, y.Field), strings.Compare(x.Why, y.Why))
 		})
@@ -221,7 +251,8 @@ func (f *finder) providers() map[int][]provider {
 			all[r.From] = append(all[r.From], provider{app: f.of[to.Part], workload: to.Key, inferred: true, source: r.Source})
 		}
 	}
-	for i, n := range f.graph.Nodes {
+	for _, i := range f.asking {
+		n := f.graph.Nodes[i]
 		for _, asked := range n.Kind.Provider.Find(n.Root()) {
 			for app, a := range f.apps {
 				for _, chart := range a.Charts {
@@ -313,12 +344,17 @@ func (f *finder) fromCharts() {
 // broughtBy links what uses a chart to the Application that has it: its kinds,
 // also those that others make, and the classes that it answers for.
 func (f *finder) broughtBy(to int, chart knowledge.Chart) {
-	for _, n := range f.graph.Nodes {
-		f.byObject(n, chart, func(r Reason) {
-			r.From, r.File, r.Line, r.Source = n.Key, n.File, n.Line, chart.Source
-			f.add(f.of[n.Part], to, r)
-		})
+	add := func(i int, r Reason) {
+		n := &f.graph.Nodes[i]
+		r.From, r.File, r.Line, r.Source = n.Key, n.File, n.Line, chart.Source
+		f.add(f.of[n.Part], to, r)
 	}
+	for group, nodes := range f.groups {
+		if chart.Brings(group) {
+			f.byKind(group, nodes, chart, add)
+		}
+	}
+	f.byClass(chart, add)
 	for _, made := range f.graph.Made {
 		if n := f.graph.Nodes[made.From]; chart.Brings(made.Kind.Group) {
 			strength := Exists
@@ -343,29 +379,30 @@ func (f *finder) broughtBy(to int, chart knowledge.Chart) {
 // definitions is the rung of charts that bring nothing but definitions.
 const definitions = "crds"
 
-// defines reports whether the definitions of a group are in a chart of their own.
-func (f *finder) defines(group string) bool {
-	return slices.ContainsFunc(f.apps, func(a Application) bool {
-		return slices.ContainsFunc(a.Charts, func(c knowledge.Chart) bool { return c.Rung == definitions && c.Brings(group) })
-	})
+// byKind says what objects of a group need of a chart that brings its kinds: the
+// definition, if nobody else has it, or the controller behind that.
+func (f *finder) byKind(group string, nodes []int, chart knowledge.Chart, add func(int, Reason)) {
+	for _, i := range nodes {
+		switch {
+		case f.graph.Nodes[i].Foreign && (chart.Rung == definitions || !f.charts[group]):
+			add(i, Reason{Strength: Applied, Field: "kind", Why: "is of a kind that comes with the chart " + chart.Name})
+		case chart.Rung == knowledge.Controllers:
+			add(i, Reason{Strength: Healthy, Inferred: true, Field: "kind", Why: "is of a kind that is reconciled by the chart " + chart.Name})
+		}
+	}
 }
 
-// byObject says what an object needs of a chart: the definition of its kind, if
-// nobody else has it, the controller behind that, or what a class names.
-func (f *finder) byObject(n graph.Node, chart knowledge.Chart, add func(Reason)) {
-	brings := !f.base.Builtin(n.Key.Group) && chart.Brings(n.Key.Group)
-	switch {
-	case brings && n.Foreign && (chart.Rung == definitions || !f.defines(n.Key.Group)):
-		add(Reason{Strength: Applied, Field: "kind", Why: "is of a kind that comes with the chart " + chart.Name})
-	case brings && chart.Rung == knowledge.Controllers:
-		add(Reason{Strength: Healthy, Inferred: true, Field: "kind", Why: "is of a kind that is reconciled by the chart " + chart.Name})
-	}
-	if !n.HasHealth {
-		return // most classes are fine alone
-	}
-	for _, found := range n.Kind.Provider.Find(n.Root()) {
-		if slices.Contains(chart.Answers, found.Value.Text()) {
-			add(Reason{Strength: Healthy, Field: found.Field, Why: "is provided by the chart " + chart.Name})
+// byClass says who names a program of a chart.
+func (f *finder) byClass(chart knowledge.Chart, add func(int, Reason)) {
+	for _, i := range f.asking {
+		n := &f.graph.Nodes[i]
+		if !n.HasHealth {
+			continue // most classes are fine alone
+		}
+		for _, found := range n.Kind.Provider.Find(n.Root()) {
+			if slices.Contains(chart.Answers, found.Value.Text()) {
+				add(i, Reason{Strength: Healthy, Field: found.Field, Why: "is provided by the chart " + chart.Name})
+			}
 		}
 	}
 }

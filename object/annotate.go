@@ -42,44 +42,92 @@ func (o Object) AnnotateAll(all []Annotation) (Object, error) {
 	if missing == nil {
 		return o, nil
 	}
-	text, err := annotate(o.doc.text, o.doc.node(), missing)
+	doc, err := annotate(o.doc.text, o.doc.node(), missing)
 	if err != nil {
 		return o, finding.Finding{Severity: finding.Error, Rule: "cannot-annotate", File: o.File, Line: o.Line, Object: o.ID.String(),
 			Field: "metadata.annotations", Message: err.Error(), Remedy: "write metadata as a plain mapping"}
 	}
-	o.doc = &document{text: text}
+	o.doc = doc
 	return o, nil
 }
 
 // errUnusual says that the text cannot be edited in place.
 var errUnusual = errors.New("unusual layout")
 
-func annotate(text string, root *yaml.Node, all []Annotation) (string, error) {
+func annotate(text string, root *yaml.Node, all []Annotation) (*document, error) {
 	e := editor{text: text, lines: lines{text: text}, root: root}
 	e.annotate(all)
 	if e.err == nil {
 		edited := e.apply()
-		if !e.plain && !holds(edited, all) {
-			e.err = errUnusual
-		} else {
-			return edited, nil
+		if e.plain {
+			return &document{text: edited, before: root, added: all}, nil
+		}
+		if root, ok := holds(edited, all); ok {
+			return &document{text: edited, root: root}, nil
 		}
 	}
-	return rewrite(text, all)
+	edited, err := rewrite(text, all)
+	return &document{text: edited}, err
 }
 
-// holds checks the result of an edit that was more than lines put in.
-func holds(text string, all []Annotation) bool {
+// holds checks the result of an edit that was more than lines put in, and
+// returns its parsed form.
+func holds(text string, all []Annotation) (*yaml.Node, bool) {
 	root, err := parseText(text)
 	if err != nil {
-		return false
+		return nil, false
 	}
 	for _, a := range all {
 		if v := (Value{root}).Get("metadata", "annotations", a.Key); !v.IsText() || v.Text() != a.Value {
-			return false
+			return nil, false
 		}
 	}
-	return true
+	return root, true
+}
+
+// annotatedView is a parsed form as a plain edit leaves it: new entries stand
+// before the others. It shares with the one before what is not about annotations.
+func annotatedView(root *yaml.Node, all []Annotation) *yaml.Node {
+	old := lastValue(lastValue(root, "metadata"), "annotations")
+	if old == nil || old.Kind != yaml.MappingNode {
+		old = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	}
+	entries := map[string]*yaml.Node{}
+	var keys []string
+	for _, a := range all {
+		keys = append(keys, a.Key)
+		entries[a.Key] = scalar(a.Value)
+	}
+	annotations := with(old, keys, entries)
+	meta := with(lastValue(root, "metadata"), []string{"annotations"}, map[string]*yaml.Node{"annotations": annotations})
+	return with(root, []string{"metadata"}, map[string]*yaml.Node{"metadata": meta})
+}
+
+// with is a copy of a mapping with the values of keys set where lastValue finds
+// them, or put before all others.
+func with(n *yaml.Node, keys []string, values map[string]*yaml.Node) *yaml.Node {
+	c := *n
+	c.Content = nil
+	for _, key := range keys {
+		if lastValue(n, key) == nil {
+			c.Content = append(c.Content, scalar(key), values[key])
+		}
+	}
+	added := len(c.Content)
+	c.Content = append(c.Content, n.Content...)
+	for _, key := range keys {
+		for i := len(c.Content) - 2; i >= added; i -= 2 {
+			if c.Content[i].Value == key && c.Content[i].Tag != mergeTag {
+				c.Content[i+1] = values[key]
+				break
+			}
+		}
+	}
+	return &c
+}
+
+func scalar(value string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
 }
 
 // entry is an annotation as a line of a block mapping, and flowEntries several

@@ -40,7 +40,39 @@ func annotateText(t testing.TB, in string, all []Annotation) string {
 	if err != nil {
 		t.Fatalf("Annotate: %v", err)
 	}
+	checkView(t, o)
 	return o.Text()
+}
+
+// checkView compares what an annotated object says with what its text says.
+func checkView(t testing.TB, o Object) {
+	t.Helper()
+	root, err := parseText(o.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(read(Value{root}), read(o.Root())); diff != "" {
+		t.Errorf("the object says something else than its text (-text +object):\n%s", diff)
+	}
+}
+
+// read is all that can be seen of a value.
+func read(v Value) any {
+	switch {
+	case v.IsMap():
+		var all []any
+		for _, f := range v.Fields() {
+			all = append(all, f.Key, read(f.Value))
+		}
+		return all
+	case v.IsList():
+		all := []any{"-"}
+		for _, item := range v.Items() {
+			all = append(all, read(item))
+		}
+		return all
+	}
+	return []any{v.Text(), v.IsText(), v.Exists()}
 }
 
 // checkAnnotated holds the promise of Annotate against a second opinion: the

@@ -78,6 +78,13 @@ type document struct {
 	text string
 	once sync.Once
 	root *yaml.Node
+	// Of a text that was annotated, before is what it was made from and added
+	// what is new, from which view is made without parsing. It says the same as
+	// root, with the lines and columns of before.
+	before *yaml.Node
+	added  []Annotation
+	viewed sync.Once
+	view   *yaml.Node
 }
 
 func (d *document) node() *yaml.Node {
@@ -104,7 +111,14 @@ func (o Object) Commented(line string) Object {
 
 // Root gives access to what the manifest says. In a CustomResourceDefinition
 // the validation schemas are left out (see Parse).
-func (o Object) Root() Value { return Value{o.doc.node()} }
+func (o Object) Root() Value {
+	d := o.doc
+	if d.before == nil {
+		return Value{d.node()}
+	}
+	d.viewed.Do(func() { d.view = annotatedView(d.before, d.added) })
+	return Value{d.view}
+}
 
 // Get follows keys from the root of the manifest.
 func (o Object) Get(path ...string) Value { return o.Root().Get(path...) }

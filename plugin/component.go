@@ -34,9 +34,13 @@ func (req Request) Describe() (component.Description, error) {
 	return d, err
 }
 
-// componentSettings reads the component's own settings, if it has any, and what
+// componentSettings are the component's own settings, if it has any, and what
 // else its file says.
 func (req Request) componentSettings() (Settings, component.Description, error) {
+	return req.Files.component(req)
+}
+
+func (req Request) readComponent() (Settings, component.Description, error) {
 	s := Settings{Values: req.values()}
 	file := path.Join(req.Dir, component.File)
 	if _, err := fs.Stat(req.Repo, file); err != nil {

@@ -27,19 +27,24 @@ func (req Request) Knowledge(base *knowledge.Base) (*knowledge.Base, error) {
 		if info, err := fs.Stat(req.Repo, dir); err != nil || !info.IsDir() {
 			break // the renderer says what is wrong with the directory
 		}
-		file := path.Join(dir, knowledge.File)
-		text, err := fs.ReadFile(req.Repo, file)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			base, err = base.With(req.show(file), string(text))
-		} else {
-			err = Unreadable(req.show(file), err)
-		}
+		var err error
+		base, err = req.Files.ladder(base, dir, req.ladder)
 		faults = append(faults, err)
 	}
 	return base, errors.Join(faults...)
+}
+
+// ladder adds what the ladder.yaml in a directory says, if there is one.
+func (req Request) ladder(base *knowledge.Base, dir string) (*knowledge.Base, error) {
+	file := path.Join(dir, knowledge.File)
+	text, err := fs.ReadFile(req.Repo, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return base, nil
+	}
+	if err != nil {
+		return base, Unreadable(req.show(file), err)
+	}
+	return base.With(req.show(file), string(text))
 }
 
 // Unreadable says that a ladder.yaml is there and cannot be read.

@@ -49,6 +49,9 @@ type Request struct {
 	Settings []Settings
 	// Memory is what requests before this one have left; it may be nil.
 	Memory *render.Memory
+	// Files are the settings that requests before this one have read, all of them
+	// for the same Repo and Show; it may be nil.
+	Files *Files
 }
 
 // App is the Application that a component is rendered for.

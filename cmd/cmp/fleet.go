@@ -1,15 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 func newFleet(s streams) *cobra.Command {
@@ -86,7 +89,23 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 		src.Dirs = append(src.Dirs, in)
 	}
 	src.Progress = progressBar(s)
-	return fleet.Load(cmd.Context(), src, base)
+	return loadUntilInterrupted(cmd.Context(), src, base)
+}
+
+// loadUntilInterrupted loads a fleet. The first interrupt ends that in good order,
+// and the next one as usual.
+func loadUntilInterrupted(ctx context.Context, src fleet.Source, base *knowledge.Base) (*fleet.Fleet, error) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	f, err := fleet.Load(ctx, src, base)
+	if err == nil || ctx.Err() == nil {
+		return f, err
+	}
+	if src.Progress != nil {
+		src.Progress(0, 0, "")
+	}
+	return nil, errors.New("interrupted while the components were rendered; nothing was written")
 }
 
 // inside is the path of a directory in the repository of another.

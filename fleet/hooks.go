@@ -1,0 +1,27 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// onlyHooks: Argo CD compares what is in the cluster with what is not a hook. An
+// Application of hooks has nothing to compare, is in sync from its first moment,
+// and so is never synced by a step or by itself: its hooks never run. (Seen with
+// the controllers of v3.5.7; e2e's TestRollout wants a sync of each.)
+func (l *lint) onlyHooks() []fault {
+	var all []fault
+	for _, app := range l.Applications {
+		if len(app.Objects) == 0 || !l.anywhere(app) || slices.ContainsFunc(app.Objects, func(o object.Object) bool { return !o.IsHook() }) {
+			continue
+		}
+		f := l.at(finding.Warning, app, fmt.Sprintf("%s holds nothing but hooks, such as %s: Argo CD takes it for in sync before they have run, so that nothing ever syncs it", app.Name, app.Objects[0].ID),
+			"add an object that is no hook and changes with them, such as a ConfigMap with the script that they run")
+		f.Object = app.Objects[0].ID.String()
+		all = append(all, f)
+	}
+	return all
+}

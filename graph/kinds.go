@@ -1,0 +1,212 @@
+package graph
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Rules that compare every object with every other take minutes for the objects
+// of a thousand components. What follows lets them look at kinds, of which there
+// are few, or go straight to the objects that count.
+
+// run is where the nodes of one kind begin and end: Nodes is sorted by kind.
+type run struct {
+	from, to      int
+	group, plural string
+}
+
+func (b *builder) findRuns() {
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		if last := len(b.runs) - 1; last >= 0 {
+			if before := &b.Nodes[b.runs[last].from]; before.ID.Group == n.ID.Group && before.ID.Kind == n.ID.Kind {
+				b.runs[last].to = i + 1
+				continue
+			}
+		}
+		b.runs = append(b.runs, run{i, i + 1, n.ID.Group, b.plural(*n)})
+	}
+}
+
+// bringer is a node that brings kinds to the cluster at run time.
+type bringer struct {
+	node   int
+	brings func(group string) bool
+	source string
+}
+
+func (b *builder) findBringers() {
+	for i := range b.Nodes {
+		if brings, source := b.brings(b.Nodes[i]); brings != nil {
+			b.bringers = append(b.bringers, bringer{i, brings, source})
+		}
+	}
+}
+
+// definedIn are the kinds of a group that objects of the components define.
+func (b *builder) definedIn(group string) []definition {
+	if b.definedByGroup == nil {
+		b.definedByGroup = map[string][]definition{}
+		for gk, def := range b.defined {
+			b.definedByGroup[gk.Group] = append(b.definedByGroup[gk.Group], def)
+		}
+	}
+	return b.definedByGroup[group]
+}
+
+// definedBy are the kinds that objects of a component define.
+func (b *builder) definedBy(part int) []knowledge.GroupKind {
+	if b.definedByPart == nil {
+		b.definedByPart = map[int][]knowledge.GroupKind{}
+		for gk, def := range b.defined {
+			at := b.Nodes[def.node].Part
+			b.definedByPart[at] = append(b.definedByPart[at], gk)
+		}
+	}
+	return b.definedByPart[part]
+}
+
+// told are the workloads that are given a word.
+func (b *builder) told(value string) []int {
+	if b.byWord == nil {
+		b.byWord = map[string][]int{}
+		for i := range b.Nodes {
+			if !serves(b.Nodes[i]) {
+				continue
+			}
+			for _, w := range b.words(i) {
+				if all := b.byWord[w.value]; len(all) == 0 || all[len(all)-1] != i {
+					b.byWord[w.value] = append(all, i)
+				}
+			}
+		}
+	}
+	return b.byWord[value]
+}
+
+// runners are the workloads of a namespace that run an image, now or on a
+// schedule.
+func (b *builder) runners(namespace, image string) []int {
+	if b.byImage == nil {
+		b.byImage = map[[2]string][]int{}
+		for w := range b.Nodes {
+			n := &b.Nodes[w]
+			if !n.InSync() || n.Kind.Runs != "later" && !serves(*n) {
+				continue
+			}
+			for _, image := range b.images(w) {
+				at := [2]string{n.Key.Namespace, image}
+				b.byImage[at] = append(b.byImage[at], w)
+			}
+		}
+	}
+	return b.byImage[[2]string{namespace, image}]
+}
+
+// jobsOf are the nodes of a component that run once.
+func (b *builder) jobsOf(part int) []int {
+	if b.jobs == nil {
+		b.jobs = map[int][]int{}
+		for j := range b.Nodes {
+			if n := &b.Nodes[j]; n.Kind.Runs == "once" {
+				b.jobs[n.Part] = append(b.jobs[n.Part], j)
+			}
+		}
+	}
+	return b.jobs[part]
+}
+
+// readIn are the reads of objects in a namespace.
+func (b *builder) readIn(namespace string) []read {
+	if b.readsByNamespace == nil {
+		b.readsByNamespace = map[string][]read{}
+		for _, r := range b.reads {
+			b.readsByNamespace[r.id.Namespace] = append(b.readsByNamespace[r.id.Namespace], r)
+		}
+	}
+	return b.readsByNamespace[namespace]
+}
+
+// edges finds references by their ends, in chains: of each node the latest, and of
+// each reference the one before it, all counted from 1. It reads those that were
+// added since it was last asked.
+type edges struct {
+	from, to         []int32 // by node
+	nextFrom, nextTo []int32 // by reference
+}
+
+func (b *builder) edgesNow() *edges {
+	e := &b.edges
+	if e.from == nil {
+		e.from, e.to = make([]int32, len(b.Nodes)), make([]int32, len(b.Nodes))
+		e.nextFrom, e.nextTo = make([]int32, 0, cap(b.References)), make([]int32, 0, cap(b.References))
+	}
+	for i := len(e.nextFrom); i < len(b.References); i++ {
+		r := &b.References[i]
+		e.nextFrom, e.nextTo = append(e.nextFrom, e.from[r.From]), append(e.nextTo, e.to[r.To])
+		e.from[r.From], e.to[r.To] = int32(i+1), int32(i+1)
+	}
+	return e
+}
+
+// referencesOf are the references of a node to others.
+func (b *builder) referencesOf(node int) iter.Seq[*Reference] {
+	e := b.edgesNow()
+	return b.chain(e.from[node], e.nextFrom)
+}
+
+// referencesTo are the references of others to a node.
+func (b *builder) referencesTo(node int) iter.Seq[*Reference] {
+	e := b.edgesNow()
+	return b.chain(e.to[node], e.nextTo)
+}
+
+func (b *builder) chain(at int32, next []int32) iter.Seq[*Reference] {
+	return func(yield func(*Reference) bool) {
+		for ; at > 0; at = next[at-1] {
+			if !yield(&b.References[at-1]) {
+				return
+			}
+		}
+	}
+}
+
+// referrers are the nodes that refer to another, in order.
+func (b *builder) referrers(to int) []int {
+	var all []int
+	for r := range b.referencesTo(to) {
+		all = append(all, r.From)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// hook is what the rules of a webhook ask for, read once.
+type hook struct {
+	object.Value
+	rules []rule
+	// pods is true if it is asked when Pods are created.
+	pods bool
+}
+
+func readHook(v object.Value) hook {
+	h := hook{Value: v}
+	for _, r := range v.Get("rules").Items() {
+		rule := rule{groups: texts(r.Get("apiGroups")), resources: texts(r.Get("resources")), verbs: texts(r.Get("operations"))}
+		h.pods = h.pods || containsAny(rule.verbs, "*", "CREATE") && containsAny(rule.groups, "*", "") && containsAny(rule.resources, "*", "*/*", "pods")
+		if containsAny(rule.verbs, "*", "CREATE", "UPDATE") {
+			h.rules = append(h.rules, rule)
+		}
+	}
+	return h
+}
+
+// asked reports whether the webhook is asked when objects of a kind are written.
+func (h hook) asked(group, plural string) bool {
+	return slices.ContainsFunc(h.rules, func(r rule) bool {
+		return containsAny(r.groups, "*", group) && containsAny(r.resources, "*", "*/*", plural)
+	})
+}
