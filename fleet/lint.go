@@ -59,25 +59,57 @@ func only(severities ...finding.Severity) []finding.Severity { return severities
 // are not. An environment leaves out what is not deployed there; empty means all
 // of them.
 func (f *Fleet) Lint(environment string) []finding.Finding {
-	l := &lint{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.environments(environment), words: wordsOf(f.Profile.Style), ways: map[search]map[int]int{}}
-	l.needs = make([][]Link, len(f.Applications))
-	for _, link := range f.Links {
-		l.needs[link.From] = append(l.needs[link.From], link)
-	}
-	l.right = l.rightPhases()
 	var all []finding.Finding
 	for _, app := range f.Applications {
 		if app.Failed {
 			all = append(all, app.Findings...)
 		}
 	}
+	all = append(all, f.lint(environment).find(rules)...)
+	finding.Sort(all)
+	return all
+}
+
+// lint makes a fleet ready to be looked at.
+func (f *Fleet) lint(environment string) *lint {
+	l := &lint{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.environments(environment), words: wordsOf(f.Profile.Style), ways: map[search]map[int]int{}}
+	l.needs = make([][]Link, len(f.Applications))
+	for _, link := range f.Links {
+		l.needs[link.From] = append(l.needs[link.From], link)
+	}
+	l.right = l.rightPhases()
+	return l
+}
+
+// find says what rules find.
+func (l *lint) find(rules []Rule) []finding.Finding {
+	var all []finding.Finding
 	for _, rule := range rules {
 		for _, found := range rule.find(l) {
 			found.Rule = rule.Name
 			all = append(all, l.accept(found))
 		}
 	}
-	finding.Sort(all)
+	return all
+}
+
+// Disproves reports whether an error of a rule says that a rollout in these
+// phases never ends: something waits for what comes later, or never.
+func Disproves(rule string) bool {
+	return slices.Contains([]string{"against-phases", samePhase, "needs-disabled"}, rule)
+}
+
+// disproved are the errors that say that the rollout never ends, but for those
+// that the owners of the fleet accept. A target that wants it nevertheless gets
+// them as warnings.
+func (f *Fleet) disproved(t Target) []finding.Finding {
+	proofs := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !Disproves(r.Name) })
+	all := slices.DeleteFunc(f.lint(t.Environment).find(proofs), func(found finding.Finding) bool { return found.Severity != finding.Error })
+	if t.Unproven {
+		for i := range all {
+			all[i].Severity = finding.Warning
+		}
+	}
 	return all
 }
 
