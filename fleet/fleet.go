@@ -74,6 +74,9 @@ type Fleet struct {
 
 	graph *graph.Graph
 	base  *knowledge.Base
+	// lacks are the needs of Applications that nothing in the environment of the
+	// fleet fulfils.
+	lacks map[*Application]lack
 }
 
 // Component is a directory that describes itself.
@@ -133,9 +136,7 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	for _, dir := range dirs {
 		c, err := src.read(dir)
 		faults = append(faults, err)
-		if c.In(src.Environment) {
-			f.Components = append(f.Components, c)
-		}
+		f.Components = append(f.Components, c)
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
@@ -147,7 +148,23 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	if err := f.link(); err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(f.Components, func(c *Component) bool { return !c.In(src.Environment) }) {
+		return f, f.leaveOut(src.Environment)
+	}
 	return f, nil
+}
+
+// leaveOut takes from a fleet what is not for an environment, and keeps in mind
+// who needs that.
+func (f *Fleet) leaveOut(environment string) error {
+	f.lacks = f.lacking(environment)
+	f.Components = slices.DeleteFunc(f.Components, func(c *Component) bool { return !c.In(environment) })
+	f.Applications = slices.DeleteFunc(f.Applications, func(a *Application) bool { return !a.In(environment) })
+	f.Findings = nil
+	for _, app := range f.Applications {
+		f.Findings = append(f.Findings, app.Findings...)
+	}
+	return f.link()
 }
 
 func (s Source) show(p string) string {

@@ -73,10 +73,7 @@ func (f *Fleet) Lint(environment string) []finding.Finding {
 // lint makes a fleet ready to be looked at.
 func (f *Fleet) lint(environment string) *lint {
 	l := &lint{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.environments(environment), words: wordsOf(f.Profile.Style), ways: map[search]map[int]int{}}
-	l.needs = make([][]Link, len(f.Applications))
-	for _, link := range f.Links {
-		l.needs[link.From] = append(l.needs[link.From], link)
-	}
+	l.needs = f.needsOf()
 	l.right = l.rightPhases()
 	return l
 }
@@ -590,6 +587,48 @@ func (l *lint) lacking(app, to *Application, link Link) (strongest Reason, envir
 		}
 	}
 	return strongest, environments, sure
+}
+
+// lack is a sure need that nothing fulfils.
+type lack struct {
+	of     *Application
+	reason Reason
+}
+
+// String says what is needed, and why that is not there.
+func (l lack) String() string {
+	where := "is disabled"
+	if l.of.On() {
+		where = "is not deployed there"
+	}
+	return l.of.Name + ", which " + where + ", because " + need{reason: l.reason, sure: true}.because()
+}
+
+// lacking are the Applications that need for sure what is not deployed in an
+// environment, unless the owners of the fleet say that it is there.
+func (f *Fleet) lacking(environment string) map[*Application]lack {
+	l := &lint{Fleet: f, environments: []string{environment}, needs: f.needsOf()}
+	all := map[*Application]lack{}
+	for _, link := range f.Links {
+		app, to := f.Applications[link.From], f.Applications[link.To]
+		reason, _, sure := l.lacking(app, to, link)
+		accepted := slices.ContainsFunc(f.Settings.Accepted, func(a profile.Accepted) bool {
+			return a.Rule == "needs-disabled" && a.Component == app.Name && (a.Needs == "" || a.Needs == to.Name)
+		})
+		if _, known := all[app]; sure && !accepted && !known {
+			all[app] = lack{to, reason}
+		}
+	}
+	return all
+}
+
+// needsOf are the links of each Application to others.
+func (f *Fleet) needsOf() [][]Link {
+	all := make([][]Link, len(f.Applications))
+	for _, link := range f.Links {
+		all[link.From] = append(all[link.From], link)
+	}
+	return all
 }
 
 // later reports whether a need is a definition of what does not exist yet: the
