@@ -39,6 +39,12 @@ var rules = []Rule{
 	{"bundled-crds", only(finding.Warning), "definitions in a component that stands where none belong, such as an operator", (*lint).bundled},
 	{"foreign-band", only(finding.Warning), "a domain in a band of others", (*lint).foreignBand},
 	{"same-name", only(finding.Error, finding.Warning), "two Applications of one name that may be in one environment; a warning where one of them is disabled", (*lint).sameName},
+	{badName, only(finding.Error), "a name that Kubernetes refuses", (*lint).badName},
+	{"bad-label", only(finding.Error), "a label, be it a domain or a tier, that Kubernetes refuses", miswritten("bad-label")},
+	{"phase-label", only(finding.Error), "a label by the name of that which holds the phase", miswritten("phase-label")},
+	{"octal-phase", only(finding.Error), "a phase such as `010` without quotes, which Argo CD reads as 8", miswritten("octal-phase")},
+	{"no-environment", only(finding.Warning), "a component for an environment that the fleet does not have", miswritten("no-environment")},
+	{"remote-split", only(finding.Error), "a chart in another repository that is to be split", miswritten("remote-split")},
 	{"crd-shared", only(finding.Error), "a definition in two components that are deployed together", (*lint).sameDefinition},
 	{"object-shared", only(finding.Error), "any other object in two components that are deployed together", (*lint).sameObject},
 	{"needs-disabled", only(finding.Error, finding.Warning), "a component that is disabled, or not in an environment, and that one needs which is; a warning where the need is inferred, or is the definition of what is only to be made one day", (*lint).needsDisabled},
@@ -51,6 +57,9 @@ var rules = []Rule{
 
 // samePhase is the rule that phases are computed by where it is accepted.
 const samePhase = "same-phase"
+
+// badName is the rule about names of Applications.
+const badName = "bad-name"
 
 func only(severities ...finding.Severity) []finding.Severity { return severities }
 
@@ -482,6 +491,37 @@ func (l *lint) sameName() []fault {
 	return all
 }
 
+func (l *lint) badName() []fault {
+	var all []fault
+	for _, app := range l.Applications {
+		if !l.anywhere(app) {
+			continue
+		}
+		for _, found := range app.misnamed(app.Name) {
+			all = append(all, fault{of: app.Name, Finding: found})
+		}
+	}
+	return all
+}
+
+// miswritten finds what a rule says of the files of components.
+func miswritten(rule string) func(*lint) []fault {
+	return func(l *lint) []fault {
+		var all []fault
+		for _, app := range l.Applications {
+			if !l.anywhere(app) {
+				continue
+			}
+			for _, found := range l.Fleet.miswritten(app) {
+				if found.Rule == rule {
+					all = append(all, fault{of: app.Name, Finding: found})
+				}
+			}
+		}
+		return all
+	}
+}
+
 func (l *lint) sameDefinition() []fault {
 	return l.shared(func(o object.Object) bool { return crds.Is(o) },
 		"each sync of one of the two overwrites what the other applied", "let one of the two hold it, and set crds: skip in the other")
@@ -719,7 +759,7 @@ func (l *lint) bringing(group string) string {
 func (l *lint) perhaps() string {
 	var names []string
 	for _, app := range l.Applications {
-		if l.unknown(app) {
+		if l.unknown(app) && !slices.Contains(names, app.Component.Chart.Chart) {
 			names = append(names, app.Component.Chart.Chart)
 		}
 	}
