@@ -33,6 +33,8 @@ import (
 type Source struct {
 	// Repo is the repository.
 	Repo fs.FS
+	// NoRepository means that Repo is all of a file system, for want of one.
+	NoRepository bool
 	// Dirs are folders of components: each directory below one that holds a
 	// component.yaml is a component, and so is one that is named and holds none
 	// and nowhere below.
@@ -311,7 +313,7 @@ func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, mem
 		}
 		return
 	}
-	req := plugin.Request{Repo: src.Repo, Dir: app.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Memory: memory,
+	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: app.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Memory: memory,
 		App: plugin.App{Name: app.Component.Name, Namespace: app.Namespace}}
 	if app.Part != "" {
 		req.Settings = []plugin.Settings{{CRDs: app.Part}}

@@ -50,6 +50,7 @@ var rules = []Rule{
 	{"needs-disabled", only(finding.Error, finding.Warning), "a component that is disabled, or not in an environment, and that one needs which is; a warning where the need is inferred, or is the definition of what is only to be made one day", (*lint).needsDisabled},
 	{"missing-kind", only(finding.Warning), "objects of a kind that nothing in the fleet defines, and neither Kubernetes nor Argo CD", (*lint).missingKinds},
 	{"unknown-chart", only(finding.Note), "a chart in a registry of which nothing is known, so that its needs are not looked at", (*lint).unknownCharts},
+	{"no-version", only(finding.Warning), "a chart in a registry without a `version`: Argo CD takes the newest, and a new one at any time", (*lint).noVersion},
 	{"against-phases", only(finding.Error, finding.Warning), "a component that needs another of a later phase; a warning where the need is inferred, or is a namespace that Argo CD makes", (*lint).againstPhases},
 	{samePhase, only(finding.Error, finding.Warning), "a component that needs another of its own phase to be healthy first; an error where it cannot even be applied before, and that is sure", (*lint).samePhase},
 	{"stale-accepted", only(finding.Warning), "an entry of `accepted` in a `ladder.yaml` that matches no finding; what one environment does not have is not looked for there", (*lint).stale}, // after all others, which say what is accepted
@@ -240,17 +241,33 @@ func (l *lint) noBand() []fault {
 		if _, in := l.Profile.Band(app.Phase.Number); in || !app.Phase.Set || len(l.Profile.Bands) == 0 {
 			continue
 		}
-		all = append(all, l.at(finding.Error, app, l.phase(app.Phase.Number)+" is in no band", l.moved(i, "use a phase of one of the bands "+l.bands())))
+		all = append(all, l.at(finding.Error, app, l.phase(app.Phase.Number)+" is in no band", l.home(i)))
 	}
 	return all
 }
 
-func (l *lint) bands() string {
-	var names []string
-	for _, b := range l.Profile.Bands {
-		names = append(names, fmt.Sprintf("%s (%s-%s)", b.Name, l.Profile.Write(b.From), l.Profile.Write(b.To)))
+// home is the remedy for what stands in no band of its own: it names none of
+// another domain.
+func (l *lint) home(i int) string {
+	app := l.Applications[i]
+	if band, in := l.Profile.Band(l.right[i]); in && l.right[i] != app.Phase.Number && !l.foreign(app, band) {
+		return l.move(app, l.right[i], "")
 	}
-	return strings.Join(names, ", ")
+	var names []string
+	for _, b := range l.bandsOf(app) {
+		phases := l.Profile.Write(b.From)
+		if b.To > b.From {
+			phases += " to " + l.Profile.Write(b.To)
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", b.Name, phases))
+	}
+	switch {
+	case names == nil:
+		return "correct the domain, or the domains of a band"
+	case app.Component.Part() == "":
+		return "use a phase of one of the bands " + strings.Join(names, ", ")
+	}
+	return "use a phase of " + strings.Join(names, " or ") + ", or correct the domain"
 }
 
 func (l *lint) noPlace() []fault {
@@ -449,16 +466,8 @@ func (l *lint) foreignBand() []fault {
 		if !in || !app.Phase.Set || !l.foreign(app, band) {
 			continue
 		}
-		var own []string
-		for _, b := range l.Profile.BandsOf(domain) {
-			own = append(own, b.Name)
-		}
-		otherwise := "correct the domain, or the domains of the band"
-		if own != nil {
-			otherwise = "use a phase of " + strings.Join(own, " or ") + ", or correct the domain"
-		}
 		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s is of the domain %s, and %s is in the band %s, which is for %s", app.Name, domain, l.phase(app.Phase.Number), band.Name, strings.Join(band.Domains, ", ")),
-			l.moved(i, otherwise)))
+			l.home(i)))
 	}
 	return all
 }
@@ -561,6 +570,10 @@ func (l *lint) shared(which func(object.Object) bool, why, remedy string) []faul
 	for _, p := range pairs {
 		remedy := remedy
 		a, b := l.Applications[p.a], l.Applications[p.b]
+		first, second := a.Name, b.Name
+		if first == second {
+			first, second = a.Name+" of "+a.Dir, b.Name+" of "+b.Dir
+		}
 		var names []string
 		for _, id := range both[p] {
 			names = append(names, id.String())
@@ -572,7 +585,7 @@ func (l *lint) shared(which func(object.Object) bool, why, remedy string) []faul
 			}
 			remedy = "leave it to " + holder.Name + ", and write crds: skip in " + other.File
 		}
-		f := l.at(finding.Error, b, fmt.Sprintf("%s and %s both hold %s: %s", a.Name, b.Name, few(names), why), remedy).with(a)
+		f := l.at(finding.Error, b, fmt.Sprintf("%s and %s both hold %s: %s", first, second, few(names), why), remedy).with(a)
 		f.Object = names[0]
 		all = append(all, f)
 	}
@@ -772,6 +785,20 @@ func (l *lint) perhaps() string {
 // unknown reports whether nothing is known of what an Application deploys.
 func (l *lint) unknown(app *Application) bool {
 	return app.Component.Chart.Remote() && app.Chart == nil && l.anywhere(app)
+}
+
+func (l *lint) noVersion() []fault {
+	var all []fault
+	for _, app := range l.Applications {
+		if c := app.Component.Chart; c.Chart == "" || c.Version != "" || app.Part == crds.Only || !l.anywhere(app) {
+			continue
+		}
+		f := l.at(finding.Warning, app, "nobody says which version of the chart "+app.Component.Chart.Chart+", so Argo CD takes the newest (targetRevision: '*'), and each new one as soon as it is there",
+			"write chart.version")
+		f.Line, f.Field = app.Line("chart"), "chart.version"
+		all = append(all, f)
+	}
+	return all
 }
 
 func (l *lint) unknownCharts() []fault {

@@ -139,6 +139,9 @@ func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
 		}
 	}
 	where := "in " + strings.Join(names, " and ")
+	if len(bands) == 0 {
+		where = strings.TrimSpace("of a band for " + cmp.Or(app.Component.Part(), "all"))
+	}
 	if len(f.Profile.Bands) == 0 {
 		where = "in a profile without bands"
 	}

@@ -411,3 +411,14 @@ func TestMustBeEarlier(t *testing.T) {
 140 needs: equal; the first place for configs in foundation: Thing needs
 `)
 }
+
+// TestNoBandOfItsOwn says of what is in no band, and of whose domain there is
+// none, that it keeps its phase.
+func TestNoBandOfItsOwn(t *testing.T) {
+	m := made{t, &fleet.Fleet{Profile: profile.Profile{Digits: 3, Bands: []profile.Band{{Name: "a", Domains: []string{"a"}, From: 0, To: 99}}}}}
+	m.app("moon", "moon", "workloads", 800)
+	check(t, m.Phases(fleet.PhaseOptions{}), `
+800 moon: equal; no place of a band for moon is for workloads, so it keeps its phase
+warning no-place: moon/component.yaml: moon: it is for workloads (Thing moon), and no place of a band for moon is; add a place to the profile, or give it another domain
+`)
+}
