@@ -47,7 +47,7 @@ func (f *Fleet) Apps(opt AppsOptions) ([]Manifest, []finding.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	faults := slices.Concat(f.guard(opt.Target, sets), f.nowhere(opt.Target))
+	faults := slices.Concat(f.guard(opt.Target, sets), f.nowhere(opt.Target), f.disproved(opt.Target))
 	ordered, err := atLeast(opt.ArgoCD, deletesInOrder)
 	if err != nil {
 		return nil, nil, err

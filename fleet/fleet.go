@@ -33,6 +33,8 @@ import (
 type Source struct {
 	// Repo is the repository.
 	Repo fs.FS
+	// NoRepository means that Repo is all of a file system, for want of one.
+	NoRepository bool
 	// Dirs are folders of components: each directory below one that holds a
 	// component.yaml is a component, and so is one that is named and holds none
 	// and nowhere below.
@@ -78,6 +80,9 @@ type Fleet struct {
 	base  *knowledge.Base
 	// moved are objects of Applications in environments that share a cluster.
 	moved map[movedTo][]object.Object
+	// lacks are the needs of Applications that nothing in the environment of the
+	// fleet fulfils.
+	lacks map[*Application]lack
 }
 
 // Component is a directory that describes itself.
@@ -138,9 +143,7 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	for _, dir := range dirs {
 		c, err := src.read(dir)
 		faults = append(faults, err)
-		if c.In(src.Environment) {
-			f.Components = append(f.Components, c)
-		}
+		f.Components = append(f.Components, c)
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
@@ -155,7 +158,23 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	if err := f.renderMoved(ctx, src); err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(f.Components, func(c *Component) bool { return !c.In(src.Environment) }) {
+		return f, f.leaveOut(src.Environment)
+	}
 	return f, nil
+}
+
+// leaveOut takes from a fleet what is not for an environment, and keeps in mind
+// who needs that.
+func (f *Fleet) leaveOut(environment string) error {
+	f.lacks = f.lacking(environment)
+	f.Components = slices.DeleteFunc(f.Components, func(c *Component) bool { return !c.In(environment) })
+	f.Applications = slices.DeleteFunc(f.Applications, func(a *Application) bool { return !a.In(environment) })
+	f.Findings = nil
+	for _, app := range f.Applications {
+		f.Findings = append(f.Findings, app.Findings...)
+	}
+	return f.link()
 }
 
 func (s Source) show(p string) string {
@@ -319,7 +338,7 @@ func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, mem
 
 // request asks for what an Application renders to.
 func (a *Application) request(src Source, memory *render.Memory) plugin.Request {
-	req := plugin.Request{Repo: src.Repo, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Memory: memory, Files: src.files,
+	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Memory: memory, Files: src.files,
 		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
 	if a.Part != "" {
 		req.Settings = []plugin.Settings{{CRDs: a.Part}}

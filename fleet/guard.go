@@ -13,6 +13,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -48,8 +49,8 @@ func (f *Fleet) guard(t Target, sets []set) []finding.Finding {
 				all = append(all, d.fault("same-name", "name", fmt.Sprintf("%s has an Application %s, too", other.File, d.Name), "give each component a name of its own"))
 				continue
 			}
-			if taken[d.Name] == nil && !dnsName.MatchString(d.Name) {
-				all = append(all, d.fault("bad-name", "name", fmt.Sprintf("no Application can be called %q", d.Name), "use lower case letters, digits and \"-\""))
+			if taken[d.Name] == nil {
+				all = append(all, d.misnamed(d.Name)...)
 			}
 			taken[d.Name] = d.Application
 		}
@@ -65,15 +66,34 @@ func (f *Fleet) guardOne(app *Application) []finding.Finding {
 	if !app.Described {
 		all = append(all, app.fault("not-described", "", "there is no "+component.File+", from which Argo CD takes the Application", "add one with a name, a namespace and a "+f.Profile.Key))
 	}
-	for key, phase := range map[string]component.Phase{app.PhaseKey(): app.Component.Phase(), "crdsPhase": app.CRDsPhase} {
-		if phase.Misread {
-			all = append(all, app.fault("octal-phase", key, fmt.Sprintf("Argo CD reads %s without quotes as %d, a number to the base of 8", phase.Text, phase.Other), fmt.Sprintf("write %q", phase.Text)))
-		}
-	}
 	if !app.Phase.Set {
 		found := app.fault("no-phase", "", app.Name+" has no phase, and so comes after all that have one", "add "+f.Profile.Key)
 		found.Severity = finding.Warning
 		all = append(all, found)
+	}
+	return append(all, f.miswritten(app)...)
+}
+
+// misnamed finds a name that no Application can have.
+func (a *Application) misnamed(name string) []finding.Finding {
+	if dnsName.MatchString(name) {
+		return nil
+	}
+	return []finding.Finding{a.fault("bad-name", "name", fmt.Sprintf("no Application can be called %q", name), "use lower case letters, digits and \"-\"")}
+}
+
+// miswritten finds what Argo CD or Kubernetes takes otherwise than the file of a
+// component means it, or not at all. Of a component in two parts the file is
+// looked at once.
+func (f *Fleet) miswritten(app *Application) []finding.Finding {
+	if app.Part == crds.Only {
+		return nil
+	}
+	var all []finding.Finding
+	for key, phase := range map[string]component.Phase{app.PhaseKey(): app.Component.Phase(), "crdsPhase": app.CRDsPhase} {
+		if phase.Misread {
+			all = append(all, app.fault("octal-phase", key, fmt.Sprintf("Argo CD reads %s without quotes as %d, a number to the base of 8", phase.Text, phase.Other), fmt.Sprintf("write %q", phase.Text)))
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(app.labels())) {
 		value := app.labels()[key]
@@ -83,7 +103,9 @@ func (f *Fleet) guardOne(app *Application) []finding.Finding {
 		case !labelKey.MatchString(key):
 			all = append(all, app.fault("bad-label", "labels", fmt.Sprintf("no label can be called %q", key), "use letters, digits, \"-\", \"_\" and \".\", at most 63"))
 		case !labelValue.MatchString(value):
-			all = append(all, app.fault("bad-label", key, fmt.Sprintf("no label can hold %q", value), "use letters, digits, \"-\", \"_\" and \".\", at most 63"))
+			found := app.fault("bad-label", key, fmt.Sprintf("no label can hold %q", value), "use letters, digits, \"-\", \"_\" and \".\", at most 63")
+			found.Line = cmp.Or(found.Line, app.Line("labels"))
+			all = append(all, found)
 		}
 	}
 	if len(app.Environments) > 0 && len(f.Settings.Environments) > 0 {

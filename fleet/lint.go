@@ -39,12 +39,19 @@ var rules = []Rule{
 	{"bundled-crds", only(finding.Warning), "definitions in a component that stands where none belong, such as an operator", (*lint).bundled},
 	{"foreign-band", only(finding.Warning), "a domain in a band of others", (*lint).foreignBand},
 	{"same-name", only(finding.Error, finding.Warning), "two Applications of one name that may be in one environment; a warning where one of them is disabled", (*lint).sameName},
+	{badName, only(finding.Error), "a name that Kubernetes refuses", (*lint).badName},
+	{"bad-label", only(finding.Error), "a label, be it a domain or a tier, that Kubernetes refuses", miswritten("bad-label")},
+	{"phase-label", only(finding.Error), "a label by the name of that which holds the phase", miswritten("phase-label")},
+	{"octal-phase", only(finding.Error), "a phase such as `010` without quotes, which Argo CD reads as 8", miswritten("octal-phase")},
+	{"no-environment", only(finding.Warning), "a component for an environment that the fleet does not have", miswritten("no-environment")},
+	{"remote-split", only(finding.Error), "a chart in another repository that is to be split", miswritten("remote-split")},
 	{"crd-shared", only(finding.Error), "a definition in two components that are deployed together", (*lint).sameDefinition},
 	{"object-shared", only(finding.Error), "any other object in two components that are deployed together, and any object that two environments of one cluster would each have", (*lint).sameObject},
 	{"needs-disabled", only(finding.Error, finding.Warning), "a component that is disabled, or not in an environment, and that one needs which is; a warning where the need is inferred, or is the definition of what is only to be made one day", (*lint).needsDisabled},
 	{"missing-kind", only(finding.Warning), "objects of a kind that nothing in the fleet defines, and neither Kubernetes nor Argo CD", (*lint).missingKinds},
 	{"only-hooks", only(finding.Warning), "a component of hooks and nothing else: Argo CD takes it for in sync, and never runs them", (*lint).onlyHooks},
 	{"unknown-chart", only(finding.Note), "a chart in a registry of which nothing is known, so that its needs are not looked at", (*lint).unknownCharts},
+	{"no-version", only(finding.Warning), "a chart in a registry without a `version`: Argo CD takes the newest, and a new one at any time", (*lint).noVersion},
 	{"against-phases", only(finding.Error, finding.Warning), "a component that needs another of a later phase; a warning where the need is inferred, or is a namespace that Argo CD makes", (*lint).againstPhases},
 	{samePhase, only(finding.Error, finding.Warning), "a component that needs another of its own phase to be healthy first; an error where it cannot even be applied before, and that is sure", (*lint).samePhase},
 	{"stale-accepted", only(finding.Warning), "an entry of `accepted` in a `ladder.yaml` that matches no finding; what one environment does not have is not looked for there", (*lint).stale}, // after all others, which say what is accepted
@@ -53,6 +60,9 @@ var rules = []Rule{
 // samePhase is the rule that phases are computed by where it is accepted.
 const samePhase = "same-phase"
 
+// badName is the rule about names of Applications.
+const badName = "bad-name"
+
 func only(severities ...finding.Severity) []finding.Severity { return severities }
 
 // Lint looks for faults in a fleet: in what its components say, and in what they
@@ -60,25 +70,54 @@ func only(severities ...finding.Severity) []finding.Severity { return severities
 // are not. An environment leaves out what is not deployed there; empty means all
 // of them.
 func (f *Fleet) Lint(environment string) []finding.Finding {
-	l := &lint{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.environments(environment), words: wordsOf(f.Profile.Style), ways: map[search]map[int]int{}}
-	l.needs = make([][]Link, len(f.Applications))
-	for _, link := range f.Links {
-		l.needs[link.From] = append(l.needs[link.From], link)
-	}
-	l.right = l.rightPhases()
 	var all []finding.Finding
 	for _, app := range f.Applications {
 		if app.Failed {
 			all = append(all, app.Findings...)
 		}
 	}
+	all = append(all, f.lint(environment).find(rules)...)
+	finding.Sort(all)
+	return all
+}
+
+// lint makes a fleet ready to be looked at.
+func (f *Fleet) lint(environment string) *lint {
+	l := &lint{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.environments(environment), words: wordsOf(f.Profile.Style), ways: map[search]map[int]int{}}
+	l.needs = f.needsOf()
+	l.right = l.rightPhases()
+	return l
+}
+
+// find says what rules find.
+func (l *lint) find(rules []Rule) []finding.Finding {
+	var all []finding.Finding
 	for _, rule := range rules {
 		for _, found := range rule.find(l) {
 			found.Rule = rule.Name
 			all = append(all, l.accept(found))
 		}
 	}
-	finding.Sort(all)
+	return all
+}
+
+// Disproves reports whether an error of a rule says that a rollout in these
+// phases never ends: something waits for what comes later, or never.
+func Disproves(rule string) bool {
+	return slices.Contains([]string{"against-phases", samePhase, "needs-disabled"}, rule)
+}
+
+// disproved are the errors that say that the rollout never ends, but for those
+// that the owners of the fleet accept. A target that wants it nevertheless gets
+// them as warnings.
+func (f *Fleet) disproved(t Target) []finding.Finding {
+	proofs := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !Disproves(r.Name) })
+	all := slices.DeleteFunc(f.lint(t.Environment).find(proofs), func(found finding.Finding) bool { return found.Severity != finding.Error })
+	if t.Unproven {
+		for i := range all {
+			all[i].Severity = finding.Warning
+		}
+	}
 	return all
 }
 
@@ -203,17 +242,33 @@ func (l *lint) noBand() []fault {
 		if _, in := l.Profile.Band(app.Phase.Number); in || !app.Phase.Set || len(l.Profile.Bands) == 0 {
 			continue
 		}
-		all = append(all, l.at(finding.Error, app, l.phase(app.Phase.Number)+" is in no band", l.moved(i, "use a phase of one of the bands "+l.bands())))
+		all = append(all, l.at(finding.Error, app, l.phase(app.Phase.Number)+" is in no band", l.home(i)))
 	}
 	return all
 }
 
-func (l *lint) bands() string {
-	var names []string
-	for _, b := range l.Profile.Bands {
-		names = append(names, fmt.Sprintf("%s (%s-%s)", b.Name, l.Profile.Write(b.From), l.Profile.Write(b.To)))
+// home is the remedy for what stands in no band of its own: it names none of
+// another domain.
+func (l *lint) home(i int) string {
+	app := l.Applications[i]
+	if band, in := l.Profile.Band(l.right[i]); in && l.right[i] != app.Phase.Number && !l.foreign(app, band) {
+		return l.move(app, l.right[i], "")
 	}
-	return strings.Join(names, ", ")
+	var names []string
+	for _, b := range l.bandsOf(app) {
+		phases := l.Profile.Write(b.From)
+		if b.To > b.From {
+			phases += " to " + l.Profile.Write(b.To)
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", b.Name, phases))
+	}
+	switch {
+	case names == nil:
+		return "correct the domain, or the domains of a band"
+	case app.Component.Part() == "":
+		return "use a phase of one of the bands " + strings.Join(names, ", ")
+	}
+	return "use a phase of " + strings.Join(names, " or ") + ", or correct the domain"
 }
 
 func (l *lint) noPlace() []fault {
@@ -412,16 +467,8 @@ func (l *lint) foreignBand() []fault {
 		if !in || !app.Phase.Set || !l.foreign(app, band) {
 			continue
 		}
-		var own []string
-		for _, b := range l.Profile.BandsOf(domain) {
-			own = append(own, b.Name)
-		}
-		otherwise := "correct the domain, or the domains of the band"
-		if own != nil {
-			otherwise = "use a phase of " + strings.Join(own, " or ") + ", or correct the domain"
-		}
 		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s is of the domain %s, and %s is in the band %s, which is for %s", app.Name, domain, l.phase(app.Phase.Number), band.Name, strings.Join(band.Domains, ", ")),
-			l.moved(i, otherwise)))
+			l.home(i)))
 	}
 	return all
 }
@@ -452,6 +499,37 @@ func (l *lint) sameName() []fault {
 		all = append(all, f)
 	}
 	return all
+}
+
+func (l *lint) badName() []fault {
+	var all []fault
+	for _, app := range l.Applications {
+		if !l.anywhere(app) {
+			continue
+		}
+		for _, found := range app.misnamed(app.Name) {
+			all = append(all, fault{of: app.Name, Finding: found})
+		}
+	}
+	return all
+}
+
+// miswritten finds what a rule says of the files of components.
+func miswritten(rule string) func(*lint) []fault {
+	return func(l *lint) []fault {
+		var all []fault
+		for _, app := range l.Applications {
+			if !l.anywhere(app) {
+				continue
+			}
+			for _, found := range l.Fleet.miswritten(app) {
+				if found.Rule == rule {
+					all = append(all, fault{of: app.Name, Finding: found})
+				}
+			}
+		}
+		return all
+	}
 }
 
 func (l *lint) sameDefinition() []fault {
@@ -497,6 +575,10 @@ func (l *lint) shared(which func(object.Object) bool, why, remedy string) []faul
 	for _, p := range pairs {
 		remedy := remedy
 		a, b := l.Applications[p.a], l.Applications[p.b]
+		first, second := a.Name, b.Name
+		if first == second {
+			first, second = a.Name+" of "+a.Dir, b.Name+" of "+b.Dir
+		}
 		var names []string
 		for _, id := range both[p] {
 			names = append(names, id.String())
@@ -508,7 +590,7 @@ func (l *lint) shared(which func(object.Object) bool, why, remedy string) []faul
 			}
 			remedy = "leave it to " + holder.Name + ", and write crds: skip in " + other.File
 		}
-		f := l.at(finding.Error, b, fmt.Sprintf("%s and %s both hold %s: %s", a.Name, b.Name, few(names), why), remedy).with(a)
+		f := l.at(finding.Error, b, fmt.Sprintf("%s and %s both hold %s: %s", first, second, few(names), why), remedy).with(a)
 		f.Object = names[0]
 		all = append(all, f)
 	}
@@ -563,6 +645,48 @@ func (l *lint) lacking(app, to *Application, link Link) (strongest Reason, envir
 		}
 	}
 	return strongest, environments, sure
+}
+
+// lack is a sure need that nothing fulfils.
+type lack struct {
+	of     *Application
+	reason Reason
+}
+
+// String says what is needed, and why that is not there.
+func (l lack) String() string {
+	where := "is disabled"
+	if l.of.On() {
+		where = "is not deployed there"
+	}
+	return l.of.Name + ", which " + where + ", because " + need{reason: l.reason, sure: true}.because()
+}
+
+// lacking are the Applications that need for sure what is not deployed in an
+// environment, unless the owners of the fleet say that it is there.
+func (f *Fleet) lacking(environment string) map[*Application]lack {
+	l := &lint{Fleet: f, environments: []string{environment}, needs: f.needsOf()}
+	all := map[*Application]lack{}
+	for _, link := range f.Links {
+		app, to := f.Applications[link.From], f.Applications[link.To]
+		reason, _, sure := l.lacking(app, to, link)
+		accepted := slices.ContainsFunc(f.Settings.Accepted, func(a profile.Accepted) bool {
+			return a.Rule == "needs-disabled" && a.Component == app.Name && (a.Needs == "" || a.Needs == to.Name)
+		})
+		if _, known := all[app]; sure && !accepted && !known {
+			all[app] = lack{to, reason}
+		}
+	}
+	return all
+}
+
+// needsOf are the links of each Application to others.
+func (f *Fleet) needsOf() [][]Link {
+	all := make([][]Link, len(f.Applications))
+	for _, link := range f.Links {
+		all[link.From] = append(all[link.From], link)
+	}
+	return all
 }
 
 // later reports whether a need is a definition of what does not exist yet: the
@@ -653,7 +777,7 @@ func (l *lint) bringing(group string) string {
 func (l *lint) perhaps() string {
 	var names []string
 	for _, app := range l.Applications {
-		if l.unknown(app) {
+		if l.unknown(app) && !slices.Contains(names, app.Component.Chart.Chart) {
 			names = append(names, app.Component.Chart.Chart)
 		}
 	}
@@ -666,6 +790,20 @@ func (l *lint) perhaps() string {
 // unknown reports whether nothing is known of what an Application deploys.
 func (l *lint) unknown(app *Application) bool {
 	return app.Component.Chart.Remote() && app.Chart == nil && l.anywhere(app)
+}
+
+func (l *lint) noVersion() []fault {
+	var all []fault
+	for _, app := range l.Applications {
+		if c := app.Component.Chart; c.Chart == "" || c.Version != "" || app.Part == crds.Only || !l.anywhere(app) {
+			continue
+		}
+		f := l.at(finding.Warning, app, "nobody says which version of the chart "+app.Component.Chart.Chart+", so Argo CD takes the newest (targetRevision: '*'), and each new one as soon as it is there",
+			"write chart.version")
+		f.Line, f.Field = app.Line("chart"), "chart.version"
+		all = append(all, f)
+	}
+	return all
 }
 
 func (l *lint) unknownCharts() []fault {

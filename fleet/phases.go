@@ -38,6 +38,9 @@ type Placed struct {
 	// After is what it waits for, the index of an Application; -1 if its place is
 	// the first for what it is.
 	After int
+	// Late says which Application needs it for sure and stands before it, by the
+	// phases that are set; empty if none does.
+	Late string
 }
 
 // PhaseOptions say what is to be computed.
@@ -136,6 +139,9 @@ func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
 		}
 	}
 	where := "in " + strings.Join(names, " and ")
+	if len(bands) == 0 {
+		where = strings.TrimSpace("of a band for " + cmp.Or(app.Component.Part(), "all"))
+	}
 	if len(f.Profile.Bands) == 0 {
 		where = "in a profile without bands"
 	}
@@ -401,7 +407,22 @@ func (p *Phases) explain(i int, app *Application, stands []stand, placed []at) P
 	if n, ok := p.deciding(i, stands, placed); ok {
 		row.After, row.Why = n.to, p.fleet.sentence(n)
 	}
+	row.Late = p.late(i)
 	return row
+}
+
+// late says who needs an Application that comes too late for it.
+func (p *Phases) late(i int) string {
+	to := p.fleet.Applications[i]
+	for _, n := range p.needs {
+		from := p.fleet.Applications[n.from]
+		together := slices.ContainsFunc(p.fleet.environments(""), func(e string) bool { return deployed(from, e) && deployed(to, e) })
+		if n.to != i || !n.sure || !together || !from.Phase.Set || !to.Phase.Set || from.Phase.Number >= to.Phase.Number+boolean(n.later) {
+			continue
+		}
+		return fmt.Sprintf("%s stands at %s, and must stand %s", from.Name, p.fleet.Write(from.Phase), p.fleet.sentence(n))
+	}
+	return ""
 }
 
 // homeless is the finding for what has no place late enough.
@@ -463,6 +484,9 @@ const (
 	Equal = "equal"
 	// Earlier means that an earlier one is possible.
 	Earlier = "earlier possible"
+	// TooLate means that it comes too late for what needs it, and an earlier one
+	// is possible.
+	TooLate = "must be earlier"
 	// Later means that it is too early.
 	Later = "must be later"
 	// Missing means that there is none.
@@ -478,6 +502,8 @@ func (p Placed) Verdict() string {
 		return Homeless
 	case !p.Phase.Set:
 		return Missing
+	case p.Phase.Number > p.Computed.Number && p.Late != "":
+		return TooLate
 	case p.Phase.Number > p.Computed.Number:
 		return Earlier
 	case p.Phase.Number < p.Computed.Number:

@@ -96,7 +96,7 @@ func TestPhasesByNeeds(t *testing.T) {
 150 vault: must be later; the first place for workloads in foundation: Thing vault
 155 store: must be later; after vault, because Thing store needs Thing vault
 210 crds: equal; the first place for crds in data and data-extended: Thing crds
-250 db: earlier possible; the first place for workloads in data and data-extended: Thing db
+250 db: must be earlier; the first place for workloads in data and data-extended: Thing db
 250 same: equal; the first place for workloads in data and data-extended: Thing same
 350 keycloak: not set; the first place for workloads in platform: Thing keycloak
 450 temporal: equal; after keycloak, because Thing temporal needs Thing keycloak
@@ -316,6 +316,9 @@ func laws(t *testing.T, seed uint64) {
 	if computed := m.Steps(func(i int) component.Phase { return p.Places[i].Computed }); c.Count > computed {
 		t.Fatalf("seed %d: %d steps, computed %d\n%s", seed, c.Count, computed, text(p))
 	}
+	for _, app := range m.Applications { // what needs something disabled would wait for ever
+		m.Settings.Accepted = append(m.Settings.Accepted, profile.Accepted{Rule: "needs-disabled", Component: app.Name})
+	}
 	run := m.Simulate(m.CompactLayout(c), assumed(), nil)
 	if !run.Done() || run.StepCount() != c.Count {
 		t.Fatalf("seed %d: the compact rollout never ends, or has %d steps and not %d: %+v", seed, run.StepCount(), c.Count, run.Stuck)
@@ -391,4 +394,31 @@ func TestSplit(t *testing.T) {
 	if len(edits) != 1 || !slices.Equal(edits[0].Changes, []fleet.Change{{Key: "crdsPhase", After: "210"}}) {
 		t.Errorf("%+v", edits)
 	}
+}
+
+// TestMustBeEarlier: what stands behind something that needs it for sure must
+// move; where that is only a sign, it may.
+func TestMustBeEarlier(t *testing.T) {
+	m := newMade(t, "bands")
+	m.app("provider", "foundation", "secrets", 150)
+	m.app("hinted", "foundation", "secrets", 150)
+	m.app("needs", "foundation", "configs", 140)
+	m.needs("needs", "provider", fleet.Healthy, false)
+	m.needs("needs", "hinted", fleet.Healthy, true)
+	same(t, text(m.Phases(fleet.PhaseOptions{})), `
+130 hinted: earlier possible; the first place for secrets in foundation: Thing hinted
+130 provider: must be earlier; the first place for secrets in foundation: Thing provider
+140 needs: equal; the first place for configs in foundation: Thing needs
+`)
+}
+
+// TestNoBandOfItsOwn says of what is in no band, and of whose domain there is
+// none, that it keeps its phase.
+func TestNoBandOfItsOwn(t *testing.T) {
+	m := made{t, &fleet.Fleet{Profile: profile.Profile{Digits: 3, Bands: []profile.Band{{Name: "a", Domains: []string{"a"}, From: 0, To: 99}}}}}
+	m.app("moon", "moon", "workloads", 800)
+	check(t, m.Phases(fleet.PhaseOptions{}), `
+800 moon: equal; no place of a band for moon is for workloads, so it keeps its phase
+warning no-place: moon/component.yaml: moon: it is for workloads (Thing moon), and no place of a band for moon is; add a place to the profile, or give it another domain
+`)
 }

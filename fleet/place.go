@@ -21,6 +21,8 @@ type Target struct {
 	Revision string
 	// Environment is the only one that is wanted; empty means all.
 	Environment string
+	// Unproven makes the rollout also where Lint proves that it never ends.
+	Unproven bool
 }
 
 // place is what the Applications of a set go to: an environment, or the cluster

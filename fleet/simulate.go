@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -242,8 +243,9 @@ type player struct {
 	fail      map[int]bool
 	now       time.Duration
 	needs     map[int][]need // by the one that needs
-	all       []need         // as it was in the beginning
-	span      map[int]int    // the span of an Application
+	lacks     map[*Application]lack
+	all       []need      // as it was in the beginning
+	span      map[int]int // the span of an Application
 	due       map[int]time.Duration
 	sets      []progress
 }
@@ -259,14 +261,16 @@ type progress struct {
 
 // Simulate plays a rollout. Within a step, Applications are begun by name, as
 // many at once as it takes. One that needs another does not get healthy before
-// that is; one that is in fail never does. What is not deployed is taken to be
-// there. A need that is only inferred delays, and makes nothing wait for what
+// that is; one that is in fail never does, nor one that needs for sure what is
+// not deployed. A need that is only inferred delays, and makes nothing wait for what
 // would never begin.
 func (f *Fleet) Simulate(l Layout, d Durations, fail []int) *Run {
 	p := &player{Run: &Run{Layout: l, fleet: f}, durations: d, fail: map[int]bool{}, needs: map[int][]need{}, span: map[int]int{}, due: map[int]time.Duration{}, sets: make([]progress, len(l.Sets))}
 	for _, i := range fail {
 		p.fail[i] = true
 	}
+	p.lacks = f.lacking("")
+	maps.Copy(p.lacks, f.lacks)
 	all := f.needs()
 	kept, _, _, _ := f.ordered(all)
 	for _, n := range all {
@@ -383,7 +387,7 @@ func (p *player) stepOf(span int) string {
 // makeReady lets an Application go on if all that it needs is there.
 func (p *player) makeReady(i int) bool {
 	s := &p.Spans[i]
-	if p.fail[s.Application] || len(p.missing(s.Application)) > 0 {
+	if _, lacks := p.lacks[p.fleet.Applications[s.Application]]; lacks || p.fail[s.Application] || len(p.missing(s.Application)) > 0 {
 		return false
 	}
 	s.Ready = p.now
@@ -499,6 +503,8 @@ func (p *player) whyStuck(app, set, n int, begun bool) string {
 	switch {
 	case begun && p.fail[app]:
 		return "it never gets healthy, as was asked"
+	case begun && p.lacks[p.fleet.Applications[app]].of != nil:
+		return "it waits for " + p.lacks[p.fleet.Applications[app]].String()
 	case begun:
 		n := p.missing(app)[0]
 		verb := "it waits for "

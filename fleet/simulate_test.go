@@ -304,3 +304,26 @@ d.yaml:6: defaults.crd: there is no such default; use one of wave, statefuls, na
 d.yaml:7: defaults.crds: "soon" is no duration; write it like 90s or 2m30s
 `)
 }
+
+// TestNeverThere: what needs something that is disabled waits for ever, unless
+// that is only a sign, or the owners say that it is there.
+func TestNeverThere(t *testing.T) {
+	m := newMade(t, "bands")
+	m.app("provider", "foundation", "controllers", 120).Enabled = new(bool)
+	m.app("needs", "foundation", "secrets", 130)
+	m.app("perhaps", "foundation", "secrets", 130)
+	m.app("behind", "foundation", "configs", 140)
+	m.needs("needs", "provider", fleet.Healthy, false)
+	m.needs("perhaps", "provider", fleet.Healthy, true)
+	same(t, story(play(m, seconds(t, "needs=1 perhaps=2 behind=3")), m), `
+0:00-never needs
+0:00-0:02 perhaps
+needs: true, it waits for provider, which is disabled, because Thing needs needs Thing provider
+behind: false, 140 configs comes after 130 secrets, which never ends
+2s by perhaps
+`)
+	m.Settings.Accepted = []profile.Accepted{{Rule: "needs-disabled", Component: "needs", Why: "the cluster has it"}}
+	if r := play(m, seconds(t, "needs=1 perhaps=2 behind=3")); !r.Done() {
+		t.Errorf("it waits for what is accepted: %v", r.Stuck)
+	}
+}

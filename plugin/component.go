@@ -124,7 +124,11 @@ func (req Request) located(d component.Description, opt *options) (Request, erro
 		if !fs.ValidPath(at) {
 			return fault("chart.path", "the path leaves the repository", "name a directory inside the repository")
 		}
-		if info, err := fs.Stat(req.Repo, at); err != nil || !info.IsDir() {
+		switch info, err := fs.Stat(req.Repo, at); {
+		case err == nil && info.IsDir():
+		case req.NoRepository:
+			return fault("chart.path", fmt.Sprintf("there is no directory %s, and no repository either (no .git), so that the path begins at the root of the file system", "/"+at), "run git init where the repository begins, or correct the path")
+		default:
 			return fault("chart.path", fmt.Sprintf("there is no directory %s in the repository", req.show(at)), "correct the path, which begins at the root of the repository")
 		}
 		req.Dir = at

@@ -33,6 +33,8 @@ type Request struct {
 	// Repo is the repository, and Dir the directory of the component in it.
 	Repo fs.FS
 	Dir  string
+	// NoRepository means that Repo is all of a file system, for want of one.
+	NoRepository bool
 	// DirName is what the directory is called outside of Repo, of which it may
 	// be the root; empty means as in Dir.
 	DirName string

@@ -80,7 +80,7 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	defer c.close()
 	in.base = c.base
 	src := in.source
-	src.Repo, src.Show = c.repo, c.show
+	src.Repo, src.Show, src.NoRepository = c.repo, c.show, c.none
 	for _, dir := range dirs {
 		in, err := c.inside(dir)
 		if err != nil {
@@ -108,6 +108,14 @@ func loadUntilInterrupted(ctx context.Context, src fleet.Source, base *knowledge
 	return nil, errors.New("interrupted while the components were rendered; nothing was written")
 }
 
+// isThere says if a folder is missing.
+func isThere(dir string) error {
+	if _, err := os.Stat(dir); err != nil && dir != "" {
+		return fmt.Errorf("%s: no such folder; name one that is there", dir)
+	}
+	return nil
+}
+
 // inside is the path of a directory in the repository of another.
 func (c *checkout) inside(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
@@ -117,8 +125,8 @@ func (c *checkout) inside(dir string) (string, error) {
 	if resolved, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = resolved
 	}
-	if _, err := os.Stat(abs); err != nil {
-		return "", fmt.Errorf("%s: no such folder; name one that is there", dir)
+	if err := isThere(dir); err != nil {
+		return "", err
 	}
 	rel, err := filepath.Rel(c.base, abs)
 	if err != nil || !filepath.IsLocal(rel) {

@@ -65,6 +65,11 @@ Argo CD waits for a child only if it has a health check for Applications.
 		if opt.Sets && !opt.Tiers {
 			return usageError{errors.New("--sets is for tiers; add --tiers, or use cmp fleet appset")}
 		}
+		for _, dir := range args {
+			if err := isThere(dir); err != nil {
+				return err
+			}
+		}
 		if opt.Path == "" && out == "" {
 			return usageError{errors.New("the parent must know where in the repository its children lie; give --out DIR, or --path")}
 		}
@@ -84,7 +89,7 @@ Argo CD waits for a child only if it has a health check for Applications.
 		}
 		made, faults, err := f.Apps(opt)
 		if err != nil {
-			return err
+			return unproven(s, err)
 		}
 		warn(s, append(f.Findings, faults...))
 		if argocdCM == "" {

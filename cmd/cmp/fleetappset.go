@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -44,7 +45,7 @@ argocd-cmd-params-cm.`,
 		}
 		made, faults, err := f.ApplicationSets(opt)
 		if err != nil {
-			return err
+			return unproven(s, err)
 		}
 		warn(s, append(f.Findings, faults...))
 		if check != "" {
@@ -63,6 +64,16 @@ argocd-cmd-params-cm.`,
 func addTarget(flags *pflag.FlagSet, t *fleet.Target) {
 	flags.StringVar(&t.RepoURL, "repo-url", "", "Repository in which Argo CD finds the components (default: fleet.repoURL in ladder.yaml)")
 	flags.StringVar(&t.Revision, "revision", "", "Branch, tag or commit that is deployed (default: fleet.revision in ladder.yaml, or HEAD)")
+	flags.BoolVar(&t.Unproven, "unproven", false, "Write it also where lint proves that it never ends")
+}
+
+// unproven says how a rollout is written that never ends, if nothing else stands
+// against it.
+func unproven(s streams, err error) error {
+	if !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return !fleet.Disproves(f.Rule) }) {
+		fmt.Fprintln(s.Err, "cmp: note: this rollout would never end, so it is not written; --unproven writes it nevertheless")
+	}
+	return err
 }
 
 // loadTarget loads a fleet whose components Argo CD is to find by their paths

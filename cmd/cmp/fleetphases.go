@@ -213,15 +213,18 @@ func (r *phasesReport) diff() {
 	for _, p := range r.phases.Sorted() {
 		row := r.row(p)
 		count[row.Verdict]++
+		if row.Verdict == fleet.TooLate {
+			row.Why = p.Late
+		}
 		row.cells = []string{or(row.Set, "-"), or(row.Phase, "-"), shownName(p), row.Verdict, row.Why}
 		if row.Verdict != fleet.Equal {
 			r.rows = append(r.rows, row)
 		}
 	}
 	text := fmt.Sprintf("%s: %d equal, %d could be earlier, %d must be later", counted(len(r.phases.Places), "Application"), count[fleet.Equal], count[fleet.Earlier], count[fleet.Later])
-	for _, more := range []string{fleet.Missing, fleet.Homeless} {
+	for _, more := range []string{fleet.TooLate, fleet.Missing, fleet.Homeless} {
 		if count[more] > 0 {
-			text += fmt.Sprintf(", %d %s", count[more], map[string]string{fleet.Missing: "not set", fleet.Homeless: "without a place"}[more])
+			text += fmt.Sprintf(", %d %s", count[more], map[string]string{fleet.TooLate: fleet.TooLate, fleet.Missing: "not set", fleet.Homeless: "without a place"}[more])
 		}
 	}
 	r.summary = append(r.summary, text)

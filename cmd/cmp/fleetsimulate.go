@@ -119,6 +119,10 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 			if err != nil {
 				return err
 			}
+			if *against != "" && !placed(beside.Layout) {
+				return finding.Finding{Severity: finding.Error, Rule: "no-place", Field: "--against", Message: "no component stands at a place of " + title + ", so that all would come at once",
+					Remedy: "add --layout computed, or name a profile for the phases that the components have"}
+			}
 			text, err := comparison{[2]string{strings.Join(args, " "), title}, [2]*fleet.Fleet{f, other}, [2]*fleet.Run{run, beside}}.render(*format)
 			if err != nil {
 				return err
@@ -247,6 +251,13 @@ func (in *fleetInputs) other(cmd *cobra.Command, s streams, f *fleet.Fleet, dir,
 	return &other, against, err
 }
 
+// placed reports whether anything stands at a place of the profile.
+func placed(l fleet.Layout) bool {
+	return slices.ContainsFunc(l.Sets, func(set fleet.Set) bool {
+		return slices.ContainsFunc(set.Steps, func(s fleet.Step) bool { return s.Phase != "" })
+	})
+}
+
 // rolloutReport is what is shown of a rollout.
 type rolloutReport struct {
 	fleet *fleet.Fleet
@@ -366,7 +377,11 @@ func (r rolloutReport) heldBack() string {
 		names = append(names, r.name(i))
 	}
 	if len(names) > 0 {
-		fmt.Fprintf(&b, "%s holds back %s\n", strings.Join(names, ", "), counted(held, "Application"))
+		verb := "holds"
+		if len(names) > 1 {
+			verb = "hold"
+		}
+		fmt.Fprintf(&b, "%s %s back %s\n", strings.Join(names, ", "), verb, counted(held, "Application"))
 	} else {
 		fmt.Fprintf(&b, "%s never healthy\n", counted(held, "Application"))
 	}

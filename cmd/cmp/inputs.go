@@ -89,6 +89,8 @@ type checkout struct {
 	dir  string // of the component, relative to the repository
 	base string // the repository, absolute
 	name string // of the directory, which may be the repository itself
+	// none means that there is none, and base is all of the file system.
+	none bool
 	// typed is how the user called the component.
 	typed string
 }
@@ -112,7 +114,7 @@ func openCheckout(dir string) (*checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.typed = dir
+	c.typed, c.none = dir, gitRoot(abs) == ""
 	return c, nil
 }
 
@@ -214,5 +216,5 @@ func (in *inputs) request(dir string, defaults ...plugin.Settings) (req plugin.R
 	if err != nil {
 		return req, nil, nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	return plugin.Request{Repo: c.repo, Dir: c.dir, DirName: c.name, Show: c.show, Settings: append(defaults, settings)}, base, c.close, nil
+	return plugin.Request{Repo: c.repo, NoRepository: c.none, Dir: c.dir, DirName: c.name, Show: c.show, Settings: append(defaults, settings)}, base, c.close, nil
 }
