@@ -88,7 +88,8 @@ func (w world) dialSocket(t *testing.T, socket string) Plugin {
 func (w world) startServe(t *testing.T, flags ...string) server {
 	t.Helper()
 	dir := socketDir(t)
-	s := start(t, dir, exec.Command(w.cmp, append([]string{"serve", "--plugin-dir", dir}, flags...)...))
+	// One stream is held open for longer than a repo-server ever is silent.
+	s := start(t, dir, exec.Command(w.cmp, append([]string{"serve", "--plugin-dir", dir, "--stall-timeout", "0"}, flags...)...))
 	t.Cleanup(func() {
 		if err := s.stop(); err != nil {
 			t.Errorf("cmp serve: %v", err)
