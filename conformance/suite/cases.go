@@ -344,8 +344,8 @@ func (w world) largeRepository(t *testing.T) {
 		want       string
 	}{
 		{"damaged", w.dial(t, w.serve), damaged, "code = DataLoss desc = the repository arrived damaged: its checksum is "},
-		{"too many bytes", small, repository, "code = ResourceExhausted desc = the repository is too large for this plugin: more than 100000 bytes"},
-		{"too many files", few, repository, "code = ResourceExhausted desc = the repository is too large for this plugin: more than 100 files"},
+		{"too many bytes", small, repository, "code = ResourceExhausted desc = shop: the repository is too large for this plugin: more than 100000 bytes"},
+		{"too many files", few, repository, "code = ResourceExhausted desc = shop: the repository is too large for this plugin: more than 100 files"},
 		{"nothing to render", w.dial(t, w.serve), Repository{Root: root, Path: "src/0"}, "code = InvalidArgument desc = src/0: there is nothing to render here"},
 	} {
 		if _, err := tt.plugin.GenerateManifest(t.Context(), tt.repository); err == nil || !strings.Contains(err.Error(), tt.want) {
