@@ -96,6 +96,7 @@ func TestPaced(t *testing.T) {
 				stalled++
 			}).Recv()
 			time.Sleep(time.Hour)
+			synctest.Wait()
 		}
 		if waits(quiet(59 * time.Second)); stalled != 0 {
 			t.Error("the time after a message counts")

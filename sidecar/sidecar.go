@@ -20,6 +20,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -142,7 +143,7 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 		go func() { failed <- ops.serve(cfg.Operations) }()
 	}
 	go func() { failed <- srv.Serve(lis) }()
-	go keepSocket(running, lis, cfg.Log, func(lost bool) {
+	tell := func(lost bool) {
 		ops.lost.Store(lost)
 		server.metrics.lost.Set(map[bool]float64{true: 1}[lost])
 		serving := healthpb.HealthCheckResponse_SERVING
@@ -152,7 +153,9 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 		for _, service := range services {
 			healthy.SetServingStatus(service, serving)
 		}
-	}, func(lis net.Listener) { srv.Serve(lis) })
+	}
+	var keeper sync.WaitGroup
+	keeper.Go(func() { keepSocket(running, lis, cfg.Log, tell, func(lis net.Listener) { srv.Serve(lis) }) })
 	ops.ready.Store(true)
 	select {
 	case err := <-failed:
@@ -161,6 +164,7 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 	case <-ctx.Done():
 	}
 	stop()
+	keeper.Wait() // or it made the socket again that the end removes
 	ops.ready.Store(false)
 	healthy.Shutdown() // no new requests, please
 	drained := make(chan struct{})
