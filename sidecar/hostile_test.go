@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -133,19 +134,29 @@ func TestLongReason(t *testing.T) {
 	wants(t, err, codes.InvalidArgument, "(and 41910280 bytes more)")
 }
 
-// held is what a gauge says.
-func gauge(t *testing.T, from *prometheus.Registry, name string) float64 {
+// metric is what a gauge or counter says, or how many samples a histogram has:
+// that with the given values of its labels.
+func metric(t *testing.T, from *prometheus.Registry, name string, labels ...string) float64 {
 	t.Helper()
 	families, err := from.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range families {
-		if f.GetName() == name {
-			return f.GetMetric()[0].GetGauge().GetValue()
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			var values []string
+			for _, l := range m.GetLabel() {
+				values = append(values, l.GetValue())
+			}
+			if slices.Equal(values, labels) {
+				return m.GetGauge().GetValue() + m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			}
 		}
 	}
-	t.Fatalf("there is no %s", name)
+	t.Fatalf("there is no %s %q", name, labels)
 	return 0
 }
 
@@ -175,7 +186,7 @@ func TestClientsThatDoNotEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	slow.Send(meta)
-	eventually(t, "the memory is taken", func() bool { return gauge(t, registry, "ladder_repository_bytes") > 0 })
+	eventually(t, "the memory is taken", func() bool { return metric(t, registry, "ladder_repository_bytes") > 0 })
 	other := make(chan error, 1)
 	go func() {
 		params, err := rpc.GetParametersAnnouncement(context.Background())
@@ -187,7 +198,7 @@ func TestClientsThatDoNotEnd(t *testing.T) {
 	err = slow.RecvMsg(new(wire.ManifestResponse))
 	wants(t, err, codes.DeadlineExceeded, "app: the time was over while the plugin was receiving the repository: the request had taken 7")
 	wants(t, <-other, codes.DeadlineExceeded, "receiving the repository")
-	eventually(t, "the memory is free", func() bool { return gauge(t, registry, "ladder_repository_bytes") == 0 })
+	eventually(t, "the memory is free", func() bool { return metric(t, registry, "ladder_repository_bytes") == 0 })
 	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {
 		t.Errorf("the next: %v", err)
 	}
@@ -238,7 +249,7 @@ func TestClientsThatStall(t *testing.T) {
 	}
 	params.Send(shop())
 	wants(t, params.RecvMsg(new(wire.ParametersAnnouncementResponse)), codes.DeadlineExceeded, "app: the repo-server named the component")
-	eventually(t, "the memory is free", func() bool { return gauge(t, registry, "ladder_repository_bytes") == 0 })
+	eventually(t, "the memory is free", func() bool { return metric(t, registry, "ladder_repository_bytes") == 0 })
 	h.stop()
 	<-h.served
 	if n := strings.Count(log.String(), `msg="request failed" application=shop component=app code=DeadlineExceeded error=`); n != 3 {
@@ -267,9 +278,9 @@ func TestClientsThatVanish(t *testing.T) {
 	}
 	stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0"}}})
 	stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: good().Tgz[:30]}}})
-	eventually(t, "the memory is taken", func() bool { return gauge(t, registry, "ladder_repository_bytes") > 0 })
+	eventually(t, "the memory is taken", func() bool { return metric(t, registry, "ladder_repository_bytes") > 0 })
 	leave()
-	eventually(t, "the memory is free after a broken stream", func() bool { return gauge(t, registry, "ladder_repository_bytes") == 0 })
+	eventually(t, "the memory is free after a broken stream", func() bool { return metric(t, registry, "ladder_repository_bytes") == 0 })
 
 	ctx, leave = context.WithCancel(t.Context())
 	gone := make(chan error, 1)
@@ -281,7 +292,7 @@ func TestClientsThatVanish(t *testing.T) {
 	leave()
 	wants(t, <-gone, codes.Canceled, "")
 	eventually(t, "nothing works any more", func() bool {
-		return gauge(t, registry, "ladder_requests_working") == 0 && gauge(t, registry, "ladder_repository_bytes") == 0
+		return metric(t, registry, "ladder_requests_working") == 0 && metric(t, registry, "ladder_repository_bytes") == 0
 	})
 	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "other"}); err != nil {
 		t.Errorf("the next: %v", err)
@@ -320,7 +331,7 @@ func TestWorkersKilledFromOutside(t *testing.T) {
 			t.Errorf("after a worker was killed: %q, %v", again, err)
 		}
 	}
-	eventually(t, "as many wait as before", func() bool { return gauge(t, registry, "ladder_workers_idle") == 2 })
+	eventually(t, "as many wait as before", func() bool { return metric(t, registry, "ladder_workers_idle") == 2 })
 
 	pidFile := t.TempDir() + "/pid"
 	failed := make(chan error, 1)
@@ -444,7 +455,7 @@ func TestSameStreamsTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: archive.Checksum}}})
-	eventually(t, "the first arrives", func() bool { return gauge(t, registry, "ladder_repository_bytes") > 0 })
+	eventually(t, "the first arrives", func() bool { return metric(t, registry, "ladder_repository_bytes") > 0 })
 	second := make(chan error, 1)
 	go func() {
 		_, err := h.GenerateManifest(context.Background(), sidecartest.Request{Archive: archive, Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "b"}})

@@ -101,7 +101,7 @@ func TestMended(t *testing.T) {
 			} else if err != nil {
 				t.Error(err)
 			}
-			if got := gauge(t, registry, "ladder_components_suspected"); got != step.want {
+			if got := metric(t, registry, "ladder_components_suspected"); got != step.want {
 				t.Errorf("step %d: %v are suspected, want %v", i, got, step.want)
 			}
 		}

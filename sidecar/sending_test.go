@@ -51,11 +51,11 @@ func TestAnswersOnTheirWay(t *testing.T) {
 	}
 	state := func(sending, waiting float64) func() bool {
 		return func() bool {
-			got := gauge(t, registry, "ladder_answers_sending_bytes")
+			got := metric(t, registry, "ladder_answers_sending_bytes")
 			if got > 5*size {
 				t.Fatalf("%v bytes are on their way", got)
 			}
-			return got == sending*2*size && gauge(t, registry, "ladder_answers_waiting") == waiting
+			return got == sending*2*size && metric(t, registry, "ladder_answers_waiting") == waiting
 		}
 	}
 	leaving, leave := context.WithCancel(t.Context())

@@ -418,7 +418,7 @@ func TestMemory(t *testing.T) {
 		first <- err
 	}()
 	<-running
-	if held := gauge(t, registry, "ladder_repository_bytes"); held < limit/2 || held > limit/2+2000 {
+	if held := metric(t, registry, "ladder_repository_bytes"); held < limit/2 || held > limit/2+2000 {
 		t.Errorf("%v bytes are held, want %d and some", held, limit/2)
 	}
 	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "other"}); err != nil {
@@ -432,7 +432,7 @@ func TestMemory(t *testing.T) {
 		_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: large(limit/2 + 1), Dir: "other"})
 		waited <- err
 	}()
-	eventually(t, "it waits", func() bool { return gauge(t, registry, "ladder_repositories_waiting") == 1 })
+	eventually(t, "it waits", func() bool { return metric(t, registry, "ladder_repositories_waiting") == 1 })
 	wants(t, <-waited, codes.DeadlineExceeded, "other: the plugin is busy: the repo-server's deadline passed while the plugin was waiting for the memory that other repositories take: the request had taken ")
 	if err := sidecar.Probe(t.Context(), h.socket); err != nil {
 		t.Errorf("while a request waits: %v", err)

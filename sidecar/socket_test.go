@@ -39,11 +39,11 @@ func TestLostSocket(t *testing.T) {
 		return res.Status + ": " + string(text)
 	}
 	lost := func() bool {
-		return gauge(t, registry, "ladder_socket_lost") == 1 && strings.Contains(ready(), "503 Service Unavailable: the repo-server does not reach the server")
+		return metric(t, registry, "ladder_socket_lost") == 1 && strings.Contains(ready(), "503 Service Unavailable: the repo-server does not reach the server")
 	}
 	found := func() bool {
 		// What does not answer yet has no metrics either.
-		return sidecar.Probe(t.Context(), h.socket) == nil && gauge(t, registry, "ladder_socket_lost") == 0 && strings.HasPrefix(ready(), "200 OK")
+		return sidecar.Probe(t.Context(), h.socket) == nil && metric(t, registry, "ladder_socket_lost") == 0 && strings.HasPrefix(ready(), "200 OK")
 	}
 	eventually(t, "it is well", found)
 

@@ -202,17 +202,17 @@ func TestWorkingProcessesCount(t *testing.T) {
 		_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": name}})
 		return err
 	}
-	eventually(t, "both wait", func() bool { return gauge(t, registry, "ladder_workers_idle") == 2 })
+	eventually(t, "both wait", func() bool { return metric(t, registry, "ladder_workers_idle") == 2 })
 	ctx, cancel := context.WithCancel(t.Context())
 	long := make(chan error)
 	go func() { long <- ask(ctx, "long", "loop") }()
-	eventually(t, "one works", func() bool { return gauge(t, registry, "ladder_workers_idle") == 1 })
+	eventually(t, "one works", func() bool { return metric(t, registry, "ladder_workers_idle") == 1 })
 	for i := range 100 {
 		if err := ask(t.Context(), fmt.Sprint(i), ""); err != nil {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the other waits again", func() bool { return gauge(t, registry, "ladder_workers_idle") == 1 })
+	eventually(t, "the other waits again", func() bool { return metric(t, registry, "ladder_workers_idle") == 1 })
 	const started = "# HELP ladder_workers_started_total Worker processes that were started.\n# TYPE ladder_workers_started_total counter\nladder_workers_started_total 2\n"
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(started), "ladder_workers_started_total"); err != nil {
 		t.Error(err)
