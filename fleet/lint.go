@@ -311,10 +311,18 @@ func (l *lint) emptyPlaces() []fault {
 	if len(empty) == 0 || len(l.Applications) == 0 {
 		return nil
 	}
+	which := strings.Join(empty, ", ")
+	if n := len(empty) - maxPlacesNamed; n > 1 {
+		which = strings.Join(empty[:maxPlacesNamed], ", ") + fmt.Sprintf(" and %d other places", n)
+	}
 	return []fault{{Finding: finding.Finding{Severity: finding.Note, File: l.Settings.File, Line: l.Settings.Line,
-		Message: "no component stands at " + strings.Join(empty, ", ") + " of the profile " + l.Profile.Name,
+		Message: "no component stands at " + which + " of the profile " + l.Profile.Name,
 		Remedy:  "leave them for components to come, or describe bands without them"}}}
 }
+
+// maxPlacesNamed keeps a note on one line: a small fleet leaves most places of
+// a large profile empty.
+const maxPlacesNamed = 8
 
 func (l *lint) placeOrder() []fault {
 	var all []fault

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,7 +90,24 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 		src.Dirs = append(src.Dirs, in)
 	}
 	src.Progress = progressBar(s)
-	return loadUntilInterrupted(cmd.Context(), src, base)
+	f, err := loadUntilInterrupted(cmd.Context(), src, base)
+	if err != nil {
+		return nil, err
+	}
+	return f, in.isEnvironment(f)
+}
+
+// isEnvironment says if nothing of a fleet can be deployed to the environment
+// that is asked for.
+func (in *fleetInputs) isEnvironment(f *fleet.Fleet) error {
+	e, known := in.source.Environment, f.Environments()
+	switch {
+	case e == "" || slices.Contains(known, e):
+		return nil
+	case len(known) == 0:
+		return usageError{fmt.Errorf("no component is deployed to an environment %q; drop --environment, for the fleet names none", e)}
+	}
+	return usageError{fmt.Errorf("no component is deployed to an environment %q; use %s", e, strings.Join(known, ", "))}
 }
 
 // loadUntilInterrupted loads a fleet. The first interrupt ends that in good order,

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -63,14 +61,7 @@ func (in *fleetInputs) loadAll(cmd *cobra.Command, s streams, dirs []string) (*f
 	if err != nil {
 		return nil, err
 	}
-	if e := in.source.Environment; e != "" && !slices.Contains(f.Environments(), e) {
-		remedy := "drop --environment, for the fleet names none"
-		if known := f.Environments(); len(known) > 0 {
-			remedy = "use " + strings.Join(known, ", ")
-		}
-		return nil, usageError{fmt.Errorf("no component is deployed to an environment %q; %s", e, remedy)}
-	}
-	return f, nil
+	return f, in.isEnvironment(f)
 }
 
 // reportable reports whether an error is about the input that a report is of.
