@@ -18,16 +18,16 @@ import (
 // ApplicationSets that cmp fleet appset writes, and with the Applications of cmp
 // fleet apps.
 func TestEnvironments(t *testing.T) {
-	for name, written := range map[string]func(*testing.T, ...string) map[string]string{
-		"appset": func(t *testing.T, args ...string) map[string]string {
+	for name, written := range map[string]func(*testing.T, *argocd.Repository, ...string) map[string]string{
+		"appset": func(t *testing.T, _ *argocd.Repository, args ...string) map[string]string {
 			text, err := program(t.Context(), "", args...)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return map[string]string{"argocd/sets.yaml": text}
 		},
-		"apps": func(t *testing.T, args ...string) map[string]string {
-			out := filepath.Join(t.TempDir(), "argocd")
+		"apps": func(t *testing.T, repo *argocd.Repository, args ...string) map[string]string {
+			out := filepath.Join(repo.Dir, "argocd")
 			if _, err := program(t.Context(), "", append(args, "--out", out)...); err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +44,7 @@ func TestEnvironments(t *testing.T) {
 			t.Parallel()
 			s := environments(t, "env-"+name)
 			g := raise(t, s)
-			files := written(t, "fleet", name, filepath.Join(g.repo.Dir, "components"), "--repo-url", g.repo.URL(), "--revision", "main")
+			files := written(t, g.repo, "fleet", name, filepath.Join(g.repo.Dir, "components"), "--repo-url", g.repo.URL(), "--revision", "main")
 			maps.Copy(files, s.files)
 			g.commit(t, files)
 			children := []string{s.name + "-operator-crds", s.name + "-operator", s.name + "-garden-dev", s.name + "-garden-prod"}
@@ -64,7 +64,9 @@ func TestEnvironments(t *testing.T) {
 				}
 			}
 			operator := "Deployment.apps " + s.name + "/gardener"
-			g.after(t, operator, "CustomResourceDefinition.apiextensions.k8s.io gardens.fleet.example.com")
+			if first, since := g.firstApplied(t)[operator], established(t, "gardens.fleet.example.com"); first.Before(since) {
+				t.Errorf("%s was applied at %s, before its definition was established at %s", operator, clock(first), clock(since))
+			}
 			for _, environment := range []string{"dev", "prod"} {
 				g.after(t, "Garden.fleet.example.com "+s.name+"-"+environment+"/back-yard", operator)
 			}
@@ -99,6 +101,27 @@ func environments(t *testing.T, name string) story {
 		}
 	}
 	return s
+}
+
+// established is when the API server began to serve a kind.
+func established(t *testing.T, definition string) time.Time {
+	t.Helper()
+	crd, err := here.argo.Kube().Get(t.Context(), newObject("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "").GroupVersionKind(), "", definition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	for _, c := range conditions {
+		if c := c.(map[string]any); c["type"] == "Established" && c["status"] == "True" {
+			at, err := time.Parse(time.RFC3339, c["lastTransitionTime"].(string))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return at
+		}
+	}
+	t.Fatalf("%s is not established", definition)
+	return time.Time{}
 }
 
 // abandon removes Applications, after the ApplicationSets that would make them

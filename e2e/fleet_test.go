@@ -148,15 +148,21 @@ func raiseWith(t *testing.T, s story, others ...story) *stage {
 // healthy.
 func (g *stage) after(t *testing.T, later, earlier string) {
 	t.Helper()
-	healthy := g.settled(t)
-	at := map[string]time.Time{}
-	for _, a := range g.applies(t) {
-		at[a.name] = a.at
-	}
+	healthy, at := g.settled(t), g.firstApplied(t)
 	switch since, known := healthy[earlier]; {
 	case !known || at[later].IsZero():
 		t.Errorf("%s or %s is not in the audit log; there is %v", later, earlier, slices.Sorted(maps.Keys(at)))
 	case at[later].Before(since):
 		t.Errorf("%s was applied at %s, before %s was healthy at %s", later, clock(at[later]), earlier, clock(since))
 	}
+}
+
+// firstApplied is when each object was first applied.
+func (g *stage) firstApplied(t *testing.T) map[string]time.Time {
+	t.Helper()
+	at := map[string]time.Time{}
+	for _, a := range g.applies(t) {
+		at[a.name] = a.at
+	}
+	return at
 }
