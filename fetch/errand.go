@@ -311,7 +311,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	switch {
 	case over:
 		return 0, e.note(failed(tooLarge, "raise the limit if it is meant to be so large", "%s sends more than %d bytes", e.host(), e.f.limits.Bytes))
-	case err != nil && err != io.EOF && e.ctx.Err() != nil:
+	case err != nil && e.ctx.Err() != nil:
+		// A server that ends well when we hang up gives a whole answer, too.
 		return n, e.note(e.failureToSend(e.host(), err))
 	case err != nil && err != io.EOF:
 		return n, e.note(failed(unreachable, "try again later", "the answer of %s broke off: %s", e.host(), short(reason(err))))

@@ -14,6 +14,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -92,7 +94,7 @@ func (n *internet) host(name string, handler http.HandlerFunc) *httptest.Server 
 		n.mu.Unlock()
 		handler(w, r)
 	}))
-	server.Config.ErrorLog = nil
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	cert, key := n.issue(name)
 	pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
 	if err != nil {
