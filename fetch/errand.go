@@ -215,12 +215,12 @@ func (e *errand) admit(req *http.Request) (string, error) {
 		return host, nil // what the Ref names
 	case last != nil && e.at.Scheme == "oci" && sameOrigin(u, e.origin()) && sameOrigin(last.URL, u):
 		return host, nil // a registry is one thing; its paths are not those of the allow-list
-	case e.f.allow.allows(u), e.at.Scheme == "oci" && last != nil && e.f.allow.names(host):
+	case e.f.allow.allows(u), e.at.Scheme == "oci" && last != nil && e.f.allow.names(u):
 		return host, nil
 	case last == nil && e.at.Scheme == "oci":
 		// The only address that a registry's client asks beside the registry and
 		// what that redirects to is where the registry says that tokens are.
-		if !secret || tokenServices[hostOf(e.at)] == host || e.f.allow.names(host) {
+		if !secret || tokenServices[hostOf(e.at)] == host || e.f.allow.names(u) {
 			return host, nil
 		}
 		return refuse("add https://"+u.Host+" to the allow-list if it issues the tokens of "+e.host(),
