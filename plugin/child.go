@@ -154,7 +154,7 @@ func (req Request) readSource(c child, s object.Value, refs map[string]bool) chi
 	}
 	// The API versions of the cluster are left out: they change while the
 	// children are synced, and the order must not.
-	r := Request{Repo: req.Repo, Dir: dir, Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory, Files: req.Files,
+	r := Request{Repo: req.Repo, Dir: dir, Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory, Remote: req.Remote, Files: req.Files,
 		App: App{Name: c.ID.Name, Namespace: c.namespace, Revision: req.App.Revision, RepoURL: req.App.RepoURL}}
 	if d, err := r.Describe(); err == nil && d.Chart.Remote() {
 		return childSource{registry: d.Chart.RepoURL, chart: d.Chart.Chart, place: src.place}

@@ -21,6 +21,7 @@ import (
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/remote"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/wave"
 )
@@ -51,6 +52,9 @@ type Request struct {
 	Settings []Settings
 	// Memory is what requests before this one have left; it may be nil.
 	Memory *render.Memory
+	// Remote fetches what the component names and Repo does not hold; nil means
+	// that nothing is fetched.
+	Remote remote.Fetcher
 	// Files are the settings that requests before this one have read, all of them
 	// for the same Repo and Show; it may be nil.
 	Files *Files
@@ -266,7 +270,7 @@ func (req Request) options() (options, component.Description, error) {
 	if err != nil {
 		return options{}, described, err
 	}
-	opt := options{render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, APIVersions: req.APIVersions, Memory: req.Memory}}
+	opt := options{render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, APIVersions: req.APIVersions, Memory: req.Memory, Remote: req.Remote}}
 	app := Settings{Name: req.App.Name, Namespace: req.App.Namespace, Revision: req.App.Revision}
 	for _, s := range append([]Settings{own, app}, req.Settings...) {
 		opt.add(s)

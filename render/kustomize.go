@@ -319,7 +319,7 @@ func (c *checker) local(field, entry string) (string, bool) {
 			return "", false
 		}
 		return p, true
-	case remote(entry):
+	case elsewhere(entry):
 		c.bad(field, entry, "the remote base "+entry+" is not fetched", "copy it into the repository and name the copy")
 	case !ok || strings.HasPrefix(entry, "/"):
 		c.bad(field, entry, entry+" leaves the repository", "use a relative path inside the repository")
@@ -391,9 +391,9 @@ func pathExists(fsys fs.FS, p string) bool {
 	return err == nil
 }
 
-// remote reports whether kustomize would take a path that is not there for a
+// elsewhere reports whether kustomize would take a path that is not there for a
 // URL or a git repository.
-func remote(entry string) bool {
+func elsewhere(entry string) bool {
 	if strings.Contains(entry, "://") || strings.HasPrefix(entry, "git@") || strings.HasPrefix(entry, "git::") || strings.Contains(entry, "?ref=") {
 		return true
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/remote"
 )
 
 // DefaultKubeVersion is the Kubernetes version that templates see when neither
@@ -58,6 +59,9 @@ type Options struct {
 	Empty bool
 	// Memory is what renderings before this one have left; it may be nil.
 	Memory *Memory
+	// Remote fetches what the component names and the repository does not hold;
+	// nil means that nothing is fetched.
+	Remote remote.Fetcher
 	// Show returns how messages and objects are to name a file or directory
 	// of the repository; nil means by its path there.
 	Show func(path string) string
