@@ -10,9 +10,13 @@ import (
 	"github.com/ladder-cmp/ladder/finding"
 )
 
-// NotVendored is the rule of the finding that says that a thing is not at hand
-// and nobody may fetch it.
-const NotVendored = "not-vendored"
+// Rules of the findings that say that nobody has tried to fetch a thing:
+// NotVendored that it is not at hand and nothing is fetched, NotAllowed that it is
+// not on the list of what may be.
+const (
+	NotVendored = "not-vendored"
+	NotAllowed  = "remote-not-allowed"
+)
 
 // Vendored fetches what lies beside a component, as its lock says.
 type Vendored struct {
@@ -38,14 +42,14 @@ func (v *Vendored) Fetch(_ context.Context, ref Ref) (Content, error) {
 	if !known {
 		return Content{}, v.missing(ref)
 	}
-	bad := finding.Finding{Severity: finding.Error, Rule: badLock, File: v.show(LockFile), Line: e.Line, Field: e.File}
+	bad := finding.Finding{Severity: finding.Error, Rule: badLock, File: v.show(LockFile), Line: e.Line, Object: ref.String(), Field: e.File}
 	data, err := v.Read(e.File)
 	if err != nil {
-		bad.Message, bad.Remedy = "the file of "+ref.String()+" cannot be read: "+cause(err), "commit it (is it in a .gitignore?), or run cmp vendor again"
+		bad.Message, bad.Remedy = "it cannot be read: "+cause(err), "commit it (is it in a .gitignore?), or run cmp vendor again"
 		return Content{}, bad
 	}
 	if got := Digest(data); got != e.Digest {
-		bad.Message, bad.Remedy = fmt.Sprintf("the file of %s has the digest %s, and not %s", ref, got, e.Digest), "restore it, or delete it and run cmp vendor again"
+		bad.Message, bad.Remedy = fmt.Sprintf("its digest is %s, and not %s", got, e.Digest), "restore it, or delete it and run cmp vendor again"
 		return Content{}, bad
 	}
 	return Content{Version: e.Resolved, Digest: e.Digest, Data: data}, nil
@@ -60,7 +64,7 @@ func cause(err error) string {
 }
 
 func (v *Vendored) missing(ref Ref) finding.Finding {
-	f := finding.Finding{Severity: finding.Error, Rule: NotVendored, Message: ref.String() + " is not in " + v.show(LockFile)}
+	f := finding.Finding{Severity: finding.Error, Rule: NotVendored, Object: ref.String(), Message: "it is not in " + v.show(LockFile)}
 	if other, ok := v.Lock.near(ref); ok && other.Version != ref.Version {
 		f.Message += ", which has it as " + cmp.Or(other.Version, "the newest")
 	}
@@ -86,7 +90,7 @@ func (s Sources) Fetch(ctx context.Context, ref Ref) (Content, error) {
 	if s.Network != nil {
 		return s.Network.Fetch(ctx, ref)
 	}
-	f := finding.Finding{Severity: finding.Error, Rule: NotVendored, Message: ref.String() + " is not in this repository"}
+	f := finding.Finding{Severity: finding.Error, Rule: NotVendored, Object: ref.String(), Message: "it is not in this repository, and nothing is fetched"}
 	if s.Vendored != nil {
 		f = s.Vendored.missing(ref)
 	}

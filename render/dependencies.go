@@ -71,7 +71,6 @@ func (s source) addRemoteDependencies(ctx context.Context, ch *chart.Chart, vals
 			faults = append(faults, f)
 		}
 	}
-	slices.SortStableFunc(faults, func(x, y error) int { return strings.Compare(x.Error(), y.Error()) })
 	return errors.Join(slices.CompactFunc(faults, func(x, y error) bool { return x.Error() == y.Error() })...)
 }
 
