@@ -204,6 +204,12 @@ func (s Source) top() string {
 	return top
 }
 
+// Directories lists those of the components, sorted.
+func (s Source) Directories() ([]string, error) {
+	all, _, err := s.find()
+	return all, err
+}
+
 // find lists the directories of the components, sorted, and the files that
 // only have the name of a description.
 func (s Source) find() (all, passed []string, err error) {

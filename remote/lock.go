@@ -115,29 +115,34 @@ func withoutCredentials(url string) (shown, digest string) {
 
 // Find returns the entry for a Ref.
 func (l Lock) Find(ref Ref) (Entry, bool) {
-	for _, e := range l.Entries {
-		if e.is(ref) {
-			return e, true
-		}
+	asked := Entry{Ref: ref}
+	asked.URL, asked.urlDigest = withoutCredentials(ref.URL)
+	return l.first(asked.sameRef)
+}
+
+// Has returns the entry of a lock for the Ref of another's.
+func (l Lock) Has(e Entry) (Entry, bool) { return l.first(e.sameRef) }
+
+func (l Lock) first(is func(Entry) bool) (Entry, bool) {
+	if i := slices.IndexFunc(l.Entries, is); i >= 0 {
+		return l.Entries[i], true
 	}
 	return Entry{}, false
 }
 
-func (e Entry) is(ref Ref) bool {
-	url, digest := withoutCredentials(ref.URL)
-	return e.Kind == ref.Kind && e.URL == url && e.urlDigest == digest && e.Chart == ref.Chart && e.Version == ref.Version
+func (e Entry) sameRef(other Entry) bool { return e.Ref == other.Ref && e.urlDigest == other.urlDigest }
+
+// sameThing is sameRef but for the version.
+func (e Entry) sameThing(other Entry) bool {
+	e.Version = other.Version
+	return e.sameRef(other)
 }
 
 // near returns an entry for the same thing in another version.
 func (l Lock) near(ref Ref) (Entry, bool) {
-	for _, e := range l.Entries {
-		asked := ref
-		asked.Version = e.Version
-		if e.is(asked) {
-			return e, true
-		}
-	}
-	return Entry{}, false
+	asked := Entry{Ref: ref}
+	asked.URL, asked.urlDigest = withoutCredentials(ref.URL)
+	return l.first(asked.sameThing)
 }
 
 // Name is what people call what an entry is about: the chart, or the last part
@@ -201,7 +206,7 @@ func ParseLock(name string, text []byte) (Lock, error) {
 		for _, wrong := range e.wrong() {
 			faults = append(faults, f.Fault(e.Line, fmt.Sprintf("entries[%d].%s", i, wrong.key), wrong.message, again))
 		}
-		if at := slices.IndexFunc(l.Entries, func(other Entry) bool { return other.Ref == e.Ref && other.urlDigest == e.urlDigest }); at >= 0 {
+		if at := slices.IndexFunc(l.Entries, e.sameRef); at >= 0 {
 			faults = append(faults, f.Fault(e.Line, fmt.Sprintf("entries[%d]", i), fmt.Sprintf("%s is already in line %d", e.Ref, l.Entries[at].Line), "keep one of the two"))
 		}
 		l.Entries = append(l.Entries, e)
