@@ -8,12 +8,29 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/net/http/httpproxy"
+	"golang.org/x/sync/singleflight"
 
+	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/remote"
 )
 
@@ -118,10 +135,10 @@ type Limits struct {
 const (
 	DefaultFresh      = 5 * time.Minute
 	DefaultCacheBytes = 2 << 30
-	DefaultBytes      = 128 << 20
-	DefaultUnpacked   = 512 << 20
+	DefaultBytes      = 64 << 20
+	DefaultUnpacked   = 256 << 20
 	DefaultTime       = 90 * time.Second
-	DefaultConcurrent = 8
+	DefaultConcurrent = 4
 	DefaultRetries    = 3
 	DefaultBackoff    = 500 * time.Millisecond
 )
@@ -130,15 +147,85 @@ const (
 //
 // A repository of git comes with its submodules, as far as they are at https
 // addresses that are allowed too; "?submodules=false" at the end of the Ref's URL
-// leaves them out.
+// leaves them out. Its archive has the paths from the root of the repository, and
+// links that lead to somewhere in it.
+//
+// The version of a chart in a registry may end in the digest of its manifest:
+// 1.2.3@sha256:….
 type Fetcher struct {
-	config Config
+	config      Config
+	limits      Limits
+	fresh       time.Duration
+	allow       allowList
+	log         *slog.Logger
+	store       *store
+	metrics     *metrics
+	indexes     indexes
+	places      chan struct{} // one for each fetch that may use the network
+	flights     singleflight.Group
+	authorities *x509.CertPool
+	proxy       func(*url.URL) (*url.URL, error)
+	proxies     sync.Map // host and port of each that was chosen
+
+	mu         sync.Mutex
+	transports map[identity]*http.Transport
+
+	now     func() time.Time
+	connect func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error)
 }
 
+// idle is how long a connection may take to come about, and is kept unused.
+const idle = 30 * time.Second
+
 // New returns a Fetcher. The error holds a finding for each part of the Config
-// that is wrong. It does not use the network.
+// that is wrong. It does not use the network. The proxies are those of the
+// environment: HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 func New(config Config) (*Fetcher, error) {
-	return &Fetcher{config: config}, nil
+	f := &Fetcher{config: config, now: time.Now, transports: map[identity]*http.Transport{},
+		proxy: httpproxy.FromEnvironment().ProxyFunc(),
+		log:   cmp.Or(config.Log, slog.New(slog.DiscardHandler)),
+		fresh: cmp.Or(config.Fresh, DefaultFresh),
+		connect: func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error) {
+			return dialer.DialContext(ctx, network, address)
+		},
+		limits: Limits{
+			Bytes:      cmp.Or(config.Limits.Bytes, DefaultBytes),
+			Unpacked:   cmp.Or(config.Limits.Unpacked, DefaultUnpacked),
+			Time:       cmp.Or(config.Limits.Time, DefaultTime),
+			Concurrent: cmp.Or(config.Limits.Concurrent, DefaultConcurrent),
+			Retries:    cmp.Or(config.Limits.Retries, DefaultRetries),
+			Backoff:    cmp.Or(config.Limits.Backoff, DefaultBackoff),
+		},
+	}
+	var wrong []error
+	f.allow, wrong = parseAllow(config.Allow)
+	bad := func(field, message, remedy string) {
+		wrong = append(wrong, finding.Finding{Severity: finding.Error, Rule: "bad-fetching", Object: "fetching", Field: field, Message: message, Remedy: remedy})
+	}
+	if l := f.limits; l.Bytes < 0 || l.Unpacked < 0 || l.Time < 0 || l.Concurrent < 0 || l.Backoff < 0 {
+		bad("limits", "a limit is less than 0", "leave it out for the default")
+	}
+	if config.OnFailure != "" && config.OnFailure != Fail && config.OnFailure != UseCached {
+		bad("on failure", "it is neither error nor cached", "write one of the two")
+	}
+	var err error
+	if f.authorities, err = x509.SystemCertPool(); err != nil {
+		f.authorities = x509.NewCertPool()
+	}
+	if config.CAFile != "" {
+		if data, err := os.ReadFile(config.CAFile); err != nil {
+			bad("authorities", unreadable(config.CAFile, err).message, "name a file of certificates")
+		} else if !f.authorities.AppendCertsFromPEM(data) {
+			bad("authorities", config.CAFile+" holds no certificate (PEM)", "name a file of certificates")
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
+	}
+	f.places = make(chan struct{}, f.limits.Concurrent)
+	f.metrics = newMetrics(func() int64 { return f.store.size() }, config.Metrics)
+	f.store = openStore(config.Cache, f.log, f.metrics)
+	return f, nil
 }
 
 // Fetch gets what ref names. The Data of the Content is shared between callers
@@ -152,5 +239,259 @@ func (f *Fetcher) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, er
 // have, or "". What has another is an error, and what the cache has under that
 // digest is taken from there without asking anyone.
 func (f *Fetcher) Expecting(recorded func(remote.Ref) string) remote.Fetcher {
-	return nil
+	return expecting{f, recorded}
+}
+
+type expecting struct {
+	f        *Fetcher
+	recorded func(remote.Ref) string
+}
+
+func (x expecting) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
+	want := ""
+	if x.recorded != nil {
+		want = x.recorded(ref)
+	}
+	return x.f.share(ctx, ref, want)
+}
+
+// share gets ref once for all who want it at the same time. It goes on when one of
+// them leaves, since others may wait and the cache will have it; its time is
+// bounded.
+func (f *Fetcher) share(ctx context.Context, ref remote.Ref, want string) (remote.Content, error) {
+	if err := ctx.Err(); err != nil {
+		return remote.Content{}, err
+	}
+	key, err := json.Marshal([]any{ref, want})
+	if err != nil {
+		return remote.Content{}, err
+	}
+	first := false
+	flight := f.flights.DoChan(string(key), func() (any, error) {
+		first = true
+		return f.obtain(context.WithoutCancel(ctx), ref, want)
+	})
+	select {
+	case <-ctx.Done():
+		return remote.Content{}, ctx.Err()
+	case landed := <-flight:
+		if !first {
+			f.metrics.events.WithLabelValues(string(shared)).Inc()
+		}
+		var why *failure
+		switch {
+		case landed.Err == nil:
+			content := landed.Val.(remote.Content)
+			f.count(ref, content.Warning)
+			return content, nil
+		case errors.As(landed.Err, &why):
+			f.metrics.requests.WithLabelValues(string(ref.Kind), string(why.outcome)).Inc()
+			return remote.Content{}, why.finding(ref)
+		}
+		return remote.Content{}, landed.Err
+	}
+}
+
+func (f *Fetcher) count(ref remote.Ref, warning string) {
+	o := fetched
+	if warning != "" {
+		o = stale
+	}
+	f.metrics.requests.WithLabelValues(string(ref.Kind), string(o)).Inc()
+}
+
+// obtain gets ref from the cache, or over the network.
+func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string) (remote.Content, error) {
+	at, why := f.address(ref)
+	if why != nil {
+		return remote.Content{}, why
+	}
+	known, remembered := f.store.lookup(ref)
+	if want != "" {
+		known = record{Version: known.Version, Digest: want, At: known.At}
+		if known.Version == "" && lasting(ref) {
+			known.Version = ref.Version
+		}
+		remembered = known.Version != "" || ref.Kind == remote.File
+	}
+	age := f.now().Sub(known.At)
+	good := want != "" || lasting(ref) || f.config.Offline || age < f.fresh && age > -f.fresh
+	if remembered && good {
+		if data, found := f.store.blob(known.Digest); found {
+			f.metrics.events.WithLabelValues(string(hit)).Inc()
+			return remote.Content{Version: known.Version, Digest: known.Digest, Data: data}, nil
+		}
+	}
+	if f.config.Offline {
+		return remote.Content{}, failed(notCached, "fetch it once with the network, or vendor it", "is not in the cache, and the network is not used")
+	}
+	if remembered && !good {
+		f.metrics.events.WithLabelValues(string(expired)).Inc()
+	} else {
+		f.metrics.events.WithLabelValues(string(miss)).Inc()
+	}
+	if want == "" && lasting(ref) {
+		want = known.Digest // it went from the cache, and must come again as it was
+	}
+	content, err := f.download(ctx, ref, at)
+	if err == nil && want != "" && content.Digest != want {
+		err = f.changed(ref, want, content.Digest)
+	}
+	if err == nil {
+		f.store.put(ref, content, f.now())
+		return content, nil
+	}
+	if !errors.As(err, &why) {
+		return remote.Content{}, err
+	}
+	if remembered && f.config.OnFailure == UseCached && replaceable[why.outcome] {
+		if data, found := f.store.blob(known.Digest); found {
+			return remote.Content{Version: known.Version, Digest: known.Digest, Data: data,
+				Warning: finding.WithoutCredentials(fmt.Sprintf("the copy of %s is used: %s", known.At.UTC().Format(time.RFC3339), why.message))}, nil
+		}
+	}
+	return remote.Content{}, why
+}
+
+// changed is the failure of what is no longer what it was.
+func (f *Fetcher) changed(ref remote.Ref, was, is string) *failure {
+	remedy := "ask those who publish it why, and record the new digest if it is meant"
+	if known, found := f.store.lookup(ref); found && known.Digest == was {
+		remedy += " (the cache has the old one in " + f.store.refPath(ref) + ")"
+	}
+	return failed(changed, remedy, "its content has changed: its digest was %s and is %s", was, is)
+}
+
+// lasting says whether a Ref is always the same.
+func lasting(ref remote.Ref) bool {
+	switch ref.Kind {
+	case remote.Chart:
+		_, manifest := pinned(ref.Version)
+		return manifest != "" || exactVersion(ref.Version)
+	case remote.Repository:
+		return isCommit(ref.Version)
+	}
+	return false
+}
+
+// schemes are those of each kind.
+var schemes = map[remote.Kind][]string{
+	remote.Chart:      {"https", "http", "oci"},
+	remote.File:       {"https", "http"},
+	remote.Repository: {"https", "http"},
+}
+
+// address is where a Ref is, if it can be and may be fetched.
+func (f *Fetcher) address(ref remote.Ref) (*url.URL, *failure) {
+	known, found := schemes[ref.Kind]
+	if !found {
+		return nil, failed(badRef, "name a chart, a file or a repository", "%q is no kind of what can be fetched", ref.Kind)
+	}
+	at, fault := parseAddress(ref.URL)
+	if fault == "" && !slices.Contains(known, at.Scheme) {
+		fault = "is neither " + strings.Join(slices.DeleteFunc(slices.Clone(known), func(s string) bool { return s == "http" }), " nor ") + ", and others are not fetched"
+	}
+	switch {
+	case fault == "holds a user or a password":
+		return nil, failed(badRef, "take them out of the address and mount them as files", "its address %s, which others can read", fault)
+	case fault != "":
+		return nil, failed(badRef, "correct the address", "its address %s", fault)
+	case ref.Kind == remote.Chart && (ref.Chart == "" || !fs.ValidPath(ref.Chart) || strings.ContainsAny(ref.Chart, ":@\\?#% ")):
+		return nil, failed(badRef, "write the name of a chart", "%q is no name of a chart", ref.Chart)
+	}
+	if at.Scheme == "oci" {
+		at = at.JoinPath(ref.Chart)
+	}
+	if !f.allow.allows(at) {
+		remedy := "add " + at.Scheme + "://" + at.Host + at.Path + ", or what is above it, to the allow-list (--allow-remote) if you trust it"
+		if len(f.allow) == 0 {
+			return nil, failed(notAllowed, remedy, "is not fetched, since nothing is allowed to be")
+		}
+		return nil, failed(notAllowed, remedy, "is not among what is allowed to be fetched")
+	}
+	return at, nil
+}
+
+// exactly gets what a Ref that always is the same names, from the cache if that
+// has it, else with load. What was recorded of it, or a digest that the source
+// gives, must be that of what comes.
+func (f *Fetcher) exactly(ref remote.Ref, digest string, load func() (remote.Content, error)) (remote.Content, error) {
+	if !lasting(ref) {
+		return load()
+	}
+	known, remembered := f.store.lookup(ref)
+	if remembered && digest != "" && digest != known.Digest {
+		return remote.Content{}, f.changed(ref, known.Digest, digest)
+	}
+	if remembered {
+		if data, found := f.store.blob(known.Digest); found {
+			f.metrics.events.WithLabelValues(string(hit)).Inc()
+			return remote.Content{Version: known.Version, Digest: known.Digest, Data: data}, nil
+		}
+	}
+	content, err := load()
+	switch {
+	case err != nil:
+		return remote.Content{}, err
+	case remembered && content.Digest != known.Digest:
+		return remote.Content{}, f.changed(ref, known.Digest, content.Digest)
+	}
+	f.store.put(ref, content, f.now())
+	return content, nil
+}
+
+// download gets ref over the network. It begins again after what may pass.
+func (f *Fetcher) download(ctx context.Context, ref remote.Ref, at *url.URL) (remote.Content, error) {
+	f.places <- struct{}{}
+	defer func() { <-f.places }()
+	defer f.metrics.took(ref.Kind, time.Now())
+	ctx, cancel := context.WithTimeout(ctx, f.limits.Time)
+	defer cancel()
+	for try := 0; ; try++ {
+		content, err := f.try(ctx, ref, at)
+		var why *failure
+		if err == nil || !errors.As(err, &why) || !again[why.outcome] || try >= f.limits.Retries {
+			return content, err
+		}
+		// Some randomness keeps replicas from coming back all at once.
+		wait := f.limits.Backoff << min(try, 16)
+		wait += rand.N(wait/2 + 1)
+		if why.after > 0 {
+			wait = time.Duration(why.after) * time.Second
+		}
+		if deadline, _ := ctx.Deadline(); time.Until(deadline) < wait {
+			return content, err
+		}
+		f.metrics.retries.WithLabelValues(string(ref.Kind)).Inc()
+		select {
+		case <-ctx.Done():
+			return content, err
+		case <-time.After(wait):
+		}
+	}
+}
+
+// try gets ref over the network, once.
+func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL) (got remote.Content, err error) {
+	e, err := f.begin(ctx, ref, at)
+	if err != nil {
+		return remote.Content{}, err
+	}
+	// What comes is read by libraries, and one of them may not be ready for it.
+	// That is no reason to end for everyone.
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = failed(broken, "look at the address", "the answer of %s cannot be read: %s", e.host(), short(fmt.Sprint(fault)))
+		}
+	}()
+	switch {
+	case ref.Kind == remote.Repository:
+		return e.gitRepository()
+	case ref.Kind == remote.File:
+		data, err := e.get(at.String())
+		return remote.Content{Digest: remote.Digest(data), Data: data}, err
+	case at.Scheme == "oci":
+		return e.chartOfRegistry()
+	}
+	return e.chartOfRepository()
 }

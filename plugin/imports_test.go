@@ -74,12 +74,14 @@ func TestPurePackages(t *testing.T) {
 // there for it.
 func TestHeavyLibraries(t *testing.T) {
 	owners := map[string][]string{
-		"helm.sh/":                {"render"},
+		"helm.sh/":                {"render", "fetch"},
 		"sigs.k8s.io/kustomize/":  {"render"},
 		"google.golang.org/grpc":  {"sidecar", "sidecar/wire", "sidecar/sidecartest"},
 		"github.com/spf13/cobra":  {"cmd/cmp"},
 		"k8s.io/":                 {},
-		"github.com/Masterminds/": {"render"},
+		"github.com/Masterminds/": {"render", "fetch"},
+		"github.com/go-git/":      {"fetch"},
+		"oras.land/":              {"fetch"},
 		"go.opentelemetry.io/":    {"sidecar", "cmd/cmp"},
 	}
 	for _, p := range listPackages(t) {

@@ -1,0 +1,46 @@
+package fetch
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// packed is an archive of the files whose bytes follow from them alone. It is not
+// compressed: what a compressor makes of the same bytes changes between its
+// versions, and the digest of the archive is what lock files record.
+func (f *files) packed() ([]byte, error) {
+	slices.SortFunc(f.entries, func(a, b entry) int { return strings.Compare(a.path, b.path) })
+	var out bytes.Buffer
+	outer, err := gzip.NewWriterLevel(&out, gzip.NoCompression)
+	if err != nil {
+		return nil, err
+	}
+	inner := tar.NewWriter(outer)
+	for _, e := range f.entries {
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: e.path, Size: int64(len(e.data)), Mode: 0o644, ModTime: time.Unix(0, 0).UTC(), Format: tar.FormatPAX}
+		switch {
+		case e.link != "":
+			header.Typeflag, header.Linkname, header.Mode = tar.TypeSymlink, e.link, 0o777
+		case e.executable:
+			header.Mode = 0o755
+		}
+		if err := inner.WriteHeader(header); err != nil {
+			return nil, err
+		}
+		if _, err := io.WriteString(inner, e.data); err != nil {
+			return nil, err
+		}
+	}
+	if err := inner.Close(); err != nil {
+		return nil, err
+	}
+	if err := outer.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}

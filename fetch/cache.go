@@ -1,0 +1,241 @@
+package fetch
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/remote"
+)
+
+// store is the cache on disk: blobs/ has what was fetched, each under its digest,
+// and refs/ what Refs came to, each under the digest of the Ref. A file appears
+// whole or not at all, and none is ever changed in place, so that any number of
+// processes can share a store without locks. Whatever is wrong with it, fetching
+// goes on without.
+type store struct {
+	dir     string // empty is no store
+	max     int64
+	log     *slog.Logger
+	metrics *metrics
+	said    sync.Once
+	mu      sync.Mutex // one eviction at a time in this process
+	bytes   int64      // at the last look
+}
+
+// record is what a Ref came to.
+type record struct {
+	// Ref is for people who look.
+	Ref     string    `json:"ref"`
+	Version string    `json:"version,omitempty"`
+	Digest  string    `json:"digest"`
+	At      time.Time `json:"at"`
+}
+
+const (
+	// mostRecords is how many records a store keeps; each takes some 300 bytes.
+	mostRecords = 20_000
+	// abandoned is the age from which on a half-written file is nobody's.
+	abandoned = time.Hour
+)
+
+func openStore(config Cache, log *slog.Logger, m *metrics) *store {
+	s := &store{dir: config.Dir, max: cmp.Or(config.MaxBytes, DefaultCacheBytes), log: log, metrics: m}
+	if s.dir == "" {
+		return s
+	}
+	for _, sub := range []string{"blobs", "refs"} {
+		if err := os.MkdirAll(filepath.Join(s.dir, sub), 0o700); err != nil {
+			s.complain(err)
+		}
+	}
+	s.evict("")
+	return s
+}
+
+// complain says once that the store cannot be written.
+func (s *store) complain(err error) {
+	s.metrics.events.WithLabelValues(string(unwritten)).Inc()
+	s.said.Do(func() {
+		s.log.Warn("the cache of what is fetched cannot be written, so things are fetched again each time", "directory", s.dir, "error", err)
+	})
+}
+
+func (s *store) blobPath(digest string) string {
+	return filepath.Join(s.dir, "blobs", strings.Replace(digest, ":", "-", 1))
+}
+
+func (s *store) refPath(ref remote.Ref) string {
+	ref.URL = strings.TrimSuffix(ref.URL, "/")
+	text, err := json.Marshal(ref)
+	if err != nil {
+		panic(err) // strings only
+	}
+	sum := sha256.Sum256(text)
+	return filepath.Join(s.dir, "refs", hex.EncodeToString(sum[:])+".json")
+}
+
+// lookup finds what a Ref came to.
+func (s *store) lookup(ref remote.Ref) (record, bool) {
+	if s.dir == "" {
+		return record{}, false
+	}
+	data, err := os.ReadFile(s.refPath(ref))
+	if err != nil {
+		return record{}, false
+	}
+	var r record
+	if json.Unmarshal(data, &r) != nil || !isDigest(r.Digest) {
+		s.drop(s.refPath(ref))
+		return record{}, false
+	}
+	return r, true
+}
+
+// isDigest keeps what stands in a file from becoming a path.
+func isDigest(text string) bool {
+	digits, found := strings.CutPrefix(text, "sha256:")
+	return found && len(digits) == 64 && strings.Trim(digits, "0123456789abcdef") == ""
+}
+
+// blob reads what has a digest. What is there and has not is dropped.
+func (s *store) blob(digest string) ([]byte, bool) {
+	if s.dir == "" || !isDigest(digest) {
+		return nil, false
+	}
+	path := s.blobPath(digest)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, false
+	}
+	if remote.Digest(data) != digest {
+		s.drop(path)
+		return nil, false
+	}
+	now := time.Now()
+	_ = os.Chtimes(path, now, now) // what is used last stays longest; read-only is no matter
+	return data, true
+}
+
+func (s *store) drop(path string) {
+	s.metrics.events.WithLabelValues(string(corrupt)).Inc()
+	_ = os.Remove(path)
+}
+
+// put keeps what a Ref came to.
+func (s *store) put(ref remote.Ref, c remote.Content, at time.Time) {
+	if s.dir == "" || int64(len(c.Data)) > s.max {
+		return
+	}
+	blob := s.blobPath(c.Digest)
+	if info, err := os.Stat(blob); err != nil || info.Size() != int64(len(c.Data)) {
+		if err := replace(blob, c.Data); err != nil {
+			s.complain(err)
+			return
+		}
+		s.evict(blob)
+	}
+	text, err := json.Marshal(record{Ref: finding.Harmless(ref.String()), Version: c.Version, Digest: c.Digest, At: at.UTC()})
+	if err == nil {
+		err = replace(s.refPath(ref), append(text, '\n'))
+	}
+	if err != nil {
+		s.complain(err)
+	}
+}
+
+// replace writes a file that others see whole or not at all.
+func replace(path string, data []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	err = errors.Join(err, file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+	}
+	return err
+}
+
+// evict makes room: what was used longest ago goes, but for keep. Others may be at
+// the same; then a little more goes than must.
+func (s *store) evict(keep string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	blobs, sum := listed(filepath.Join(s.dir, "blobs"))
+	for _, b := range blobs {
+		if sum <= s.max {
+			break
+		}
+		if b.path == keep {
+			continue
+		}
+		if err := os.Remove(b.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			s.complain(err)
+			break
+		}
+		sum -= b.size
+		s.metrics.events.WithLabelValues(string(evicted)).Inc()
+	}
+	s.bytes = sum
+	if refs, _ := listed(filepath.Join(s.dir, "refs")); len(refs) > mostRecords {
+		for _, r := range refs[:len(refs)-mostRecords] {
+			_ = os.Remove(r.path)
+		}
+	}
+}
+
+// stored is a file of the store.
+type stored struct {
+	path string
+	size int64
+	used time.Time
+}
+
+// listed are the files of a directory, those first that were used longest ago.
+// Half-written files that nobody writes any more are removed.
+func listed(dir string) (all []stored, sum int64) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, 0
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		if strings.HasPrefix(e.Name(), ".new-") {
+			if time.Since(info.ModTime()) > abandoned {
+				_ = os.Remove(path)
+			}
+			continue
+		}
+		all = append(all, stored{path, info.Size(), info.ModTime()})
+		sum += info.Size()
+	}
+	slices.SortFunc(all, func(a, b stored) int { return a.used.Compare(b.used) })
+	return all, sum
+}
+
+// size is that of the blobs.
+func (s *store) size() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes
+}

@@ -1,0 +1,278 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	helmrepo "helm.sh/helm/v4/pkg/repo/v1"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/credentials"
+)
+
+// credential is what opens an address.
+type credential struct {
+	username, password string
+	token              string // a bearer token; of a registry, one to get tokens with
+	access             string // a token of a registry that is sent as it is
+	identity           identity
+	source             string // the file or directory it is from, for people
+	helper             string // what a Docker configuration would run for it
+}
+
+// identity is the TLS side of a credential. It is compared and makes keys of maps.
+type identity struct {
+	ca, cert, key string // PEM
+	insecure      bool   // the server's certificate is not looked at
+}
+
+func (c credential) known() bool {
+	return c.username != "" || c.password != "" || c.token != "" || c.access != ""
+}
+
+// sign writes the credential on a request.
+func (c credential) sign(req *http.Request) {
+	switch {
+	case c.token != "":
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	case c.username != "" || c.password != "":
+		req.SetBasicAuth(c.username, c.password)
+	}
+}
+
+// registry is the credential in the form that the registry's client takes.
+func (c credential) registry() auth.Credential {
+	return auth.Credential{Username: c.username, Password: c.password, RefreshToken: c.token, AccessToken: c.access}
+}
+
+// find reads what the files know for an address. The zero credential is none.
+func (c Credentials) find(u *url.URL) (credential, error) {
+	var left credential // to a helper
+	for _, look := range []func(*url.URL) (credential, bool, error){c.inDir, c.inHelmRepositories,
+		func(u *url.URL) (credential, bool, error) { return inDocker(c.HelmRegistry, u) },
+		func(u *url.URL) (credential, bool, error) { return inDocker(c.DockerConfig, u) }} {
+		found, ok, err := look(u)
+		switch {
+		case err != nil:
+			return credential{}, err
+		case ok && found.helper == "":
+			return found, nil
+		case ok && left.helper == "":
+			left = found
+		}
+	}
+	return left, nil
+}
+
+// inDir finds the directory whose address is nearest above u.
+func (c Credentials) inDir(u *url.URL) (credential, bool, error) {
+	if c.Dir == "" {
+		return credential{}, false, nil
+	}
+	entries, err := os.ReadDir(c.Dir)
+	if err != nil {
+		return credential{}, false, unreadable(c.Dir, err)
+	}
+	best, nearest := "", -1
+	for _, e := range entries {
+		dir := filepath.Join(c.Dir, e.Name())
+		// What begins with two dots is how the kubelet swaps the files of a Secret.
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() || strings.HasPrefix(e.Name(), "..") {
+			continue
+		}
+		text, given, err := readSecret(dir, "url")
+		if err != nil {
+			return credential{}, false, err
+		}
+		if !given {
+			// A mount path in a Pod can hold no colon.
+			text = strings.Replace(e.Name(), "_", ":", 1)
+		}
+		if near := nearness(text, u); near > nearest {
+			best, nearest = dir, near
+		}
+	}
+	if nearest < 0 {
+		return credential{}, false, nil
+	}
+	found, err := readDir(best)
+	return found, err == nil, err
+}
+
+// keys are the files of a Secret: those of Kubernetes' own types of Secrets, and
+// as Argo CD calls them in those of its repositories.
+var keys = map[string][]string{
+	"username": {"username"},
+	"password": {"password"},
+	"token":    {"token", "bearerToken"},
+	"ca":       {"ca.crt"},
+	"cert":     {"tls.crt", "tlsClientCertData"},
+	"key":      {"tls.key", "tlsClientCertKey"},
+	"insecure": {"insecure"},
+}
+
+func readDir(dir string) (credential, error) {
+	got := map[string]string{}
+	for what, names := range keys {
+		text, _, err := readSecret(dir, names...)
+		if err != nil {
+			return credential{}, err
+		}
+		got[what] = text
+	}
+	return credential{username: got["username"], password: got["password"], token: got["token"], source: dir,
+		identity: identity{ca: got["ca"], cert: got["cert"], key: got["key"], insecure: got["insecure"] == "true"}}, nil
+}
+
+// readSecret reads the first of some files of a directory that is there.
+func readSecret(dir string, names ...string) (string, bool, error) {
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		switch {
+		case err == nil:
+			return strings.TrimSpace(string(data)), true, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", false, unreadable(filepath.Join(dir, name), err)
+		}
+	}
+	return "", false, nil
+}
+
+// nearness says how many parts of its path an address has in common with u, if u
+// is at or below it; else -1. An address may have no scheme.
+func nearness(address string, u *url.URL) int {
+	scheme, _, given := strings.Cut(address, "://")
+	if !given {
+		scheme, address = u.Scheme, u.Scheme+"://"+address
+	}
+	above, err := url.Parse(address)
+	if err != nil {
+		return -1
+	}
+	p := pattern{scheme: scheme, host: hostOf(above), port: portOf(above), segments: segmentsOf(above)}
+	if strings.Contains(address, "*") || !p.matches(u) {
+		return -1
+	}
+	return len(p.segments)
+}
+
+// inHelmRepositories finds the entry of Helm's repositories.yaml whose URL is
+// nearest above u.
+func (c Credentials) inHelmRepositories(u *url.URL) (credential, bool, error) {
+	if c.HelmRepositories == "" {
+		return credential{}, false, nil
+	}
+	file, err := helmrepo.LoadFile(c.HelmRepositories)
+	if err != nil {
+		return credential{}, false, unreadable(c.HelmRepositories, err)
+	}
+	var entry *helmrepo.Entry
+	nearest := -1
+	for _, e := range file.Repositories {
+		if e == nil {
+			continue
+		}
+		if near := nearness(e.URL, u); near > nearest {
+			entry, nearest = e, near
+		}
+	}
+	if entry == nil {
+		return credential{}, false, nil
+	}
+	found := credential{username: entry.Username, password: entry.Password, source: c.HelmRepositories,
+		identity: identity{insecure: entry.InsecureSkipTLSVerify}}
+	for path, to := range map[string]*string{entry.CAFile: &found.identity.ca, entry.CertFile: &found.identity.cert, entry.KeyFile: &found.identity.key} {
+		if path == "" {
+			continue
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return credential{}, false, unreadable(path, err)
+		}
+		*to = string(data)
+	}
+	return found, true, nil
+}
+
+// inDocker finds the host of u in a Docker configuration. Helpers are not run: a
+// host that is left to one has no credential, and says which helper.
+func inDocker(path string, u *url.URL) (credential, bool, error) {
+	if path == "" || u.Scheme != "oci" {
+		return credential{}, false, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return credential{}, false, unreadable(path, err)
+	}
+	var helpers struct {
+		Store  string            `json:"credsStore"`
+		ByHost map[string]string `json:"credHelpers"`
+	}
+	if err := json.Unmarshal(data, &helpers); err != nil {
+		return credential{}, false, unreadable(path, errors.New("it is no JSON of a Docker configuration"))
+	}
+	store, err := credentials.NewFileStore(path)
+	if err != nil {
+		return credential{}, false, unreadable(path, errors.New("it is no Docker configuration"))
+	}
+	host := u.Host
+	if alias, found := aliases[u.Hostname()]; found {
+		host = alias
+	}
+	for _, address := range []string{credentials.ServerAddressFromHostname(host), host} {
+		got, err := store.Get(context.Background(), address)
+		if err != nil {
+			return credential{}, false, unreadable(path, errors.New("its credentials of "+u.Host+" cannot be read"))
+		}
+		if got != auth.EmptyCredential {
+			return credential{username: got.Username, password: got.Password, token: got.RefreshToken, access: got.AccessToken, source: path}, true, nil
+		}
+		if helper := helpers.ByHost[address]; helper != "" {
+			return credential{source: path, helper: helper}, true, nil
+		}
+	}
+	if helpers.Store != "" {
+		return credential{source: path, helper: helpers.Store}, true, nil
+	}
+	return credential{}, false, nil
+}
+
+// unreadable is the failure of a file of credentials. A file that is missing is
+// one too: whoever names it means it to be there.
+func unreadable(path string, err error) *failure {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return failed(denied, "mend the file, or do not name it", "the credentials in %s cannot be read: %s", path, short(err.Error()))
+}
+
+// tls makes the client side of TLS of an identity. Its own certificate is for the
+// host that it was given for, and left out for others.
+func (i identity) tls(system *x509.CertPool, own bool) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: system, InsecureSkipVerify: i.insecure}
+	if i.ca != "" {
+		pool := system.Clone()
+		if !pool.AppendCertsFromPEM([]byte(i.ca)) {
+			return nil, errors.New("the authority's certificate (ca.crt, caFile) is no PEM")
+		}
+		config.RootCAs = pool
+	}
+	if own && (i.cert != "" || i.key != "") {
+		pair, err := tls.X509KeyPair([]byte(i.cert), []byte(i.key))
+		if err != nil {
+			return nil, fmt.Errorf("the client's certificate and key do not fit: %s", short(err.Error()))
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}

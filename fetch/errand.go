@@ -1,0 +1,432 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/ladder-cmp/ladder/remote"
+)
+
+// errand is one try to fetch one Ref. All its requests go through it, whichever
+// library makes them: it is their http.RoundTripper, which decides where they may
+// go, what they take along and how much they may bring.
+type errand struct {
+	f   *Fetcher
+	ctx context.Context
+	ref remote.Ref
+	// at is the address that the credential is for. Requests to its origin carry
+	// it unless they were redirected there from elsewhere.
+	at         *url.URL
+	credential credential
+	// verified says that what comes is compared with a digest that an allowed
+	// address gave, so that it matters less who sends it.
+	verified bool
+
+	mu    sync.Mutex
+	left  int64    // bytes that may still come
+	seen  int      // the last status
+	wrong *failure // the first thing that the errand itself found wrong
+}
+
+// begin makes an errand to an address, which the caller has found to be allowed.
+func (f *Fetcher) begin(ctx context.Context, ref remote.Ref, at *url.URL) (*errand, error) {
+	e := &errand{f: f, ctx: ctx, ref: ref, left: f.limits.Bytes}
+	return e, e.visit(at)
+}
+
+// visit turns the errand to another address, with the credential of that.
+func (e *errand) visit(at *url.URL) error {
+	found, err := e.f.config.Credentials.find(at)
+	if err != nil {
+		return err
+	}
+	e.at, e.credential = at, found
+	return nil
+}
+
+// client is what libraries are to send requests with.
+func (e *errand) client() *http.Client {
+	return &http.Client{Transport: e, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+		if len(via) >= 10 {
+			return e.note(failed(broken, "look at the address", "%s redirects in a circle", e.host()))
+		}
+		return nil // RoundTrip looks at where it leads
+	}}
+}
+
+// host is the host that people know.
+func (e *errand) host() string { return e.at.Host }
+
+func (e *errand) note(f *failure) *failure {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.wrong == nil {
+		e.wrong = f
+	}
+	return f
+}
+
+func (e *errand) fault() *failure {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.wrong
+}
+
+func (e *errand) status() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.seen
+}
+
+// RoundTrip sends a request if it may go where it is to go.
+func (e *errand) RoundTrip(req *http.Request) (*http.Response, error) {
+	base, err := e.admit(req)
+	if err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
+	}
+	strayed := e.strayed(req)
+	req = req.Clone(req.Context())
+	req.Header.Set("User-Agent", "ladder-cmp")
+	req.Header.Del("Referer") // it holds the query of the address before
+	if strayed {
+		req.Header.Del("Authorization")
+		req.Header.Del("Cookie")
+	}
+	own := !strayed && sameOrigin(req.URL, e.origin())
+	if own && e.at.Scheme != "oci" { // registries have a protocol for it
+		e.credential.sign(req)
+	}
+	transport, err := e.f.transport(e.credential.identity, own)
+	if err != nil {
+		return nil, e.note(failed(denied, "mend the credentials for "+e.host()+" in "+e.credential.source, "%s", err))
+	}
+	res, err := transport.RoundTrip(req)
+	if err != nil {
+		return nil, e.note(e.failureToSend(base, err))
+	}
+	e.mu.Lock()
+	e.seen = res.StatusCode
+	e.mu.Unlock()
+	if f := e.failureOfStatus(res.StatusCode); f != nil && again[f.outcome] {
+		f.after, _ = strconv.Atoi(res.Header.Get("Retry-After"))
+		res.Body.Close()
+		return nil, e.note(f)
+	}
+	res.Body = &counted{ReadCloser: res.Body, of: e}
+	return res, nil
+}
+
+// origin is the address of the errand as requests have it.
+func (e *errand) origin() *url.URL {
+	if e.at.Scheme != "oci" {
+		return e.at
+	}
+	scheme := "https"
+	if e.f.plain(e.at.Host) {
+		scheme = "http"
+	}
+	host := hostOf(e.at)
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port := e.at.Port(); port != "" {
+		host += ":" + port
+	}
+	return &url.URL{Scheme: scheme, Host: host}
+}
+
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && hostOf(a) == hostOf(b) && portOf(a) == portOf(b)
+}
+
+// before is the request whose answer redirected to this one.
+func before(req *http.Request) *http.Request {
+	if req.Response == nil {
+		return nil
+	}
+	return req.Response.Request
+}
+
+// strayed says whether a redirect led to the request, or to one before it, from
+// another origin. What comes back home later may have been made up on the way.
+func (e *errand) strayed(req *http.Request) bool {
+	for last := before(req); last != nil; req, last = last, before(last) {
+		if !sameOrigin(last.URL, req.URL) {
+			return true
+		}
+	}
+	return false
+}
+
+// delivering are hosts that others redirect to for what is theirs, so that an
+// allow-list need not know how they store things.
+var delivering = []struct{ from, to, why string }{
+	{"github.com", "*.githubusercontent.com", "assets of releases, and raw files"},
+	{"github.com", "codeload.github.com", "archives of repositories"},
+	{"ghcr.io", "*.githubusercontent.com", "layers"},
+	{"registry.k8s.io", "*.pkg.dev", "the registries that it is a front of"},
+}
+
+// tokenServices are hosts that issue the tokens of a registry at another host.
+// Their names and passwords are the same.
+var tokenServices = map[string]string{
+	"registry-1.docker.io": "auth.docker.io",
+	"registry.gitlab.com":  "gitlab.com",
+}
+
+// admit says whether a request may be sent, and the host it goes to.
+func (e *errand) admit(req *http.Request) (string, error) {
+	u := req.URL
+	host := hostOf(u)
+	refuse := func(remedy, format string, args ...any) (string, error) {
+		return "", e.note(failed(notAllowed, remedy, format, args...))
+	}
+	toAllow := "add " + u.Scheme + "://" + u.Host + u.Path + ", or what is above it, to the allow-list if you trust it"
+	if u.Scheme != "https" && !(u.Scheme == "http" && e.f.plain(u.Host)) {
+		return refuse("use https, or list "+u.Host+" as a host without TLS", "%s is to be asked without TLS", u.Host)
+	}
+	if u.User != nil {
+		return refuse("name the address without them", "%s redirects to an address with credentials", e.host())
+	}
+	if why := guardHost(host, e.f.allow.reach(host)); why != "" {
+		return refuse("name the host itself in the allow-list if this is meant", "%s is %s", u.Host, why)
+	}
+	last := before(req)
+	secret := req.Header.Get("Authorization") != "" || req.Method == http.MethodPost
+	switch {
+	case secret && req.Method == http.MethodPost && e.strayed(req):
+		return refuse("ask those who run it", "%s redirects credentials to %s", e.host(), u.Host)
+	case last == nil && sameOrigin(u, e.origin()):
+		return host, nil // what the Ref names
+	case last != nil && e.at.Scheme == "oci" && sameOrigin(u, e.origin()) && sameOrigin(last.URL, u):
+		return host, nil // a registry is one thing; its paths are not those of the allow-list
+	case e.f.allow.allows(u), e.at.Scheme == "oci" && last != nil && e.f.allow.names(host):
+		return host, nil
+	case last == nil && e.at.Scheme == "oci":
+		// The only address that a registry's client asks beside the registry and
+		// what that redirects to is where the registry says that tokens are.
+		if !secret || tokenServices[hostOf(e.at)] == host || e.f.allow.names(host) {
+			return host, nil
+		}
+		return refuse("add https://"+u.Host+" to the allow-list if it issues the tokens of "+e.host(),
+			"%s wants the credentials to be sent to %s", e.host(), u.Host)
+	case last != nil && (e.verified || e.at.Scheme == "oci" && digested(first(req).URL.Path)):
+		return host, nil
+	case last == nil && e.verified:
+		return host, nil
+	}
+	if last == nil {
+		return refuse(toAllow, "%s names %s, which is not allowed", e.host(), u.Host)
+	}
+	for _, d := range delivering {
+		if hostOf(last.URL) == d.from && (pattern{host: d.to}).matchesHost(host) {
+			return host, nil
+		}
+	}
+	return refuse(toAllow, "%s redirects to %s://%s%s, which is not allowed", last.URL.Host, u.Scheme, u.Host, u.Path)
+}
+
+// first is the request that a chain of redirects began with.
+func first(req *http.Request) *http.Request {
+	for last := before(req); last != nil; last = before(req) {
+		req = last
+	}
+	return req
+}
+
+// digested says whether a path of a registry names what it gives by digest. The
+// registry's client compares that with what comes.
+func digested(path string) bool {
+	return strings.Contains(path, "/blobs/sha256:") || strings.Contains(path, "/manifests/sha256:")
+}
+
+// failureToSend is what became of a request without an answer.
+func (e *errand) failureToSend(host string, err error) *failure {
+	var known *failure
+	var authority x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var verification *tls.CertificateVerificationError
+	var header tls.RecordHeaderError
+	switch {
+	case errors.As(err, &known):
+		return known
+	case e.ctx.Err() != nil && errors.Is(e.ctx.Err(), context.DeadlineExceeded):
+		return e.tookTooLong()
+	case e.ctx.Err() != nil:
+		return &failure{outcome: canceled, message: "was given up"}
+	case errors.As(err, &header):
+		return failed(untrusted, "correct the port, or list "+host+" as a host without TLS", "%s does not speak TLS", host)
+	case errors.As(err, &authority):
+		return failed(untrusted, "give the authority's certificate as ca.crt of the host's credentials, or for all hosts", "the certificate of %s is of an authority that is not known", host)
+	case errors.As(err, &name), errors.As(err, &invalid), errors.As(err, &verification):
+		return failed(untrusted, "ask those who run it", "the certificate of %s is not good: %s", host, short(err.Error()))
+	}
+	return failed(unreachable, "look whether it runs and can be reached from here, or try again later", "%s cannot be reached: %s", host, short(reason(err)))
+}
+
+// reason is the innermost text of an error of a connection; the outer ones tell
+// addresses again, and a proxy's may hold a password.
+func reason(err error) string {
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return "its name is not known: " + dns.Err
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Err != nil {
+		return op.Op + ": " + op.Err.Error()
+	}
+	return err.Error()
+}
+
+// counted is a body that comes out of what an errand may bring.
+type counted struct {
+	io.ReadCloser
+	of *errand
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	e := c.of
+	e.f.metrics.bytes.WithLabelValues(string(e.ref.Kind)).Add(float64(n))
+	e.mu.Lock()
+	e.left -= int64(n)
+	over := e.left < 0
+	e.mu.Unlock()
+	switch {
+	case over:
+		return 0, e.note(failed(tooLarge, "raise the limit if it is meant to be so large", "%s sends more than %d bytes", e.host(), e.f.limits.Bytes))
+	case err != nil && err != io.EOF && e.ctx.Err() != nil:
+		return n, e.note(e.failureToSend(e.host(), err))
+	case err != nil && err != io.EOF:
+		return n, e.note(failed(unreachable, "try again later", "the answer of %s broke off: %s", e.host(), short(reason(err))))
+	}
+	return n, err
+}
+
+// get reads what stands at an address.
+func (e *errand) get(address string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(e.ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, failed(badRef, "correct the address", "%s is no address", address)
+	}
+	res, err := e.client().Do(req)
+	if err != nil {
+		return nil, e.failureOf(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		if f := e.failureOfStatus(res.StatusCode); f != nil {
+			return nil, f
+		}
+		return nil, failed(broken, "look at the address", "%s answers with status %d", e.host(), res.StatusCode)
+	}
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, e.failureOf(err)
+	}
+	return data, nil
+}
+
+// plain says whether a host, with its port, is spoken to without TLS.
+func (f *Fetcher) plain(host string) bool {
+	host = strings.ToLower(host)
+	for _, p := range f.config.PlainHTTP {
+		if p = strings.ToLower(p); p == host || p+":80" == host || p == host+":80" {
+			return true
+		}
+	}
+	return false
+}
+
+// transport is the connections with an identity. They are kept, so that a second
+// request need not shake hands again.
+func (f *Fetcher) transport(i identity, own bool) (http.RoundTripper, error) {
+	if !own {
+		i.cert, i.key, i.insecure = "", "", false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if known := f.transports[i]; known != nil {
+		return known, nil
+	}
+	config, err := i.tls(f.authorities, own)
+	if err != nil {
+		return nil, err
+	}
+	// Mounted certificates are renewed now and then. The connections with old
+	// ones end by themselves.
+	if len(f.transports) > 100 {
+		f.transports = map[identity]*http.Transport{}
+	}
+	made := &http.Transport{
+		TLSClientConfig: config,
+		Proxy:           f.proxyOf,
+		DialContext:     f.dial,
+		// A packed chart is not to be unpacked on the way, and what is packed may
+		// be larger than we take.
+		DisableCompression:     true,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    f.limits.Concurrent,
+		IdleConnTimeout:        idle,
+		TLSHandshakeTimeout:    idle,
+		MaxResponseHeaderBytes: 1 << 20,
+	}
+	f.transports[i] = made
+	return made, nil
+}
+
+// proxyOf chooses the proxy of a request, and remembers it as one.
+func (f *Fetcher) proxyOf(req *http.Request) (*url.URL, error) {
+	proxy, err := f.proxy(req.URL)
+	if err != nil {
+		return nil, errors.New("the proxy in the environment is no address")
+	}
+	if proxy != nil {
+		port := portOf(proxy)
+		if proxy.Scheme == "socks5" && proxy.Port() == "" {
+			port = "1080"
+		}
+		f.proxies.Store(net.JoinHostPort(proxy.Hostname(), port), true)
+	}
+	return proxy, nil
+}
+
+// dial connects to a host unless its name leads to where it may not. That is
+// looked at for each connection, since names come to lead elsewhere.
+func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	dialer := net.Dialer{Timeout: idle}
+	if _, proxy := f.proxies.Load(address); !proxy {
+		may := f.allow.reach(host)
+		dialer.Control = func(_, resolved string, _ syscall.RawConn) error {
+			to, err := netip.ParseAddrPort(resolved)
+			if err != nil {
+				return fmt.Errorf("%s is no address", resolved)
+			}
+			if why := guard(to.Addr(), may); why != "" {
+				return failed(notAllowed, "name the host itself in the allow-list if this is meant", "%s leads to %s", host, why)
+			}
+			return nil
+		}
+	}
+	return f.connect(ctx, &dialer, network, address)
+}

@@ -1,0 +1,379 @@
+package fetch
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	gitconfig "github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+	"github.com/go-git/go-git/v5/storage/memory"
+
+	"github.com/ladder-cmp/ladder/remote"
+)
+
+// isCommit says whether a version names a commit, which is always the same.
+func isCommit(version string) bool {
+	return len(version) == 40 && strings.Trim(version, "0123456789abcdef") == ""
+}
+
+// gitRepository fetches the files of a repository at a branch, a tag or a commit.
+func (e *errand) gitRepository() (remote.Content, error) {
+	session, have, err := e.advertised(e.at)
+	if err != nil {
+		return remote.Content{}, err
+	}
+	want, commit, err := e.revision(have)
+	if err != nil {
+		return remote.Content{}, err
+	}
+	exact := e.ref
+	exact.Version = commit.String()
+	return e.f.exactly(exact, "", func() (remote.Content, error) {
+		tree := &files{e: e, left: e.f.limits.Unpacked}
+		withModules := e.at.Query().Get("submodules") != "false"
+		if err := tree.add("", session, have, want, commit, withModules); err != nil {
+			return remote.Content{}, err
+		}
+		data, err := tree.packed()
+		return remote.Content{Version: commit.String(), Digest: remote.Digest(data), Data: data}, err
+	})
+}
+
+// advertised asks a repository what it has.
+func (e *errand) advertised(at *url.URL) (transport.UploadPackSession, *packp.AdvRefs, error) {
+	bare := *at
+	bare.RawQuery = ""
+	endpoint, err := transport.NewEndpoint(strings.TrimSuffix(bare.String(), "/"))
+	if err != nil {
+		return nil, nil, failed(badRef, "correct the address", "%s is no address of a repository", bare.String())
+	}
+	session, err := githttp.NewClient(e.client()).NewUploadPackSession(endpoint, nil)
+	if err != nil {
+		return nil, nil, e.failureOf(err)
+	}
+	have, err := session.AdvertisedReferencesContext(e.ctx)
+	if errors.Is(err, transport.ErrEmptyRemoteRepository) {
+		return nil, nil, failed(missing, "push something to it", "the repository at %s is empty", e.host())
+	}
+	if err != nil {
+		return nil, nil, e.failureOf(err)
+	}
+	return session, have, nil
+}
+
+// revision finds what to ask for, and the commit that it stands for. Names are
+// looked for as git fetch does.
+func (e *errand) revision(have *packp.AdvRefs) (want, commit plumbing.Hash, err error) {
+	version := e.ref.Version
+	if isCommit(version) {
+		hash := plumbing.NewHash(version)
+		return hash, hash, nil
+	}
+	if version == "" || version == "HEAD" {
+		if have.Head == nil {
+			return want, commit, failed(missing, "name a branch, a tag or a commit", "the repository has no HEAD")
+		}
+		return *have.Head, *have.Head, nil
+	}
+	for _, form := range []string{"%s", "refs/%s", "refs/tags/%s", "refs/heads/%s"} {
+		name := fmt.Sprintf(form, version)
+		if hash, found := have.References[name]; found {
+			if peeled, found := have.Peeled[name]; found {
+				return hash, peeled, nil
+			}
+			return hash, hash, nil
+		}
+	}
+	remedy := "name one that it has"
+	if len(version) >= 7 && strings.Trim(version, "0123456789abcdef") == "" {
+		remedy = "name one that it has, or all 40 digits of a commit"
+	}
+	return want, commit, failed(missing, remedy, "the repository has no branch and no tag %s", version)
+}
+
+// objects downloads a commit with its files. The commit of the result is found by
+// its hash, which is computed from what came, so that it is what was asked for.
+func (e *errand) objects(session transport.UploadPackSession, have *packp.AdvRefs, want, commit plumbing.Hash) (*object.Tree, error) {
+	request := packp.NewUploadPackRequest()
+	for _, c := range []capability.Capability{capability.Sideband64k, capability.OFSDelta} {
+		if have.Capabilities.Supports(c) {
+			_ = request.Capabilities.Set(c)
+		}
+	}
+	_ = request.Capabilities.Set(capability.Agent, "ladder-cmp")
+	request.Wants = []plumbing.Hash{want}
+	tip := have.Head != nil && *have.Head == want
+	all := map[plumbing.Hash]bool{}
+	for name, hash := range have.References {
+		tip = tip || hash == want
+		if strings.HasPrefix(name, "refs/heads/") || strings.HasPrefix(name, "refs/tags/") {
+			all[hash] = true
+		}
+	}
+	direct := tip || have.Capabilities.Supports(capability.AllowReachableSHA1InWant) || have.Capabilities.Supports("allow-any-sha1-in-want")
+	if !direct {
+		// Servers that give no commits by hash give their branches and tags, with
+		// the history in which the commit is.
+		request.Wants = nil
+		for hash := range all {
+			request.Wants = append(request.Wants, hash)
+		}
+		slices.SortFunc(request.Wants, func(a, b plumbing.Hash) int { return bytes.Compare(a[:], b[:]) })
+	} else if have.Capabilities.Supports(capability.Shallow) {
+		_ = request.Capabilities.Set(capability.Shallow)
+		request.Depth = packp.DepthCommits(1)
+	}
+	response, err := session.UploadPack(e.ctx, request)
+	if err != nil {
+		if e.fault() == nil && !tip && e.status() == 200 {
+			return nil, e.noCommit(commit)
+		}
+		return nil, e.failureOf(err)
+	}
+	defer response.Close()
+	var stream io.Reader = response
+	if request.Capabilities.Supports(capability.Sideband64k) {
+		stream = sideband.NewDemuxer(sideband.Sideband64k, response)
+	}
+	pack, err := io.ReadAll(stream)
+	if err != nil {
+		return nil, e.failureOf(err)
+	}
+	if err := e.measure(pack); err != nil {
+		return nil, err
+	}
+	store := memory.NewStorage()
+	parser, err := packfile.NewParserWithStorage(packfile.NewScanner(bytes.NewReader(pack)), store)
+	if err == nil {
+		_, err = parser.Parse()
+	}
+	if err != nil {
+		return nil, e.failureOf(err)
+	}
+	found, err := object.GetCommit(store, commit)
+	if err != nil {
+		return nil, e.noCommit(commit)
+	}
+	tree, err := found.Tree()
+	if err != nil {
+		return nil, e.failureOf(err)
+	}
+	return tree, nil
+}
+
+func (e *errand) noCommit(commit plumbing.Hash) *failure {
+	return failed(missing, "name one that is on a branch or a tag", "the repository has no commit %s that it gives", commit)
+}
+
+// measure adds up what the objects of a pack unpack to, before they are: a small
+// pack can be large.
+func (e *errand) measure(pack []byte) error {
+	over := func(n int64) *failure {
+		if n >= 0 && n <= e.f.limits.Unpacked {
+			return nil
+		}
+		return failed(tooLarge, "raise the limit if it is meant to be so large", "the repository at %s unpacks to more than %d bytes", e.host(), e.f.limits.Unpacked)
+	}
+	scanner := packfile.NewScanner(bytes.NewReader(pack))
+	_, count, err := scanner.Header()
+	if err != nil {
+		return e.failureOf(err)
+	}
+	var sum int64
+	for range count {
+		header, err := scanner.NextObjectHeader()
+		if err != nil {
+			return e.failureOf(err)
+		}
+		if header.Length < 0 {
+			return over(-1)
+		}
+		sum += header.Length + objectOverhead
+		if f := over(sum); f != nil {
+			return f
+		}
+		if !header.Type.IsDelta() {
+			continue
+		}
+		var delta bytes.Buffer
+		if _, _, err := scanner.NextObject(&delta); err != nil {
+			return e.failureOf(err)
+		}
+		// A delta begins with the sizes of what it is applied to and of what comes
+		// of it, in seven bits a byte, the lowest first.
+		_, n := binary.Uvarint(delta.Bytes())
+		size, m := binary.Uvarint(delta.Bytes()[max(n, 0):])
+		if n <= 0 || m <= 0 || size > uint64(e.f.limits.Unpacked) {
+			return over(-1)
+		}
+		sum += int64(size)
+		if f := over(sum); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// objectOverhead is what an object takes in memory beside its bytes, about.
+const objectOverhead = 256
+
+// files are those of a repository and its submodules.
+type files struct {
+	e       *errand
+	entries []entry
+	left    int64 // bytes that may still come
+	depth   int
+}
+
+// entry is a file, or a link to one.
+type entry struct {
+	path       string
+	data       string
+	executable bool
+	link       string // where it leads, if it is a link
+}
+
+// deepest is how many submodules may stand in each other.
+const deepest = 5
+
+// add adds the files of a commit below a directory.
+func (f *files) add(dir string, session transport.UploadPackSession, have *packp.AdvRefs, want, commit plumbing.Hash, withModules bool) error {
+	tree, err := f.e.objects(session, have, want, commit)
+	if err != nil {
+		return err
+	}
+	modules := map[string]plumbing.Hash{}
+	walker := object.NewTreeWalker(tree, true, nil)
+	defer walker.Close()
+	for {
+		name, at, err := walker.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return f.e.failureOf(err)
+		}
+		if !fs.ValidPath(name) || slices.Contains(strings.Split(strings.ToLower(name), "/"), ".git") || strings.ContainsAny(name, "\\\x00") {
+			return failed(broken, "ask those who keep it", "the repository has a file of the name %q, which can harm", name)
+		}
+		full := path.Join(dir, name)
+		switch at.Mode {
+		case filemode.Dir:
+			continue
+		case filemode.Submodule:
+			modules[name] = at.Hash
+			continue
+		}
+		file, err := tree.TreeEntryFile(&at)
+		if err != nil {
+			return f.e.failureOf(err)
+		}
+		if f.left -= file.Size; f.left < 0 {
+			return failed(tooLarge, "raise the limit if it is meant to be so large", "the files of the repository have more than %d bytes", f.e.f.limits.Unpacked)
+		}
+		text, err := file.Contents()
+		if err != nil {
+			return f.e.failureOf(err)
+		}
+		add := entry{path: full, data: text, executable: at.Mode == filemode.Executable}
+		if at.Mode == filemode.Symlink {
+			add = entry{path: full, link: text}
+			if !inside(full, text) {
+				continue
+			}
+		}
+		f.entries = append(f.entries, add)
+	}
+	if !withModules || len(modules) == 0 {
+		return nil
+	}
+	return f.addModules(dir, tree, modules)
+}
+
+// addModules adds the submodules of a repository, each at its commit.
+func (f *files) addModules(dir string, tree *object.Tree, commits map[string]plumbing.Hash) error {
+	if f.depth++; f.depth > deepest {
+		return failed(tooLarge, "add ?submodules=false to the address if they are not needed", "the submodules of the repository stand in each other more than %d deep", deepest)
+	}
+	defer func() { f.depth-- }()
+	listed := gitconfig.NewModules()
+	if file, err := tree.File(".gitmodules"); err == nil {
+		text, err := file.Contents()
+		if err == nil {
+			err = listed.Unmarshal([]byte(text))
+		}
+		if err != nil {
+			return failed(broken, "ask those who keep it, or add ?submodules=false to the address", "the .gitmodules of the repository cannot be read")
+		}
+	}
+	addresses := map[string]string{}
+	for _, m := range listed.Submodules {
+		addresses[path.Clean(m.Path)] = m.URL
+	}
+	at, opens := f.e.at, f.e.credential
+	for _, name := range slices.Sorted(maps.Keys(commits)) {
+		address, found := addresses[name]
+		if !found {
+			continue // what git leaves empty, too
+		}
+		module, fault := moduleAddress(at, address)
+		if fault == "" && (module.Scheme == "oci" || !f.e.f.allow.allows(module)) {
+			fault = "is not allowed"
+		}
+		if fault != "" {
+			return failed(notAllowed, "add its address to the allow-list if you trust it, or ?submodules=false to the repository's if it is not needed",
+				"the submodule %s at %s %s", name, address, fault)
+		}
+		if err := f.e.visit(module); err != nil {
+			return err
+		}
+		session, have, err := f.e.advertised(module)
+		if err != nil {
+			return err
+		}
+		if err := f.add(path.Join(dir, name), session, have, commits[name], commits[name], true); err != nil {
+			return err
+		}
+		f.e.at, f.e.credential = at, opens
+	}
+	return nil
+}
+
+// moduleAddress reads the address of a submodule, which may be relative to that
+// of the repository.
+func moduleAddress(above *url.URL, address string) (*url.URL, string) {
+	if strings.HasPrefix(address, "./") || strings.HasPrefix(address, "../") {
+		at := *above
+		at.RawQuery = ""
+		at.Path = path.Join(at.Path, address)
+		at.RawPath = ""
+		return &at, ""
+	}
+	return parseAddress(address)
+}
+
+// inside says whether a link leads to somewhere in the repository, whatever other
+// links stand on the way: it goes up only at its beginning, where it stands in
+// real directories.
+func inside(at, link string) bool {
+	parts := strings.Split(link, "/")
+	down := slices.IndexFunc(parts, func(p string) bool { return p != ".." })
+	return !path.IsAbs(link) && !slices.Contains(parts[max(down, 0):], "..") && fs.ValidPath(path.Join(path.Dir(at), link))
+}

@@ -1,0 +1,166 @@
+package fetch
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	helmregistry "helm.sh/helm/v4/pkg/registry"
+	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/registry/remote/auth"
+
+	orasremote "oras.land/oras-go/v2/registry/remote"
+
+	"github.com/ladder-cmp/ladder/remote"
+)
+
+// tagOf is how Helm writes a version as a tag, which can hold no plus.
+func tagOf(version string) string { return strings.ReplaceAll(version, "+", "_") }
+
+// pinned splits a version that ends in the digest of a manifest:
+// 1.2.3@sha256:…, or only sha256:….
+func pinned(version string) (tag, manifest string) {
+	tag, manifest, found := strings.Cut(version, "@")
+	if !found && strings.HasPrefix(version, "sha256:") {
+		return "", version
+	}
+	return tag, manifest
+}
+
+// chartOfRegistry fetches a chart of a registry, of the version that Helm would
+// take.
+func (e *errand) chartOfRegistry() (remote.Content, error) {
+	repository, err := e.repository(e.at.Path)
+	if err != nil {
+		return remote.Content{}, err
+	}
+	version, manifest := pinned(e.ref.Version)
+	reference := manifest
+	if manifest == "" {
+		if version, err = e.tag(repository, version); err != nil {
+			return remote.Content{}, err
+		}
+		reference = tagOf(version)
+	} else if digest.Digest(manifest).Validate() != nil {
+		return remote.Content{}, failed(badRef, "write sha256: and 64 hexadecimal digits", "%s is no digest", manifest)
+	}
+	exact := e.ref
+	if manifest == "" {
+		exact.Version = version
+	}
+	return e.f.exactly(exact, "", func() (remote.Content, error) {
+		got, _, err := e.pull(repository, reference)
+		if manifest == "" {
+			got.Version = version
+		}
+		return got, err
+	})
+}
+
+// repository is a repository of the registry, whose client sends its requests
+// through the errand.
+func (e *errand) repository(name string) (*orasremote.Repository, error) {
+	repository, err := orasremote.NewRepository(e.origin().Host + "/" + strings.Trim(name, "/"))
+	if err != nil || repository.Reference.Reference != "" {
+		return nil, failed(badRef, "write oci://HOST/PATH in lower case, and the chart's name", "oci://%s/%s is no address of a registry", e.at.Host, strings.Trim(name, "/"))
+	}
+	repository.PlainHTTP = e.origin().Scheme == "http"
+	repository.Client = &auth.Client{
+		Client: e.client(),
+		Cache:  auth.NewCache(),
+		Credential: func(_ context.Context, host string) (auth.Credential, error) {
+			if host != repository.Reference.Host() {
+				return auth.EmptyCredential, nil
+			}
+			return e.credential.registry(), nil
+		},
+	}
+	return repository, nil
+}
+
+// tag finds the version that is asked for. As with Helm, what reads as a version,
+// even without its last parts, is one, and only the rest is a range.
+func (e *errand) tag(repository *orasremote.Repository, version string) (string, error) {
+	if _, err := semver.NewVersion(version); err == nil {
+		return version, nil
+	}
+	if version != "" {
+		if _, err := semver.NewConstraint(version); err != nil {
+			return "", failed(badRef, "write a version such as 1.2.3 or a range such as ^1.2", "%q is no version and no range", version)
+		}
+	}
+	var all []*semver.Version
+	err := repository.Tags(e.ctx, "", func(tags []string) error {
+		for _, tag := range tags {
+			if v, err := semver.StrictNewVersion(strings.ReplaceAll(tag, "_", "+")); err == nil {
+				all = append(all, v)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return "", e.failureOf(err)
+	}
+	slices.SortFunc(all, func(a, b *semver.Version) int { return b.Compare(a) })
+	var tags []string
+	for _, v := range all {
+		tags = append(tags, v.String())
+	}
+	found, err := helmregistry.GetTagMatchingVersionOrConstraint(tags, version)
+	if err != nil {
+		return "", failed(missing, "take one that it has", "%s has no version of %s that fits; it has %s", e.host(), e.ref.Chart, some(tags))
+	}
+	return found, nil
+}
+
+// mostManifest is the size of a manifest that registries take.
+const mostManifest = 4 << 20
+
+// pull gets a chart by tag or digest, and says the digest of its manifest. The
+// registry's client compares the digest of all that it brings.
+func (e *errand) pull(repository *orasremote.Repository, reference string) (remote.Content, string, error) {
+	none := remote.Content{}
+	at, body, err := repository.FetchReference(e.ctx, reference)
+	if err != nil {
+		return none, "", e.failureOf(err)
+	}
+	defer body.Close()
+	if at.Size > mostManifest {
+		return none, "", failed(tooLarge, "look at the address", "the manifest of %s in %s has %d bytes", e.ref.Chart, e.host(), at.Size)
+	}
+	data, err := content.ReadAll(body, at)
+	if err != nil {
+		return none, "", e.failureOf(err)
+	}
+	var manifest ocispec.Manifest
+	if err := json.Unmarshal(data, &manifest); err != nil {
+		return none, "", e.failureOf(err)
+	}
+	chart := slices.IndexFunc(manifest.Layers, func(l ocispec.Descriptor) bool {
+		return l.MediaType == helmregistry.ChartLayerMediaType || l.MediaType == helmregistry.LegacyChartLayerMediaType
+	})
+	if chart < 0 || manifest.Config.MediaType != helmregistry.ConfigMediaType {
+		return none, "", failed(broken, "look at the address: what is there must have been pushed by helm push", "what %s has is no chart but %s", e.host(), kindOf(at, manifest))
+	}
+	layer := manifest.Layers[chart]
+	if layer.Size > e.f.limits.Bytes {
+		return none, "", failed(tooLarge, "raise the limit if it is meant to be so large", "the chart has %d bytes, more than %d", layer.Size, e.f.limits.Bytes)
+	}
+	packed, err := content.FetchAll(e.ctx, repository.Blobs(), layer)
+	if err != nil {
+		return none, "", e.failureOf(err)
+	}
+	got := remote.Content{Version: manifest.Annotations[ocispec.AnnotationVersion], Digest: remote.Digest(packed), Data: packed}
+	return got, at.Digest.String(), packedChart(packed, e.host())
+}
+
+func kindOf(at ocispec.Descriptor, manifest ocispec.Manifest) string {
+	if manifest.Config.MediaType == "" {
+		return at.MediaType
+	}
+	return manifest.Config.MediaType
+}
