@@ -191,16 +191,16 @@ func ParseLock(name string, text []byte) (Lock, error) {
 	if root == nil || err != nil {
 		return Lock{}, err
 	}
-	if faults := f.Check(root, lockText{}, map[string][]string{"kind": kinds}); len(faults) > 0 {
-		return Lock{}, errors.Join(faults...)
-	}
+	faults := f.Check(root, lockText{}, map[string][]string{"kind": kinds})
 	var read lockText
 	if err := root.Decode(&read); err != nil {
-		return Lock{}, f.Fault(root.Line, "", err.Error(), again)
+		if faults == nil {
+			faults = []error{f.Fault(root.Line, "", err.Error(), again)}
+		}
+		return Lock{}, errors.Join(faults...)
 	}
 	lines := entryLines(root)
 	var l Lock
-	var faults []error
 	for i, t := range read.Entries {
 		e := Entry{Ref: Ref{Kind: Kind(t.Kind), URL: t.URL, Chart: t.Chart, Version: t.Version}, Resolved: t.Resolved, Digest: t.Digest, File: t.File, Line: lines[i], urlDigest: t.URLDigest}
 		for _, wrong := range e.wrong() {
@@ -234,7 +234,7 @@ type wrongKey struct{ key, message string }
 
 func (e Entry) wrong() []wrongKey {
 	var all []wrongKey
-	if !slices.Contains(kinds, string(e.Kind)) {
+	if e.Kind == "" {
 		all = append(all, wrongKey{"kind", "there is none"})
 	}
 	if e.URL == "" {

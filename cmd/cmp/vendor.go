@@ -261,7 +261,7 @@ func (p pinned) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, erro
 // name only when it is complete, then the lock, then what is no longer needed goes.
 func (c *vendored) write() error {
 	if len(c.now.Entries) == 0 && !c.locked {
-		return nil
+		return c.clear()
 	}
 	root := c.checkout.root
 	fault := func(name string, err error) error {
