@@ -239,8 +239,11 @@ func (req Request) chartValues(ctx context.Context, c component.Chart, opt optio
 					some = append(some, one)
 				}
 			}
-		case c.IgnoreMissing:
+		default:
 			if _, err := fs.Stat(fsys, file.name); errors.Is(err, fs.ErrNotExist) {
+				if !c.IgnoreMissing {
+					bad(i, written, "is not there", "correct it, or set chart.ignoreMissingValueFiles")
+				}
 				continue
 			}
 		}
