@@ -79,7 +79,10 @@ func NewEntry(ref Ref, c Content) Entry {
 		name = strings.TrimSuffix(name, ext)
 	}
 	digest := strings.TrimPrefix(c.Digest, "sha256:")
-	e.File = path.Join(VendorDir, dir, plainName(name)+"-"+digest[:min(len(digest), 12)]+plainName(ext))
+	e.File = path.Join(VendorDir, dir, plainName(name)+"-"+digest[:min(len(digest), 12)])
+	if ext = plainName(ext); ext != "" {
+		e.File += "." + ext
+	}
 	return e
 }
 
@@ -88,7 +91,7 @@ var unplain = regexp.MustCompile(`[^A-Za-z0-9._+-]+`)
 
 // plainName is a name that is a file's on every system.
 func plainName(s string) string {
-	return strings.TrimLeft(unplain.ReplaceAllString(s, "-"), "-")
+	return strings.Trim(unplain.ReplaceAllString(s, "-"), "-.")
 }
 
 // addressPath is an address without its query.
