@@ -10,12 +10,14 @@ package component
 
 import (
 	"fmt"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/remote"
 	"github.com/ladder-cmp/ladder/settings"
 )
 
@@ -77,15 +79,39 @@ type Chart struct {
 	// Chart is the name of a chart in a registry, Version the one to take.
 	Chart   string `yaml:"chart"`
 	Version string `yaml:"version"`
-	// ValueFiles are relative to the chart; with "/" or "$values/" in front, to
-	// the repository of the component.yaml.
+	// ValueFiles are relative to the chart; with "/" or a name such as "$values/"
+	// in front, to the repository of the component.yaml. They may be patterns.
 	ValueFiles []string `yaml:"valueFiles"`
+	// IgnoreMissing passes over values files that are not there.
+	IgnoreMissing bool `yaml:"ignoreMissingValueFiles"`
 	// SkipCRDs leaves out the definitions, as crds: skip does.
 	SkipCRDs bool `yaml:"skipCrds"`
 }
 
 // Remote reports whether the chart has to be fetched from somewhere.
 func (c Chart) Remote() bool { return c.RepoURL != "" || c.Chart != "" }
+
+// Ref is what has to be fetched. As for Argo CD, an address without a scheme is
+// that of a registry, and so is what names a registry and no chart.
+func (c Chart) Ref() remote.Ref {
+	url := c.RepoURL
+	if c.Chart == "" && !strings.HasPrefix(url, oci) {
+		return remote.Ref{Kind: remote.Repository, URL: url, Version: c.Version}
+	}
+	if !strings.Contains(url, "://") {
+		url = oci + url
+	}
+	ref := remote.Ref{Kind: remote.Chart, URL: strings.TrimRight(url, "/"), Chart: c.Chart, Version: c.Version}
+	if c.Chart == "" {
+		ref.URL, ref.Chart = path.Split(ref.URL)
+		ref.URL = strings.TrimRight(ref.URL, "/")
+	} else if dir, name := path.Split(c.Chart); dir != "" { // part of the directory in a registry
+		ref.URL, ref.Chart = ref.URL+"/"+strings.TrimRight(dir, "/"), name
+	}
+	return ref
+}
+
+const oci = "oci://"
 
 // Keys are the keys of a component.yaml that are no parameters of a rendering,
 // or more than that.

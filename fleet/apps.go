@@ -97,7 +97,7 @@ func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) Mani
 			SyncPolicy:  syncPolicy{Automated: automated{Prune: true, SelfHeal: true}, SyncOptions: f.options(d.Application), Retry: patient},
 		}}
 	repo := source{RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), TargetRevision: d.place.Revision}
-	if c := d.Component.Chart; c.Remote() {
+	if c := d.Component.Chart; c.Remote() && !d.Vendored {
 		made.Spec.Sources = remoteSources(c, d.Component.Name, repo)
 	} else {
 		repo.Path = d.Dir
@@ -119,7 +119,7 @@ func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) Mani
 // remoteSources are a chart from elsewhere, which Argo CD renders itself, and
 // the repository of the component for its values.
 func remoteSources(c component.Chart, release string, repo source) []source {
-	s := source{RepoURL: c.RepoURL, Chart: c.Chart, Path: c.Path, TargetRevision: cmp.Or(c.Version, "HEAD"), Helm: &helmSource{ReleaseName: release, SkipCRDs: c.SkipCRDs}}
+	s := source{RepoURL: c.RepoURL, Chart: c.Chart, Path: c.Path, TargetRevision: cmp.Or(c.Version, "HEAD"), Helm: &helmSource{ReleaseName: release, SkipCRDs: c.SkipCRDs, IgnoreMissing: c.IgnoreMissing}}
 	if c.Chart != "" {
 		s.RepoURL = strings.TrimPrefix(s.RepoURL, "oci://") // with it, Argo CD would not look at the chart
 		s.TargetRevision = cmp.Or(c.Version, "*")
@@ -127,6 +127,9 @@ func remoteSources(c component.Chart, release string, repo source) []source {
 	for _, file := range c.ValueFiles {
 		if strings.HasPrefix(file, "/") {
 			file = "$values" + file
+		} else if strings.HasPrefix(file, "$") {
+			_, below, _ := strings.Cut(file, "/")
+			file = "$values/" + below // by whatever name, this repository is meant
 		}
 		s.Helm.ValueFiles = append(s.Helm.ValueFiles, file)
 	}

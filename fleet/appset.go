@@ -373,6 +373,7 @@ func (f *Fleet) templatePatch(s set, opt SetOptions) string {
 		Label, RepoURL, Revision string
 		Options                  []option
 		Definitions, Large       []string
+		Vendored                 []string // whose charts from elsewhere lie beside them
 		Split, Remote            bool
 		Parameters               []pluginParameter
 	}{Label: f.Profile.Label, RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), Revision: s.places[0].Revision, Definitions: f.definitionPhases(), Large: f.largeApplications(), Split: f.split()}
@@ -387,7 +388,10 @@ func (f *Fleet) templatePatch(s set, opt SetOptions) string {
 		d.Parameters = []pluginParameter{{"name", `{{ .values.name }}`}}
 	}
 	for _, c := range f.Components {
-		d.Remote = d.Remote || c.Chart.Remote()
+		if c.Chart.Remote() && c.Vendored {
+			d.Vendored = append(d.Vendored, c.Name)
+		}
+		d.Remote = d.Remote || c.Chart.Remote() && !c.Vendored
 	}
 	var b bytes.Buffer
 	if err := templatePatch.Execute(&b, d); err != nil {

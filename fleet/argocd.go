@@ -68,9 +68,10 @@ type source struct {
 }
 
 type helmSource struct {
-	ReleaseName string   `yaml:"releaseName,omitempty"`
-	ValueFiles  []string `yaml:"valueFiles,omitempty"`
-	SkipCRDs    bool     `yaml:"skipCrds,omitempty"`
+	ReleaseName   string   `yaml:"releaseName,omitempty"`
+	ValueFiles    []string `yaml:"valueFiles,omitempty"`
+	IgnoreMissing bool     `yaml:"ignoreMissingValueFiles,omitempty"`
+	SkipCRDs      bool     `yaml:"skipCrds,omitempty"`
 }
 
 type pluginSource struct {

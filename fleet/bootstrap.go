@@ -112,8 +112,8 @@ func (f *Fleet) cannotBootstrap(apps []*Application) []finding.Finding {
 		switch {
 		case app.Failed:
 			all = append(all, app.Findings...)
-		case app.Component.Chart.Remote():
-			all = append(all, app.fault("remote-bootstrap", "chart", "the chart of "+app.Name+" is in another repository, and none is fetched", "put the chart into this repository, and name its directory as chart.path"))
+		case app.Elsewhere:
+			all = append(all, app.fault("remote-bootstrap", "chart", "the chart of "+app.Name+" is in another repository, and none is fetched", "run cmp vendor, or put the chart into this repository and name its directory as chart.path"))
 		}
 	}
 	for _, l := range f.Links {

@@ -26,6 +26,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/profile"
+	"github.com/ladder-cmp/ladder/remote"
 	"github.com/ladder-cmp/ladder/render"
 )
 
@@ -50,6 +51,9 @@ type Source struct {
 	// Parallel is how many components are rendered at the same time; 0 means one
 	// for each processor.
 	Parallel int
+	// Remote fetches what components name and Repo does not hold; nil means that
+	// nothing is fetched.
+	Remote remote.Fetcher
 	// Progress, if not nil, is told how many of all are rendered.
 	Progress func(done, of int, name string)
 
@@ -95,6 +99,9 @@ type Component struct {
 	File string
 	// Described is false if there is no component.yaml.
 	Described bool
+	// Vendored means that its chart is one from elsewhere, and lies beside it: so
+	// the plugin renders it like any other component.
+	Vendored bool
 }
 
 // Application is what Argo CD is to sync: a component, or a part of it.
@@ -114,8 +121,10 @@ type Application struct {
 	Waves   int
 	// Failed is true if it could not be rendered; the findings say why.
 	Failed bool
-	// Chart is what is known of its chart, if that is in a registry.
-	Chart *knowledge.Chart
+	// Elsewhere means that its chart is in another repository, and neither
+	// vendored nor fetched. Chart is what is known of it.
+	Elsewhere bool
+	Chart     *knowledge.Chart
 	// Rung is what it is for, RungWhy what says so.
 	Rung    string
 	RungWhy string
@@ -195,6 +204,12 @@ func (s Source) top() string {
 	return top
 }
 
+// Directories lists those of the components, sorted.
+func (s Source) Directories() ([]string, error) {
+	all, _, err := s.find()
+	return all, err
+}
+
 // find lists the directories of the components, sorted, and the files that
 // only have the name of a description.
 func (s Source) find() (all, passed []string, err error) {
@@ -240,7 +255,9 @@ func (s Source) read(dir string) (*Component, error) {
 		c.File, c.Described = s.show(dir), false
 	}
 	var err error
-	c.Description, err = plugin.Request{Repo: s.Repo, Dir: dir, Show: s.Show, Files: s.files}.Describe()
+	req := plugin.Request{Repo: s.Repo, Dir: dir, Show: s.Show, Files: s.files}
+	c.Description, err = req.Describe()
+	c.Vendored = req.Vendored(c.Chart)
 	c.Name = cmp.Or(c.Name, path.Base(dir))
 	return c, err
 }
@@ -274,8 +291,8 @@ func unset(p component.Phase) int {
 	return 1
 }
 
-// render renders every Application that lies in the repository. Of charts in
-// registries it notes what is known.
+// render renders every Application. Of charts that are not at hand it notes what
+// is known.
 func (f *Fleet) render(ctx context.Context, src Source) error {
 	parallel := cmp.Or(src.Parallel, runtime.GOMAXPROCS(0))
 	memory := render.NewMemory(renderMemory)
@@ -319,14 +336,15 @@ func (f *Fleet) render(ctx context.Context, src Source) error {
 const renderMemory = 8 << 20
 
 func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, memory *render.Memory) {
-	if app.Component.Chart.Remote() {
-		if known, ok := f.base.Chart(app.Component.Chart.RepoURL, app.Component.Chart.Chart); ok {
+	res, err := plugin.Generate(ctx, app.request(src, memory), f.base)
+	if chart := app.Component.Chart; chart.Remote() && isElsewhere(err) {
+		app.Elsewhere = true
+		if known, ok := f.base.Chart(chart.RepoURL, chart.Chart); ok {
 			app.Chart = &known
 			app.Rung, app.RungWhy = known.Rung, "chart "+known.Name+": "+known.Why
 		}
 		return
 	}
-	res, err := plugin.Generate(ctx, app.request(src, memory), f.base)
 	if err != nil {
 		app.Failed = true
 		app.Findings = finding.Of(err)
@@ -336,9 +354,16 @@ func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, mem
 	app.Rung, app.RungWhy = rungOf(res.Plan)
 }
 
+// isElsewhere reports whether all that keeps a component from being rendered is
+// that its chart is not at hand.
+func isElsewhere(err error) bool {
+	all := finding.Of(err)
+	return len(all) == 1 && all[0].Rule == plugin.ChartElsewhere
+}
+
 // request asks for what an Application renders to.
 func (a *Application) request(src Source, memory *render.Memory) plugin.Request {
-	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Memory: memory, Files: src.files,
+	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Memory: memory, Remote: src.Remote, Files: src.files,
 		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
 	if a.Part != "" {
 		req.Settings = []plugin.Settings{{CRDs: a.Part}}

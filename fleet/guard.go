@@ -117,8 +117,8 @@ func (f *Fleet) miswritten(app *Application) []finding.Finding {
 			}
 		}
 	}
-	if app.Component.Chart.Remote() && app.CRDs == component.Split {
-		all = append(all, app.fault("remote-split", "crds", "the chart is in another repository, and only what lies in this one can be split", "put the chart into this repository, or let the chart keep its definitions"))
+	if app.Component.Chart.Remote() && !app.Vendored && app.CRDs == component.Split {
+		all = append(all, app.fault("remote-split", "crds", "the chart is in another repository, and only what lies in this one can be split", "run cmp vendor, put the chart into this repository, or let the chart keep its definitions"))
 	}
 	return all
 }

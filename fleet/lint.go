@@ -797,13 +797,13 @@ func (l *lint) perhaps() string {
 
 // unknown reports whether nothing is known of what an Application deploys.
 func (l *lint) unknown(app *Application) bool {
-	return app.Component.Chart.Remote() && app.Chart == nil && l.anywhere(app)
+	return app.Elsewhere && app.Chart == nil && l.anywhere(app)
 }
 
 func (l *lint) noVersion() []fault {
 	var all []fault
 	for _, app := range l.Applications {
-		if c := app.Component.Chart; c.Chart == "" || c.Version != "" || app.Part == crds.Only || !l.anywhere(app) {
+		if c := app.Component.Chart; c.Chart == "" || c.Version != "" || app.Vendored || app.Part == crds.Only || !l.anywhere(app) {
 			continue
 		}
 		f := l.at(finding.Warning, app, "nobody says which version of the chart "+app.Component.Chart.Chart+", so Argo CD takes the newest (targetRevision: '*'), and each new one as soon as it is there",
@@ -821,7 +821,7 @@ func (l *lint) unknownCharts() []fault {
 			continue
 		}
 		f := l.at(finding.Note, app, "nothing is known of the chart "+cmp.Or(app.Component.Chart.Chart, app.Component.Chart.Path)+" of "+app.Component.Chart.RepoURL+", so neither what "+app.Name+" provides nor what it needs is looked at",
-			"put the chart into this repository and name it as chart.path")
+			"run cmp vendor, or put the chart into this repository and name it as chart.path")
 		f.Line = app.Line("chart")
 		all = append(all, f)
 	}

@@ -156,7 +156,7 @@ func (req Request) readSource(c child, s object.Value, refs map[string]bool) chi
 	// children are synced, and the order must not.
 	r := Request{Repo: req.Repo, Dir: dir, Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory, Remote: req.Remote, Files: req.Files,
 		App: App{Name: c.ID.Name, Namespace: c.namespace, Revision: req.App.Revision, RepoURL: req.App.RepoURL}}
-	if d, err := r.Describe(); err == nil && d.Chart.Remote() {
+	if d, err := r.Describe(); err == nil && d.Chart.Remote() && !r.Vendored(d.Chart) {
 		return childSource{registry: d.Chart.RepoURL, chart: d.Chart.Chart, place: src.place}
 	}
 	helm, err := r.fromHelm(c, s.Get("helm"), refs)

@@ -157,7 +157,7 @@ func (f *follower) isParent(c child, s childSource) bool {
 
 // render renders a source of a child.
 func (f *follower) render(ctx context.Context, c child, r *renderedSource) error {
-	req, opt, base, err := r.source.request.prepare(f.base)
+	req, opt, base, err := r.source.request.prepare(ctx, f.base)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -103,19 +104,22 @@ func samePlace(a, b error) bool {
 	return x.Line == y.Line && x.Field == y.Field
 }
 
-// located is the request with the directory in which the component's manifests
-// are, which its component.yaml may name. Values files of its chart come before
-// all others.
-func (req Request) located(d component.Description, opt *options) (Request, error) {
+// located is the request with the place where the component's manifests are,
+// which its component.yaml may name: another directory, or a chart from elsewhere.
+// Values files of its chart come before all others.
+func (req Request) located(ctx context.Context, d component.Description, opt *options) (Request, error) {
 	c := d.Chart
 	own := settings.File{Name: req.show(path.Join(req.Dir, component.File)), Rule: "bad-component"}
 	fault := func(field, message, remedy string) (Request, error) {
 		return req, own.Fault(d.Line("chart"), field, message, remedy)
 	}
-	from := req.Dir
 	switch {
 	case c.Remote():
-		return fault("chart", "the chart is in another repository, and none is fetched", "put the chart into this repository, and name its directory as chart.path")
+		from, err := req.fetchChart(ctx, c, *opt)
+		if err != nil {
+			return req, placed(err, own.Name, d.Line("chart"), "chart")
+		}
+		req.from, opt.crds.dir = from, from.show(from.dir)
 	case c.Path != "":
 		at := path.Clean(strings.TrimLeft(c.Path, "/"))
 		if strings.HasPrefix(c.Path, "./") || strings.HasPrefix(c.Path, "../") {
@@ -131,20 +135,19 @@ func (req Request) located(d component.Description, opt *options) (Request, erro
 		default:
 			return fault("chart.path", fmt.Sprintf("there is no directory %s in the repository", req.show(at)), "correct the path, which begins at the root of the repository")
 		}
+		if at != req.Dir {
+			opt.crds.dir = req.show(at)
+		}
 		req.Dir = at
 	}
 	if len(c.ValueFiles) > 0 {
-		values := req.values()
-		for _, name := range c.ValueFiles {
-			if rest, ok := strings.CutPrefix(name, "$values/"); ok {
-				name = "/" + rest
-			}
-			values.Files = append(values.Files, name)
+		values, faults := req.chartValues(ctx, c, *opt)
+		if len(faults) > 0 {
+			return req, placed(errors.Join(faults...), own.Name, d.Line("chart"), "chart.valueFiles")
 		}
-		opt.render.Values = append([]render.Values{values}, opt.render.Values...)
-	}
-	if req.Dir != from {
-		opt.crds.dir = req.show(req.Dir)
+		if !values.Empty() {
+			opt.render.Values = append([]render.Values{values}, opt.render.Values...)
+		}
 	}
 	return req, nil
 }

@@ -91,11 +91,11 @@ type lifted struct {
 // with the switches on that keep some back.
 func (req Request) lift(ctx context.Context, opt options, base *knowledge.Base) (lifted, error) {
 	opt.render.Ship = true
-	rendered, err := render.Dir(ctx, req.Repo, req.Dir, opt.render)
+	rendered, err := req.renderDir(ctx, opt.render)
 	if opt.crds.mode == crds.Only && onlyEmpty(err) {
 		// Charts of definitions may keep all of them back.
 		opt.render.Empty = true
-		rendered, err = render.Dir(ctx, req.Repo, req.Dir, opt.render)
+		rendered, err = req.renderDir(ctx, opt.render)
 	}
 	if err != nil {
 		return lifted{}, err
@@ -129,7 +129,7 @@ type Shipment struct {
 // Ship finds the definitions that the component of a request can ship, and who
 // in it uses them. That there are none is an error.
 func Ship(ctx context.Context, req Request, base *knowledge.Base) (Shipment, error) {
-	req, opt, base, err := req.prepare(base)
+	req, opt, base, err := req.prepare(ctx, base)
 	if err != nil {
 		return Shipment{}, err
 	}
@@ -147,7 +147,7 @@ func Ship(ctx context.Context, req Request, base *knowledge.Base) (Shipment, err
 	}
 	_, rest := crds.Split(all.rendered.Objects)
 	objs := append(definitions, rest...)
-	return Shipment{Definitions: crds.List(objs, all.survey), Objects: objs, On: all.switches, Findings: all.rendered.Findings}, nil
+	return Shipment{Definitions: crds.List(objs, all.survey), Objects: objs, On: all.switches, Findings: append(all.rendered.Findings, opt.came()...)}, nil
 }
 
 // onlyEmpty reports whether all that is wrong with a rendering is that nothing
@@ -301,7 +301,7 @@ func (req Request) with(ctx context.Context, opt options, value string, set []cr
 	o := opt.render
 	o.Values = append(slices.Clone(o.Values), v)
 	o.Ship = false
-	return render.Dir(ctx, req.Repo, req.Dir, o)
+	return req.renderDir(ctx, o)
 }
 
 // checkRelease makes sure that definitions which lead to the operator by the

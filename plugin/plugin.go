@@ -55,9 +55,15 @@ type Request struct {
 	// Remote fetches what the component names and Repo does not hold; nil means
 	// that nothing is fetched.
 	Remote remote.Fetcher
+	// Unlocked leaves what lies vendored beside the component out of account, so
+	// that Remote is asked for all of it.
+	Unlocked bool
 	// Files are the settings that requests before this one have read, all of them
 	// for the same Repo and Show; it may be nil.
 	Files *Files
+
+	// from is where the manifests are, if not in Repo.
+	from *elsewhere
 }
 
 // App is the Application that a component is rendered for.
@@ -122,7 +128,7 @@ func (r Result) YAML() string {
 // with its wave. base is what is known about kinds, to which files called
 // ladder.yaml may add. The error joins every fault of the input that was found.
 func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, error) {
-	req, opt, base, err := req.prepare(base)
+	req, opt, base, err := req.prepare(ctx, base)
 	if err != nil {
 		return Result{}, err
 	}
@@ -130,7 +136,7 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	if err != nil {
 		return Result{}, err
 	}
-	rendered.Findings = append(rendered.Findings, req.useless(rendered.Kind, opt.crds.mode)...)
+	rendered.Findings = append(append(rendered.Findings, req.useless(rendered.Kind, opt.crds.mode)...), opt.came()...)
 	refs, err := opt.refer(rendered, base)
 	if err != nil {
 		return Result{}, err
@@ -147,13 +153,13 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 
 // prepare finds out what a request asks for: where the manifests are, how to
 // render them, and what is known about their kinds.
-func (req Request) prepare(base *knowledge.Base) (Request, options, *knowledge.Base, error) {
+func (req Request) prepare(ctx context.Context, base *knowledge.Base) (Request, options, *knowledge.Base, error) {
 	opt, described, err := req.options()
 	base, unknown := req.Knowledge(base)
 	if err := errors.Join(err, unknown); err != nil {
 		return req, opt, base, err
 	}
-	req, err = req.located(described, &opt)
+	req, err = req.located(ctx, described, &opt)
 	return req, opt, base, err
 }
 
@@ -204,7 +210,7 @@ func Annotate(objs []object.Object, base *knowledge.Base, settings ...Settings) 
 // wanted.
 func (req Request) render(ctx context.Context, opt options, base *knowledge.Base) (render.Result, error) {
 	if opt.crds.mode == crds.Include && opt.crds.upgraders == upgradersLeft {
-		return render.Dir(ctx, req.Repo, req.Dir, opt.render)
+		return req.renderDir(ctx, opt.render)
 	}
 	part, err := req.lift(ctx, opt, base)
 	if err != nil {
@@ -259,6 +265,8 @@ type options struct {
 	waves  wave.Options
 	tests  string
 	crds   lifting
+	// fetched is what came from elsewhere; nil if nothing can.
+	fetched *remote.Recorder
 }
 
 // options puts together what is said about a rendering, in this order of
@@ -270,7 +278,13 @@ func (req Request) options() (options, component.Description, error) {
 	if err != nil {
 		return options{}, described, err
 	}
-	opt := options{render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, APIVersions: req.APIVersions, Memory: req.Memory, Remote: req.Remote}}
+	opt := options{render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, APIVersions: req.APIVersions, Memory: req.Memory}}
+	if opt.fetched, err = req.sources(); err != nil {
+		return options{}, described, err
+	}
+	if opt.fetched != nil {
+		opt.render.Remote = opt.fetched
+	}
 	app := Settings{Name: req.App.Name, Namespace: req.App.Namespace, Revision: req.App.Revision}
 	for _, s := range append([]Settings{own, app}, req.Settings...) {
 		opt.add(s)
@@ -339,7 +353,7 @@ func Detect(repo fs.FS, dir string) (bool, error) {
 	if info, err := fs.Stat(repo, path.Clean(dir)); err != nil || !info.IsDir() {
 		return false, err
 	}
-	if d, err := (Request{Repo: repo, Dir: path.Clean(dir)}).Describe(); err == nil && d.Chart.Path != "" {
+	if d, err := (Request{Repo: repo, Dir: path.Clean(dir)}).Describe(); err == nil && (d.Chart.Path != "" || d.Chart.Remote()) {
 		return true, nil
 	}
 	kind, err := render.Detect(repo, path.Clean(dir))

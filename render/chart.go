@@ -17,6 +17,7 @@ import (
 	"helm.sh/helm/v4/pkg/ignore"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/remote"
 )
 
 // maxChartFiles and maxChartBytes bound a chart with all that it refers to.
@@ -29,7 +30,11 @@ const (
 // intake counts what has been read of a chart and the charts that it refers
 // to. Symlinks and file:// dependencies give the files of a small repository
 // any number of names, and under each name they are read again.
-type intake struct{ files, bytes int }
+type intake struct {
+	files, bytes int
+	// dirs are the directories of the charts that were read from one.
+	dirs map[*chart.Chart]string
+}
 
 // full says what there is too much of, empty if nothing.
 func (in *intake) full() string {
@@ -60,6 +65,10 @@ func (s source) loadChart(dir string, above []string, in *intake) (*chart.Chart,
 	if err != nil {
 		return nil, s.loadFault(dir, err)
 	}
+	if in.dirs == nil {
+		in.dirs = map[*chart.Chart]string{}
+	}
+	in.dirs[ch] = dir
 	return ch, s.addLocalDependencies(ch, dir, append(above, dir), in)
 }
 
@@ -94,8 +103,8 @@ func chartFiles(fsys fs.FS, dir string, in *intake) ([]*archive.BufferedFile, er
 			if err != nil {
 				return err
 			}
-			if rules.Ignore(name, info) {
-				continue
+			if rules.Ignore(name, info) || name == remote.LockFile || name == remote.VendorDir {
+				continue // what is vendored beside a chart is no part of it
 			}
 			switch {
 			case info.IsDir():

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -23,17 +24,19 @@ import (
 // step. It does not go through Helm's action package, which does the same
 // steps but links the whole of Helm's cluster client: that doubles the binary
 // and its start-up time, for code that a rendering never reaches.
-func (s source) helm() (Result, error) {
+func (s source) helm(ctx context.Context) (Result, error) {
 	caps, err := s.capabilities()
 	if err != nil {
 		return Result{}, err
 	}
-	ch, loadErr := s.loadChart(s.dir, nil, &intake{})
+	in := &intake{}
+	ch, loadErr := s.loadChart(s.dir, nil, in)
 	if ch == nil {
 		return Result{}, loadErr
 	}
 	vals, valuesErr := mergeValues(s.opt.Values)
-	if err := errors.Join(loadErr, s.checkChart(ch, caps), valuesErr); err != nil {
+	remoteErr := s.addRemoteDependencies(ctx, ch, vals, in)
+	if err := errors.Join(loadErr, s.checkChart(ch, caps), remoteErr, valuesErr); err != nil {
 		return Result{}, err
 	}
 	var ships shipped
@@ -85,9 +88,6 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 	var faults []error
 	bad := func(rule, field, message, remedy string) {
 		f := s.fault(rule, "Chart.yaml", message, remedy)
-		if field == "dependencies" {
-			f = s.fault(rule, dependencyFile(ch), message, remedy)
-		}
 		f.Field = field
 		faults = append(faults, f)
 	}
@@ -97,14 +97,6 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 		bad("library-chart", "type", "a library chart renders nothing by itself", "render a chart that depends on it")
 	default:
 		bad("bad-chart", "type", "there is no chart type "+ch.Metadata.Type, "use application or library")
-	}
-	for _, dep := range ch.Metadata.Dependencies {
-		// What is wrong with a chart in the repository was found as it was
-		// loaded.
-		if !vendored(ch, dep.Name) && !strings.HasPrefix(dep.Repository, "file://") {
-			bad("missing-dependency", "dependencies", fmt.Sprintf("chart %s %s (from %s) is not in charts/", dep.Name, dep.Version, orUnnamed(dep.Repository)),
-				"run helm dependency build "+s.show(s.dir)+" and commit charts/")
-		}
 	}
 	if err := chartutil.ValidateReleaseName(s.opt.Name); err != nil {
 		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "name",

@@ -8,7 +8,8 @@
 //
 // A component is read through an fs.FS whose root is the repository. Nothing
 // outside of it can be reached, whatever a chart or a symlink says, and it may
-// as well be in memory. Nothing is fetched from a network.
+// as well be in memory. What lies elsewhere comes from a Fetcher that is handed in,
+// and without one nothing is fetched.
 package render
 
 import (
@@ -143,7 +144,7 @@ func (s source) render(ctx context.Context, kind Kind) (Result, error) {
 	}
 	switch kind {
 	case Helm:
-		return s.helm()
+		return s.helm(ctx)
 	case Template:
 		return s.template()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -44,6 +45,7 @@ const (
 	waitingForAnswers activity = "waiting for the memory that other answers take"
 	sendingIt         activity = "sending the answer"
 	rendering         activity = "rendering"
+	fetchingIt        activity = "fetching " // with what
 )
 
 // busy are the activities that only others prolong, with what helps besides more
@@ -86,6 +88,9 @@ func deadline(ctx context.Context, dir string, doing activity) error {
 		whose = "the repo-server's deadline passed while the plugin was"
 	}
 	remedy := fmt.Sprintf("raise %s, or make the component smaller", over.limit)
+	if strings.HasPrefix(string(doing), string(fetchingIt)) {
+		remedy = fmt.Sprintf("vendor it, so that nothing is fetched, or raise %s", over.limit)
+	}
 	if more, others := busy[doing]; others {
 		about += "the plugin is busy: "
 		remedy = fmt.Sprintf("%s, or raise %s", more, over.limit)

@@ -31,6 +31,8 @@ type job struct {
 	Task task
 	Dir  string
 	Env  map[string]string
+	// Fetches means that questions may be about things from elsewhere.
+	Fetches bool
 }
 
 // fromWorker is a message of a worker's. One of the fields is set.

@@ -34,6 +34,7 @@ const (
 	receiving stage = "receive" // the repository arrives and is unpacked
 	queueing  stage = "wait"    // for a place
 	working   stage = "work"    // a task runs
+	fetching  stage = "fetch"   // nothing runs, until what the task needs is there
 )
 
 // newMetrics registers the metrics of a server.
@@ -45,7 +46,7 @@ func newMetrics(s *server, to prometheus.Registerer) *metrics {
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_request_seconds", Buckets: seconds,
 			Help: "Time from the first message of a request to its answer."}, []string{"task"}),
 		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_stage_seconds", Buckets: seconds,
-			Help: "Time that requests spend in a stage: receive (the repository arrives), wait (for a worker), work (it renders)."}, []string{"stage"}),
+			Help: "Time that requests spend in a stage: receive (the repository arrives), wait (for a worker), work (it renders), fetch (what it needs comes from elsewhere; it has no worker then)."}, []string{"stage"}),
 		lost: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_socket_lost",
 			Help: "1 while the socket is not at its path and cannot be made again there, so that the repo-server does not reach the server; else 0."}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_requests_waiting",
@@ -85,7 +86,7 @@ func newMetrics(s *server, to prometheus.Registerer) *metrics {
 	for _, severity := range severities {
 		m.remarks.WithLabelValues(severity)
 	}
-	for _, s := range []stage{receiving, queueing, working} {
+	for _, s := range []stage{receiving, queueing, working, fetching} {
 		m.stages.WithLabelValues(string(s))
 	}
 	for _, t := range []task{generate, match, parameters} {

@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"context"
 	"encoding/binary"
 	"hash/maphash"
 	"io/fs"
@@ -121,11 +122,36 @@ func (o *observed) remember(q question, d digest) {
 	}
 }
 
-// same reports whether another repository gives the same replies, and so leads
-// to the same answer.
-func same(seen map[question]digest, repo fs.FS) bool {
+// watch notes what is fetched, too, but for what is on its way.
+func (o *observed) watch(from func(context.Context, string) (Found, error)) func(context.Context, string) (Found, error) {
+	if from == nil {
+		return nil
+	}
+	return func(ctx context.Context, key string) (Found, error) {
+		f, err := from(ctx, key)
+		if err == nil {
+			o.remember(question{fetch, key}, digestOfBytes([]byte(f.Digest)))
+		}
+		return f, err
+	}
+}
+
+// same reports whether another request gets the same replies, and so the same
+// answer. Its repository is asked first: that costs nothing.
+func same(seen map[question]digest, in Input) bool {
+	elsewhere := false
 	for q, d := range seen {
-		if digestOf(repo, q) != d {
+		if q.Op == fetch {
+			elsewhere = true
+		} else if digestOf(in.Repo, q) != d {
+			return false
+		}
+	}
+	if !elsewhere {
+		return true
+	}
+	for q, d := range seen {
+		if q.Op == fetch && (in.digest == nil || digestOfBytes([]byte(in.digest(q.Path))) != d) {
 			return false
 		}
 	}

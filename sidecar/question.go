@@ -19,6 +19,7 @@ const (
 	stat
 	lstat
 	readLink
+	fetch // its Path is the key
 )
 
 // question asks something of a repository. It is how a worker reads files, and
@@ -35,7 +36,28 @@ type reply struct {
 	Target  string     // of readLink
 	Info    fileInfo   // of stat and lstat
 	Entries []fileInfo // of readDir
+	Found   *found     // of fetch, with Data
 	Fault   *fault
+}
+
+// found is what there is to know of a thing besides its data.
+type found struct {
+	Digest string
+	About  []byte
+}
+
+func replyOf(f Found, err error) reply {
+	if err != nil {
+		return reply{Fault: faultOf(err)}
+	}
+	return reply{Data: f.Data, Found: &found{f.Digest, f.About}}
+}
+
+func (r reply) thing() (Found, error) {
+	if r.Found == nil {
+		return Found{}, r.err()
+	}
+	return Found{Digest: r.Found.Digest, About: r.Found.About, Data: r.Data}, nil
 }
 
 // fileInfo describes a file across a connection. It has no time: that differs

@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"io/fs"
 	"maps"
 	"slices"
 	"sync"
@@ -33,14 +32,14 @@ type result struct {
 }
 
 // holds reports whether the answer is the same for another request: it would
-// read the same of its repository and of its environment.
-func (r *result) holds(env map[string]string, repo fs.FS) bool {
+// read the same of its repository, of its environment and of what lies elsewhere.
+func (r *result) holds(in Input) bool {
 	counts := func(env map[string]string) map[string]string {
 		env = maps.Clone(env)
 		maps.DeleteFunc(env, func(name, _ string) bool { return slices.Contains(r.answer.Output.Unused, name) })
 		return env
 	}
-	return maps.Equal(counts(r.env), counts(env)) && same(r.seen, repo)
+	return maps.Equal(counts(r.env), counts(in.Env)) && same(r.seen, in)
 }
 
 // weigh is about what a result takes of memory.
@@ -130,7 +129,7 @@ func (c *results) get(ctx context.Context, about subject, in Input, work func(In
 		case <-ctx.Done():
 			return answer{}, miss, deadline(ctx, in.Dir, waitingForSame)
 		}
-		if r := under.result; r != nil && r.holds(in.Env, in.Repo) {
+		if r := under.result; r != nil && r.holds(in) {
 			c.report(shared)
 			return r.answer, shared, r.err
 		}
@@ -148,7 +147,7 @@ func (c *results) fly(f *flight, about subject, in Input, work func(Input) (answ
 		close(f.landed)
 	}()
 	watched := observe(in.Repo)
-	in.Repo = watched
+	in.Repo, in.Fetch = watched, watched.watch(in.Fetch)
 	a, err := work(in)
 	r := &result{subject: about, env: in.Env, seen: watched.seen, answer: a, err: err, made: time.Now()}
 	if watched.full {
@@ -173,7 +172,7 @@ func (c *results) find(about subject, in Input) *result {
 	c.mu.Unlock()
 	for _, e := range candidates {
 		r := e.Value.(*result)
-		if r.holds(in.Env, in.Repo) {
+		if r.holds(in) {
 			c.mu.Lock()
 			c.order.MoveToFront(e) // does nothing if it was dropped meanwhile
 			if same := c.of[about]; slices.Contains(same, e) {

@@ -88,6 +88,8 @@ type Config struct {
 	Profiles bool
 	// Metrics holds the metrics; nil means a registry of the server's own.
 	Metrics *prometheus.Registry
+	// Source has what repositories do not hold; nil means that nobody has.
+	Source Source
 	// Traces takes the traces of requests; nil takes none.
 	Traces trace.TracerProvider
 }
@@ -447,7 +449,13 @@ func (s *server) perform(what task, ctx context.Context, from stream, send func(
 	l := &load{of: s.sending, dir: in.Dir}
 	defer l.release()
 	about := subject{what, in.Env[appName], in.Dir}
-	a, how, err := s.results.get(ctx, about, in, func(in Input) (answer, error) { return s.work(ctx, what, in, l) })
+	var errand *errand
+	if s.cfg.Source != nil {
+		errand = newErrand(ctx, s.cfg.Source)
+		in.Fetch = errand.get
+		in.digest = func(key string) string { return s.cfg.Source.Digest(ctx, key) }
+	}
+	a, how, err := s.results.get(ctx, about, in, func(in Input) (answer, error) { return s.work(ctx, what, in, l, errand) })
 	repo.release()
 	if err == nil {
 		err = l.take(ctx, a)
@@ -463,9 +471,26 @@ func (s *server) perform(what task, ctx context.Context, from stream, send func(
 	return send(ctx, log.With("cache", string(how)), a, l)
 }
 
-// work runs a task when there is a place for it, and leaves the place when there
-// is memory for the answer.
-func (s *server) work(request context.Context, what task, in Input, l *load) (a answer, err error) {
+// work runs a task, again as long as it asks for things that are still on their
+// way: nobody has a place while they are waited for.
+func (s *server) work(ctx context.Context, what task, in Input, l *load, e *errand) (answer, error) {
+	for {
+		a, err := s.turn(ctx, what, in, l, e)
+		if !e.waits() {
+			return a, err
+		}
+		done := s.begin(ctx, fetching)
+		err = e.await(ctx, in.Dir)
+		done()
+		if err != nil {
+			return answer{}, err
+		}
+	}
+}
+
+// turn runs a task once, when there is a place for it, and leaves the place when
+// there is memory for the answer.
+func (s *server) turn(request context.Context, what task, in Input, l *load, e *errand) (a answer, err error) {
 	ctx := request
 	who := component{in.Env[appName], in.Dir}
 	came := time.Now()
@@ -488,14 +513,14 @@ func (s *server) work(request context.Context, what task, in Input, l *load) (a 
 	if err != nil && errors.Is(err, ctx.Err()) {
 		err = overtime(ctx, in.Dir)
 	}
-	var e *ended
+	var over *ended
 	switch {
-	case !errors.As(err, &e):
+	case !errors.As(err, &over):
 		s.places.judge(who, false)
-	case e.byItself(), e.cause == Deadline && s.wasSlow(time.Since(began), began.Sub(came)):
+	case over.byItself(), over.cause == Deadline && s.wasSlow(time.Since(began), began.Sub(came)):
 		s.places.judge(who, true)
 	}
-	if err == nil {
+	if err == nil && !e.waits() {
 		err = l.take(request, a)
 	}
 	return a, err

@@ -14,6 +14,12 @@ type Input struct {
 	Repo fs.FS
 	Dir  string
 	Env  map[string]string
+	// Fetch gets what the server's Source has; nil if it has none. A task that gets
+	// an error ends with one.
+	Fetch func(ctx context.Context, key string) (Found, error)
+
+	// digest is the Source's.
+	digest func(key string) string
 }
 
 // Output is an answer, with what the log says about it.

@@ -102,7 +102,11 @@ func (w *worker) do(j job, tasks Tasks) (d *done) {
 	if j.Env == nil {
 		j.Env = map[string]string{} // an empty map does not travel
 	}
-	a, err := tasks.run(context.Background(), j.Task, Input{Repo: asked(w.ask), Dir: j.Dir, Env: j.Env})
+	in := Input{Repo: asked(w.ask), Dir: j.Dir, Env: j.Env}
+	if j.Fetches {
+		in.Fetch = func(_ context.Context, key string) (Found, error) { return w.ask(question{fetch, key}).thing() }
+	}
+	a, err := tasks.run(context.Background(), j.Task, in)
 	if err != nil {
 		d = &done{Fault: err.Error()}
 		if s, ok := status.FromError(err); ok {

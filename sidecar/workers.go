@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -141,12 +140,12 @@ func (w *Workers) run(ctx context.Context, what task, in Input) (answer, error) 
 		w.leave()
 		return answer{}, status.Error(codes.Unavailable, err.Error())
 	}
-	d, err := p.do(ctx, job{what, in.Dir, in.Env}, in.Repo)
+	d, err := p.do(ctx, what, in)
 	if err != nil && !p.spoke {
 		// It may have ended while it waited, of which the job must not know.
 		if fresh, fault := w.replace(ctx, p); fault == nil {
 			p = fresh
-			d, err = p.do(ctx, job{what, in.Dir, in.Env}, in.Repo)
+			d, err = p.do(ctx, what, in)
 		}
 	}
 	if err != nil {
@@ -332,9 +331,9 @@ type process struct {
 	took    atomic.Int64 // memory for which it was killed
 }
 
-// do has the worker do a job on a repository. After an error it is of no more
-// use.
-func (p *process) do(ctx context.Context, j job, repo fs.FS) (*done, error) {
+// do has the worker do a job. After an error it is of no more use.
+func (p *process) do(ctx context.Context, what task, in Input) (*done, error) {
+	j := job{what, in.Dir, in.Env, in.Fetch != nil}
 	p.spoke = false
 	finished, watched := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -361,11 +360,19 @@ func (p *process) do(ctx context.Context, j job, repo fs.FS) (*done, error) {
 		if m.Question == nil {
 			return nil, errors.New("the worker said nothing")
 		}
-		r := ask(repo, *m.Question)
+		r := in.ask(ctx, *m.Question)
 		if err := p.link.send(toWorker{Reply: &r}); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// ask answers a question of a worker.
+func (in Input) ask(ctx context.Context, q question) reply {
+	if q.Op == fetch && in.Fetch != nil {
+		return replyOf(in.Fetch(ctx, q.Path))
+	}
+	return ask(in.Repo, q)
 }
 
 // pace is how often the memory of a worker is looked at. In that time a process

@@ -45,7 +45,7 @@ func prepare(text []byte) (sidecar.Tasks, error) {
 		return sidecar.Tasks{}, errors.New("ladder.yaml:1: broken")
 	}
 	return sidecar.Tasks{
-		Generate: func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+		Generate: func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
 			switch in.Env["DO"] {
 			case "fail":
 				return sidecar.Output{}, errors.New("values.yaml:3: wrong")
@@ -80,6 +80,8 @@ func prepare(text []byte) (sidecar.Tasks, error) {
 				time.Sleep(time.Hour)
 			case "leap":
 				return sidecar.Output{Manifests: []string{strings.Repeat("x", 8<<30)}}, nil
+			case "fetch":
+				return fetchKeys(ctx, in)
 			case "environment":
 				return sidecar.Output{Manifests: os.Environ()}, nil
 			}

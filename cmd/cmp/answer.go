@@ -42,6 +42,9 @@ func answer(ctx context.Context, in sidecar.Input, base *knowledge.Base, memory 
 		return sidecar.Output{}, inOneLine(err)
 	}
 	req.Memory = memory
+	if in.Fetch != nil {
+		req.Remote = serverFetcher(in.Fetch)
+	}
 	res, err := plugin.Generate(ctx, req, base)
 	if err != nil {
 		return sidecar.Output{}, inOneLine(err)

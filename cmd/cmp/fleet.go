@@ -46,6 +46,7 @@ are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
 type fleetInputs struct {
 	source fleet.Source
 	ladder *string
+	remote *fetching
 	// base is the repository of the fleet that was loaded last.
 	base string
 }
@@ -60,6 +61,7 @@ func addFleetInputs(cmd *cobra.Command) *fleetInputs {
 	flags.StringSliceVarP(&in.source.APIVersions, "api-versions", "a", nil, "API versions that templates see")
 	flags.IntVar(&in.source.Parallel, "parallel", 0, "Components rendered at the same time (default: one for each processor)")
 	in.ladder = ladderFlag(flags)
+	in.remote = remoteFlags(flags, userCache())
 	return in
 }
 
@@ -88,6 +90,9 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 			return nil, err
 		}
 		src.Dirs = append(src.Dirs, in)
+	}
+	if src.Remote, err = in.remote.remote(nil, nil); err != nil {
+		return nil, err
 	}
 	src.Progress = progressBar(s)
 	f, err := loadUntilInterrupted(cmd.Context(), src, base)

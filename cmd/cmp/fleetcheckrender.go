@@ -75,7 +75,7 @@ func judge(app *fleet.Application) judged {
 	switch {
 	case app.Failed:
 		j.State = "failed"
-	case app.Component.Chart.Remote():
+	case app.Elsewhere:
 		j.State = "remote"
 	}
 	return j

@@ -13,6 +13,7 @@ import (
 
 func newGenerate(s streams) *cobra.Command {
 	var ladder *string
+	var from *fetching
 	cmd := &cobra.Command{
 		Use:   "generate",
 		Short: "Print the manifests of the component in the working directory, as Argo CD's plugin command",
@@ -41,6 +42,9 @@ ARGOCD_APP_SOURCE_REPO_URL, KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin
 				return err
 			}
 			req.DirName = c.name
+			if req.Remote, err = from.remote(nil, nil); err != nil {
+				return err
+			}
 			base, err := knowledgeBase(*ladder)
 			if err != nil {
 				return err
@@ -55,6 +59,7 @@ ARGOCD_APP_SOURCE_REPO_URL, KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin
 		},
 	}
 	ladder = ladderFlag(cmd.Flags())
+	from = remoteFlags(cmd.Flags(), "")
 	return cmd
 }
 

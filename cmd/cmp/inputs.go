@@ -22,6 +22,7 @@ type inputs struct {
 	flags    *pflag.FlagSet
 	revision string
 	ladder   *string
+	remote   *fetching
 }
 
 // addInputs puts the flags on a command: all of them, or only those that are
@@ -54,6 +55,7 @@ func addInputs(cmd *cobra.Command, only ...string) *inputs {
 	if only != nil {
 		return in
 	}
+	in.remote = remoteFlags(in.flags, userCache())
 	in.flags.StringVar(&in.revision, "revision", "", "Commit that templates see as .Release.Revision")
 	return in
 }
@@ -212,9 +214,13 @@ func (in *inputs) request(dir string, defaults ...plugin.Settings) (req plugin.R
 	if base, err = knowledgeBase(*in.ladder); err != nil {
 		return req, nil, nil, err
 	}
+	from, err := in.remote.remote(nil, nil)
+	if err != nil {
+		return req, nil, nil, err
+	}
 	c, err := openCheckout(dir)
 	if err != nil {
 		return req, nil, nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	return plugin.Request{Repo: c.repo, NoRepository: c.none, Dir: c.dir, DirName: c.name, Show: c.show, Settings: append(defaults, settings)}, base, c.close, nil
+	return plugin.Request{Remote: from, Repo: c.repo, NoRepository: c.none, Dir: c.dir, DirName: c.name, Show: c.show, Settings: append(defaults, settings)}, base, c.close, nil
 }

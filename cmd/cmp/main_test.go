@@ -27,7 +27,8 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "same": same},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "same": same, "fill": fill},
+		Setup:               withRepository,
 	})
 }
 

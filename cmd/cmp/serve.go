@@ -40,6 +40,7 @@ type serving struct {
 	logFormat    string
 	logLevel     string
 	workerMemory int64
+	remote       *fetching
 	address      string // of metrics and health
 	config       sidecar.Config
 }
@@ -97,6 +98,7 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 	f.Int64Var(&c.Answers, "answer-memory", 256<<20, "Memory of answers on their way to the repo-server, twice the size of each; others wait; 0 is no limit")
 	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Size of the answers that are remembered; 0 remembers none, and nothing else of a request either")
 	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long an answer is remembered, and so the Secrets in it; 0 is no limit")
+	opt.remote = remoteFlags(f, "")
 	f.StringVar(&opt.address, "operations-address", "", "Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty serves none")
 	f.BoolVar(&c.Profiles, "profiles", false, "Serve profiles of the program on --operations-address, too, at /debug/pprof/")
 	f.DurationVar(&c.Drain, "drain", 25*time.Second, "How long requests may go on after SIGTERM")
@@ -138,6 +140,14 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 	}
 	config := thisPlugin(opt.config, log)
 	config.Metrics = registry()
+	from, err := opt.remote.remote(log, config.Metrics)
+	if err != nil {
+		lis.Close()
+		return err
+	}
+	if from != nil {
+		config.Source = newSource(from, opt.remote.config.Fresh)
+	}
 	traces := newTraces(ctx, log)
 	defer traces.flush()
 	config.Traces = traces.provider

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/fetch"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/remote"
+)
+
+// fetching are the flags that say what may be fetched, and how.
+type fetching struct {
+	config    fetch.Config
+	onFailure string
+	// anything is what may be fetched if nobody says.
+	anything []string
+}
+
+// remoteFlags puts the flags on a command. cache is where what was fetched is
+// kept if nobody says.
+func remoteFlags(f *pflag.FlagSet, cache string) *fetching {
+	in := &fetching{}
+	c := &in.config
+	f.StringSliceVar(&c.Allow, "allow-remote", nil, "Addresses that may be fetched from, and all below them, such as https://charts.example.com or oci://ghcr.io/org/*; nothing if empty")
+	f.StringVar(&c.Cache.Dir, "remote-cache", cache, "Directory for what was fetched, which may be shared; empty keeps nothing")
+	f.BoolVar(&c.Offline, "offline", false, "Take what is to be fetched from --remote-cache alone, however old")
+	f.DurationVar(&c.Fresh, "remote-fresh", fetch.DefaultFresh, "How long a range of versions, a branch or a file is taken from --remote-cache before it is asked for again; 0 is not at all")
+	f.StringVar(&in.onFailure, "remote-on-failure", string(fetch.Fail), "What becomes of a source that is down or broken: error, or cached, which takes what --remote-cache has and warns")
+	f.StringVar(&c.Credentials.Dir, "remote-credentials", "", "Directory with a directory for each host and its username, password, token, ca.crt, tls.crt, tls.key, as Secrets are mounted")
+	f.StringVar(&c.CAFile, "remote-ca", "", "File with certificates of authorities (PEM) to trust beside the system's")
+	f.StringSliceVar(&c.PlainHTTP, "remote-plain-http", nil, "Hosts, with their port, that are spoken to without TLS")
+	return in
+}
+
+// fetcher returns who may fetch; nil if nothing may be. metrics and log may be
+// nil.
+func (in *fetching) fetcher(log *slog.Logger, metrics prometheus.Registerer) (*fetch.Fetcher, error) {
+	if in == nil {
+		return nil, nil
+	}
+	config := in.config
+	if len(config.Allow) == 0 {
+		config.Allow = in.anything
+	}
+	if len(config.Allow) == 0 {
+		return nil, nil
+	}
+	if config.Fresh == 0 {
+		config.Fresh = -1 // which is not at all
+	}
+	config.OnFailure = fetch.OnFailure(in.onFailure)
+	if config.OnFailure != fetch.Fail && config.OnFailure != fetch.UseCached {
+		return nil, usageError{fmt.Errorf("there is no --remote-on-failure %q; use %s or %s", in.onFailure, fetch.Fail, fetch.UseCached)}
+	}
+	helm := helmConfig()
+	config.Credentials.HelmRepositories, config.Credentials.HelmRegistry, config.Credentials.DockerConfig = helm.repositories, helm.registry, dockerConfig()
+	config.Log, config.Metrics = log, metrics
+	f, err := fetch.New(config)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return f, nil
+}
+
+// remote returns a Fetcher that knows the names of Helm's repositories; nil if
+// nothing may be fetched.
+func (in *fetching) remote(log *slog.Logger, metrics prometheus.Registerer) (remote.Fetcher, error) {
+	f, err := in.fetcher(log, metrics)
+	if f == nil || err != nil {
+		return nil, err
+	}
+	return namedRepositories{f, helmConfig().repositories}, nil
+}
+
+// userCache is where a user's programs keep what they can get again.
+func userCache() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "ladder")
+}
+
+// helmFiles are where Helm keeps what it knows of repositories and registries
+// (helmpath and cli.New of Helm).
+type helmFiles struct{ repositories, registry string }
+
+func helmConfig() helmFiles {
+	dir := os.Getenv("HELM_CONFIG_HOME")
+	if dir == "" {
+		if base, err := os.UserConfigDir(); err == nil {
+			dir = filepath.Join(base, "helm")
+		}
+	}
+	files := helmFiles{os.Getenv("HELM_REPOSITORY_CONFIG"), os.Getenv("HELM_REGISTRY_CONFIG")}
+	if dir != "" && files.repositories == "" {
+		files.repositories = filepath.Join(dir, "repositories.yaml")
+	}
+	if dir != "" && files.registry == "" {
+		files.registry = filepath.Join(dir, "registry", "config.json")
+	}
+	return helmFiles{ifThere(files.repositories), ifThere(files.registry)}
+}
+
+func dockerConfig() string {
+	dir := os.Getenv("DOCKER_CONFIG")
+	if home, err := os.UserHomeDir(); dir == "" && err == nil {
+		dir = filepath.Join(home, ".docker")
+	}
+	return ifThere(filepath.Join(dir, "config.json"))
+}
+
+// ifThere is a file that is there, or empty.
+func ifThere(file string) string {
+	if info, err := os.Stat(file); err != nil || info.IsDir() {
+		return ""
+	}
+	return file
+}
+
+// namedRepositories puts addresses in for the names that "helm repo add" gave to
+// chart repositories: @name and alias:name.
+type namedRepositories struct {
+	remote.Fetcher
+	file string
+}
+
+func (n namedRepositories) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
+	name, named := strings.CutPrefix(ref.URL, "@")
+	if !named {
+		name, named = strings.CutPrefix(ref.URL, "alias:")
+	}
+	if named {
+		url, err := n.address(name)
+		if err != nil {
+			return remote.Content{}, err
+		}
+		ref.URL = url
+	}
+	return n.Fetcher.Fetch(ctx, ref)
+}
+
+func (n namedRepositories) address(name string) (string, error) {
+	unknown := finding.Finding{Severity: finding.Error, Rule: "unknown-repository", Message: "the repository is called " + name + " there, and Helm knows none of that name",
+		Remedy: "write its address, or run helm repo add " + name + " ADDRESS"}
+	var list struct {
+		Repositories []struct{ Name, URL string }
+	}
+	text, err := os.ReadFile(n.file)
+	if errors.Is(err, fs.ErrNotExist) || n.file == "" {
+		return "", unknown
+	}
+	if err == nil {
+		err = yaml.Unmarshal(text, &list)
+	}
+	if err != nil {
+		return "", finding.Finding{Severity: finding.Error, Rule: "bad-helm-repositories", File: n.file, Message: "cannot be read", Remedy: "correct the file, or write the address of " + name}
+	}
+	for _, r := range list.Repositories {
+		if r.Name == name {
+			return r.URL, nil
+		}
+	}
+	return "", unknown
+}
+
+// freshFor is how long a version that may become another is taken for known.
+func (in *fetching) freshFor() time.Duration {
+	return in.config.Fresh
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/remote"
+	"github.com/ladder-cmp/ladder/sidecar"
+)
+
+// A server fetches for its workers, which have no network. Its end of that is a
+// source, the worker's a serverFetcher. Between them a Ref travels as the key of a
+// thing, and what it came to beside its data as an account.
+
+// account is what a Ref came to, or why it did not.
+type account struct {
+	Version  string            `json:"version,omitempty"`
+	Warning  string            `json:"warning,omitempty"`
+	Findings []finding.Finding `json:"findings,omitempty"`
+}
+
+// source is where a server gets what its workers ask for. It knows the digests of
+// what it got lately, so that a remembered answer can be given without fetching
+// anything: that of an exact version for ever, others as long as they are fresh.
+type source struct {
+	from  remote.Fetcher
+	fresh time.Duration
+	now   func() time.Time
+
+	mu    sync.Mutex
+	known map[string]known
+}
+
+// known is a digest that holds until a time; the zero time is for ever.
+type known struct {
+	digest string
+	until  time.Time
+}
+
+// mostKnown bounds the digests that are known, each with some hundred bytes.
+const mostKnown = 10_000
+
+func newSource(from remote.Fetcher, fresh time.Duration) *source {
+	return &source{from: from, fresh: fresh, now: time.Now, known: map[string]known{}}
+}
+
+func (s *source) Get(ctx context.Context, key string) (sidecar.Found, error) {
+	ref, err := refOf(key)
+	if err != nil {
+		return sidecar.Found{}, err
+	}
+	began := s.now()
+	c, err := s.from.Fetch(ctx, ref)
+	if ctx.Err() != nil {
+		return sidecar.Found{}, ctx.Err()
+	}
+	if err == nil {
+		s.learn(key, remote.Fetched{Ref: ref, Content: c}, began)
+	}
+	about, fault := json.Marshal(account{c.Version, c.Warning, finding.Of(err)})
+	return sidecar.Found{Digest: c.Digest, About: about, Data: c.Data}, fault
+}
+
+// learn notes a digest. A copy of earlier is to be asked for again.
+func (s *source) learn(key string, f remote.Fetched, at time.Time) {
+	k := known{digest: f.Content.Digest}
+	if f.Ref.Kind == remote.File || !f.Exact() || f.Content.Warning != "" {
+		k.until = at.Add(s.fresh)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.known) >= mostKnown {
+		clear(s.known)
+	}
+	s.known[key] = k
+}
+
+func (s *source) Digest(ctx context.Context, key string) string {
+	s.mu.Lock()
+	k, ok := s.known[key]
+	s.mu.Unlock()
+	if ok && (k.until.IsZero() || s.now().Before(k.until)) {
+		return k.digest
+	}
+	found, err := s.Get(ctx, key)
+	if err != nil {
+		return ""
+	}
+	return found.Digest
+}
+
+func (s *source) Name(key string) string {
+	ref, err := refOf(key)
+	if err != nil {
+		return "something"
+	}
+	return ref.String()
+}
+
+func keyOf(ref remote.Ref) (string, error) {
+	text, err := json.Marshal(ref)
+	return string(text), err
+}
+
+func refOf(key string) (remote.Ref, error) {
+	var ref remote.Ref
+	err := json.Unmarshal([]byte(key), &ref)
+	return ref, err
+}
+
+// serverFetcher fetches by asking the server.
+type serverFetcher func(ctx context.Context, key string) (sidecar.Found, error)
+
+func (f serverFetcher) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
+	key, err := keyOf(ref)
+	if err != nil {
+		return remote.Content{}, err
+	}
+	found, err := f(ctx, key)
+	if err != nil {
+		return remote.Content{}, err
+	}
+	var a account
+	if err := json.Unmarshal(found.About, &a); err != nil {
+		return remote.Content{}, err
+	}
+	if len(a.Findings) > 0 {
+		var all []error
+		for _, one := range a.Findings {
+			all = append(all, one)
+		}
+		return remote.Content{}, errors.Join(all...)
+	}
+	return remote.Content{Version: a.Version, Digest: found.Digest, Data: found.Data, Warning: a.Warning}, nil
+}

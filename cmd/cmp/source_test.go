@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/remote"
+	"github.com/ladder-cmp/ladder/sidecar"
+	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+)
+
+// countedFetcher fetches, and counts how often.
+type countedFetcher struct {
+	times   atomic.Int64
+	content remote.Content
+	err     error
+}
+
+func (c *countedFetcher) Fetch(context.Context, remote.Ref) (remote.Content, error) {
+	c.times.Add(1)
+	return c.content, c.err
+}
+
+// TestSourceKnowsDigests: whether a remembered answer still holds, is found out
+// without the network for an exact version, and for others as long as they are
+// fresh.
+func TestSourceKnowsDigests(t *testing.T) {
+	for name, tt := range map[string]struct {
+		ref     remote.Ref
+		warning string
+		later   int64 // fetches after an hour
+	}{
+		"a version":      {remote.Ref{Kind: remote.Chart, Chart: "redis", Version: "1.2.3"}, "", 1},
+		"a range":        {remote.Ref{Kind: remote.Chart, Chart: "redis", Version: "^1"}, "", 2},
+		"the newest":     {remote.Ref{Kind: remote.Chart, Chart: "redis"}, "", 2},
+		"a cached copy":  {remote.Ref{Kind: remote.Chart, Chart: "redis", Version: "1.2.3"}, "the registry is down", 2},
+		"a branch":       {remote.Ref{Kind: remote.Repository, URL: "https://example.com/a.git", Version: "main"}, "", 2},
+		"another branch": {remote.Ref{Kind: remote.Repository, URL: "https://example.com/a.git", Version: "1.2.3"}, "", 1},
+		"a file":         {remote.Ref{Kind: remote.File, URL: "https://example.com/a.yaml"}, "", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			from := &countedFetcher{content: remote.Content{Version: "1.2.3", Digest: "sha256:1", Warning: tt.warning}}
+			s := newSource(from, 5*time.Minute)
+			now := time.Now()
+			s.now = func() time.Time { return now }
+			key, err := keyOf(tt.ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := serverFetcher(s.Get).Fetch(t.Context(), tt.ref)
+			if err != nil || got.Version != "1.2.3" || got.Warning != tt.warning {
+				t.Errorf("%+v, %v", got, err)
+			}
+			now = now.Add(4 * time.Minute)
+			if s.Digest(t.Context(), key) != "sha256:1" || from.times.Load() != 1 {
+				t.Errorf("a fresh one was fetched again")
+			}
+			now = now.Add(time.Hour)
+			if s.Digest(t.Context(), key) != "sha256:1" || from.times.Load() != tt.later {
+				t.Errorf("fetched %d times in all, want %d", from.times.Load(), tt.later)
+			}
+		})
+	}
+}
+
+// TestSourceTellsFaults: what is wrong travels to the worker, with the remedy.
+func TestSourceTellsFaults(t *testing.T) {
+	denied := finding.Finding{Severity: finding.Error, Rule: "remote-denied", Object: "chart redis", Message: "is refused", Remedy: "log in"}
+	s := newSource(&countedFetcher{err: errors.Join(denied, errors.New("and more"))}, 0)
+	_, err := serverFetcher(s.Get).Fetch(t.Context(), remote.Ref{Kind: remote.Chart, Chart: "redis"})
+	if got := finding.Of(err); len(got) != 2 || got[0] != denied || got[1].Message != "and more" {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestServeFetches: workers have no network, and render what the server fetches for
+// them. A vendored component needs nobody.
+func TestServeFetches(t *testing.T) {
+	charts := t.TempDir()
+	write(t, charts, map[string]string{
+		"redis-17.1.0/Chart.yaml":        "{apiVersion: v2, name: redis, version: 17.1.0}",
+		"redis-17.1.0/templates/cm.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: redis}}",
+	})
+	repository := httptest.NewServer(chartRepository(charts))
+	defer repository.Close()
+	host := strings.TrimPrefix(repository.URL, "http://")
+	dir := t.TempDir()
+	write(t, dir, map[string]string{
+		"shop/Chart.yaml":        "{apiVersion: v2, name: shop, version: 1.0.0, dependencies: [{name: redis, version: 17.1.0, repository: '" + repository.URL + "'}]}",
+		"shop/templates/cm.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: shop}}",
+		"cache/component.yaml":   "chart: {repoURL: '" + repository.URL + "', chart: redis, version: ~17.1}",
+		".git/HEAD":              "",
+	})
+	ask := func(s *served, path string) (string, error) {
+		t.Helper()
+		archive, err := sidecartest.Pack(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: path, Env: map[string]string{"ARGOCD_APP_NAME": path}})
+		return strings.Join(out, "\n"), err
+	}
+	allowed := serve(t, "LADDER_SERVE_ALLOW_REMOTE="+repository.URL, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host)
+	for path, want := range map[string]int{"shop": 2, "cache": 1} {
+		out, err := ask(allowed, path)
+		if err != nil || strings.Count(out, "kind: ConfigMap") != want || !strings.Contains(out, "name: redis") {
+			t.Errorf("%s: %v\n%s", path, err, out)
+		}
+	}
+	if got := allowed.get(t, "/metrics"); !strings.Contains(got, `ladder_stage_seconds_count{stage="fetch"}`) {
+		t.Error("nothing is measured of what is fetched")
+	}
+	closed := serve(t)
+	if out, err := ask(closed, "shop"); err == nil || !strings.Contains(err.Error(), "cmp vendor") {
+		t.Errorf("what nobody allows was fetched, or nobody says what helps: %v\n%s", err, out)
+	}
+	if code := run([]string{"vendor", filepath.Join(dir, "shop"), filepath.Join(dir, "cache"), "--allow-remote", repository.URL, "--remote-plain-http", host, "--remote-cache", ""}, streams{Out: t.Output(), Err: t.Output()}); code != exitOK {
+		t.Fatalf("cmp vendor exits with %d", code)
+	}
+	repository.Close()
+	for _, path := range []string{"shop", "cache"} {
+		if out, err := ask(closed, path); err != nil || !strings.Contains(out, "name: redis") {
+			t.Errorf("%s, vendored: %v\n%s", path, err, out)
+		}
+	}
+}
+
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var _ sidecar.Source = (*source)(nil)

@@ -1,0 +1,378 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/remote"
+)
+
+// vendoring are the flags of vendor.
+type vendoring struct {
+	*inputs
+	check  bool
+	keep   bool
+	update []string // names; everything for all
+}
+
+const everything = "*"
+
+func newVendor(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "vendor DIR...",
+		Short: "Put what components need from elsewhere beside them, with a lock",
+		Long: `Fetch what the component in DIR needs and its repository does not hold: charts that
+it names or depends on, remote bases and files of kustomizations. It comes to lie below
+` + remote.VendorDir + `/ in the component, and ` + remote.LockFile + ` says what it is, with digests: so that a rendering needs
+no network. Of a folder with many components, all are looked at.
+
+The component is rendered to find out what it asks for; dependencies of charts that the
+values turn off are not fetched. What is in the lock already keeps its version; --update
+takes the newest that fits. Commit both.`,
+		Example: `  cmp vendor ./component
+  cmp vendor ./components --update=redis,postgresql
+  cmp vendor ./components --check`,
+		Args: cobra.MinimumNArgs(1),
+	}
+	v := &vendoring{inputs: addInputs(cmd)}
+	v.remote.anything = []string{"https://*", "oci://*"}
+	f := cmd.Flags()
+	f.Lookup("allow-remote").Usage = "Addresses that may be fetched from, and all below them; any if empty, but none of this machine"
+	f.BoolVar(&v.check, "check", false, "Fetch and write nothing, and exit with 1 if the lock is not what the component needs; for pipelines")
+	f.StringSliceVar(&v.update, "update", nil, "Take the newest versions that fit, of all or of the charts, files and repositories that are named")
+	f.Lookup("update").NoOptDefVal = everything
+	f.BoolVar(&v.keep, "keep", false, "Keep what this rendering does not ask for: another one may, with other values")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return v.run(cmd.Context(), s, args) }
+	return cmd
+}
+
+// run looks at all components before it writes anything.
+func (v *vendoring) run(ctx context.Context, s streams, dirs []string) error {
+	settings, err := v.settings()
+	if err != nil {
+		return err
+	}
+	base, err := knowledgeBase(*v.ladder)
+	if err != nil {
+		return err
+	}
+	var network remote.Fetcher
+	if !v.check {
+		if network, err = v.remote.remote(nil, nil); err != nil {
+			return err
+		}
+		network = &remote.Recorder{From: network} // the same for all components
+	}
+	var all []*vendored
+	var faults []error
+	for _, dir := range dirs {
+		some, done, err := v.open(dir)
+		if err != nil {
+			return err
+		}
+		defer done()
+		for _, c := range some {
+			faults = append(faults, c.look(ctx, network, settings, base))
+		}
+		all = append(all, some...)
+	}
+	if err := errors.Join(append(faults, v.unknownNames(all))...); err != nil {
+		return err
+	}
+	if v.check {
+		_, err := io.WriteString(s.Out, checked(all))
+		return err
+	}
+	for _, c := range all {
+		for _, f := range c.fetched {
+			if f.Content.Warning != "" {
+				warn(s, []finding.Finding{{Severity: finding.Warning, Rule: "remote-cached", File: c.shown, Object: f.Ref.String(), Message: f.Content.Warning}})
+			}
+		}
+		if err := c.write(); err != nil {
+			return err
+		}
+	}
+	_, err = io.WriteString(s.Out, written(all))
+	return err
+}
+
+// open finds the components in a directory.
+func (v *vendoring) open(dir string) ([]*vendored, func(), error) {
+	if dir == "" {
+		return nil, nil, usageError{errors.New(`the name of the directory is empty; name the directory of the component, or "." for this one`)}
+	}
+	if err := isThere(dir); err != nil {
+		return nil, nil, err
+	}
+	c, err := openCheckout(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	found, err := fleet.Source{Repo: c.repo, Dirs: []string{c.dir}, Show: c.show}.Directories()
+	if err != nil {
+		c.close()
+		return nil, nil, err
+	}
+	var all []*vendored
+	for _, at := range found {
+		one := &vendored{of: v, checkout: c, dir: at, shown: c.show(at)}
+		all = append(all, one)
+	}
+	return all, c.close, nil
+}
+
+// vendored is a component, and what lies beside it: before and now.
+type vendored struct {
+	of       *vendoring
+	checkout *checkout
+	dir      string
+	shown    string
+
+	locked   bool // there was a lock before
+	was, now remote.Lock
+	fetched  []remote.Fetched
+}
+
+func (c *vendored) file(name string) string { return path.Join(c.dir, name) }
+
+// look renders the component and finds out what it asks for.
+func (c *vendored) look(ctx context.Context, network remote.Fetcher, settings plugin.Settings, base *knowledge.Base) error {
+	req := plugin.Request{Repo: c.checkout.repo, NoRepository: c.checkout.none, Dir: c.dir, Show: c.checkout.show, Settings: []plugin.Settings{settings}}
+	if c.dir == c.checkout.dir {
+		req.DirName = c.checkout.name
+	}
+	var err error
+	if c.was, c.locked, err = req.Lock(); err != nil {
+		return err
+	}
+	beside := &remote.Vendored{Lock: c.was,
+		Read: func(file string) ([]byte, error) { return fs.ReadFile(c.checkout.repo, c.file(file)) },
+		Show: func(file string) string { return c.checkout.show(c.file(file)) }}
+	asked := &remote.Recorder{From: remote.Sources{Vendored: beside, Dir: c.shown}}
+	if network != nil {
+		asked.From = pinned{beside, network, c.of.updates}
+	}
+	req.Remote, req.Unlocked = asked, true
+	if err := fetchParts(ctx, req, base); err != nil {
+		return err
+	}
+	c.fetched = asked.Fetched()
+	for _, f := range c.fetched {
+		e := remote.NewEntry(f.Ref, f.Content)
+		if was, known := c.was.Has(e); known && was.Digest == e.Digest && was.Resolved == e.Resolved {
+			e = was
+		}
+		c.now.Entries = append(c.now.Entries, e)
+	}
+	for _, e := range c.was.Entries {
+		if _, needed := c.now.Has(e); !needed && c.of.keep {
+			c.now.Entries = append(c.now.Entries, e)
+		}
+	}
+	if c.of.check {
+		return finding.Err(c.was.Stale(c.now, c.checkout.show(c.file(remote.LockFile)), c.shown))
+	}
+	return nil
+}
+
+// fetchParts renders a component, or both parts of one that is split: the part with
+// the definitions may need more.
+func fetchParts(ctx context.Context, req plugin.Request, base *knowledge.Base) error {
+	d, err := req.Describe()
+	if err != nil {
+		return err
+	}
+	if d.CRDs != component.Split {
+		return plugin.Fetch(ctx, req, base)
+	}
+	for _, part := range []crds.Mode{crds.Skip, crds.Only} {
+		half := req
+		half.Settings = append(slices.Clone(req.Settings), plugin.Settings{CRDs: part})
+		if err := plugin.Fetch(ctx, half, base); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// updates reports whether an entry is to be looked for anew.
+func (v *vendoring) updates(e remote.Entry) bool {
+	return slices.Contains(v.update, everything) || slices.Contains(v.update, e.Name())
+}
+
+// unknownNames are those to be updated that no lock has.
+func (v *vendoring) unknownNames(all []*vendored) error {
+	var faults []error
+	for _, name := range v.update {
+		if name != everything && !slices.ContainsFunc(all, func(c *vendored) bool {
+			return slices.ContainsFunc(c.now.Entries, func(e remote.Entry) bool { return e.Name() == name })
+		}) {
+			faults = append(faults, usageError{fmt.Errorf("--update: nothing is called %s; name a chart, file or repository that cmp vendor lists", name)})
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// pinned fetches what a lock has in the version that it has.
+type pinned struct {
+	beside  *remote.Vendored
+	network remote.Fetcher
+	updates func(remote.Entry) bool
+}
+
+func (p pinned) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
+	e, known := p.beside.Lock.Find(ref)
+	if !known || p.updates(e) {
+		return p.network.Fetch(ctx, ref)
+	}
+	if c, err := p.beside.Fetch(ctx, ref); err == nil {
+		return c, nil
+	}
+	// The file is gone, or is another: it is fetched again, and must be the same.
+	same := ref
+	if ref.Kind != remote.File {
+		same.Version = e.Resolved
+	}
+	c, err := p.network.Fetch(ctx, same)
+	if err == nil && c.Digest != e.Digest {
+		return c, finding.Finding{Severity: finding.Error, Rule: "remote-changed", Object: ref.String(), File: p.beside.Show(remote.LockFile), Line: e.Line,
+			Message: "there it has the digest " + c.Digest + " now, and not " + e.Digest, Remedy: "ask its publisher why; if that is right, run cmp vendor --update=" + e.Name()}
+	}
+	return c, err
+}
+
+// write brings the files and the lock onto the disk: files first, each under its
+// name only when it is complete, then the lock, then what is no longer needed goes.
+func (c *vendored) write() error {
+	if len(c.now.Entries) == 0 && !c.locked {
+		return c.clear()
+	}
+	root := c.checkout.root
+	fault := func(name string, err error) error {
+		return finding.Finding{Severity: finding.Error, Rule: "bad-out", File: c.checkout.show(c.file(name)), Message: reason(err), Remedy: "look at the rights to the directory"}
+	}
+	contents := map[string][]byte{}
+	for _, f := range c.fetched {
+		if e, ok := c.now.Find(f.Ref); ok {
+			contents[e.File] = f.Content.Data
+		}
+	}
+	for name, data := range contents {
+		if there, err := fs.ReadFile(c.checkout.repo, c.file(name)); err == nil && remote.Digest(there) == remote.Digest(data) {
+			continue
+		}
+		if err := root.MkdirAll(path.Dir(c.file(name)), 0o755); err != nil {
+			return fault(path.Dir(name), err)
+		}
+		if err := replaceFile(root, c.file(name), data); err != nil {
+			return fault(name, err)
+		}
+	}
+	if len(c.now.Entries) == 0 {
+		if err := root.Remove(c.file(remote.LockFile)); err != nil {
+			return fault(remote.LockFile, err)
+		}
+	} else {
+		text, err := c.now.Text()
+		if err != nil {
+			return err
+		}
+		if there, err := fs.ReadFile(c.checkout.repo, c.file(remote.LockFile)); err != nil || string(there) != string(text) {
+			if err := replaceFile(root, c.file(remote.LockFile), text); err != nil {
+				return fault(remote.LockFile, err)
+			}
+		}
+	}
+	return c.clear()
+}
+
+// replaceFile writes a file that is there as a whole or not at all.
+func replaceFile(root *os.Root, name string, data []byte) error {
+	fresh := path.Join(path.Dir(name), "."+path.Base(name)+".new")
+	err := root.WriteFile(fresh, data, 0o644)
+	if err == nil {
+		err = root.Rename(fresh, name)
+	}
+	if err != nil {
+		_ = root.Remove(fresh)
+	}
+	return err
+}
+
+// clear removes what is vendored and in no entry.
+func (c *vendored) clear() error {
+	needed := map[string]bool{}
+	for _, e := range c.now.Entries {
+		for at := e.File; at != "."; at = path.Dir(at) {
+			needed[at] = true
+		}
+	}
+	var gone []string
+	top := c.file(remote.VendorDir)
+	err := fs.WalkDir(c.checkout.repo, top, func(p string, _ fs.DirEntry, err error) error {
+		if err == nil && !needed[strings.TrimPrefix(p, strings.TrimSuffix(top, remote.VendorDir))] {
+			gone = append(gone, p)
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, p := range slices.Backward(gone) { // what is in a directory goes before it
+		err = errors.Join(err, c.checkout.root.Remove(p))
+	}
+	return err
+}
+
+// written says what has changed.
+func written(all []*vendored) string {
+	var b strings.Builder
+	needy := 0
+	for _, c := range all {
+		if len(c.now.Entries) == 0 && !c.locked {
+			continue
+		}
+		needy++
+		changes := c.now.Changes(c.was)
+		fmt.Fprintf(&b, "%s: %s, %s\n", c.shown, counted(len(c.now.Entries), "thing"), changed(len(changes)))
+		for _, change := range changes {
+			fmt.Fprintf(&b, "  %s\n", change)
+		}
+	}
+	if needy == 0 {
+		fmt.Fprintf(&b, "%s: nothing comes from elsewhere\n", counted(len(all), "component"))
+	}
+	return b.String()
+}
+
+func changed(n int) string {
+	if n == 0 {
+		return "none changed"
+	}
+	return fmt.Sprintf("%d changed", n)
+}
+
+// checked says that all is well.
+func checked(all []*vendored) string {
+	entries := 0
+	for _, c := range all {
+		entries += len(c.was.Entries)
+	}
+	return fmt.Sprintf("%s, %s: nothing is missing, changed or left over\n", counted(len(all), "component"), counted(entries, "thing"))
+}

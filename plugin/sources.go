@@ -1,0 +1,323 @@
+package plugin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/remote"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// ChartElsewhere is the rule of the finding that says that the chart which a
+// component.yaml names is neither vendored nor to be fetched. Who knows the chart
+// by name may do without.
+const ChartElsewhere = "chart-elsewhere"
+
+// Lock reads the lock of the component, and reports whether there is one.
+func (req Request) Lock() (remote.Lock, bool, error) {
+	file := path.Join(req.Dir, remote.LockFile)
+	if req.Repo == nil {
+		return remote.Lock{}, false, nil
+	}
+	text, err := fs.ReadFile(req.Repo, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return remote.Lock{}, false, nil
+	}
+	if err != nil {
+		return remote.Lock{}, true, finding.Finding{Severity: finding.Error, Rule: "unreadable", File: req.show(file), Message: reason(err), Remedy: "check that it is a file, readable, and no symlink out of the repository"}
+	}
+	lock, err := remote.ParseLock(req.show(file), text)
+	return lock, true, err
+}
+
+// sources are where what the component names and the repository does not hold
+// comes from, and what came of it; nil if nothing can.
+func (req Request) sources() (*remote.Recorder, error) {
+	from := remote.Sources{Network: req.Remote, Dir: req.show(req.Dir)}
+	if !req.Unlocked {
+		lock, there, err := req.Lock()
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			from.Vendored = &remote.Vendored{Lock: lock,
+				Read: func(file string) ([]byte, error) { return fs.ReadFile(req.Repo, path.Join(req.Dir, file)) },
+				Show: func(file string) string { return req.show(path.Join(req.Dir, file)) }}
+		}
+	}
+	if from.Network == nil && from.Vendored == nil {
+		return nil, nil
+	}
+	return &remote.Recorder{From: from}, nil
+}
+
+// Vendored reports whether the chart that the component names lies beside it.
+func (req Request) Vendored(c component.Chart) bool {
+	lock, there, err := req.Lock()
+	if !there || err != nil || !c.Remote() {
+		return false
+	}
+	_, known := lock.Find(c.Ref())
+	return known
+}
+
+// came tells of what was fetched: which versions open ones came to, and what may
+// not be what the address has now.
+func (opt options) came() []finding.Finding {
+	if opt.fetched == nil {
+		return nil
+	}
+	var all []finding.Finding
+	from, _ := opt.fetched.From.(remote.Sources)
+	for _, f := range opt.fetched.Fetched() {
+		if f.Content.Warning != "" {
+			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "remote-cached", File: from.Dir, Message: f.Ref.String() + ": " + f.Content.Warning})
+		}
+		if f.Exact() {
+			continue
+		}
+		said := finding.Finding{Severity: finding.Note, Rule: "remote-version", File: from.Dir, Message: fmt.Sprintf("%s is %s", f.Ref, f.Content.Version)}
+		switch {
+		case from.Locked(f.Ref):
+			said.Message += ", as " + remote.LockFile + " says"
+		case f.Ref.Kind == remote.Chart:
+			said.Severity = finding.Warning
+			said.Message += " now, and will be another as soon as there is a newer one"
+			said.Remedy = "name that version, or pin it with cmp vendor " + from.Dir
+		}
+		all = append(all, said)
+	}
+	return all
+}
+
+// Fetch renders the component of a request for nothing but what it asks Remote
+// for.
+func Fetch(ctx context.Context, req Request, base *knowledge.Base) error {
+	req, opt, base, err := req.prepare(ctx, base)
+	if err != nil {
+		return err
+	}
+	_, err = req.render(ctx, opt, base)
+	return err
+}
+
+// elsewhere is where the manifests of a component are, if not in its repository.
+type elsewhere struct {
+	fsys fs.FS
+	dir  string
+	show func(string) string
+}
+
+// renderDir renders the directory in which the manifests are.
+func (req Request) renderDir(ctx context.Context, opt render.Options) (render.Result, error) {
+	if req.from != nil {
+		opt.Show = req.from.show
+		return render.Dir(ctx, req.from.fsys, req.from.dir, opt)
+	}
+	return render.Dir(ctx, req.Repo, req.Dir, opt)
+}
+
+// fetchChart gets the chart that a component.yaml names, and finds it in what
+// came.
+func (req Request) fetchChart(ctx context.Context, c component.Chart, opt options) (*elsewhere, error) {
+	fault := func(rule, message, remedy string) finding.Finding {
+		return finding.Finding{Severity: finding.Error, Rule: rule, Message: message, Remedy: remedy}
+	}
+	if opt.render.Remote == nil {
+		return nil, fault(ChartElsewhere, "the chart is in another repository, and none is fetched",
+			"run cmp vendor "+req.show(req.Dir)+", allow it with --allow-remote, or put the chart into this repository and name its directory as chart.path")
+	}
+	ref := c.Ref()
+	got, err := opt.render.Remote.Fetch(ctx, ref)
+	if f := finding.Of(err); len(f) == 1 && (f[0].Rule == remote.NotVendored || f[0].Rule == remote.NotAllowed) {
+		f[0].Rule = ChartElsewhere
+		return nil, f[0]
+	}
+	if err != nil {
+		return nil, err
+	}
+	files, err := render.Unpack(got.Data)
+	if err != nil {
+		return nil, fault("bad-chart", "what "+ref.String()+" came to cannot be unpacked: "+err.Error(), "correct the address")
+	}
+	from := &elsewhere{fsys: files, dir: path.Clean(strings.TrimLeft(c.Path, "/"))}
+	title := strings.TrimSuffix(path.Base(strings.TrimRight(ref.URL, "/")), ".git") + "@" + got.Version
+	if ref.Kind == remote.Chart {
+		title = ref.Chart + "-" + got.Version
+		if from.dir, err = topOf(files); err != nil {
+			return nil, fault("bad-chart", "what "+ref.String()+" came to is no chart: "+err.Error(), "correct the address")
+		}
+	}
+	if info, err := fs.Stat(files, from.dir); err != nil || !info.IsDir() {
+		return nil, fault("bad-component", fmt.Sprintf("there is no directory %s in %s", c.Path, ref), "correct chart.path, which begins at the root of that repository")
+	}
+	from.show = func(name string) string {
+		if ref.Kind == remote.Chart && from.dir != "." {
+			name = "./" + strings.TrimPrefix(strings.TrimPrefix(name, from.dir), "/")
+		}
+		return path.Join(title, name)
+	}
+	return from, nil
+}
+
+// topOf is the one directory that a packed chart consists of.
+func topOf(files fs.FS) (string, error) {
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if info, err := fs.Stat(files, path.Join(e.Name(), "Chart.yaml")); e.IsDir() && err == nil && !info.IsDir() {
+			return e.Name(), nil
+		}
+	}
+	return "", errors.New("there is no Chart.yaml in it")
+}
+
+// valueFile is a values file of a chart, in the repository of the component or
+// in that of the chart, or behind an address.
+type valueFile struct {
+	chart bool
+	name  string
+	url   bool
+}
+
+// chartValues are the values files that a component.yaml names for its chart, as
+// Argo CD takes them (getResolvedValueFiles in reposerver/repository): the files
+// that a pattern fits come in the order of their names, without those that are
+// also named by themselves, and each counts once. The directory of the request is
+// the chart's, if that is in this repository.
+func (req Request) chartValues(ctx context.Context, c component.Chart, opt options) (render.Values, []error) {
+	own := req.values()
+	var all []valueFile
+	var faults []error
+	bad := func(i int, name, message, remedy string) {
+		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-component", Field: fmt.Sprintf("chart.valueFiles[%d]", i), Message: name + " " + message, Remedy: remedy})
+	}
+	named := map[valueFile]bool{}
+	for _, name := range c.ValueFiles {
+		named[req.valueFile(name)] = true
+	}
+	for i, written := range c.ValueFiles {
+		file := req.valueFile(written)
+		some := []valueFile{file}
+		fsys := req.Repo
+		if file.chart {
+			fsys = req.from.fsys
+		}
+		switch {
+		case file.url:
+			if opt.render.Remote == nil {
+				bad(i, finding.WithoutCredentials(written), "is in no repository, and nothing is fetched", remote.Remedy(req.show(req.Dir)))
+			}
+		case !fs.ValidPath(file.name):
+			bad(i, written, "leaves the repository", "name a file inside the repository")
+			continue
+		case strings.ContainsAny(file.name, "*?["):
+			matches, err := doublestar.Glob(fsys, file.name, doublestar.WithFilesOnly())
+			if err != nil {
+				bad(i, written, "is no pattern", `write "*" for any part of a name, "**" for any directories`)
+				continue
+			}
+			if len(matches) == 0 && !c.IgnoreMissing {
+				bad(i, written, "fits no file", "correct it, or set chart.ignoreMissingValueFiles")
+			}
+			some = nil
+			for _, m := range matches {
+				if one := (valueFile{chart: file.chart, name: m}); !named[one] {
+					some = append(some, one)
+				}
+			}
+		default:
+			if _, err := fs.Stat(fsys, file.name); errors.Is(err, fs.ErrNotExist) {
+				if !c.IgnoreMissing {
+					bad(i, written, "is not there", "correct it, or set chart.ignoreMissingValueFiles")
+				}
+				continue
+			}
+		}
+		for _, one := range some {
+			if !slices.Contains(all, one) {
+				all = append(all, one)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return render.Values{}, faults
+	}
+	of := map[string]valueFile{}
+	v := render.Values{
+		Read: func(name string) ([]byte, error) {
+			file := of[name]
+			switch {
+			case file.url:
+				got, err := opt.render.Remote.Fetch(ctx, remote.Ref{Kind: remote.File, URL: file.name})
+				return got.Data, err
+			case file.chart:
+				return fs.ReadFile(req.from.fsys, file.name)
+			}
+			return own.Read("/" + file.name)
+		},
+		Path: func(name string) string {
+			file := of[name]
+			switch {
+			case file.url:
+				return finding.WithoutCredentials(file.name)
+			case file.chart:
+				return req.from.show(file.name)
+			}
+			return own.Path("/" + file.name)
+		},
+	}
+	for _, file := range all {
+		key := file.name
+		if file.chart {
+			key = "chart:" + key
+		}
+		of[key] = file
+		v.Files = append(v.Files, key)
+	}
+	return v, faults
+}
+
+// valueFile finds out where a values file is: "/" and "$name/" lead to the root of
+// the component's repository, everything else to the chart.
+func (req Request) valueFile(written string) valueFile {
+	if strings.Contains(written, "://") {
+		return valueFile{name: written, url: true}
+	}
+	if rest, ref := strings.CutPrefix(written, "$"); ref {
+		_, rest, _ = strings.Cut(rest, "/")
+		written = "/" + rest
+	}
+	if strings.HasPrefix(written, "/") {
+		return valueFile{name: path.Clean(strings.TrimLeft(written, "/"))}
+	}
+	if req.from != nil {
+		return valueFile{chart: true, name: path.Join(req.from.dir, written)}
+	}
+	return valueFile{name: path.Join(req.Dir, written)}
+}
+
+// placed are faults about a chart from elsewhere, at the place that names it.
+func placed(err error, file string, line int, field string) error {
+	var all []error
+	for _, f := range finding.Of(err) {
+		if f.File == "" {
+			f.File, f.Line, f.Field = file, line, cmp.Or(f.Field, field)
+		}
+		all = append(all, f)
+	}
+	return errors.Join(all...)
+}

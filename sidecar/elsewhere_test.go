@@ -1,0 +1,168 @@
+package sidecar_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/ladder-cmp/ladder/sidecar"
+	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+)
+
+// fetchKeys is a task that prints what the keys in its environment stand for.
+func fetchKeys(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
+	if in.Fetch == nil {
+		return sidecar.Output{}, errors.New("there is no source")
+	}
+	var out sidecar.Output
+	var faults []error
+	for key := range strings.SplitSeq(in.Env["KEYS"], ",") {
+		f, err := in.Fetch(ctx, key)
+		faults = append(faults, err)
+		out.Manifests = append(out.Manifests, string(f.About)+" "+string(f.Data))
+	}
+	return out, errors.Join(faults...)
+}
+
+// shelf is a source whose things are there, but for those that wait for a gate.
+type shelf struct {
+	mu    sync.Mutex
+	gates map[string]chan struct{}
+	got   map[string]int // how often
+	asked chan string    // told of those that wait; may be nil
+	as    string         // what the things are at the time
+}
+
+func (s *shelf) Get(ctx context.Context, key string) (sidecar.Found, error) {
+	s.mu.Lock()
+	if s.got == nil {
+		s.got = map[string]int{}
+	}
+	s.got[key]++
+	gate := s.gates[key]
+	s.mu.Unlock()
+	if gate != nil {
+		if s.asked != nil {
+			s.asked <- key
+		}
+		select {
+		case <-gate:
+		case <-ctx.Done():
+			return sidecar.Found{}, ctx.Err()
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return sidecar.Found{Digest: s.as, About: []byte("about " + key), Data: []byte(key + s.as)}, nil
+}
+
+func (s *shelf) Digest(_ context.Context, key string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.as
+}
+
+func (s *shelf) Name(key string) string { return "the thing " + key }
+
+// TestFetchingHoldsNoPlace: while one rendering waits for a slow network, another
+// one has its place, though there is but one.
+func TestFetchingHoldsNoPlace(t *testing.T) {
+	slow := &shelf{gates: map[string]chan struct{}{"slow": make(chan struct{}), "slower": make(chan struct{})}, asked: make(chan string, 9)}
+	h := start(t, func(c *sidecar.Config) {
+		c.Source, c.Parallel = slow, 1
+		c.Tasks = startWorkers(t, nil).Tasks()
+	})
+	type answer struct {
+		out []string
+		err error
+	}
+	first := make(chan answer, 1)
+	go func() {
+		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a",
+			Env: map[string]string{"DO": "fetch", "KEYS": "slow,slower,quick"}})
+		first <- answer{out, err}
+	}()
+	// One rendering asks for all that it needs.
+	if got := <-slow.asked + " " + <-slow.asked; got != "slow slower" {
+		t.Errorf("asked for %s", got)
+	}
+	for i := range 3 {
+		dir := fmt.Sprint("other", i)
+		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{dir + "/manifest.yaml": "kind: A"}), Dir: dir})
+		if err != nil || strings.Join(out, "") != "kind: A" {
+			t.Fatalf("%s: %q, %v", dir, out, err)
+		}
+	}
+	close(slow.gates["slow"])
+	close(slow.gates["slower"])
+	a := <-first
+	if got := strings.Join(a.out, "|"); a.err != nil || got != "about slow slow|about slower slower|about quick quick" {
+		t.Errorf("%q, %v", got, a.err)
+	}
+	for key, n := range slow.got {
+		if n != 1 {
+			t.Errorf("%s was fetched %d times for one request", key, n)
+		}
+	}
+}
+
+// TestRememberedThings: an answer is given again as long as what it was made of is
+// the same, here and elsewhere.
+func TestRememberedThings(t *testing.T) {
+	var works atomic.Int64
+	from := &shelf{as: "1"}
+	h := start(t, func(c *sidecar.Config) {
+		c.Source, c.Cache = from, 1<<20
+		c.Generate = func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
+			works.Add(1)
+			return fetchKeys(ctx, in)
+		}
+	})
+	ask := func(wantWorks int64, want string) {
+		t.Helper()
+		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"KEYS": "chart"}})
+		if err != nil || strings.Join(out, "") != want || works.Load() != wantWorks {
+			t.Errorf("%q, %v, worked %d times; want %q, %d", out, err, works.Load(), want, wantWorks)
+		}
+	}
+	ask(1, "about chart chart1")
+	ask(1, "about chart chart1")
+	from.mu.Lock()
+	from.as = "2"
+	from.mu.Unlock()
+	ask(2, "about chart chart2")
+	ask(2, "about chart chart2")
+	if from.got["chart"] != 2 {
+		t.Errorf("the chart was fetched %d times, want 2", from.got["chart"])
+	}
+}
+
+// TestSlowFetch: the time of the request counts, and that of a rendering does not.
+func TestSlowFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never := &shelf{gates: map[string]chan struct{}{"chart": make(chan struct{})}}
+		c := bubble(t, sidecar.Config{Source: never, Parallel: 1, Timeout: 2 * time.Minute, Render: time.Second, Tasks: sidecar.Tasks{Generate: fetchKeys}})
+		began := time.Now()
+		_, err := c.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"KEYS": "chart"}})
+		wants(t, err, codes.DeadlineExceeded, "a: the time was over while the plugin was fetching the thing chart: the request had taken 2m0s of 2m0s; vendor it, so that nothing is fetched, or raise --timeout")
+		if took := time.Since(began); took != 2*time.Minute {
+			t.Errorf("it took %s", took)
+		}
+		c.Close()
+	})
+}
+
+// TestNoSource: without a source tasks know that there is none.
+func TestNoSource(t *testing.T) {
+	h := start(t, func(c *sidecar.Config) { c.Tasks = startWorkers(t, nil).Tasks() })
+	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"DO": "fetch", "KEYS": "chart"}})
+	wants(t, err, codes.InvalidArgument, "there is no source")
+}
