@@ -50,8 +50,9 @@ type Options struct {
 	// APIVersions are API versions of the cluster besides those that Helm
 	// knows, as "group/version" or "group/version/Kind".
 	APIVersions []string
-	// SkipTests leaves out the test hooks of a chart.
-	SkipTests bool
+	// SkipTests leaves out the test hooks of a chart, SkipHooks all hooks, and
+	// SkipCRDs the files of its crds/.
+	SkipTests, SkipHooks, SkipCRDs bool
 	// Ship asks for what the chart can ship besides what it renders to (see
 	// Result.Chart), and for findings about the files of crds/.
 	Ship bool
@@ -99,6 +100,9 @@ type Result struct {
 	Values crds.Values
 	// Revision reports whether Options.Revision may have made a difference.
 	Revision bool
+	// Inflated reports whether charts that kustomizations name were rendered;
+	// their templates see Options.KubeVersion and Options.APIVersions.
+	Inflated bool
 }
 
 // source is a component directory in its repository.
@@ -153,7 +157,7 @@ func (s source) render(ctx context.Context, kind Kind) (Result, error) {
 	}
 	switch kind {
 	case Kustomize:
-		return s.kustomize()
+		return s.kustomize(ctx)
 	case Plain:
 		return s.plain()
 	}
