@@ -209,6 +209,14 @@ type rendered struct {
 	text   string
 }
 
+// print writes a document as "helm template" does.
+func (d rendered) print(to *strings.Builder) {
+	fmt.Fprintf(to, "---\n# Source: %s\n%s", d.source, d.text)
+	if !strings.HasSuffix(d.text, "\n") {
+		to.WriteByte('\n')
+	}
+}
+
 // manifests puts the output into the order of "helm template": crds/, then
 // what the templates made, then hooks.
 func (s source) manifests(ch *chart.Chart, files map[string]string) ([]rendered, error) {

@@ -327,35 +327,49 @@ func (c *checker) base(of *tree, field, entry, p string) string {
 // validators, or hold them. They may name files of their own. Charts among them
 // are taken out.
 func (c *checker) configs(field string, entries *[]string) {
-	var kept []string
+	var texts, kept []string
 	for i, entry := range *entries {
-		field, text := fmt.Sprintf("%s[%d]", field, i), entry
+		field := fmt.Sprintf("%s[%d]", field, i)
 		if !inline(entry) {
-			if !c.isFile(entry) {
-				kept = append(kept, c.root(field, entry))
-				continue
-			}
-			p, ok := c.local(field, entry)
-			if !ok {
-				continue
-			}
-			data, err := fs.ReadFile(c.fsys, p)
-			if err != nil {
-				c.faults = append(c.faults, c.unreadable(err))
-				continue
-			}
-			text = string(data)
+			continue
 		}
-		rest, charts := c.pluginConfig(field, text)
-		if charts > 0 {
-			c.changed = true
-			entry = rest
-		}
-		if entry != "" {
-			kept = append(kept, entry)
+		rest, charts := c.pluginConfig(field, entry)
+		c.changed = c.changed || charts > 0
+		if rest != "" {
+			texts = append(texts, rest)
 		}
 	}
-	*entries = kept
+	// kustomize takes texts first, too.
+	for i, entry := range *entries {
+		field := fmt.Sprintf("%s[%d]", field, i)
+		if inline(entry) {
+			continue
+		}
+		if !c.isFile(entry) {
+			kept = append(kept, c.root(field, entry))
+			continue
+		}
+		p, ok := c.local(field, entry)
+		if !ok {
+			continue
+		}
+		data, err := fs.ReadFile(c.fsys, p)
+		if err != nil {
+			c.faults = append(c.faults, c.unreadable(err))
+			continue
+		}
+		rest, charts := c.pluginConfig(field, string(data))
+		if charts > 0 {
+			c.changed = true
+			if rest == "" {
+				continue
+			}
+			entry = c.unused(c.dir, "plugins", ".yaml")
+			c.made[path.Join(c.dir, entry)] = []byte(rest)
+		}
+		kept = append(kept, entry)
+	}
+	*entries = append(texts, kept...)
 }
 
 // syntax reports what is no YAML in a file of resources, and keys given twice,
@@ -417,6 +431,10 @@ func (c *checker) generator(field string, g *types.KvPairSources) {
 // local resolves an entry inside the repository and reports what cannot be.
 func (c *checker) local(field, entry string) (string, bool) {
 	p, ok := repoPath(c.dir, entry)
+	if target, link := c.refusedAt(p); ok && link {
+		c.bad(field, entry, p+" in "+c.fetched+" leads out of it, to "+target, "name the file itself")
+		return "", false
+	}
 	switch {
 	case ok && irregular(c.fsys, p):
 		c.bad(field, entry, c.show(p)+" is a pipe, a socket or a device, and no file", "name a file or a directory")
@@ -570,7 +588,7 @@ func yamlFile(entry string) bool {
 
 // refusedAt returns the target of a symlink on a path that leads out of a tree.
 func (t *tree) refusedAt(p string) (string, bool) {
-	for ; p != "."; p = path.Dir(p) {
+	for ; p != "." && p != "/"; p = path.Dir(p) {
 		if target, ok := t.refused[p]; ok {
 			return target, true
 		}

@@ -142,18 +142,42 @@ func (c *checker) inflate(in named) string {
 	}
 	docs, res, err := src.inflate()
 	if err != nil {
-		return failed(err)
+		return failed(c.placed(in, err))
 	}
 	c.assembly.findings = append(c.assembly.findings, res.Findings...)
 	var b strings.Builder
 	for _, d := range docs {
 		c.document(src, d)
-		fmt.Fprintf(&b, "---\n# Source: %s\n%s", d.source, d.text)
-		if !strings.HasSuffix(d.text, "\n") {
-			b.WriteByte('\n')
-		}
+		d.print(&b)
 	}
 	return b.String()
+}
+
+// inlineValues is what the values of a chart are called that are merged with those
+// in the kustomization.
+const inlineValues = "valuesInline"
+
+// placed gives faults of a chart that are of no file, or of valuesInline, their
+// place in the kustomization.
+func (c *checker) placed(in named, err error) error {
+	all := finding.Of(err)
+	for i, f := range all {
+		field := in.field
+		switch {
+		case f.File == inlineValues:
+			field += ".valuesInline." + f.Field
+		case f.File != "":
+			continue
+		case f.Rule == "bad-name":
+			field, all[i].Remedy = field+".releaseName", "choose another"
+		case f.Rule == "bad-kube-version" && in.KubeVersion != "":
+			field += ".kubeVersion"
+		default:
+			continue
+		}
+		all[i].File, all[i].Line, all[i].Field = c.show(c.file), c.lineOfChart(in), field
+	}
+	return finding.Err(all)
 }
 
 // valuesMerges are what becomes of valuesInline and the values file, the default
@@ -316,9 +340,8 @@ func (c *checker) values(in named, chart source) (Values, error) {
 		if err != nil {
 			return v, valuesFault(first, err)
 		}
-		// It may be the name of an additional file as well.
-		v.Files[0] = "valuesInline of " + c.show(c.file)
-		texts[v.Files[0]] = merged
+		v.Files[0] = inlineValues
+		texts[inlineValues] = merged
 	}
 	v.Read = func(name string) ([]byte, error) { return texts[name], nil }
 	return v, nil

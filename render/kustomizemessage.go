@@ -27,6 +27,7 @@ var kustomizeTexts = []struct {
 	quotes  *regexp.Regexp
 	instead string
 }{
+	{regexp.MustCompile(`(?s)^.*(cycle detected: )`), "$1"},
 	{regexp.MustCompile("(?s)trouble configuring builtin (\\w+) with config: `.*?`: "), "$1: "},
 	{regexp.MustCompile(`(?s)(?:merging from|adding origin annotations for) generator &\{.*?\}: `), ""},
 	{regexp.MustCompile(`(?s)merging (?:config|CRDs) &?\{.*?\}: `), ""},

@@ -2,13 +2,15 @@
 //
 // There are four kinds of component: a Helm chart, a kustomization, templated
 // YAML and plain YAML. Each has a renderer in a file of its own, and Dir
-// chooses. Helm and kustomize run inside the process; no other package of the
+// chooses. Two more kinds are made of these: a kustomization of what the chart
+// beside it renders to, and a tree of components. Helm and kustomize run inside the process; no other package of the
 // project may import them, so that their weight, their globals and their
 // quirks end here.
 //
 // A component is read through an fs.FS whose root is the repository. Nothing
 // outside of it can be reached, whatever a chart or a symlink says, and it may
-// as well be in memory. Nothing is fetched from a network.
+// as well be in memory. What it names that lies elsewhere is asked of the Fetcher in
+// Options; no other way leads to a network.
 package render
 
 import (
@@ -148,6 +150,8 @@ func (s source) render(ctx context.Context, kind Kind) (Result, error) {
 	switch kind {
 	case Helm:
 		return s.helm()
+	case HelmKustomize:
+		return s.helmKustomize(ctx)
 	case Template:
 		return s.template()
 	}
@@ -160,6 +164,8 @@ func (s source) render(ctx context.Context, kind Kind) (Result, error) {
 		return s.kustomize(ctx)
 	case Plain:
 		return s.plain()
+	case Tree:
+		return s.tree(ctx)
 	}
 	return Result{}, s.fault("unknown-renderer", "", fmt.Sprintf("there is no renderer %q", kind), "use one of "+kindList())
 }

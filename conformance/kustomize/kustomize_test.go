@@ -1,7 +1,7 @@
 // Package kustomize holds the rendering of kustomizations against kustomize and
 // helm themselves: every case is built by "kustomize build --enable-helm" with
 // Helm 4 and with Helm 3, and by Ladder, which runs neither. All must say the same,
-// byte by byte.
+// byte by byte. Where the two versions of Helm differ, Helm 4 counts.
 package kustomize
 
 import (
@@ -73,7 +73,11 @@ func TestBuild(t *testing.T) {
 			for _, o := range ours.Objects {
 				texts = append(texts, o.Text())
 			}
-			for _, helm := range []string{"helm4", "helm3"} {
+			helms := []string{"helm4", "helm3"}
+			if strings.HasPrefix(filepath.Base(file), "helm4-") {
+				helms = helms[:1] // what Helm 3 does otherwise
+			}
+			for _, helm := range helms {
 				if diff := cmp.Diff(build(t, helm, filepath.Join(lay(t, file, registry.url), "app")), strings.Join(texts, "---\n")); diff != "" {
 					t.Errorf("-kustomize with %s +ladder:\n%s", helm, diff)
 				}
