@@ -89,11 +89,11 @@ var parameters = []Parameter{
 	},
 	{
 		Name: "renderer", Title: "Renderer", Item: "string", Collection: "string", Default: "detected",
-		Tooltip: "How to render the directory: helm, kustomize, template or plain. Found out from its files if empty.",
+		Tooltip: "How to render the directory: helm, kustomize, helm-kustomize, template, plain or tree. Found out from its files if empty; a tree never is.",
 		Choices: words(render.Kinds()...),
 		set: func(s *Settings, values []string) error {
 			if !slices.Contains(render.Kinds(), render.Kind(values[0])) {
-				return fmt.Errorf("there is no renderer %q; use helm, kustomize, template or plain", values[0])
+				return fmt.Errorf("there is no renderer %q; use helm, kustomize, helm-kustomize, template, plain or tree", values[0])
 			}
 			s.Renderer = values[0]
 			return nil

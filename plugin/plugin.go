@@ -136,7 +136,7 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	if err != nil {
 		return Result{}, err
 	}
-	rendered.Findings = append(append(rendered.Findings, req.useless(rendered.Kind, opt.crds.mode)...), opt.came()...)
+	rendered.Findings = append(append(rendered.Findings, req.useless(rendered, opt.crds.mode)...), opt.came()...)
 	refs, err := opt.refer(rendered, base)
 	if err != nil {
 		return Result{}, err
@@ -166,7 +166,7 @@ func (req Request) prepare(ctx context.Context, base *knowledge.Base) (Request, 
 // useless reports what was asked for and means nothing for the kind of
 // component: only templates see it. Settings of component.yaml are not looked
 // at, since the file describes the component to others, too.
-func (req Request) useless(kind render.Kind, mode crds.Mode) []finding.Finding {
+func (req Request) useless(rendered render.Result, mode crds.Mode) []finding.Finding {
 	seen, prunes := map[string]bool{}, false
 	for _, s := range req.Settings {
 		seen["name"] = seen["name"] || s.Name != ""
@@ -177,7 +177,7 @@ func (req Request) useless(kind render.Kind, mode crds.Mode) []finding.Finding {
 	}
 	var found []finding.Finding
 	for _, p := range parameters {
-		if !seen[p.Name] || kind == render.Helm || kind == render.Template && p.Name != "skip-tests" {
+		if !seen[p.Name] || sees(rendered, p.Name) {
 			continue
 		}
 		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter " + p.Name,
@@ -188,6 +188,21 @@ func (req Request) useless(kind render.Kind, mode crds.Mode) []finding.Finding {
 			Message: "it changes nothing, since it is about definitions that are lifted out", Remedy: "drop it, or set crds: only"})
 	}
 	return found
+}
+
+// sees reports whether a parameter of templates means something to what was
+// rendered. The charts of kustomizations see the cluster, and have names of their
+// own.
+func sees(rendered render.Result, parameter string) bool {
+	switch rendered.Kind {
+	case render.Helm, render.HelmKustomize:
+		return true
+	case render.Template:
+		return parameter != "skip-tests"
+	case render.Kustomize:
+		return rendered.Inflated && parameter != "skip-tests" && parameter != "name"
+	}
+	return rendered.Inflated
 }
 
 // Annotate orders manifests that somebody else rendered. Of the settings only

@@ -215,7 +215,7 @@ func locked(ch *chart.Chart, dep *chart.Dependency) (version, fault string) {
 // are not known here.
 func inSync(ch *chart.Chart) bool {
 	deps := ch.Metadata.Dependencies
-	if slices.ContainsFunc(deps, func(d *chart.Dependency) bool { return named(d.Repository) }) {
+	if slices.ContainsFunc(deps, func(d *chart.Dependency) bool { return byAlias(d.Repository) }) {
 		return true
 	}
 	if digestOf([2][]*chart.Dependency{deps, ch.Lock.Dependencies}) == ch.Lock.Digest {
@@ -224,8 +224,8 @@ func inSync(ch *chart.Chart) bool {
 	return ch.Metadata.APIVersion == chart.APIVersionV1 && digestOf(map[string][]*chart.Dependency{"dependencies": deps}) == ch.Lock.Digest
 }
 
-// named reports whether a repository is given by its name in Helm's own list.
-func named(repository string) bool {
+// byAlias reports whether a repository is given by its name in Helm's own list.
+func byAlias(repository string) bool {
 	return strings.HasPrefix(repository, "@") || strings.HasPrefix(repository, "alias:")
 }
 

@@ -16,10 +16,16 @@ const (
 	Kustomize Kind = "kustomize"
 	Template  Kind = "template"
 	Plain     Kind = "plain"
+	// HelmKustomize is a kustomization whose first resource is what the chart
+	// beside it renders to.
+	HelmKustomize Kind = "helm-kustomize"
+	// Tree is a directory of charts and kustomizations, each in a directory of its
+	// own, and of plain YAML around them.
+	Tree Kind = "tree"
 )
 
 // Kinds lists all kinds, for messages and completion.
-func Kinds() []Kind { return []Kind{Helm, Kustomize, Template, Plain} }
+func Kinds() []Kind { return []Kind{Helm, Kustomize, HelmKustomize, Template, Plain, Tree} }
 
 func (k Kind) article() string {
 	switch k {
@@ -29,6 +35,10 @@ func (k Kind) article() string {
 		return "a chart"
 	case Template:
 		return "templated YAML"
+	case HelmKustomize:
+		return "a chart and a kustomization"
+	case Tree:
+		return "a tree of components"
 	}
 	return "plain YAML"
 }
@@ -39,15 +49,13 @@ var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Ku
 // Detect returns the kind of the component in dir, or "" if there is nothing
 // to render. The order is Argo CD's: a Chart.yaml makes a chart, then a
 // kustomization file a kustomization; after that, templates make templated
-// YAML and manifests plain YAML.
+// YAML and manifests plain YAML. A chart and a kustomization in one directory
+// are taken together, where Argo CD would not look at the kustomization. A tree
+// is never found: it must be asked for, since only its owners know whether the
+// kustomizations below are to be applied or are there for others.
 func Detect(fsys fs.FS, dir string) (Kind, error) {
-	if exists(fsys, path.Join(dir, "Chart.yaml")) {
-		return Helm, nil
-	}
-	for _, name := range kustomizationNames {
-		if exists(fsys, path.Join(dir, name)) {
-			return Kustomize, nil
-		}
+	if kind := detectOne(fsys, dir); kind != "" {
+		return kind, nil
 	}
 	found := Kind("")
 	err := walk(fsys, dir, func(name string) error {
@@ -66,14 +74,30 @@ func Detect(fsys fs.FS, dir string) (Kind, error) {
 	return found, err
 }
 
+// detectOne is Detect for what a single file decides.
+func detectOne(fsys fs.FS, dir string) Kind {
+	chart := exists(fsys, path.Join(dir, "Chart.yaml"))
+	kustomization := slices.ContainsFunc(kustomizationNames, func(name string) bool { return exists(fsys, path.Join(dir, name)) })
+	switch {
+	case chart && kustomization:
+		return HelmKustomize
+	case chart:
+		return Helm
+	case kustomization:
+		return Kustomize
+	}
+	return ""
+}
+
 var errStop = errors.New("stop")
 
 func (s source) kind() (Kind, error) {
+	with := func(kinds ...Kind) bool { return slices.Contains(kinds, s.opt.Kind) }
 	switch {
-	case s.opt.Kind == Helm && !exists(s.fsys, path.Join(s.dir, "Chart.yaml")):
-		return "", s.fault("no-chart", "", "the renderer is helm, and there is no Chart.yaml here", "drop the renderer, or add a Chart.yaml")
-	case s.opt.Kind == Kustomize && !exists(s.fsys, path.Join(s.dir, s.kustomizationFile(s.dir))):
-		return "", s.fault("no-kustomization", "", "the renderer is kustomize, and there is no kustomization.yaml here", "drop the renderer, or add a kustomization.yaml")
+	case with(Helm, HelmKustomize) && !exists(s.fsys, path.Join(s.dir, "Chart.yaml")):
+		return "", s.fault("no-chart", "", "the renderer is "+string(s.opt.Kind)+", and there is no Chart.yaml here", "drop the renderer, or add a Chart.yaml")
+	case with(Kustomize, HelmKustomize) && !exists(s.fsys, path.Join(s.dir, s.kustomizationFile(s.dir))):
+		return "", s.fault("no-kustomization", "", "the renderer is "+string(s.opt.Kind)+", and there is no kustomization.yaml here", "drop the renderer, or add a kustomization.yaml")
 	case s.opt.Kind != "":
 		return s.opt.Kind, nil
 	}

@@ -25,49 +25,10 @@ import (
 // steps but links the whole of Helm's cluster client: that doubles the binary
 // and its start-up time, for code that a rendering never reaches.
 func (s source) helm(ctx context.Context) (Result, error) {
-	caps, err := s.capabilities()
+	docs, res, err := s.inflate(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	in := &intake{}
-	ch, loadErr := s.loadChart(s.dir, nil, in)
-	if ch == nil {
-		return Result{}, loadErr
-	}
-	vals, valuesErr := mergeValues(s.opt.Values)
-	remoteErr := s.addRemoteDependencies(ctx, ch, vals, in)
-	if err := errors.Join(loadErr, s.checkChart(ch, caps), remoteErr, valuesErr); err != nil {
-		return Result{}, err
-	}
-	var ships shipped
-	if s.opt.Ship {
-		// Before the subcharts go that the values leave out.
-		if ships, err = s.ships(ch, vals); err != nil {
-			return Result{}, err
-		}
-	}
-	if err := chartutil.ProcessDependencies(ch, vals); err != nil {
-		return Result{}, s.fault("bad-dependencies", "Chart.yaml", err.Error(), "correct the dependencies and their values")
-	}
-	top, err := util.ToRenderValuesWithSchemaValidation(ch, vals, common.ReleaseOptions{
-		Name: s.opt.Name, Namespace: s.opt.Namespace, Revision: 1, IsInstall: true,
-	}, caps, true)
-	if err != nil {
-		return Result{}, s.fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
-	}
-	findings, err := s.validateValues(ch, top["Values"].(common.Values))
-	if err != nil {
-		return Result{}, err
-	}
-	files, err := s.execute(engine.Engine{}, ch, top)
-	if err != nil {
-		return Result{}, err
-	}
-	docs, err := s.manifests(ch, files)
-	if err != nil {
-		return Result{}, err
-	}
-	res := Result{Findings: append(ships.findings, findings...), Chart: ships.chart, Values: ships.values}
 	var faults []error
 	for _, d := range docs {
 		objs, err := s.opt.Memory.parse(d.file, d.line, d.text)
@@ -77,6 +38,51 @@ func (s source) helm(ctx context.Context) (Result, error) {
 		faults = append(faults, err)
 	}
 	return res, errors.Join(faults...)
+}
+
+// inflate returns the documents that a chart renders to, in the order of "helm
+// template", and all of a Result but the objects in them.
+func (s source) inflate(ctx context.Context) ([]rendered, Result, error) {
+	caps, err := s.capabilities()
+	if err != nil {
+		return nil, Result{}, err
+	}
+	in := &intake{}
+	ch, loadErr := s.loadChart(s.dir, nil, in)
+	if ch == nil {
+		return nil, Result{}, loadErr
+	}
+	vals, valuesErr := mergeValues(s.opt.Values)
+	remoteErr := s.addRemoteDependencies(ctx, ch, vals, in)
+	if err := errors.Join(loadErr, s.checkChart(ch, caps), remoteErr, valuesErr); err != nil {
+		return nil, Result{}, err
+	}
+	var ships shipped
+	if s.opt.Ship {
+		// Before the subcharts go that the values leave out.
+		if ships, err = s.ships(ch, vals); err != nil {
+			return nil, Result{}, err
+		}
+	}
+	if err := chartutil.ProcessDependencies(ch, vals); err != nil {
+		return nil, Result{}, s.fault("bad-dependencies", "Chart.yaml", err.Error(), "correct the dependencies and their values")
+	}
+	top, err := util.ToRenderValuesWithSchemaValidation(ch, vals, common.ReleaseOptions{
+		Name: s.opt.Name, Namespace: s.opt.Namespace, Revision: 1, IsInstall: true,
+	}, caps, true)
+	if err != nil {
+		return nil, Result{}, s.fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
+	}
+	findings, err := s.validateValues(ch, top["Values"].(common.Values))
+	if err != nil {
+		return nil, Result{}, err
+	}
+	files, err := s.execute(engine.Engine{}, ch, top)
+	if err != nil {
+		return nil, Result{}, err
+	}
+	docs, err := s.manifests(ch, files)
+	return docs, Result{Findings: append(ships.findings, findings...), Chart: ships.chart, Values: ships.values}, err
 }
 
 // goValue is how Go prints a value that does not fit; it may be a secret.
@@ -195,6 +201,14 @@ type rendered struct {
 	text   string
 }
 
+// print writes a document as "helm template" does.
+func (d rendered) print(to *strings.Builder) {
+	fmt.Fprintf(to, "---\n# Source: %s\n%s", d.source, d.text)
+	if !strings.HasSuffix(d.text, "\n") {
+		to.WriteByte('\n')
+	}
+}
+
 // manifests puts the output into the order of "helm template": crds/, then
 // what the templates made, then hooks.
 func (s source) manifests(ch *chart.Chart, files map[string]string) ([]rendered, error) {
@@ -209,6 +223,9 @@ func (s source) manifests(ch *chart.Chart, files map[string]string) ([]rendered,
 	}
 	var docs []rendered
 	for _, crd := range ch.CRDObjects() {
+		if s.opt.SkipCRDs {
+			break
+		}
 		docs = append(docs, rendered{crd.Filename, s.crdFile(crd), 1, string(crd.File.Data)})
 	}
 	add := func(name, text string) {
@@ -220,7 +237,7 @@ func (s source) manifests(ch *chart.Chart, files map[string]string) ([]rendered,
 	}
 	last := len(docs)
 	for _, h := range hooks {
-		if s.opt.SkipTests && slices.Contains(h.Events, release.HookTest) {
+		if s.opt.SkipHooks || s.opt.SkipTests && slices.Contains(h.Events, release.HookTest) {
 			continue
 		}
 		add(h.Path, h.Manifest)

@@ -3,6 +3,7 @@ package render
 //lint:file-ignore SA1019 people still write the deprecated fields of kustomizations
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,25 +20,34 @@ import (
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/remote"
 )
 
 // kustomizeLock serves one kustomization at a time: a kustomization may set
 // the OpenAPI schema, which kyaml keeps in a global.
 var kustomizeLock sync.Mutex
 
-// kustomize builds a kustomization as "kustomize build" does with its default
-// options. What it could fetch (remote bases and files) or run (plugins,
-// helm) is refused before the library sees it.
-func (s source) kustomize() (res Result, err error) {
-	if err := s.checkKustomization(s.dir, map[string]bool{}); err != nil {
-		return Result{}, err
+// kustomize builds a kustomization as "kustomize build --enable-helm" does with
+// its default options otherwise. What it would fetch or run is put in place before
+// the library sees it (see assembly); plugins that are programs are refused.
+func (s source) kustomize(ctx context.Context) (Result, error) { return s.build(ctx, "") }
+
+// build builds a kustomization whose first resource is a text, if there is one.
+func (s source) build(ctx context.Context, first string) (res Result, err error) {
+	a, t := s.assemble(ctx)
+	t.first = first
+	t, dir, err := a.visit(t, s.dir, "")
+	if err := ctx.Err(); err != nil {
+		return Result{}, fmt.Errorf("render %s: %w", s.dir, err)
+	}
+	if err != nil {
+		return Result{}, finding.Err(sortedOnce(finding.Of(err)))
 	}
 	kustomizeLock.Lock()
 	defer kustomizeLock.Unlock()
 	defer openapi.ResetOpenAPI()
-	var read []string
 	fault := func(text, remedy string) error {
-		return s.fault("kustomize", s.kustomizationFile(s.dir), s.kustomizeText(text, read), remedy)
+		return s.fault("kustomize", s.kustomizationFile(s.dir), a.shown(kustomizeText(text, a.read)), remedy)
 	}
 	defer func() {
 		// The library panics on some malformed input.
@@ -46,10 +56,11 @@ func (s source) kustomize() (res Result, err error) {
 		}
 	}()
 	opts := krusty.MakeDefaultOptions() // files only below their kustomization, no plugins
-	built, err := krusty.MakeKustomizer(opts).Run(repoFS{s.fsys, &read}, "/"+strings.TrimPrefix(s.dir, "."))
+	built, err := krusty.MakeKustomizer(opts).Run(repoFS{a}, path.Join(t.at, dir))
 	if err != nil {
 		return Result{}, fault(err.Error(), "correct the kustomization")
 	}
+	res.Findings, res.Inflated = sortedOnce(a.findings), a.inflated
 	var faults []error
 	for _, r := range built.Resources() {
 		text, err := r.AsYAML()
@@ -72,59 +83,68 @@ func (s source) kustomizationFile(dir string) string {
 	return kustomizationNames[0]
 }
 
-// checkKustomization reads a kustomization and those below it, and reports
-// every path that is missing, remote or outside of the repository. kustomize
-// itself stops at the first, and answers a missing file with an attempt to
-// clone it.
-func (s source) checkKustomization(dir string, seen map[string]bool) error {
-	if seen[dir] {
-		return nil
-	}
-	seen[dir] = true
-	c := checker{source: s, dir: dir, file: path.Join(dir, s.kustomizationFile(dir)), seen: seen}
-	data, err := fs.ReadFile(s.fsys, c.file)
+// look reads a kustomization and those below it, and reports every path that is
+// missing or outside of the repository, and everything elsewhere that cannot be
+// had. kustomize itself stops at the first, and answers a missing file with an
+// attempt to clone it. What kustomize is not to see is replaced: what it would
+// fetch by what was fetched, charts by what they render to.
+func (a *assembly) look(t *tree, dir, namespace string) (inherits bool, err error) {
+	c := checker{assembly: a, tree: t, dir: dir, file: path.Join(dir, t.kustomizationFile(dir)), namespace: namespace}
+	data, err := fs.ReadFile(t.fsys, c.file)
 	if err != nil {
-		return s.unreadable(err)
+		return false, t.unreadable(err)
 	}
 	c.data = data
 	k, faults := c.decode()
 	c.faults = append(c.faults, faults...)
-	c.helm(k)
-	for field, entries := range map[string][]string{
-		"resources": k.Resources, "bases": k.Bases, "components": k.Components,
-		"generators": k.Generators, "transformers": k.Transformers, "validators": k.Validators,
-	} {
-		for i, entry := range entries {
-			c.root(fmt.Sprintf("%s[%d]", field, i), entry)
+	if k.Namespace != "" {
+		c.namespace = k.Namespace
+	}
+	if t.first != "" && dir == t.dir {
+		c.prepend(&k, t.first)
+		t.first = ""
+	}
+	c.roots("resources", &k.Resources)
+	c.roots("bases", &k.Bases)
+	c.roots("components", &k.Components)
+	c.configs("generators", &k.Generators)
+	c.configs("transformers", &k.Transformers)
+	c.configs("validators", &k.Validators)
+	for i := range k.Crds {
+		c.entry(fmt.Sprintf("crds[%d]", i), &k.Crds[i])
+	}
+	for i := range k.Configurations {
+		c.entry(fmt.Sprintf("configurations[%d]", i), &k.Configurations[i])
+	}
+	for i := range k.Patches {
+		c.entry(fmt.Sprintf("patches[%d].path", i), &k.Patches[i].Path)
+	}
+	for i := range k.PatchesJson6902 {
+		c.entry(fmt.Sprintf("patchesJson6902[%d].path", i), &k.PatchesJson6902[i].Path)
+	}
+	for i := range k.PatchesStrategicMerge {
+		c.entry(fmt.Sprintf("patchesStrategicMerge[%d]", i), (*string)(&k.PatchesStrategicMerge[i]))
+	}
+	for i := range k.Replacements {
+		c.entry(fmt.Sprintf("replacements[%d].path", i), &k.Replacements[i].Path)
+	}
+	if schema := k.OpenAPI["path"]; schema != "" {
+		c.entry("openapi.path", &schema)
+		k.OpenAPI["path"] = schema
+	}
+	for i := range k.ConfigMapGenerator {
+		c.generator(fmt.Sprintf("configMapGenerator[%d]", i), &k.ConfigMapGenerator[i].KvPairSources)
+	}
+	for i := range k.SecretGenerator {
+		c.generator(fmt.Sprintf("secretGenerator[%d]", i), &k.SecretGenerator[i].KvPairSources)
+	}
+	c.charts(&k)
+	if c.changed {
+		if t.made[c.file], err = yaml.Marshal(k); err != nil {
+			return false, err
 		}
 	}
-	for field, entries := range map[string][]string{"crds": k.Crds, "configurations": k.Configurations} {
-		for i, entry := range entries {
-			c.entry(fmt.Sprintf("%s[%d]", field, i), entry)
-		}
-	}
-	for i, p := range k.Patches {
-		c.entry(fmt.Sprintf("patches[%d].path", i), p.Path)
-	}
-	for i, p := range k.PatchesJson6902 {
-		c.entry(fmt.Sprintf("patchesJson6902[%d].path", i), p.Path)
-	}
-	for i, p := range k.PatchesStrategicMerge {
-		c.entry(fmt.Sprintf("patchesStrategicMerge[%d]", i), string(p))
-	}
-	for i, r := range k.Replacements {
-		c.entry(fmt.Sprintf("replacements[%d].path", i), r.Path)
-	}
-	c.entry("openapi.path", k.OpenAPI["path"])
-	for i, g := range k.ConfigMapGenerator {
-		c.generator(fmt.Sprintf("configMapGenerator[%d]", i), g.KvPairSources)
-	}
-	for i, g := range k.SecretGenerator {
-		c.generator(fmt.Sprintf("secretGenerator[%d]", i), g.KvPairSources)
-	}
-	all := finding.Of(errors.Join(c.faults...))
-	finding.Sort(all)
-	return finding.Err(all)
+	return c.inherits && k.Namespace == "", errors.Join(c.faults...)
 }
 
 // decode reads the kustomization. The library stops at the first key that it
@@ -196,19 +216,30 @@ func dropKey(tree any, key string) (dropped bool) {
 	return dropped
 }
 
-// checker looks at the paths of one kustomization file.
+// checker looks at one kustomization file, and puts in place what it refers to.
 type checker struct {
-	source
+	*assembly
+	*tree
 	dir, file string
 	data      []byte
-	seen      map[string]bool
-	faults    []error
+	// namespace is where charts go that do not say it themselves.
+	namespace string
+	// inherits says that one does, here or below, that is to say where the overlay
+	// of this kustomization decides.
+	inherits bool
+	// changed says that kustomize is to see another text than data.
+	changed bool
+	// inflations are the charts of generators.
+	inflations []named
+	faults     []error
 }
 
 func (c *checker) bad(field, entry, message, remedy string) {
-	f := finding.Finding{Severity: finding.Error, Rule: "kustomization", File: c.show(c.file), Field: field, Message: message, Remedy: remedy}
-	f.Line = lineOfEntry(c.data, entry)
-	c.faults = append(c.faults, f)
+	c.faults = append(c.faults, c.finding(finding.Error, field, entry, message, remedy))
+}
+
+func (c *checker) finding(severity finding.Severity, field, entry, message, remedy string) finding.Finding {
+	return finding.Finding{Severity: severity, Rule: "kustomization", File: c.show(c.file), Line: lineOfEntry(c.data, entry), Field: field, Message: message, Remedy: remedy}
 }
 
 // lineOfEntry finds the line that names a path.
@@ -223,55 +254,133 @@ func lineOfEntry(data []byte, entry string) int {
 	return 0
 }
 
-func (c *checker) helm(k types.Kustomization) {
-	const remedy = "render the chart as a component of its own, or commit what it renders to"
-	if len(k.HelmCharts) > 0 {
-		c.bad("helmCharts", "helmCharts", "charts inside a kustomization are not inflated", remedy)
-	}
-	if len(k.HelmChartInflationGenerator) > 0 {
-		c.bad("helmChartInflationGenerator", "helmChartInflationGenerator", "charts inside a kustomization are not inflated", remedy)
+// prepend makes a text the first resource.
+func (c *checker) prepend(k *types.Kustomization, text string) {
+	name := c.unused(c.dir, "chart", ".yaml")
+	c.made[path.Join(c.dir, name)] = []byte(text)
+	k.Resources = append([]string{name}, k.Resources...)
+	c.changed = true
+}
+
+// roots checks entries that name files or other kustomizations. They are never
+// text, whatever they look like: kustomize would fetch http://example.com/{a}.
+func (c *checker) roots(field string, entries *[]string) {
+	for i, entry := range *entries {
+		if _, made := c.made[path.Join(c.dir, entry)]; !made {
+			(*entries)[i] = c.root(fmt.Sprintf("%s[%d]", field, i), entry)
+		}
 	}
 }
 
-// root checks an entry that names a file or another kustomization.
-func (c *checker) root(field, entry string) {
-	// Resources are never text, whatever they look like: kustomize would fetch
-	// http://example.com/{a}.
-	if places := strings.HasPrefix(field, "resources") || strings.HasPrefix(field, "bases") || strings.HasPrefix(field, "components"); !places && inline(entry) {
-		c.pluginConfig(field, []byte(entry))
-		return
+// root checks one of them, and returns the name under which kustomize finds it.
+func (c *checker) root(field, entry string) string {
+	file := c.isFile(entry)
+	if git, ok := readGitAddress(entry); ok && !file {
+		return c.elsewhere(field, entry, git)
+	}
+	if isWeb(entry) {
+		name, _ := c.web(field, entry)
+		return name
 	}
 	p, ok := c.local(field, entry)
 	if !ok {
-		return
+		return entry
 	}
-	info, err := fs.Stat(c.fsys, p)
-	if err != nil {
-		c.faults = append(c.faults, c.unreadable(err))
-		return
-	}
-	if !info.IsDir() {
-		if data, err := fs.ReadFile(c.fsys, p); err == nil && strings.HasPrefix(field, "resources") {
-			c.syntax(p, data)
-		} else if err == nil {
-			c.pluginConfig(field, data)
+	if file {
+		if data, err := fs.ReadFile(c.fsys, p); err != nil {
+			c.faults = append(c.faults, c.unreadable(err))
+		} else {
+			c.syntax(c.show(p), data)
 		}
-		return
+		return entry
 	}
-	if !exists(c.fsys, path.Join(p, c.kustomizationFile(p))) {
-		c.bad(field, entry, "there is no kustomization.yaml in "+c.show(p), "add one that lists the files there, or list the files here")
-		return
+	return c.base(c.tree, field, entry, p)
+}
+
+// isFile reports whether an entry names a file in the tree, which kustomize looks
+// for before it looks for anything else.
+func (c *checker) isFile(entry string) bool {
+	p, ok := repoPath(c.dir, entry)
+	return ok && !strings.Contains(entry, "://") && exists(c.fsys, p)
+}
+
+// base goes on to another kustomization, and returns the name under which
+// kustomize finds it.
+func (c *checker) base(of *tree, field, entry, p string) string {
+	if !exists(of.fsys, path.Join(p, of.kustomizationFile(p))) {
+		c.bad(field, entry, "there is no kustomization.yaml in "+of.show(p), "add one that lists the files there, or list the files here")
+		return entry
 	}
-	if err := c.checkKustomization(p, c.seen); err != nil {
+	at, p, err := c.visit(of, p, c.namespace)
+	if err != nil {
 		c.faults = append(c.faults, err)
 	}
+	c.inherits = c.inherits || at.inherits(p)
+	if at == c.tree {
+		return entry
+	}
+	c.changed = true
+	return c.from(c.dir, at, p)
+}
+
+// configs checks entries that name configurations of generators, transformers and
+// validators, or hold them. They may name files of their own. Charts among them
+// are taken out.
+func (c *checker) configs(field string, entries *[]string) {
+	var texts, kept []string
+	for i, entry := range *entries {
+		field := fmt.Sprintf("%s[%d]", field, i)
+		if !inline(entry) {
+			continue
+		}
+		rest, charts := c.pluginConfig(field, entry)
+		c.changed = c.changed || charts > 0
+		if rest != "" {
+			texts = append(texts, rest)
+		}
+	}
+	// kustomize takes texts first, too.
+	for i, entry := range *entries {
+		field := fmt.Sprintf("%s[%d]", field, i)
+		if inline(entry) {
+			continue
+		}
+		if !c.isFile(entry) {
+			kept = append(kept, c.root(field, entry))
+			continue
+		}
+		p, ok := c.local(field, entry)
+		if !ok {
+			continue
+		}
+		data, err := fs.ReadFile(c.fsys, p)
+		if err != nil {
+			c.faults = append(c.faults, c.unreadable(err))
+			continue
+		}
+		rest, charts := c.pluginConfig(field, string(data))
+		if charts > 0 {
+			c.changed = true
+			if rest == "" {
+				continue
+			}
+			entry = c.unused(c.dir, "plugins", ".yaml")
+			c.made[path.Join(c.dir, entry)] = []byte(rest)
+		}
+		kept = append(kept, entry)
+	}
+	*entries = append(texts, kept...)
 }
 
 // syntax reports what is no YAML in a file of resources, and keys given twice,
 // which kustomize refuses at any depth, with the lines that kustomize does not
 // know. Whatever else is wrong may be mended by a patch.
-func (c *checker) syntax(p string, data []byte) {
-	objs, err := object.Parse(c.show(p), 1, string(data))
+func (c *checker) syntax(shown string, data []byte) {
+	c.objects(object.Parse(shown, 1, string(data)))
+}
+
+// objects reports what kustomize refuses in objects that were read.
+func (c *checker) objects(objs []object.Object, err error) {
 	for _, f := range finding.Of(err) {
 		if f.Rule == "invalid-yaml" || f.Rule == object.DoubledKey {
 			c.faults = append(c.faults, f)
@@ -287,29 +396,45 @@ func (c *checker) syntax(p string, data []byte) {
 	}
 }
 
-// entry checks an entry that names a file; it may be the content itself.
-func (c *checker) entry(field, entry string) {
-	if entry != "" && !inline(entry) {
-		c.local(field, entry)
+// entry checks an entry that names a file; it may be the content itself. What
+// lies on the web is put in place.
+func (c *checker) entry(field string, entry *string) {
+	switch {
+	case *entry == "" || inline(*entry):
+	case isWeb(*entry):
+		*entry, _ = c.web(field, *entry)
+	default:
+		c.local(field, *entry)
 	}
 }
 
-func (c *checker) generator(field string, g types.KvPairSources) {
-	for _, spec := range g.FileSources {
-		_, file, named := strings.Cut(spec, "=")
-		if !named {
-			file = spec
+func (c *checker) generator(field string, g *types.KvPairSources) {
+	for i, spec := range g.FileSources {
+		key, file, named := strings.Cut(spec, "=")
+		if !named || isWeb(spec) && !isWeb(file) { // an address may have a "="
+			key, file = path.Base(spec), spec
 		}
-		c.entry(field+".files", file)
+		if !isWeb(file) {
+			c.entry(field+".files", &file)
+			continue
+		}
+		if name, ok := c.web(field+".files", file); ok {
+			g.FileSources[i] = key + "=" + name
+		}
 	}
-	for _, file := range append(g.EnvSources, g.EnvSource) {
-		c.entry(field+".envs", file)
+	for i := range g.EnvSources {
+		c.entry(field+".envs", &g.EnvSources[i])
 	}
+	c.entry(field+".env", &g.EnvSource)
 }
 
 // local resolves an entry inside the repository and reports what cannot be.
 func (c *checker) local(field, entry string) (string, bool) {
 	p, ok := repoPath(c.dir, entry)
+	if target, link := c.refusedAt(p); ok && link {
+		c.bad(field, entry, p+" in "+c.fetched+" leads out of it, to "+target, "name the file itself")
+		return "", false
+	}
 	switch {
 	case ok && irregular(c.fsys, p):
 		c.bad(field, entry, c.show(p)+" is a pipe, a socket or a device, and no file", "name a file or a directory")
@@ -319,8 +444,8 @@ func (c *checker) local(field, entry string) (string, bool) {
 			return "", false
 		}
 		return p, true
-	case elsewhere(entry):
-		c.bad(field, entry, "the remote base "+entry+" is not fetched", "copy it into the repository and name the copy")
+	case schemeless(entry):
+		c.bad(field, entry, "kustomize takes "+entry+" for a path, and there is none", "write https:// in front of the address of a repository")
 	case !ok || strings.HasPrefix(entry, "/"):
 		c.bad(field, entry, entry+" leaves the repository", "use a relative path inside the repository")
 	default:
@@ -330,18 +455,32 @@ func (c *checker) local(field, entry string) (string, bool) {
 }
 
 // pluginConfig looks into the configuration of generators and transformers,
-// which may name files of their own.
-func (c *checker) pluginConfig(field string, data []byte) {
-	for _, doc := range strings.Split(string(data), "\n---") {
+// which may name files of their own. It renders the charts among them, and
+// returns the rest and how many they are.
+func (c *checker) pluginConfig(field, text string) (rest string, charts int) {
+	var others []string
+	for _, doc := range strings.Split(text, "\n---") {
 		var config any
 		if yaml.Unmarshal([]byte(doc), &config) != nil {
+			others = append(others, doc)
 			continue // kustomize says what is wrong with it
 		}
+		if m, ok := config.(map[string]any); ok && m["kind"] == "HelmChartInflationGenerator" && m["apiVersion"] == "builtin" {
+			var in inflation
+			if err := yaml.Unmarshal([]byte(doc), &in); err != nil {
+				c.bad(field, "HelmChartInflationGenerator", strings.TrimPrefix(innermost(err).Error(), "json: "), "correct the generator")
+			} else {
+				c.inflations = append(c.inflations, named{field, in})
+			}
+			charts++
+			continue
+		}
 		c.scanURLs(field, config)
-		if m, ok := config.(map[string]any); ok && m["kind"] == "HelmChartInflationGenerator" {
-			c.bad(field, "HelmChartInflationGenerator", "charts inside a kustomization are not inflated", "render the chart as a component of its own, or commit what it renders to")
+		if config != nil {
+			others = append(others, doc)
 		}
 	}
+	return strings.Join(others, "\n---"), charts
 }
 
 // scanURLs reports URLs under the keys with which plugins name files.
@@ -369,7 +508,7 @@ func (c *checker) urls(field string, v any) {
 		}
 	case string:
 		if strings.Contains(v, "://") {
-			c.bad(field, v, "the remote file "+v+" is not fetched", "copy it into the repository and name the copy")
+			c.bad(field, v, "the remote file "+v+" is not fetched for a plugin", "copy it into the repository and name the copy")
 		}
 	}
 }
@@ -391,12 +530,115 @@ func pathExists(fsys fs.FS, p string) bool {
 	return err == nil
 }
 
-// elsewhere reports whether kustomize would take a path that is not there for a
-// URL or a git repository.
-func elsewhere(entry string) bool {
-	if strings.Contains(entry, "://") || strings.HasPrefix(entry, "git@") || strings.HasPrefix(entry, "git::") || strings.Contains(entry, "?ref=") {
+// schemeless reports whether a path that is not there may be meant for the
+// address of a repository.
+func schemeless(entry string) bool {
+	if strings.HasPrefix(entry, "git::") || strings.Contains(entry, "?ref=") {
 		return true
 	}
 	host, rest, ok := strings.Cut(entry, "/")
 	return ok && rest != "" && strings.Contains(strings.Trim(host, "."), ".")
+}
+
+// elsewhere goes on to a kustomization in another repository, and returns the
+// name under which kustomize finds it. An address that may be that of a file is
+// tried as one, as kustomize does it.
+func (c *checker) elsewhere(field, entry string, git gitAddress) string {
+	if !git.certain(entry) {
+		content, err := c.fileAt(entry)
+		switch _, parsed := object.Parse("", 1, string(content.Data)); {
+		case errors.Is(err, errNotFetched):
+			c.unfetched(field, entry, "the remote base "+entry, err)
+			return entry
+		case err == nil && parsed == nil, yamlFile(entry):
+			name, _ := c.web(field, entry)
+			return name
+		}
+	}
+	if strings.HasPrefix(git.clone, "file://") {
+		c.bad(field, entry, entry+" leaves the repository", "use a relative path inside the repository, or an address on the web")
+		return entry
+	}
+	of, content, err := c.repository(git)
+	if err != nil {
+		c.unfetched(field, entry, "the remote base "+entry, err)
+		return entry
+	}
+	c.warn(field, entry, content)
+	p := git.dir
+	switch info, err := fs.Stat(of.fsys, p); {
+	case err != nil:
+		message, remedy := "there is no directory "+p+" in "+of.fetched, "correct the path, or the ref"
+		if target, link := of.refusedAt(p); link {
+			message, remedy = p+" in "+of.fetched+" leads out of it, to "+target, "name the directory itself"
+		}
+		c.bad(field, entry, message, remedy)
+		return entry
+	case !info.IsDir():
+		c.bad(field, entry, p+" in "+of.fetched+" is a file, and a repository is asked for a kustomization", "name its directory, or the address of the file itself")
+		return entry
+	}
+	return c.base(of, field, entry, p)
+}
+
+func yamlFile(entry string) bool {
+	u, err := url.Parse(entry)
+	return err == nil && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(u.Path))
+}
+
+// refusedAt returns the target of a symlink on a path that leads out of a tree.
+func (t *tree) refusedAt(p string) (string, bool) {
+	for ; p != "." && p != "/"; p = path.Dir(p) {
+		if target, ok := t.refused[p]; ok {
+			return target, true
+		}
+	}
+	return "", false
+}
+
+// web puts a file of the web beside the kustomization, and returns its name.
+func (c *checker) web(field, entry string) (string, bool) {
+	content, err := c.fileAt(entry)
+	if err != nil {
+		c.unfetched(field, entry, "the remote file "+entry, err)
+		return entry, false
+	}
+	c.warn(field, entry, content)
+	if strings.HasPrefix(field, "resources") || strings.HasPrefix(field, "bases") {
+		c.syntax(entry, content.Data)
+	}
+	name := c.unused(c.dir, "fetched", path.Ext(entry))
+	c.made[path.Join(c.dir, name)] = content.Data
+	c.changed = true
+	return name, true
+}
+
+// warn passes on what is to be said of something that was fetched.
+func (c *checker) warn(field, entry string, content remote.Content) {
+	if content.Warning != "" {
+		c.assembly.findings = append(c.assembly.findings, c.finding(finding.Warning, field, entry, content.Warning, "see that it can be fetched again"))
+	}
+}
+
+// unfetched reports that something elsewhere cannot be had.
+func (c *checker) unfetched(field, entry, what string, err error) {
+	if errors.Is(err, errNotFetched) {
+		c.bad(field, entry, what+" is not fetched", notFetchedRemedy(c.component))
+		return
+	}
+	if c.ctx.Err() != nil {
+		return // said by the caller
+	}
+	for _, f := range finding.Of(err) {
+		f.File, f.Line = c.show(c.file), lineOfEntry(c.data, entry)
+		if f.Field == "" {
+			f.Field = field
+		}
+		c.faults = append(c.faults, f)
+	}
+}
+
+// notFetchedRemedy says what to do where nothing may be fetched.
+func notFetchedRemedy(component source) string {
+	return `vendor it with "cmp vendor ` + component.show(component.dir) + `", or allow it with --allow-remote`
 }

@@ -2,7 +2,6 @@ package render
 
 import (
 	"encoding/base64"
-	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -28,6 +27,7 @@ var kustomizeTexts = []struct {
 	quotes  *regexp.Regexp
 	instead string
 }{
+	{regexp.MustCompile(`(?s)^.*(cycle detected: )`), "$1"},
 	{regexp.MustCompile("(?s)trouble configuring builtin (\\w+) with config: `.*?`: "), "$1: "},
 	{regexp.MustCompile(`(?s)(?:merging from|adding origin annotations for) generator &\{.*?\}: `), ""},
 	{regexp.MustCompile(`(?s)merging (?:config|CRDs) &?\{.*?\}: `), ""},
@@ -89,12 +89,10 @@ func kustomizeMessage(text string) string {
 // kustomizeText is what people read of an error of kustomize. What no known
 // message quotes is looked for to the letter: nothing that stands as a value in one
 // of the files that kustomize read comes through.
-func (s source) kustomizeText(text string, read []string) string {
+func kustomizeText(text string, read []readFile) string {
 	v := valueTexts{names: map[string]bool{}, texts: map[string]bool{}}
-	for _, name := range read {
-		if data, err := fs.ReadFile(s.fsys, name); err == nil {
-			v.file(name, data)
-		}
+	for _, f := range read {
+		v.file(f.name, f.data)
 	}
 	return v.cut(kustomizeMessage(text))
 }

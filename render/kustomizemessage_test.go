@@ -64,7 +64,10 @@ func TestValueTexts(t *testing.T) {
 		"a.yaml":             {Data: []byte("kind: Secret\nmetadata: {name: battery}\ndata: {p: aHVudGVyMg==}\nstringData: {q: battery, lines: \"one first line\\nand a second one\"}\n")},
 		"e":                  {Data: []byte("TOKEN=tr0ub4dor&3\n")},
 	}
-	read := []string{"kustomization.yaml", "a.yaml", "e"}
+	var read []readFile
+	for name, file := range repo {
+		read = append(read, readFile{name, file.Data})
+	}
 	for message, want := range map[string]string{
 		"Secret horse/battery is wrong: hunter2":    "Secret horse/battery is wrong: (a value)",
 		"aHVudGVyMg== is no hunter22":               "(a value) is no hunter22",
@@ -74,7 +77,7 @@ func TestValueTexts(t *testing.T) {
 		"c3RhcGxlLXN0YXBsZQ== at TOKEN":             "(a value) at TOKEN",
 		"data and stringData of kustomization.yaml": "data and stringData of kustomization.yaml",
 	} {
-		if got := (source{fsys: repo}).kustomizeText(message, read); got != want {
+		if got := kustomizeText(message, read); got != want {
 			t.Errorf("%s\n got %s\nwant %s", message, got, want)
 		}
 	}

@@ -45,7 +45,7 @@ func (s source) manifestFiles(holds func(name string) bool) ([]object.Object, er
 func (s source) manifestFile(name string) ([]object.Object, error) {
 	if base := path.Base(name); base == "Chart.yaml" || slices.Contains(kustomizationNames, base) {
 		return nil, s.fault("nested-component", name, "a chart or kustomization inside plain YAML cannot be rendered along with it",
-			"make the directory "+s.show(path.Join(s.dir, path.Dir(name)))+" a component of its own, or move it out of this one")
+			"make the directory "+s.show(path.Join(s.dir, path.Dir(name)))+" a component of its own, or render all of them with renderer: tree")
 	}
 	data, err := fs.ReadFile(s.fsys, path.Join(s.dir, name))
 	if err != nil {

@@ -2,14 +2,15 @@
 //
 // There are four kinds of component: a Helm chart, a kustomization, templated
 // YAML and plain YAML. Each has a renderer in a file of its own, and Dir
-// chooses. Helm and kustomize run inside the process; no other package of the
+// chooses. Two more kinds are made of these: a kustomization of what the chart
+// beside it renders to, and a tree of components. Helm and kustomize run inside the process; no other package of the
 // project may import them, so that their weight, their globals and their
 // quirks end here.
 //
 // A component is read through an fs.FS whose root is the repository. Nothing
 // outside of it can be reached, whatever a chart or a symlink says, and it may
-// as well be in memory. What lies elsewhere comes from a Fetcher that is handed in,
-// and without one nothing is fetched.
+// as well be in memory. What it names that lies elsewhere is asked of the Fetcher in
+// Options; no other way leads to a network.
 package render
 
 import (
@@ -51,8 +52,9 @@ type Options struct {
 	// APIVersions are API versions of the cluster besides those that Helm
 	// knows, as "group/version" or "group/version/Kind".
 	APIVersions []string
-	// SkipTests leaves out the test hooks of a chart.
-	SkipTests bool
+	// SkipTests leaves out the test hooks of a chart, SkipHooks all hooks, and
+	// SkipCRDs the files of its crds/.
+	SkipTests, SkipHooks, SkipCRDs bool
 	// Ship asks for what the chart can ship besides what it renders to (see
 	// Result.Chart), and for findings about the files of crds/.
 	Ship bool
@@ -100,6 +102,9 @@ type Result struct {
 	Values crds.Values
 	// Revision reports whether Options.Revision may have made a difference.
 	Revision bool
+	// Inflated reports whether charts that kustomizations name were rendered;
+	// their templates see Options.KubeVersion and Options.APIVersions.
+	Inflated bool
 }
 
 // source is a component directory in its repository.
@@ -145,6 +150,8 @@ func (s source) render(ctx context.Context, kind Kind) (Result, error) {
 	switch kind {
 	case Helm:
 		return s.helm(ctx)
+	case HelmKustomize:
+		return s.helmKustomize(ctx)
 	case Template:
 		return s.template()
 	}
@@ -154,9 +161,11 @@ func (s source) render(ctx context.Context, kind Kind) (Result, error) {
 	}
 	switch kind {
 	case Kustomize:
-		return s.kustomize()
+		return s.kustomize(ctx)
 	case Plain:
 		return s.plain()
+	case Tree:
+		return s.tree(ctx)
 	}
 	return Result{}, s.fault("unknown-renderer", "", fmt.Sprintf("there is no renderer %q", kind), "use one of "+kindList())
 }

@@ -5,138 +5,106 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"testing/fstest"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// repoFS shows a repository to kustomize as a file system whose root is the
-// root of the repository. It can only be read, and notes what was.
-type repoFS struct {
-	fsys fs.FS
-	read *[]string
-}
+// repoFS shows an assembly to kustomize as a file system: below its root are the
+// trees, called by numbers. It can only be read, and notes what was.
+type repoFS struct{ a *assembly }
 
 var _ filesys.FileSystem = repoFS{}
 
 var errReadOnly = errors.New("the repository is read-only")
 
-func (r repoFS) name(p string) string {
-	p = strings.TrimPrefix(path.Clean("/"+filepath.ToSlash(p)), "/")
-	if p == "" {
-		return "."
+// find splits a path into a tree and the path in it.
+func (r repoFS) find(p string) (*tree, string, error) {
+	number, name, _ := strings.Cut(strings.TrimPrefix(path.Clean("/"+filepath.ToSlash(p)), "/"), "/")
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 0 || n >= len(r.a.trees) || strconv.Itoa(n) != number {
+		return nil, "", &fs.PathError{Op: "open", Path: p, Err: fs.ErrNotExist}
 	}
-	return p
+	if name == "" {
+		name = "."
+	}
+	return r.a.trees[n], name, nil
 }
 
 func (r repoFS) ReadFile(p string) ([]byte, error) {
-	*r.read = append(*r.read, r.name(p))
-	return fs.ReadFile(r.fsys, r.name(p))
-}
-
-func (r repoFS) Exists(p string) bool { return pathExists(r.fsys, r.name(p)) }
-
-func (r repoFS) IsDir(p string) bool {
-	info, err := fs.Stat(r.fsys, r.name(p))
-	return err == nil && info.IsDir()
-}
-
-func (r repoFS) ReadDir(p string) ([]string, error) {
-	entries, err := fs.ReadDir(r.fsys, r.name(p))
+	t, name, err := r.find(p)
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
-	}
-	return names, nil
-}
-
-func (r repoFS) Glob(pattern string) ([]string, error) {
-	matches, err := fs.Glob(r.fsys, r.name(pattern))
-	for i := range matches {
-		matches[i] = "/" + matches[i]
-	}
-	return matches, err
-}
-
-func (r repoFS) Walk(p string, fn filepath.WalkFunc) error {
-	return fs.WalkDir(r.fsys, r.name(p), func(name string, d fs.DirEntry, err error) error {
-		var info fs.FileInfo
-		if d != nil {
-			info, _ = d.Info()
+	data, made := t.made[name]
+	if !made {
+		if data, err = fs.ReadFile(t.fsys, name); err != nil {
+			return nil, err
 		}
-		return fn("/"+name, info, err)
-	})
+	}
+	r.a.read = append(r.a.read, readFile{name, data})
+	return data, nil
+}
+
+func (r repoFS) stat(p string) (fs.FileInfo, error) {
+	t, name, err := r.find(p)
+	if err != nil {
+		return nil, err
+	}
+	return t.stat(name)
+}
+
+// stat describes a file of a tree, made or not.
+func (t *tree) stat(name string) (fs.FileInfo, error) {
+	if data, made := t.made[name]; made {
+		return fs.Stat(fstest.MapFS{name: {Data: data, Mode: 0o644}}, name)
+	}
+	return fs.Stat(t.fsys, name)
+}
+
+func (r repoFS) Exists(p string) bool {
+	_, err := r.stat(p)
+	return err == nil
+}
+
+func (r repoFS) IsDir(p string) bool {
+	info, err := r.stat(p)
+	return err == nil && info.IsDir()
 }
 
 // CleanedAbs resolves symlinks, because kustomize compares the result with the
 // directory that a file must not leave.
 func (r repoFS) CleanedAbs(p string) (filesys.ConfirmedDir, string, error) {
-	name, err := r.resolve(r.name(p))
+	t, name, err := r.find(p)
 	if err != nil {
 		return "", "", err
 	}
-	info, err := fs.Stat(r.fsys, name)
+	if _, made := t.made[name]; !made {
+		if name, err = resolve(t.fsys, name); err != nil {
+			return "", "", err
+		}
+	}
+	info, err := t.stat(name)
 	if err != nil {
 		return "", "", err
 	}
 	if info.IsDir() {
-		return filesys.ConfirmedDir(path.Join("/", name)), "", nil
+		return filesys.ConfirmedDir(path.Join(t.at, name)), "", nil
 	}
-	return filesys.ConfirmedDir(path.Join("/", path.Dir(name))), path.Base(name), nil
+	return filesys.ConfirmedDir(path.Join(t.at, path.Dir(name))), path.Base(name), nil
 }
 
-// resolve follows the symlinks of a path, where the file system has any.
-func (r repoFS) resolve(name string) (string, error) {
-	links, ok := r.fsys.(fs.ReadLinkFS)
-	if !ok || name == "." {
-		return name, nil
-	}
-	done := "."
-	rest := strings.Split(name, "/")
-	for hops := 0; len(rest) > 0; {
-		next := path.Join(done, rest[0])
-		rest = rest[1:]
-		info, err := links.Lstat(next)
-		if err != nil {
-			return "", err
-		}
-		if info.Mode()&fs.ModeSymlink == 0 {
-			done = next
-			continue
-		}
-		if hops++; hops > 255 {
-			return "", &fs.PathError{Op: "resolve", Path: name, Err: errors.New("too many symlinks")}
-		}
-		target, err := links.ReadLink(next)
-		if err != nil {
-			return "", err
-		}
-		target = path.Join(done, filepath.ToSlash(target))
-		if !fs.ValidPath(target) {
-			return "", &fs.PathError{Op: "resolve", Path: name, Err: errors.New("the symlink leaves the repository")}
-		}
-		rest = append(strings.Split(target, "/"), rest...)
-		done = "."
-	}
-	return done, nil
-}
+// kustomize build lists no directories.
+var errNotListed = errors.New("directories are not listed")
 
-func (r repoFS) Create(string) (filesys.File, error) { return nil, errReadOnly }
-func (r repoFS) Mkdir(string) error                  { return errReadOnly }
-func (r repoFS) MkdirAll(string) error               { return errReadOnly }
-func (r repoFS) RemoveAll(string) error              { return errReadOnly }
-func (r repoFS) WriteFile(string, []byte) error      { return errReadOnly }
-func (r repoFS) Open(p string) (filesys.File, error) {
-	f, err := r.fsys.Open(r.name(p))
-	if err != nil {
-		return nil, err
-	}
-	return readOnlyFile{f}, nil
-}
-
-type readOnlyFile struct{ fs.File }
-
-func (readOnlyFile) Write([]byte) (int, error) { return 0, errReadOnly }
+func (r repoFS) ReadDir(string) ([]string, error)     { return nil, errNotListed }
+func (r repoFS) Glob(string) ([]string, error)        { return nil, errNotListed }
+func (r repoFS) Walk(string, filepath.WalkFunc) error { return errNotListed }
+func (r repoFS) Open(string) (filesys.File, error)    { return nil, errReadOnly }
+func (r repoFS) Create(string) (filesys.File, error)  { return nil, errReadOnly }
+func (r repoFS) Mkdir(string) error                   { return errReadOnly }
+func (r repoFS) MkdirAll(string) error                { return errReadOnly }
+func (r repoFS) RemoveAll(string) error               { return errReadOnly }
+func (r repoFS) WriteFile(string, []byte) error       { return errReadOnly }

@@ -1,0 +1,380 @@
+package render
+
+//lint:file-ignore SA1019 people still write the deprecated fields of kustomizations
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/Masterminds/sprig/v3"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/remote"
+)
+
+// inflation is a chart of a kustomization, with what holds for all charts there,
+// as the configuration of a generator has it.
+type inflation struct {
+	types.HelmGlobals
+	types.HelmChart
+}
+
+// named is an inflation and the field that it stands in.
+type named struct {
+	field string
+	inflation
+}
+
+// charts renders the charts of a kustomization and has kustomize take what comes
+// out for what its own generator made: behind the resources and the other built-in
+// generators, before the components and all transformations, and marked so that
+// the namespace of the kustomization leaves it alone.
+func (c *checker) charts(k *types.Kustomization) {
+	old, globals := types.SplitHelmParameters(k.HelmChartInflationGenerator)
+	if k.HelmGlobals != nil {
+		globals = *k.HelmGlobals
+	}
+	var all []named
+	add := func(field string, charts []types.HelmChart) {
+		for i, chart := range charts {
+			if chart.Namespace == "" {
+				chart.Namespace = c.namespace
+				c.inherits = true
+			}
+			all = append(all, named{fmt.Sprintf("%s[%d]", field, i), inflation{globals, chart}})
+		}
+	}
+	add("helmCharts", k.HelmCharts)
+	add("helmChartInflationGenerator", old)
+	all = append(all, c.inflations...)
+	k.HelmCharts, k.HelmChartInflationGenerator, k.HelmGlobals = nil, nil, nil
+	if len(all) == 0 {
+		return
+	}
+	c.assembly.inflated, c.changed = true, true
+	// A component shares the objects of whom it is a component of; a kustomization
+	// of its own marks nothing but the charts.
+	inner := types.Kustomization{Transformers: []string{generatedMark}}
+	files := map[string]string{}
+	for i, chart := range all {
+		text := c.inflate(chart)
+		if text == "" {
+			continue
+		}
+		name := fmt.Sprintf("chart-%d.yaml", i)
+		inner.Resources = append(inner.Resources, name)
+		files["charts/"+name] = text
+	}
+	if len(inner.Resources) == 0 {
+		return
+	}
+	files["charts/kustomization.yaml"] = mustYAML(inner)
+	files["kustomization.yaml"] = mustYAML(types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.ComponentVersion, Kind: types.ComponentKind}, Resources: []string{"charts"}})
+	k.Components = append([]string{c.from(c.dir, c.generated(files), ".")}, k.Components...)
+}
+
+// generatedMark is a transformer that sets the annotation by which kustomize
+// knows what came from a chart. It takes it off again in the end.
+const generatedMark = "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: generated}\n" +
+	"annotations: {" + konfig.HelmGeneratedAnnotation + ": \"true\"}\nfieldSpecs: [{path: metadata/annotations, create: true}]\n"
+
+// mustYAML writes a kustomization that was made here.
+func mustYAML(k types.Kustomization) string {
+	text, err := yaml.Marshal(k)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// inflate renders a chart as kustomize and helm do together.
+func (c *checker) inflate(in named) string {
+	failed := func(err error) string {
+		c.faults = append(c.faults, err)
+		return ""
+	}
+	bad := func(message, remedy string) string { return failed(c.ofChart(in, message, remedy)) }
+	switch {
+	case in.Name == "":
+		return bad("the chart has no name", "add name")
+	case in.ValuesMerge != "" && !slices.Contains(valuesMerges, in.ValuesMerge):
+		return bad("there is no valuesMerge "+in.ValuesMerge, "use "+strings.Join(valuesMerges[:2], ", ")+" or "+valuesMerges[2])
+	case in.ReleaseName != "" && in.NameTemplate != "":
+		return bad("releaseName and nameTemplate both name the release", "keep one of the two")
+	}
+	release, err := in.release()
+	if err != nil {
+		return bad("nameTemplate: "+err.Error(), "write a template of functions whose result is the same each time")
+	}
+	src, err := c.chart(in)
+	if err != nil {
+		return failed(err)
+	}
+	values, err := c.values(in, src)
+	if err != nil {
+		return failed(err)
+	}
+	src.opt = Options{
+		Name: release, Namespace: in.Namespace, Values: []Values{values},
+		KubeVersion: c.component.opt.KubeVersion, APIVersions: c.component.opt.APIVersions,
+		SkipTests: in.SkipTests, SkipHooks: in.SkipHooks, SkipCRDs: !in.IncludeCRDs,
+		Memory: c.component.opt.Memory, Remote: c.component.opt.Remote, Show: src.opt.Show,
+	}
+	if src.opt.Namespace == "" {
+		src.opt.Namespace = "default" // as helm has it, which knows nothing of the component
+	}
+	if in.KubeVersion != "" {
+		src.opt.KubeVersion = in.KubeVersion
+	}
+	if len(in.ApiVersions) > 0 {
+		src.opt.APIVersions = in.ApiVersions
+	}
+	docs, res, err := src.inflate(c.ctx)
+	if err != nil {
+		return failed(c.placed(in, err))
+	}
+	c.assembly.findings = append(c.assembly.findings, res.Findings...)
+	var b strings.Builder
+	for _, d := range docs {
+		c.document(src, d)
+		d.print(&b)
+	}
+	return b.String()
+}
+
+// inlineValues is what the values of a chart are called that are merged with those
+// in the kustomization.
+const inlineValues = "valuesInline"
+
+// placed gives faults of a chart that are of no file, or of valuesInline, their
+// place in the kustomization.
+func (c *checker) placed(in named, err error) error {
+	all := finding.Of(err)
+	for i, f := range all {
+		field := in.field
+		switch {
+		case f.File == inlineValues:
+			field += ".valuesInline." + f.Field
+		case f.File != "":
+			continue
+		case f.Rule == "bad-name":
+			field, all[i].Remedy = field+".releaseName", "choose another"
+		case f.Rule == "bad-kube-version" && in.KubeVersion != "":
+			field += ".kubeVersion"
+		default:
+			continue
+		}
+		all[i].File, all[i].Line, all[i].Field = c.show(c.file), c.lineOfChart(in), field
+	}
+	return finding.Err(all)
+}
+
+// valuesMerges are what becomes of valuesInline and the values file, the default
+// first.
+var valuesMerges = []string{"override", "merge", "replace"}
+
+// ofChart is a fault of an inflation.
+func (c *checker) ofChart(in named, message, remedy string) finding.Finding {
+	f := c.finding(finding.Error, in.field, "", message, remedy)
+	f.Line = c.lineOfChart(in)
+	return f
+}
+
+// lineOfChart is where the name of a chart stands in the kustomization.
+func (c *checker) lineOfChart(in named) int {
+	if at := lineOf(c.data, fieldSteps(in.field)); at > 0 {
+		return at
+	}
+	return lineOfEntry(c.data, in.Name)
+}
+
+// fieldSteps takes apart a field such as helmCharts[1].
+func fieldSteps(field string) []string {
+	name, index, _ := strings.Cut(strings.TrimSuffix(field, "]"), "[")
+	return []string{name, index}
+}
+
+// release is the name of the release. Without one, "helm template" knows it by a
+// name of its own, and not by one that it generates.
+func (in inflation) release() (string, error) {
+	if in.NameTemplate == "" {
+		if in.ReleaseName == "" {
+			return "release-name", nil
+		}
+		return in.ReleaseName, nil
+	}
+	t, err := template.New("nameTemplate").Funcs(sprig.TxtFuncMap()).Funcs(machineFuncs()).Parse(in.NameTemplate)
+	if err != nil {
+		return "", innermost(err)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, nil); err != nil {
+		return "", innermost(err)
+	}
+	return b.String(), nil
+}
+
+// document reports what kustomize refuses in a document of a chart, with the
+// template that it comes from.
+func (c *checker) document(src source, d rendered) {
+	c.objects(src.opt.Memory.parse(d.file, d.line, d.text))
+}
+
+// chart finds a chart where the kustomization keeps its charts, or else fetches
+// it.
+func (c *checker) chart(in named) (source, error) {
+	bad := func(message, remedy string) error { return c.ofChart(in, message, remedy) }
+	home := in.ChartHome
+	if home == "" {
+		home = types.HelmDefaultHome
+	}
+	at := path.Join(c.dir, home)
+	if in.Version != "" && in.Repo != "" {
+		at = path.Join(at, in.Name+"-"+in.Version)
+	}
+	at = path.Join(at, in.Name)
+	if path.IsAbs(home) || !fs.ValidPath(path.Join(c.dir, home)) || !strings.HasPrefix(at, prefix(path.Join(c.dir, home))) {
+		return source{}, bad("the chart "+in.Name+" in "+home+" leaves the repository", "name a chartHome inside the repository, relative to the kustomization")
+	}
+	if info, err := fs.Stat(c.fsys, at); err == nil && info.IsDir() {
+		src := c.tree.source
+		src.dir = at
+		return src, nil
+	}
+	if in.Repo == "" {
+		return source{}, bad("there is no chart in "+c.show(at), "add it there, or say with repo where it is to be fetched from")
+	}
+	ref := remote.Ref{Kind: remote.Chart, URL: in.Repo, Chart: in.Name, Version: in.Version}
+	if in.Devel && in.Version == "" {
+		ref.Version = ">0.0.0-0"
+	}
+	content, err := c.fetch(ref)
+	if err != nil {
+		have := len(c.faults)
+		c.unfetched(in.field, in.Name, ref.String(), err)
+		faults := c.faults[have:]
+		c.faults = c.faults[:have:have]
+		return source{}, errors.Join(faults...)
+	}
+	if content.Warning != "" {
+		f := c.ofChart(in, content.Warning, "see that the chart can be fetched again")
+		f.Severity = finding.Warning
+		c.assembly.findings = append(c.assembly.findings, f)
+	}
+	files, _, err := c.in.unpack(content.Data)
+	if err != nil {
+		return source{}, bad(ref.String()+": "+err.Error(), "see that this is a chart")
+	}
+	if !exists(files, path.Join(in.Name, "Chart.yaml")) {
+		return source{}, bad("what was fetched for "+ref.String()+" holds no chart of that name", "correct the name, or the repo")
+	}
+	src := c.tree.source
+	src.fsys, src.dir = files, in.Name
+	// Where kustomize would have unpacked it.
+	src.opt.Show = func(p string) string { return c.show(path.Join(path.Dir(at), p)) }
+	return src, nil
+}
+
+// values are those that a chart is given: a file, by default its own, with
+// valuesInline, and then the additional files.
+func (c *checker) values(in named, chart source) (Values, error) {
+	var faults []error
+	texts := map[string][]byte{}
+	load := func(field, name string) {
+		p, ok := c.local(field, name)
+		if !ok {
+			return
+		}
+		data, err := fs.ReadFile(c.fsys, p)
+		if err != nil {
+			faults = append(faults, c.unreadable(err))
+		}
+		texts[c.show(p)] = data
+	}
+	have := len(c.faults)
+	first := in.ValuesFile
+	switch {
+	case first == "":
+		first = path.Join(chart.dir, "values.yaml")
+		data, err := fs.ReadFile(chart.fsys, first)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			faults = append(faults, chart.unreadable(err))
+		}
+		first = chart.show(first)
+		texts[first] = data
+	case isWeb(first):
+		content, err := c.fileAt(first)
+		if err != nil {
+			c.unfetched(in.field+".valuesFile", first, "the remote file "+first, err)
+		} else {
+			c.warn(in.field+".valuesFile", first, content)
+		}
+		texts[first] = content.Data
+	default:
+		load(in.field+".valuesFile", first)
+		first = c.show(path.Join(c.dir, first))
+	}
+	v := Values{Files: []string{first}}
+	for i, name := range in.AdditionalValuesFiles {
+		load(fmt.Sprintf("%s.additionalValuesFiles[%d]", in.field, i), name)
+		v.Files = append(v.Files, c.show(path.Join(c.dir, name)))
+	}
+	faults = append(faults, c.faults[have:]...)
+	c.faults = c.faults[:have:have]
+	if err := errors.Join(faults...); err != nil {
+		return v, err
+	}
+	if len(in.ValuesInline) > 0 {
+		merged, err := in.mergeInline(texts[first])
+		if err != nil {
+			return v, valuesFault(first, err)
+		}
+		v.Files[0] = inlineValues
+		texts[inlineValues] = merged
+	}
+	v.Read = func(name string) ([]byte, error) { return texts[name], nil }
+	return v, nil
+}
+
+// mergeInline lays valuesInline and the values of a file over each other with the
+// functions that kustomize uses for it. A null takes a key out of the other side,
+// and never reaches helm, which would take the key out of the chart's own values.
+func (in inflation) mergeInline(file []byte) ([]byte, error) {
+	values := in.ValuesInline
+	if in.ValuesMerge != "replace" {
+		ofFile, err := kyaml.Parse(string(file))
+		if err != nil && strings.TrimSpace(string(file)) != "" {
+			return nil, err
+		}
+		if err != nil {
+			ofFile = kyaml.NewMapRNode(nil)
+		}
+		inline, err := kyaml.FromMap(values)
+		if err != nil {
+			return nil, err
+		}
+		from, to := inline, ofFile
+		if in.ValuesMerge == "merge" {
+			from, to = ofFile, inline
+		}
+		merged, err := merge2.Merge(from, to, kyaml.MergeOptions{})
+		if err != nil {
+			return nil, err
+		}
+		if values, err = merged.Map(); err != nil {
+			return nil, err
+		}
+	}
+	return yaml.Marshal(values)
+}

@@ -1,0 +1,139 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ladder-cmp/ladder/finding"
+)
+
+// tree renders every chart and kustomization below a directory, each as its own
+// kind, and the plain YAML around them. What one of them refers to, such as a base,
+// is a part of that one and not rendered by itself.
+func (s source) tree(ctx context.Context) (Result, error) {
+	if detectOne(s.fsys, s.dir) != "" {
+		return Result{}, s.fault("no-tree", "", "the renderer is tree, and the directory is itself a chart or a kustomization", "drop the renderer, or move the chart or the kustomization into a directory below")
+	}
+	parts, err := s.parts()
+	if err != nil {
+		return Result{}, s.unreadable(err)
+	}
+	if len(parts) == 0 {
+		return Result{}, s.fault("no-tree", "", "the renderer is tree, and there is no chart or kustomization in the directories below", "drop the renderer")
+	}
+	within := func(name string) bool {
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(path.Join(s.dir, name), prefix(p)) })
+	}
+	var templates []error
+	objs, err := s.manifestFiles(func(name string) bool {
+		if isTemplate(name) && !within(name) {
+			templates = append(templates, s.fault("nested-component", name, "templates are not rendered in a tree", "make the directory a component of its own, or a chart"))
+		}
+		return isManifest(name) && !reserved(name) && !within(name)
+	})
+	res := Result{Objects: objs}
+	faults := append(templates, err)
+	used := s.used(parts)
+	for _, dir := range parts {
+		if used[dir] {
+			continue
+		}
+		if exists(s.fsys, path.Join(dir, "component.yaml")) {
+			f := s.fault("unread-settings", "", "nobody reads this file, since the directory is a part of "+s.show(s.dir), "move what it says to "+s.show(path.Join(s.dir, "component.yaml"))+", or make the directory a component of its own")
+			f.File, f.Severity = s.show(path.Join(dir, "component.yaml")), finding.Warning
+			res.Findings = append(res.Findings, f)
+		}
+		part := s
+		part.dir, part.opt.Kind = dir, detectOne(s.fsys, dir)
+		one, err := part.render(ctx, part.opt.Kind)
+		faults = append(faults, err)
+		res.Objects = append(res.Objects, one.Objects...)
+		res.Findings = append(res.Findings, one.Findings...)
+		res.Inflated = res.Inflated || one.Inflated || part.opt.Kind == Helm
+	}
+	return res, errors.Join(faults...)
+}
+
+// parts are the topmost directories below that hold a chart or a kustomization.
+func (s source) parts() ([]string, error) {
+	var parts []string
+	err := fs.WalkDir(s.fsys, s.dir, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case !d.IsDir() || p == s.dir:
+			return nil
+		case strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case detectOne(s.fsys, p) != "":
+			parts = append(parts, p)
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return parts, err
+}
+
+// used are the directories that charts and kustomizations refer to.
+func (s source) used(dirs []string) map[string]bool {
+	all := map[string]bool{}
+	for _, dir := range dirs {
+		of := map[string]bool{dir: true}
+		s.refersTo(dir, of)
+		delete(of, dir)
+		maps.Copy(all, of)
+	}
+	return all
+}
+
+// refersTo adds the directories that a chart or a kustomization refers to. What is
+// wrong with it is found as it is rendered.
+func (s source) refersTo(dir string, seen map[string]bool) {
+	refer := func(base, to string) {
+		p, ok := repoPath(base, to)
+		if !ok || seen[p] {
+			return
+		}
+		if info, err := fs.Stat(s.fsys, p); err == nil && info.IsDir() {
+			seen[p] = true
+			s.refersTo(p, seen)
+		}
+	}
+	var chart struct {
+		Dependencies []struct{ Repository string }
+	}
+	if data, err := fs.ReadFile(s.fsys, path.Join(dir, "Chart.yaml")); err == nil && yaml.Unmarshal(data, &chart) == nil {
+		for _, dep := range chart.Dependencies {
+			if rel, local := strings.CutPrefix(dep.Repository, "file://"); local {
+				refer(dir, rel)
+			}
+		}
+	}
+	var k types.Kustomization
+	if data, err := fs.ReadFile(s.fsys, path.Join(dir, s.kustomizationFile(dir))); err != nil || k.Unmarshal(data) != nil {
+		return
+	}
+	k.FixKustomization()
+	for _, entries := range [][]string{k.Resources, k.Components, k.Generators, k.Transformers, k.Validators} {
+		for _, entry := range entries {
+			refer(dir, entry)
+		}
+	}
+	home := types.HelmDefaultHome
+	if k.HelmGlobals != nil && k.HelmGlobals.ChartHome != "" {
+		home = k.HelmGlobals.ChartHome
+	}
+	for _, chart := range k.HelmCharts {
+		if chart.Name != "" {
+			refer(path.Join(dir, home), chart.Name)
+		}
+	}
+}
