@@ -192,3 +192,28 @@ func TestChartInRegistryOfIndex(t *testing.T) {
 	digest = remote.Digest([]byte("other"))
 	refuse(t, n.fetcher(both), chartRef("https://charts.example.com", ""), "broken", "and the index says")
 }
+
+// TestTokensMoved has a registry whose token service redirects what it was sent,
+// body and all, to a host that is allowed for what it has.
+func TestTokensMoved(t *testing.T) {
+	n := newInternet(t)
+	g := newRegistry(t, chartLayer, chartConfig)
+	g.enter = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/token" {
+			http.Redirect(w, r, "https://other.example.com/token", http.StatusTemporaryRedirect)
+			return false
+		}
+		w.Header().Set("WWW-Authenticate", `Bearer realm="https://registry.example.com/token",service="registry"`)
+		w.WriteHeader(http.StatusUnauthorized)
+		return false
+	}
+	n.host("registry.example.com", g.ServeHTTP)
+	n.host("other.example.com", http.NotFound)
+	dir := t.TempDir()
+	write(t, dir+"/config.json", `{"auths": {"registry.example.com": {"identitytoken": "hunter2"}}}`)
+	f := n.fetcher(Config{Allow: []string{"oci://registry.example.com", "https://other.example.com"}, Credentials: Credentials{DockerConfig: dir + "/config.json"}})
+	refuse(t, f, remote.Ref{Kind: remote.Chart, URL: "oci://registry.example.com/charts", Chart: "app", Version: "1.0.0"}, "not-allowed", "redirects credentials to other.example.com")
+	if len(n.asked("registry.example.com")) != 2 || len(n.asked("other.example.com")) != 0 {
+		t.Error("the token went elsewhere, or to nobody")
+	}
+}
