@@ -2,6 +2,7 @@ package compare
 
 import (
 	"regexp"
+	"strconv"
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/object"
@@ -38,16 +39,27 @@ type Changed struct {
 	Fields []Field `json:"fields"`
 }
 
-// Manifests compares manifests of which no plan is at hand.
-func Manifests(before, after []object.Object) Objects {
+// Manifests compares manifests of which no plan is at hand, only the waves that
+// they carry. moved is how many have another wave.
+func Manifests(before, after []object.Object) (all Objects, moved int) {
 	old, now := bare(before), bare(after)
-	return compareObjects(old.all, now.all, match(old.ids(), now.ids()))
+	pairs := match(old.ids(), now.ids())
+	for i, n := range now.all {
+		if at := pairs.toOld[i]; at >= 0 && old.all[at].row.Wave != n.row.Wave {
+			moved++
+		}
+	}
+	return compareObjects(old.all, now.all, pairs), moved
 }
 
 func bare(objs []object.Object) side {
 	var s side
 	for _, o := range objs {
-		s.all = append(s.all, placed{Object: o, key: o.ID})
+		p := placed{Object: o, key: o.ID}
+		if wave, ok := o.Wave(); ok && o.InSync() {
+			p.row.Wave = strconv.Itoa(wave)
+		}
+		s.all = append(s.all, p)
 	}
 	return s
 }

@@ -22,7 +22,6 @@ import (
 // several goroutines.
 type Repository struct {
 	git *git.Repository
-	dir string
 	// reading keeps readers apart, since the library does not.
 	reading *sync.Mutex
 }
@@ -37,7 +36,7 @@ func Open(dir string) (*Repository, error) {
 	if err != nil {
 		return nil, fault(dir, "the git repository cannot be read: "+err.Error(), "check the other revision out with git worktree add, and compare the two directories")
 	}
-	return &Repository{git: repo, dir: dir, reading: new(sync.Mutex)}, nil
+	return &Repository{git: repo, reading: new(sync.Mutex)}, nil
 }
 
 func fault(file, message, remedy string) finding.Finding {
@@ -68,7 +67,7 @@ func (r *Repository) Commit(name string) (Commit, error) {
 	if !errors.Is(err, plumbing.ErrReferenceNotFound) && !errors.Is(err, plumbing.ErrObjectNotFound) {
 		message += ": " + err.Error()
 	}
-	return Commit{}, fault(r.dir, message, "name a branch, a tag or a commit that git log shows; in a clone that is shallow, fetch it first")
+	return Commit{}, fault("", message, "name a directory that is there, or a branch, a tag or a commit; in a clone that is shallow, fetch it first")
 }
 
 // Parted is the commit since which two histories have parted: their merge base.
@@ -84,7 +83,7 @@ func (r *Repository) Parted(a, b Commit) (Commit, error) {
 	if err != nil && !errors.Is(err, plumbing.ErrObjectNotFound) {
 		message += ": " + err.Error()
 	}
-	return Commit{}, fault(r.dir, message, "fetch their whole history, or name one commit in place of the two")
+	return Commit{}, fault("", message, "fetch their whole history, or name one commit in place of the two")
 }
 
 // Files are the files of a commit. Symlinks are followed as long as they do not
@@ -94,7 +93,7 @@ func (c Commit) Files() (fs.FS, error) {
 	defer c.of.reading.Unlock()
 	root, err := c.commit.Tree()
 	if err != nil {
-		return nil, fault(c.of.dir, fmt.Sprintf("the files of commit %.12s are not there: %v", c.Hash, err), "fetch them")
+		return nil, fault("", fmt.Sprintf("the files of commit %.12s are not there: %v", c.Hash, err), "fetch them")
 	}
 	return &tree{repo: c.of, root: root, read: map[plumbing.Hash]*object.Tree{}}, nil
 }

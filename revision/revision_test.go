@@ -100,7 +100,7 @@ func TestCommits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repo.Commit("nope"); err == nil || !strings.Contains(err.Error(), `there is no revision "nope"; name a branch`) {
+	if _, err := repo.Commit("nope"); err == nil || !strings.Contains(err.Error(), `there is no revision "nope"; name a directory that is there, or a branch`) {
 		t.Error(err)
 	}
 	if _, err := revision.Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not in a git repository") {

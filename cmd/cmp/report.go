@@ -43,9 +43,9 @@ func (r report) render(format string) (string, error) {
 
 func (r report) json() (string, error) {
 	out := struct {
-		Components []judged      `json:"components,omitzero"`
+		Components []judged          `json:"components,omitzero"`
 		Findings   []finding.Finding `json:"findings"`
-		Gates      []wave.Gate   `json:"gates,omitzero"`
+		Gates      []wave.Gate       `json:"gates,omitzero"`
 	}{Components: r.components, Findings: []finding.Finding{}}
 	if r.of == "" {
 		out.Gates = append([]wave.Gate{}, r.gates...)
