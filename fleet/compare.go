@@ -163,9 +163,10 @@ func (p part) standing(name string) Standing {
 	return s
 }
 
-// findings are those of the fleet and of the renderings in it.
+// findings are those of the fleet and of the renderings in it. Places at which
+// nothing stands are left out, since the steps tell of them.
 func (p part) findings(environment string) []finding.Finding {
-	all := p.Lint(environment)
+	all := slices.DeleteFunc(p.Lint(environment), func(f finding.Finding) bool { return f.Rule == emptyPlace })
 	for _, name := range p.names {
 		if app := p.apps[name]; !app.Failed { // which lint tells of
 			all = append(all, app.Findings...)

@@ -123,7 +123,7 @@ func sectionMarkdown(s section, room int) (text string, rest int) {
 
 // itemsIn is how many things a section lists: lines that are not part of others.
 func itemsIn(lines []line) int {
-	return len(slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return strings.HasPrefix(l.text, " ") }))
+	return len(slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return l.mark == "@@" || strings.HasPrefix(l.text, " ") }))
 }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

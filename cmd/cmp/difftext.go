@@ -65,7 +65,7 @@ func textOf(p paint, parts []part, looked int, what string) string {
 	if len(parts) == 0 {
 		return "no difference in " + counted(looked, what) + "\n"
 	}
-	colours := map[string]string{"+": green, "-": red, "~": cyan, "@": cyan}
+	colours := map[string]string{"+": green, "-": red, "~": cyan, "@@": cyan}
 	var b strings.Builder
 	for i, part := range parts {
 		if i > 0 {
@@ -268,8 +268,8 @@ func fieldLines(f compare.Field) []line {
 		all := []line{{"~", "  " + f.Path + ":"}}
 		for text := range strings.Lines(f.Lines) {
 			text = strings.TrimSuffix(text, "\n")
-			if strings.HasPrefix(text, "@@") {
-				all = append(all, line{"@", "     " + text})
+			if where, found := strings.CutPrefix(text, "@@ "); found {
+				all = append(all, line{"@@", where})
 				continue
 			}
 			mark := " "
