@@ -122,12 +122,14 @@ func (in *inputs) side(cmd *cobra.Command, dir string, at *commit) (compare.Side
 type diffOutput struct {
 	format, colour     *string
 	exitCode, nameOnly *bool
+	limit              *int
 }
 
 func addDiffOutput(cmd *cobra.Command, what string) diffOutput {
 	flags := cmd.Flags()
 	return diffOutput{
-		format:   flags.StringP("output", "o", diffText, "Format: text, markdown (for a comment, of at most 65536 characters) or json"),
+		format:   flags.StringP("output", "o", diffText, "Format: text, markdown (for a comment on a pull request) or json"),
+		limit:    flags.Int("limit", mostMarkdown, "Bytes of markdown, of which GitHub takes 65536 characters in a comment; the rest is left out, and said to be"),
 		colour:   flags.String("color", "auto", "Colours of the text: auto (on a terminal), always or never"),
 		exitCode: flags.Bool("exit-code", false, "Exit with 1 if anything differs, and with 2 if that could not be found out"),
 		nameOnly: flags.Bool("name-only", false, "Print only the name of each "+what+" that differs"),
@@ -137,6 +139,9 @@ func addDiffOutput(cmd *cobra.Command, what string) diffOutput {
 func (o diffOutput) check() error {
 	if known := []string{diffText, diffMarkdown, diffJSON}; !slices.Contains(known, *o.format) {
 		return usageError{fmt.Errorf("there is no format %q; use %s", *o.format, strings.Join(known, ", "))}
+	}
+	if *o.limit < leastMarkdown {
+		return usageError{fmt.Errorf("--limit is %d; give it at least %d", *o.limit, leastMarkdown)}
 	}
 	if known := []string{"auto", "always", "never"}; !slices.Contains(known, *o.colour) {
 		return usageError{fmt.Errorf("--color is %q; use %s", *o.colour, strings.Join(known, ", "))}
@@ -155,7 +160,8 @@ func (o diffOutput) trouble(err error) error {
 // told is what can be written in each of the formats.
 type told interface {
 	text(p paint) string
-	markdown() string
+	// markdown is of at most so many bytes.
+	markdown(limit int) string
 	json() any
 }
 
@@ -175,7 +181,7 @@ func (o diffOutput) write(s streams, what told, names []string, fails bool) erro
 		}
 		text = string(data) + "\n"
 	case *o.format == diffMarkdown:
-		text = what.markdown()
+		text = what.markdown(*o.limit)
 	default:
 		text = what.text(newPaint(s.Out, *o.colour))
 	}

@@ -11,6 +11,9 @@ import (
 // those who post it may put around it. GitLab takes a million.
 const mostMarkdown = 65536 - 1024
 
+// leastMarkdown is what a comment needs to say anything.
+const leastMarkdown = 2000
+
 // leftOutRoom is kept for the line that says what was left out.
 const leftOutRoom = 600
 
@@ -18,11 +21,11 @@ const leftOutRoom = 600
 // What is gravest comes in first, for every part, before the details of any.
 // All that comes from the input is in code, where it is shown and not obeyed:
 // neither markup nor the names of people mean anything there.
-func markdownOf(parts []part, looked int, what, command string) string {
+func markdownOf(parts []part, looked int, what, command string, limit int) string {
 	if len(parts) == 0 {
 		return "Ladder finds no difference in " + counted(looked, what) + ".\n"
 	}
-	left := mostMarkdown - leftOutRoom
+	left := limit - leftOutRoom
 	shown := 0
 	for _, p := range parts {
 		if left -= len(headMarkdown(p, len(parts))); left < 0 {

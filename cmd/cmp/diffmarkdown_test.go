@@ -32,7 +32,7 @@ func TestMarkdownFits(t *testing.T) {
 	}{{1, 10, true}, {1, 10_000, false}, {40, 200, false}, {2000, 1, false}, {1, 0, true}} {
 		t.Run(fmt.Sprintf("%dx%d", c.components, c.lines), func(t *testing.T) {
 			parts := manyParts(c.components, c.lines)
-			text := markdownOf(parts, len(parts), "component", "cmp diff main apps/*")
+			text := markdownOf(parts, len(parts), "component", "cmp diff main apps/*", mostMarkdown)
 			if len(text) > mostMarkdown {
 				t.Errorf("%d bytes", len(text))
 			}
@@ -61,7 +61,7 @@ func TestMarkdownFits(t *testing.T) {
 // TestMarkdownShowsAndDoesNotObey: what comes from manifests is code.
 func TestMarkdownShowsAndDoesNotObey(t *testing.T) {
 	evil := "x```\n</details> @everyone <img src=x> `y` #1"
-	text := markdownOf([]part{{name: "a`b", head: []string{"``c", "1 object changed"}, sections: []section{{title: "changed", lines: []line{{"+", strings.ReplaceAll(evil, "\n", " ")}}}}}}, 1, "component", "cmp diff")
+	text := markdownOf([]part{{name: "a`b", head: []string{"``c", "1 object changed"}, sections: []section{{title: "changed", lines: []line{{"+", strings.ReplaceAll(evil, "\n", " ")}}}}}}, 1, "component", "cmp diff", mostMarkdown)
 	if !strings.Contains(text, "\n````diff\n+ x``` </details> @everyone") || !strings.Contains(text, "\n````\n\n</details>\n") {
 		t.Errorf("the fence is not long enough:\n%s", text)
 	}

@@ -27,8 +27,8 @@ func (r diffReport) json() any {
 
 func (r diffReport) text(p paint) string { return textOf(p, r.parts(), r.looked, "component") }
 
-func (r diffReport) markdown() string {
-	return markdownOf(r.parts(), r.looked, "component", r.command)
+func (r diffReport) markdown(limit int) string {
+	return markdownOf(r.parts(), r.looked, "component", r.command, limit)
 }
 
 func (r diffReport) parts() []part {

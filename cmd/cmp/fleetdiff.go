@@ -111,7 +111,9 @@ func (r fleetDiff) json() any { return r.Comparison }
 
 func (r fleetDiff) text(p paint) string { return textOf(p, r.parts(), 1, "fleet") }
 
-func (r fleetDiff) markdown() string { return markdownOf(r.parts(), 1, "fleet", r.command) }
+func (r fleetDiff) markdown(limit int) string {
+	return markdownOf(r.parts(), 1, "fleet", r.command, limit)
+}
 
 func (r fleetDiff) parts() []part {
 	if !r.Different() {
