@@ -40,7 +40,7 @@ id=
 for page in $(seq 100); do
 	answer=$(gitlab "$notes?per_page=100&page=$page")
 	id=$(jq -r --arg marker "$marker" '[.[] | select(.body | startswith($marker)) | .id][0] // empty' <<<"$answer")
-	[ -z "$id" ] && [ "$(jq length <<<"$answer")" -eq 100 ] || break
+	if [ -n "$id" ] || [ "$(jq length <<<"$answer")" -lt 100 ]; then break; fi
 done
 if [ -n "$id" ]; then
 	gitlab -X PUT "$notes/$id" --data-urlencode "body@$body" >/dev/null
