@@ -20,7 +20,7 @@ import (
 // not there.
 func side(t *testing.T, dir, name string) compare.Side {
 	t.Helper()
-	file := filepath.Join(dir, name)
+	file := filepath.Join(dir, name, "manifests.yaml")
 	text, err := os.ReadFile(file)
 	if os.IsNotExist(err) {
 		return compare.Side{Name: name, Missing: true}
@@ -53,7 +53,7 @@ func ordered(name, text string) (compare.Side, error) {
 	return compare.Side{Name: name, Dir: name, Plan: plan, Objects: annotated, Gates: plan.Audit(base), Findings: plan.Findings}, err
 }
 
-// TestComponents compares before.yaml with after.yaml in every folder of
+// TestComponents compares before with after in every folder of
 // testdata.
 func TestComponents(t *testing.T) {
 	folders, err := filepath.Glob("testdata/*")
@@ -62,7 +62,7 @@ func TestComponents(t *testing.T) {
 	}
 	for _, dir := range folders {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
-			before, after := side(t, dir, "before.yaml"), side(t, dir, "after.yaml")
+			before, after := side(t, dir, "before"), side(t, dir, "after")
 			c := compare.Components(before, after)
 			var b strings.Builder
 			enc := json.NewEncoder(&b)

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/graph"
@@ -55,7 +54,7 @@ func since(old, now side, pairs pairing, n placed) string {
 	case at < 0:
 		return name + " is new"
 	case old.all[at].row.Wave != other.row.Wave:
-		return fmt.Sprintf("%s moved from %s to %s", name, old.all[at].row.Wave, other.row.Wave)
+		return name + " moved, too"
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/compare"
@@ -175,7 +176,7 @@ func findingLines(appeared, fixed []finding.Finding) []line {
 func moveLines(moved []compare.Move) []line {
 	var all []line
 	for _, m := range moved {
-		text := fmt.Sprintf("%s: wave %s -> %s", m.Object, m.From, m.To)
+		text := fmt.Sprintf("%s: %s -> %s", m.Object, moment(m.From), moment(m.To))
 		if m.Since != "" {
 			text += ", since " + m.Since
 		}
@@ -233,15 +234,21 @@ func objectLines(o compare.Objects) []line {
 }
 
 func inWave(o compare.Object) string {
-	switch {
-	case o.Wave == "":
+	if o.Wave == "" {
 		return o.Object
-	case strings.Trim(o.Wave, "-0123456789") == "" && o.Wave != "-":
-		return o.Object + "  (wave " + o.Wave + ")"
-	case o.Wave == "-":
-		return o.Object + "  (never applied)"
 	}
-	return o.Object + "  (" + o.Wave + ")"
+	return o.Object + "  (" + moment(o.Wave) + ")"
+}
+
+// moment says when an object is applied, whose wave or phase and weight is given.
+func moment(when string) string {
+	if _, err := strconv.Atoi(when); err == nil {
+		return "wave " + when
+	}
+	if when == "-" {
+		return "never applied"
+	}
+	return when
 }
 
 func changedLines(changed []compare.Changed) []line {
