@@ -21,5 +21,11 @@ CMD ["serve"]
 FROM base AS prebuilt
 COPY dist/cmp /usr/local/bin/cmp
 
+# The KRM function for kustomize and kpt, which run it without arguments.
+#
+#   docker build -t ladder-fn --target function .
+FROM prebuilt AS function
+CMD ["fn"]
+
 FROM base
 COPY --from=build /cmp /usr/local/bin/cmp

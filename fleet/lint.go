@@ -33,7 +33,7 @@ var rules = []Rule{
 	{"no-phase", only(finding.Error), "a component, or the definitions of a split one, without a phase: no step of the profile selects it. Disabled ones keep their phase, too", (*lint).noPhase},
 	{"no-band", only(finding.Error), "a phase in no band of the profile", (*lint).noBand},
 	{"no-place", only(finding.Error), "a phase in a band that has no such place, and so no step for it", (*lint).noPlace},
-	{"empty-place", only(finding.Note), "places of the profile, each of them a step, at which no component stands", (*lint).emptyPlaces},
+	{emptyPlace, only(finding.Note), "places of the profile, each of them a step, at which no component stands", (*lint).emptyPlaces},
 	{"place-order", only(finding.Warning), "places and bands of a `ladder.yaml` that are not in the order of their numbers, are there twice, or are not described", (*lint).placeOrder},
 	{"wrong-place", only(finding.Warning), "a component that is for something else than the place where it stands: an operator among secrets, secrets among runtimes, a smoke test before the smokes", (*lint).wrongPlace},
 	{"bundled-crds", only(finding.Warning), "definitions in a component that stands where none belong, such as an operator", (*lint).bundled},
@@ -59,6 +59,9 @@ var rules = []Rule{
 
 // samePhase is the rule that phases are computed by where it is accepted.
 const samePhase = "same-phase"
+
+// emptyPlace is the rule about steps without components.
+const emptyPlace = "empty-place"
 
 // badName is the rule about names of Applications.
 const badName = "bad-name"

@@ -14,26 +14,38 @@ import (
 
 func newCheck(s streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "check DIR|FILE|-",
+		Use:   "check DIR|FILE|- | --touched FILE...",
 		Short: "Judge the sync waves that manifests carry",
 		Long: `Play the sync of manifests with the waves and hooks that they carry, as Argo CD
 would, and report each object that could not be applied or become healthy in its
 wave; then say of each wave what Argo CD really waits for in it. DIR is a component, which is rendered; FILE or - (standard input) holds
 manifests that something else rendered.
 
-With --waves the order is the one that Ladder would compute. Exits with 1 if
-there is a finding of severity error.`,
+With --waves the order is the one that Ladder would compute. With --touched FILEs
+are those that somebody changed, and what is judged are the components that they
+are in: the nearest directory above with a component.yaml or kustomization, or the
+chart. Exits with 1 if there is a finding of severity error.`,
 		Example: `  cmp check ./component
-  kustomize build ./overlay | cmp check - -o sarif > waves.sarif`,
-		Args: cobra.ExactArgs(1),
+  kustomize build ./overlay | cmp check - -o sarif > waves.sarif
+  git diff --name-only main | xargs cmp check --touched`,
 	}
 	in := addInputs(cmd)
+	changed := cmd.Flags().Bool("touched", false, "Judge the components that the named files are in")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if *changed {
+			return nil // no files, no components
+		}
+		return cobra.ExactArgs(1)(cmd, args)
+	}
 	format := cmd.Flags().StringP("output", "o", reportText, "Format of the report: text, json or sarif")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := knownReport(*format); err != nil {
 			return err
 		}
 		asTheyAre := plugin.Settings{Order: wave.Options{Waves: wave.Off}}
+		if *changed {
+			return in.checkTouched(cmd, s, args, *format, asTheyAre)
+		}
 		var res plugin.Result
 		var err error
 		if isDir(args[0]) {

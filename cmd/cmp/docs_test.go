@@ -87,8 +87,9 @@ func TestTables(t *testing.T) {
 		"keys":        keysTable(),
 		"rules":       rulesTable(),
 		"profiles":    profilesTable(t),
+		"fn":          "`" + strings.Join(ordering, "`, `") + "`\n",
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing|metrics|alerts|keys|rules|profiles) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing|metrics|alerts|keys|rules|profiles|fn) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)

@@ -32,6 +32,7 @@ are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
 		newFleetLint(s), newFleetCheckRender(s), newFleetSchema(s),
 		newFleetPhases(s),
 		newFleetSimulate(s),
+		newFleetDiff(s),
 		newFleetAppset(s),
 		newFleetApps(s),
 		newFleetBootstrap(s),
@@ -49,6 +50,8 @@ type fleetInputs struct {
 	remote *fetching
 	// base is the repository of the fleet that was loaded last.
 	base string
+	// at is the revision to load; nil is what is on disk.
+	at *commit
 }
 
 // addFleetInputs puts the flags on a command.
@@ -81,6 +84,7 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 		return nil, fmt.Errorf("%s: %w", dirs[0], err)
 	}
 	defer c.close()
+	c = c.at(in.at)
 	in.base = c.base
 	src := in.source
 	src.Repo, src.Show, src.NoRepository = c.repo, c.show, c.none

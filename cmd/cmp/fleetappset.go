@@ -49,7 +49,7 @@ argocd-cmd-params-cm.`,
 		}
 		warn(s, append(f.Findings, faults...))
 		if check != "" {
-			return compare(s, check, made)
+			return upToDate(check, made)
 		}
 		if _, err := io.WriteString(s.Out, fleet.YAML(made...)); err != nil {
 			return err
@@ -97,8 +97,8 @@ func (in *fleetInputs) loadTarget(cmd *cobra.Command, s streams, dirs []string, 
 	return f, nil
 }
 
-// compare says where a committed file is not what would be written.
-func compare(s streams, file string, made []fleet.Manifest) error {
+// upToDate says where a committed file is not what would be written.
+func upToDate(file string, made []fleet.Manifest) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: reason(err), Remedy: "name the committed file, or write it with cmp fleet " + "appset > " + file}

@@ -275,12 +275,12 @@ func (r *phasesReport) compact(times fleet.Durations) {
 func (r *phasesReport) render(format string) (string, error) {
 	if format == reportJSON {
 		out := struct {
-			Applications []phaseRow    `json:"applications"`
-			Rollouts     []rolloutTime `json:"rollouts,omitempty"`
-			Findings     []jsonFinding `json:"findings"`
-		}{append([]phaseRow{}, r.rows...), r.rollouts, []jsonFinding{}}
+			Applications []phaseRow        `json:"applications"`
+			Rollouts     []rolloutTime     `json:"rollouts,omitempty"`
+			Findings     []finding.Finding `json:"findings"`
+		}{append([]phaseRow{}, r.rows...), r.rollouts, []finding.Finding{}}
 		for _, f := range r.findings {
-			out.Findings = append(out.Findings, jsonFinding(f))
+			out.Findings = append(out.Findings, f)
 		}
 		text, err := json.MarshalIndent(out, "", "  ")
 		return string(text) + "\n", err

@@ -95,6 +95,9 @@ type checkout struct {
 	none bool
 	// typed is how the user called the component.
 	typed string
+	// revision is what the user called the commit that repo is of; empty means
+	// the work tree.
+	revision string
 }
 
 // openCheckout finds the repository around a directory: the nearest one with a
@@ -204,23 +207,38 @@ func (in *inputs) generate(cmd *cobra.Command, dir string, defaults ...plugin.Se
 // request opens the component in dir, for as long as done is not called, and
 // says with the flags how it is to be rendered. Flags win over the defaults.
 func (in *inputs) request(dir string, defaults ...plugin.Settings) (req plugin.Request, base *knowledge.Base, done func(), err error) {
-	settings, err := in.settings()
-	if err != nil {
-		return req, nil, nil, err
-	}
 	if dir == "" { // a variable of a script that is not set, most likely
-		return req, nil, nil, usageError{errors.New(`the name of the directory is empty; name the directory of the component, or "." for this one`)}
-	}
-	if base, err = knowledgeBase(*in.ladder); err != nil {
-		return req, nil, nil, err
-	}
-	from, err := in.remote.remote(nil, nil)
-	if err != nil {
-		return req, nil, nil, err
+		return req, nil, nil, errNoName
 	}
 	c, err := openCheckout(dir)
 	if err != nil {
 		return req, nil, nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	return plugin.Request{Remote: from, Repo: c.repo, NoRepository: c.none, Dir: c.dir, DirName: c.name, Show: c.show, Settings: append(defaults, settings)}, base, c.close, nil
+	req, base, err = in.requestFor(c, defaults...)
+	if err != nil {
+		c.close()
+		return req, nil, nil, err
+	}
+	return req, base, c.close, nil
+}
+
+var errNoName = usageError{errors.New(`the name of the directory is empty; name the directory of the component, or "." for this one`)}
+
+// requestFor says with the flags how the component of a checkout is to be
+// rendered.
+func (in *inputs) requestFor(c *checkout, defaults ...plugin.Settings) (plugin.Request, *knowledge.Base, error) {
+	settings, err := in.settings()
+	if err != nil {
+		return plugin.Request{}, nil, err
+	}
+	settings.Values.Read = c.readValues
+	base, err := knowledgeBase(*in.ladder)
+	if err != nil {
+		return plugin.Request{}, nil, err
+	}
+	from, err := in.remote.remote(nil, nil)
+	if err != nil {
+		return plugin.Request{}, nil, err
+	}
+	return plugin.Request{Remote: from, Repo: c.repo, NoRepository: c.none, Dir: c.dir, DirName: c.name, Show: c.show, Settings: append(defaults, settings)}, base, nil
 }

@@ -41,29 +41,17 @@ func (r report) render(format string) (string, error) {
 	return r.text(), nil
 }
 
-// jsonFinding is a finding as other programs read it.
-type jsonFinding struct {
-	Severity finding.Severity `json:"severity"`
-	Rule     string           `json:"rule"`
-	File     string           `json:"file,omitempty"`
-	Line     int              `json:"line,omitempty"`
-	Object   string           `json:"object,omitempty"`
-	Field    string           `json:"field,omitempty"`
-	Message  string           `json:"message"`
-	Remedy   string           `json:"remedy,omitempty"`
-}
-
 func (r report) json() (string, error) {
 	out := struct {
-		Components []judged      `json:"components,omitzero"`
-		Findings   []jsonFinding `json:"findings"`
-		Gates      []wave.Gate   `json:"gates,omitzero"`
-	}{Components: r.components, Findings: []jsonFinding{}}
+		Components []judged          `json:"components,omitzero"`
+		Findings   []finding.Finding `json:"findings"`
+		Gates      []wave.Gate       `json:"gates,omitzero"`
+	}{Components: r.components, Findings: []finding.Finding{}}
 	if r.of == "" {
 		out.Gates = append([]wave.Gate{}, r.gates...)
 	}
 	for _, f := range r.findings {
-		out.Findings = append(out.Findings, jsonFinding(f.Told()))
+		out.Findings = append(out.Findings, f.Told())
 	}
 	text, err := json.MarshalIndent(out, "", "  ")
 	return string(text) + "\n", err

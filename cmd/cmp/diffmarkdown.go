@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"html"
+	"slices"
+	"strings"
+)
+
+// mostMarkdown is how long a comment may be on GitHub, in characters, less what
+// those who post it may put around it. GitLab takes a million.
+const mostMarkdown = 65536 - 1024
+
+// leastMarkdown is what a comment needs to say anything.
+const leastMarkdown = 2000
+
+// leftOutRoom is kept for the line that says what was left out.
+const leftOutRoom = 600
+
+// markdownOf writes parts for a comment, of which a code host takes only so much.
+// What is gravest comes in first, for every part, before the details of any.
+// All that comes from the input is in code, where it is shown and not obeyed:
+// neither markup nor the names of people mean anything there.
+func markdownOf(parts []part, looked int, what, command string, limit int) string {
+	if len(parts) == 0 {
+		return "Ladder finds no difference in " + counted(looked, what) + ".\n"
+	}
+	left := limit - leftOutRoom
+	shown := 0
+	for _, p := range parts {
+		if left -= len(headMarkdown(p, len(parts))); left < 0 {
+			break
+		}
+		shown++
+	}
+	left = max(left, 0)
+	// blocks are the sections by part, in the order of the output.
+	blocks := make([][]string, shown)
+	lost, sections := 0, 0
+	deepest := 0
+	for _, p := range parts[:shown] {
+		deepest = max(deepest, len(p.sections))
+	}
+	for rank := range deepest {
+		for i, p := range parts[:shown] {
+			if rank >= len(p.sections) {
+				continue
+			}
+			text, rest := sectionMarkdown(p.sections[rank], left)
+			left -= len(text)
+			if rest > 0 {
+				lost += rest
+				sections++
+			}
+			blocks[i] = append(blocks[i], text)
+		}
+	}
+	var b strings.Builder
+	for i, p := range parts[:shown] {
+		b.WriteString(headMarkdown(p, len(parts)))
+		b.WriteString(strings.Join(blocks[i], ""))
+	}
+	var out []string
+	if more := len(parts) - shown; more > 0 {
+		out = append(out, counted(more, what))
+	}
+	if lost > 0 {
+		out = append(out, counted(lost, "line")+" of "+counted(sections, "list"))
+	}
+	if len(out) > 0 {
+		if len(command) > leftOutRoom/2 {
+			command = strings.ToValidUTF8(command[:leftOutRoom/2], "") + " …"
+		}
+		fmt.Fprintf(&b, "\n_Left out, since a comment has only so much room: %s._ All of it shows %s.\n", strings.Join(out, " and "), code(command))
+	}
+	if rest := looked - len(parts); rest > 0 {
+		fmt.Fprintf(&b, "\nNo difference in %s.\n", counted(rest, "other "+what))
+	}
+	return b.String()
+}
+
+func headMarkdown(p part, of int) string {
+	var b strings.Builder
+	if of > 1 || p.name != "" {
+		fmt.Fprintf(&b, "\n### Ladder: %s\n", code(p.name))
+	}
+	if len(p.head) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", code(p.head[0]))
+		for _, text := range p.head[1:] {
+			fmt.Fprintf(&b, "\n**%s**\n", html.EscapeString(text))
+		}
+	}
+	return b.String()
+}
+
+// sectionMarkdown writes a section in at most so many bytes, and says how many
+// lines did not fit.
+func sectionMarkdown(s section, room int) (text string, rest int) {
+	fence := strings.Repeat("`", 3)
+	for _, l := range s.lines {
+		for strings.Contains(l.text, fence) {
+			fence += "`"
+		}
+	}
+	open := ""
+	if s.open {
+		open = " open"
+	}
+	before := fmt.Sprintf("\n<details%s><summary>%s (%d)</summary>\n\n%sdiff\n", open, capital(s.title), itemsIn(s.lines), fence)
+	after := fence + "\n\n</details>\n"
+	room -= len(before) + len(after)
+	var b strings.Builder
+	for i, l := range s.lines {
+		text := l.String() + "\n"
+		if b.Len()+len(text) > room {
+			rest = len(s.lines) - i
+			break
+		}
+		b.WriteString(text)
+	}
+	if b.Len() == 0 {
+		return "", len(s.lines)
+	}
+	return before + b.String() + after, rest
+}
+
+// itemsIn is how many things a section lists: lines that are not part of others.
+func itemsIn(lines []line) int {
+	return len(slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return l.mark == "@@" || strings.HasPrefix(l.text, " ") }))
+}
+
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// code writes a text as code in a line.
+func code(text string) string {
+	fence := "`"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 {
+		return fence + " " + text + " " + fence
+	}
+	return fence + text + fence
+}

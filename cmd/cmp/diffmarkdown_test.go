@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// manyParts are comparisons of which no comment holds all.
+func manyParts(components, lines int) []part {
+	var parts []part
+	for i := range components {
+		p := part{name: fmt.Sprintf("apps/%03d", i), head: []string{"main:a -> a", "1 object changed"}}
+		grave := section{title: "findings", open: true, lines: []line{{"+", fmt.Sprintf("error: grave %03d", i)}}}
+		var much section
+		much.title = "changed"
+		for j := range lines {
+			much.lines = append(much.lines, line{"+", fmt.Sprintf("line %d of %s", j, strings.Repeat("ü", 40))})
+		}
+		p.sections = []section{grave, much}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// TestMarkdownFits: what is too long for a comment is left out from the end of
+// what is least grave, and the comment says so.
+func TestMarkdownFits(t *testing.T) {
+	for _, c := range []struct {
+		components, lines int
+		full              bool
+	}{{1, 10, true}, {1, 10_000, false}, {40, 200, false}, {2000, 1, false}, {1, 0, true}} {
+		t.Run(fmt.Sprintf("%dx%d", c.components, c.lines), func(t *testing.T) {
+			parts := manyParts(c.components, c.lines)
+			text := markdownOf(parts, len(parts), "component", "cmp diff main apps/*", mostMarkdown)
+			if len(text) > mostMarkdown {
+				t.Errorf("%d bytes", len(text))
+			}
+			if left := strings.Contains(text, "Left out, since a comment has only so much room: "); left == c.full {
+				t.Errorf("left out: %v", left)
+			}
+			if c.full {
+				return
+			}
+			if len(text) < mostMarkdown*9/10 {
+				t.Errorf("only %d bytes of %d are used", len(text), mostMarkdown)
+			}
+			if c.components <= 40 && strings.Count(text, "error: grave") != c.components {
+				t.Error("a finding had to give way to a detail")
+			}
+			if strings.Count(text, "```diff") != strings.Count(text, "\n```\n") || strings.Count(text, "<details") != strings.Count(text, "</details>") {
+				t.Error("a block is not closed")
+			}
+			if !strings.Contains(text, "All of it shows `cmp diff main apps/*`") {
+				t.Error("it does not say where all of it is")
+			}
+		})
+	}
+}
+
+// TestMarkdownShowsAndDoesNotObey: what comes from manifests is code.
+func TestMarkdownShowsAndDoesNotObey(t *testing.T) {
+	evil := "x```\n</details> @everyone <img src=x> `y` #1"
+	text := markdownOf([]part{{name: "a`b", head: []string{"``c", "1 object changed"}, sections: []section{{title: "changed", lines: []line{{"+", strings.ReplaceAll(evil, "\n", " ")}}}}}}, 1, "component", "cmp diff", mostMarkdown)
+	if !strings.Contains(text, "\n````diff\n+ x``` </details> @everyone") || !strings.Contains(text, "\n````\n\n</details>\n") {
+		t.Errorf("the fence is not long enough:\n%s", text)
+	}
+	if !strings.Contains(text, "### Ladder: `` a`b ``\n") || !strings.Contains(text, "\n``` ``c ```\n") {
+		t.Errorf("a name ends its code:\n%s", text)
+	}
+}

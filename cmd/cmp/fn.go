@@ -1,0 +1,52 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/krm"
+)
+
+func newFn(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "fn",
+		Short: "Put sync waves on a ResourceList: the function for kustomize and kpt",
+		Long: `Read a ResourceList from standard input, put the computed sync waves on its
+items, and write it to standard output, with what was found as its results: a KRM
+function, as kustomize and kpt run them. The items keep their order; what is for
+tools only, such as a Kptfile, is left as it is.
+
+The functionConfig is a ConfigMap. Its data are parameters: ` + strings.Join(ordering, ", ") + `.
+Besides, ` + krm.LadderKey + ` holds the text of such a file. Nothing else is read.
+
+Exits with 1 if there is a finding of severity error, among which is that somebody
+wrote waves that cannot work. The list is written even so, and the findings are
+told on standard error.`,
+		Example: `  kustomize build --enable-alpha-plugins --enable-exec ./overlay
+  kpt fn eval ./package --exec "cmp fn" -- waves=compact`,
+		Args: cobra.NoArgs,
+	}
+	cmd.RunE = func(*cobra.Command, []string) error {
+		base, err := knowledgeBase("")
+		if err != nil {
+			return err
+		}
+		list, findings, err := krm.Run(s.In, base, ordering)
+		if _, writing := s.Out.Write(list); writing != nil {
+			return writing
+		}
+		if err != nil {
+			return err
+		}
+		warn(s, findings)
+		for _, f := range findings {
+			if f.Severity == finding.Error {
+				return errReported
+			}
+		}
+		return nil
+	}
+	return cmd
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Puts a file into a note on a merge request: into the one that is there from an
+# earlier run, or else into a new one. An empty file takes back what an earlier
+# run said, and otherwise says nothing.
+#
+#   gitlab-comment.sh FILE
+#
+#   LADDER_TOKEN  an access token of the project with the scope api, since the
+#                 token of a job may not write notes
+#   LADDER_KEY    tells several such notes apart; may be missing
+#   CI_API_V4_URL, CI_PROJECT_ID, CI_MERGE_REQUEST_IID  as GitLab sets them
+#
+# Needs curl and jq.
+set -euo pipefail
+
+file=$1
+[ -e "$file" ] || exit 0 # nothing was found out
+if [ -z "${LADDER_TOKEN:-}" ]; then
+	echo "LADDER_TOKEN is not set, so nothing is written to the merge request" >&2
+	exit 0
+fi
+marker="<!-- ladder ${LADDER_KEY:-} -->"
+notes=$CI_API_V4_URL/projects/$CI_PROJECT_ID/merge_requests/$CI_MERGE_REQUEST_IID/notes
+
+# gitlab calls the API. The token comes through standard input, since all on the
+# machine can read command lines.
+gitlab() {
+	printf 'header = "PRIVATE-TOKEN: %s"\n' "$LADDER_TOKEN" | curl --silent --show-error --fail --config - "$@"
+}
+
+body=$(mktemp)
+trap 'rm -f "$body"' EXIT
+{
+	echo "$marker"
+	cat "$file"
+	[ -s "$file" ] || echo "Ladder finds no difference any more."
+} >"$body"
+
+id=
+for page in $(seq 100); do
+	answer=$(gitlab "$notes?per_page=100&page=$page")
+	id=$(jq -r --arg marker "$marker" '[.[] | select(.body | startswith($marker)) | .id][0] // empty' <<<"$answer")
+	if [ -n "$id" ] || [ "$(jq length <<<"$answer")" -lt 100 ]; then break; fi
+done
+if [ -n "$id" ]; then
+	gitlab -X PUT "$notes/$id" --data-urlencode "body@$body" >/dev/null
+elif [ -s "$file" ]; then
+	gitlab -X POST "$notes" --data-urlencode "body@$body" >/dev/null
+fi

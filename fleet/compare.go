@@ -1,0 +1,244 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/compare"
+	"github.com/ladder-cmp/ladder/finding"
+)
+
+// Comparison is what a change does to a fleet.
+type Comparison struct {
+	// Added and Removed are Applications that come and go, and Moved those that
+	// stand in another phase.
+	Added   []Standing `json:"added"`
+	Removed []Standing `json:"removed"`
+	Moved   []Moved    `json:"moved"`
+	// Steps are phases in which something is rolled out on one side only, or
+	// otherwise than before.
+	Steps []StepChange `json:"steps"`
+	// Gained and Lost are what Applications of both sides need of others.
+	Gained []Needed `json:"needsGained"`
+	Lost   []Needed `json:"needsLost"`
+	// Changed are the Applications of both sides whose objects differ.
+	Changed []ChangedApplication `json:"changed"`
+	// New and Fixed are findings, those of the renderings among them.
+	New   []finding.Finding `json:"newFindings"`
+	Fixed []finding.Finding `json:"fixedFindings"`
+}
+
+// Standing is an Application in its phase.
+type Standing struct {
+	Name string `json:"name"`
+	// Path is that of what describes it, below the folder of the fleet.
+	Path  string `json:"path"`
+	Phase string `json:"phase,omitempty"`
+	// Title says what the phase is for; empty if nobody does.
+	Title string `json:"title,omitempty"`
+}
+
+// Moved is an Application that stands in another phase than before. A phase is
+// empty where it has none.
+type Moved struct {
+	Name string `json:"name"`
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+	// FromTitle and ToTitle say what the phases are for.
+	FromTitle string `json:"fromTitle,omitempty"`
+	ToTitle   string `json:"toTitle,omitempty"`
+}
+
+// StepChange is a step of the rollout that is new, gone or another one.
+type StepChange struct {
+	Phase  string         `json:"phase"`
+	Title  string         `json:"title,omitempty"`
+	Change compare.Change `json:"change"`
+	// Before and After say how many are updated at once: "all", a number, or
+	// "none" where people sync.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// Needed is what an Application needs of another, and the strongest reason.
+type Needed struct {
+	Name     string `json:"name"`
+	Of       string `json:"of"`
+	Strength string `json:"strength"`
+	Inferred bool   `json:"inferred,omitempty"`
+	Why      string `json:"why"`
+}
+
+// ChangedApplication is how many objects of an Application a change touches.
+type ChangedApplication struct {
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
+	Changed int    `json:"changed"`
+	// Moved is how many are in another wave.
+	Moved int `json:"moved"`
+	// Was and Is say whether it could be rendered.
+	Was compare.State `json:"was"`
+	Is  compare.State `json:"is"`
+}
+
+// Different reports whether the sides differ in anything that is compared.
+func (c Comparison) Different() bool {
+	return len(c.Added)+len(c.Removed)+len(c.Moved)+len(c.Steps)+len(c.Gained)+len(c.Lost)+len(c.Changed)+len(c.New)+len(c.Fixed) > 0
+}
+
+// Compare compares a fleet before and after a change, of an environment or, if
+// that is empty, of all. An Application is the same one where its name is. Each
+// side names files below a directory, which need not be the same.
+func Compare(before *Fleet, dirBefore string, after *Fleet, dirAfter, environment string) Comparison {
+	c := Comparison{Added: []Standing{}, Removed: []Standing{}, Moved: []Moved{}, Steps: []StepChange{}, Gained: []Needed{}, Lost: []Needed{}, Changed: []ChangedApplication{}}
+	old, now := before.of(environment), after.of(environment)
+	for _, name := range old.names {
+		if _, stays := now.apps[name]; !stays {
+			c.Removed = append(c.Removed, old.standing(name))
+		}
+	}
+	for _, name := range now.names {
+		if _, was := old.apps[name]; !was {
+			c.Added = append(c.Added, now.standing(name))
+			continue
+		}
+		x, y := old.standing(name), now.standing(name)
+		if x.Phase != y.Phase {
+			c.Moved = append(c.Moved, Moved{name, x.Phase, y.Phase, x.Title, y.Title})
+		}
+		if changed, differs := changedApplication(old.apps[name], now.apps[name]); differs {
+			changed.Path = y.Path
+			c.Changed = append(c.Changed, changed)
+		}
+	}
+	c.Steps = append(c.Steps, stepChanges(old, now)...)
+	c.Gained = append(c.Gained, now.needsBesides(old)...)
+	c.Lost = append(c.Lost, old.needsBesides(now)...)
+	c.New, c.Fixed = compare.Findings(old.findings(environment), dirBefore, now.findings(environment), dirAfter)
+	return c
+}
+
+// part is what of a fleet is in an environment.
+type part struct {
+	*Fleet
+	names []string
+	apps  map[string]*Application
+	// needs are the strongest reasons, by the names of both ends.
+	needs map[[2]string]Reason
+	ends  [][2]string
+}
+
+func (f *Fleet) of(environment string) part {
+	p := part{Fleet: f, apps: map[string]*Application{}, needs: map[[2]string]Reason{}}
+	called := map[*Application]string{}
+	for _, app := range f.Applications {
+		if !deployed(app, environment) {
+			continue
+		}
+		name := app.Name
+		if p.apps[name] != nil { // in another environment
+			name += " (" + f.below(app) + ")"
+		}
+		p.names, p.apps[name], called[app] = append(p.names, name), app, name
+	}
+	for _, l := range f.Links {
+		ends := [2]string{called[f.Applications[l.From]], called[f.Applications[l.To]]}
+		if ends[0] != "" && ends[1] != "" {
+			p.ends = append(p.ends, ends)
+			p.needs[ends] = l.Reasons[0]
+		}
+	}
+	return p
+}
+
+func (p part) standing(name string) Standing {
+	app := p.apps[name]
+	s := Standing{Name: name, Path: p.below(app), Phase: p.Write(app.Phase)}
+	if place, ok := p.Profile.Place(app.Phase.Number); ok && app.Phase.Set {
+		s.Title = place.Title
+	}
+	return s
+}
+
+// findings are those of the fleet and of the renderings in it. Places at which
+// nothing stands are left out, since the steps tell of them.
+func (p part) findings(environment string) []finding.Finding {
+	all := slices.DeleteFunc(p.Lint(environment), func(f finding.Finding) bool { return f.Rule == emptyPlace })
+	for _, name := range p.names {
+		if app := p.apps[name]; !app.Failed { // which lint tells of
+			all = append(all, app.Findings...)
+		}
+	}
+	finding.Sort(all)
+	return all
+}
+
+// needsBesides are the needs of Applications that are on both sides which the
+// other side has not.
+func (p part) needsBesides(other part) []Needed {
+	var all []Needed
+	for _, ends := range p.ends {
+		_, there := other.needs[ends]
+		if there || other.apps[ends[0]] == nil {
+			continue
+		}
+		r := p.needs[ends]
+		all = append(all, Needed{ends[0], ends[1], r.Strength.String(), r.Inferred, finding.Harmless(r.String())})
+	}
+	return all
+}
+
+func changedApplication(before, after *Application) (ChangedApplication, bool) {
+	c := ChangedApplication{Name: after.Name, Was: before.state(), Is: after.state()}
+	if c.Was != c.Is {
+		return c, true
+	}
+	objects, moved := compare.Manifests(before.Objects, after.Objects)
+	c.Added, c.Removed, c.Changed, c.Moved = len(objects.Added), len(objects.Removed), len(objects.Changed), moved
+	return c, !objects.Same() || moved > 0
+}
+
+func (a *Application) state() compare.State {
+	if a.Failed {
+		return compare.Failed
+	}
+	return compare.Rendered
+}
+
+// stepChanges compares the phases in which something is rolled out.
+func stepChanges(before, after part) []StepChange {
+	old, now := before.rolled(), after.rolled()
+	var all []StepChange
+	for _, s := range now {
+		i := slices.IndexFunc(old, func(o Row) bool { return o.Phase == s.Phase })
+		if i < 0 {
+			all = append(all, StepChange{Phase: s.Phase, Title: s.Title, Change: compare.Added, After: s.AtOnce()})
+		} else if old[i].AtOnce() != s.AtOnce() {
+			all = append(all, StepChange{s.Phase, s.Title, compare.Replaced, old[i].AtOnce(), s.AtOnce()})
+		}
+	}
+	for _, o := range old {
+		if !slices.ContainsFunc(now, func(s Row) bool { return o.Phase == s.Phase }) {
+			all = append(all, StepChange{Phase: o.Phase, Title: o.Title, Change: compare.Removed, Before: o.AtOnce()})
+		}
+	}
+	slices.SortStableFunc(all, func(x, y StepChange) int {
+		return cmp.Or(cmp.Compare(len(x.Phase), len(y.Phase)), strings.Compare(x.Phase, y.Phase))
+	})
+	return all
+}
+
+// rolled are the phases of which something is deployed.
+func (p part) rolled() []Row {
+	entries := make([]Entry, len(p.Applications))
+	for i, app := range p.Applications {
+		entries[i].Name = app.Name
+		entries[i].Deployed = p.apps[app.Name] == app
+	}
+	return slices.DeleteFunc(p.phases(entries), func(r Row) bool {
+		return r.Phase == "" || !slices.ContainsFunc(r.entries, func(e Entry) bool { return e.Deployed })
+	})
+}

@@ -1,0 +1,99 @@
+// Package revision shows a commit of a git repository as a file system.
+//
+// What a component was before a change is not on disk. To check it out would
+// take a second work tree, and the git program, which images of a CI often lack;
+// its files are read from the object database instead.
+package revision
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/ladder-cmp/ladder/finding"
+)
+
+// Repository is the object database of a git repository. It may be used by
+// several goroutines.
+type Repository struct {
+	git *git.Repository
+	// reading keeps readers apart, since the library does not.
+	reading *sync.Mutex
+}
+
+// Open opens the repository whose work tree is in a directory, or a work tree
+// that was added to one. The error is a finding.
+func Open(dir string) (*Repository, error) {
+	repo, err := git.PlainOpenWithOptions(dir, &git.PlainOpenOptions{EnableDotGitCommonDir: true})
+	if errors.Is(err, git.ErrRepositoryNotExists) {
+		return nil, fault(dir, "this is not in a git repository", "compare two directories")
+	}
+	if err != nil {
+		return nil, fault(dir, "the git repository cannot be read: "+err.Error(), "check the other revision out with git worktree add, and compare the two directories")
+	}
+	return &Repository{git: repo, reading: new(sync.Mutex)}, nil
+}
+
+func fault(file, message, remedy string) finding.Finding {
+	return finding.Finding{Severity: finding.Error, Rule: "no-revision", File: file, Message: message, Remedy: remedy}
+}
+
+// Commit is a commit of a repository.
+type Commit struct {
+	// Hash names it for ever.
+	Hash   string
+	commit *object.Commit
+	of     *Repository
+}
+
+// Commit finds the commit that an expression such as main, origin/main, v1.2,
+// HEAD~1 or a hash names.
+func (r *Repository) Commit(name string) (Commit, error) {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	hash, err := r.git.ResolveRevision(plumbing.Revision(name))
+	if err == nil {
+		var c *object.Commit
+		if c, err = r.git.CommitObject(*hash); err == nil {
+			return Commit{hash.String(), c, r}, nil
+		}
+	}
+	message := fmt.Sprintf("there is no revision %q", name)
+	if !errors.Is(err, plumbing.ErrReferenceNotFound) && !errors.Is(err, plumbing.ErrObjectNotFound) {
+		message += ": " + err.Error()
+	}
+	return Commit{}, fault("", message, "name a directory that is there, or a branch, a tag or a commit; in a clone that is shallow, fetch it first")
+}
+
+// Parted is the commit since which two histories have parted: their merge base.
+// Of several the one that git lists first counts.
+func (r *Repository) Parted(a, b Commit) (Commit, error) {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	all, err := a.commit.MergeBase(b.commit)
+	if err == nil && len(all) > 0 {
+		return Commit{all[0].Hash.String(), all[0], r}, nil
+	}
+	message := fmt.Sprintf("%.12s and %.12s have no commit in common", a.Hash, b.Hash)
+	if err != nil && !errors.Is(err, plumbing.ErrObjectNotFound) {
+		message += ": " + err.Error()
+	}
+	return Commit{}, fault("", message, "fetch their whole history, or name one commit in place of the two")
+}
+
+// Files are the files of a commit. Symlinks are followed as long as they do not
+// leave the repository; submodules are empty directories.
+func (c Commit) Files() (fs.FS, error) {
+	c.of.reading.Lock()
+	defer c.of.reading.Unlock()
+	root, err := c.commit.Tree()
+	if err != nil {
+		return nil, fault("", fmt.Sprintf("the files of commit %.12s are not there: %v", c.Hash, err), "fetch them")
+	}
+	return &tree{repo: c.of, root: root, read: map[plumbing.Hash]*object.Tree{}}, nil
+}
