@@ -34,21 +34,21 @@ const (
 // Finding is one fault of an input. Rule and Message are always set, the
 // place fields as far as they are known.
 type Finding struct {
-	Severity Severity
+	Severity Severity `json:"severity"`
 	// Rule is the stable name of what was violated, such as "duplicate-object".
-	Rule string
+	Rule string `json:"rule"`
 	// File is the path of the file inside the repository, with slashes.
-	File string
+	File string `json:"file,omitempty"`
 	// Line counts from 1; 0 means that the fault has no line of its own.
-	Line int
+	Line int `json:"line,omitempty"`
 	// Object names a manifest the way people do: "Deployment shop/web".
-	Object string
+	Object string `json:"object,omitempty"`
 	// Field is a path inside the object or file, such as "spec.replicas".
-	Field string
+	Field string `json:"field,omitempty"`
 	// Message says what is wrong.
-	Message string
+	Message string `json:"message"`
 	// Remedy says what to do; it starts with a verb.
-	Remedy string
+	Remedy string `json:"remedy,omitempty"`
 }
 
 // Error makes a Finding usable as an error and prints it in one line:

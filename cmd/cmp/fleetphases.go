@@ -275,13 +275,10 @@ func (r *phasesReport) compact(times fleet.Durations) {
 func (r *phasesReport) render(format string) (string, error) {
 	if format == reportJSON {
 		out := struct {
-			Applications []phaseRow    `json:"applications"`
-			Rollouts     []rolloutTime `json:"rollouts,omitempty"`
-			Findings     []jsonFinding `json:"findings"`
-		}{append([]phaseRow{}, r.rows...), r.rollouts, []jsonFinding{}}
-		for _, f := range r.findings {
-			out.Findings = append(out.Findings, jsonFinding(f))
-		}
+			Applications []phaseRow        `json:"applications"`
+			Rollouts     []rolloutTime     `json:"rollouts,omitempty"`
+			Findings     []finding.Finding `json:"findings"`
+		}{append([]phaseRow{}, r.rows...), r.rollouts, append([]finding.Finding{}, r.findings...)}
 		text, err := json.MarshalIndent(out, "", "  ")
 		return string(text) + "\n", err
 	}
