@@ -23,23 +23,25 @@ export function timelineView() {
 const named = (name) => h("a", { href: link({ object: name }) }, name);
 
 function chart(t, critical, horizon) {
-  const ticks = 6;
+  const every = [5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600].find((seconds) => horizon / seconds <= 8) ?? Math.ceil(horizon / 8 / 3600) * 3600;
   const axis = h("div", { class: "axis", "aria-hidden": "true" });
-  for (let i = 0; i <= ticks; i++) {
-    const tick = h("span", null, moment((horizon / ticks) * i));
-    tick.style.left = `${(100 / ticks) * i}%`;
+  for (let at = 0; at <= horizon; at += every) {
+    const tick = h("span", null, moment(at));
+    tick.style.left = `${(at / horizon) * 100}%`;
     axis.append(tick);
   }
   const steps = t.steps.map((step) => {
     const members = t.applications.filter((a) => a.step === step.step && (a.set ?? "") === (step.set ?? ""));
     return { step, members };
   });
-  return h("div", { class: "chart" }, h("table", null,
+  const table = h("table", null,
     h("caption", { class: "unseen" }, "Applications by step, with when each begins and is healthy"),
     h("thead", null, h("tr", null, ["Application", "Begins", "Healthy"].map((title) => h("th", { scope: "col" }, title)), h("th", { scope: "col", class: "bars" }, unseen("Time"), axis))),
     steps.map(({ step, members }, k) => h("tbody", null,
       h("tr", { class: "step" }, h("th", { scope: "rowgroup", colspan: "4", id: `step-${k}` }, h("span", { class: "step-name" }, [step.set, step.step].filter(Boolean).join(": ")), " ", h("span", { class: "about" }, about(step)))),
-      members.map((a) => row(a, critical.has(a.name), horizon))))));
+      members.map((a) => row(a, critical.has(a.name), horizon)))));
+  table.style.setProperty("--tick", `${(every / horizon) * 100}%`);
+  return h("div", { class: "chart" }, table);
 }
 
 function about(step) {
