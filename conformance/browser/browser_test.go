@@ -43,7 +43,7 @@ func run(m *testing.M) int {
 		return failed(err)
 	}
 	defer os.RemoveAll(dir)
-	program = filepath.Join(dir, "cmp")
+	program, installed = filepath.Join(dir, "cmp"), filepath.Join(dir, "npm")
 	build := exec.Command("go", "build", "-o", program, "./cmd/cmp")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {

@@ -23,7 +23,7 @@ export function drawArrows(view) {
     if (!boxes.has(index)) boxes.set(index, view.cards[index].getBoundingClientRect());
     return boxes.get(index);
   };
-  const paths = edges.map((edge) => path(edge, curve(box(edge.from), box(edge.to), frame), edge.from === item.index));
+  const paths = edges.map((edge, lane) => path(edge, route(box(edge.from), box(edge.to), frame, lane), edge.from === item.index)).reverse();
   for (const edge of edges) {
     const card = view.cards[edge.from === item.index ? edge.to : edge.from];
     card.classList.add("near");
@@ -45,7 +45,7 @@ function strongest(edges) {
 }
 
 function head(id) {
-  return s("marker", { id, viewBox: "0 0 10 10", refX: "9", refY: "5", markerWidth: "9", markerHeight: "9", markerUnits: "userSpaceOnUse", orient: "auto-start-reverse" }, s("path", { d: "M1 1 9 5 1 9z" }));
+  return s("marker", { id, viewBox: "0 0 10 10", refX: "9", refY: "5", markerWidth: "8", markerHeight: "8", markerUnits: "userSpaceOnUse", orient: "auto-start-reverse" }, s("path", { d: "M1 1 9 5 1 9z" }));
 }
 
 function path(edge, d, isNeed) {
@@ -54,23 +54,34 @@ function path(edge, d, isNeed) {
   return s("path", { class: classes.filter(Boolean).join(" "), d, "marker-end": `url(#${look ? `head-${look}` : "head"})` });
 }
 
-/** A curve from one box to another, which leaves and enters where they face each other. */
-function curve(from, to, frame) {
-  const middle = (box) => box.left - frame.left + box.width / 2;
-  const x1 = middle(from);
-  const x2 = middle(to);
-  if (Math.abs(from.top - to.top) < 2) {
-    const right = x2 > x1;
-    const y = from.top - frame.top + from.height / 2;
-    if (Math.abs(x2 - x1) < from.width * 1.5) {
-      return `M${(right ? from.right : from.left) - frame.left} ${y} L${(right ? to.left : to.right) - frame.left} ${y}`;
-    }
-    const top = from.top - frame.top;
-    return `M${x1} ${top} C${x1} ${top - 34} ${x2} ${top - 34} ${x2} ${top}`;
+/**
+ * A line from the left of one box to the left of another, through the channels
+ * between the columns and rows, so that it crosses no item. Lines side by side
+ * keep a little apart.
+ */
+function route(from, to, frame, lane) {
+  const apart = ((lane % 5) - 2) * 3.2;
+  const left = (box) => box.left - frame.left;
+  const y1 = from.top - frame.top + from.height / 2 + apart * 1.5;
+  const y2 = to.top - frame.top + to.height / 2 + apart * 1.5;
+  const x1 = left(from) - 11 + apart;
+  const x2 = left(to) - 11 + apart;
+  const points = [[left(from), y1], [x1, y1]];
+  if (Math.abs(x1 - x2) > 1) {
+    const between = (to.top > from.top ? from.bottom + 4 : from.top - 4) - frame.top + apart / 2;
+    points.push([x1, between], [x2, between]);
   }
-  const up = to.top < from.top;
-  const y1 = (up ? from.top : from.bottom) - frame.top;
-  const y2 = (up ? to.bottom : to.top) - frame.top;
-  const bend = Math.min(Math.max(Math.abs(y2 - y1) / 2, 18), 160) * (up ? -1 : 1);
-  return `M${x1} ${y1} C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`;
+  points.push([x2, y2], [left(to), y2]);
+  return rounded(points, 5);
+}
+
+/** A line through points with round corners. */
+function rounded(points, radius) {
+  const toward = ([x, y], [u, v]) => {
+    const length = Math.hypot(u - x, v - y) || 1;
+    const part = Math.min(radius, length / 2) / length;
+    return `${(x + (u - x) * part).toFixed(1)} ${(y + (v - y) * part).toFixed(1)}`;
+  };
+  const corners = points.slice(1, -1).map((point, i) => `L${toward(point, points[i])} Q${point[0].toFixed(1)} ${point[1].toFixed(1)} ${toward(point, points[i + 2])}`);
+  return `M${points[0].join(" ")} ${corners.join(" ")} L${points.at(-1).join(" ")}`;
 }

@@ -69,7 +69,7 @@ function objectLadder(component, name) {
     items,
     rungs: from.rungs,
     findings: from.findings.map((f) => ({ ...f, component: name, href: f.about >= 0 ? items[f.about].href : null })),
-    edges: from.references.map((r) => ({ ...r, reasons: r.field ? [r.field] : [] })),
+    edges: from.references,
   });
 }
 

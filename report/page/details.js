@@ -13,7 +13,7 @@ export function tell(of, item) {
     h("div", { class: "details-head" },
       h("h2", { id: "details-title" }, h("span", { class: "kind" }, item.kind), h("span", { class: "name" }, item.name)),
       h("a", { class: "close", href: link({ component: of.name }), "data-close": true, "aria-label": "Close the details", "aria-keyshortcuts": "Escape" }, "✕")),
-    item.inside && h("p", null, h("a", { class: "open", href: item.inside }, `Open the ladder of ${item.name}`)),
+    item.inside && h("p", null, h("a", { class: "open", href: item.inside }, "Open its ladder")),
     facts(of, item),
     item.about && h("p", null, item.about),
     reasons(of, item),
@@ -28,7 +28,7 @@ function facts(of, item) {
   const band = of.bands[item.band];
   const rows = [
     ["Group", item.group], ["Namespace", item.namespace], [of.noun === "object" ? "Wave" : "Phase", band.title.replace(/^(wave|phase) /, "")],
-    ["Rung", item.rung], ["From", item.file], ["Objects", item.component ? item.why : ""],
+    ["Rung", item.rung], ["From", item.file], ["Holds", item.component ? item.why : ""],
     ["Simulated", item.span ? `${moment(item.span.start)} to ${item.span.end === null ? "never" : moment(item.span.end)}` : ""],
   ];
   return h("dl", null, rows.filter(([, value]) => value).map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))));
@@ -97,22 +97,27 @@ function end(of, other, edges) {
   return h("li", null,
     h("a", { href: other.href }, h("span", { class: "kind" }, other.kind), " ", h("span", { class: "name" }, other.name)),
     h("span", { class: "at" }, of.bands[other.band].title), " ", tags,
-    edges.map((edge) => [h("p", null, edge.why), longList(h("ul", { class: "reasons" }), edge.reasons ?? [], 5, (reason) => h("li", null, reason))]));
+    edges.map((edge) => [h("p", null, edge.why, " ", edge.field && h("code", null, edge.field)), edge.reasons && longList(h("ul", { class: "reasons" }), edge.reasons, 5, (reason) => h("li", null, reason))]));
 }
 
-/** Tells how to read a ladder, when nothing is chosen. */
-export function tellHow(of) {
-  const isFleet = of.noun === "component";
+/** Sums a ladder up, when nothing is chosen. */
+export function sumUp(of, view) {
   const graded = ["error", "warning", "note"].map((severity) => [severity, of.findings.filter((f) => f.severity === severity).length]);
   byId("details").classList.remove("chosen");
   fill(byId("details"),
     h("h2", null, "In short"),
     h("p", null, `${of.about}.`),
-    h("ul", { class: "plain sum" }, graded.filter(([, n]) => n > 0).map(([severity, n]) => h("li", null, badge(severity, n), h("span", { "aria-hidden": "true" }, ` ${counted(n, severity)}`)))),
-    of.findings.length > 0
-      ? h("p", null, h("a", { href: link({ view: "findings", component: of.name }) }, "Read the findings"))
-      : h("p", null, "Nothing was found to be wrong."),
-    data.fleet && isFleet && data.timeline && h("p", null, h("a", { href: link({ view: "timeline" }) }, data.timeline.done ? `Rolled out in ${moment(data.timeline.totalSeconds)}, as simulated` : "The rollout never ends, as simulated")),
+    of.findings.length > 0 && h("ul", { class: "plain sum" }, graded.filter(([, n]) => n > 0).map(([severity, n]) => h("li", null, badge(severity, n), h("span", { "aria-hidden": "true" }, ` ${counted(n, severity)}`)))),
+    of.findings.length === 0 && h("p", null, "Nothing was found to be wrong."),
+    of.findings.length > 0 && view !== "findings" && h("p", null, h("a", { href: link({ view: "findings", component: of.name }) }, "Read the findings")),
+    of.noun === "component" && data.timeline && view !== "timeline" && h("p", null, h("a", { href: link({ view: "timeline" }) },
+      data.timeline.done ? `Rolled out in ${moment(data.timeline.totalSeconds)}, as simulated` : "The rollout never ends, as simulated")),
+    view === "ladder" && howTo(of.noun === "component"));
+}
+
+/** How to read a ladder. */
+function howTo(isFleet) {
+  return [
     h("h2", null, "How to read it"),
     h("ul", { class: "plain legend" },
       h("li", null, h("span", { class: "key" }, h("span", { class: "rung-key" })), isFleet
@@ -123,6 +128,7 @@ export function tellHow(of) {
       h("li", null, h("span", { class: "key line inferred" }), "Dashed: inferred, since no record says so."),
       isFleet && h("li", null, h("span", { class: "key line against" }), h("span", null, h("strong", null, "Red:"), " against the phases.")),
       h("li", null, h("span", { class: "key" }, hourglass()), "Others wait until it is healthy.")),
-    h("p", { class: "keys" }, "Point at an item to see its arrows; choose it to keep them. ", h("kbd", null, "←"), " ", h("kbd", null, "↑"), " ", h("kbd", null, "↓"), " ", h("kbd", null, "→"), " move, ",
-      h("kbd", null, "Enter"), " chooses, ", h("kbd", null, "Esc"), " leaves, ", h("kbd", null, "/"), " searches."));
+    h("p", { class: "keys" }, "Point at an item to see its arrows; choose it to keep them. ", ["←", "↑", "↓", "→"].map((key) => [h("kbd", null, key), " "]), "move, ",
+      h("kbd", null, "Enter"), " chooses, ", h("kbd", null, "Esc"), " leaves, ", h("kbd", null, "/"), " searches."),
+  ];
 }

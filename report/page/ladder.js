@@ -36,7 +36,7 @@ function bandElement(view, band, k) {
 
 function card(view, item) {
   const waited = view.of.awaited.has(item.index);
-  const link = h("a", { class: `card${item.off ? " off" : ""}${item.name.length > 27 ? " long" : ""}`, href: item.href, tabindex: "-1", "data-item": item.index },
+  const link = h("a", { class: `card${item.off ? " off" : ""}${item.name.length > (item.component ? 32 : 27) ? " long" : ""}`, href: item.href, tabindex: "-1", "data-item": item.index },
     h("span", { class: "kind" }, item.kind, " ", h("span", { class: "signs" }, waited && hourglass(), badges(item.findings))),
     h("span", { class: "name" }, item.name, " "),
     h("span", { class: "note" }, unseen("; "), item.off ? "not deployed" : item.why),

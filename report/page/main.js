@@ -1,7 +1,7 @@
 // Puts the views together: what the address names is shown, and what people do
 // changes the address.
 import { data, ladder } from "./data.js";
-import { finding, tell, tellHow } from "./details.js";
+import { finding, sumUp, tell } from "./details.js";
 import { byId, counted, h, longList } from "./dom.js";
 import { choices, shown } from "./filter.js";
 import { choose, focusItem, ladderView, leave, showOnly } from "./ladder.js";
@@ -67,7 +67,7 @@ function show() {
     if (came) now.view.cards[item.index].scrollIntoView({ block: "center", behavior: "instant" });
   }
   if (item) tell(of, item);
-  else tellHow(of);
+  else sumUp(of, view);
   document.body.classList.toggle("has-choice", item !== null);
   document.title = `${item ? `${item.kind} ${item.name} · ` : ""}${of.title} · Ladder`;
 }
