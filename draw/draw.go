@@ -26,13 +26,10 @@ const (
 	Dot Format = "dot"
 	// SVG is a picture that a browser shows as it is.
 	SVG Format = "svg"
-	// HTML is a page of its own with the picture, a search, and a list of all
-	// reasons.
-	HTML Format = "html"
 )
 
 // Formats lists the formats, the default first.
-func Formats() []Format { return []Format{Mermaid, Dot, SVG, HTML} }
+func Formats() []Format { return []Format{Mermaid, Dot, SVG} }
 
 // Options say how much is drawn. The zero value draws every object, and the
 // references that order something, without those that are the same for
@@ -56,8 +53,6 @@ func (p *picture) in(f Format) string {
 		return p.dot()
 	case SVG:
 		return p.svg()
-	case HTML:
-		return p.html()
 	}
 	return p.mermaid()
 }

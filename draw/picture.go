@@ -8,7 +8,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/graph"
-	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/wave"
 )
@@ -21,8 +20,6 @@ type picture struct {
 	nodes []node
 	bands []band
 	edges []edge
-	// listed are the edges that a list tells of, where that is more than drawn.
-	listed []edge
 	// label says what it is, and legend how to read it.
 	label, legend string
 }
@@ -155,30 +152,12 @@ func (s *sketch) isDrawn(r graph.Reference) bool {
 	if s.opt.All || s.around[r.From] || s.around[r.To] {
 		return true
 	}
-	return s.plan.Orders(r) && (!s.goesWithoutSaying(r) || s.decides(r) || s.isAgainstOrder(r))
-}
-
-// goesWithoutSaying reports whether a reference is one that every object has:
-// to its namespace, or to the definition of its kind.
-func (s *sketch) goesWithoutSaying(r graph.Reference) bool {
-	to := s.plan.Graph.Nodes[r.To]
-	switch r.Field {
-	case "metadata.namespace":
-		return to.Key.Kind == "Namespace"
-	case "kind":
-		return to.Kind.Defines != nil
-	}
-	return false
+	return s.plan.Orders(r) && (!s.plan.GoesWithoutSaying(r) || s.decides(r) || s.isAgainstOrder(r))
 }
 
 // isAgainstOrder reports whether an object comes before one that it needs, such
 // as a PreSync hook before the namespace that it is in.
-func (s *sketch) isAgainstOrder(r graph.Reference) bool { return s.compare(r.From, r.To) < 0 }
-
-// compare orders nodes by phase and wave.
-func (s *sketch) compare(a, b int) int {
-	return cmp.Or(cmp.Compare(s.phase(a), s.phase(b)), cmp.Compare(s.plan.Places[a].Wave, s.plan.Places[b].Wave))
-}
+func (s *sketch) isAgainstOrder(r graph.Reference) bool { return s.plan.Compare(r.From, r.To) < 0 }
 
 // decides reports whether the wave of one of its ends comes from a reference.
 func (s *sketch) decides(r graph.Reference) bool {
@@ -194,8 +173,7 @@ func (s *sketch) edge(refs []graph.Reference) edge {
 	})
 	first := refs[0]
 	e := edge{from: first.From, to: first.To, why: finding.Harmless(first.Why), inferred: first.Inferred}
-	e.loose = !s.plan.Orders(first)
-	e.gate = first.Meaning == knowledge.Healthy && !e.loose
+	e.loose, e.gate = !s.plan.Orders(first), s.plan.IsGate(first)
 	var tips []string
 	for _, r := range refs {
 		tips = append(tips, s.sentence(r))
@@ -209,7 +187,7 @@ func (s *sketch) weight(r graph.Reference) int {
 	switch {
 	case !s.plan.Orders(r):
 		return 0
-	case r.Meaning == knowledge.Healthy:
+	case s.plan.IsGate(r):
 		return 2
 	}
 	return 1
@@ -263,26 +241,11 @@ func (s *sketch) isShown(i int) bool { return len(s.around) == 0 || s.around[i] 
 
 // settle puts the nodes into bands, and gives them the numbers of the picture.
 func (s *sketch) settle() *picture {
-	var order []int
-	for _, i := range s.plan.Order {
-		if s.isShown(i) {
-			order = append(order, i)
-		}
-	}
-	// Argo CD applies a namespace before its first user whatever its wave, but
-	// it stands in its wave.
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(s.compare(a, b), strings.Compare(s.rows[a].Wave, s.rows[b].Wave)) // hooks of one phase, and of several
-	})
 	pic := &picture{}
 	number := make([]int, len(s.rows))
-	for from := 0; from < len(order); {
-		to := from + 1
-		for to < len(order) && s.rows[order[to]].Wave == s.rows[order[from]].Wave {
-			to++
-		}
-		b := s.band(order[from:to])
-		for _, group := range s.fold(order[from:to]) {
+	for _, in := range s.plan.Bands(s.isShown) {
+		b := band{title: in.Title, about: in.About}
+		for _, group := range s.fold(in.Nodes) {
 			at := len(pic.nodes)
 			for _, i := range group {
 				number[i] = at
@@ -291,10 +254,8 @@ func (s *sketch) settle() *picture {
 			pic.nodes = append(pic.nodes, s.node(group))
 		}
 		pic.bands = append(pic.bands, b)
-		from = to
 	}
 	pic.edges = s.renumber(number)
-	pic.listed = pic.edges
 	pic.label = fmt.Sprintf("ladder of %d waves", len(pic.bands))
 	pic.legend = "An arrow leads to what an object needs. Bold: waits until that is healthy. Dashed: inferred. With a dot: orders nothing. Point at an arrow or an object for the reason."
 	return pic
@@ -321,52 +282,6 @@ func (s *sketch) renumber(number []int) []edge {
 		at += same
 	}
 	return edges
-}
-
-// phase ranks a node by the phase that its wave belongs to; what is never
-// applied comes last.
-func (s *sketch) phase(i int) int {
-	phases := s.plan.Graph.Nodes[i].Phases()
-	switch {
-	case s.plan.Places[i].Computed:
-		return object.Sync.Order()
-	case len(phases) == 0:
-		return object.PostDelete.Order() + 1
-	}
-	return phases[0].Order()
-}
-
-// band names the band of some nodes, which stand in one wave.
-func (s *sketch) band(nodes []int) band {
-	place := s.plan.Places[nodes[0]]
-	phases := s.plan.Graph.Nodes[nodes[0]].Phases()
-	switch {
-	case place.Computed:
-		return band{title: fmt.Sprintf("wave %d", place.Wave), about: s.rungs(nodes)}
-	case len(phases) == 0:
-		return band{title: "never applied"}
-	}
-	var names []string
-	for _, phase := range phases {
-		names = append(names, string(phase))
-	}
-	return band{title: strings.Join(names, "+") + " hooks", about: fmt.Sprintf("wave %d", place.Wave)}
-}
-
-// rungs lists what the nodes are for, in the order of the rungs.
-func (s *sketch) rungs(nodes []int) string {
-	var rungs []knowledge.Rung
-	for _, i := range nodes {
-		rungs = append(rungs, s.plan.Places[i].Rung)
-	}
-	slices.SortFunc(rungs, func(a, b knowledge.Rung) int {
-		return cmp.Or(cmp.Compare(a.Wave, b.Wave), strings.Compare(a.Name, b.Name))
-	})
-	var names []string
-	for _, r := range rungs {
-		names = append(names, r.Name)
-	}
-	return strings.Join(slices.Compact(names), ", ")
 }
 
 // foldFrom is how many objects that nothing tells apart make one node. Fewer are

@@ -48,7 +48,7 @@ type Need struct {
 	// says so, Loose that nothing is ordered by it, and Against that the phases
 	// are the other way round.
 	Gate, Inferred, Loose, Against bool
-	// Hidden means that there is no arrow for it: only the list of a page has it.
+	// Hidden means that a drawing has no arrow for it.
 	Hidden bool
 }
 
@@ -75,17 +75,15 @@ func (r Rollout) Draw(f Format) string {
 		}
 	}
 	for _, n := range r.Needs {
+		if n.Hidden {
+			continue
+		}
 		e := edge{from: number[n.From], to: number[n.To], why: finding.Harmless(n.Why), gate: n.Gate, inferred: n.Inferred, loose: n.Loose, against: n.Against}
 		for _, reason := range n.Reasons {
 			e.reasons = append(e.reasons, finding.Harmless(reason))
 		}
-		p.listed = append(p.listed, e)
-		if !n.Hidden {
-			p.edges = append(p.edges, e)
-		}
+		p.edges = append(p.edges, e)
 	}
-	for _, edges := range [][]edge{p.edges, p.listed} {
-		slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
-	}
+	slices.SortStableFunc(p.edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	return p.in(f)
 }

@@ -53,10 +53,7 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 
 // svg writes a picture that needs nothing else. Arrows lie above the bands
 // and below the objects, so that no arrow hides a name.
-func (p *picture) svg() string { return p.drawing(func(string, ...any) string { return "" }) }
-
-// drawing writes the picture, with marks on what a program finds in it.
-func (p *picture) drawing(mark func(format string, args ...any) string) string {
+func (p *picture) svg() string {
 	l := newLayout(p)
 	var b strings.Builder
 	fmt.Fprintf(&b, svgHead, l.width, l.height, xmlText(p.label))
@@ -65,11 +62,11 @@ func (p *picture) drawing(mark func(format string, args ...any) string) string {
 	}
 	for i, e := range p.edges {
 		class, head := e.svgLook()
-		fmt.Fprintf(&b, "<path class=\"%s\"%s d=\"%s\" marker-end=\"url(#%s)\"><title>%s</title></path>\n", class, mark(` data-from="%d" data-to="%d"`, e.from, e.to), l.curves[i], head, xmlText(e.tip()))
+		fmt.Fprintf(&b, "<path class=\"%s\" d=\"%s\" marker-end=\"url(#%s)\"><title>%s</title></path>\n", class, l.curves[i], head, xmlText(e.tip()))
 	}
 	for i, n := range p.nodes {
 		box := l.nodes[i]
-		fmt.Fprintf(&b, "<g class=\"%s\"%s><title>%s</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>", n.svgLook(), mark(` data-node="%d" tabindex="0" role="button"`, i), xmlText(n.tip), box.x, box.y, box.w, box.h)
+		fmt.Fprintf(&b, "<g class=\"%s\"><title>%s</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>", n.svgLook(), xmlText(n.tip), box.x, box.y, box.w, box.h)
 		fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>", box.x+textPad, box.y+kindBase, xmlText(fit(n.kind, l.chars)))
 		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\">%s</text></g>\n", box.x+textPad, box.y+nameBase, xmlText(fit(n.name, l.chars)))
 	}

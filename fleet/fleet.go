@@ -56,6 +56,9 @@ type Source struct {
 	Remote remote.Fetcher
 	// Progress, if not nil, is told how many of all are rendered.
 	Progress func(done, of int, name string)
+	// Rendered, if not nil, is handed what an Application rendered to, one after
+	// the other, before its order is forgotten.
+	Rendered func(app *Application, res plugin.Result)
 
 	files *plugin.Files
 }
@@ -244,6 +247,17 @@ func (s Source) find() (all, passed []string, err error) {
 	return slices.Compact(all), passed, nil
 }
 
+// IsFleet reports whether the first folder is that of a fleet: it holds no
+// component.yaml, and one below it does.
+func (s Source) IsFleet() bool {
+	if _, err := fs.Stat(s.Repo, path.Join(s.Dirs[0], component.File)); err == nil {
+		return false
+	}
+	s.Dirs = s.Dirs[:1]
+	all, _, err := s.find()
+	return err == nil && !slices.Equal(all, []string{path.Clean(s.Dirs[0])})
+}
+
 // manifest reports whether a file of that name is a template or a manifest of a
 // chart, which may be called so, too.
 func (s Source) manifest(p string) bool { return path.Base(path.Dir(p)) == "templates" }
@@ -306,9 +320,12 @@ func (f *Fleet) render(ctx context.Context, src Source) error {
 				if ctx.Err() != nil {
 					continue // nobody waits for it any more
 				}
-				f.renderOne(ctx, src, app, memory)
+				res, rendered := f.renderOne(ctx, src, app, memory)
 				mu.Lock()
 				done++
+				if rendered && src.Rendered != nil {
+					src.Rendered(app, res)
+				}
 				if src.Progress != nil {
 					src.Progress(done, len(f.Applications), app.Name)
 				}
@@ -335,7 +352,7 @@ func (f *Fleet) render(ctx context.Context, src Source) error {
 // two Applications. Nothing else is often the same.
 const renderMemory = 8 << 20
 
-func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, memory *render.Memory) {
+func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, memory *render.Memory) (res plugin.Result, rendered bool) {
 	res, err := plugin.Generate(ctx, app.request(src, memory), f.base)
 	if chart := app.Component.Chart; chart.Remote() && isElsewhere(err) {
 		app.Elsewhere = true
@@ -343,15 +360,16 @@ func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, mem
 			app.Chart = &known
 			app.Rung, app.RungWhy = known.Rung, "chart "+known.Name+": "+known.Why
 		}
-		return
+		return res, false
 	}
 	if err != nil {
 		app.Failed = true
 		app.Findings = finding.Of(err)
-		return
+		return res, false
 	}
 	app.Objects, app.Waves, app.Findings = res.Objects, res.Plan.Waves(), res.Findings
 	app.Rung, app.RungWhy = rungOf(res.Plan)
+	return res, true
 }
 
 // isElsewhere reports whether all that keeps a component from being rendered is

@@ -56,7 +56,7 @@ chart. Exits with 1 if there is a finding of severity error.`,
 		if _, usage := err.(usageError); usage {
 			return err
 		}
-		r := report{findings: res.Findings}
+		r := verdict{findings: res.Findings}
 		if err != nil {
 			// What cannot be ordered at all is the gravest finding.
 			r.findings = finding.Of(err)
@@ -78,8 +78,8 @@ chart. Exits with 1 if there is a finding of severity error.`,
 	return cmd
 }
 
-// report is what a check found. plan is nil if there was no order to check.
-type report struct {
+// verdict is what a check found. plan is nil if there was no order to check.
+type verdict struct {
 	findings []finding.Finding
 	plan     *wave.Plan
 	gates    []wave.Gate
@@ -89,7 +89,7 @@ type report struct {
 	components []judged
 }
 
-func (r report) count(severity finding.Severity) int {
+func (r verdict) count(severity finding.Severity) int {
 	n := 0
 	for _, f := range r.findings {
 		if f.Severity == severity {
@@ -101,7 +101,7 @@ func (r report) count(severity finding.Severity) int {
 
 // text prints a line for each finding, what each wave really waits for, and a
 // line that sums all up.
-func (r report) text() string {
+func (r verdict) text() string {
 	var b strings.Builder
 	b.WriteString(judgedTable(r.components))
 	for _, f := range r.findings {

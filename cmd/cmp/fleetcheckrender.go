@@ -36,7 +36,7 @@ Exits with 1 if there is a finding of severity error.`,
 		if err != nil && !reportable(err) {
 			return err
 		}
-		r := report{findings: finding.Of(err)}
+		r := verdict{findings: finding.Of(err)}
 		if err == nil {
 			objects := 0
 			for _, app := range f.Applications {
@@ -69,7 +69,7 @@ type judged struct {
 }
 
 func judge(app *fleet.Application) judged {
-	r := report{findings: app.Findings}
+	r := verdict{findings: app.Findings}
 	j := judged{Name: app.Name, Path: app.File, State: "rendered", Objects: len(app.Objects), Waves: app.Waves,
 		Errors: r.count(finding.Error), Warnings: r.count(finding.Warning), Notes: r.count(finding.Note)}
 	switch {

@@ -37,7 +37,7 @@ finding of severity error.`,
 		if err != nil && !reportable(err) {
 			return err
 		}
-		r := report{findings: finding.Of(err)}
+		r := verdict{findings: finding.Of(err)}
 		if err == nil {
 			r.findings = f.Lint(in.source.Environment)
 			r.of = counted(len(f.Components), "component") + " and " + counted(len(f.Links), "need")
@@ -73,7 +73,7 @@ func reportable(err error) bool {
 }
 
 // write prints a report. The error says that there is something in it.
-func (r report) write(s streams, format string, strict bool) error {
+func (r verdict) write(s streams, format string, strict bool) error {
 	text, err := r.render(format)
 	if err != nil {
 		return err

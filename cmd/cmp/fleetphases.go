@@ -278,10 +278,7 @@ func (r *phasesReport) render(format string) (string, error) {
 			Applications []phaseRow        `json:"applications"`
 			Rollouts     []rolloutTime     `json:"rollouts,omitempty"`
 			Findings     []finding.Finding `json:"findings"`
-		}{append([]phaseRow{}, r.rows...), r.rollouts, []finding.Finding{}}
-		for _, f := range r.findings {
-			out.Findings = append(out.Findings, f)
-		}
+		}{append([]phaseRow{}, r.rows...), r.rollouts, append([]finding.Finding{}, r.findings...)}
 		text, err := json.MarshalIndent(out, "", "  ")
 		return string(text) + "\n", err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/profile"
+	"github.com/ladder-cmp/ladder/report"
 )
 
 // The layouts that can be played.
@@ -422,65 +423,18 @@ func (r rolloutReport) sets() string {
 	return b.String()
 }
 
-// The rollout as other programs read it. Times are seconds from its start.
-type (
-	jsonRun struct {
-		Done         bool           `json:"done"`
-		Total        float64        `json:"totalSeconds"`
-		Applications []jsonSpan     `json:"applications"`
-		Steps        []jsonStep     `json:"steps"`
-		Critical     []jsonCritical `json:"criticalPath"`
-		Stuck        []jsonStuck    `json:"stuck"`
-		Unordered    []jsonCrossing `json:"unordered"`
-	}
-	jsonSpan struct {
-		Name  string   `json:"name"`
-		Set   string   `json:"set,omitempty"`
-		Step  string   `json:"step"`
-		Start float64  `json:"start"`
-		Ready *float64 `json:"ready"`
-		End   *float64 `json:"end"`
-		Takes string   `json:"takes"`
-		Why   string   `json:"why"`
-	}
-	jsonStep struct {
-		Set          string   `json:"set,omitempty"`
-		Step         string   `json:"step"`
-		MaxUpdate    int      `json:"maxUpdate,omitempty"`
-		Manual       bool     `json:"manual,omitempty"`
-		Applications []string `json:"applications"`
-		Start        *float64 `json:"start"`
-		End          *float64 `json:"end"`
-	}
-	jsonCritical struct {
-		Name  string  `json:"name"`
-		Start float64 `json:"start"`
-		End   float64 `json:"end"`
-		Why   string  `json:"why"`
-	}
-	jsonStuck struct {
-		Name   string `json:"name"`
-		Begins bool   `json:"begins"`
-		Why    string `json:"why"`
-	}
-	jsonCrossing struct {
-		From  string  `json:"from"`
-		To    string  `json:"to"`
-		Waits float64 `json:"waits"`
-		Why   string  `json:"why"`
-	}
-)
-
-func (r rolloutReport) json() jsonRun {
+// json is the rollout as other programs read it. Times are seconds from its start.
+func (r rolloutReport) json() report.Timeline {
 	run := r.run
-	out := jsonRun{Done: run.Done(), Total: run.Total.Seconds(), Applications: []jsonSpan{}, Steps: []jsonStep{}, Critical: []jsonCritical{}, Stuck: []jsonStuck{}, Unordered: []jsonCrossing{}}
+	out := report.Timeline{Done: run.Done(), TotalSeconds: run.Total.Seconds(), Applications: []report.Span{}, Steps: []report.Step{}, CriticalPath: []report.Critical{}, Stuck: []report.Stuck{}, Unordered: []report.Crossing{}}
 	for _, s := range run.Spans {
 		set := run.Layout.Sets[s.Set]
-		out.Applications = append(out.Applications, jsonSpan{r.name(s.Application), set.Name, set.Steps[s.Step].String(), s.Start.Seconds(), seconds(s.Ready, s.Healthy), seconds(s.End, s.Healthy), s.Takes, s.Why})
+		out.Applications = append(out.Applications, report.Span{Name: r.name(s.Application), Set: set.Name, Step: set.Steps[s.Step].String(),
+			Start: s.Start.Seconds(), Ready: seconds(s.Ready, s.Healthy), End: seconds(s.End, s.Healthy), Takes: s.Takes, Why: s.Why})
 	}
 	for i, set := range run.Layout.Sets {
 		for j, step := range set.Steps {
-			js := jsonStep{Set: set.Name, Step: step.String(), MaxUpdate: step.MaxUpdate, Manual: step.Manual}
+			js := report.Step{Set: set.Name, Step: step.String(), MaxUpdate: step.MaxUpdate, Manual: step.Manual}
 			for _, app := range step.Applications {
 				js.Applications = append(js.Applications, r.name(app))
 			}
@@ -492,13 +446,13 @@ func (r rolloutReport) json() jsonRun {
 	}
 	for _, i := range run.Critical {
 		s := run.Spans[i]
-		out.Critical = append(out.Critical, jsonCritical{r.name(s.Application), s.Start.Seconds(), s.End.Seconds(), s.Why})
+		out.CriticalPath = append(out.CriticalPath, report.Critical{Name: r.name(s.Application), Start: s.Start.Seconds(), End: s.End.Seconds(), Why: s.Why})
 	}
 	for _, s := range run.Stuck {
-		out.Stuck = append(out.Stuck, jsonStuck{r.name(s.Application), s.Begins, s.Why})
+		out.Stuck = append(out.Stuck, report.Stuck{Name: r.name(s.Application), Begins: s.Begins, Why: s.Why})
 	}
 	for _, c := range run.Unordered {
-		out.Unordered = append(out.Unordered, jsonCrossing{r.name(c.From), r.name(c.To), c.Waits.Seconds(), c.Why})
+		out.Unordered = append(out.Unordered, report.Crossing{From: r.name(c.From), To: r.name(c.To), Waits: c.Waits.Seconds(), Why: c.Why})
 	}
 	return out
 }
@@ -532,7 +486,7 @@ func (c comparison) render(format string) (string, error) {
 	if format == reportJSON {
 		type side struct {
 			Title string `json:"title"`
-			jsonRun
+			report.Timeline
 		}
 		out := struct {
 			Ratio    float64 `json:"ratio"`

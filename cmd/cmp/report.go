@@ -1,136 +1,146 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
+	"io"
+	"os"
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/wave"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/report"
 )
 
-// The formats of a report.
-const (
-	reportText  = "text"
-	reportJSON  = "json"
-	reportSARIF = "sarif"
-)
+func newReport(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "report DIR...",
+		Short: "Write a web page of a component or a fleet: its ladder, the reasons and the findings",
+		Long: `Write one page that opens from disk, needs no network and shows the ladder of
+the component in DIR: its waves with the objects in them, what each refers to and
+why it stands there, what Argo CD waits for, and what is wrong. Of manifests it
+tells names, waves and reasons, and nothing that stands in them.
 
-// errReported ends a command whose report, on standard output, says what is
-// wrong.
-var errReported = errors.New("the report holds errors")
+Where DIR holds no component.yaml and a folder below it does, it is that of a
+fleet, and so are several: the page shows their components by phase, what each
+needs of the others, the ladder of each, and the simulated rollout. Flags that
+say how one component is rendered are then refused.
 
-func knownReport(format string) error {
-	known := []string{reportText, reportJSON, reportSARIF}
-	if !slices.Contains(known, format) {
-		return usageError{fmt.Errorf("there is no format %q; use %s", format, strings.Join(known, ", "))}
+The page is the same for the same input. Findings are on it and fail nothing.`,
+		Example: `  cmp report ./component -o report.html
+  cmp report ./components --environment production -o fleet.html`,
+		Args: cobra.MinimumNArgs(1),
 	}
-	return nil
-}
-
-func (r report) render(format string) (string, error) {
-	switch format {
-	case reportJSON:
-		return r.json()
-	case reportSARIF:
-		return r.sarif()
-	}
-	return r.text(), nil
-}
-
-func (r report) json() (string, error) {
-	out := struct {
-		Components []judged          `json:"components,omitzero"`
-		Findings   []finding.Finding `json:"findings"`
-		Gates      []wave.Gate       `json:"gates,omitzero"`
-	}{Components: r.components, Findings: []finding.Finding{}}
-	if r.of == "" {
-		out.Gates = append([]wave.Gate{}, r.gates...)
-	}
-	for _, f := range r.findings {
-		out.Findings = append(out.Findings, f.Told())
-	}
-	text, err := json.MarshalIndent(out, "", "  ")
-	return string(text) + "\n", err
-}
-
-// sarifLog is the part of SARIF 2.1.0 that a report needs
-// (https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html).
-type sarifLog struct {
-	Schema  string     `json:"$schema"`
-	Version string     `json:"version"`
-	Runs    []sarifRun `json:"runs"`
-}
-
-type sarifRun struct {
-	Tool struct {
-		Driver struct {
-			Name           string      `json:"name"`
-			InformationURI string      `json:"informationUri"`
-			Rules          []sarifRule `json:"rules"`
-		} `json:"driver"`
-	} `json:"tool"`
-	Results []sarifResult `json:"results"`
-}
-
-type sarifRule struct {
-	ID string `json:"id"`
-}
-
-type sarifResult struct {
-	RuleID    string          `json:"ruleId"`
-	Level     string          `json:"level"`
-	Message   sarifMessage    `json:"message"`
-	Locations []sarifLocation `json:"locations,omitempty"`
-}
-
-type sarifMessage struct {
-	Text string `json:"text"`
-}
-
-type sarifLocation struct {
-	Physical struct {
-		Artifact struct {
-			URI string `json:"uri"`
-		} `json:"artifactLocation"`
-		Region *sarifRegion `json:"region,omitempty"`
-	} `json:"physicalLocation"`
-}
-
-type sarifRegion struct {
-	StartLine int `json:"startLine"`
-}
-
-// sarif writes the report in the format that code hosts show beside the lines
-// of a change. Its levels have the names of our severities.
-func (r report) sarif() (string, error) {
-	run := sarifRun{Results: []sarifResult{}}
-	run.Tool.Driver.Name, run.Tool.Driver.InformationURI = "ladder", "https://"+modulePath
-	run.Tool.Driver.Rules = []sarifRule{}
-	for _, f := range r.findings {
-		rule := sarifRule{f.Rule}
-		if !slices.Contains(run.Tool.Driver.Rules, rule) {
-			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule)
+	in := addInputs(cmd)
+	ofComponent := map[string]bool{}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		ofComponent[f.Name] = !slices.Contains([]string{"ladder", "kube-version", "api-versions"}, f.Name)
+	})
+	output := cmd.Flags().StringP("output", "o", "-", "File to write the page to, - for standard output")
+	environment := cmd.Flags().String("environment", "", "Of a fleet, leave out components that are not deployed there")
+	durations := durationsFlag(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		isFleet, err := isFleet(args)
+		if err != nil {
+			return err
 		}
-		text := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message, Remedy: f.Remedy}
-		result := sarifResult{RuleID: f.Rule, Level: string(f.Severity), Message: sarifMessage{text.Error()}}
-		if f.File != "" && f.File != standardInput { // which no code host can show
-			var at sarifLocation
-			at.Physical.Artifact.URI = (&url.URL{Path: f.File}).String()
-			if f.Line > 0 {
-				at.Physical.Region = &sarifRegion{f.Line}
+		var faults []error
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			switch {
+			case isFleet && ofComponent[f.Name]:
+				faults = append(faults, fmt.Errorf("--%s is for one component, and %s is a fleet; drop it, or name one component", f.Name, strings.Join(args, " ")))
+			case !isFleet && (f.Name == "environment" || f.Name == "durations"):
+				faults = append(faults, fmt.Errorf("--%s is for a fleet, and %s is a component; drop it, or name the folder of the components", f.Name, args[0]))
 			}
-			result.Locations = []sarifLocation{at}
+		})
+		if len(faults) > 0 {
+			return usageError{errors.Join(faults...)}
 		}
-		run.Results = append(run.Results, result)
+		var page string
+		if isFleet {
+			settings, err := in.settings()
+			if err != nil {
+				return err
+			}
+			of := &fleetInputs{ladder: in.ladder, source: fleet.Source{Environment: *environment, KubeVersion: settings.KubeVersion, APIVersions: settings.APIVersions}}
+			page, err = of.report(cmd, s, args, *durations)
+			if err != nil {
+				return err
+			}
+		} else if page, err = in.report(cmd, s, args[0]); err != nil {
+			return err
+		}
+		if *output == "-" {
+			_, err = io.WriteString(s.Out, page)
+			return err
+		}
+		if err := os.WriteFile(*output, []byte(page), 0o644); err != nil {
+			return fmt.Errorf("%s: %s; name a file that can be written", *output, reason(err))
+		}
+		return nil
 	}
-	log := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
-	text, err := json.MarshalIndent(log, "", "  ")
-	return string(text) + "\n", err
+	return cmd
 }
 
-// modulePath is where the program comes from.
-const modulePath = "github.com/ladder-cmp/ladder"
+// isFleet reports whether the arguments name a fleet: several folders, or one
+// with components below it that is none itself.
+func isFleet(dirs []string) (bool, error) {
+	if len(dirs) > 1 || dirs[0] == "" {
+		return len(dirs) > 1, nil
+	}
+	c, err := openCheckout(dirs[0])
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", dirs[0], err)
+	}
+	defer c.close()
+	return fleet.Source{Repo: c.repo, Dirs: []string{c.dir}, Show: c.show}.IsFleet(), nil
+}
+
+// report is the page of one component.
+func (in *inputs) report(cmd *cobra.Command, s streams, dir string) (string, error) {
+	req, base, done, err := in.request(dir)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	res, err := plugin.Generate(cmd.Context(), req, base)
+	if err != nil {
+		return "", err
+	}
+	warn(s, res.Findings)
+	return report.Component{Ladder: report.LadderOf(req.DirName, res.Plan, res.Base, res.Findings)}.HTML()
+}
+
+// report is the page of a fleet.
+func (in *fleetInputs) report(cmd *cobra.Command, s streams, dirs []string, durations string) (string, error) {
+	times, err := readDurations(durations)
+	if err != nil {
+		return "", err
+	}
+	ladders := map[*fleet.Application]*report.Ladder{}
+	in.source.Rendered = func(app *fleet.Application, res plugin.Result) {
+		ladders[app] = report.LadderOf(app.Name, res.Plan, res.Base, res.Findings)
+	}
+	f, err := in.loadOne(cmd, s, dirs)
+	if err != nil {
+		return "", err
+	}
+	if err := checkDurations(times, f); err != nil {
+		return "", err
+	}
+	warn(s, failures(f.Findings))
+	run := f.Simulate(f.Layout(layoutSet, func(i int) component.Phase { return f.Applications[i].Phase }), times, nil)
+	timeline := rolloutReport{f, run, nil}.json()
+	page := report.Fleet{Rollout: f.Graph(fleet.GraphOptions{}), Timeline: &timeline}
+	for _, app := range f.Applications {
+		page.Applications = append(page.Applications, report.Application{Namespace: app.Namespace, Domain: app.Component.Part(), Rung: app.Rung, File: app.File, Ladder: ladders[app]})
+	}
+	// What could not be rendered is among what lint finds.
+	page.Findings = f.Lint(in.source.Environment)
+	return page.HTML()
+}

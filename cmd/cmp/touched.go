@@ -14,7 +14,7 @@ import (
 
 // checkTouched judges the components that files are in.
 func (in *inputs) checkTouched(cmd *cobra.Command, s streams, files []string, format string, asTheyAre plugin.Settings) error {
-	var r report
+	var r verdict
 	dirs := touched(files)
 	for _, dir := range dirs {
 		res, err := in.generate(cmd, dir, asTheyAre)

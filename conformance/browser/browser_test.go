@@ -1,0 +1,207 @@
+// Package browser opens the pages that cmp report writes in a real Chromium.
+//
+// It needs the programs chromium and npm (Debian's names); npm brings the checks
+// of accessibility (axe-core) and of the page's program (eslint).
+package browser
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+var update = flag.Bool("update", false, "make the pictures of the documentation anew")
+
+// program is cmp, and browser the context of one Chromium for all tests.
+var (
+	program string
+	browser context.Context
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "browser-test-")
+	if err != nil {
+		return failed(err)
+	}
+	defer os.RemoveAll(dir)
+	program, installed = filepath.Join(dir, "cmp"), filepath.Join(dir, "npm")
+	build := exec.Command("go", "build", "-o", program, "./cmd/cmp")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		return failed(fmt.Errorf("%w: %s", err, out))
+	}
+	// As root, which CI is, Chromium has no sandbox.
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("font-render-hinting", "none"))
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	defer stop()
+	var end context.CancelFunc
+	browser, end = chromedp.NewContext(allocator)
+	defer end()
+	if err := chromedp.Run(browser); err != nil {
+		return failed(err)
+	}
+	return m.Run()
+}
+
+func failed(err error) int {
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// root is where the repository is.
+const root = "../.."
+
+// made writes the page of a component or a fleet, which is named relative to the
+// repository.
+func made(t testing.TB, args ...string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "report.html")
+	cmd := exec.Command(program, append([]string{"report", "-o", file}, args...)...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return file
+}
+
+// tab is a page that is open in the browser.
+type tab struct {
+	testing.TB
+	ctx  context.Context
+	file string
+	mu   sync.Mutex
+	// said is what the page wrote to its console, and asked what it asked for
+	// besides itself.
+	said, asked []string
+}
+
+// screen is how a page is looked at.
+type screen struct {
+	width, height int64
+	scheme        string // light or dark
+	reduced       bool   // prefers-reduced-motion
+	print         bool
+}
+
+var desktop = screen{width: 1280, height: 860, scheme: "light"}
+var phone = screen{width: 360, height: 740, scheme: "light"}
+
+// open opens a place of a page, which must neither complain nor ask for anything
+// as long as the test goes on.
+func open(t testing.TB, file, place string, s screen) *tab {
+	t.Helper()
+	ctx, stop := chromedp.NewContext(browser)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	p := &tab{TB: t, ctx: ctx, file: file}
+	chromedp.ListenTarget(ctx, p.listen)
+	t.Cleanup(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.said) > 0 {
+			t.Errorf("the page says: %s", strings.Join(p.said, "\n"))
+		}
+		if len(p.asked) > 0 {
+			t.Errorf("the page asks for %s", strings.Join(p.asked, ", "))
+		}
+		cancel()
+		stop()
+	})
+	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: s.scheme}}
+	if s.reduced {
+		features = append(features, &emulation.MediaFeature{Name: "prefers-reduced-motion", Value: "reduce"})
+	}
+	media := emulation.SetEmulatedMedia().WithFeatures(features)
+	if s.print {
+		media = media.WithMedia("print")
+	}
+	p.run(page.BringToFront(), network.Enable(), log.Enable(), emulation.SetFocusEmulationEnabled(true), media, emulation.SetDeviceMetricsOverride(s.width, s.height, 1, s.width < 500))
+	p.visit(place)
+	return p
+}
+
+// listen notes what a page must not do.
+func (p *tab) listen(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		for _, arg := range e.Args {
+			p.said = append(p.said, string(arg.Value)+arg.Description)
+		}
+	case *runtime.EventExceptionThrown:
+		p.said = append(p.said, e.ExceptionDetails.Error())
+	case *log.EventEntryAdded:
+		p.said = append(p.said, e.Entry.Text)
+	case *network.EventRequestWillBeSent:
+		if url := e.Request.URL; !strings.HasPrefix(url, "file://"+p.file) && !strings.HasPrefix(url, "data:image/svg+xml,") {
+			p.asked = append(p.asked, url)
+		}
+	}
+}
+
+func (p *tab) run(actions ...chromedp.Action) {
+	p.Helper()
+	if err := chromedp.Run(p.ctx, actions...); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// visit goes to a place of the page as from a link in a message: the page is
+// loaded anew.
+func (p *tab) visit(place string) {
+	p.Helper()
+	p.run(chromedp.Navigate("about:blank"), chromedp.Navigate("file://"+p.file+place))
+	p.settle()
+}
+
+// settle waits until the page has drawn what was asked of it.
+func (p *tab) settle() {
+	p.Helper()
+	p.run(chromedp.Evaluate(`new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 150))`, nil, awaited))
+}
+
+func awaited(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }
+
+// eval computes an expression in the page.
+func eval[T any](p *tab, expression string) T {
+	p.Helper()
+	var value T
+	p.run(chromedp.Evaluate(expression, &value, awaited))
+	return value
+}
+
+// press presses keys, one after the other.
+func (p *tab) press(keys ...string) {
+	p.Helper()
+	for _, key := range keys {
+		p.run(chromedp.KeyEvent(key))
+	}
+	p.settle()
+}
+
+// is compares an expression in the page with what it should be.
+func is[T comparable](p *tab, expression string, want T) {
+	p.Helper()
+	if got := eval[T](p, expression); got != want {
+		p.Errorf("%s is %v, want %v", expression, got, want)
+	}
+}

@@ -1,0 +1,362 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// The inputs: a component with gates, and a fleet.
+const (
+	operator = "testdata/components/beacon-operator"
+	beacon   = "#object=Beacon.light.example.com+default%2Fharbour"
+)
+
+func fleetPage(t testing.TB) string {
+	return made(t, "testdata/fleets/bands/components", "--environment", "production")
+}
+
+const (
+	chosen  = `document.querySelector("[aria-current=true] .name")?.textContent.trim() ?? ""`
+	focused = `document.activeElement.querySelector?.(".name")?.textContent.trim() ?? ""`
+	status  = `document.getElementById("matches").textContent`
+	cards   = `[...document.querySelectorAll(".cards > li")].filter((row) => row.checkVisibility()).length`
+	arrows  = `document.querySelectorAll(".arrow").length`
+)
+
+// TestSelection chooses an object with the mouse.
+func TestSelection(t *testing.T) {
+	p := open(t, made(t, operator), "", desktop)
+	is(p, arrows, 0)
+	p.run(chromedp.Click(`a[href*="harbour"].card`))
+	p.settle()
+	is(p, chosen, "harbour")
+	is(p, `location.hash`, beacon)
+	is(p, `document.title`, "Beacon harbour · beacon-operator · Ladder")
+	// It is reconciled and admitted by a Deployment, and defined by a CRD.
+	is(p, arrows, 2)
+	is(p, `document.querySelectorAll(".arrow.gate.needs").length`, 2)
+	is(p, `document.querySelectorAll(".card.near").length`, 2)
+	is(p, `document.querySelector("#details h2").textContent`, "Beaconharbour")
+	is(p, `[...document.querySelectorAll("#details h3")].map((e) => e.textContent).join()`, "Why it stands here,Needs 2")
+	is(p, `document.querySelectorAll("#details .ends .tag.gate").length`, 2)
+	// The details lead on, and back.
+	p.run(chromedp.Click(`#details .ends a[href*="Deployment"]`))
+	p.settle()
+	is(p, chosen, "beacon-operator-operator")
+	is(p, `document.querySelectorAll(".arrow.needed").length > 0`, true)
+	p.run(chromedp.NavigateBack())
+	p.settle()
+	is(p, chosen, "harbour")
+	p.run(chromedp.Click(`#details .close`))
+	p.settle()
+	is(p, chosen, "")
+	is(p, `document.body.classList.contains("has-choice")`, false)
+}
+
+// TestPointing shows arrows for as long as the mouse is on an object.
+func TestPointing(t *testing.T) {
+	p := open(t, made(t, operator), "", desktop)
+	box := eval[[]float64](p, `(() => { const b = document.querySelector(".card[href*='Certificate']").getBoundingClientRect(); return [b.x + 20, b.y + 20]; })()`)
+	p.run(chromedp.MouseEvent("mouseMoved", box[0], box[1]))
+	p.settle()
+	is(p, `document.querySelectorAll(".arrow").length > 0`, true)
+	p.run(chromedp.MouseEvent("mouseMoved", 5, 5))
+	p.settle()
+	is(p, arrows, 0)
+	is(p, chosen, "")
+}
+
+// TestKeyboard does all of it without a mouse.
+func TestKeyboard(t *testing.T) {
+	p := open(t, made(t, operator), "", desktop)
+	// The first Tab leads to the way past the top.
+	p.press(kb.Tab)
+	is(p, `document.activeElement.id`, "skip")
+	p.press(kb.Enter)
+	is(p, `document.activeElement.id`, "main")
+	// One Tab leads into the ladder, whose items have one stop in all.
+	p.press(kb.Tab)
+	is(p, focused, "beaconclasses.light.example.com")
+	is(p, `document.querySelectorAll(".card[tabindex='0']").length`, 1)
+	is(p, `getComputedStyle(document.activeElement).outlineStyle`, "solid")
+	is(p, `document.querySelectorAll(".arrow").length > 0`, true)
+	p.press(kb.ArrowRight)
+	is(p, focused, "beacons.light.example.com")
+	p.press(kb.ArrowDown)
+	is(p, focused, "beacon-operator-selfsigned")
+	p.press(kb.ArrowUp)
+	is(p, focused, "beaconclasses.light.example.com")
+	p.press(kb.End)
+	is(p, focused, "harbour")
+	p.press(kb.ArrowLeft)
+	is(p, focused, "steady")
+	p.press(kb.Home)
+	is(p, focused, "beaconclasses.light.example.com")
+	p.press(kb.End, kb.Enter)
+	is(p, chosen, "harbour")
+	p.press(kb.Escape)
+	is(p, chosen, "")
+	is(p, focused, "harbour")
+	// "/" searches, Arrow down goes to what was found, Escape ends the search.
+	p.press("/")
+	is(p, `document.activeElement.id`, "query")
+	p.press("i", "s", "s", "u", "e", "r")
+	p.press(kb.ArrowDown)
+	is(p, focused, "beacon-operator-selfsigned")
+	p.press("/", kb.Escape)
+	is(p, `document.getElementById("query").value`, "")
+	is(p, cards, 16)
+}
+
+// TestSearch narrows a component by words and by what objects are.
+func TestSearch(t *testing.T) {
+	p := open(t, made(t, operator), "", desktop)
+	is(p, status, "")
+	p.run(chromedp.SendKeys("#query", "role binding"))
+	p.settle()
+	is(p, status, "2 of 16 objects")
+	is(p, cards, 2)
+	is(p, `document.getElementById("matches").getAttribute("role")`, "status")
+	// It is part of the address.
+	is(p, `location.hash`, "#q=role+binding")
+	p.run(chromedp.Reload())
+	p.settle()
+	is(p, cards, 2)
+	p.visit("")
+	p.run(chromedp.Click("#filters-toggle"), chromedp.SetValue(`select[name="kind"]`, "CustomResourceDefinition"),
+		chromedp.Evaluate(`document.querySelector("select[name=kind]").dispatchEvent(new Event("change"))`, nil))
+	p.settle()
+	is(p, cards, 2)
+	is(p, status, "2 of 16 objects")
+}
+
+// TestFleet goes from phases to the ladder of a component and back, and finds
+// objects in all of them.
+func TestFleet(t *testing.T) {
+	p := open(t, fleetPage(t), "", desktop)
+	is(p, cards, 68)
+	p.run(chromedp.SendKeys("#query", "vault statefulset"))
+	p.settle()
+	is(p, `document.querySelectorAll("#inside li").length > 0`, true)
+	is(p, status, "1 of 68 components, with 1 object")
+	p.run(chromedp.Click("#inside a"))
+	p.settle()
+	is(p, chosen, "vault")
+	is(p, `document.querySelector("main h2").textContent`, "foundation-vault-core")
+	p.run(chromedp.Click(".crumbs a"))
+	p.settle()
+	is(p, chosen, "foundation-vault-core")
+	p.run(chromedp.Click("#details .open"))
+	p.settle()
+	is(p, `location.hash`, "#component=foundation-vault-core")
+	is(p, `document.activeElement.id`, "main")
+	p.run(chromedp.Click(`#views a[href*="timeline"]`))
+	p.settle()
+	is(p, `document.querySelectorAll(".bar").length`, 67)
+	is(p, `document.querySelectorAll(".bar.critical").length > 10`, true)
+	is(p, `document.querySelectorAll(".path li").length > 10`, true)
+}
+
+// TestFindings shows faults where they are, and all of them in one list.
+func TestFindings(t *testing.T) {
+	p := open(t, made(t, "testdata/fleets/faults/components", "--environment", "main"), "#object=ring-a", desktop)
+	is(p, `document.querySelectorAll(".arrow.against").length > 0`, true)
+	is(p, `document.querySelectorAll("#details .finding.error").length`, 1)
+	is(p, `document.querySelector("[aria-current=true] .badge.error").textContent`, "✕ 11 error")
+	p.visit("#view=findings")
+	is(p, `document.querySelectorAll(".finding").length > 20`, true)
+	p.run(chromedp.SendKeys("#query", "cycle"))
+	p.settle()
+	is(p, `document.querySelectorAll(".finding").length < 20`, true)
+}
+
+// TestDeepLink opens places from addresses, loaded anew.
+func TestDeepLink(t *testing.T) {
+	p := open(t, fleetPage(t), "#component=foundation-vault-core&object=StatefulSet.apps+vault%2Fvault", desktop)
+	for range 2 {
+		is(p, chosen, "vault")
+		is(p, `(() => { const box = document.querySelector("[aria-current=true].card").getBoundingClientRect(); return box.top > 0 && box.bottom < innerHeight; })()`, true)
+		p.run(chromedp.Reload())
+		p.settle()
+	}
+	p.visit("#component=gone&object=gone") // of a page that was written since
+	is(p, cards, 68)
+}
+
+// TestThemes reads the colours that each scheme and the switch lead to.
+func TestThemes(t *testing.T) {
+	const background = `getComputedStyle(document.body).backgroundColor`
+	const light, dark = "rgb(250, 250, 248)", "rgb(19, 20, 23)"
+	file := made(t, operator)
+	night := desktop
+	night.scheme = "dark"
+	is(open(t, file, "", desktop), background, light)
+	p := open(t, file, "", night)
+	is(p, background, dark)
+	p.run(chromedp.Click("#theme"))
+	is(p, background, light)
+	is(p, `document.getElementById("theme").textContent`, "Theme: light")
+	p.run(chromedp.Reload())
+	is(p, background, light)
+	p.run(chromedp.Click("#theme"), chromedp.Click("#theme"))
+	is(p, `document.getElementById("theme").textContent`, "Theme: auto")
+}
+
+// TestPhone looks for anything that is wider than a phone.
+func TestPhone(t *testing.T) {
+	component, fleet := made(t, operator), fleetPage(t)
+	for _, at := range []struct{ file, place string }{{component, ""}, {component, beacon}, {component, "#view=findings"}, {fleet, ""}, {fleet, "#q=vault"}, {fleet, "#view=timeline"}, {fleet, "#object=foundation-vault-core"}, {made(t, "conformance/browser/testdata/hostile"), ""}} {
+		t.Run(filepath.Base(filepath.Dir(at.file))+at.place, func(t *testing.T) {
+			p := open(t, at.file, at.place, phone)
+			is(p, `document.documentElement.scrollWidth`, 360)
+			if wide := eval[[]string](p, `[...document.querySelectorAll("body *")].filter((e) => !e.closest(".unseen, .arrows, [hidden], thead") && e.getBoundingClientRect().right > 361).map((e) => e.outerHTML.slice(0, 120))`); len(wide) > 0 {
+				t.Errorf("wider than the screen: %s", strings.Join(wide, "\n"))
+			}
+		})
+	}
+}
+
+// TestPaper prints: no controls, nothing cut off, and what Argo CD waits for.
+func TestPaper(t *testing.T) {
+	p := open(t, made(t, operator), "", desktop)
+	var pdf []byte
+	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
+		var err error
+		pdf, _, err = page.PrintToPDF().Do(ctx)
+		return err
+	}))
+	if len(pdf) < 10_000 {
+		t.Errorf("the print has %d bytes", len(pdf))
+	}
+	is(p, `[...document.querySelectorAll("details.gate")].every((d) => d.open)`, true)
+	paper := desktop
+	paper.print = true
+	p = open(t, p.file, "", paper)
+	is(p, `document.getElementById("search").checkVisibility()`, false)
+	is(p, `[...document.querySelectorAll(".card .name, .card .note")].every((e) => e.scrollHeight <= e.clientHeight + 1)`, true)
+}
+
+// TestReducedMotion leaves out what moves where people ask for that.
+func TestReducedMotion(t *testing.T) {
+	const duration = `getComputedStyle(document.querySelector(".card")).transitionDuration`
+	file, calm := made(t, operator), desktop
+	calm.reduced = true
+	is(open(t, file, "", calm), duration, "0s")
+	is(open(t, file, "", desktop), duration, "0.12s")
+}
+
+// TestHostileNames opens a component whose names are markup.
+func TestHostileNames(t *testing.T) {
+	file := made(t, "conformance/browser/testdata/hostile")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "planted-secret") {
+		t.Error("the page tells what a Secret holds")
+	}
+	p := open(t, file, "", desktop)
+	is(p, `typeof window.hacked`, "undefined")
+	is(p, `document.querySelectorAll("img, main script, svg[onload]").length`, 0)
+	names := eval[[]string](p, `[...document.querySelectorAll(".card .name")].map((e) => e.textContent.trim())`)
+	for _, want := range []string{`</script><img src=x onerror="window.hacked=1">`, `"><svg onload=window.hacked=2>`, `a\u202eb\u2028&lt;b>&amp;`, `{{constructor}}${alert(1)}`} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%q is not among %q", want, names)
+		}
+	}
+	for i := range 4 {
+		p.run(chromedp.Evaluate(`document.querySelectorAll(".card")[`+string(rune('0'+i))+`].click()`, nil))
+		p.settle()
+		is(p, `typeof window.hacked`, "undefined")
+		is(p, chosen+` === document.querySelector("#details h2 .name").textContent`, true)
+	}
+}
+
+// TestAxe has axe-core look for what hinders people, in every view.
+func TestAxe(t *testing.T) {
+	axe := fromNPM(t, "axe-core@4.11.0", "axe.min.js")
+	component, fleet, faults := made(t, operator), fleetPage(t), made(t, "testdata/fleets/faults/components", "--environment", "main")
+	night, smallNight := desktop, phone
+	night.scheme, smallNight.scheme = "dark", "dark"
+	for _, at := range []struct{ file, place string }{{component, ""}, {component, beacon}, {component, "#q=role"}, {fleet, ""}, {fleet, "#object=foundation-vault-core"}, {fleet, "#view=timeline"}, {faults, "#view=findings"}, {faults, "#object=ring-a&only=findings"}} {
+		for _, s := range []screen{desktop, night, phone, smallNight} {
+			p := open(t, at.file, at.place, s)
+			p.run(chromedp.Evaluate(axe, nil))
+			type violation struct {
+				ID, Help string
+				Nodes    []struct{ HTML, FailureSummary string }
+			}
+			// What scripts may do concerns axe itself, not the page.
+			text := eval[string](p, `axe.run(document, {resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations))`)
+			var violations []violation
+			if err := json.Unmarshal([]byte(text), &violations); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range violations {
+				t.Errorf("%s, %d pixels, %s: %s: %s in %d places, such as %s: %s", at.place, s.width, s.scheme, v.ID, v.Help, len(v.Nodes), v.Nodes[0].HTML, v.Nodes[0].FailureSummary)
+			}
+		}
+	}
+}
+
+// TestListening reads what a screen reader is told.
+func TestListening(t *testing.T) {
+	p := open(t, fleetPage(t), "", desktop)
+	var nodes []*accessibility.Node
+	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
+		var err error
+		nodes, err = accessibility.GetFullAXTree().Do(ctx)
+		return err
+	}))
+	var told []string
+	for _, n := range nodes {
+		if !n.Ignored && n.Role != nil && n.Name != nil {
+			told = append(told, unquoted(n.Role.Value)+" "+unquoted(n.Name.Value))
+		}
+	}
+	for _, want := range []string{
+		"banner ", "navigation Views", "search ", "searchbox Search objects by name, kind, namespace or rung", "main ", "complementary Details", "status ",
+		"heading rollout of ameide", "heading Phases", "heading phase 150 foundation, runtimes", "region phase 150 foundation, runtimes",
+		"link foundation · runtime foundation-vault-core ; 13 objects in 1 wave; in namespace vault; others wait until it is healthy",
+	} {
+		if !slices.Contains(told, want) {
+			t.Errorf("nobody is told %q among\n%s", want, strings.Join(told[:min(len(told), 80)], "\n"))
+		}
+	}
+}
+
+func unquoted(raw []byte) string {
+	var text string
+	json.Unmarshal(raw, &text) // what is no text has no name
+	return text
+}
+
+// TestProgram has eslint read the program of the page.
+func TestProgram(t *testing.T) {
+	fromNPM(t, "eslint@9.39.1", "package.json")
+	dir := filepath.Join(installed, "node_modules", ".bin")
+	source, err := filepath.Abs(filepath.Join(root, "report", "page"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := filepath.Abs("eslint.config.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(dir, "eslint"), "--config", config, "--max-warnings", "0", ".")
+	cmd.Dir = source
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,69 @@
+package report
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"path"
+	"strings"
+	"text/template"
+)
+
+//go:embed page/page.html
+var skeleton string
+
+//go:embed page/page.css
+var looks string
+
+//go:embed page/*.js
+var modules embed.FS
+
+// program is all modules of the page in one, in which each sees the names of
+// the others: a page that is opened from disk can import nothing.
+var program = func() string {
+	files, err := modules.ReadDir("page")
+	if err != nil {
+		panic(err) // they are part of the program
+	}
+	var b strings.Builder
+	for _, f := range files {
+		text, err := modules.ReadFile(path.Join("page", f.Name()))
+		if err != nil {
+			panic(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if !strings.HasPrefix(line, "import ") {
+				b.WriteString(strings.TrimPrefix(line, "export "))
+			}
+		}
+	}
+	return b.String() + "start();\n"
+}()
+
+var document = template.Must(template.New("page").Parse(skeleton))
+
+// html writes the page. Its policy lets a browser run and use nothing but the
+// program and the looks that stand in it, by their hashes.
+func (p page) html() (string, error) {
+	data, err := json.Marshal(p) // which escapes "<", ">" and "&"
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	err = document.Execute(&b, map[string]string{
+		"Title":       template.HTMLEscapeString(p.Title),
+		"Looks":       looks,
+		"LooksHash":   hash(looks),
+		"Program":     program,
+		"ProgramHash": hash(program),
+		"Data":        string(data),
+	})
+	return b.String(), err
+}
+
+// hash is how a Content-Security-Policy calls a text.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}

@@ -1,0 +1,87 @@
+// Arrows between the items of a ladder: those of the one that is pointed at, or
+// else of the one that is chosen. Each leads to what is needed.
+import { s } from "./dom.js";
+
+/** As many arrows as a reader can tell apart; the details list all. */
+const mostArrows = 150;
+
+export function drawArrows(view) {
+  const item = view.focused ?? view.chosen;
+  for (const card of view.near ?? []) card.classList.remove("near");
+  view.near = [];
+  view.arrows.replaceChildren();
+  if (!item || view.rows[item.index].hidden) return;
+  const ends = [...view.of.needs[item.index], ...view.of.neededBy[item.index]].filter((edge) => {
+    const other = edge.from === item.index ? edge.to : edge.from;
+    return !view.rows[other].hidden && (!edge.quiet || edge.gate && view.of.name === "");
+  });
+  const edges = strongest(ends).slice(0, mostArrows);
+  if (edges.length === 0) return;
+  const frame = view.element.getBoundingClientRect();
+  const boxes = new Map();
+  const box = (index) => {
+    if (!boxes.has(index)) boxes.set(index, view.cards[index].getBoundingClientRect());
+    return boxes.get(index);
+  };
+  const paths = edges.map((edge, lane) => path(edge, route(box(edge.from), box(edge.to), frame, lane), edge.from === item.index)).reverse();
+  for (const edge of edges) {
+    const card = view.cards[edge.from === item.index ? edge.to : edge.from];
+    card.classList.add("near");
+    view.near.push(card);
+  }
+  view.arrows.append(s("svg", { width: frame.width, height: frame.height }, s("defs", {}, head("head"), head("head-gate"), head("head-back"), head("head-against")), ...paths));
+}
+
+/** One edge for each pair, the strongest first. */
+function strongest(edges) {
+  const weight = (e) => (e.against ? 4 : 0) + (e.gate ? 2 : 0) + (e.loose ? 0 : 1);
+  const pairs = new Map();
+  for (const edge of edges) {
+    const key = `${edge.from} ${edge.to}`;
+    const known = pairs.get(key);
+    if (!known || weight(edge) > weight(known)) pairs.set(key, edge);
+  }
+  return [...pairs.values()].sort((a, b) => weight(b) - weight(a));
+}
+
+function head(id) {
+  return s("marker", { id, viewBox: "0 0 10 10", refX: "9", refY: "5", markerWidth: "8", markerHeight: "8", markerUnits: "userSpaceOnUse", orient: "auto-start-reverse" }, s("path", { d: "M1 1 9 5 1 9z" }));
+}
+
+function path(edge, d, isNeed) {
+  const look = edge.against ? "against" : edge.gate ? "gate" : isNeed ? "" : "back";
+  const classes = ["arrow", look, edge.inferred ? "inferred" : "", edge.loose ? "loose" : "", isNeed ? "needs" : "needed"];
+  return s("path", { class: classes.filter(Boolean).join(" "), d, "marker-end": `url(#${look ? `head-${look}` : "head"})` });
+}
+
+/**
+ * A line from the left of one box to the left of another, through the channels
+ * between the columns and rows, so that it crosses no item. Lines side by side
+ * keep a little apart.
+ */
+function route(from, to, frame, lane) {
+  const apart = ((lane % 5) - 2) * 3.2;
+  const left = (box) => box.left - frame.left;
+  const y1 = from.top - frame.top + from.height / 2 + apart * 1.5;
+  const y2 = to.top - frame.top + to.height / 2 + apart * 1.5;
+  const x1 = left(from) - 11 + apart;
+  const x2 = left(to) - 11 + apart;
+  const points = [[left(from), y1], [x1, y1]];
+  if (Math.abs(x1 - x2) > 1) {
+    const between = (to.top > from.top ? from.bottom + 4 : from.top - 4) - frame.top + apart / 2;
+    points.push([x1, between], [x2, between]);
+  }
+  points.push([x2, y2], [left(to), y2]);
+  return rounded(points, 5);
+}
+
+/** A line through points with round corners. */
+function rounded(points, radius) {
+  const toward = ([x, y], [u, v]) => {
+    const length = Math.hypot(u - x, v - y) || 1;
+    const part = Math.min(radius, length / 2) / length;
+    return `${(x + (u - x) * part).toFixed(1)} ${(y + (v - y) * part).toFixed(1)}`;
+  };
+  const corners = points.slice(1, -1).map((point, i) => `L${toward(point, points[i])} Q${point[0].toFixed(1)} ${point[1].toFixed(1)} ${toward(point, points[i + 2])}`);
+  return `M${points[0].join(" ")} ${corners.join(" ")} L${points.at(-1).join(" ")}`;
+}

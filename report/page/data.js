@@ -1,0 +1,161 @@
+// What the page is about. A component and a fleet are both ladders: bands with
+// items on them, and edges between the items.
+import { counted, moment } from "./dom.js";
+import { link } from "./place.js";
+
+export const data = JSON.parse(document.getElementById("data").textContent);
+
+const phaseMarks = { PreSync: "Pre", PostSync: "Post", SyncFail: "Fail", PreDelete: "PreD", PostDelete: "PostD" };
+
+const made = new Map();
+
+/** The ladder of a component by its name, or of the whole page. */
+export function ladder(name) {
+  const key = data.fleet ? name : "";
+  if (!made.has(key)) made.set(key, make(key));
+  return made.get(key);
+}
+
+function make(name) {
+  if (!data.fleet) return objectLadder(data.components[0], "");
+  if (name === "") return fleetLadder();
+  const of = data.components.find((c) => c.name === name);
+  return of?.ladder ? objectLadder(of, name) : null;
+}
+
+function objectLadder(component, name) {
+  const from = component.ladder;
+  const items = from.objects.map((o, index) => ({
+    index,
+    id: o.id,
+    kind: o.kind,
+    group: o.group ?? "",
+    name: o.name,
+    namespace: o.namespace ?? "",
+    band: o.wave,
+    rung: from.rungs[o.rung]?.name ?? "",
+    why: o.why,
+    because: o.because,
+    source: o.source ?? "",
+    file: o.file ? o.file + (o.line ? `:${o.line}` : "") : "",
+    findings: [],
+    held: [],
+    href: link({ component: name, object: o.id }),
+    words: `${o.kind} ${o.group ?? ""} ${o.namespace ?? ""}/${o.name} ${from.rungs[o.rung]?.name ?? ""} ${component.name}`.toLowerCase(),
+  }));
+  for (const f of from.findings) if (f.about >= 0) items[f.about].findings.push(f);
+  const holds = [["gatedBy", "waited for"], ["blind", "not seen"], ["hangs", "can hang"], ["degrades", "can fail"]];
+  const bands = from.waves.map((w) => {
+    const held = holds.flatMap(([list, mark]) => (w[list] ?? []).map((o) => ({ item: o.object, mark, why: o.why })));
+    for (const o of held) items[o.item].held.push(o);
+    return {
+      mark: w.phase === "Sync" ? String(w.wave) : phaseMarks[w.phase] ?? "–",
+      title: w.title,
+      about: w.about ?? "",
+      why: w.why,
+      gate: gateText(w),
+      awaited: Boolean(w.awaited && !w.open && (w.gatedBy || w.hangs)),
+      held,
+      items: [],
+    };
+  });
+  for (const item of items) bands[item.band].items.push(item);
+  return connected({
+    name,
+    title: component.name,
+    noun: "object",
+    about: `${counted(items.length, "object")} in ${counted(bands.length, "wave")}, ${counted(from.references.filter((r) => r.gate).length, "gate")}`,
+    bands,
+    items,
+    rungs: from.rungs,
+    findings: from.findings.map((f) => ({ ...f, component: name, href: f.about >= 0 ? items[f.about].href : null })),
+    edges: from.references,
+  });
+}
+
+/** What stands between a wave and the next, in words. */
+function gateText(wave) {
+  if (!wave.phase) return "";
+  if (!wave.awaited) return "The sync ends here: Argo CD does not wait for this wave";
+  const waited = wave.gatedBy?.length ?? 0;
+  if (wave.open || (waited === 0 && !wave.hangs)) return "Nothing here has a health check, so the next wave comes at once";
+  const risks = [[wave.hangs, "can hang"], [wave.degrades, "can fail"], [wave.blind, "not seen"]].filter(([list]) => list).map(([list, what]) => `, ${list.length} ${what}`);
+  return `Argo CD waits here until ${waited === 1 ? "1 object is" : `${waited} objects are`} healthy${risks.join("")}`;
+}
+
+function fleetLadder() {
+  const spans = new Map((data.timeline?.applications ?? []).map((span) => [span.name, span]));
+  const taken = new Map();
+  const items = data.components.map((c, index) => {
+    const again = taken.get(c.name) ?? 0;
+    taken.set(c.name, again + 1);
+    const id = again ? `${c.name} (${again + 1})` : c.name;
+    return {
+      index,
+      id,
+      kind: c.kind ?? "component",
+      group: "",
+      name: c.name,
+      namespace: c.namespace ?? "",
+      band: c.phase,
+      rung: c.rung ?? "",
+      why: c.ladder ? `${counted(c.ladder.objects.length, "object")} in ${counted(c.ladder.waves.length, "wave")}` : "nothing rendered here",
+      about: c.about ?? "",
+      because: -1,
+      source: "",
+      file: "",
+      span: spans.get(c.name),
+      off: Boolean(c.off),
+      findings: [...(c.findings ?? []), ...(c.ladder?.findings ?? [])],
+      held: [],
+      component: c,
+      href: link({ object: id }),
+      inside: c.ladder && !again ? link({ component: c.name }) : null,
+      words: `${c.name} ${c.kind ?? ""} ${c.namespace ?? ""} ${c.rung ?? ""} ${c.domain ?? ""}`.toLowerCase(),
+    };
+  });
+  const findings = data.components.flatMap((c, i) => [
+    ...(c.findings ?? []).map((f) => ({ ...f, component: c.name, href: items[i].href })),
+    ...(c.ladder ? ladder(c.name)?.findings ?? [] : []),
+  ]);
+  for (const f of data.findings ?? []) {
+    if (f.about >= 0) items[f.about].findings.push(f);
+    findings.push({ ...f, component: items[f.about]?.name ?? "", href: items[f.about]?.href ?? null });
+  }
+  const bands = (data.phases ?? []).map((p) => ({ mark: p.title.replace(/^(phase|wave) /, "").replace("no phase", "–"), title: p.title, about: p.about, why: [], gate: "", held: [], items: [] }));
+  for (const item of items) bands[item.band].items.push(item);
+  for (const band of bands) {
+    const played = band.items.map((item) => item.span).filter(Boolean);
+    const ends = played.map((span) => span.end);
+    if (played.length > 0) {
+      const end = ends.includes(null) ? "never" : moment(Math.max(...ends));
+      band.when = `${moment(Math.min(...played.map((span) => span.start)))} to ${end}`;
+    }
+  }
+  const objects = data.components.reduce((sum, c) => sum + (c.ladder?.objects.length ?? 0), 0);
+  return connected({
+    name: "",
+    title: data.title,
+    noun: "component",
+    about: `${counted(items.length, "component")} in ${counted(bands.length, "phase")}, ${counted(objects, "object")}`,
+    bands,
+    items,
+    rungs: [],
+    findings,
+    edges: data.needs ?? [],
+  });
+}
+
+/** Gives a ladder its ways from items to edges and from ids to items. */
+function connected(of) {
+  of.needs = of.items.map(() => []);
+  of.neededBy = of.items.map(() => []);
+  for (const edge of of.edges) {
+    if (edge.from === edge.to) continue;
+    of.needs[edge.from].push(edge);
+    of.neededBy[edge.to].push(edge);
+  }
+  of.awaited = new Set(of.edges.filter((e) => e.gate).map((e) => e.to));
+  of.byId = new Map(of.items.map((item) => [item.id, item]));
+  return of;
+}

@@ -1,0 +1,134 @@
+// What is told beside the ladder: of the item that is chosen, or how to read it.
+import { data } from "./data.js";
+import { badge, byId, counted, fill, h, hourglass, longList, moment } from "./dom.js";
+import { link } from "./place.js";
+
+/** As many entries as a list has before somebody asks for more. */
+const mostEntries = 40;
+
+/** Tells all about an item. */
+export function tell(of, item) {
+  byId("details").classList.add("chosen");
+  fill(byId("details"),
+    h("div", { class: "details-head" },
+      h("h2", { id: "details-title" }, h("span", { class: "kind" }, item.kind), h("span", { class: "name" }, item.name)),
+      h("a", { class: "close", href: link({ component: of.name }), "data-close": true, "aria-label": "Close the details", "aria-keyshortcuts": "Escape" }, "✕")),
+    item.inside && h("p", null, h("a", { class: "open", href: item.inside }, "Open its ladder")),
+    facts(of, item),
+    item.about && h("p", null, item.about),
+    reasons(of, item),
+    findingsOf(item),
+    heldBy(item),
+    ends(of, item, "Needs", of.needs[item.index], (edge) => edge.to),
+    ends(of, item, "Is needed by", of.neededBy[item.index], (edge) => edge.from));
+  byId("details").scrollTop = 0;
+}
+
+function facts(of, item) {
+  const band = of.bands[item.band];
+  const rows = [
+    ["Group", item.group], ["Namespace", item.namespace], [of.noun === "object" ? "Wave" : "Phase", band.title.replace(/^(wave|phase) /, "")],
+    ["Rung", item.rung], ["From", item.file], ["Holds", item.component ? item.why : ""],
+    ["Simulated", item.span ? `${moment(item.span.start)} to ${item.span.end === null ? "never" : moment(item.span.end)}` : ""],
+  ];
+  return h("dl", null, rows.filter(([, value]) => value).map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))));
+}
+
+/** The chain of reasons that leads to a wave. */
+function reasons(of, item) {
+  if (of.noun !== "object") return null;
+  const steps = [];
+  const seen = new Set();
+  let at = item;
+  while (at && !seen.has(at)) {
+    seen.add(at);
+    const who = at === item ? [] : [h("a", { href: at.href }, `${at.kind} ${at.name}`), " "];
+    steps.push(h("li", null, who, h("strong", null, of.bands[at.band].title), ": ", at.why));
+    if (at.because < 0) {
+      const rung = of.rungs.find((r) => r.name === at.rung);
+      if (rung && !/^its author/.test(at.why)) steps.push(h("li", { class: "ground" }, `Rung ${rung.name} begins at wave ${rung.wave}: ${rung.why}.`, at.source && h("span", { class: "source" }, ` Source: ${at.source}`)));
+    }
+    at = of.items[at.because];
+  }
+  return [h("h3", null, "Why it stands here"), h("ol", { class: "chain" }, steps)];
+}
+
+function findingsOf(item) {
+  if (item.findings.length === 0) return null;
+  return [h("h3", null, "Findings"), longList(h("ul", { class: "findings" }), item.findings, mostEntries, finding)];
+}
+
+/** One finding in a list. */
+export function finding(f) {
+  const from = f.file ? f.file + (f.line ? `:${f.line}` : "") : "";
+  const about = [f.component, f.object].filter((name, i, all) => name && all.indexOf(name) === i).join(" · ");
+  return h("li", { class: `finding ${f.severity}` },
+    h("p", { class: "finding-head" }, h("span", { class: `badge ${f.severity}` }, f.severity), " ", f.href ? h("a", { href: f.href }, about || "here") : about),
+    h("p", null, f.field && h("code", null, f.field), f.field && " ", f.message),
+    f.remedy && h("p", { class: "remedy" }, h("span", { class: "lead" }, "Remedy"), " ", f.remedy),
+    h("p", { class: "source" }, [f.rule, from].filter(Boolean).join(" · ")));
+}
+
+function heldBy(item) {
+  if (item.held.length === 0) return null;
+  return [h("h3", null, "When Argo CD waits for it"), h("ul", { class: "plain" }, item.held.map((held) => h("li", null, h("span", { class: "mark" }, held.mark), " ", held.why)))];
+}
+
+/** The edges that begin or end at an item, gathered by their other ends. */
+function ends(of, item, title, edges, other) {
+  if (edges.length === 0) return null;
+  const by = new Map();
+  for (const edge of edges) {
+    const index = other(edge);
+    if (!by.has(index)) by.set(index, []);
+    by.get(index).push(edge);
+  }
+  const all = [...by].sort(([, a], [, b]) => Number(b.some((e) => e.gate)) - Number(a.some((e) => e.gate)) || Number(a.every((e) => e.quiet)) - Number(b.every((e) => e.quiet)));
+  return [h("h3", null, title, h("span", { class: "count" }, ` ${all.length}`)), longList(h("ul", { class: "ends" }), all, mostEntries, ([index, these]) => end(of, of.items[index], these))];
+}
+
+function end(of, other, edges) {
+  const tags = [
+    edges.some((e) => e.gate) && h("span", { class: "tag gate" }, hourglass(), "healthy first"),
+    edges.some((e) => e.against) && h("span", { class: "tag against" }, "against the phases"),
+    edges.every((e) => e.inferred) && h("span", { class: "tag" }, "inferred"),
+    edges.every((e) => e.loose) && h("span", { class: "tag" }, "orders nothing"),
+  ];
+  return h("li", null,
+    h("a", { href: other.href }, h("span", { class: "kind" }, other.kind), " ", h("span", { class: "name" }, other.name)),
+    h("span", { class: "at" }, of.bands[other.band].title), " ", tags,
+    edges.map((edge) => [h("p", null, edge.why, " ", edge.field && h("code", null, edge.field)), edge.reasons && longList(h("ul", { class: "reasons" }), edge.reasons, 5, (reason) => h("li", null, reason))]));
+}
+
+/** Sums a ladder up, when nothing is chosen. */
+export function sumUp(of, view) {
+  const graded = ["error", "warning", "note"].map((severity) => [severity, of.findings.filter((f) => f.severity === severity).length]);
+  byId("details").classList.remove("chosen");
+  fill(byId("details"),
+    h("h2", null, "In short"),
+    h("p", null, `${of.about}.`),
+    of.findings.length > 0 && h("ul", { class: "plain sum" }, graded.filter(([, n]) => n > 0).map(([severity, n]) => h("li", null, badge(severity, n), h("span", { "aria-hidden": "true" }, ` ${counted(n, severity)}`)))),
+    of.findings.length === 0 && h("p", null, "Nothing was found to be wrong."),
+    of.findings.length > 0 && view !== "findings" && h("p", null, h("a", { href: link({ view: "findings", component: of.name }) }, "Read the findings")),
+    of.noun === "component" && data.timeline && view !== "timeline" && h("p", null, h("a", { href: link({ view: "timeline" }) },
+      data.timeline.done ? `Rolled out in ${moment(data.timeline.totalSeconds)}, as simulated` : "The rollout never ends, as simulated")),
+    view === "ladder" && howTo(of.noun === "component"));
+}
+
+/** How to read a ladder. */
+function howTo(isFleet) {
+  return [
+    h("h2", null, "How to read it"),
+    h("ul", { class: "plain legend" },
+      h("li", null, h("span", { class: "key" }, h("span", { class: "rung-key" })), isFleet
+        ? "A rung is a phase, the first on top: it begins when all before it are synced and healthy."
+        : "A rung is a wave, the first on top. Argo CD applies what stands there, and goes on when it is healthy."),
+      h("li", null, h("span", { class: "key line gate" }), h("span", null, h("strong", null, "Thick arrow: a gate."), " It leads to what must be healthy first.")),
+      h("li", null, h("span", { class: "key line" }), "Thin arrow: it leads to what must be there first."),
+      h("li", null, h("span", { class: "key line inferred" }), "Dashed: inferred, since no record says so."),
+      isFleet && h("li", null, h("span", { class: "key line against" }), h("span", null, h("strong", null, "Red:"), " against the phases.")),
+      h("li", null, h("span", { class: "key" }, hourglass()), "Others wait until it is healthy.")),
+    h("p", { class: "keys" }, "Point at an item to see its arrows; choose it to keep them. ", ["←", "↑", "↓", "→"].map((key) => [h("kbd", null, key), " "]), "move, ",
+      h("kbd", null, "Enter"), " chooses, ", h("kbd", null, "Esc"), " leaves, ", h("kbd", null, "/"), " searches."),
+  ];
+}

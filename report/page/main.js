@@ -1,0 +1,218 @@
+// Puts the views together: what the address names is shown, and what people do
+// changes the address.
+import { data, ladder } from "./data.js";
+import { finding, sumUp, tell } from "./details.js";
+import { byId, counted, h, longList } from "./dom.js";
+import { choices, shown } from "./filter.js";
+import { choose, focusItem, ladderView, leave, showOnly } from "./ladder.js";
+import { link, note, place } from "./place.js";
+import { timelineView } from "./timeline.js";
+
+/** What is shown now: the ladder, its view if that is on the page, and where. */
+let now = { of: null, view: null, key: "" };
+
+export function start() {
+  addEventListener("hashchange", show);
+  addEventListener("keydown", shortcut);
+  byId("skip").addEventListener("click", () => byId("main").focus());
+  byId("search").addEventListener("submit", (event) => {
+    event.preventDefault();
+    firstMatch();
+  });
+  let waiting = 0;
+  byId("query").addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => narrow({ q: byId("query").value }), 120);
+  });
+  byId("query").addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown") {
+      event.preventDefault();
+      firstMatch();
+    }
+  });
+  byId("filters-toggle").addEventListener("click", () => openFilters(byId("filters").hidden));
+  byId("details").addEventListener("click", (event) => {
+    if (event.target.closest("[data-close]")) {
+      event.preventDefault();
+      close();
+    }
+  });
+  addEventListener("beforeprint", () => document.querySelectorAll("details.gate").forEach((d) => (d.open = true)));
+  startTheme();
+  show();
+}
+
+/** Shows the place that the address names. */
+function show() {
+  const at = place();
+  const of = ladder(at.component) ?? ladder("");
+  const view = at.view === "findings" || (at.view === "timeline" && data.timeline) ? at.view : "ladder";
+  const key = `${view} ${of.name}`;
+  if (key !== now.key) {
+    const before = now.key;
+    now = { of, view: null, key, name: view };
+    page(of, view);
+    if (before) {
+      scrollTo(0, 0);
+      byId("main").focus({ preventScroll: true });
+    }
+  }
+  if (byId("query").value !== at.q) byId("query").value = at.q;
+  filters(of, at);
+  apply(at);
+  const item = of.byId.get(at.object) ?? null;
+  if (now.view && now.view.chosen !== item) {
+    const came = item && document.activeElement !== now.view.cards[item.index];
+    choose(now.view, item);
+    if (came) now.view.cards[item.index].scrollIntoView({ block: "center", behavior: "instant" });
+  }
+  if (item) tell(of, item);
+  else sumUp(of, view);
+  document.body.classList.toggle("has-choice", item !== null);
+  document.title = `${item ? `${item.kind} ${item.name} · ` : ""}${of.title} · Ladder`;
+}
+
+/** Builds a view. */
+function page(of, view) {
+  byId("title").textContent = data.title;
+  const views = [["ladder", "Ladder", {}], data.timeline && ["timeline", "Timeline", { view: "timeline" }], ["findings", "Findings", { view: "findings" }]];
+  const count = ladder("").findings.length;
+  byId("views").replaceChildren(...views.filter(Boolean).map(([name, title, to]) => h("li", null,
+    h("a", { href: link(to), "aria-current": name === view ? "page" : null }, title, name === "findings" && count > 0 && h("span", { class: "count" }, ` ${count}`)))));
+  const main = byId("main");
+  const crumbs = of.name !== "" && h("nav", { "aria-label": "Way back" }, h("ol", { class: "crumbs" }, h("li", null, h("a", { href: link({ object: of.name }) }, data.title)), h("li", { "aria-current": "page" }, of.title)));
+  const heading = { ladder: of.name === "" && data.fleet ? "Phases" : of.title, timeline: "Timeline", findings: "Findings" }[view];
+  const head = h("div", { class: "main-head" }, crumbs, h("h2", null, heading), view === "ladder" && h("p", { class: "lead" }, of.about));
+  if (view === "timeline") {
+    main.replaceChildren(head, timelineView());
+  } else if (view === "findings") {
+    main.replaceChildren(head, of.findings.length === 0 ? h("p", null, "Nothing was found to be wrong.") : h("div", { class: "all-findings" }));
+  } else {
+    now.view = ladderView(of);
+    main.replaceChildren(head, h("section", { id: "inside", "aria-label": "Objects that match", hidden: true }), now.view.element);
+  }
+}
+
+/** Narrows what is shown, and notes it in the address. */
+function narrow(changes) {
+  note(changes);
+  apply(place());
+}
+
+function apply(at) {
+  const found = shown(now.of, at);
+  byId("filters-toggle").classList.toggle("active", Boolean(at.kind || at.rung || at.of || at.only));
+  if (now.name === "findings") return applyToFindings(at);
+  if (!now.view) return say("");
+  if (now.found !== found) showOnly(now.view, found);
+  now.found = found;
+  inside(found);
+  if (!found) return say("");
+  const objects = [...found.inside.values()].reduce((sum, all) => sum + all.length, 0);
+  say(`${found.items.size} of ${counted(now.of.items.length, now.of.noun)}${now.of.noun === "component" ? `, with ${counted(objects, "object")}` : ""}`);
+}
+
+/** Lists the objects of a fleet that match. */
+function inside(found) {
+  const section = byId("inside");
+  const all = [...(found?.inside ?? [])].flatMap(([component, objects]) => objects.map((object) => ({ component, object })));
+  section.hidden = all.length === 0;
+  if (all.length === 0) return section.replaceChildren();
+  section.replaceChildren(h("h3", null, "Objects that match", h("span", { class: "count" }, ` ${all.length}`)),
+    longList(h("ul", { class: "matches" }), all, 12, ({ component, object }) => h("li", null,
+      h("a", { href: object.href }, h("span", { class: "kind" }, object.kind), " ", h("span", { class: "name" }, object.name)), h("span", { class: "at" }, component.name))));
+}
+
+function applyToFindings(at) {
+  const words = at.q.toLowerCase().split(/\s+/).filter(Boolean);
+  const text = (f) => `${f.severity} ${f.rule} ${f.component} ${f.object ?? ""} ${f.file ?? ""} ${f.message} ${f.remedy ?? ""}`.toLowerCase();
+  const all = now.of.findings.filter((f) => words.every((word) => text(f).includes(word)) && (!at.of || f.component === at.of));
+  const box = document.querySelector(".all-findings");
+  if (!box) return;
+  box.replaceChildren(...["error", "warning", "note"].map((severity) => [severity, all.filter((f) => f.severity === severity)]).filter(([, these]) => these.length > 0)
+    .map(([severity, these]) => h("section", null, h("h3", null, counted(these.length, severity)), longList(h("ul", { class: "findings" }), these, 60, finding))));
+  say(words.length > 0 || at.of ? `${all.length} of ${counted(now.of.findings.length, "finding")}` : "");
+}
+
+function say(text) {
+  if (byId("matches").textContent !== text) byId("matches").textContent = text;
+}
+
+function firstMatch() {
+  if (!now.view) return;
+  const first = now.view.rows[now.view.stop]?.hidden === false ? now.view.stop : now.of.items.findIndex((item) => !now.view.rows[item.index].hidden);
+  if (first >= 0) focusItem(now.view, first);
+}
+
+/** The fields that narrow by what items are. */
+function filters(of, at) {
+  const box = byId("filters");
+  if (box.dataset.of !== now.key) {
+    box.dataset.of = now.key;
+    const all = choices(of);
+    const select = (name, title, values) => values.length > 1 && h("label", null, `${title} `,
+      h("select", { name, onchange: (event) => narrow({ [name]: event.target.value }) }, h("option", { value: "" }, "any"), values.map((value) => h("option", { value }, value))));
+    box.replaceChildren(...[
+      now.name === "ladder" && select("kind", "Kind", all.kinds), now.name === "ladder" && select("rung", "Rung", all.rungs), select("of", "Component", all.components),
+      now.name === "ladder" && h("label", { class: "check" }, h("input", { type: "checkbox", name: "only", onchange: (event) => narrow({ only: event.target.checked ? "findings" : "" }) }), " with findings"),
+      h("button", { type: "button", onclick: () => { clear(); byId("query").focus(); } }, "Clear"),
+    ].filter(Boolean));
+    if (at.kind || at.rung || at.of || at.only) openFilters(true);
+  }
+  for (const field of box.querySelectorAll("select")) field.value = at[field.name];
+  for (const field of box.querySelectorAll("input")) field.checked = at[field.name] !== "";
+}
+
+function openFilters(open) {
+  byId("filters").hidden = !open;
+  byId("filters-toggle").setAttribute("aria-expanded", String(open));
+}
+
+function clear() {
+  note({ q: "", kind: "", rung: "", of: "", only: "" });
+  show();
+}
+
+/** Leaves the item that is chosen, and puts the focus back on it. */
+function close() {
+  const { view } = now;
+  const item = view?.chosen;
+  leave();
+  if (item) focusItem(view, item.index);
+}
+
+function shortcut(event) {
+  const inField = event.target.matches?.("input, select, textarea");
+  if (event.key === "/" && !inField && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    byId("query").focus();
+    byId("query").select();
+  } else if (event.key === "Escape") {
+    if (event.target === byId("query") && byId("query").value) clear();
+    else if (place().object) close();
+    else if (now.view && document.activeElement === byId("query")) firstMatch();
+  }
+}
+
+const themes = ["auto", "light", "dark"];
+
+function startTheme() {
+  // Where pages may keep nothing, the choice holds until the page is closed.
+  let theme = "auto";
+  try {
+    theme = localStorage.getItem("ladder-theme") ?? "auto";
+  } catch { /* then it is not kept */ }
+  const use = (name) => {
+    theme = themes.includes(name) ? name : "auto";
+    if (theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    byId("theme").textContent = `Theme: ${theme}`;
+  };
+  use(theme);
+  byId("theme").addEventListener("click", () => {
+    use(themes[(themes.indexOf(theme) + 1) % themes.length]);
+    try {
+      localStorage.setItem("ladder-theme", theme);
+    } catch { /* as above */ }
+  });
+}

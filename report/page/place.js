@@ -1,0 +1,30 @@
+// Where the reader is: a place of the page is the part of its address behind
+// "#", so that it can be kept and sent.
+
+const names = ["view", "component", "object", "q", "kind", "rung", "of", "only"];
+
+/** The place that an address names. */
+export function place() {
+  const parts = new URLSearchParams(location.hash.slice(1));
+  return Object.fromEntries(names.map((name) => [name, parts.get(name) ?? ""]));
+}
+
+/** The address of a place. */
+export function link(to) {
+  const parts = new URLSearchParams();
+  for (const name of names) if (to[name]) parts.set(name, to[name]);
+  return `#${parts}`;
+}
+
+/** The address of this place with something else in it. */
+export const linkWith = (changes) => link({ ...place(), ...changes });
+
+/** Goes to a place; the reader can come back. */
+export function go(changes) {
+  location.hash = linkWith(changes);
+}
+
+/** Notes a place without a way back, as while somebody types. */
+export function note(changes) {
+  history.replaceState(null, "", linkWith(changes));
+}

@@ -1,0 +1,128 @@
+// Package report turns what was computed into a page that people look at in a
+// browser: the ladder of a component, or that of a fleet with the ladders of its
+// components and its simulated rollout.
+//
+// The page is one file that needs nothing else and asks for nothing. Its data
+// stand in it as JSON; the program on the page (folder page) shows them. Of
+// manifests only the identities are told, with waves and reasons, so no page
+// holds what a Secret holds.
+//
+// The package is pure: the same input makes the same page.
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ladder-cmp/ladder/draw"
+	"github.com/ladder-cmp/ladder/finding"
+)
+
+// Component is a page about one component.
+type Component struct {
+	Ladder *Ladder
+}
+
+// HTML writes the page.
+func (c Component) HTML() (string, error) {
+	return page{Title: c.Ladder.Name, Components: []component{{Name: c.Ladder.Name, Ladder: c.Ladder}}}.html()
+}
+
+// Fleet is a page about a fleet.
+type Fleet struct {
+	// Rollout is what stands where, and what needs what.
+	Rollout draw.Rollout
+	// Applications say more of each of Rollout.Apps.
+	Applications []Application
+	// Findings are those about the fleet.
+	Findings []finding.Finding
+	Timeline *Timeline
+}
+
+// Application is a component of a fleet, or a part of one.
+type Application struct {
+	Namespace, Domain, Rung string
+	// File is what findings call its description by.
+	File string
+	// Ladder is nil if nothing was rendered.
+	Ladder *Ladder
+	// Findings are those of its rendering, if it has no ladder.
+	Findings []finding.Finding
+}
+
+// HTML writes the page.
+func (f Fleet) HTML() (string, error) {
+	p := page{Title: finding.Harmless(f.Rollout.Label), Timeline: f.Timeline, Fleet: true}
+	for _, s := range f.Rollout.Steps {
+		p.Phases = append(p.Phases, phase{finding.Harmless(s.Title), finding.Harmless(s.About)})
+	}
+	for i, a := range f.Rollout.Apps {
+		more := f.Applications[i]
+		c := component{Name: finding.Harmless(a.Name), Kind: finding.Harmless(a.Kind), Phase: a.Step, About: finding.Harmless(a.Tip), Off: a.Off,
+			Namespace: finding.Harmless(more.Namespace), Domain: finding.Harmless(more.Domain), Rung: finding.Harmless(more.Rung), Ladder: more.Ladder}
+		for _, found := range more.Findings {
+			c.Findings = append(c.Findings, found.Told())
+		}
+		p.Components = append(p.Components, c)
+	}
+	for _, n := range f.Rollout.Needs {
+		need := need{From: n.From, To: n.To, Why: finding.Harmless(n.Why), Gate: n.Gate, Inferred: n.Inferred, Loose: n.Loose, Against: n.Against, Quiet: n.Hidden}
+		for _, r := range n.Reasons {
+			need.Reasons = append(need.Reasons, finding.Harmless(r))
+		}
+		p.Needs = append(p.Needs, need)
+	}
+	slices.SortStableFunc(p.Needs, func(a, b need) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	for _, found := range f.Findings {
+		about := slices.IndexFunc(f.Applications, func(a Application) bool { return a.File != "" && a.File == found.File })
+		if named := slices.IndexFunc(f.Rollout.Apps, func(a draw.App) bool { return a.Name == found.Object }); named >= 0 {
+			about = named
+		}
+		p.Findings = append(p.Findings, Finding{found.Told(), about})
+	}
+	return p.html()
+}
+
+// page is what stands in a page as JSON.
+type page struct {
+	Title string `json:"title"`
+	Fleet bool   `json:"fleet"`
+	// Components is the one of a page about a component, or those of a fleet.
+	Components []component `json:"components"`
+	Phases     []phase     `json:"phases,omitempty"`
+	Needs      []need      `json:"needs,omitempty"`
+	// Findings are about components, by their indices.
+	Findings []Finding `json:"findings,omitempty"`
+	Timeline *Timeline `json:"timeline,omitempty"`
+}
+
+type component struct {
+	Name      string            `json:"name"`
+	Kind      string            `json:"kind,omitempty"`
+	Phase     int               `json:"phase"`
+	About     string            `json:"about,omitempty"`
+	Off       bool              `json:"off,omitempty"`
+	Namespace string            `json:"namespace,omitempty"`
+	Domain    string            `json:"domain,omitempty"`
+	Rung      string            `json:"rung,omitempty"`
+	Findings  []finding.Finding `json:"findings,omitempty"`
+	Ladder    *Ladder           `json:"ladder,omitempty"`
+}
+
+type phase struct {
+	Title string `json:"title"`
+	About string `json:"about"`
+}
+
+// need is what one component needs of another, by their indices.
+type need struct {
+	From     int      `json:"from"`
+	To       int      `json:"to"`
+	Why      string   `json:"why"`
+	Reasons  []string `json:"reasons"`
+	Gate     bool     `json:"gate,omitempty"`
+	Inferred bool     `json:"inferred,omitempty"`
+	Loose    bool     `json:"loose,omitempty"`
+	Against  bool     `json:"against,omitempty"`
+	Quiet    bool     `json:"quiet,omitempty"`
+}

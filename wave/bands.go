@@ -1,0 +1,126 @@
+package wave
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Band is what stands in one wave, as people are shown it: hooks of other phases
+// have bands of their own, in the order of the phases.
+type Band struct {
+	// Title names the band, such as "wave 30", and About says what stands in it,
+	// or when it comes; it may be empty.
+	Title, About string
+	// Phase is the first in which Argo CD applies it, empty for what it never
+	// applies, and Wave the wave of that.
+	Phase object.Phase
+	Wave  int
+	// Nodes are in the order in which Argo CD applies them.
+	Nodes []int
+}
+
+// Bands sorts nodes into bands, which are in the order of the sync. Nodes that
+// another Application applies are in none.
+func (p *Plan) Bands(isShown func(node int) bool) []Band {
+	var order []int
+	for _, i := range p.Order {
+		if isShown(i) {
+			order = append(order, i)
+		}
+	}
+	// Argo CD applies a namespace before its first user whatever its wave, but
+	// it stands in its wave.
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(p.Compare(a, b), strings.Compare(p.waveText(a), p.waveText(b))) // hooks of one phase, and of several
+	})
+	var bands []Band
+	for from := 0; from < len(order); {
+		to := from + 1
+		for to < len(order) && p.waveText(order[to]) == p.waveText(order[from]) {
+			to++
+		}
+		bands = append(bands, p.band(order[from:to]))
+		from = to
+	}
+	return bands
+}
+
+// Compare orders nodes by phase and wave.
+func (p *Plan) Compare(a, b int) int {
+	return cmp.Or(cmp.Compare(p.phase(a), p.phase(b)), cmp.Compare(p.Places[a].Wave, p.Places[b].Wave))
+}
+
+// phase ranks a node by the phase that its wave belongs to; what is never
+// applied comes last.
+func (p *Plan) phase(i int) int {
+	phases := p.Graph.Nodes[i].Phases()
+	switch {
+	case p.Places[i].Computed:
+		return object.Sync.Order()
+	case len(phases) == 0:
+		return object.PostDelete.Order() + 1
+	}
+	return phases[0].Order()
+}
+
+// band names the band of some nodes, which stand in one wave.
+func (p *Plan) band(nodes []int) Band {
+	place := p.Places[nodes[0]]
+	phases := p.Graph.Nodes[nodes[0]].Phases()
+	b := Band{Wave: place.Wave, Nodes: nodes}
+	switch {
+	case place.Computed:
+		b.Title, b.About, b.Phase = fmt.Sprintf("wave %d", place.Wave), p.rungs(nodes), object.Sync
+		return b
+	case len(phases) == 0:
+		b.Title = "never applied"
+		return b
+	}
+	var names []string
+	for _, phase := range phases {
+		names = append(names, string(phase))
+	}
+	b.Title, b.About, b.Phase = strings.Join(names, "+")+" hooks", fmt.Sprintf("wave %d", place.Wave), phases[0]
+	return b
+}
+
+// rungs lists what the nodes are for, in the order of the rungs.
+func (p *Plan) rungs(nodes []int) string {
+	var rungs []knowledge.Rung
+	for _, i := range nodes {
+		rungs = append(rungs, p.Places[i].Rung)
+	}
+	slices.SortFunc(rungs, func(a, b knowledge.Rung) int {
+		return cmp.Or(cmp.Compare(a.Wave, b.Wave), strings.Compare(a.Name, b.Name))
+	})
+	var names []string
+	for _, r := range rungs {
+		names = append(names, r.Name)
+	}
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+// IsGate reports whether a reference makes the wave of its target one that must
+// be healthy before the object that has it is applied.
+func (p *Plan) IsGate(r graph.Reference) bool {
+	return r.Meaning == knowledge.Healthy && p.Orders(r)
+}
+
+// GoesWithoutSaying reports whether a reference is one that every object has: to
+// its namespace, or to the definition of its kind.
+func (p *Plan) GoesWithoutSaying(r graph.Reference) bool {
+	to := p.Graph.Nodes[r.To]
+	switch r.Field {
+	case "metadata.namespace":
+		return to.Key.Kind == "Namespace"
+	case "kind":
+		return to.Kind.Defines != nil
+	}
+	return false
+}
