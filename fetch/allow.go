@@ -179,8 +179,16 @@ func (l allowList) reach(host string) reach {
 	return far
 }
 
-// names says whether an entry names the host itself, with whatever path.
-func (l allowList) names(host string) bool { return l.reach(host) == anywhere }
+// names says whether an entry names the host and port of an address, with whatever
+// path.
+func (l allowList) names(u *url.URL) bool {
+	for _, p := range l {
+		if p.host == hostOf(u) && p.port == portOf(u) {
+			return true
+		}
+	}
+	return false
+}
 
 // reach orders addresses by the harm that a request can do there.
 type reach int

@@ -215,12 +215,12 @@ func (e *errand) admit(req *http.Request) (string, error) {
 		return host, nil // what the Ref names
 	case last != nil && e.at.Scheme == "oci" && sameOrigin(u, e.origin()) && sameOrigin(last.URL, u):
 		return host, nil // a registry is one thing; its paths are not those of the allow-list
-	case e.f.allow.allows(u), e.at.Scheme == "oci" && last != nil && e.f.allow.names(host):
+	case e.f.allow.allows(u), e.at.Scheme == "oci" && last != nil && e.f.allow.names(u):
 		return host, nil
 	case last == nil && e.at.Scheme == "oci":
 		// The only address that a registry's client asks beside the registry and
 		// what that redirects to is where the registry says that tokens are.
-		if !secret || tokenServices[hostOf(e.at)] == host || e.f.allow.names(host) {
+		if !secret || tokenServices[hostOf(e.at)] == host || e.f.allow.names(u) {
 			return host, nil
 		}
 		return refuse("add https://"+u.Host+" to the allow-list if it issues the tokens of "+e.host(),
@@ -311,7 +311,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	switch {
 	case over:
 		return 0, e.note(failed(tooLarge, "raise the limit if it is meant to be so large", "%s sends more than %d bytes", e.host(), e.f.limits.Bytes))
-	case err != nil && err != io.EOF && e.ctx.Err() != nil:
+	case err != nil && e.ctx.Err() != nil:
+		// A server that ends well when we hang up gives a whole answer, too.
 		return n, e.note(e.failureToSend(e.host(), err))
 	case err != nil && err != io.EOF:
 		return n, e.note(failed(unreachable, "try again later", "the answer of %s broke off: %s", e.host(), short(reason(err))))

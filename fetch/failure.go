@@ -73,7 +73,9 @@ func (e *errand) failureOf(err error) *failure {
 	case errors.Is(err, context.DeadlineExceeded):
 		return e.tookTooLong()
 	}
-	if f := e.failureOfStatus(e.status()); f != nil {
+	// Where the registry's client does not like where tokens are to be had, the
+	// last status is that of the question for one.
+	if f := e.failureOfStatus(e.status()); f != nil && !strings.Contains(err.Error(), "bearer realm") {
 		return f
 	}
 	return failed(broken, "ask those who run "+e.host()+", or look at the address", "the answer of %s cannot be right: %s", e.host(), short(err.Error()))

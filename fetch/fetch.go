@@ -237,7 +237,8 @@ func (f *Fetcher) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, er
 // Expecting returns a remote.Fetcher that knows what Refs came to earlier, such as
 // a lock file records it: recorded gives the digest that the Data of a Ref must
 // have, or "". What has another is an error, and what the cache has under that
-// digest is taken from there without asking anyone.
+// digest is taken from there without asking anyone. A range or a branch that has
+// moved on has another digest, too: ask for the version or commit that it came to.
 func (f *Fetcher) Expecting(recorded func(remote.Ref) string) remote.Fetcher {
 	return expecting{f, recorded}
 }

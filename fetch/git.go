@@ -374,6 +374,8 @@ func moduleAddress(above *url.URL, address string) (*url.URL, string) {
 // real directories.
 func inside(at, link string) bool {
 	parts := strings.Split(link, "/")
-	down := slices.IndexFunc(parts, func(p string) bool { return p != ".." })
-	return !path.IsAbs(link) && !slices.Contains(parts[max(down, 0):], "..") && fs.ValidPath(path.Join(path.Dir(at), link))
+	for len(parts) > 0 && parts[0] == ".." {
+		parts = parts[1:]
+	}
+	return !path.IsAbs(link) && !slices.Contains(parts, "..") && fs.ValidPath(path.Join(path.Dir(at), link))
 }
