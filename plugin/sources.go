@@ -30,10 +30,10 @@ func (req Request) Lock() (remote.Lock, bool, error) {
 	if req.Repo == nil {
 		return remote.Lock{}, false, nil
 	}
-	text, err := fs.ReadFile(req.Repo, file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return remote.Lock{}, false, nil
+	if _, err := fs.Stat(req.Repo, file); err != nil {
+		return remote.Lock{}, false, nil // the renderer says what is wrong with the directory
 	}
+	text, err := fs.ReadFile(req.Repo, file)
 	if err != nil {
 		return remote.Lock{}, true, finding.Finding{Severity: finding.Error, Rule: "unreadable", File: req.show(file), Message: reason(err), Remedy: "check that it is a file, readable, and no symlink out of the repository"}
 	}

@@ -181,7 +181,9 @@ func (s source) locate(d *dependency) error {
 	}
 	version, err := locked(d.of, d.listed)
 	if err != "" {
-		return bad("bad-lock", err, "run helm dependency update "+s.show(s.dir)+" and commit the lock")
+		f := bad("bad-chart-lock", err, "run helm dependency update "+s.show(s.dir)+" and commit the lock")
+		f.Field = "dependencies" // all of them
+		return f
 	}
 	d.ref = remote.Ref{Kind: remote.Chart, URL: d.listed.Repository, Chart: d.listed.Name, Version: version}
 	return nil
