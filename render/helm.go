@@ -1,6 +1,7 @@
 package render
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -23,8 +24,8 @@ import (
 // step. It does not go through Helm's action package, which does the same
 // steps but links the whole of Helm's cluster client: that doubles the binary
 // and its start-up time, for code that a rendering never reaches.
-func (s source) helm() (Result, error) {
-	docs, res, err := s.inflate()
+func (s source) helm(ctx context.Context) (Result, error) {
+	docs, res, err := s.inflate(ctx)
 	if err != nil {
 		return Result{}, err
 	}
@@ -41,7 +42,10 @@ func (s source) helm() (Result, error) {
 
 // inflate returns the documents that a chart renders to, in the order of "helm
 // template", and all of a Result but the objects in them.
-func (s source) inflate() ([]rendered, Result, error) {
+func (s source) inflate(ctx context.Context) ([]rendered, Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, Result{}, fmt.Errorf("render %s: %w", s.dir, err)
+	}
 	caps, err := s.capabilities()
 	if err != nil {
 		return nil, Result{}, err

@@ -9,7 +9,7 @@ import (
 // beside it with that as its first resource. What is asked for by values, name and
 // the like goes to the chart.
 func (s source) helmKustomize(ctx context.Context) (Result, error) {
-	docs, chart, err := s.inflate()
+	docs, chart, err := s.inflate(ctx)
 	if err != nil {
 		return Result{}, err
 	}

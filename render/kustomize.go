@@ -431,10 +431,6 @@ func (c *checker) generator(field string, g *types.KvPairSources) {
 // local resolves an entry inside the repository and reports what cannot be.
 func (c *checker) local(field, entry string) (string, bool) {
 	p, ok := repoPath(c.dir, entry)
-	if target, link := c.refusedAt(p); ok && link {
-		c.bad(field, entry, p+" in "+c.fetched+" leads out of it, to "+target, "name the file itself")
-		return "", false
-	}
 	switch {
 	case ok && irregular(c.fsys, p):
 		c.bad(field, entry, c.show(p)+" is a pipe, a socket or a device, and no file", "name a file or a directory")
@@ -449,7 +445,8 @@ func (c *checker) local(field, entry string) (string, bool) {
 	case !ok || strings.HasPrefix(entry, "/"):
 		c.bad(field, entry, entry+" leaves the repository", "use a relative path inside the repository")
 	default:
-		c.bad(field, entry, "there is no file or directory "+c.show(p), "correct the path, or add the file")
+		_, err := fs.Stat(c.fsys, p)
+		c.bad(field, entry, missing("file or directory", c.show(p), err), "correct the path, or add the file")
 	}
 	return "", false
 }
@@ -568,11 +565,7 @@ func (c *checker) elsewhere(field, entry string, git gitAddress) string {
 	p := git.dir
 	switch info, err := fs.Stat(of.fsys, p); {
 	case err != nil:
-		message, remedy := "there is no directory "+p+" in "+of.fetched, "correct the path, or the ref"
-		if target, link := of.refusedAt(p); link {
-			message, remedy = p+" in "+of.fetched+" leads out of it, to "+target, "name the directory itself"
-		}
-		c.bad(field, entry, message, remedy)
+		c.bad(field, entry, missing("directory", p+" in "+of.fetched, err), "correct the path, or the ref")
 		return entry
 	case !info.IsDir():
 		c.bad(field, entry, p+" in "+of.fetched+" is a file, and a repository is asked for a kustomization", "name its directory, or the address of the file itself")
@@ -581,19 +574,17 @@ func (c *checker) elsewhere(field, entry string, git gitAddress) string {
 	return c.base(of, field, entry, p)
 }
 
+// missing says that a path cannot be had: there is nothing, or a symlink leads out.
+func missing(what, name string, err error) string {
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return "there is no " + what + " " + name
+	}
+	return name + ": " + cause(err)
+}
+
 func yamlFile(entry string) bool {
 	u, err := url.Parse(entry)
 	return err == nil && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(u.Path))
-}
-
-// refusedAt returns the target of a symlink on a path that leads out of a tree.
-func (t *tree) refusedAt(p string) (string, bool) {
-	for ; p != "." && p != "/"; p = path.Dir(p) {
-		if target, ok := t.refused[p]; ok {
-			return target, true
-		}
-	}
-	return "", false
 }
 
 // web puts a file of the web beside the kustomization, and returns its name.

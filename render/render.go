@@ -149,7 +149,7 @@ func (s source) render(ctx context.Context, kind Kind) (Result, error) {
 	}
 	switch kind {
 	case Helm:
-		return s.helm()
+		return s.helm(ctx)
 	case HelmKustomize:
 		return s.helmKustomize(ctx)
 	case Template:
