@@ -22,7 +22,9 @@ e2e-full:
 	$(GO) test -C e2e -count=1 -timeout 40m ./cluster ./double
 	E2E_CORPUS='$(abspath $(CORPUS))' $(GO) test -C e2e -count=1 -timeout 120m -parallel $(PARALLEL) -run '$(RUN)'
 
-# Argo CD's own client code against our plugin server.
+# Argo CD's own client code against our plugin server; kustomize and helm against
+# our rendering.
 conformance:
 	$(GO) test -C conformance/v3 -count=1 -timeout 40m ./...
 	$(GO) test -C conformance/v2 -count=1 -timeout 40m ./...
+	$(GO) test -C conformance/kustomize -count=1 -timeout 40m ./...
