@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -411,7 +412,7 @@ func (c *checker) entry(field string, entry *string) {
 func (c *checker) generator(field string, g *types.KvPairSources) {
 	for i, spec := range g.FileSources {
 		key, file, named := strings.Cut(spec, "=")
-		if !named || isWeb(spec) && !isWeb(file) { // an address may have a "="
+		if !named {
 			key, file = path.Base(spec), spec
 		}
 		if !isWeb(file) {
@@ -598,11 +599,14 @@ func (c *checker) web(field, entry string) (string, bool) {
 	if strings.HasPrefix(field, "resources") || strings.HasPrefix(field, "bases") {
 		c.syntax(entry, content.Data)
 	}
-	name := c.unused(c.dir, "fetched", path.Ext(entry))
+	name := c.unused(c.dir, "fetched", extension.FindString(path.Ext(strings.SplitN(entry, "?", 2)[0])))
 	c.made[path.Join(c.dir, name)] = content.Data
 	c.changed = true
 	return name, true
 }
+
+// extension is the end of a file's name, as far as it can be one.
+var extension = regexp.MustCompile(`^\.[a-z]{1,8}$`)
 
 // warn passes on what is to be said of something that was fetched.
 func (c *checker) warn(field, entry string, content remote.Content) {
