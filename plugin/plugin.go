@@ -175,13 +175,17 @@ func (req Request) useless(rendered render.Result, mode crds.Mode) []finding.Fin
 		seen["skip-tests"] = seen["skip-tests"] || s.SkipTests != nil
 		prunes = prunes || s.PruneCRDs != nil
 	}
+	why := "since there are no templates to see it"
+	if rendered.Inflated {
+		why = "since the charts of a kustomization have their own"
+	}
 	var found []finding.Finding
 	for _, p := range parameters {
 		if !seen[p.Name] || sees(rendered, p.Name) {
 			continue
 		}
 		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter " + p.Name,
-			Message: "it changes nothing, since there are no templates to see it", Remedy: "drop it, or check that this is the right directory"})
+			Message: "it changes nothing, " + why, Remedy: "drop it, or check that this is the right directory"})
 	}
 	if prunes && mode != crds.Only {
 		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter crds-prune",

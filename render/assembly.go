@@ -27,7 +27,8 @@ type assembly struct {
 	// repositories are those that were fetched.
 	repositories map[remote.Ref]*tree
 	files        map[remote.Ref][]byte
-	in           unpacking
+	// unpacked is how many bytes were unpacked of what was fetched.
+	unpacked int64
 	// findings are faults that leave a result possible.
 	findings []finding.Finding
 	// inflated says that a chart was rendered.
@@ -58,8 +59,6 @@ type tree struct {
 	fetched string
 	// first is the text that is to be the first resource of the component.
 	first string
-	// refused are the symlinks that lead out of it.
-	refused map[string]string
 }
 
 // visit is what came of a kustomization: what it refers to has been put where it
@@ -88,7 +87,7 @@ func (a *assembly) add(s source) *tree {
 // again adds a tree with the files of another one.
 func (a *assembly) again(of *tree) *tree {
 	t := a.add(of.source)
-	t.of, t.fetched, t.refused = of, of.fetched, of.refused
+	t.of, t.fetched = of, of.fetched
 	return t
 }
 
@@ -220,7 +219,7 @@ func (a *assembly) repository(g gitAddress) (*tree, remote.Content, error) {
 	if err != nil {
 		return nil, c, err
 	}
-	files, refused, err := a.in.unpack(c.Data)
+	files, err := a.unpack(c.Data)
 	if err != nil {
 		return nil, c, finding.Finding{Severity: finding.Error, Rule: "bad-content", Message: ref.String() + ": " + err.Error(), Remedy: "name the files that are needed one by one, or copy them into the repository"}
 	}
@@ -228,9 +227,31 @@ func (a *assembly) repository(g gitAddress) (*tree, remote.Content, error) {
 	s.fsys = files
 	s.opt.Show = func(p string) string { return g.shown(p) }
 	t := a.add(s)
-	t.fetched, t.refused = ref.String(), refused
+	t.fetched = ref.String()
 	a.repositories[ref] = t
 	return t, c, nil
+}
+
+// maxUnpacked bounds what one rendering keeps in memory of repositories and charts
+// that were fetched for kustomizations, in bytes, unpacked.
+const maxUnpacked = 512 << 20
+
+// unpack reads what was fetched into memory.
+func (a *assembly) unpack(packed []byte) (fs.FS, error) {
+	files, err := Unpack(packed)
+	if err != nil {
+		return nil, err
+	}
+	err = fs.WalkDir(files, ".", func(_ string, d fs.DirEntry, err error) error {
+		if info, infoErr := d.Info(); err == nil && infoErr == nil {
+			a.unpacked += info.Size()
+		}
+		return err
+	})
+	if err == nil && a.unpacked > maxUnpacked {
+		err = fmt.Errorf("with it, what was fetched unpacks to more than %d MiB", maxUnpacked>>20)
+	}
+	return files, err
 }
 
 // resolve follows the symlinks of a path, where the file system has any.

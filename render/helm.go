@@ -43,6 +43,9 @@ func (s source) helm(ctx context.Context) (Result, error) {
 // inflate returns the documents that a chart renders to, in the order of "helm
 // template", and all of a Result but the objects in them.
 func (s source) inflate(ctx context.Context) ([]rendered, Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, Result{}, fmt.Errorf("render %s: %w", s.dir, err)
+	}
 	caps, err := s.capabilities()
 	if err != nil {
 		return nil, Result{}, err

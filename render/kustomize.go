@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -411,7 +412,7 @@ func (c *checker) entry(field string, entry *string) {
 func (c *checker) generator(field string, g *types.KvPairSources) {
 	for i, spec := range g.FileSources {
 		key, file, named := strings.Cut(spec, "=")
-		if !named || isWeb(spec) && !isWeb(file) { // an address may have a "="
+		if !named {
 			key, file = path.Base(spec), spec
 		}
 		if !isWeb(file) {
@@ -431,10 +432,6 @@ func (c *checker) generator(field string, g *types.KvPairSources) {
 // local resolves an entry inside the repository and reports what cannot be.
 func (c *checker) local(field, entry string) (string, bool) {
 	p, ok := repoPath(c.dir, entry)
-	if target, link := c.refusedAt(p); ok && link {
-		c.bad(field, entry, p+" in "+c.fetched+" leads out of it, to "+target, "name the file itself")
-		return "", false
-	}
 	switch {
 	case ok && irregular(c.fsys, p):
 		c.bad(field, entry, c.show(p)+" is a pipe, a socket or a device, and no file", "name a file or a directory")
@@ -449,7 +446,8 @@ func (c *checker) local(field, entry string) (string, bool) {
 	case !ok || strings.HasPrefix(entry, "/"):
 		c.bad(field, entry, entry+" leaves the repository", "use a relative path inside the repository")
 	default:
-		c.bad(field, entry, "there is no file or directory "+c.show(p), "correct the path, or add the file")
+		_, err := fs.Stat(c.fsys, p)
+		c.bad(field, entry, missing("file or directory", c.show(p), err), "correct the path, or add the file")
 	}
 	return "", false
 }
@@ -568,11 +566,7 @@ func (c *checker) elsewhere(field, entry string, git gitAddress) string {
 	p := git.dir
 	switch info, err := fs.Stat(of.fsys, p); {
 	case err != nil:
-		message, remedy := "there is no directory "+p+" in "+of.fetched, "correct the path, or the ref"
-		if target, link := of.refusedAt(p); link {
-			message, remedy = p+" in "+of.fetched+" leads out of it, to "+target, "name the directory itself"
-		}
-		c.bad(field, entry, message, remedy)
+		c.bad(field, entry, missing("directory", p+" in "+of.fetched, err), "correct the path, or the ref")
 		return entry
 	case !info.IsDir():
 		c.bad(field, entry, p+" in "+of.fetched+" is a file, and a repository is asked for a kustomization", "name its directory, or the address of the file itself")
@@ -581,19 +575,17 @@ func (c *checker) elsewhere(field, entry string, git gitAddress) string {
 	return c.base(of, field, entry, p)
 }
 
+// missing says that a path cannot be had: there is nothing, or a symlink leads out.
+func missing(what, name string, err error) string {
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return "there is no " + what + " " + name
+	}
+	return name + ": " + cause(err)
+}
+
 func yamlFile(entry string) bool {
 	u, err := url.Parse(entry)
 	return err == nil && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(u.Path))
-}
-
-// refusedAt returns the target of a symlink on a path that leads out of a tree.
-func (t *tree) refusedAt(p string) (string, bool) {
-	for ; p != "." && p != "/"; p = path.Dir(p) {
-		if target, ok := t.refused[p]; ok {
-			return target, true
-		}
-	}
-	return "", false
 }
 
 // web puts a file of the web beside the kustomization, and returns its name.
@@ -607,11 +599,14 @@ func (c *checker) web(field, entry string) (string, bool) {
 	if strings.HasPrefix(field, "resources") || strings.HasPrefix(field, "bases") {
 		c.syntax(entry, content.Data)
 	}
-	name := c.unused(c.dir, "fetched", path.Ext(entry))
+	name := c.unused(c.dir, "fetched", extension.FindString(path.Ext(strings.SplitN(entry, "?", 2)[0])))
 	c.made[path.Join(c.dir, name)] = content.Data
 	c.changed = true
 	return name, true
 }
+
+// extension is the end of a file's name, as far as it can be one.
+var extension = regexp.MustCompile(`^\.[a-z]{1,8}$`)
 
 // warn passes on what is to be said of something that was fetched.
 func (c *checker) warn(field, entry string, content remote.Content) {

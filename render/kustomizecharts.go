@@ -272,7 +272,7 @@ func (c *checker) chart(in named) (source, error) {
 		f.Severity = finding.Warning
 		c.assembly.findings = append(c.assembly.findings, f)
 	}
-	files, _, err := c.in.unpack(content.Data)
+	files, err := c.unpack(content.Data)
 	if err != nil {
 		return source{}, bad(ref.String()+": "+err.Error(), "see that this is a chart")
 	}
