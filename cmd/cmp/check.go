@@ -22,9 +22,11 @@ wave; then say of each wave what Argo CD really waits for in it. DIR is a compon
 manifests that something else rendered.
 
 With --waves the order is the one that Ladder would compute. With --touched FILEs
-are those that somebody changed, and what is judged are the components that they
-are in: the nearest directory above with a component.yaml or kustomization, or the
-chart. Exits with 1 if there is a finding of severity error.`,
+are those that somebody changed, and what is judged, in the order that the plugin
+makes, are the components that they are in: the nearest directory above with a
+component.yaml, or else the chart, or the nearest kustomization.
+
+Exits with 1 if there is a finding of severity error.`,
 		Example: `  cmp check ./component
   kustomize build ./overlay | cmp check - -o sarif > waves.sarif
   git diff --name-only main | xargs cmp check --touched`,
@@ -44,7 +46,7 @@ chart. Exits with 1 if there is a finding of severity error.`,
 		}
 		asTheyAre := plugin.Settings{Order: wave.Options{Waves: wave.Off}}
 		if *changed {
-			return in.checkTouched(cmd, s, args, *format, asTheyAre)
+			return in.checkTouched(cmd, s, args, *format)
 		}
 		var res plugin.Result
 		var err error

@@ -255,7 +255,7 @@ func TestAction(t *testing.T) {
 	if !strings.HasPrefix(body, "<!-- ladder  -->\n") || !strings.Contains(body, "### Ladder: `apps/shop`") || !strings.Contains(body, "+   spec.replicas: 3") || strings.Contains(body, "bookshelf") {
 		t.Errorf("the comment is\n%s", body)
 	}
-	if !strings.Contains(out, "== cmp check apps/shop\n") || strings.Contains(out, "check apps/bookshelf") || !strings.Contains(c.read("summary"), "+   spec.replicas: 3") {
+	if !strings.Contains(out, "== cmp check --waves rungs apps/shop\n") || strings.Contains(out, "apps/bookshelf\n") || !strings.Contains(c.read("summary"), "+   spec.replicas: 3") {
 		t.Errorf("the log is\n%s", out)
 	}
 

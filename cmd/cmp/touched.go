@@ -9,15 +9,15 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// checkTouched judges the components that files are in.
-func (in *inputs) checkTouched(cmd *cobra.Command, s streams, files []string, format string, asTheyAre plugin.Settings) error {
+// checkTouched judges the components that files are in, in the order that the
+// plugin makes.
+func (in *inputs) checkTouched(cmd *cobra.Command, s streams, files []string, format string) error {
 	var r verdict
 	dirs := touched(files)
 	for _, dir := range dirs {
-		res, err := in.generate(cmd, dir, asTheyAre)
+		res, err := in.generate(cmd, dir)
 		if _, usage := err.(usageError); usage {
 			return err
 		}

@@ -52,8 +52,8 @@ if [ ${#components[@]} -gt 0 ] && differs "$cmp" diff "$base" "${components[@]}"
 	changed=$("$cmp" diff "$base" "${components[@]}" --name-only) || true
 	while IFS= read -r dir; do
 		[ -d "$dir" ] || continue # it is gone
-		echo "== cmp check $dir"
-		"$cmp" check "$dir" || found=1
+		echo "== cmp check --waves rungs $dir"
+		"$cmp" check --waves rungs "$dir" || found=1
 	done <<<"$changed"
 fi
 
