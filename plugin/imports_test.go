@@ -74,13 +74,14 @@ func TestPurePackages(t *testing.T) {
 // there for it.
 func TestHeavyLibraries(t *testing.T) {
 	owners := map[string][]string{
-		"helm.sh/":                {"render"},
-		"sigs.k8s.io/kustomize/":  {"render"},
-		"google.golang.org/grpc":  {"sidecar", "sidecar/wire", "sidecar/sidecartest"},
-		"github.com/spf13/cobra":  {"cmd/cmp"},
-		"k8s.io/":                 {},
-		"github.com/Masterminds/": {"render"},
-		"go.opentelemetry.io/":    {"sidecar", "cmd/cmp"},
+		"helm.sh/":                     {"render"},
+		"sigs.k8s.io/kustomize/":       {"render"},
+		"google.golang.org/grpc":       {"sidecar", "sidecar/wire", "sidecar/sidecartest"},
+		"github.com/spf13/cobra":       {"cmd/cmp"},
+		"github.com/google/go-jsonnet": {"render"},
+		"k8s.io/":                      {},
+		"github.com/Masterminds/":      {"render"},
+		"go.opentelemetry.io/":         {"sidecar", "cmd/cmp"},
 	}
 	for _, p := range listPackages(t) {
 		name := strings.TrimPrefix(p.ImportPath, module)

@@ -13,7 +13,10 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
@@ -44,6 +47,9 @@ type Request struct {
 	Show func(path string) string
 	// App is what is known of the Application.
 	App App
+	// Variables are those that Argo CD sets for an Application, which parameters may
+	// name; nil for what App says of them.
+	Variables map[string]string
 	// KubeVersion and APIVersions describe the cluster; both may be empty.
 	KubeVersion string
 	APIVersions []string
@@ -89,6 +95,8 @@ type Result struct {
 	// Revision and RepoURL report whether those of the App may have made a
 	// difference.
 	Revision, RepoURL bool
+	// Variables are those of the request that parameters name.
+	Variables []string
 }
 
 // Manifests returns the text of each manifest.
@@ -141,7 +149,9 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	}
 	rendered.Findings = append(rendered.Findings, children.findings...)
 	res, err := opt.order(rendered, refs, base)
-	res.Revision, res.RepoURL = res.Revision || children.revision, children.repoURL
+	res.Variables = opt.named
+	res.Revision = res.Revision || children.revision || slices.Contains(opt.named, Revision)
+	res.RepoURL = children.repoURL || slices.Contains(opt.named, RepoURL)
 	return res, err
 }
 
@@ -161,27 +171,41 @@ func (req Request) prepare(base *knowledge.Base) (Request, options, *knowledge.B
 // component: only templates see it. Settings of component.yaml are not looked
 // at, since the file describes the component to others, too.
 func (req Request) useless(kind render.Kind, mode crds.Mode) []finding.Finding {
-	seen, prunes := map[string]bool{}, false
-	for _, s := range req.Settings {
-		seen["name"] = seen["name"] || s.Name != ""
-		seen["kube-version"] = seen["kube-version"] || s.KubeVersion != ""
-		seen["api-versions"] = seen["api-versions"] || len(s.APIVersions) > 0
-		seen["skip-tests"] = seen["skip-tests"] || s.SkipTests != nil
-		prunes = prunes || s.PruneCRDs != nil
-	}
+	prunes := false
 	var found []finding.Finding
-	for _, p := range parameters {
-		if !seen[p.Name] || kind == render.Helm || kind == render.Template && p.Name != "skip-tests" {
-			continue
+	for _, s := range req.Settings {
+		prunes = prunes || s.PruneCRDs != nil
+		for _, name := range s.said() {
+			p, _ := find(func(p Parameter) bool { return p.Name == name })
+			if p.Kinds == nil || slices.Contains(p.Kinds, kind) {
+				continue
+			}
+			message := "it changes nothing, since there are no templates to see it"
+			if !slices.Contains(p.Kinds, render.Helm) {
+				message = "it changes nothing, since it is for " + p.Kinds[0].Article() + ", and this is " + kind.Article()
+			}
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter " + p.Name,
+				Message: message, Remedy: "drop it, or check that this is the right directory"})
 		}
-		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter " + p.Name,
-			Message: "it changes nothing, since there are no templates to see it", Remedy: "drop it, or check that this is the right directory"})
 	}
 	if prunes && mode != crds.Only {
 		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter crds-prune",
 			Message: "it changes nothing, since it is about definitions that are lifted out", Remedy: "drop it, or set crds: only"})
 	}
 	return found
+}
+
+// said names the parameters that the settings set, also those that were set
+// otherwise than by Parameter.Set.
+func (s Settings) said() []string {
+	all := slices.Clone(s.given)
+	for name, set := range map[string]bool{"name": s.Name != "", "kube-version": s.KubeVersion != "", "api-versions": len(s.APIVersions) > 0, "skip-tests": s.SkipTests != nil} {
+		if set {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Annotate orders manifests that somebody else rendered. Of the settings only
@@ -259,6 +283,10 @@ type options struct {
 	waves  wave.Options
 	tests  string
 	crds   lifting
+	// fillAnnotations puts variables into common annotations, too; named are the
+	// variables that parameters name.
+	fillAnnotations bool
+	named           []string
 }
 
 // options puts together what is said about a rendering, in this order of
@@ -281,6 +309,7 @@ func (req Request) options() (options, component.Description, error) {
 	}
 	opt.complete(name)
 	opt.crds.dir = req.show(req.Dir)
+	opt.substitute(req.variables())
 	return opt, described, nil
 }
 
@@ -326,6 +355,9 @@ func (opt *options) add(s Settings) {
 	if !s.Values.Empty() {
 		opt.render.Values = append(opt.render.Values, s.Values)
 	}
+	for _, say := range s.native {
+		say(opt)
+	}
 }
 
 func override[T ~string](to *T, with T) {
@@ -364,7 +396,18 @@ func (req Request) values() render.Values {
 		}
 		return fs.ReadFile(req.Repo, p)
 	}
-	return render.Values{Read: read, Path: func(name string) string { return req.show(locate(name)) }}
+	glob := func(pattern string) ([]string, error) {
+		p := locate(pattern)
+		if !fs.ValidPath(p) {
+			return nil, nil
+		}
+		found, err := doublestar.Glob(req.Repo, p, doublestar.WithFilesOnly())
+		for i := range found {
+			found[i] = "/" + found[i]
+		}
+		return found, err
+	}
+	return render.Values{Read: read, Glob: glob, Path: func(name string) string { return req.show(locate(name)) }}
 }
 
 // show names a path of the repository for people.

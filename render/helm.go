@@ -32,7 +32,7 @@ func (s source) helm() (Result, error) {
 	if ch == nil {
 		return Result{}, loadErr
 	}
-	vals, valuesErr := mergeValues(s.opt.Values)
+	vals, valuesErr := s.mergeValues()
 	if err := errors.Join(loadErr, s.checkChart(ch, caps), valuesErr); err != nil {
 		return Result{}, err
 	}
@@ -52,9 +52,11 @@ func (s source) helm() (Result, error) {
 	if err != nil {
 		return Result{}, s.fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
 	}
-	findings, err := s.validateValues(ch, top["Values"].(common.Values))
-	if err != nil {
-		return Result{}, err
+	var findings []finding.Finding
+	if !s.opt.SkipSchema {
+		if findings, err = s.validateValues(ch, top["Values"].(common.Values)); err != nil {
+			return Result{}, err
+		}
 	}
 	files, err := s.execute(engine.Engine{}, ch, top)
 	if err != nil {
@@ -217,6 +219,9 @@ func (s source) manifests(ch *chart.Chart, files map[string]string) ([]rendered,
 	}
 	var docs []rendered
 	for _, crd := range ch.CRDObjects() {
+		if s.opt.SkipCRDs {
+			break
+		}
 		docs = append(docs, rendered{crd.Filename, s.crdFile(crd), 1, string(crd.File.Data)})
 	}
 	add := func(name, text string) {

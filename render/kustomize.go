@@ -29,6 +29,9 @@ var kustomizeLock sync.Mutex
 // options. What it could fetch (remote bases and files) or run (plugins,
 // helm) is refused before the library sees it.
 func (s source) kustomize() (res Result, err error) {
+	if s, err = s.edited(); err != nil {
+		return Result{}, err
+	}
 	if err := s.checkKustomization(s.dir, map[string]bool{}); err != nil {
 		return Result{}, err
 	}
@@ -46,6 +49,9 @@ func (s source) kustomize() (res Result, err error) {
 		}
 	}()
 	opts := krusty.MakeDefaultOptions() // files only below their kustomization, no plugins
+	if s.opt.Unrestricted {
+		opts.LoadRestrictions = types.LoadRestrictionsNone
+	}
 	built, err := krusty.MakeKustomizer(opts).Run(repoFS{s.fsys, &read}, "/"+strings.TrimPrefix(s.dir, "."))
 	if err != nil {
 		return Result{}, fault(err.Error(), "correct the kustomization")
@@ -314,7 +320,7 @@ func (c *checker) local(field, entry string) (string, bool) {
 	case ok && irregular(c.fsys, p):
 		c.bad(field, entry, c.show(p)+" is a pipe, a socket or a device, and no file", "name a file or a directory")
 	case ok && !strings.Contains(entry, "://") && pathExists(c.fsys, p):
-		if isFile := exists(c.fsys, p); isFile && !strings.HasPrefix(p, prefix(c.dir)) {
+		if isFile := exists(c.fsys, p); isFile && !c.opt.Unrestricted && !strings.HasPrefix(p, prefix(c.dir)) {
 			c.bad(field, entry, "kustomize reads no file outside of the kustomization's directory", "move "+c.show(p)+" below "+c.show(c.dir)+", or name a directory with a kustomization of its own")
 			return "", false
 		}

@@ -36,7 +36,7 @@ func (s source) template() (Result, error) {
 		return Result{}, err
 	}
 	ch, err := s.templateChart()
-	vals, valuesErr := mergeValues(s.opt.Values)
+	vals, valuesErr := s.mergeValues()
 	if err := errors.Join(err, valuesErr); err != nil {
 		return Result{}, err
 	}
