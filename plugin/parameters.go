@@ -161,11 +161,20 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "api-versions", Kinds: templated, Short: "a", Title: "API versions", Item: "string", Collection: "array",
-		Tooltip: "API versions that templates see besides the cluster's, such as monitoring.coreos.com/v1.",
+		Tooltip: "API versions that templates see besides the cluster's, such as monitoring.coreos.com/v1; capabilities: pinned leaves out the cluster's.",
 		set: checked(apiVersionFault, func(s *Settings, values []string) error {
 			s.APIVersions = append(s.APIVersions, values...)
 			return nil
 		}),
+	},
+	{
+		Name: "capabilities", Title: "Capabilities", Item: "string", Collection: "string", Default: capabilitiesOfCluster, Kinds: templated,
+		Tooltip: "Which API versions templates see besides Kubernetes' own: cluster adds api-versions to the cluster's, pinned takes api-versions alone, fleet too, to which fleet commands add what components of earlier phases install.",
+		Choices: words(capabilitiesOfCluster, capabilitiesPinned, CapabilitiesOfFleet),
+		set: func(s *Settings, values []string) error {
+			s.native = append(s.native, func(o *options) { o.capabilities = values[0] })
+			return nil
+		},
 	},
 	{
 		Name: "skip-tests", Kinds: charts, Title: "Skip tests", Item: "boolean", Collection: "string", Default: "false",
@@ -229,6 +238,15 @@ func boolean(field func(*Settings) **bool) func(*Settings, []string) error {
 		return nil
 	}
 }
+
+// Which API versions templates see.
+const (
+	capabilitiesOfCluster = "cluster"
+	capabilitiesPinned    = "pinned"
+	// CapabilitiesOfFleet are those that are pinned, with what the fleet installs
+	// before.
+	CapabilitiesOfFleet = "fleet"
+)
 
 // What may become of Helm's tests.
 const (

@@ -53,6 +53,9 @@ type Request struct {
 	// KubeVersion and APIVersions describe the cluster; both may be empty.
 	KubeVersion string
 	APIVersions []string
+	// Earlier are API versions that are installed before the component, for one
+	// that says capabilities: fleet.
+	Earlier []string
 	// Settings are what the caller asks for: flags or parameters. They win
 	// over those in the component's component.yaml.
 	Settings []Settings
@@ -153,6 +156,22 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	res.Revision = res.Revision || children.revision || slices.Contains(opt.named, Revision)
 	res.RepoURL = children.repoURL || slices.Contains(opt.named, RepoURL)
 	return res, err
+}
+
+// Vary finds what makes the component of a request come out otherwise from one
+// rendering to the next, and from one cluster to another (see render.Vary).
+func (req Request) Vary(ctx context.Context, base *knowledge.Base) ([]finding.Finding, error) {
+	req, opt, _, err := req.prepare(base)
+	if err != nil {
+		return nil, err
+	}
+	return render.Vary(ctx, req.Repo, req.Dir, opt.render)
+}
+
+// AsksFleet reports whether the component takes the API versions of its fleet.
+func (req Request) AsksFleet() bool {
+	opt, _, err := req.options()
+	return err == nil && opt.capabilities == CapabilitiesOfFleet
 }
 
 // prepare finds out what a request asks for: where the manifests are, how to
@@ -286,6 +305,8 @@ type options struct {
 	// fillAnnotations puts variables into common annotations, too; named are the
 	// variables that parameters name.
 	fillAnnotations bool
+	// capabilities says which API versions templates see.
+	capabilities string
 	named           []string
 }
 
@@ -298,7 +319,7 @@ func (req Request) options() (options, component.Description, error) {
 	if err != nil {
 		return options{}, described, err
 	}
-	opt := options{render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, APIVersions: req.APIVersions, Memory: req.Memory, Remote: req.Remote}}
+	opt := options{render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory, Remote: req.Remote}}
 	app := Settings{Name: req.App.Name, Namespace: req.App.Namespace, Revision: req.App.Revision}
 	for _, s := range append([]Settings{own, app}, req.Settings...) {
 		opt.add(s)
@@ -309,6 +330,12 @@ func (req Request) options() (options, component.Description, error) {
 	}
 	opt.complete(name)
 	opt.crds.dir = req.show(req.Dir)
+	switch opt.capabilities {
+	case "", capabilitiesOfCluster:
+		opt.render.APIVersions = append(slices.Clone(req.APIVersions), opt.render.APIVersions...)
+	case CapabilitiesOfFleet:
+		opt.render.APIVersions = append(slices.Clone(req.Earlier), opt.render.APIVersions...)
+	}
 	opt.substitute(req.variables())
 	return opt, described, nil
 }

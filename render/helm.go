@@ -32,6 +32,7 @@ func (s source) helm() (Result, error) {
 	if ch == nil {
 		return Result{}, loadErr
 	}
+	funcs := s.chance.prepare(s, ch)
 	vals, valuesErr := s.mergeValues()
 	if err := errors.Join(loadErr, s.checkChart(ch, caps), valuesErr); err != nil {
 		return Result{}, err
@@ -58,7 +59,7 @@ func (s source) helm() (Result, error) {
 			return Result{}, err
 		}
 	}
-	files, err := s.execute(engine.Engine{}, ch, top)
+	files, err := s.execute(engine.Engine{CustomTemplateFuncs: funcs}, ch, top)
 	if err != nil {
 		return Result{}, err
 	}

@@ -120,6 +120,8 @@ type source struct {
 	fsys fs.FS
 	dir  string
 	opt  Options
+	// chance is what templates draw from; nil is the machine's.
+	chance *chance
 }
 
 // Dir renders the component in the directory dir of the repository fsys.
