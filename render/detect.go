@@ -143,7 +143,10 @@ func walk(fsys fs.FS, dir string, fn func(name string) error) error {
 			return nil
 		}
 		if d.Type()&fs.ModeSymlink != 0 {
-			if info, err := fs.Stat(fsys, p); err != nil || info.IsDir() {
+			// One that leads to nothing is reported by who reads it.
+			if info, err := fs.Stat(fsys, p); err == nil && info.IsDir() {
+				return nil
+			} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

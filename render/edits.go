@@ -102,7 +102,7 @@ func (s source) edited() (source, error) {
 	file := &editedFile{repoFS: repoFS{s.fsys, new([]string)}, dir: s.dir, file: path.Base(name), data: data}
 	fault := func(field string, err error) error {
 		text := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "'/"+prefix(s.dir), "'")), " ")
-		return finding.Finding{Severity: finding.Error, Rule: "kustomize-edit", File: s.show(name), Field: field, Message: text, Remedy: "correct it, or the kustomization"}
+		return finding.Finding{Severity: finding.Error, Rule: "kustomize-edit", File: s.show(name), Field: field, Message: strings.TrimSuffix(text, "."), Remedy: "correct it, or the kustomization"}
 	}
 	for _, c := range e.commands(s) {
 		if err := file.run(c.args); err != nil {

@@ -155,7 +155,7 @@ func (s source) jsonnetFault(name string, err error) error {
 		f.Message = strings.TrimSpace(strings.TrimPrefix(err.Error(), at.String()))
 	case errors.As(err, &running):
 		f.Message = running.Msg
-		for _, frame := range running.StackTrace {
+		for _, frame := range slices.Backward(running.StackTrace) { // the outermost is first
 			places = append(places, frame.Loc)
 		}
 	}

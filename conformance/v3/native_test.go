@@ -66,7 +66,7 @@ func TestNative(t *testing.T) {
 				}
 				return
 			}
-			got := "native: " + native.summary() + "\nplugin: " + plugin.summary() + "\n"
+			got := "native: " + native.summary(plugin) + "\nplugin: " + plugin.summary(native) + "\n"
 			i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "want.txt" })
 			if *update {
 				archive.Files[i].Data = []byte(got)
@@ -276,7 +276,7 @@ func (r row) render(t *testing.T, all []v1alpha1.ApplicationSource) rendering {
 		res, err := repository.GenerateManifests(t.Context(), filepath.Join(root, source.Path), root, "0123456789abcdef", request, false, git.NoopCredsStore{},
 			resource.MustParse("0"), paths, repository.WithCMPTarDoneChannel(written))
 		if err != nil {
-			out.err = fmt.Errorf("%s", strings.ReplaceAll(strings.ReplaceAll(err.Error(), root, "."), r.url, "URL"))
+			out.err = fmt.Errorf("%s", strings.NewReplacer(root, ".", r.url, "URL", strings.TrimPrefix(r.url, "http://"), "HOST").Replace(err.Error()))
 			return out
 		}
 		for _, m := range res.GetManifests() {
@@ -327,12 +327,16 @@ func copyTree(to, from string) error {
 	})
 }
 
-// summary says in a line what came out.
-func (r rendering) summary() string {
+// summary says what came out, in a line for each thing: what was refused, or which
+// objects there are, with those in full that the other rendering does not have.
+func (r rendering) summary(other rendering) string {
 	if r.err != nil {
 		text := strings.Join(strings.Fields(r.err.Error()), " ")
 		if _, own, ok := strings.Cut(text, "code = InvalidArgument desc = "); ok {
 			text = own
+		}
+		if len(text) > 250 {
+			text = text[:250] + " ..."
 		}
 		return "refused: " + text
 	}
@@ -340,14 +344,18 @@ func (r rendering) summary() string {
 		return "nothing"
 	}
 	var names []string
+	full := ""
 	for _, m := range r.manifests {
 		var object struct {
 			Kind     string
 			Metadata struct{ Name string }
 		}
 		_ = json.Unmarshal([]byte(m), &object)
-		names = append(names, object.Kind+" "+object.Metadata.Name)
+		names = append(names, strings.TrimSpace(object.Kind+" "+object.Metadata.Name))
+		if other.err == nil && !slices.Contains(other.manifests, m) {
+			full += "\n  " + m
+		}
 	}
 	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return strings.Join(names, ", ") + full
 }
