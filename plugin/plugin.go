@@ -194,9 +194,9 @@ func (req Request) useless(kind render.Kind, mode crds.Mode) []finding.Finding {
 	var found []finding.Finding
 	for _, s := range req.Settings {
 		prunes = prunes || s.PruneCRDs != nil
-		for _, name := range s.said() {
-			p, _ := find(func(p Parameter) bool { return p.Name == name })
-			if p.Kinds == nil || slices.Contains(p.Kinds, kind) {
+		said := s.said()
+		for _, p := range parameters {
+			if !slices.Contains(said, p.Name) || p.Kinds == nil || slices.Contains(p.Kinds, kind) {
 				continue
 			}
 			message := "it changes nothing, since there are no templates to see it"
@@ -223,8 +223,7 @@ func (s Settings) said() []string {
 			all = append(all, name)
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return all
 }
 
 // Annotate orders manifests that somebody else rendered. Of the settings only
@@ -307,7 +306,7 @@ type options struct {
 	fillAnnotations bool
 	// capabilities says which API versions templates see.
 	capabilities string
-	named           []string
+	named        []string
 }
 
 // options puts together what is said about a rendering, in this order of
@@ -336,6 +335,7 @@ func (req Request) options() (options, component.Description, error) {
 	case CapabilitiesOfFleet:
 		opt.render.APIVersions = append(slices.Clone(req.Earlier), opt.render.APIVersions...)
 	}
+	opt.render.Pinned = opt.capabilities != "" && opt.capabilities != capabilitiesOfCluster
 	opt.substitute(req.variables())
 	return opt, described, nil
 }
@@ -416,6 +416,10 @@ func (req Request) values() render.Values {
 		return path.Join(req.Dir, name)
 	}
 	read := func(name string) ([]byte, error) {
+		if strings.Contains(name, "://") {
+			return nil, finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: finding.WithoutCredentials(name),
+				Message: "values files are not fetched", Remedy: "put the file into the repository, and name it there"}
+		}
 		p := locate(name)
 		if !fs.ValidPath(p) {
 			return nil, finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: name,

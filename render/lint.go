@@ -28,18 +28,29 @@ const (
 	ruleLookup      = "lookup"
 )
 
-// VaryRules says what each rule of Vary finds, for documents.
-func VaryRules() map[string]string {
-	return map[string]string{
-		ruleAPIVersions: "objects that come and go with API versions of the cluster",
-		ruleKubeVersion: "objects that change with the version of Kubernetes",
-		ruleVolatile:    "objects that are others at each rendering: passwords, keys and certificates that a template draws, and the time",
-		ruleLookup:      "templates that read the cluster, of which the plugin shows none",
+// VaryRule says what a rule of Vary finds, for documents.
+type VaryRule struct {
+	Name     string
+	Severity finding.Severity
+	Finds    string
+}
+
+// VaryRules lists the rules of Vary.
+func VaryRules() []VaryRule {
+	return []VaryRule{
+		{ruleAPIVersions, finding.Warning, "objects that come, go or change with an API version that templates ask the cluster for"},
+		{ruleKubeVersion, finding.Note, "objects that change with the version of Kubernetes, of the last few"},
+		{ruleVolatile, finding.Warning, "objects that change because a template draws a password, a key, a certificate or an identifier, or prints the time"},
+		{ruleLookup, finding.Note, "templates that read the cluster, of which a rendering in Argo CD sees nothing"},
 	}
 }
 
 // maxVariations bounds how often a component is rendered to find what changes it.
 const maxVariations = 300
+
+// variationMemory is how many bytes of text renderings share that are decoded: the
+// definitions of the largest charts.
+const variationMemory = 32 << 20
 
 // minorVersions is how many minor versions of Kubernetes are looked back from the
 // one that the component is rendered for: more than clusters of one company have.
@@ -52,10 +63,12 @@ const minorVersions = 6
 //
 // The error is that of the component as it is, or of the context.
 func Vary(ctx context.Context, fsys fs.FS, dir string, opt Options) ([]finding.Finding, error) {
-	if opt.KubeVersion == "" {
+	pinned := opt.KubeVersion != ""
+	if !pinned {
 		opt.KubeVersion = DefaultKubeVersion
 	}
-	opt.Memory, opt.Ship = nil, false
+	// Most documents are the same in each rendering.
+	opt.Memory, opt.Ship = NewMemory(variationMemory), false
 	s := source{fsys: fsys, dir: path.Clean(dir), opt: opt}
 	if err := s.checkDir(); err != nil {
 		return nil, err
@@ -77,8 +90,12 @@ func Vary(ctx context.Context, fsys fs.FS, dir string, opt Options) ([]finding.F
 	sites, called := v.drawn.survey.sites, v.drawn.called
 	v.survey = *v.drawn.survey
 	var found []finding.Finding
-	found = append(found, v.apis(sites)...)
-	found = append(found, v.versions(sites)...)
+	if !opt.Pinned {
+		found = append(found, v.apis(sites)...)
+	}
+	if !pinned {
+		found = append(found, v.versions(sites)...)
+	}
 	found = append(found, v.chances(sites, called)...)
 	finding.Sort(found)
 	return found, ctx.Err()
@@ -128,7 +145,9 @@ func (v *varying) apis(sites []*site) []finding.Finding {
 	known := common.DefaultCapabilities.APIVersions
 	ask := func(s *site, api string) {
 		group := groupVersion(api)
-		if known.Has(api) || slices.Contains(v.opt.APIVersions, api) || !apiLiteral(api) && strings.Contains(api, "{") {
+		// Versions of groups that Kubernetes has itself come with its version.
+		own := slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, strings.SplitN(api, "/", 2)[0]+"/") })
+		if own || known.Has(api) || slices.Contains(v.opt.APIVersions, api) || !apiLiteral(api) && strings.Contains(api, "{") {
 			return
 		}
 		if groups[group] == nil {
@@ -257,20 +276,40 @@ func (v *varying) chances(sites []*site, called []int) []finding.Finding {
 		}
 		f.Remedy = "find the value that takes its place; none was found by trying"
 		candidates := append(slices.Clone(s.values), v.likely(v.as, objs)...)
+		var without []string // values with which what differs is not there at all
 		pins := v.decides(candidates, func(values string) bool {
 			as, err := v.with(nil, values)
 			if err != nil {
 				return false
 			}
 			again, err := v.with(nil, values, i)
-			return err == nil && differences(as, again) == ""
+			if err != nil || differences(as, again) != "" {
+				return false
+			}
+			if !holdsAll(as, v.as, objs) {
+				without = append(without, values)
+			}
+			return true
 		})
-		if len(pins) > 0 {
+		switch {
+		case len(pins) > 0 && len(without) == 0:
 			f.Remedy = "set " + strings.Join(pins, " or ")
+		case len(pins) > 0:
+			f.Remedy = "set " + strings.Join(pins, " or ") + ", which may leave objects out"
 		}
 		found = append(found, f)
 	}
 	return found
+}
+
+// holdsAll reports whether a rendering holds all objects that differ between two
+// others.
+func holdsAll(objs, before, after []object.Object) bool {
+	texts, there := textsOf(before), textsOf(objs)
+	return !slices.ContainsFunc(after, func(o object.Object) bool {
+		_, held := there[o.ID.Qualified()]
+		return texts[o.ID.Qualified()] != o.Text() && !held
+	})
 }
 
 // likely are values that are named as secrets are, in the templates of objects

@@ -77,6 +77,8 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 		switch {
 		case strings.Contains(text, "{{"):
 			faults[i].Remedy = "if this is a template, call it " + path.Base(name) + ".tmpl"
+		case faults[i].Rule == "incomplete-object" && path.Ext(name) == ".json": // which has no comments
+			faults[i].Remedy = "add it, or leave the file out (exclude: " + name + ") if it holds no manifests"
 		case faults[i].Rule == "incomplete-object":
 			faults[i].Remedy = "add it, or begin the file with \"# " + skipMarker + "\" if it holds no manifests"
 		}

@@ -50,6 +50,9 @@ type Options struct {
 	// APIVersions are API versions of the cluster besides those that Helm
 	// knows, as "group/version" or "group/version/Kind".
 	APIVersions []string
+	// Pinned means that APIVersions are all that the component is ever shown,
+	// whatever a cluster has.
+	Pinned bool
 	// SkipTests leaves out the test hooks of a chart, SkipCRDs the files of its
 	// crds/, and SkipSchema the check of its values against its schema.
 	SkipTests, SkipCRDs, SkipSchema bool
