@@ -153,15 +153,15 @@ func (f *Fleet) childLabels(d Deployment) map[string]string {
 func (f *Fleet) childParameters(d Deployment) []pluginParameter {
 	var all []pluginParameter
 	if d.Part != "" || d.place.Name != "" {
-		all = append(all, pluginParameter{"name", d.Component.Name})
+		all = append(all, pluginParameter{Name: "name", String: d.Component.Name})
 	}
 	if d.moved {
-		all = append(all, pluginParameter{"namespace", d.Namespace})
+		all = append(all, pluginParameter{Name: "namespace", String: d.Namespace})
 	}
 	if d.Part != "" {
-		all = append(all, pluginParameter{"crds", string(d.Part)})
+		all = append(all, pluginParameter{Name: "crds", String: string(d.Part)})
 	}
-	return all
+	return append(all, d.capabilities()...)
 }
 
 // parent is an Application of what lies in a directory.

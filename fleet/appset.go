@@ -353,9 +353,9 @@ func (f *Fleet) parameters(s set) []pluginParameter {
 	if !s.named() {
 		return nil
 	}
-	all := []pluginParameter{{"name", `{{ .values.name }}`}}
+	all := []pluginParameter{{Name: "name", String: `{{ .values.name }}`}}
 	if s.moved() {
-		all = append(all, pluginParameter{"namespace", `{{ .values.namespace }}{{ .environment.suffix }}`})
+		all = append(all, pluginParameter{Name: "namespace", String: `{{ .values.namespace }}{{ .environment.suffix }}`})
 	}
 	return all
 }
@@ -376,6 +376,7 @@ func (f *Fleet) templatePatch(s set, opt SetOptions) string {
 		Vendored                 []string // whose charts from elsewhere lie beside them
 		Split, Remote            bool
 		Parameters               []pluginParameter
+		Earlier                  []*Application
 	}{Label: f.Profile.Label, RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), Revision: s.places[0].Revision, Definitions: f.definitionPhases(), Large: f.largeApplications(), Split: f.split()}
 	common := f.commonOptions()
 	for _, name := range slices.Sorted(maps.Keys(common)) {
@@ -385,7 +386,12 @@ func (f *Fleet) templatePatch(s set, opt SetOptions) string {
 		d.Revision = `{{ .environment.revision }}`
 	}
 	if d.Parameters = f.parameters(s); d.Parameters == nil {
-		d.Parameters = []pluginParameter{{"name", `{{ .values.name }}`}}
+		d.Parameters = []pluginParameter{{Name: "name", String: `{{ .values.name }}`}}
+	}
+	for _, app := range f.Applications {
+		if len(app.Earlier) > 0 {
+			d.Earlier = append(d.Earlier, app)
+		}
 	}
 	for _, c := range f.Components {
 		if c.Chart.Remote() && c.Vendored {

@@ -80,8 +80,9 @@ type pluginSource struct {
 }
 
 type pluginParameter struct {
-	Name   string `yaml:"name" json:"name"`
-	String string `yaml:"string" json:"string"`
+	Name   string   `yaml:"name" json:"name"`
+	String string   `yaml:"string,omitempty" json:"string,omitempty"`
+	Array  []string `yaml:"array,omitempty" json:"array,omitempty"`
 }
 
 type syncPolicy struct {

@@ -133,6 +133,9 @@ type Application struct {
 	RungWhy string
 	// Findings are those of its rendering.
 	Findings []finding.Finding
+	// Earlier are the API versions that are installed before it, if it asks for
+	// them.
+	Earlier []string
 }
 
 // Load reads and renders a fleet, and finds what its components need of each
@@ -341,6 +344,7 @@ func (f *Fleet) render(ctx context.Context, src Source) error {
 	}
 	close(next)
 	wg.Wait()
+	f.settleCapabilities(ctx, src, memory)
 	for _, app := range f.Applications {
 		f.Findings = append(f.Findings, app.Findings...)
 	}
@@ -381,7 +385,7 @@ func isElsewhere(err error) bool {
 
 // request asks for what an Application renders to.
 func (a *Application) request(src Source, memory *render.Memory) plugin.Request {
-	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Memory: memory, Remote: src.Remote, Files: src.files,
+	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Earlier: a.Earlier, Memory: memory, Remote: src.Remote, Files: src.files,
 		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
 	if a.Part != "" {
 		req.Settings = []plugin.Settings{{CRDs: a.Part}}

@@ -69,6 +69,10 @@ var single = []string{"string", "number", "boolean", "null"}
 func ofParameter(p plugin.Parameter) *schema {
 	s := &schema{Description: p.Tooltip, Type: "string", Enum: slices.Clone(p.Choices)}
 	switch {
+	case p.YAML && p.Collection == "array":
+		s.Type, s.Items = "array", &schema{Type: []string{"object", "string"}}
+	case p.YAML:
+		s.Type = []string{"object", "string"}
 	case p.Collection == "array":
 		s.Type, s.Items = "array", &schema{Type: "string"}
 	case p.Collection == "map":

@@ -15,6 +15,15 @@ func isList(v Value) bool {
 	return strings.HasSuffix(v.Get("kind").Text(), "List") && v.Get("items").IsList()
 }
 
+// isNullList follows Argo CD, too, which passes over lists whose items are null
+// (reposerver/repository, isNullList), as kubectl prints empty ones of one kind. A
+// List of any kind is written by people, who forgot something.
+func isNullList(v Value) bool {
+	items := v.Get("items").resolved()
+	kind := v.Get("kind").Text()
+	return kind != "List" && strings.HasSuffix(kind, "List") && items != nil && items.Tag == "!!null" && !v.Get("spec").Exists() && !v.Get("status").Exists()
+}
+
 // unfold returns the items of a list as objects of their own.
 func (d located) unfold(v Value) ([]Object, error) {
 	items := v.Get("items")

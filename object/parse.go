@@ -109,6 +109,9 @@ func (d located) objects() ([]Object, error) {
 	if isList(v) {
 		return d.unfold(v)
 	}
+	if isNullList(v) {
+		return nil, nil
+	}
 	if v.Get("kind").Text() == "List" && v.Get("apiVersion").Text() == "v1" {
 		return nil, d.fault("not-an-object", v.Line(), "the List has no items", "write its objects in a list under items")
 	}

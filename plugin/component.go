@@ -161,6 +161,9 @@ func (p Parameter) fromYAML(n *yaml.Node) ([]string, bool) {
 	if n.Tag == "!!null" {
 		return nil, true
 	}
+	if p.YAML {
+		return p.textsOf(n)
+	}
 	switch p.Collection {
 	case "array":
 		return scalars(n.Content), n.Kind == yaml.SequenceNode && allScalars(n.Content)
@@ -172,9 +175,34 @@ func (p Parameter) fromYAML(n *yaml.Node) ([]string, bool) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			m[n.Content[i].Value] = n.Content[i+1].Value
 		}
-		return expressions(m), true
+		return p.expressions(m), true
 	}
 	return []string{n.Value}, n.Kind == yaml.ScalarNode && (p.Item != "boolean" || n.Tag == "!!bool")
+}
+
+// textsOf are values that are texts of YAML: as they are, or what stands in place
+// of one written as a text.
+func (p Parameter) textsOf(n *yaml.Node) ([]string, bool) {
+	items := []*yaml.Node{n}
+	if p.Collection == "array" {
+		if n.Kind != yaml.SequenceNode {
+			return nil, false
+		}
+		items = n.Content
+	}
+	var all []string
+	for _, item := range items {
+		if item.Kind == yaml.ScalarNode {
+			all = append(all, item.Value)
+			continue
+		}
+		text, err := yaml.Marshal(item)
+		if err != nil || item.Kind == yaml.SequenceNode {
+			return nil, false
+		}
+		all = append(all, string(text))
+	}
+	return all, true
 }
 
 func allScalars(nodes []*yaml.Node) bool {
@@ -191,9 +219,16 @@ func scalars(nodes []*yaml.Node) []string {
 
 func (p Parameter) wants() string {
 	switch {
+	case p.YAML && p.Collection == "array":
+		return "a list of mappings"
+	case p.YAML:
+		return "a mapping"
 	case p.Collection == "array":
 		return "a list of strings"
 	case p.Collection == "map":
+		if p.Verbatim {
+			return "a mapping of names to single values"
+		}
 		return "a mapping of paths to single values"
 	case p.Item == "boolean":
 		return "true or false"
@@ -206,6 +241,10 @@ func (p Parameter) sample() string {
 	switch {
 	case p.Collection == "array":
 		return "[...]"
+	case p.YAML:
+		return "{key: value}"
+	case p.Verbatim:
+		return "{name: value}"
 	case p.Collection == "map":
 		return "{path.to.value: value}"
 	case p.Item == "boolean":

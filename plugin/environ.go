@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	yaml "go.yaml.in/yaml/v3"
+
 	"github.com/ladder-cmp/ladder/finding"
 )
 
@@ -23,8 +25,12 @@ func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, er
 		Repo:        repo,
 		Dir:         path.Clean(dir),
 		App:         App{Name: appName(env["ARGOCD_APP_NAME"]), Namespace: env["ARGOCD_APP_NAMESPACE"], Revision: env[Revision], RepoURL: env[RepoURL]},
+		Variables:   map[string]string{},
 		KubeVersion: env["KUBE_VERSION"],
 		APIVersions: splitList(env["KUBE_API_VERSIONS"]),
+	}
+	for _, name := range substitutable {
+		req.Variables[name] = env[name]
 	}
 	params, faults := givenInJSON(env["ARGOCD_APP_PARAMETERS"])
 	settings, more := req.settings(env, params)
@@ -40,7 +46,7 @@ func (req Request) settings(env map[string]string, params []given) ([]Settings, 
 	var all []Settings
 	for _, s := range []Settings{vars, own} {
 		files := req.values()
-		s.Values.Read, s.Values.Path = files.Read, files.Path
+		s.Values.Read, s.Values.Path, s.Values.Glob = files.Read, files.Path, files.Glob
 		all = append(all, s)
 	}
 	return all, append(faults, more...)
@@ -58,7 +64,7 @@ func Reads(variable string) bool {
 	case "ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", Revision, RepoURL, "ARGOCD_APP_PARAMETERS", "KUBE_VERSION", "KUBE_API_VERSIONS":
 		return true
 	}
-	return strings.HasPrefix(variable, variablePrefix+"LADDER_")
+	return slices.Contains(substitutable, variable) || strings.HasPrefix(variable, variablePrefix+"LADDER_")
 }
 
 // appName drops the namespace that Argo CD puts before the name of an
@@ -91,11 +97,11 @@ func settingsFromVariables(env map[string]string) (Settings, []error) {
 		if value == "" {
 			continue
 		}
-		values := []string{value}
-		if p.Collection == "array" {
-			values = splitList(value)
+		values, err := p.fromVariable(value)
+		if err == nil {
+			err = p.Set(&s, values)
 		}
-		if err := p.Set(&s, values); err != nil {
+		if err != nil {
 			var f finding.Finding
 			if errors.As(err, &f) {
 				f.Field = p.Variable()
@@ -106,6 +112,25 @@ func settingsFromVariables(env map[string]string) (Settings, []error) {
 	}
 	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return s, faults
+}
+
+// fromVariable reads a variable: lists and maps have commas between their items,
+// but texts of YAML are a list of YAML, and expressions of Helm hold commas
+// themselves.
+func (p Parameter) fromVariable(value string) ([]string, error) {
+	switch {
+	case p.YAML && p.Collection == "array":
+		var list yaml.Node
+		if err := yaml.Unmarshal([]byte(value), &list); err == nil && len(list.Content) == 1 {
+			if values, ok := p.textsOf(list.Content[0]); ok {
+				return values, nil
+			}
+		}
+		return nil, p.fault("this is no list; write it as YAML")
+	case p.Collection == "array", p.Verbatim:
+		return splitList(value), nil
+	}
+	return []string{value}, nil
 }
 
 func splitList(text string) []string {

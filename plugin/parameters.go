@@ -39,6 +39,11 @@ type Settings struct {
 	CRDs      crds.Mode
 	PruneCRDs *bool
 	Upgraders string
+
+	// native are what parameters say that Argo CD's own sources have, too.
+	native []func(*options)
+	// given names the parameters that were set.
+	given []string
 }
 
 // Parameter is one input of a rendering. The same table makes the flags of the
@@ -65,6 +70,14 @@ type Parameter struct {
 	Default string
 	// Choices are the values that it takes; none means any.
 	Choices []string
+	// YAML means that a value is a text of YAML, in whose place component.yaml may
+	// have what the text says.
+	YAML bool
+	// Verbatim means that the values of a map are texts, and no expressions of
+	// Helm.
+	Verbatim bool
+	// Kinds are those of components to which it means something; none means all.
+	Kinds []render.Kind
 
 	// set stores values: one, the elements of an array, or for a map
 	// expressions of the form key=value.
@@ -74,9 +87,17 @@ type Parameter struct {
 // Parameters returns the table, in the order in which people read it.
 func Parameters() []Parameter { return parameters }
 
-var parameters = []Parameter{
+var parameters = slices.Concat(ofRendering, ofHelm, ofKustomize, ofDirectory, ofOrder)
+
+// The kinds of components to which parameters mean something.
+var (
+	charts    = []render.Kind{render.Helm}
+	templated = []render.Kind{render.Helm, render.Template}
+)
+
+var ofRendering = []Parameter{
 	{
-		Name: "name", Title: "Release name", Item: "string", Collection: "string",
+		Name: "name", Kinds: templated, Title: "Release name", Item: "string", Collection: "string",
 		Tooltip: "Name of the Helm release, and .Release.Name in templates. The Application's name if empty.",
 		Flag:    "Name of the Helm release, and .Release.Name in templates (default: name in component.yaml, or the name of the directory)",
 		set:     one(func(s *Settings) *string { return &s.Name }),
@@ -134,23 +155,35 @@ var parameters = []Parameter{
 		},
 	},
 	{
-		Name: "kube-version", Title: "Kubernetes version", Item: "string", Collection: "string", Default: "the cluster's, or " + render.DefaultKubeVersion,
+		Name: "kube-version", Kinds: templated, Title: "Kubernetes version", Item: "string", Collection: "string", Default: "the cluster's, or " + render.DefaultKubeVersion,
 		Tooltip: "Kubernetes version that templates see, such as 1.34.2. The cluster's if empty.",
 		set:     checked(kubeVersionFault, one(func(s *Settings) *string { return &s.KubeVersion })),
 	},
 	{
-		Name: "api-versions", Short: "a", Title: "API versions", Item: "string", Collection: "array",
-		Tooltip: "API versions that templates see besides the cluster's, such as monitoring.coreos.com/v1.",
+		Name: "api-versions", Kinds: templated, Short: "a", Title: "API versions", Item: "string", Collection: "array",
+		Tooltip: "API versions that templates see besides the cluster's, such as monitoring.coreos.com/v1; capabilities: pinned leaves out the cluster's.",
 		set: checked(apiVersionFault, func(s *Settings, values []string) error {
 			s.APIVersions = append(s.APIVersions, values...)
 			return nil
 		}),
 	},
 	{
-		Name: "skip-tests", Title: "Skip tests", Item: "boolean", Collection: "string", Default: "false",
+		Name: "capabilities", Title: "Capabilities", Item: "string", Collection: "string", Default: capabilitiesOfCluster, Kinds: templated,
+		Tooltip: "Which API versions templates see besides Kubernetes' own: cluster adds api-versions to the cluster's, pinned takes api-versions alone, fleet too, to which fleet commands add what components of earlier phases install.",
+		Choices: words(capabilitiesOfCluster, capabilitiesPinned, CapabilitiesOfFleet),
+		set: func(s *Settings, values []string) error {
+			s.native = append(s.native, func(o *options) { o.capabilities = values[0] })
+			return nil
+		},
+	},
+	{
+		Name: "skip-tests", Kinds: charts, Title: "Skip tests", Item: "boolean", Collection: "string", Default: "false",
 		Tooltip: "Leave out the test hooks of charts. Argo CD never applies them either way.",
 		set:     boolean(func(s *Settings) **bool { return &s.SkipTests }),
 	},
+}
+
+var ofOrder = []Parameter{
 	{
 		Name: "waves", Title: "Waves", Item: "string", Collection: "string", Default: string(wave.Rungs),
 		Tooltip: "How many waves: rungs keeps what objects are for visible, compact makes the fewest that keep every gate, off writes none.",
@@ -205,6 +238,15 @@ func boolean(field func(*Settings) **bool) func(*Settings, []string) error {
 		return nil
 	}
 }
+
+// Which API versions templates see.
+const (
+	capabilitiesOfCluster = "cluster"
+	capabilitiesPinned    = "pinned"
+	// CapabilitiesOfFleet are those that are pinned, with what the fleet installs
+	// before.
+	CapabilitiesOfFleet = "fleet"
+)
 
 // What may become of Helm's tests.
 const (
@@ -281,6 +323,7 @@ func (p Parameter) Set(s *Settings, values []string) error {
 	if len(values) == 0 {
 		return nil
 	}
+	s.given = append(s.given, p.Name)
 	if p.Collection == "array" && slices.Contains(values, "") {
 		return p.fault("one of the names is empty; drop it")
 	}
@@ -398,7 +441,7 @@ func (p Parameter) values(g given) ([]string, error) {
 	case "array":
 		return *g.Array, nil
 	case "map":
-		return expressions(*g.Map), nil
+		return p.expressions(*g.Map), nil
 	}
 	if *g.String == "" {
 		return nil, nil // an empty field of the UI
@@ -430,11 +473,11 @@ func (p Parameter) example() string {
 // values there, so one inside a value is escaped, unless the value is a list
 // in braces; Argo CD treats its own Helm parameters the same way
 // (util/helm/helm.go).
-func expressions(m map[string]string) []string {
+func (p Parameter) expressions(m map[string]string) []string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		value := m[key]
-		if !strings.HasPrefix(value, "{") || !strings.HasSuffix(value, "}") {
+		if list := strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}"); !p.Verbatim && !list {
 			value = escapeCommas(value)
 		}
 		all = append(all, key+"="+value)

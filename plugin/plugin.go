@@ -13,7 +13,10 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
@@ -44,9 +47,15 @@ type Request struct {
 	Show func(path string) string
 	// App is what is known of the Application.
 	App App
+	// Variables are those that Argo CD sets for an Application, which parameters may
+	// name; nil for what App says of them.
+	Variables map[string]string
 	// KubeVersion and APIVersions describe the cluster; both may be empty.
 	KubeVersion string
 	APIVersions []string
+	// Earlier are API versions that are installed before the component, for one
+	// that says capabilities: fleet.
+	Earlier []string
 	// Settings are what the caller asks for: flags or parameters. They win
 	// over those in the component's component.yaml.
 	Settings []Settings
@@ -95,6 +104,8 @@ type Result struct {
 	// Revision and RepoURL report whether those of the App may have made a
 	// difference.
 	Revision, RepoURL bool
+	// Variables are those of the request that parameters name.
+	Variables []string
 }
 
 // Manifests returns the text of each manifest.
@@ -147,8 +158,26 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	}
 	rendered.Findings = append(rendered.Findings, children.findings...)
 	res, err := opt.order(rendered, refs, base)
-	res.Revision, res.RepoURL = res.Revision || children.revision, children.repoURL
+	res.Variables = opt.named
+	res.Revision = res.Revision || children.revision || slices.Contains(opt.named, Revision)
+	res.RepoURL = children.repoURL || slices.Contains(opt.named, RepoURL)
 	return res, err
+}
+
+// Vary finds what makes the component of a request come out otherwise from one
+// rendering to the next, and from one cluster to another (see render.Vary).
+func (req Request) Vary(ctx context.Context, base *knowledge.Base) ([]finding.Finding, error) {
+	req, opt, _, err := req.prepare(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	return render.Vary(ctx, req.Repo, req.Dir, opt.render)
+}
+
+// AsksFleet reports whether the component takes the API versions of its fleet.
+func (req Request) AsksFleet() bool {
+	opt, _, err := req.options()
+	return err == nil && opt.capabilities == CapabilitiesOfFleet
 }
 
 // prepare finds out what a request asks for: where the manifests are, how to
@@ -167,25 +196,25 @@ func (req Request) prepare(ctx context.Context, base *knowledge.Base) (Request, 
 // component: only templates see it. Settings of component.yaml are not looked
 // at, since the file describes the component to others, too.
 func (req Request) useless(rendered render.Result, mode crds.Mode) []finding.Finding {
-	seen, prunes := map[string]bool{}, false
-	for _, s := range req.Settings {
-		seen["name"] = seen["name"] || s.Name != ""
-		seen["kube-version"] = seen["kube-version"] || s.KubeVersion != ""
-		seen["api-versions"] = seen["api-versions"] || len(s.APIVersions) > 0
-		seen["skip-tests"] = seen["skip-tests"] || s.SkipTests != nil
-		prunes = prunes || s.PruneCRDs != nil
-	}
-	why := "since there are no templates to see it"
-	if rendered.Inflated {
-		why = "since the charts of a kustomization have their own"
-	}
+	prunes := false
 	var found []finding.Finding
-	for _, p := range parameters {
-		if !seen[p.Name] || sees(rendered, p.Name) {
-			continue
+	for _, s := range req.Settings {
+		prunes = prunes || s.PruneCRDs != nil
+		said := s.said()
+		for _, p := range parameters {
+			if !slices.Contains(said, p.Name) || p.means(rendered) {
+				continue
+			}
+			message := "it changes nothing, since there are no templates to see it"
+			switch {
+			case !slices.Contains(p.Kinds, render.Helm):
+				message = "it changes nothing, since it is for " + p.Kinds[0].Article() + ", and this is " + rendered.Kind.Article()
+			case rendered.Inflated:
+				message = "it changes nothing, since the charts of a kustomization have their own"
+			}
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter " + p.Name,
+				Message: message, Remedy: "drop it, or check that this is the right directory"})
 		}
-		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter " + p.Name,
-			Message: "it changes nothing, " + why, Remedy: "drop it, or check that this is the right directory"})
 	}
 	if prunes && mode != crds.Only {
 		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter crds-prune",
@@ -194,19 +223,33 @@ func (req Request) useless(rendered render.Result, mode crds.Mode) []finding.Fin
 	return found
 }
 
-// sees reports whether a parameter of templates means something to what was
-// rendered. The charts of kustomizations see the cluster, and have names of their
-// own.
-func sees(rendered render.Result, parameter string) bool {
-	switch rendered.Kind {
-	case render.Helm, render.HelmKustomize:
-		return true
-	case render.Template:
-		return parameter != "skip-tests"
-	case render.Kustomize:
-		return rendered.Inflated && parameter != "skip-tests" && parameter != "name"
+// means reports whether a parameter means something to what was rendered. The
+// charts of kustomizations see the cluster, and have names of their own.
+func (p Parameter) means(rendered render.Result) bool {
+	of := func(kinds ...render.Kind) bool {
+		return slices.ContainsFunc(kinds, func(k render.Kind) bool { return slices.Contains(p.Kinds, k) })
 	}
-	return rendered.Inflated
+	switch {
+	case p.Kinds == nil || of(rendered.Kind):
+		return true
+	case rendered.Kind == render.HelmKustomize:
+		return of(render.Helm, render.Kustomize)
+	case rendered.Kind == render.Kustomize:
+		return rendered.Inflated && (p.Name == "kube-version" || p.Name == "api-versions")
+	}
+	return rendered.Inflated && of(render.Helm)
+}
+
+// said names the parameters that the settings set, also those that were set
+// otherwise than by Parameter.Set.
+func (s Settings) said() []string {
+	all := slices.Clone(s.given)
+	for name, set := range map[string]bool{"name": s.Name != "", "kube-version": s.KubeVersion != "", "api-versions": len(s.APIVersions) > 0, "skip-tests": s.SkipTests != nil} {
+		if set {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // Annotate orders manifests that somebody else rendered. Of the settings only
@@ -286,6 +329,12 @@ type options struct {
 	crds   lifting
 	// fetched is what came from elsewhere; nil if nothing can.
 	fetched *remote.Recorder
+	// fillAnnotations puts variables into common annotations, too; named are the
+	// variables that parameters name.
+	fillAnnotations bool
+	// capabilities says which API versions templates see.
+	capabilities string
+	named        []string
 }
 
 // options puts together what is said about a rendering, in this order of
@@ -297,7 +346,7 @@ func (req Request) options() (options, component.Description, error) {
 	if err != nil {
 		return options{}, described, err
 	}
-	opt := options{render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, APIVersions: req.APIVersions, Memory: req.Memory}}
+	opt := options{render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory}}
 	if opt.fetched, err = req.sources(); err != nil {
 		return options{}, described, err
 	}
@@ -314,6 +363,14 @@ func (req Request) options() (options, component.Description, error) {
 	}
 	opt.complete(name)
 	opt.crds.dir = req.show(req.Dir)
+	switch opt.capabilities {
+	case "", capabilitiesOfCluster:
+		opt.render.APIVersions = append(slices.Clone(req.APIVersions), opt.render.APIVersions...)
+	case CapabilitiesOfFleet:
+		opt.render.APIVersions = append(slices.Clone(req.Earlier), opt.render.APIVersions...)
+	}
+	opt.render.Pinned = opt.capabilities != "" && opt.capabilities != capabilitiesOfCluster
+	opt.substitute(req.variables())
 	return opt, described, nil
 }
 
@@ -359,6 +416,9 @@ func (opt *options) add(s Settings) {
 	if !s.Values.Empty() {
 		opt.render.Values = append(opt.render.Values, s.Values)
 	}
+	for _, say := range s.native {
+		say(opt)
+	}
 }
 
 func override[T ~string](to *T, with T) {
@@ -390,6 +450,10 @@ func (req Request) values() render.Values {
 		return path.Join(req.Dir, name)
 	}
 	read := func(name string) ([]byte, error) {
+		if strings.Contains(name, "://") {
+			return nil, finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: finding.WithoutCredentials(name),
+				Message: "values files are not fetched", Remedy: "put the file into the repository, and name it there"}
+		}
 		p := locate(name)
 		if !fs.ValidPath(p) {
 			return nil, finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: name,
@@ -397,7 +461,18 @@ func (req Request) values() render.Values {
 		}
 		return fs.ReadFile(req.Repo, p)
 	}
-	return render.Values{Read: read, Path: func(name string) string { return req.show(locate(name)) }}
+	glob := func(pattern string) ([]string, error) {
+		p := locate(pattern)
+		if !fs.ValidPath(p) {
+			return nil, nil
+		}
+		found, err := doublestar.Glob(req.Repo, p, doublestar.WithFilesOnly())
+		for i := range found {
+			found[i] = "/" + found[i]
+		}
+		return found, err
+	}
+	return render.Values{Read: read, Glob: glob, Path: func(name string) string { return req.show(locate(name)) }}
 }
 
 // show names a path of the repository for people.

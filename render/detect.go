@@ -27,7 +27,8 @@ const (
 // Kinds lists all kinds, for messages and completion.
 func Kinds() []Kind { return []Kind{Helm, Kustomize, HelmKustomize, Template, Plain, Tree} }
 
-func (k Kind) article() string {
+// Article names a component of the kind in a sentence.
+func (k Kind) Article() string {
 	switch k {
 	case Kustomize:
 		return "a kustomization"
@@ -63,7 +64,7 @@ func Detect(fsys fs.FS, dir string) (Kind, error) {
 		case isTemplate(name):
 			found = Template
 			return errStop
-		case isManifest(name) && !reserved(name):
+		case isSource(name) && !reserved(name):
 			found = Plain
 		}
 		return nil
@@ -107,7 +108,7 @@ func (s source) kind() (Kind, error) {
 	}
 	if kind == "" {
 		return "", s.fault("nothing-to-render", "", "there is nothing to render here",
-			"add a Chart.yaml, a kustomization.yaml, manifests (*.yaml, *.json) or templates (*.yaml.tmpl, *.gotmpl)")
+			"add a Chart.yaml, a kustomization.yaml, manifests (*.yaml, *.json, *.jsonnet) or templates (*.yaml.tmpl, *.gotmpl)")
 	}
 	return kind, nil
 }
@@ -145,9 +146,9 @@ func reserved(name string) bool {
 }
 
 // walk calls fn with the path, relative to dir, of every file below it, in
-// lexical order. Hidden files and directories are left out, as kubectl and
-// Argo CD leave them out; symlinks to files are followed inside the
-// repository, symlinks to directories are not followed.
+// lexical order. Hidden files and directories are left out, which are for tools;
+// symlinks to files are followed inside the repository, symlinks to directories
+// are not followed.
 func walk(fsys fs.FS, dir string, fn func(name string) error) error {
 	return fs.WalkDir(fsys, dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -166,7 +167,10 @@ func walk(fsys fs.FS, dir string, fn func(name string) error) error {
 			return nil
 		}
 		if d.Type()&fs.ModeSymlink != 0 {
-			if info, err := fs.Stat(fsys, p); err != nil || info.IsDir() {
+			// One that leads to nothing is reported by who reads it.
+			if info, err := fs.Stat(fsys, p); err == nil && info.IsDir() {
+				return nil
+			} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

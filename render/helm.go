@@ -55,7 +55,8 @@ func (s source) inflate(ctx context.Context) ([]rendered, Result, error) {
 	if ch == nil {
 		return nil, Result{}, loadErr
 	}
-	vals, valuesErr := mergeValues(s.opt.Values)
+	funcs := s.chance.prepare(s, ch)
+	vals, valuesErr := s.mergeValues()
 	remoteErr := s.addRemoteDependencies(ctx, ch, vals, in)
 	if err := errors.Join(loadErr, s.checkChart(ch, caps), remoteErr, valuesErr); err != nil {
 		return nil, Result{}, err
@@ -76,11 +77,13 @@ func (s source) inflate(ctx context.Context) ([]rendered, Result, error) {
 	if err != nil {
 		return nil, Result{}, s.fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
 	}
-	findings, err := s.validateValues(ch, top["Values"].(common.Values))
-	if err != nil {
-		return nil, Result{}, err
+	var findings []finding.Finding
+	if !s.opt.SkipSchema {
+		if findings, err = s.validateValues(ch, top["Values"].(common.Values)); err != nil {
+			return nil, Result{}, err
+		}
 	}
-	files, err := s.execute(engine.Engine{}, ch, top)
+	files, err := s.execute(engine.Engine{CustomTemplateFuncs: funcs}, ch, top)
 	if err != nil {
 		return nil, Result{}, err
 	}

@@ -35,6 +35,9 @@ func (s source) kustomize(ctx context.Context) (Result, error) { return s.build(
 
 // build builds a kustomization whose first resource is a text, if there is one.
 func (s source) build(ctx context.Context, first string) (res Result, err error) {
+	if s, err = s.edited(ctx); err != nil {
+		return Result{}, err
+	}
 	a, t := s.assemble(ctx)
 	t.first = first
 	t, dir, err := a.visit(t, s.dir, "")
@@ -57,6 +60,9 @@ func (s source) build(ctx context.Context, first string) (res Result, err error)
 		}
 	}()
 	opts := krusty.MakeDefaultOptions() // files only below their kustomization, no plugins
+	if s.opt.Unrestricted {
+		opts.LoadRestrictions = types.LoadRestrictionsNone
+	}
 	built, err := krusty.MakeKustomizer(opts).Run(repoFS{a}, path.Join(t.at, dir))
 	if err != nil {
 		return Result{}, fault(err.Error(), "correct the kustomization")
@@ -436,7 +442,7 @@ func (c *checker) local(field, entry string) (string, bool) {
 	case ok && irregular(c.fsys, p):
 		c.bad(field, entry, c.show(p)+" is a pipe, a socket or a device, and no file", "name a file or a directory")
 	case ok && !strings.Contains(entry, "://") && pathExists(c.fsys, p):
-		if isFile := exists(c.fsys, p); isFile && !strings.HasPrefix(p, prefix(c.dir)) {
+		if isFile := exists(c.fsys, p); isFile && !c.opt.Unrestricted && !strings.HasPrefix(p, prefix(c.dir)) {
 			c.bad(field, entry, "kustomize reads no file outside of the kustomization's directory", "move "+c.show(p)+" below "+c.show(c.dir)+", or name a directory with a kustomization of its own")
 			return "", false
 		}

@@ -153,9 +153,9 @@ func (c *checker) inflate(in named) string {
 	return b.String()
 }
 
-// inlineValues is what the values of a chart are called that are merged with those
+// chartInline is what the values of a chart are called that are merged with those
 // in the kustomization.
-const inlineValues = "valuesInline"
+const chartInline = "valuesInline"
 
 // placed gives faults of a chart that are of no file, or of valuesInline, their
 // place in the kustomization.
@@ -164,7 +164,7 @@ func (c *checker) placed(in named, err error) error {
 	for i, f := range all {
 		field := in.field
 		switch {
-		case f.File == inlineValues:
+		case f.File == chartInline:
 			field += ".valuesInline." + f.Field
 		case f.File != "":
 			continue
@@ -340,8 +340,8 @@ func (c *checker) values(in named, chart source) (Values, error) {
 		if err != nil {
 			return v, valuesFault(first, err)
 		}
-		v.Files[0] = inlineValues
-		texts[inlineValues] = merged
+		v.Files[0] = chartInline
+		texts[chartInline] = merged
 	}
 	v.Read = func(name string) ([]byte, error) { return texts[name], nil }
 	return v, nil

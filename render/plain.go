@@ -11,14 +11,28 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// skipMarker at the start of a file keeps it out, as in Argo CD's own
-// directory sources (docs/user-guide/directory.md).
-const skipMarker = "# +argocd:skip-file-rendering"
+// skipMarker anywhere in a file keeps it out, as in Argo CD's own directory
+// sources (docs/user-guide/directory.md); people write it in a comment.
+const skipMarker = "+argocd:skip-file-rendering"
 
-// plain reads every manifest file of the tree.
+// plain reads every file of manifests that the options leave in.
 func (s source) plain() (Result, error) {
-	objs, err := s.manifestFiles(func(name string) bool { return isManifest(name) && !reserved(name) })
-	return Result{Objects: objs}, err
+	names, found, err := s.directoryFiles()
+	if err != nil {
+		return Result{}, err
+	}
+	res := Result{Findings: found}
+	var faults []error
+	for _, name := range names {
+		read := s.manifestFile
+		if path.Ext(name) == ".jsonnet" {
+			read = s.jsonnetFile
+		}
+		objs, err := read(name)
+		res.Objects = append(res.Objects, objs...)
+		faults = append(faults, err)
+	}
+	return res, errors.Join(faults...)
 }
 
 // manifestFiles reads the objects in those files of the component that hold
@@ -43,30 +57,41 @@ func (s source) manifestFiles(holds func(name string) bool) ([]object.Object, er
 
 // manifestFile reads the objects in a file of the component.
 func (s source) manifestFile(name string) ([]object.Object, error) {
-	if base := path.Base(name); base == "Chart.yaml" || slices.Contains(kustomizationNames, base) {
+	if base := path.Base(name); !hidden(name) && (base == "Chart.yaml" || slices.Contains(kustomizationNames, base)) {
 		return nil, s.fault("nested-component", name, "a chart or kustomization inside plain YAML cannot be rendered along with it",
 			"make the directory "+s.show(path.Join(s.dir, path.Dir(name)))+" a component of its own, or render all of them with renderer: tree")
 	}
-	data, err := fs.ReadFile(s.fsys, path.Join(s.dir, name))
-	if err != nil {
-		return nil, s.unreadable(err)
-	}
-	text := string(data)
-	if strings.HasPrefix(text, skipMarker) {
-		return nil, nil
+	text, skip, err := s.marked(name)
+	if skip || err != nil {
+		return nil, err
 	}
 	objs, err := s.opt.Memory.parse(s.show(path.Join(s.dir, name)), 1, text)
 	if err == nil {
 		return objs, nil
+	}
+	if hidden(name) && !claims(text) {
+		return nil, nil
 	}
 	faults := finding.Of(err)
 	for i := range faults {
 		switch {
 		case strings.Contains(text, "{{"):
 			faults[i].Remedy = "if this is a template, call it " + path.Base(name) + ".tmpl"
+		case faults[i].Rule == "incomplete-object" && path.Ext(name) == ".json": // which has no comments
+			faults[i].Remedy = "add it, or leave the file out (exclude: " + name + ") if it holds no manifests"
 		case faults[i].Rule == "incomplete-object":
-			faults[i].Remedy = "add it, or begin the file with \"" + skipMarker + "\" if it holds no manifests"
+			faults[i].Remedy = "add it, or begin the file with \"# " + skipMarker + "\" if it holds no manifests"
 		}
 	}
 	return objs, finding.Err(faults)
+}
+
+// marked reads a file of the component, and reports whether it asks to be left
+// out.
+func (s source) marked(name string) (text string, skip bool, err error) {
+	data, err := fs.ReadFile(s.fsys, path.Join(s.dir, name))
+	if err != nil {
+		return "", false, s.unreadable(err)
+	}
+	return string(data), strings.Contains(string(data), skipMarker), nil
 }

@@ -52,9 +52,21 @@ type Options struct {
 	// APIVersions are API versions of the cluster besides those that Helm
 	// knows, as "group/version" or "group/version/Kind".
 	APIVersions []string
-	// SkipTests leaves out the test hooks of a chart, SkipHooks all hooks, and
-	// SkipCRDs the files of its crds/.
-	SkipTests, SkipHooks, SkipCRDs bool
+	// Pinned means that APIVersions are all that the component is ever shown,
+	// whatever a cluster has.
+	Pinned bool
+	// SkipTests leaves out the test hooks of a chart, SkipHooks all hooks, SkipCRDs
+	// the files of its crds/, and SkipSchema the check of its values against its
+	// schema.
+	SkipTests, SkipHooks, SkipCRDs, SkipSchema bool
+	// IgnoreMissing passes over values files that are not there.
+	IgnoreMissing bool
+	// Directory says which files of plain YAML are read, and how.
+	Directory Directory
+	// Edits are made to a kustomization before it is built.
+	Edits Edits
+	// Unrestricted lets a kustomization read files of all the repository.
+	Unrestricted bool
 	// Ship asks for what the chart can ship besides what it renders to (see
 	// Result.Chart), and for findings about the files of crds/.
 	Ship bool
@@ -74,20 +86,25 @@ type Options struct {
 // of precedence: later files win over earlier ones, Set over files, SetString
 // over Set, SetFile over all.
 type Values struct {
-	// Files name YAML files.
+	// Files name YAML files; patterns among them stand for what Glob finds.
 	Files []string
+	// Inline are YAML texts, which win over Files.
+	Inline []string
 	// Set, SetString and SetFile are expressions such as "image.tag=v2"; in
 	// SetFile the right side names a file whose content is the value.
 	Set, SetString, SetFile []string
 	// Read returns the content of a file that Files or SetFile name.
 	Read func(name string) ([]byte, error)
+	// Glob returns the names of the files that a pattern matches, in order; nil
+	// takes patterns for names.
+	Glob func(pattern string) ([]string, error)
 	// Path returns the path of such a file for messages; nil leaves the name.
 	Path func(name string) string
 }
 
 // Empty reports whether there is nothing to override.
 func (v Values) Empty() bool {
-	return len(v.Files)+len(v.Set)+len(v.SetString)+len(v.SetFile) == 0
+	return len(v.Files)+len(v.Inline)+len(v.Set)+len(v.SetString)+len(v.SetFile) == 0
 }
 
 // Result is what a component rendered to.
@@ -112,6 +129,8 @@ type source struct {
 	fsys fs.FS
 	dir  string
 	opt  Options
+	// chance is what templates draw from; nil is the machine's.
+	chance *chance
 }
 
 // Dir renders the component in the directory dir of the repository fsys.
@@ -156,7 +175,7 @@ func (s source) render(ctx context.Context, kind Kind) (Result, error) {
 		return s.template()
 	}
 	if slices.ContainsFunc(s.opt.Values, func(v Values) bool { return !v.Empty() }) {
-		return Result{}, s.fault("useless-values", "", "values were given to "+kind.article()+", which takes none",
+		return Result{}, s.fault("useless-values", "", "values were given to "+kind.Article()+", which takes none",
 			"drop the values, or render a chart or templated YAML")
 	}
 	switch kind {

@@ -36,7 +36,9 @@ func (s source) template() (Result, error) {
 		return Result{}, err
 	}
 	ch, err := s.templateChart()
-	vals, valuesErr := mergeValues(s.opt.Values)
+	funcs := machineFuncs()
+	maps.Copy(funcs, s.chance.prepare(s, ch))
+	vals, valuesErr := s.mergeValues()
 	if err := errors.Join(err, valuesErr); err != nil {
 		return Result{}, err
 	}
@@ -57,7 +59,7 @@ func (s source) template() (Result, error) {
 	}
 	declareNulls(vals, ch.Values)
 	top["Release"] = map[string]any{"Name": s.opt.Name, "Namespace": s.opt.Namespace, "Revision": s.opt.Revision, "Service": "Ladder"}
-	files, err := s.execute(engine.Engine{Strict: true, CustomTemplateFuncs: machineFuncs()}, ch, top)
+	files, err := s.execute(engine.Engine{Strict: true, CustomTemplateFuncs: funcs}, ch, top)
 	if err != nil {
 		return Result{}, err
 	}

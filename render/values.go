@@ -20,23 +20,30 @@ import (
 
 // mergeValues returns all overrides as one tree. All faults are reported
 // together.
-func mergeValues(all []Values) (map[string]any, error) {
+func (s source) mergeValues() (map[string]any, error) {
 	base := map[string]any{}
 	var faults []error
-	for _, v := range all {
+	for _, v := range s.opt.Values {
 		var err error
-		base, err = v.mergeInto(base)
+		base, err = v.mergeInto(base, s.opt.IgnoreMissing)
 		faults = append(faults, err)
 	}
 	return base, errors.Join(faults...)
 }
 
-func (v Values) mergeInto(base map[string]any) (map[string]any, error) {
+func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]any, error) {
 	var faults []error
-	for _, name := range v.Files {
-		data, err := v.read(name)
+	files, err := v.files(ignoreMissing)
+	if err != nil {
+		faults = append(faults, err)
+	}
+	for _, name := range files {
+		data, err := v.Read(name)
+		if errors.Is(err, fs.ErrNotExist) && ignoreMissing {
+			continue
+		}
 		if err != nil {
-			faults = append(faults, err)
+			faults = append(faults, v.readFault(name, err))
 			continue
 		}
 		if line := secondDocument(data); line > 0 {
@@ -51,6 +58,20 @@ func (v Values) mergeInto(base map[string]any) (map[string]any, error) {
 		}
 		base = loader.MergeMaps(base, vals)
 	}
+	for _, text := range v.Inline {
+		vals, err := loader.LoadValues(strings.NewReader(text))
+		if err != nil {
+			f := valuesFault("", err)
+			f.Rule, f.Field, f.Remedy = "bad-values", inlineValues, "correct it; it must be a YAML mapping"
+			if f.Line > 0 {
+				f.Message += fmt.Sprintf(" (in line %d of it)", f.Line)
+			}
+			f.Line = 0
+			faults = append(faults, f)
+			continue
+		}
+		base = loader.MergeMaps(base, vals)
+	}
 	for _, set := range v.expressions() {
 		for _, expr := range set.exprs {
 			if err := set.parseInto(expr, base); err != nil {
@@ -60,6 +81,54 @@ func (v Values) mergeInto(base map[string]any) (map[string]any, error) {
 	}
 	return base, errors.Join(faults...)
 }
+
+// inlineValues is how messages call values that are no file.
+const inlineValues = "values-object"
+
+// files are the names of the files, with what patterns among them stand for: all
+// that match, in lexical order, but those that are named by themselves, each once.
+// Argo CD does the same with valueFiles (reposerver/repository,
+// getResolvedValueFiles).
+func (v Values) files(ignoreMissing bool) ([]string, error) {
+	if v.Glob == nil {
+		return v.Files, nil
+	}
+	var all []string
+	var faults []error
+	seen, named := map[string]bool{}, map[string]bool{}
+	for _, name := range v.Files {
+		if !isPattern(name) {
+			named[v.path(name)] = true
+		}
+	}
+	add := func(name string) {
+		if !seen[v.path(name)] {
+			seen[v.path(name)] = true
+			all = append(all, name)
+		}
+	}
+	for _, name := range v.Files {
+		if !isPattern(name) {
+			add(name)
+			continue
+		}
+		found, err := v.Glob(name)
+		if err == nil && len(found) == 0 && !ignoreMissing {
+			err = fs.ErrNotExist
+		}
+		if err != nil {
+			faults = append(faults, v.readFault(name, err))
+		}
+		for _, file := range found {
+			if !named[v.path(file)] {
+				add(file)
+			}
+		}
+	}
+	return all, errors.Join(faults...)
+}
+
+func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
 
 // secondDocument returns the line on which a second YAML document begins, 0 if
 // there is none.
@@ -157,15 +226,22 @@ func (v Values) read(name string) ([]byte, error) {
 	if err == nil {
 		return data, nil
 	}
+	return nil, v.readFault(name, err)
+}
+
+func (v Values) readFault(name string, err error) error {
 	var f finding.Finding
 	if errors.As(err, &f) {
-		return nil, f
+		return f
 	}
 	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: v.path(name), Message: cause(err), Remedy: "correct the path given to values or set-file"}
 	if errors.Is(err, fs.ErrNotExist) {
 		f.Message = "no such file"
+		if isPattern(name) && v.Glob != nil {
+			f.Message = "no file matches"
+		}
 	}
-	return nil, f
+	return f
 }
 
 // valuesFault reports a values file that is no YAML mapping.
@@ -199,7 +275,13 @@ func valuesOrigin(all []Values, path []string) (flag, file string, line int) {
 				}
 			}
 		}
-		for _, name := range slices.Backward(v.Files) {
+		for _, text := range slices.Backward(v.Inline) {
+			if lineOf([]byte(text), path) > 0 {
+				return inlineValues, "", 0
+			}
+		}
+		files, _ := v.files(true)
+		for _, name := range slices.Backward(files) {
 			if data, err := v.Read(name); err == nil {
 				if line := lineOf(data, path); line > 0 {
 					return "", v.path(name), line

@@ -64,6 +64,11 @@ func answer(ctx context.Context, in sidecar.Input, base *knowledge.Base, memory 
 	if !res.RepoURL {
 		out.Unused = append(out.Unused, plugin.RepoURL)
 	}
+	for _, name := range plugin.Substitutable() {
+		if !slices.Contains(res.Variables, name) {
+			out.Unused = append(out.Unused, name)
+		}
+	}
 	return out, nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/profile"
+	"github.com/ladder-cmp/ladder/render"
 )
 
 // documents are run from the root of the repository, as a reader would.
@@ -86,10 +87,11 @@ func TestTables(t *testing.T) {
 		"alerts":      alertsTable(t),
 		"keys":        keysTable(),
 		"rules":       rulesTable(),
+		"varying":     varyingTable(),
 		"profiles":    profilesTable(t),
 		"fn":          "`" + strings.Join(ordering, "`, `") + "`\n",
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing|metrics|alerts|keys|rules|profiles|fn) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing|metrics|alerts|keys|rules|varying|profiles|fn) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
@@ -211,6 +213,15 @@ func rulesTable() string {
 			severities = append(severities, string(s))
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, strings.Join(severities, ", "), r.Finds)
+	}
+	return b.String()
+}
+
+func varyingTable() string {
+	var b strings.Builder
+	b.WriteString("| rule | severity | finds |\n| --- | --- | --- |\n")
+	for _, r := range render.VaryRules() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, r.Severity, r.Finds)
 	}
 	return b.String()
 }

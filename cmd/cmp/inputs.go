@@ -42,7 +42,9 @@ func addInputs(cmd *cobra.Command, only ...string) *inputs {
 		}
 		switch {
 		case p.Item == "boolean":
-			in.flags.BoolP(p.Name, p.Short, false, usage)
+			in.flags.BoolP(p.Name, p.Short, p.Default == "true", usage)
+		case p.YAML && p.Collection == "array":
+			in.flags.StringArrayP(p.Name, p.Short, nil, usage+"; any number of times")
 		case p.Collection == "array":
 			in.flags.StringSliceP(p.Name, p.Short, nil, usage)
 		case p.Collection == "map":

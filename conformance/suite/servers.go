@@ -169,3 +169,15 @@ func start(t *testing.T, dir string, cmd *exec.Cmd) server {
 		}
 	}
 }
+
+// Start starts the program's plugin server where Argo CD's code finds it, until
+// the test ends.
+func Start(t *testing.T) {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := world{root: root, cmp: build(t, root)}
+	w.startServe(t).use(t)
+}

@@ -1,0 +1,85 @@
+package fleet
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// A chart may ask whether the cluster has a kind. On the first day that depends on
+// how far the rollout has come, and on every later one all kinds are there. A
+// component that says capabilities: fleet is shown what components of earlier
+// phases install, and nothing else, on each day.
+
+// settleCapabilities renders the Applications anew that take the API versions of
+// the fleet. They stand in the order of their phases, so that what one of them
+// installs only then counts for those behind it.
+func (f *Fleet) settleCapabilities(ctx context.Context, src Source, memory *render.Memory) {
+	for _, app := range f.Applications {
+		if ctx.Err() != nil || app.Component.Chart.Remote() || !app.request(src, memory).AsksFleet() {
+			continue
+		}
+		if app.Earlier = f.installedBefore(app); len(app.Earlier) > 0 {
+			app.Failed, app.Objects, app.Findings = false, nil, nil
+			f.renderOne(ctx, src, app, memory)
+		}
+	}
+}
+
+// installedBefore are the API versions of definitions that Applications of earlier
+// phases hold, where all of these are deployed that the given one is.
+func (f *Fleet) installedBefore(app *Application) []string {
+	var all []string
+	for _, other := range f.Applications {
+		if !other.On() || !other.Phase.Set || !app.Phase.Set || other.Phase.Number >= app.Phase.Number || !alongside(other, app) {
+			continue
+		}
+		for _, o := range other.Objects {
+			for _, version := range defines(o) {
+				if !slices.Contains(all, version) {
+					all = append(all, version)
+				}
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// alongside reports whether an Application is deployed wherever another one is.
+func alongside(provider, consumer *Application) bool {
+	if len(provider.Environments) == 0 {
+		return true
+	}
+	if len(consumer.Environments) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(consumer.Environments, func(e string) bool { return !slices.Contains(provider.Environments, e) })
+}
+
+// defines are the API versions that a CustomResourceDefinition makes the API server
+// serve, as Argo CD names them to Helm: with and without the kind.
+func defines(o object.Object) []string {
+	if o.ID.GroupKind() != "CustomResourceDefinition.apiextensions.k8s.io" {
+		return nil
+	}
+	spec := o.Root().Get("spec")
+	group, kind := spec.Get("group").Text(), spec.Get("names", "kind").Text()
+	var all []string
+	for _, v := range spec.Get("versions").Items() {
+		if v.Get("served").True() {
+			all = append(all, group+"/"+v.Get("name").Text(), group+"/"+v.Get("name").Text()+"/"+kind)
+		}
+	}
+	return all
+}
+
+// capabilities are the parameters that hand over what is installed before.
+func (a *Application) capabilities() []pluginParameter {
+	if len(a.Earlier) == 0 {
+		return nil
+	}
+	return []pluginParameter{{Name: "api-versions", Array: a.Earlier}}
+}

@@ -1,0 +1,262 @@
+package plugin
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// The parameters in this file say what Argo CD's own sources can say of Helm,
+// kustomize and directories (pkg/apis/application/v1alpha1, ApplicationSourceHelm,
+// ApplicationSourceKustomize, ApplicationSourceDirectory). They have the names
+// that it has there, as far as these are free.
+
+var ofHelm = []Parameter{
+	{
+		Name: "values-object", Title: "Values as YAML", Item: "string", Collection: "string", YAML: true, Kinds: templated,
+		Tooltip: "Values as YAML. They win over values files, and single values win over them.",
+		set: func(s *Settings, values []string) error {
+			s.Values.Inline = append(s.Values.Inline, values...)
+			return nil
+		},
+	},
+	{
+		Name: "ignore-missing-value-files", Title: "Ignore missing values files", Item: "boolean", Collection: "string", Default: "false", Kinds: templated,
+		Tooltip: "Pass over values files that are not there, and patterns for them that match none.",
+		set:     nativeBool(func(o *options) *bool { return &o.render.IgnoreMissing }),
+	},
+	{
+		Name: "skip-crds", Title: "Skip crds/", Item: "boolean", Collection: "string", Default: "false", Kinds: charts,
+		Tooltip: "Leave out the files of a chart's crds/, as helm template does; crds: skip leaves out those of its templates, too.",
+		set:     nativeBool(func(o *options) *bool { return &o.render.SkipCRDs }),
+	},
+	{
+		Name: "skip-schema-validation", Title: "Skip schema validation", Item: "boolean", Collection: "string", Default: "false", Kinds: charts,
+		Tooltip: "Do not check a chart's values against its values.schema.json.",
+		set:     nativeBool(func(o *options) *bool { return &o.render.SkipSchema }),
+	},
+}
+
+// kustomizations are the kinds of components that edits are for.
+var kustomizations = []render.Kind{render.Kustomize}
+
+var ofKustomize = []Parameter{
+	{
+		Name: "name-prefix", Title: "Name prefix", Item: "string", Collection: "string", Kinds: kustomizations,
+		Tooltip: "Prefix of all names of a kustomization, in place of its own.",
+		set:     nativeText(func(o *options) *string { return &o.render.Edits.NamePrefix }),
+	},
+	{
+		Name: "name-suffix", Title: "Name suffix", Item: "string", Collection: "string", Kinds: kustomizations,
+		Tooltip: "Suffix of all names of a kustomization, in place of its own.",
+		set:     nativeText(func(o *options) *string { return &o.render.Edits.NameSuffix }),
+	},
+	{
+		Name: "kustomize-namespace", Title: "Namespace of a kustomization", Item: "string", Collection: "string", Kinds: kustomizations,
+		Tooltip: "Namespace that a kustomization puts on all objects, in place of its own.",
+		set:     checked(namespaceFault, nativeText(func(o *options) *string { return &o.render.Edits.Namespace })),
+	},
+	{
+		Name: "images", Title: "Images", Item: "string", Collection: "array", Kinds: kustomizations,
+		Tooltip: "Images of a kustomization, such as app=registry/app:v2, as kustomize edit set image takes them.",
+		set:     nativeList(func(o *options) *[]string { return &o.render.Edits.Images }),
+	},
+	{
+		Name: "replicas", Title: "Replicas", Item: "string", Collection: "map", Verbatim: true, Kinds: kustomizations,
+		Tooltip: "Replicas of a kustomization's workloads by their names, such as web: 3.",
+		set:     checked(replicasFault, nativeList(func(o *options) *[]string { return &o.render.Edits.Replicas })),
+	},
+	{
+		Name: "common-labels", Title: "Common labels", Item: "string", Collection: "map", Verbatim: true, Kinds: kustomizations,
+		Tooltip: "Labels that a kustomization puts on all objects, and into selectors and templates.",
+		set:     nativeMap(func(o *options) *map[string]string { return &o.render.Edits.CommonLabels }),
+	},
+	{
+		Name: "force-common-labels", Title: "Force common labels", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
+		Tooltip: "Let common-labels replace those that the kustomization has itself.",
+		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.ForceCommonLabels }),
+	},
+	{
+		Name: "label-without-selector", Title: "Labels without selectors", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
+		Tooltip: "Keep common-labels out of selectors and templates.",
+		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.LabelWithoutSelector }),
+	},
+	{
+		Name: "label-include-templates", Title: "Labels in templates", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
+		Tooltip: "With label-without-selector, put common-labels into templates all the same.",
+		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.LabelIncludeTemplates }),
+	},
+	{
+		Name: "common-annotations", Title: "Common annotations", Item: "string", Collection: "map", Verbatim: true, Kinds: kustomizations,
+		Tooltip: "Annotations that a kustomization puts on all objects.",
+		set:     nativeMap(func(o *options) *map[string]string { return &o.render.Edits.CommonAnnotations }),
+	},
+	{
+		Name: "force-common-annotations", Title: "Force common annotations", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
+		Tooltip: "Let common-annotations replace those that the kustomization has itself.",
+		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.ForceCommonAnnotations }),
+	},
+	{
+		Name: "common-annotations-envsubst", Title: "Variables in common annotations", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
+		Tooltip: "Put in the Application's variables, such as $ARGOCD_APP_NAME, for their names in common-annotations.",
+		set:     nativeBool(func(o *options) *bool { return &o.fillAnnotations }),
+	},
+	{
+		Name: "patches", Title: "Patches", Item: "string", Collection: "array", YAML: true, Kinds: kustomizations,
+		Tooltip: "Patches of a kustomization besides its own, each as YAML with target and patch or path.",
+		set:     nativeList(func(o *options) *[]string { return &o.render.Edits.Patches }),
+	},
+	{
+		Name: "components", Title: "Components", Item: "string", Collection: "array", Kinds: kustomizations,
+		Tooltip: "Components of a kustomization besides its own: directories relative to it.",
+		set:     nativeList(func(o *options) *[]string { return &o.render.Edits.Components }),
+	},
+	{
+		Name: "ignore-missing-components", Title: "Ignore missing components", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
+		Tooltip: "Pass over those of components that are not there.",
+		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.IgnoreMissingComponents }),
+	},
+	{
+		Name: "build-options", Title: "Build options", Item: "string", Collection: "string", Kinds: kustomizations,
+		Tooltip: "Options of kustomize build, such as --load-restrictor=LoadRestrictionsNone, which Argo CD has in kustomize.buildOptions.",
+		set: func(s *Settings, values []string) error {
+			restricted, err := render.BuildOptions(values[0])
+			if err != nil {
+				return err
+			}
+			s.native = append(s.native, func(o *options) { o.render.Unrestricted = !restricted })
+			return nil
+		},
+	},
+}
+
+// directories are the kinds of components that are read file by file.
+var directories = []render.Kind{render.Plain}
+
+var ofDirectory = []Parameter{
+	{
+		Name: "recurse", Title: "Recurse", Item: "boolean", Collection: "string", Default: "true", Kinds: directories,
+		Tooltip: "Read plain YAML in directories below, too. Argo CD's own directories do not unless they are told to; false does as they do.",
+		set: boolValue(func(s *Settings, recurse bool) {
+			s.native = append(s.native, func(o *options) { o.render.Directory.Flat = !recurse })
+		}),
+	},
+	{
+		Name: "include", Title: "Include", Item: "string", Collection: "string", Kinds: directories,
+		Tooltip: "Read only the files of plain YAML that match, such as {*.yaml,*.jsonnet}; * stands for slashes, too.",
+		set:     checked(patternFault, nativeText(func(o *options) *string { return &o.render.Directory.Include })),
+	},
+	{
+		Name: "exclude", Title: "Exclude", Item: "string", Collection: "string", Kinds: directories,
+		Tooltip: "Leave out the files of plain YAML that match, also those that include names, such as {test/*,values*.yaml}.",
+		set:     checked(patternFault, nativeText(func(o *options) *string { return &o.render.Directory.Exclude })),
+	},
+	{
+		Name: "tlas", Title: "Jsonnet arguments", Item: "string", Collection: "map", Verbatim: true, Kinds: directories,
+		Tooltip: "Top-level arguments of jsonnet files, as text.",
+		set:     jsonnetVariables(func(j *render.Jsonnet) *[]render.Variable { return &j.TLAs }, false),
+	},
+	{
+		Name: "tlas-code", Title: "Jsonnet arguments as code", Item: "string", Collection: "map", Verbatim: true, Kinds: directories,
+		Tooltip: "Top-level arguments of jsonnet files, as code, such as replicas: 3.",
+		set:     jsonnetVariables(func(j *render.Jsonnet) *[]render.Variable { return &j.TLAs }, true),
+	},
+	{
+		Name: "ext-vars", Title: "Jsonnet variables", Item: "string", Collection: "map", Verbatim: true, Kinds: directories,
+		Tooltip: "What std.extVar returns in jsonnet files, as text.",
+		set:     jsonnetVariables(func(j *render.Jsonnet) *[]render.Variable { return &j.ExtVars }, false),
+	},
+	{
+		Name: "ext-vars-code", Title: "Jsonnet variables as code", Item: "string", Collection: "map", Verbatim: true, Kinds: directories,
+		Tooltip: "What std.extVar returns in jsonnet files, as code, such as ports: [80, 443].",
+		set:     jsonnetVariables(func(j *render.Jsonnet) *[]render.Variable { return &j.ExtVars }, true),
+	},
+	{
+		Name: "libs", Title: "Jsonnet libraries", Item: "string", Collection: "array", Kinds: directories,
+		Tooltip: "Directories in which jsonnet files find their imports, relative to the root of the repository.",
+		set:     nativeList(func(o *options) *[]string { return &o.render.Directory.Jsonnet.Libs }),
+	},
+}
+
+func boolValue(set func(*Settings, bool)) func(*Settings, []string) error {
+	return func(s *Settings, values []string) error {
+		b, err := strconv.ParseBool(values[0])
+		if err != nil {
+			return fmt.Errorf("%q is neither true nor false; write one of them", values[0])
+		}
+		set(s, b)
+		return nil
+	}
+}
+
+func nativeBool(field func(*options) *bool) func(*Settings, []string) error {
+	return boolValue(func(s *Settings, b bool) {
+		s.native = append(s.native, func(o *options) { *field(o) = b })
+	})
+}
+
+func nativeText(field func(*options) *string) func(*Settings, []string) error {
+	return func(s *Settings, values []string) error {
+		s.native = append(s.native, func(o *options) { *field(o) = values[0] })
+		return nil
+	}
+}
+
+func nativeList(field func(*options) *[]string) func(*Settings, []string) error {
+	return func(s *Settings, values []string) error {
+		s.native = append(s.native, func(o *options) { *field(o) = append(*field(o), values...) })
+		return nil
+	}
+}
+
+func nativeMap(field func(*options) *map[string]string) func(*Settings, []string) error {
+	return eachPair(func(s *Settings, key, value string) {
+		s.native = append(s.native, func(o *options) {
+			if *field(o) == nil {
+				*field(o) = map[string]string{}
+			}
+			(*field(o))[key] = value
+		})
+	})
+}
+
+func jsonnetVariables(field func(*render.Jsonnet) *[]render.Variable, code bool) func(*Settings, []string) error {
+	return eachPair(func(s *Settings, key, value string) {
+		s.native = append(s.native, func(o *options) {
+			all := field(&o.render.Directory.Jsonnet)
+			*all = append(*all, render.Variable{Name: key, Value: value, Code: code})
+		})
+	})
+}
+
+// eachPair takes values of the form key=value apart.
+func eachPair(set func(s *Settings, key, value string)) func(*Settings, []string) error {
+	return func(s *Settings, values []string) error {
+		for i, pair := range values {
+			key, value, ok := strings.Cut(pair, "=")
+			if !ok || key == "" {
+				// What stands there may be a secret.
+				return fmt.Errorf("entry %d is no key=value; write it so", i+1)
+			}
+			set(s, key, value)
+		}
+		return nil
+	}
+}
+
+func patternFault(pattern string) string {
+	if render.ValidPattern(pattern) {
+		return ""
+	}
+	return fmt.Sprintf("%q is no pattern; write it like {*.yaml,base/*}", pattern)
+}
+
+func replicasFault(pair string) string {
+	name, count, ok := strings.Cut(pair, "=")
+	if n, err := strconv.Atoi(count); ok && name != "" && err == nil && n >= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%q is no number of replicas; write it like web: 3", pair)
+}

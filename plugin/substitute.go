@@ -1,0 +1,114 @@
+package plugin
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// substitutable are the variables that Argo CD sets for an Application
+// (reposerver/repository, newEnv), and puts in for their names in some fields of
+// its own sources. In parameters it leaves them to the plugin.
+var substitutable = []string{
+	"ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", "ARGOCD_APP_PROJECT_NAME", Revision, "ARGOCD_APP_REVISION_SHORT", "ARGOCD_APP_REVISION_SHORT_8",
+	RepoURL, "ARGOCD_APP_SOURCE_PATH", "ARGOCD_APP_SOURCE_TARGET_REVISION",
+}
+
+// Substitutable are the variables that are looked at only where a parameter names
+// them.
+func Substitutable() []string {
+	return slices.DeleteFunc(slices.Clone(substitutable), func(name string) bool {
+		return slices.Contains([]string{"ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", Revision, RepoURL}, name)
+	})
+}
+
+// variables are those that parameters may name.
+func (req Request) variables() map[string]string {
+	if req.Variables != nil {
+		return req.Variables
+	}
+	return map[string]string{"ARGOCD_APP_NAME": req.App.Name, "ARGOCD_APP_NAMESPACE": req.App.Namespace, Revision: req.App.Revision, RepoURL: req.App.RepoURL,
+		"ARGOCD_APP_REVISION_SHORT": req.App.Revision[:min(7, len(req.App.Revision))], "ARGOCD_APP_REVISION_SHORT_8": req.App.Revision[:min(8, len(req.App.Revision))]}
+}
+
+// substitute puts the variables in for their names, $NAME and ${NAME}, where
+// Argo CD does in its own sources. Other dollars stay: Argo CD takes whatever
+// stands behind one for a variable that is empty, which eats passwords. So do
+// variables without a value, which on a laptop most are.
+func (opt *options) substitute(variables map[string]string) {
+	fill := func(text string) string {
+		if !strings.Contains(text, "$") {
+			return text
+		}
+		return expandKnown(text, func(name string) (string, bool) {
+			if !slices.Contains(substitutable, name) {
+				return "", false
+			}
+			if !slices.Contains(opt.named, name) {
+				opt.named = append(opt.named, name)
+			}
+			return variables[name], variables[name] != ""
+		})
+	}
+	all := func(texts []string) []string {
+		filled := slices.Clone(texts)
+		for i := range filled {
+			filled[i] = fill(filled[i])
+		}
+		return filled
+	}
+	for i, v := range opt.render.Values {
+		v.Files, v.Set, v.SetString, v.SetFile = all(v.Files), all(v.Set), all(v.SetString), all(v.SetFile)
+		opt.render.Values[i] = v
+	}
+	edits := &opt.render.Edits
+	edits.Images = all(edits.Images)
+	for key, value := range edits.CommonLabels {
+		edits.CommonLabels[key] = fill(value)
+	}
+	for key, value := range edits.CommonAnnotations {
+		if opt.fillAnnotations {
+			edits.CommonAnnotations[key] = fill(value)
+		}
+	}
+	for _, variables := range [][]render.Variable{opt.render.Directory.Jsonnet.TLAs, opt.render.Directory.Jsonnet.ExtVars} {
+		for i := range variables {
+			variables[i].Value = fill(variables[i].Value)
+		}
+	}
+}
+
+// expandKnown is os.Expand for the names that are known.
+func expandKnown(text string, value func(name string) (string, bool)) string {
+	var b strings.Builder
+	for {
+		at := strings.IndexByte(text, '$')
+		if at < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		b.WriteString(text[:at])
+		text = text[at:]
+		name := ""
+		length := len(text)
+		if end := strings.IndexByte(text, '}'); strings.HasPrefix(text, "${") && end > 0 {
+			name, length = text[2:end], end+1
+		} else {
+			name = text[1:]
+			if end := strings.IndexFunc(name, func(r rune) bool {
+				return r != '_' && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && (r < 'a' || r > 'z')
+			}); end >= 0 {
+				name = name[:end]
+			}
+			length = 1 + len(name)
+		}
+		if v, known := value(name); known {
+			b.WriteString(v)
+		} else {
+			b.WriteByte('$')
+			length = 1
+		}
+		text = text[length:]
+	}
+}

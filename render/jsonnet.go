@@ -1,0 +1,237 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/google/go-jsonnet"
+	"github.com/google/go-jsonnet/ast"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Jsonnet is what files of jsonnet are given, as source.directory.jsonnet of an
+// Application has it.
+type Jsonnet struct {
+	// TLAs are the arguments of files that are functions, ExtVars what
+	// std.extVar returns.
+	TLAs, ExtVars []Variable
+	// Libs are directories in which imports are looked for, relative to the root
+	// of the repository; the last first, and all of them after the directory of
+	// the file that imports.
+	Libs []string
+}
+
+// Variable is a named text, or code that is evaluated to a value.
+type Variable struct {
+	Name, Value string
+	Code        bool
+}
+
+// maxJsonnetFrames bounds how deep calls are nested, which ends recursions. It is
+// the library's own default, set here so that a release of it does not change
+// what renders.
+const maxJsonnetFrames = 500
+
+// jsonnetFile evaluates a file of the component: to an object or to an array of
+// objects, as Argo CD takes them (reposerver/repository, findManifests).
+func (s source) jsonnetFile(name string) ([]object.Object, error) {
+	if _, skip, err := s.marked(name); skip || err != nil {
+		return nil, err
+	}
+	vm, err := s.jsonnetVM()
+	if err != nil {
+		return nil, err
+	}
+	var wrong error
+	vm.ErrorFormatter = keptError{&wrong}
+	text, err := vm.EvaluateFile(path.Join(s.dir, name))
+	if err != nil {
+		if wrong == nil {
+			wrong = err
+		}
+		return nil, s.jsonnetFault(name, wrong)
+	}
+	return s.jsonnetObjects(name, text)
+}
+
+// jsonnetVM prepares the evaluation of one file.
+func (s source) jsonnetVM() (*jsonnet.VM, error) {
+	vm := jsonnet.MakeVM()
+	vm.MaxStack = maxJsonnetFrames
+	vm.SetTraceOut(io.Discard) // what std.trace prints may be a secret
+	set := func(all []Variable, text, code func(name, value string)) {
+		for _, v := range all {
+			if v.Code {
+				code(v.Name, v.Value)
+				continue
+			}
+			text(v.Name, v.Value)
+		}
+	}
+	set(s.opt.Directory.Jsonnet.TLAs, vm.TLAVar, vm.TLACode)
+	set(s.opt.Directory.Jsonnet.ExtVars, vm.ExtVar, vm.ExtCode)
+	in := &importer{source: s, paths: []string{s.dir}, contents: map[string]jsonnet.Contents{}}
+	var faults []error
+	for _, lib := range s.opt.Directory.Jsonnet.Libs {
+		at, ok := repoPath(".", lib)
+		if !ok {
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "jsonnet", Field: "libs", Message: lib + " leaves the repository", Remedy: "name a directory relative to the root of the repository"})
+			continue
+		}
+		in.paths = append(in.paths, at)
+	}
+	vm.Importer(in)
+	return vm, errors.Join(faults...)
+}
+
+// jsonnetObjects reads what a file came to.
+func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
+	shown := s.show(path.Join(s.dir, name))
+	items := []json.RawMessage{json.RawMessage(text)}
+	if strings.HasPrefix(text, "[") {
+		if err := json.Unmarshal([]byte(text), &items); err != nil {
+			return nil, s.fault("jsonnet", name, "what it evaluates to cannot be read: "+err.Error(), "let it be an object or an array of objects")
+		}
+	}
+	var objs []object.Object
+	var faults []error
+	for i, item := range items {
+		if bytes.Equal(item, []byte("null")) {
+			continue
+		}
+		if !bytes.HasPrefix(item, []byte("{")) {
+			f := s.fault("jsonnet", name, "it evaluates to something that is no object", "let it be an object or an array of objects")
+			if len(items) > 1 {
+				f.Field, f.Message = fmt.Sprintf("[%d]", i), "this is no object"
+			}
+			faults = append(faults, f)
+			continue
+		}
+		block, err := yaml.JSONToYAML(item)
+		if err != nil {
+			return nil, s.fault("jsonnet", name, err.Error(), "let it be an object or an array of objects")
+		}
+		parsed, err := s.opt.Memory.parse(shown, 0, string(block))
+		objs = append(objs, parsed...)
+		for _, f := range finding.Of(err) {
+			f.File = shown
+			faults = append(faults, f)
+		}
+	}
+	return objs, errors.Join(faults...)
+}
+
+// keptError keeps an error as it is, of which the library returns a text only.
+type keptError struct{ err *error }
+
+func (k keptError) Format(err error) string                  { *k.err = err; return err.Error() }
+func (k keptError) SetMaxStackTraceSize(int)                 {}
+func (k keptError) SetColorFormatter(jsonnet.ColorFormatter) {}
+
+// jsonnetFault names the place in the repository where an evaluation failed.
+func (s source) jsonnetFault(name string, err error) error {
+	var f finding.Finding
+	if errors.As(err, &f) {
+		return f
+	}
+	f = s.fault("jsonnet", name, strings.TrimPrefix(err.Error(), "RUNTIME ERROR: "), "correct it there")
+	var places []ast.LocationRange
+	var static interface{ Loc() ast.LocationRange }
+	var running jsonnet.RuntimeError
+	switch {
+	case errors.As(err, &static):
+		at := static.Loc()
+		places = []ast.LocationRange{at}
+		f.Message = strings.TrimSpace(strings.TrimPrefix(err.Error(), at.String()))
+	case errors.As(err, &running):
+		f.Message = running.Msg
+		for _, frame := range slices.Backward(running.StackTrace) { // the outermost is first
+			places = append(places, frame.Loc)
+		}
+	}
+	switch {
+	case strings.Contains(f.Message, "max stack frames exceeded"):
+		f.Message, f.Remedy = fmt.Sprintf("calls are nested more than %d deep", maxJsonnetFrames), "end the recursion"
+	case strings.Contains(f.Message, "ndefined external variable"):
+		f.Remedy = "give it with the parameter ext-vars or ext-vars-code"
+	case strings.Contains(f.Message, "issing argument"):
+		f.Remedy = "give it with the parameter tlas or tlas-code"
+	case strings.Contains(f.Message, "manifest function as JSON"):
+		f.Message, f.Remedy = "it evaluates to a function", "give its arguments with the parameter tlas or tlas-code, or call it"
+	}
+	for _, place := range places {
+		// The library's own code and code of a parameter are no files.
+		if place.Begin.Line > 0 && place.FileName != "" && exists(s.fsys, place.FileName) {
+			f.File, f.Line = s.show(place.FileName), place.Begin.Line
+			break
+		}
+	}
+	return f
+}
+
+// importer reads what jsonnet imports, in the repository only.
+type importer struct {
+	source
+	// paths are where imports are looked for, the last one first.
+	paths    []string
+	contents map[string]jsonnet.Contents
+}
+
+// Import finds a file beside the one that imports it, or in one of the paths.
+func (in *importer) Import(from, name string) (jsonnet.Contents, string, error) {
+	if path.IsAbs(name) {
+		return jsonnet.Contents{}, "", fmt.Errorf("import of %q, which is no path relative to this file or to a library", name)
+	}
+	places := []string{path.Dir(from)}
+	if from == "" { // the file itself
+		places = []string{"."}
+	}
+	for _, p := range slices.Backward(in.paths) {
+		places = append(places, p)
+	}
+	outside := false
+	for _, place := range places {
+		p := path.Join(place, name)
+		if !fs.ValidPath(p) {
+			outside = true
+			continue
+		}
+		info, err := fs.Stat(in.fsys, p)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", name, cause(err))
+		}
+		if !info.Mode().IsRegular() {
+			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s is no file", name, in.show(p))
+		}
+		return in.read(p)
+	}
+	if outside {
+		return jsonnet.Contents{}, "", fmt.Errorf("import of %q leaves the repository", name)
+	}
+	return jsonnet.Contents{}, "", fmt.Errorf("import of %q: there is no such file beside this one, in the component or in a library (libs)", name)
+}
+
+func (in *importer) read(p string) (jsonnet.Contents, string, error) {
+	if c, known := in.contents[p]; known {
+		return c, p, nil
+	}
+	data, err := fs.ReadFile(in.fsys, p)
+	if err != nil {
+		return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", p, cause(err))
+	}
+	in.contents[p] = jsonnet.MakeContentsRaw(data)
+	return in.contents[p], p, nil
+}

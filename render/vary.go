@@ -1,0 +1,382 @@
+package render
+
+import (
+	"fmt"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"text/template"
+	"text/template/parse"
+	"time"
+
+	"github.com/Masterminds/sprig/v3"
+	"helm.sh/helm/v4/pkg/chart/common"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+
+	"github.com/ladder-cmp/ladder/crds"
+)
+
+// volatile are the functions of templates whose result is another one each time:
+// they draw from chance, or read the clock. Helm has them from sprig.
+var volatile = []string{
+	"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "randInt", "shuffle", "uuidv4",
+	"genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
+	"bcrypt", "htpasswd", "encryptAES", "now",
+}
+
+// lookup reads the cluster, of which a rendering sees none.
+const lookup = "lookup"
+
+// site is a place in a template that calls one of these functions, or asks for an
+// API version or the version of Kubernetes.
+type site struct {
+	// function is what is called; empty for questions about the cluster.
+	function string
+	// api is what Capabilities.APIVersions is asked for, minor what the version of
+	// Kubernetes is compared with; anyAPI means that a template asks for something
+	// that is computed.
+	api    string
+	minor  int
+	anyAPI bool
+	// file is how messages call the template, and line where it is in it.
+	file string
+	line int
+	// values are the paths of values that decide whether the place is reached, or
+	// stand in the same action.
+	values []crds.Path
+}
+
+// survey is what the templates of a chart and its subcharts hold.
+type survey struct {
+	sites []*site
+	// literals are texts that are written like an API version.
+	literals []string
+	// paths are values that each template names, by the file.
+	paths map[string][]crds.Path
+}
+
+// look reads the templates of a chart, and makes each place that calls a volatile
+// function call one of its own, by the number of the site. key is where the values
+// of the chart stand.
+func (v *survey) look(s source, ch *chart.Chart, key crds.Path) {
+	for _, t := range ch.Templates {
+		v.template(s.chartFile(ch, t.Name), t, key)
+	}
+	seen := map[*chart.Chart]bool{}
+	eachDependency(ch, func(dep *chart.Dependency, sub *chart.Chart) {
+		if seen[sub] {
+			return // under another alias
+		}
+		seen[sub] = true
+		name := sub.Name()
+		if dep != nil && dep.Alias != "" {
+			name = dep.Alias
+		}
+		v.look(s, sub, join(key, crds.Path{name}))
+	})
+}
+
+func (v *survey) template(file string, t *common.File, key crds.Path) {
+	tree := parse.New(t.Name)
+	tree.Mode = parse.SkipFuncCheck
+	all := map[string]*parse.Tree{}
+	text := string(t.Data)
+	if _, err := tree.Parse(text, "", "", all); err != nil {
+		return // the rendering says so
+	}
+	w := walker{survey: v, file: file, text: text, key: key}
+	for _, tree := range all {
+		w.node(tree.Root)
+	}
+	// From behind, so that offsets hold.
+	slices.SortFunc(w.calls, func(a, b call) int { return b.at - a.at })
+	for _, c := range w.calls {
+		end := c.at + len(c.name)
+		if text[c.at:min(end, len(text))] == c.name {
+			text = text[:end] + fmt.Sprintf("_%d", c.site) + text[end:]
+		}
+	}
+	t.Data = []byte(text)
+}
+
+// call is a place in a text that calls a volatile function.
+type call struct {
+	at   int
+	name string
+	site int
+}
+
+// walker walks through a template.
+type walker struct {
+	*survey
+	file, text string
+	key        crds.Path
+	// above are the values of the conditions around a node.
+	above []crds.Path
+	calls []call
+}
+
+func (w *walker) line(pos parse.Pos) int { return 1 + strings.Count(w.text[:pos], "\n") }
+
+func (w *walker) node(n parse.Node) {
+	if n == nil || reflect.ValueOf(n).IsNil() {
+		return
+	}
+	switch n := n.(type) {
+	case *parse.ListNode:
+		for _, inner := range n.Nodes {
+			w.node(inner)
+		}
+	case *parse.ActionNode:
+		w.pipe(n.Pipe)
+	case *parse.TemplateNode:
+		w.pipe(n.Pipe)
+	case *parse.IfNode:
+		w.branch(&n.BranchNode)
+	case *parse.RangeNode:
+		w.branch(&n.BranchNode)
+	case *parse.WithNode:
+		w.branch(&n.BranchNode)
+	}
+}
+
+func (w *walker) branch(n *parse.BranchNode) {
+	w.pipe(n.Pipe)
+	before := w.above
+	w.above = append(slices.Clone(before), w.valuesIn(n.Pipe)...)
+	w.node(n.List)
+	w.node(n.ElseList)
+	w.above = before
+}
+
+// pipe looks at an action: at each function in it, and each question.
+func (w *walker) pipe(p *parse.PipeNode) {
+	if p == nil {
+		return
+	}
+	values := append(w.valuesIn(p), w.above...)
+	w.paths[w.file] = append(w.paths[w.file], values...)
+	w.inside(p, values)
+}
+
+func (w *walker) inside(n parse.Node, values []crds.Path) {
+	at := func(pos parse.Pos) *site {
+		s := &site{file: w.file, line: w.line(pos), values: values}
+		w.sites = append(w.sites, s)
+		return s
+	}
+	switch n := n.(type) {
+	case *parse.PipeNode:
+		for i, c := range n.Cmds {
+			w.inside(c, values)
+			// {{ "x" | .Capabilities.APIVersions.Has }}
+			if i > 0 && len(c.Args) == 1 && asksAPI(c.Args[0]) {
+				if text, ok := n.Cmds[i-1].Args[0].(*parse.StringNode); ok {
+					at(c.Pos).api = text.Text
+				}
+			}
+		}
+	case *parse.CommandNode:
+		for _, arg := range n.Args {
+			w.inside(arg, values)
+		}
+		w.question(n, at)
+	case *parse.ChainNode:
+		w.inside(n.Node, values)
+	case *parse.StringNode:
+		if apiLiteral(n.Text) {
+			w.literals = append(w.literals, n.Text)
+		}
+		if strings.Contains(n.Text, ".") && valuePath.MatchString(n.Text) {
+			w.paths[w.file] = append(w.paths[w.file], join(w.key, strings.Split(n.Text, ".")))
+		}
+	case *parse.IdentifierNode:
+		if !slices.Contains(volatile, n.Ident) && n.Ident != lookup {
+			return
+		}
+		at(n.Pos).function = n.Ident
+		w.calls = append(w.calls, call{int(n.Pos), n.Ident, len(w.sites) - 1})
+	}
+}
+
+// question looks for what a call asks about the cluster.
+func (w *walker) question(n *parse.CommandNode, at func(parse.Pos) *site) {
+	function, _ := n.Args[0].(*parse.IdentifierNode)
+	switch {
+	case asksAPI(n.Args[0]) && len(n.Args) > 1:
+		s := at(n.Pos)
+		if text, ok := n.Args[1].(*parse.StringNode); ok {
+			s.api = text.Text
+		} else {
+			s.anyAPI = true
+		}
+	case function != nil && function.Ident == "has" && len(n.Args) == 3 && endsIn(n.Args[2], "APIVersions"):
+		if text, ok := n.Args[1].(*parse.StringNode); ok {
+			at(n.Pos).api = text.Text
+		}
+	case function != nil && function.Ident == "semverCompare" && len(n.Args) > 1:
+		if text, ok := n.Args[1].(*parse.StringNode); ok {
+			for _, m := range minorVersion.FindAllStringSubmatch(text.Text, -1) {
+				at(n.Pos).minor = number(m[1])
+			}
+		}
+	}
+}
+
+func asksAPI(n parse.Node) bool { return endsIn(n, "APIVersions", "Has") }
+
+// endsIn reports whether a node is a chain of fields with that end.
+func endsIn(n parse.Node, end ...string) bool {
+	names := fields(n)
+	return len(names) >= len(end) && slices.Equal(names[len(names)-len(end):], end)
+}
+
+func fields(n parse.Node) []string {
+	switch n := n.(type) {
+	case *parse.FieldNode:
+		return n.Ident
+	case *parse.VariableNode:
+		return n.Ident
+	case *parse.ChainNode:
+		return append(slices.Clone(fields(n.Node)), n.Field...)
+	}
+	return nil
+}
+
+// valuesIn are the values that an action names, by their paths in those of the
+// whole chart.
+func (w *walker) valuesIn(n parse.Node) []crds.Path {
+	var all []crds.Path
+	switch n := n.(type) {
+	case *parse.PipeNode:
+		if n == nil {
+			return nil
+		}
+		for _, c := range n.Cmds {
+			all = append(all, w.valuesIn(c)...)
+		}
+	case *parse.CommandNode:
+		for _, arg := range n.Args {
+			all = append(all, w.valuesIn(arg)...)
+		}
+	case *parse.ChainNode:
+		all = w.valuesIn(n.Node)
+	}
+	names := fields(n)
+	if i := slices.Index(names, "Values"); i >= 0 && i+1 < len(names) {
+		own := crds.Path(names[i+1:])
+		if own[0] != "global" {
+			own = join(w.key, own)
+		}
+		all = append(all, own)
+	}
+	return all
+}
+
+// prepare looks at a chart, and returns the functions that its templates call
+// from then on; none without a chance.
+func (c *chance) prepare(s source, ch *chart.Chart) template.FuncMap {
+	if c == nil {
+		return nil
+	}
+	c.survey = &survey{paths: map[string][]crds.Path{}}
+	c.survey.look(s, ch, nil)
+	return c.functions()
+}
+
+// chance is what the volatile functions of a rendering return: the same in each
+// rendering, but where another draw is asked for.
+type chance struct {
+	survey *survey
+	// drawn are the results of all renderings, by site, draw and arguments.
+	drawn map[string]drawn
+	// draws are the draws that sites make; 0 for those that are not in it.
+	draws map[int]int
+	// called are the sites that were reached, in order; nth counts the calls.
+	called []int
+	nth    map[string]int
+}
+
+// drawn is what a function returned.
+type drawn []reflect.Value
+
+// noSite is the site of calls that stand in no template: in values that
+// templates run.
+const noSite = -1
+
+// functions are those that templates call, once look has renamed the calls.
+func (c *chance) functions() template.FuncMap {
+	own := sprig.TxtFuncMap()
+	funcs := template.FuncMap{lookup: c.lookup(noSite)}
+	for _, name := range volatile {
+		if own[name] != nil {
+			funcs[name] = c.volatile(noSite, name, own[name])
+		}
+	}
+	for i, s := range c.survey.sites {
+		switch {
+		case s.function == lookup:
+			funcs[fmt.Sprintf("%s_%d", lookup, i)] = c.lookup(i)
+		case s.function != "" && own[s.function] != nil:
+			funcs[fmt.Sprintf("%s_%d", s.function, i)] = c.volatile(i, s.function, own[s.function])
+		}
+	}
+	return funcs
+}
+
+func (c *chance) lookup(site int) any {
+	return func(string, string, string, string) (map[string]any, error) {
+		c.reached(site)
+		return map[string]any{}, nil
+	}
+}
+
+func (c *chance) reached(site int) {
+	if !slices.Contains(c.called, site) {
+		c.called = append(c.called, site)
+	}
+}
+
+// volatile is a function of the same type that returns what was drawn before.
+func (c *chance) volatile(site int, name string, function any) any {
+	f := reflect.ValueOf(function)
+	return reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
+		c.reached(site)
+		key := fmt.Sprintf("%d %s %d", site, name, c.draws[site])
+		for _, a := range args {
+			key += fmt.Sprintf(" %#v", a)
+		}
+		c.nth[key]++
+		key += fmt.Sprintf(" %d", c.nth[key])
+		if drawn, known := c.drawn[key]; known {
+			return drawn
+		}
+		call := f.Call
+		if f.Type().IsVariadic() {
+			call = f.CallSlice
+		}
+		drawn := call(args)
+		if name == "now" {
+			// Renderings follow each other in less than a second.
+			later := drawn[0].Interface().(time.Time).Add(time.Duration(c.draws[site]) * 1000 * time.Hour)
+			drawn = []reflect.Value{reflect.ValueOf(later)}
+		}
+		c.drawn[key] = drawn
+		return drawn
+	}).Interface()
+}
+
+// again begins another rendering, in which some sites draw anew.
+func (c *chance) again(sites ...int) {
+	c.draws, c.nth, c.called = map[int]int{}, map[string]int{}, nil
+	for _, s := range sites {
+		c.draws[s] = 1
+	}
+}
+
+// sourceFile is the template that an object says it is from, for messages.
+func (s source) sourceFile(source string) string {
+	_, below, _ := strings.Cut(source, "/")
+	return s.show(path.Join(s.dir, below))
+}

@@ -1,0 +1,1 @@
+function(zone) { zone: zone }
