@@ -7,7 +7,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -229,14 +228,7 @@ var ofOrder = []Parameter{
 
 // boolean sets a field to what a text says.
 func boolean(field func(*Settings) **bool) func(*Settings, []string) error {
-	return func(s *Settings, values []string) error {
-		b, err := strconv.ParseBool(values[0])
-		if err != nil {
-			return fmt.Errorf("%q is neither true nor false; write one of them", values[0])
-		}
-		*field(s) = &b
-		return nil
-	}
+	return boolValue(func(s *Settings, b bool) { *field(s) = &b })
 }
 
 // Which API versions templates see.
