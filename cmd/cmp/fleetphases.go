@@ -279,9 +279,7 @@ func (r *phasesReport) render(format string) (string, error) {
 			Rollouts     []rolloutTime     `json:"rollouts,omitempty"`
 			Findings     []finding.Finding `json:"findings"`
 		}{append([]phaseRow{}, r.rows...), r.rollouts, []finding.Finding{}}
-		for _, f := range r.findings {
-			out.Findings = append(out.Findings, f)
-		}
+		out.Findings = append(out.Findings, r.findings...)
 		text, err := json.MarshalIndent(out, "", "  ")
 		return string(text) + "\n", err
 	}
