@@ -149,8 +149,7 @@ function search() {
 function firstMatch() {
   search();
   if (!now.view) return;
-  const first = now.view.rows[now.view.stop]?.hidden === false ? now.view.stop : now.of.items.findIndex((item) => !now.view.rows[item.index].hidden);
-  if (first >= 0) focusItem(now.view, first);
+  if (now.view.shown(now.of.items[now.view.stop])) focusItem(now.view, now.view.stop);
 }
 
 /** The fields that narrow by what items are. */
