@@ -12,7 +12,9 @@ package report
 
 import (
 	"cmp"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/ladder-cmp/ladder/draw"
 	"github.com/ladder-cmp/ladder/finding"
@@ -46,8 +48,6 @@ type Application struct {
 	File string
 	// Ladder is nil if nothing was rendered.
 	Ladder *Ladder
-	// Findings are those of its rendering, if it has no ladder.
-	Findings []finding.Finding
 }
 
 // HTML writes the page.
@@ -60,9 +60,6 @@ func (f Fleet) HTML() (string, error) {
 		more := f.Applications[i]
 		c := component{Name: finding.Harmless(a.Name), Kind: finding.Harmless(a.Kind), Phase: a.Step, About: finding.Harmless(a.Tip), Off: a.Off,
 			Namespace: finding.Harmless(more.Namespace), Domain: finding.Harmless(more.Domain), Rung: finding.Harmless(more.Rung), Ladder: more.Ladder}
-		for _, found := range more.Findings {
-			c.Findings = append(c.Findings, found.Told())
-		}
 		p.Components = append(p.Components, c)
 	}
 	for _, n := range f.Rollout.Needs {
@@ -74,13 +71,20 @@ func (f Fleet) HTML() (string, error) {
 	}
 	slices.SortStableFunc(p.Needs, func(a, b need) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	for _, found := range f.Findings {
-		about := slices.IndexFunc(f.Applications, func(a Application) bool { return a.File != "" && a.File == found.File })
-		if named := slices.IndexFunc(f.Rollout.Apps, func(a draw.App) bool { return a.Name == found.Object }); named >= 0 {
-			about = named
-		}
-		p.Findings = append(p.Findings, Finding{found.Told(), about})
+		p.Findings = append(p.Findings, Finding{found.Told(), f.about(found)})
 	}
 	return p.html()
+}
+
+// about is the component that a finding names, or in whose directory it is; -1 if
+// there is none.
+func (f Fleet) about(found finding.Finding) int {
+	if named := slices.IndexFunc(f.Rollout.Apps, func(a draw.App) bool { return a.Name == found.Object }); named >= 0 {
+		return named
+	}
+	return slices.IndexFunc(f.Applications, func(a Application) bool {
+		return a.File == found.File || strings.HasPrefix(found.File, path.Dir(a.File)+"/")
+	})
 }
 
 // page is what stands in a page as JSON.
@@ -97,16 +101,15 @@ type page struct {
 }
 
 type component struct {
-	Name      string            `json:"name"`
-	Kind      string            `json:"kind,omitempty"`
-	Phase     int               `json:"phase"`
-	About     string            `json:"about,omitempty"`
-	Off       bool              `json:"off,omitempty"`
-	Namespace string            `json:"namespace,omitempty"`
-	Domain    string            `json:"domain,omitempty"`
-	Rung      string            `json:"rung,omitempty"`
-	Findings  []finding.Finding `json:"findings,omitempty"`
-	Ladder    *Ladder           `json:"ladder,omitempty"`
+	Name      string  `json:"name"`
+	Kind      string  `json:"kind,omitempty"`
+	Phase     int     `json:"phase"`
+	About     string  `json:"about,omitempty"`
+	Off       bool    `json:"off,omitempty"`
+	Namespace string  `json:"namespace,omitempty"`
+	Domain    string  `json:"domain,omitempty"`
+	Rung      string  `json:"rung,omitempty"`
+	Ladder    *Ladder `json:"ladder,omitempty"`
 }
 
 type phase struct {

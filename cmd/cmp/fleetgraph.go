@@ -24,9 +24,9 @@ place.
 
 Who needs a database that needs an operator needs the operator: arrows that
 follow from others are left out, and so are those that order nothing. The page of
--o html lists every reason, and finds components by name.`,
+cmp report has every reason, and finds components by name.`,
 		Example: `  cmp fleet graph ./components
-  cmp fleet graph ./components -o html > fleet.html
+  cmp fleet graph ./components -o svg > fleet.svg
   cmp fleet graph ./components --component keycloak
   cmp fleet graph ./components -o dot | dot -Tpdf > fleet.pdf`,
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -125,6 +126,13 @@ func open(t testing.TB, file, place string, s screen) *tab {
 		cancel()
 		stop()
 	})
+	p.run(page.BringToFront(), network.Enable(), log.Enable(), emulation.SetFocusEmulationEnabled(true), s.media(), emulation.SetDeviceMetricsOverride(s.width, s.height, 1, s.width < 500))
+	p.visit(place)
+	return p
+}
+
+// media is what a page is told of the screen besides its size.
+func (s screen) media() chromedp.Action {
 	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: s.scheme}}
 	if s.reduced {
 		features = append(features, &emulation.MediaFeature{Name: "prefers-reduced-motion", Value: "reduce"})
@@ -133,9 +141,7 @@ func open(t testing.TB, file, place string, s screen) *tab {
 	if s.print {
 		media = media.WithMedia("print")
 	}
-	p.run(page.BringToFront(), network.Enable(), log.Enable(), emulation.SetFocusEmulationEnabled(true), media, emulation.SetDeviceMetricsOverride(s.width, s.height, 1, s.width < 500))
-	p.visit(place)
-	return p
+	return media
 }
 
 // listen notes what a page must not do.
@@ -193,7 +199,12 @@ func eval[T any](p *tab, expression string) T {
 func (p *tab) press(keys ...string) {
 	p.Helper()
 	for _, key := range keys {
-		p.run(chromedp.KeyEvent(key))
+		if len(key) > 1 || key < " " { // a key without a character
+			p.run(chromedp.KeyEvent(key))
+			continue
+		}
+		// The browser types the character, unless the page takes the key for itself.
+		p.run(input.DispatchKeyEvent(input.KeyDown).WithKey(key).WithText(key), input.DispatchKeyEvent(input.KeyUp).WithKey(key))
 	}
 	p.settle()
 }

@@ -10,10 +10,10 @@ export function drawArrows(view) {
   for (const card of view.near ?? []) card.classList.remove("near");
   view.near = [];
   view.arrows.replaceChildren();
-  if (!item || view.rows[item.index].hidden) return;
+  if (!item || !view.shown(item)) return;
   const ends = [...view.of.needs[item.index], ...view.of.neededBy[item.index]].filter((edge) => {
     const other = edge.from === item.index ? edge.to : edge.from;
-    return !view.rows[other].hidden && (!edge.quiet || edge.gate && view.of.name === "");
+    return view.shown(view.of.items[other]) && (!edge.quiet || edge.gate && view.of.name === "");
   });
   const edges = strongest(ends).slice(0, mostArrows);
   if (edges.length === 0) return;

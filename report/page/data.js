@@ -106,7 +106,7 @@ function fleetLadder() {
       file: "",
       span: spans.get(c.name),
       off: Boolean(c.off),
-      findings: [...(c.findings ?? []), ...(c.ladder?.findings ?? [])],
+      findings: [...(c.ladder?.findings ?? [])],
       held: [],
       component: c,
       href: link({ object: id }),
@@ -114,10 +114,7 @@ function fleetLadder() {
       words: `${c.name} ${c.kind ?? ""} ${c.namespace ?? ""} ${c.rung ?? ""} ${c.domain ?? ""}`.toLowerCase(),
     };
   });
-  const findings = data.components.flatMap((c, i) => [
-    ...(c.findings ?? []).map((f) => ({ ...f, component: c.name, href: items[i].href })),
-    ...(c.ladder ? ladder(c.name)?.findings ?? [] : []),
-  ]);
+  const findings = items.flatMap((item) => (item.inside ? ladder(item.name).findings : []));
   for (const f of data.findings ?? []) {
     if (f.about >= 0) items[f.about].findings.push(f);
     findings.push({ ...f, component: items[f.about]?.name ?? "", href: items[f.about]?.href ?? null });

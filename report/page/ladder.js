@@ -3,9 +3,17 @@ import { badges, counted, h, hourglass, unseen } from "./dom.js";
 import { drawArrows } from "./arrows.js";
 import { go } from "./place.js";
 
+/** Widths in pixels: of the rails, between two columns, and of a column at least. */
+const gutter = 84;
+const gap = 14;
+const narrowest = { object: 240, component: 270 };
+
+/** How many items a block has: what is not on the screen is laid out block by block. */
+const blockSize = 48;
+
 /** A ladder on the page: the element, and the link of each item in it. */
 export function ladderView(of) {
-  const view = { of, cards: [], rows: [], bands: [], counts: [], focused: null, chosen: null };
+  const view = { of, cards: [], rows: [], bands: [], counts: [], blocks: [], focused: null, chosen: null, shown: () => true };
   view.arrows = h("div", { class: "arrows", "aria-hidden": "true" });
   view.element = h("div", { class: `ladder of-${of.noun}s` }, view.arrows, of.bands.map((band, k) => bandElement(view, band, k)));
   view.element.addEventListener("keydown", (event) => steer(view, event));
@@ -13,7 +21,11 @@ export function ladderView(of) {
   view.element.addEventListener("focusout", () => point(view, null));
   view.element.addEventListener("pointerover", (event) => event.pointerType === "mouse" && point(view, cardOf(view, event.target)));
   view.element.addEventListener("pointerleave", () => point(view, null));
-  new ResizeObserver(() => drawArrows(view)).observe(view.element);
+  new ResizeObserver(() => {
+    const columns = Math.max(1, Math.floor((view.element.clientWidth - gutter + gap) / (narrowest[of.noun] + gap)));
+    view.element.style.setProperty("--columns", columns);
+    drawArrows(view);
+  }).observe(view.element);
   rove(view, 0);
   return view;
 }
@@ -28,10 +40,23 @@ function bandElement(view, band, k) {
         h("h3", { id: `band-${k}` }, band.title, band.about && h("span", { class: "about" }, ` ${band.about}`)),
         count, band.when && h("span", { class: "when" }, unseen("simulated: "), band.when)),
       band.why.length > 0 && h("ul", { class: "why", "aria-label": "Why this wave" }, band.why.map((why) => h("li", null, why))),
-      h("ul", { class: "cards", role: "list" }, band.items.map((item) => card(view, item))),
+      blocks(view, band),
       band.gate && gate(view, band)));
   view.bands.push(element);
   return element;
+}
+
+/** The items of a band in blocks, of which a browser skips those that nobody sees. */
+function blocks(view, band) {
+  const all = [];
+  for (let at = 0; at < band.items.length; at += blockSize) {
+    const items = band.items.slice(at, at + blockSize);
+    const element = h("ul", { class: "cards", role: "list" }, items.map((item) => card(view, item)));
+    element.style.setProperty("--items", items.length);
+    view.blocks.push({ element, items });
+    all.push(element);
+  }
+  return h("div", { class: "blocks" }, all);
 }
 
 function card(view, item) {
@@ -95,7 +120,7 @@ function steer(view, event) {
 }
 
 function step(view, item, key) {
-  const order = view.of.bands.flatMap((band) => band.items).filter((i) => !view.rows[i.index].hidden).map((i) => i.index);
+  const order = view.of.bands.flatMap((band) => band.items).filter(view.shown).map((i) => i.index);
   const at = order.indexOf(item.index);
   switch (key) {
     case "ArrowRight": return order[at + 1];
@@ -141,20 +166,22 @@ export function choose(view, item) {
 
 /** Shows some items only; null shows all. */
 export function showOnly(view, shown) {
-  let first = -1;
+  const isShown = (item) => !shown || shown.items.has(item);
+  for (const { element, items } of view.blocks) {
+    const count = items.filter(isShown).length;
+    element.hidden = count === 0;
+    element.style.setProperty("--items", count);
+    // Rows of a block that is hidden need not be touched.
+    if (count > 0) for (const item of items) view.rows[item.index].hidden = !isShown(item);
+  }
+  view.shown = isShown;
   view.of.bands.forEach((band, k) => {
-    let count = 0;
-    for (const item of band.items) {
-      const hidden = Boolean(shown && !shown.items.has(item));
-      if (view.rows[item.index].hidden !== hidden) view.rows[item.index].hidden = hidden;
-      if (hidden) continue;
-      count++;
-      if (first < 0) first = item.index;
-    }
+    const count = band.items.filter(isShown).length;
     view.bands[k].hidden = count === 0 && shown !== null;
     view.counts[k].textContent = shown ? `${count} of ${counted(band.items.length, view.of.noun)}` : counted(band.items.length, view.of.noun);
   });
-  if (first >= 0 && view.rows[view.stop]?.hidden !== false) rove(view, first);
+  const first = view.of.bands.flatMap((band) => band.items).find(isShown);
+  if (first && !isShown(view.of.items[view.stop])) rove(view, first.index);
   drawArrows(view);
 }
 

@@ -11,6 +11,9 @@ import { timelineView } from "./timeline.js";
 /** What is shown now: the ladder, its view if that is on the page, and where. */
 let now = { of: null, view: null, key: "" };
 
+/** The timer of a search that waits for more to be typed. */
+let typed = 0;
+
 export function start() {
   addEventListener("hashchange", show);
   addEventListener("keydown", shortcut);
@@ -19,10 +22,9 @@ export function start() {
     event.preventDefault();
     firstMatch();
   });
-  let waiting = 0;
   byId("query").addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => narrow({ q: byId("query").value }), 120);
+    clearTimeout(typed);
+    typed = setTimeout(search, 120);
   });
   byId("query").addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown") {
@@ -138,10 +140,16 @@ function say(text) {
   if (byId("matches").textContent !== text) byId("matches").textContent = text;
 }
 
+/** Searches for what was typed. */
+function search() {
+  clearTimeout(typed);
+  if (place().q !== byId("query").value) narrow({ q: byId("query").value });
+}
+
 function firstMatch() {
+  search();
   if (!now.view) return;
-  const first = now.view.rows[now.view.stop]?.hidden === false ? now.view.stop : now.of.items.findIndex((item) => !now.view.rows[item.index].hidden);
-  if (first >= 0) focusItem(now.view, first);
+  if (now.view.shown(now.of.items[now.view.stop])) focusItem(now.view, now.view.stop);
 }
 
 /** The fields that narrow by what items are. */
