@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +22,7 @@ place.
 
 Who needs a database that needs an operator needs the operator: arrows that
 follow from others are left out, and so are those that order nothing. The page of
-cmp report has every reason, and finds components by name.`,
+-o html, which is that of cmp report, has every reason.`,
 		Example: `  cmp fleet graph ./components
   cmp fleet graph ./components -o svg > fleet.svg
   cmp fleet graph ./components --component keycloak
@@ -35,8 +33,19 @@ cmp report has every reason, and finds components by name.`,
 	component := cmd.Flags().String("component", "", "Draw only this component, all that it needs, and what needs it")
 	all := cmd.Flags().Bool("all", false, "Draw every link, also those that follow from others or order nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !slices.Contains(draw.Formats(), draw.Format(*format)) {
-			return usageError{fmt.Errorf("--output is %q; give it one of %s", *format, formats())}
+		if err := knownDrawing(*format); err != nil {
+			return err
+		}
+		if *format == drawnPage {
+			if cmd.Flags().Changed("component") || *all {
+				return usageError{errWholePage}
+			}
+			page, err := in.report(cmd, s, args, "")
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(s.Out, page)
+			return err
 		}
 		f, err := in.load(cmd, s, args)
 		if err != nil {

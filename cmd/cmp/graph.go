@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -37,8 +38,19 @@ most objects.`,
 	object := cmd.Flags().String("object", "", "Draw only this object, all that it needs, and what refers to it; as KIND/NAME")
 	all := cmd.Flags().Bool("all", false, "Draw every reference, and every object by itself")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !slices.Contains(draw.Formats(), draw.Format(*format)) {
-			return usageError{fmt.Errorf("--output is %q; give it one of %s", *format, formats())}
+		if err := knownDrawing(*format); err != nil {
+			return err
+		}
+		if *format == drawnPage {
+			if cmd.Flags().Changed("object") || *all {
+				return usageError{errWholePage}
+			}
+			page, err := in.report(cmd, s, args[0])
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(s.Out, page)
+			return err
 		}
 		res, err := in.generate(cmd, args[0])
 		if err != nil {
@@ -57,11 +69,25 @@ most objects.`,
 	return cmd
 }
 
+// drawnPage is the format of a page with all of a drawing, which is that of cmp
+// report.
+const drawnPage = "html"
+
+// errWholePage says that a part of a drawing is no page.
+var errWholePage = errors.New("the page of -o html has all, and chooses in the browser; drop the flags that choose, or draw a picture")
+
+func knownDrawing(format string) error {
+	if format == drawnPage || slices.Contains(draw.Formats(), draw.Format(format)) {
+		return nil
+	}
+	return usageError{fmt.Errorf("--output is %q; give it one of %s", format, formats())}
+}
+
 // formats lists the choices as a sentence does.
 func formats() string {
 	var names []string
 	for _, f := range draw.Formats() {
 		names = append(names, string(f))
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(append(names, drawnPage), ", ")
 }

@@ -41,9 +41,9 @@ func hostileRepositories(listener string) map[string]struct {
 		"UTF-16":                 {files("app/a.yaml", "\xff\xfea\x00:\x00 \x001\x00"), "app/a.yaml:1: not valid YAML: the text is not UTF-8"},
 		"a loop of symlinks":     {append(files("app/a.yaml", configMap), linkTo("app/b.yaml", "c.yaml"), linkTo("app/c.yaml", "b.yaml")), "too many symlinks"},
 		"a symlink to its own":   {append(files("app/a.yaml", configMap), linkTo("app/up", ".")), ""},
-		"a symlink to nothing":   {append(files("app/a.yaml", configMap), linkTo("app/b.yaml", "nowhere")), "app/b.yaml"},
+		"a symlink to nothing":   {append(files("app/a.yaml", configMap), linkTo("app/b.yaml", "nowhere")), ""},
 		"a symlink to /proc":     {append(files("app/a.yaml", configMap), linkTo("app/b.yaml", "/proc/self/environ")), "which leaves it"},
-		"a symlink through .git": {append(files("app/a.yaml", configMap, ".git/config", "secret"), linkTo("app/b.yaml", "../.git/config")), "app/b.yaml"},
+		"a symlink through .git": {append(files("app/a.yaml", configMap, ".git/config", "secret"), linkTo("app/b.yaml", "../.git/config")), ""},
 		// Templates.
 		"until":               {templated(`{{ range until 2000000000 }}x{{ end }}`), "of memory"},
 		"endless":             {templated(`{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`), "the time was over while the plugin was rendering: the request had taken 1"},

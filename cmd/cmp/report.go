@@ -126,7 +126,7 @@ func (in *fleetInputs) report(cmd *cobra.Command, s streams, dirs []string, dura
 	in.source.Rendered = func(app *fleet.Application, res plugin.Result) {
 		ladders[app] = report.LadderOf(app.Name, res.Plan, res.Base, res.Findings)
 	}
-	f, err := in.loadOne(cmd, s, dirs)
+	f, err := in.load(cmd, s, dirs)
 	if err != nil {
 		return "", err
 	}
@@ -134,9 +134,14 @@ func (in *fleetInputs) report(cmd *cobra.Command, s streams, dirs []string, dura
 		return "", err
 	}
 	warn(s, failures(f.Findings))
-	run := f.Simulate(f.Layout(layoutSet, func(i int) component.Phase { return f.Applications[i].Phase }), times, nil)
-	timeline := rolloutReport{f, run, nil}.json()
-	page := report.Fleet{Rollout: f.Graph(fleet.GraphOptions{}), Timeline: &timeline}
+	page := report.Fleet{Rollout: f.Graph(fleet.GraphOptions{})}
+	// Each environment has a rollout of its own, and those of all in one would be
+	// that of none.
+	if len(f.Environments()) < 2 || in.source.Environment != "" {
+		run := f.Simulate(f.Layout(layoutSet, func(i int) component.Phase { return f.Applications[i].Phase }), times, nil)
+		timeline := rolloutReport{f, run, nil}.json()
+		page.Timeline = &timeline
+	}
 	for _, app := range f.Applications {
 		page.Applications = append(page.Applications, report.Application{Namespace: app.Namespace, Domain: app.Component.Part(), Rung: app.Rung, File: app.File, Ladder: ladders[app]})
 	}
