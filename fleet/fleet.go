@@ -50,6 +50,9 @@ type Source struct {
 	// Parallel is how many components are rendered at the same time; 0 means one
 	// for each processor.
 	Parallel int
+	// Unrendered means that only descriptions are read: there are the
+	// Applications and their phases, and nothing is known of what they need.
+	Unrendered bool
 	// Progress, if not nil, is told how many of all are rendered.
 	Progress func(done, of int, name string)
 
@@ -149,6 +152,9 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 		return nil, err
 	}
 	f.apply()
+	if src.Unrendered {
+		return f, nil
+	}
 	if err := f.render(ctx, src); err != nil {
 		return nil, err
 	}

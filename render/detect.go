@@ -68,6 +68,22 @@ func Detect(fsys fs.FS, dir string) (Kind, error) {
 
 var errStop = errors.New("stop")
 
+// Sign returns the kind of component that a file of this name is a sign of, or ""
+// if of none: what can be seen of a directory without reading it.
+func Sign(name string) Kind {
+	switch {
+	case name == "Chart.yaml":
+		return Helm
+	case slices.Contains(kustomizationNames, name):
+		return Kustomize
+	case isTemplate(name):
+		return Template
+	case isManifest(name) && !reserved(name):
+		return Plain
+	}
+	return ""
+}
+
 func (s source) kind() (Kind, error) {
 	switch {
 	case s.opt.Kind == Helm && !exists(s.fsys, path.Join(s.dir, "Chart.yaml")):

@@ -28,7 +28,7 @@ there is a finding of severity error.`,
 		Args: cobra.ExactArgs(1),
 	}
 	in := addInputs(cmd)
-	format := cmd.Flags().StringP("output", "o", reportText, "Format of the report: text, json or sarif")
+	format := formatFlag(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := knownReport(*format); err != nil {
 			return err

@@ -33,7 +33,7 @@ most objects.`,
 		Args: cobra.ExactArgs(1),
 	}
 	in := addInputs(cmd)
-	format := cmd.Flags().StringP("output", "o", string(draw.Formats()[0]), "Format of the drawing: "+formats())
+	format := formatFlag(cmd, "Format of the drawing", drawings()...)
 	object := cmd.Flags().String("object", "", "Draw only this object, all that it needs, and what refers to it; as KIND/NAME")
 	all := cmd.Flags().Bool("all", false, "Draw every reference, and every object by itself")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -58,10 +58,12 @@ most objects.`,
 }
 
 // formats lists the choices as a sentence does.
-func formats() string {
+func formats() string { return strings.Join(drawings(), ", ") }
+
+func drawings() []string {
 	var names []string
 	for _, f := range draw.Formats() {
 		names = append(names, string(f))
 	}
-	return strings.Join(names, ", ")
+	return names
 }
