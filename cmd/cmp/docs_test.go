@@ -41,7 +41,7 @@ func TestConsoleBlocks(t *testing.T) {
 	block := regexp.MustCompile("(?s)```console\n\\$ ((?:\\./)?cmp [^\n]*)\n(.*?)```")
 	total := 0
 	for _, doc := range documents(t) {
-		if doc == walked {
+		if slices.Contains(walked, doc) {
 			continue
 		}
 		text, err := os.ReadFile(doc)
