@@ -54,6 +54,9 @@ type Source struct {
 	// Remote fetches what components name and Repo does not hold; nil means that
 	// nothing is fetched.
 	Remote remote.Fetcher
+	// Unrendered means that only descriptions are read: there are the
+	// Applications and their phases, and nothing is known of what they need.
+	Unrendered bool
 	// Progress, if not nil, is told how many of all are rendered.
 	Progress func(done, of int, name string)
 	// Rendered, if not nil, is handed what an Application rendered to, one after
@@ -164,6 +167,9 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 		return nil, err
 	}
 	f.apply()
+	if src.Unrendered {
+		return f, nil
+	}
 	if err := f.render(ctx, src); err != nil {
 		return nil, err
 	}

@@ -92,6 +92,22 @@ func detectOne(fsys fs.FS, dir string) Kind {
 
 var errStop = errors.New("stop")
 
+// Sign returns the kind of component that a file of this name is a sign of, or ""
+// if of none: what can be seen of a directory without reading it.
+func Sign(name string) Kind {
+	switch {
+	case name == "Chart.yaml":
+		return Helm
+	case slices.Contains(kustomizationNames, name):
+		return Kustomize
+	case isTemplate(name):
+		return Template
+	case isManifest(name) && !reserved(name):
+		return Plain
+	}
+	return ""
+}
+
 func (s source) kind() (Kind, error) {
 	with := func(kinds ...Kind) bool { return slices.Contains(kinds, s.opt.Kind) }
 	switch {

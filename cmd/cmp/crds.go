@@ -31,14 +31,22 @@ objects of DIR that still use them. Exits with 1 if there are any.`,
 		Args: cobra.ExactArgs(1),
 	}
 	in := addInputs(cmd)
+	format := formatFlag(cmd, "Format", reportText, reportJSON)
 	against := cmd.Flags().String("against", "", "Directory of the component as it was")
+	_ = cmd.RegisterFlagCompletionFunc("against", folders)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := oneOf("output", *format, reportText, reportJSON); err != nil {
+			return err
+		}
 		now, err := in.ship(cmd, args[0])
 		if err != nil {
 			return err
 		}
 		if !cmd.Flags().Changed("against") {
 			warn(s, now.Findings)
+			if *format == reportJSON {
+				return writeJSON(s, listed(now.Definitions))
+			}
 			_, err = io.WriteString(s.Out, definitionTable(now.Definitions))
 			return err
 		}
@@ -47,7 +55,13 @@ objects of DIR that still use them. Exits with 1 if there are any.`,
 			return err
 		}
 		lost := crds.Compare(before.Objects, now.Objects)
-		if _, err := io.WriteString(s.Out, lostText(lost, len(before.Definitions))); err != nil {
+		text := lostText(lost, len(before.Definitions))
+		if *format == reportJSON {
+			if text, err = (verdict{findings: lost}).render(reportJSON); err != nil {
+				return err
+			}
+		}
+		if _, err := io.WriteString(s.Out, text); err != nil {
 			return err
 		}
 		if len(lost) > 0 {
@@ -66,6 +80,44 @@ func (in *inputs) ship(cmd *cobra.Command, dir string) (plugin.Shipment, error) 
 	}
 	defer done()
 	return plugin.Ship(cmd.Context(), req, base)
+}
+
+// listedDefinition is a CRD as other programs read it.
+type listedDefinition struct {
+	Name     string          `json:"name"`
+	Group    string          `json:"group"`
+	Kind     string          `json:"kind"`
+	Scope    string          `json:"scope"`
+	Versions []listedVersion `json:"versions"`
+	// Size is that of the manifest in bytes.
+	Size int `json:"size"`
+	// Switch is the value that brings it, Conversion the Service that converts
+	// between its versions, Source the file that it is from.
+	Switch     string   `json:"switch,omitempty"`
+	Conversion string   `json:"conversion,omitempty"`
+	Source     string   `json:"source"`
+	UsedBy     []string `json:"usedBy"`
+}
+
+type listedVersion struct {
+	Name   string `json:"name"`
+	Served bool   `json:"served"`
+	Stored bool   `json:"stored"`
+}
+
+func listed(all []crds.Definition) map[string][]listedDefinition {
+	list := []listedDefinition{}
+	for _, d := range all {
+		l := listedDefinition{Name: d.Name, Group: d.Group, Kind: d.Kind, Scope: d.Scope, Size: d.Size, Switch: d.Switch, Conversion: d.Conversion, Source: d.Source, UsedBy: []string{}}
+		for _, v := range d.Versions {
+			l.Versions = append(l.Versions, listedVersion{v.Name, v.Served, v.Storage})
+		}
+		for _, u := range d.Users {
+			l.UsedBy = append(l.UsedBy, u.String())
+		}
+		list = append(list, l)
+	}
+	return map[string][]listedDefinition{"definitions": list}
 }
 
 // definitionTable prints definitions in columns.

@@ -120,7 +120,7 @@ func (in *inputs) side(cmd *cobra.Command, dir string, at *commit) (compare.Side
 
 // diffOutput are the flags that say how a comparison is told.
 type diffOutput struct {
-	format, colour     *string
+	format             *string
 	exitCode, nameOnly *bool
 	limit              *int
 }
@@ -130,7 +130,6 @@ func addDiffOutput(cmd *cobra.Command, what string) diffOutput {
 	return diffOutput{
 		format:   flags.StringP("output", "o", diffText, "Format: text, markdown (for a comment on a pull request) or json"),
 		limit:    flags.Int("limit", mostMarkdown, "Bytes of markdown, of which GitHub takes 65536 characters in a comment; the rest is left out, and said to be"),
-		colour:   flags.String("color", "auto", "Colours of the text: auto (on a terminal), always or never"),
 		exitCode: flags.Bool("exit-code", false, "Exit with 1 if anything differs, and with 2 if that could not be found out"),
 		nameOnly: flags.Bool("name-only", false, "Print only the name of each "+what+" that differs"),
 	}
@@ -142,9 +141,6 @@ func (o diffOutput) check() error {
 	}
 	if *o.limit < leastMarkdown {
 		return usageError{fmt.Errorf("--limit is %d; give it at least %d", *o.limit, leastMarkdown)}
-	}
-	if known := []string{"auto", "always", "never"}; !slices.Contains(known, *o.colour) {
-		return usageError{fmt.Errorf("--color is %q; use %s", *o.colour, strings.Join(known, ", "))}
 	}
 	return nil
 }
@@ -183,7 +179,7 @@ func (o diffOutput) write(s streams, what told, names []string, fails bool) erro
 	case *o.format == diffMarkdown:
 		text = what.markdown(*o.limit)
 	default:
-		text = what.text(newPaint(s.Out, *o.colour))
+		text = what.text(paintFor(s.Out))
 	}
 	if _, err := io.WriteString(s.Out, text); err != nil {
 		return o.trouble(err)

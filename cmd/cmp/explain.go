@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -22,14 +23,29 @@ applies them, with what decided the wave of each. With an object named, tell
 the whole chain of reasons for its wave, and what it refers to.`,
 		Example: `  cmp explain ./component
   cmp explain ./component Deployment/web
-  cmp explain ./component Deployment/shop/web`,
+  cmp explain ./component Deployment/shop/web
+  cmp explain ./component -o json | jq '.objects[] | select(.rung == "controllers") | .name'`,
 		Args: cobra.RangeArgs(1, 2),
 	}
 	in := addInputs(cmd)
+	format := formatFlag(cmd, "Format", reportText, reportJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := oneOf("output", *format, reportText, reportJSON); err != nil {
+			return err
+		}
 		res, err := in.generate(cmd, args[0])
 		if err != nil {
 			return err
+		}
+		if *format == reportJSON {
+			asked := res.Plan.Order
+			if len(args) == 2 {
+				if asked, err = find(res.Plan, args[1]); err != nil {
+					return err
+				}
+			}
+			warn(s, res.Findings)
+			return writeJSON(s, explanation{explained(res.Plan, asked)})
 		}
 		text := table(res.Plan.Table())
 		if len(args) == 2 {
@@ -99,4 +115,62 @@ func explainObject(p *wave.Plan, expr string) (string, error) {
 		texts = append(texts, strings.Join(lines, "\n"))
 	}
 	return strings.Join(texts, "\n"), nil
+}
+
+// explanation is an order as other programs read it.
+type explanation struct {
+	Objects []explainedObject `json:"objects"`
+}
+
+type explainedObject struct {
+	// Wave is the sync wave; without one, Phase says when it is applied: the
+	// phase and weight of a hook, "elsewhere" or "-" for never.
+	Wave      *int   `json:"wave,omitempty"`
+	Phase     string `json:"phase,omitempty"`
+	Rung      string `json:"rung,omitempty"`
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	// Why says what decided the wave.
+	Why  string `json:"why"`
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	// References are what the object refers to.
+	References []explainedReference `json:"references"`
+}
+
+type explainedReference struct {
+	To       string            `json:"to"`
+	Field    string            `json:"field"`
+	Meaning  knowledge.Meaning `json:"meaning"`
+	Why      string            `json:"why"`
+	Hard     bool              `json:"hard"`
+	Inferred bool              `json:"inferred"`
+}
+
+// explained explains some objects of a plan.
+func explained(p *wave.Plan, asked []int) []explainedObject {
+	rows := map[int]wave.Row{}
+	for at, row := range p.Table() {
+		rows[p.Order[at]] = row
+	}
+	all := []explainedObject{}
+	for _, i := range asked {
+		n, row := p.Graph.Nodes[i], rows[i]
+		o := explainedObject{Group: n.Key.Group, Kind: n.Key.Kind, Namespace: n.Key.Namespace, Name: n.Key.Name,
+			Why: row.Why, File: n.File, Line: n.Line, References: []explainedReference{}}
+		if place := p.Places[i]; place.Computed && !n.Elsewhere {
+			o.Wave, o.Rung = &place.Wave, row.Rung
+		} else {
+			o.Phase = row.Wave
+		}
+		for _, r := range p.Graph.References {
+			if r.From == i {
+				o.References = append(o.References, explainedReference{To: p.Graph.Nodes[r.To].Key.String(), Field: r.Field, Meaning: r.Meaning, Why: r.Why, Hard: r.Hard, Inferred: r.Inferred})
+			}
+		}
+		all = append(all, o)
+	}
+	return all
 }

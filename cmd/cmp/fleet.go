@@ -23,6 +23,8 @@ func newFleet(s streams) *cobra.Command {
 		Long: `Look at a folder of components, each with a component.yaml: what each renders to,
 what it needs of the others, and whether the phases in which they are rolled out
 are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
+		Example: `  cmp fleet lint ./components
+  cmp fleet appset ./components > argocd/platform.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -164,11 +166,8 @@ func (c *checkout) inside(dir string) (string, error) {
 
 // progressBar shows how far a rendering is on a terminal, and nothing elsewhere.
 func progressBar(s streams) func(done, of int, name string) {
-	f, ok := s.Err.(*os.File)
-	if !ok {
-		return nil
-	}
-	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 || os.Getenv("TERM") == "dumb" {
+	f := terminal(s.Err)
+	if f == nil || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
 	const wide = 40

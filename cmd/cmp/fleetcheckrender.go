@@ -27,7 +27,7 @@ Exits with 1 if there is a finding of severity error.`,
   cmp fleet check-render ./components -o json`,
 	}
 	in := addFleetInputs(cmd)
-	format := cmd.Flags().StringP("output", "o", reportText, "Format of the report: text, json or sarif")
+	format := formatFlag(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := knownReport(*format); err != nil {
 			return err

@@ -39,7 +39,7 @@ Components that are disabled or bound to environments keep their places.`,
 	}
 	in := addFleetInputs(cmd)
 	in.asksFor(cmd, "Say what is not deployed there")
-	format := cmd.Flags().StringP("output", "o", names[0], "Format: "+known)
+	format := formatFlag(cmd, "Format", names...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, i := range inventories {
 			if i.name != *format {

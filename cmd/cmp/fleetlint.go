@@ -27,7 +27,7 @@ finding of severity error.`,
 	}
 	in := addFleetInputs(cmd)
 	in.asksFor(cmd, "Look at what is deployed there only")
-	format := cmd.Flags().StringP("output", "o", reportText, "Format of the report: text, json or sarif")
+	format := formatFlag(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := cmd.Flags().Bool("strict", false, "Exit with 1 if there are warnings, too")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := knownReport(*format); err != nil {

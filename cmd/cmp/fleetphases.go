@@ -40,7 +40,7 @@ circle.`,
 	}
 	in := addFleetInputs(cmd)
 	flags := cmd.Flags()
-	format := flags.StringP("output", "o", reportText, "Format: text or json")
+	format := formatFlag(cmd, "Format", reportText, reportJSON)
 	diff := flags.Bool("diff", false, "Compare the phases that are set with the computed ones")
 	write := flags.Bool("write", false, "Put the computed phases into the component.yaml files")
 	onlyMissing := flags.Bool("only-missing", false, "Keep the phases that are set, and compute the others")

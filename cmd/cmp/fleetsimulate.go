@@ -52,11 +52,13 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 	}
 	in := addFleetInputs(cmd)
 	flags := cmd.Flags()
-	format := flags.StringP("output", "o", reportText, "Format: text, json, mermaid or svg")
+	format := formatFlag(cmd, "Format", reportText, reportJSON, "mermaid", "svg")
 	layout := flags.String("layout", layoutSet, "Phases to play: set, as the files have them, computed, or compact for the fewest steps")
+	choices(cmd, "layout", layoutSet, layoutComputed, layoutCompact)
 	fail := flags.StringSlice("fail", nil, "An Application that never gets healthy")
 	compare := flags.String("compare", "", "Another folder of components to play beside")
 	against := flags.String("against", "", "Another profile to play the same components with: a built-in one, or a ladder.yaml")
+	_ = cmd.RegisterFlagCompletionFunc("against", profilesOrFiles)
 	noRest := flags.Bool("no-catch-all", false, "Leave out the last step, which has what no other selects")
 	durations := durationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

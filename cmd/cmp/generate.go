@@ -21,7 +21,8 @@ func newGenerate(s streams) *cobra.Command {
 comes from the environment that Argo CD gives to a plugin's command:
 ARGOCD_APP_NAME, ARGOCD_APP_NAMESPACE, ARGOCD_APP_PARAMETERS, ARGOCD_ENV_LADDER_*,
 ARGOCD_APP_SOURCE_REPO_URL, KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin.yaml runs.`,
-		Args: cobra.NoArgs,
+		Example: `  cd apps/shop && ARGOCD_APP_NAME=shop ARGOCD_APP_NAMESPACE=shop cmp generate`,
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			wd, err := os.Getwd()
 			if err != nil {

@@ -34,7 +34,7 @@ most objects.`,
 		Args: cobra.ExactArgs(1),
 	}
 	in := addInputs(cmd)
-	format := cmd.Flags().StringP("output", "o", string(draw.Formats()[0]), "Format of the drawing: "+formats())
+	format := formatFlag(cmd, "Format of the drawing", drawings()...)
 	object := cmd.Flags().String("object", "", "Draw only this object, all that it needs, and what refers to it; as KIND/NAME")
 	all := cmd.Flags().Bool("all", false, "Draw every reference, and every object by itself")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -77,17 +77,19 @@ const drawnPage = "html"
 var errWholePage = errors.New("the page of -o html has all, and chooses in the browser; drop the flags that choose, or draw a picture")
 
 func knownDrawing(format string) error {
-	if format == drawnPage || slices.Contains(draw.Formats(), draw.Format(format)) {
+	if slices.Contains(drawings(), format) {
 		return nil
 	}
 	return usageError{fmt.Errorf("--output is %q; give it one of %s", format, formats())}
 }
 
 // formats lists the choices as a sentence does.
-func formats() string {
+func formats() string { return strings.Join(drawings(), ", ") }
+
+func drawings() []string {
 	var names []string
 	for _, f := range draw.Formats() {
 		names = append(names, string(f))
 	}
-	return strings.Join(append(names, drawnPage), ", ")
+	return append(names, drawnPage)
 }

@@ -42,6 +42,7 @@ is over as soon as such objects exist.`,
 	in := addInputs(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "Print the check of every kind that is known")
 	cmd.Flags().StringVarP(&output, "output", "o", "configmap", "Form: configmap, or values for the Argo CD Helm chart")
+	choices(cmd, "output", "configmap", "values")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		write, ok := map[string]func([]health.Check) string{"configmap": health.ConfigMap, "values": health.Values}[output]
 		if !ok {

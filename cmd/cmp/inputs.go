@@ -52,6 +52,9 @@ func addInputs(cmd *cobra.Command, only ...string) *inputs {
 		default:
 			in.flags.StringP(p.Name, p.Short, "", usage)
 		}
+		if len(p.Choices) > 0 {
+			choices(cmd, p.Name, p.Choices...)
+		}
 	}
 	in.ladder = ladderFlag(in.flags)
 	if only != nil {

@@ -35,6 +35,7 @@ called core.`,
 	ladder := ladderFlag(cmd.Flags())
 	dir := cmd.Flags().String("dir", ".", "The component: its "+knowledge.File+" counts, and those above it in the repository")
 	format := cmd.Flags().StringP("output", "o", "text", "Form of the output: text, or yaml for records to paste into a "+knowledge.File)
+	choices(cmd, "output", "text", "yaml")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if *format != "text" && *format != "yaml" {
 			return usageError{fmt.Errorf("there is no output %q; use text or yaml", *format)}

@@ -36,6 +36,7 @@ func (u usageError) Unwrap() error { return u.error }
 // one line on Err; nothing is written to Out unless all went well.
 func run(args []string, s streams) int {
 	root := newRoot(s)
+	s.Out, s.Err = root.OutOrStdout(), root.ErrOrStderr()
 	root.SetArgs(args)
 	err := root.Execute()
 	if err == nil {
@@ -55,6 +56,9 @@ func run(args []string, s streams) int {
 }
 
 func newRoot(s streams) *cobra.Command {
+	colour := lookAuto
+	asItIs := s // for those whose output programs read
+	s = colour.on(s)
 	root := &cobra.Command{
 		Use:   "cmp",
 		Short: "Compute the sync waves of a component for Argo CD",
@@ -63,6 +67,8 @@ plain YAML) and computes the Argo CD sync wave of every object from what the
 objects are and what they refer to.
 
 As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
+		Example: `  cmp explain ./component
+  cmp render ./component | kubectl apply --dry-run=server -f -`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -72,10 +78,12 @@ As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
 	}
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
+	root.PersistentFlags().Var(&colour, "color", "When there are colours: auto for on terminals only, always or never")
+	choices(root, "color", looks...)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%s; see %s --help", flagFault(err), cmd.CommandPath())}
 	})
-	root.AddCommand(newRender(s), newExplain(s), newGraph(s), newReport(s), newAnnotate(s), newFn(s), newCheck(s), newLint(s), newDiff(s), newCRDs(s), newSplit(s), newHealth(s), newFleet(s), newVendor(s), newKnowledge(s), newGenerate(s), newServe(s), newWorker(s), newVersion(s))
+	root.AddCommand(newRender(s), newExplain(s), newGraph(s), newReport(s), newAnnotate(s), newFn(asItIs), newCheck(s), newLint(s), newDiff(s), newCRDs(s), newSplit(s), newHealth(s), newFleet(s), newVendor(s), newKnowledge(s), newCompletion(s), newMan(), newGenerate(asItIs), newServe(asItIs), newWorker(asItIs), newVersion(s))
 	for _, cmd := range root.Commands() {
 		cmd.Args = asUsage(cmd.Args)
 	}
@@ -85,7 +93,7 @@ As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
 		}
 		return nil
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
+	completable(root)
 	return root
 }
 
@@ -103,6 +111,8 @@ func flagFault(err error) string {
 		wants = "a time such as 30s"
 	case "stringSlice":
 		wants = "a list such as a,b"
+	case "when":
+		wants = strings.Join(looks, ", ")
 	}
 	return fmt.Sprintf("--%s: got %q, want %s", invalid.GetFlag().Name, invalid.GetValue(), wants)
 }

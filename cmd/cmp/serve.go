@@ -59,6 +59,8 @@ for plugins. This is what the sidecar runs.
 Components are rendered in processes of their own, which are ended when they take too
 long or too much. Each flag has a variable: --worker-memory is ` + serveVariable("worker-memory") + `.
 A changed ` + ladderEnv + ` file is read again while the server runs.`,
+		Example: `  cmp serve --operations-address :9402 --parallel 2
+  cmp serve --check`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fromVariables(cmd.Flags()); err != nil {

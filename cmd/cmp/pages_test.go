@@ -1,0 +1,291 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ladder-cmp/ladder/internal/golden"
+	"github.com/ladder-cmp/ladder/plugin"
+)
+
+var fenced = regexp.MustCompile("(?ms)^```.*?^```$")
+
+// anchors are the places of a page that links can lead to, as code hosts make
+// them of its headings.
+func anchors(text string) []string {
+	var all []string
+	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)
+	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		name := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z':
+				return r
+			}
+			return -1
+		}, strings.ToLower(m[1]))
+		for again, first := 1, name; slices.Contains(all, name); again++ {
+			name = fmt.Sprint(first, "-", again)
+		}
+		all = append(all, name)
+	}
+	return all
+}
+
+// TestPages makes sure that docs/README.md leads to every page, that links
+// between documents lead somewhere, and that the tests they name are there.
+func TestPages(t *testing.T) {
+	docs := documents(t)
+	const index = "docs/README.md"
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	image := regexp.MustCompile(`<img [^>]*src="([^"]+)"`)
+	testName := regexp.MustCompile("`(Test[A-Z]\\w*)`")
+	tests := testsOfProject(t)
+	listed := map[string]bool{index: true, "README.md": true}
+	for _, doc := range docs {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range slices.Concat(link.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1), image.FindAllStringSubmatch(string(text), -1)) {
+			to, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(to, "://") {
+				continue
+			}
+			target := doc
+			if to != "" {
+				target = path.Join(path.Dir(doc), to)
+			}
+			if doc == index {
+				listed[target] = true
+			}
+			found, err := os.Stat(target)
+			switch {
+			case err != nil:
+				t.Errorf("%s: the link %s leads nowhere", doc, m[1])
+			case anchor != "" && !found.IsDir():
+				there, err := os.ReadFile(target)
+				if err != nil || !slices.Contains(anchors(string(there)), anchor) {
+					t.Errorf("%s: the link %s leads to no heading", doc, m[1])
+				}
+			}
+		}
+		for _, m := range testName.FindAllStringSubmatch(string(text), -1) {
+			if !tests[m[1]] {
+				t.Errorf("%s: there is no test %s", doc, m[1])
+			}
+		}
+	}
+	for _, doc := range docs {
+		if !listed[doc] {
+			t.Errorf("%s does not lead to %s", index, doc)
+		}
+	}
+}
+
+// testsOfProject are the names of all tests, of every module.
+func testsOfProject(t *testing.T) map[string]bool {
+	t.Helper()
+	name := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	all := map[string]bool{}
+	err := filepath.WalkDir(".", func(p string, d os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(p, "_test.go") && !strings.HasPrefix(p, "conformance/suite/") || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(p)
+		for _, m := range name.FindAllStringSubmatch(string(text), -1) {
+			all[m[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestCommandsPage compares the reference of the commands with the commands.
+// With -update it is written.
+func TestCommandsPage(t *testing.T) {
+	all := commands()
+	documents(t)
+	var paths []string
+	for path := range all {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	var b strings.Builder
+	b.WriteString("# Commands\n\nWhat `cmp --help` and `cmp COMMAND --help` say, on one page. It is written by a test from the program itself.\n\n")
+	for _, path := range paths[1:] {
+		fmt.Fprintf(&b, "- [`%s`](#%s): %s\n", path, strings.ReplaceAll(path, " ", "-"), all[path].Short)
+	}
+	b.WriteString("\nEvery command takes `--color auto|always|never`. On a terminal, tables fit its width, and heads and severities are\ncoloured, unless `NO_COLOR` is set or `TERM` is `dumb`; in a pipe output is plain, unless `CLICOLOR_FORCE` is set.\n\n")
+	b.WriteString("Exit codes: 0, all went well; 1, the input is wrong, or a report holds errors; 2, the command line is wrong.\n")
+	for _, path := range paths {
+		b.WriteString(commandSection(all[path]))
+	}
+	golden.File(t, "docs/reference/commands.md", b.String())
+}
+
+func commandSection(cmd *cobra.Command) string {
+	var b strings.Builder
+	long := cmd.Long
+	if long == "" {
+		long = cmd.Short + "."
+	}
+	use := cmd.UseLine()
+	if cmd.HasSubCommands() {
+		use = cmd.CommandPath() + " COMMAND"
+	}
+	fmt.Fprintf(&b, "\n## %s\n\n```sh\n%s\n```\n\n%s\n", cmd.CommandPath(), use, prose(long))
+	fmt.Fprintf(&b, "\n```sh\n%s\n```\n", unindented(cmd.Example))
+	if cmd.Name() == "serve" {
+		return b.String() + "\nIts flags are in [operations.md](../operations.md#flags-and-variables).\n"
+	}
+	var rendering []string
+	rows := ""
+	isParameter := func(name string) bool {
+		return cmd.Flags().Lookup("namespace") != nil && slices.ContainsFunc(plugin.Parameters(), func(p plugin.Parameter) bool { return p.Name == name })
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		switch name := "`--" + f.Name + "`"; {
+		case f.Name == "help" || f.Hidden || f.Name == "color":
+		case isParameter(f.Name):
+			rendering = append(rendering, name)
+		default:
+			if f.Shorthand != "" {
+				name = "`-" + f.Shorthand + "`, " + name
+			}
+			rows += fmt.Sprintf("| %s | %s | %s |\n", name, f.Value.Type(), strings.ReplaceAll(f.Usage, "|", `\|`))
+		}
+	})
+	if rows != "" {
+		b.WriteString("\n| flag | value | meaning |\n| --- | --- | --- |\n" + rows)
+	}
+	if len(rendering) > 0 {
+		fmt.Fprintf(&b, "\nFlags of a rendering, as in [parameters](../components.md#parameters): %s.\n", strings.Join(rendering, ", "))
+	}
+	return b.String()
+}
+
+// prose is a text of --help in Markdown: what is indented there is code.
+func prose(text string) string {
+	var parts []string
+	for part := range strings.SplitSeq(text, "\n\n") {
+		if strings.HasPrefix(part, "  ") {
+			part = "```sh\n" + unindented(part) + "\n```"
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+func unindented(text string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(text, "  "), "\n  ", "\n")
+}
+
+// TestPictures draws the pictures of the documents again. With -update they are
+// written.
+func TestPictures(t *testing.T) {
+	documents(t)
+	for file, args := range map[string][]string{
+		"docs/pictures/beacon-operator.svg": {"graph", "testdata/components/beacon-operator", "--namespace", "lights", "-o", "svg"},
+	} {
+		var out, faults bytes.Buffer
+		if code := run(args, streams{Out: &out, Err: &faults}); code != exitOK {
+			t.Fatal(faults.String())
+		}
+		golden.File(t, file, out.String())
+	}
+}
+
+// walked are the pages whose commands are run one after the other, in a folder
+// of their own.
+var walked = []string{"docs/getting-started.md", "docs/migration.md"}
+
+// TestWalks does what such a page tells a reader to do: it writes the files whose
+// names stand in front of their text, runs the commands, and compares what they
+// print.
+func TestWalks(t *testing.T) {
+	for _, page := range walked {
+		t.Run(strings.TrimSuffix(path.Base(page), ".md"), func(t *testing.T) { walk(t, "../../"+page) })
+	}
+}
+
+func walk(t *testing.T, page string) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir(".git", 0o755); err != nil { // the repository begins here
+		t.Fatal(err)
+	}
+	part := regexp.MustCompile("(?s)\n`([^`\n]+)`:\n\n```\\w+\n(.*?)```|```console\n(.*?)```")
+	files, ran := 0, 0
+	for _, m := range part.FindAllStringSubmatch(string(text), -1) {
+		if m[1] != "" {
+			files++
+			if err := os.MkdirAll(filepath.Dir(m[1]), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(m[1], []byte(m[2]), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		for block := range strings.SplitSeq("\n"+m[3], "\n$ ") {
+			if strings.TrimSpace(block) == "" {
+				continue
+			}
+			ran++
+			line, want, _ := strings.Cut(block, "\n")
+			want = strings.TrimSuffix(want, "\n")
+			var shown, written bytes.Buffer
+			args, file, redirected := strings.Cut(line, " > ")
+			to := streams{In: strings.NewReader(""), Out: &shown, Err: &shown}
+			if redirected {
+				to.Out = &written
+			}
+			if words := strings.Fields(args); words[0] == "cmp" {
+				run(words[1:], to)
+			} else if all, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", line, err, all)
+			}
+			if redirected {
+				if err := os.WriteFile(file, written.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := strings.TrimSuffix(shown.String(), "\n")
+			if !asShownIn(want).MatchString(got) {
+				t.Errorf("%s prints\n%s\nnot\n%s", line, got, want)
+			}
+		}
+	}
+	if files < 2 || ran < 5 {
+		t.Errorf("only %d files and %d commands were found", files, ran)
+	}
+}
+
+// asShownIn matches what a document shows, where a line "..." stands for any
+// number of lines.
+func asShownIn(text string) *regexp.Regexp {
+	parts := strings.Split(text, "...")
+	for i := range parts {
+		parts[i] = regexp.QuoteMeta(parts[i])
+	}
+	return regexp.MustCompile("(?s)^" + strings.Join(parts, ".*") + "$")
+}
