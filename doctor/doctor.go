@@ -24,7 +24,8 @@ type Input struct {
 	// at by their keys; what the chart would make of them is not.
 	Values []Values
 	// Live means that Objects are what a cluster has, so that what is not among them
-	// is not there. Secrets are then the names of those in Argo CD's namespace.
+	// is not there. Secrets are then the names of those in Argo CD's namespace; nil if
+	// they are not known.
 	Live    bool
 	Secrets []string
 	// Serve reads the command line of "cmp serve", without "serve", and its

@@ -296,7 +296,7 @@ func (i *installation) missingSource() (all []finding.Finding) {
 	}
 	i.sidecars(func(w *workload, s *sidecar) {
 		missing := func(t thing, kind, name string) {
-			there := slices.Contains(i.Secrets, name)
+			there := i.Secrets == nil || slices.Contains(i.Secrets, name)
 			if kind == "ConfigMap" {
 				_, there = i.configMap(w.namespace, name)
 			}
