@@ -28,10 +28,13 @@ func pluginOf(source thing) (thing, bool) {
 
 func (i *installation) pluginName() (all []finding.Finding) {
 	var served []string
-	known, discovers, any := true, false, false
+	known, discovers, ours := true, false, false
 	for _, w := range i.of(repoServer) {
 		for _, s := range w.plugins {
-			any = any || s.ours
+			if s.ours && s.plugin == "" {
+				return nil // what is wrong with it comes first
+			}
+			ours = ours || s.ours
 			discovers = discovers || s.discovers || s.plugin == ""
 			if s.plugin == "" {
 				known = false // nobody can say what it is called
@@ -40,7 +43,7 @@ func (i *installation) pluginName() (all []finding.Finding) {
 			}
 		}
 	}
-	if !any {
+	if !ours {
 		return nil
 	}
 	slices.Sort(served)
@@ -56,7 +59,7 @@ func (i *installation) pluginName() (all []finding.Finding) {
 			case name == "":
 			case known, strings.HasPrefix(strings.ToLower(name), ourPlugin):
 				f := p.at("name").fault("there is no plugin %s; there is %s", name, strings.Join(served, ", "))
-				if !slices.Contains(served, ourPlugin) && len(served) > 0 {
+				if !slices.Contains(served, ourPlugin) {
 					f.Remedy = "write one of these"
 				}
 				all = append(all, f)

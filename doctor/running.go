@@ -147,7 +147,7 @@ func (i *installation) networkPolicy() (all []finding.Finding) {
 		var closing []thing
 		for _, p := range i.policies {
 			types := p.at("spec", "policyTypes").texts()
-			if p.Get("metadata", "namespace").Text() != w.namespace || !matches(p.Get("spec", "podSelector"), w.labels) || len(types) > 0 && !slices.Contains(types, "Ingress") {
+			if !i.together(p.Get("metadata", "namespace").Text(), w.namespace) || !matches(p.Get("spec", "podSelector"), w.labels) || len(types) > 0 && !slices.Contains(types, "Ingress") {
 				continue
 			}
 			closing = append(closing, p)
@@ -169,6 +169,12 @@ func (i *installation) networkPolicy() (all []finding.Finding) {
 		all = append(all, f)
 	})
 	return all
+}
+
+// together reports whether two objects are in one namespace. Manifests need not say
+// in which.
+func (i *installation) together(x, y string) bool {
+	return x == y || !i.Live && (x == "" || y == "")
 }
 
 // lets reports whether a rule of a NetworkPolicy lets somebody ask a port.
