@@ -75,7 +75,7 @@ As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%s; see %s --help", flagFault(err), cmd.CommandPath())}
 	})
-	root.AddCommand(newRender(s), newExplain(s), newGraph(s), newAnnotate(s), newCheck(s), newCRDs(s), newSplit(s), newHealth(s), newFleet(s), newDoctor(s), newKnowledge(s), newGenerate(s), newServe(s), newWorker(s), newVersion(s))
+	root.AddCommand(newRender(s), newExplain(s), newGraph(s), newAnnotate(s), newCheck(s), newCRDs(s), newSplit(s), newHealth(s), newFleet(s), newInit(s), newDoctor(s), newKnowledge(s), newGenerate(s), newServe(s), newWorker(s), newVersion(s))
 	for _, cmd := range root.Commands() {
 		cmd.Args = asUsage(cmd.Args)
 	}
