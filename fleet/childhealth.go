@@ -56,26 +56,33 @@ func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, 
 	}
 	var all []finding.Finding
 	for _, n := range order {
-		for _, state := range childStates {
-			obj := map[string]any{"apiVersion": argoCDVersion, "kind": "Application", "metadata": map[string]any{"name": "child"}, "spec": map[string]any{}}
-			if state.status != nil {
-				obj["status"] = state.status
-			}
-			status, _, err := lua.Run(ctx, scripts[n], obj)
+		for _, wrong := range JudgeChildHealth(ctx, scripts[n]) {
 			found := found
-			found.Line = n.Line
-			if err != nil {
-				found.Message = "the health check for Applications fails: " + err.Error()
-				all = append(all, found)
-				break
-			}
-			if (status == "Healthy") != state.healthy {
-				found.Message = fmt.Sprintf("the health check for Applications says %q of a child that %s", status, state.name)
-				all = append(all, found)
-			}
+			found.Line, found.Message = n.Line, wrong
+			all = append(all, found)
 		}
 	}
 	return all, nil
+}
+
+// JudgeChildHealth runs a health check for Applications, and says what it makes of
+// a child that is wrong.
+func JudgeChildHealth(ctx context.Context, script string) []string {
+	var all []string
+	for _, state := range childStates {
+		obj := map[string]any{"apiVersion": argoCDVersion, "kind": "Application", "metadata": map[string]any{"name": "child"}, "spec": map[string]any{}}
+		if state.status != nil {
+			obj["status"] = state.status
+		}
+		status, _, err := lua.Run(ctx, script, obj)
+		if err != nil {
+			return append(all, "the health check for Applications fails: "+err.Error())
+		}
+		if (status == "Healthy") != state.healthy {
+			all = append(all, fmt.Sprintf("the health check for Applications says %q of a child that %s", status, state.name))
+		}
+	}
+	return all
 }
 
 // childScripts finds the health checks for Applications in a configuration, by

@@ -13,6 +13,10 @@ import (
 // followed without a check at each step. Aliases and merge keys are resolved.
 type Value struct{ node *yaml.Node }
 
+// ValueOf looks at a YAML node that is part of no manifest, such as the values of a
+// chart.
+func ValueOf(n *yaml.Node) Value { return Value{n} }
+
 // IsManifest reports whether a YAML node looks like a Kubernetes object.
 func IsManifest(n *yaml.Node) bool {
 	v := Value{n}

@@ -247,11 +247,11 @@ func kinds(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellC
 			all = append(all, cobra.CompletionWithDesc(groupName(g.Name)+"/"+k.Kind, k.Why), cobra.CompletionWithDesc(k.Kind, k.Why))
 		}
 	}
-	return beginning(all, typed), cobra.ShellCompDirectiveNoFileComp
+	return begunWith(all, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-// beginning are those of the choices that go on with what was typed.
-func beginning(all []string, typed string) []string {
+// begunWith are those of the choices that go on with what was typed.
+func begunWith(all []string, typed string) []string {
 	return slices.DeleteFunc(all, func(c string) bool { return !strings.HasPrefix(c, typed) })
 }
 
@@ -281,7 +281,7 @@ func objects(cmd *cobra.Command, args []string, typed string) ([]string, cobra.S
 		}
 		return all, nil
 	})
-	return beginning(found, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	return begunWith(found, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
 // described is a fleet as its files describe it, of which nothing is rendered.
@@ -304,7 +304,7 @@ func applications(cmd *cobra.Command, dirs []string, typed string) ([]string, co
 			all = append(all, cobra.CompletionWithDesc(finding.Harmless(app.Name), strings.TrimSpace(f.Write(app.Phase)+" "+app.File)))
 		}
 	}
-	return beginning(all, typed), cobra.ShellCompDirectiveNoFileComp
+	return begunWith(all, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
 func environments(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -314,7 +314,7 @@ func environments(cmd *cobra.Command, dirs []string, typed string) ([]string, co
 			all = append(all, finding.Harmless(name))
 		}
 	}
-	return beginning(all, typed), cobra.ShellCompDirectiveNoFileComp
+	return begunWith(all, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
 // phases are those at which something stands.
@@ -334,7 +334,7 @@ func phases(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.Sh
 			all[i] = cobra.CompletionWithDesc(phase, strings.Join(at[phase], ", "))
 		}
 	}
-	return beginning(all, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	return begunWith(all, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
 // isComponent says what kind of component the entries of a directory make it;

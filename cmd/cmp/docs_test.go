@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/doctor"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -93,8 +94,9 @@ func TestTables(t *testing.T) {
 		"varying":     varyingTable(),
 		"profiles":    profilesTable(t),
 		"fn":          "`" + strings.Join(ordering, "`, `") + "`\n",
+		"doctor":      doctorTable(),
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing|metrics|alerts|keys|rules|varying|profiles|fn) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing|metrics|alerts|keys|rules|varying|profiles|fn|doctor) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
@@ -225,6 +227,19 @@ func varyingTable() string {
 	b.WriteString("| rule | severity | finds |\n| --- | --- | --- |\n")
 	for _, r := range render.VaryRules() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, r.Severity, r.Finds)
+	}
+	return b.String()
+}
+
+func doctorTable() string {
+	var b strings.Builder
+	b.WriteString("| rule | severity | finds | why it matters | what to do | source |\n| --- | --- | --- | --- | --- | --- |\n")
+	for _, r := range doctor.Rules() {
+		var severities []string
+		for _, s := range r.Severities {
+			severities = append(severities, string(s))
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", r.Name, strings.Join(severities, ", "), r.Finds, r.Why, r.Remedy, r.Source)
 	}
 	return b.String()
 }

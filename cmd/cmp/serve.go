@@ -63,14 +63,8 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
   cmp serve --check`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fromVariables(cmd.Flags()); err != nil {
+			if err := readServing(cmd.Flags(), environment()); err != nil {
 				return err
-			}
-			if err := noneNegative(cmd.Flags()); err != nil {
-				return err
-			}
-			if m := opt.workerMemory; m > 0 && m < leastWorkerMemory {
-				return usageError{fmt.Errorf("--worker-memory is %d bytes, with which no worker renders anything; give it %d (64 MiB) or more, or 0 for no limit", m, leastWorkerMemory)}
 			}
 			if check {
 				return opt.check(cmd.Context())
@@ -292,14 +286,29 @@ func serveVariable(flag string) string {
 
 const servePrefix = "LADDER_SERVE_"
 
+// readServing completes the flags of serve by their variables, and says what is
+// wrong with both.
+func readServing(flags *pflag.FlagSet, env map[string]string) error {
+	if err := fromVariables(flags, env); err != nil {
+		return err
+	}
+	if err := noneNegative(flags); err != nil {
+		return err
+	}
+	if m, err := flags.GetInt64("worker-memory"); err == nil && m > 0 && m < leastWorkerMemory {
+		return usageError{fmt.Errorf("--worker-memory is %d bytes, with which no worker renders anything; give it %d (64 MiB) or more, or 0 for no limit", m, leastWorkerMemory)}
+	}
+	return nil
+}
+
 // fromVariables sets the flags that were not given and whose variables are.
-func fromVariables(flags *pflag.FlagSet) error {
+func fromVariables(flags *pflag.FlagSet, env map[string]string) error {
 	var faults []error
 	known := map[string]bool{}
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := serveVariable(f.Name)
 		known[name] = true
-		value, set := os.LookupEnv(name)
+		value, set := env[name]
 		if !set || f.Changed {
 			return
 		}
@@ -307,7 +316,7 @@ func fromVariables(flags *pflag.FlagSet) error {
 			faults = append(faults, usageError{fmt.Errorf("%s: %s", name, flagFault(err))})
 		}
 	})
-	for name := range environment() {
+	for name := range env {
 		if strings.HasPrefix(name, servePrefix) && !known[name] {
 			faults = append(faults, usageError{fmt.Errorf("%s stands for no flag; see cmp serve --help, and write a flag in capitals", name)})
 		}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/doctor"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+func newDoctor(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "doctor [DIR|FILE|-]...",
+		Short: "Find what is wrong with how Argo CD is set up for Ladder",
+		Long: `Look at an Argo CD, and report what keeps its repo-server from the plugin, or the
+plugin from working well: the container and its volumes, user, probes and memory,
+the settings of Argo CD, and how Applications ask for the plugin. It looks at any of
+
+  - manifests of Argo CD and of Applications, in files, on standard input, or in a
+    directory that is rendered first: a kustomization, or the chart argo-cd itself
+    with --values;
+  - values of the chart argo-cd without the chart, by their keys;
+  - a cluster, if --context or --kubeconfig says which. It is only read, and of
+    Secrets only the names.
+
+What it is not shown, it does not judge. Exits with 1 if there is a finding of
+severity error.`,
+		Example: `  cmp doctor argocd-values.yaml
+  cmp doctor ./argo-cd -f your-values.yaml -f argocd-values.yaml
+  kustomize build ./argocd | cmp doctor - ./applications
+  cmp doctor --context production -o sarif > doctor.sarif`,
+		Args: cobra.ArbitraryArgs,
+	}
+	in := addInputs(cmd, "name", "namespace", "values", "set", "set-string", "set-file", "kube-version", "api-versions")
+	flags := cmd.Flags()
+	flags.Lookup("namespace").Usage = "Namespace of Argo CD (default: argocd)"
+	flags.Lookup("values").Usage = "Values files of the chart argo-cd, later ones win"
+	var c cluster
+	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "Look at a cluster too, of this file")
+	flags.StringVar(&c.context, "context", "", "Look at a cluster too, that of this context of the kubeconfig")
+	format := flags.StringP("output", "o", reportText, "Format of the report: text, json or sarif")
+	strict := flags.Bool("strict", false, "Exit with 1 if there are warnings, too")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := knownReport(*format); err != nil {
+			return err
+		}
+		live := flags.Changed("kubeconfig") || flags.Changed("context")
+		given, err := flags.GetStringSlice("values")
+		if err != nil {
+			return err
+		}
+		if len(args) == 0 && len(given) == 0 && !live {
+			return usageError{errors.New("there is nothing to look at; name manifests, values of the chart argo-cd, or a cluster with --context; see cmp doctor --help")}
+		}
+		e, err := in.examined(cmd, s, args, given)
+		if _, usage := err.(usageError); usage {
+			return err
+		}
+		r := verdict{findings: finding.Of(err)}
+		if err == nil && live {
+			c.namespace = "argocd"
+			if n := flags.Lookup("namespace"); n.Changed {
+				c.namespace = n.Value.String()
+			}
+			found, err := c.read(cmd.Context())
+			if err != nil {
+				return err
+			}
+			e.Objects, e.Secrets, e.Live = append(e.Objects, found.objects...), found.secrets, true
+			r.findings = found.findings
+		}
+		if err == nil {
+			r.findings = append(r.findings, examine(cmd.Context(), e)...)
+			r.of = lookedAt(e)
+		}
+		return r.write(s, *format, *strict)
+	}
+	return cmd
+}
+
+// examine looks at an Argo CD.
+func examine(ctx context.Context, e doctor.Input) []finding.Finding {
+	e.Serve = servingOf
+	e.JudgeHealth = func(script string) []string {
+		ctx, cancel := context.WithTimeout(ctx, checkPatience)
+		defer cancel()
+		return fleet.JudgeChildHealth(ctx, script)
+	}
+	return doctor.Examine(e)
+}
+
+// lookedAt says what of an Argo CD was looked at.
+func lookedAt(e doctor.Input) string {
+	var parts []string
+	if len(e.Objects) > 0 || len(e.Values) == 0 {
+		parts = append(parts, counted(len(e.Objects), "object"))
+	}
+	if len(e.Values) > 0 {
+		parts = append(parts, counted(len(e.Values), "file")+" of values, without the chart")
+	}
+	return strings.Join(parts, " and ")
+}
+
+// examined reads what a command line names. values belong to the chart among the
+// arguments, or are looked at themselves.
+func (in *inputs) examined(cmd *cobra.Command, s streams, args, values []string) (doctor.Input, error) {
+	var e doctor.Input
+	var faults []error
+	charts := 0
+	for _, arg := range args {
+		if isDir(arg) {
+			charts += boolean(isChart(arg))
+		}
+	}
+	if charts == 0 {
+		for _, file := range values {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: reason(err), Remedy: "name values of the chart argo-cd"})
+				continue
+			}
+			v, ok := chartValues(file, text)
+			if !ok {
+				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "no-values", File: file, Message: "it has no values of the chart argo-cd", Remedy: "name such a file, or manifests without --values"})
+				continue
+			}
+			e.Values = append(e.Values, v)
+		}
+		if f := in.flags.Lookup("values"); f.Changed { // they are not to be rendered with
+			f.Changed = false
+		}
+	}
+	for _, arg := range args {
+		if arg != "-" && !isDir(arg) {
+			if text, err := os.ReadFile(arg); err == nil {
+				if v, ok := chartValues(arg, text); ok {
+					e.Values = append(e.Values, v)
+					continue
+				}
+			}
+		}
+		objs, err := in.manifestsOf(cmd, s, arg)
+		if _, usage := err.(usageError); usage {
+			return e, err
+		}
+		faults = append(faults, err)
+		e.Objects = append(e.Objects, objs...)
+	}
+	return e, errors.Join(faults...)
+}
+
+func isChart(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "Chart.yaml"))
+	return err == nil
+}
+
+// manifestsOf reads a file of manifests, or renders a directory as it is.
+func (in *inputs) manifestsOf(cmd *cobra.Command, s streams, arg string) ([]object.Object, error) {
+	if !isDir(arg) {
+		return readManifests(s, arg)
+	}
+	if !isChart(arg) {
+		for _, name := range []string{"set", "set-string", "set-file"} {
+			if in.flags.Changed(name) {
+				return nil, usageError{fmt.Errorf("--%s is for the chart argo-cd, and %s is none; name the chart's directory", name, arg)}
+			}
+		}
+	}
+	res, err := in.generate(cmd, arg, plugin.Settings{Name: "argocd", Namespace: "argocd", Order: wave.Options{Waves: wave.Off}})
+	return res.Objects, err
+}
+
+// chartValues tells values of the chart argo-cd, also as those of a subchart, from
+// other files.
+func chartValues(file string, text []byte) (doctor.Values, bool) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil || len(doc.Content) == 0 {
+		return doctor.Values{}, false
+	}
+	v := object.ValueOf(doc.Content[0])
+	if v.Get("apiVersion").Exists() && v.Get("kind").Exists() {
+		return doctor.Values{}, false
+	}
+	for _, v := range []object.Value{v, v.Get("argo-cd"), v.Get("argocd")} {
+		if slices.ContainsFunc(chartKeys, func(key string) bool { return v.Get(key).IsMap() }) {
+			return doctor.Values{File: file, Root: v}, true
+		}
+	}
+	return doctor.Values{}, false
+}
+
+// chartKeys are values by which the chart argo-cd is known.
+var chartKeys = []string{"repoServer", "configs", "applicationSet", "controller", "server"}
+
+// servingOf reads the command line and the variables of a container that runs
+// "cmp serve", as that does.
+func servingOf(args []string, env map[string]string) (doctor.Flags, error) {
+	cmd := newServe(streams{Out: io.Discard, Err: io.Discard})
+	flags := cmd.Flags()
+	flags.ParseErrorsAllowlist = pflag.ParseErrorsAllowlist{}
+	flags.SetOutput(io.Discard)
+	// Of this process, nothing is to be read.
+	for flag, fallback := range map[string]string{"plugin-dir": or(env[socketDirEnv], socketDir), "ladder": env[ladderEnv]} {
+		if err := flags.Set(flag, fallback); err != nil {
+			return doctor.Flags{}, err
+		}
+		flags.Lookup(flag).Changed = false
+	}
+	if err := flags.Parse(args); err != nil {
+		return doctor.Flags{}, errors.New(flagFault(err))
+	}
+	if rest := flags.Args(); len(rest) > 0 {
+		return doctor.Flags{}, fmt.Errorf("%q is too much, since it takes no arguments", rest[0])
+	}
+	if err := readServing(flags, env); err != nil {
+		return doctor.Flags{}, err
+	}
+	text := func(name string) string { return flags.Lookup(name).Value.String() }
+	if _, err := newLogger(streams{Err: io.Discard}, text("log-format"), text("log-level")); err != nil {
+		return doctor.Flags{}, err
+	}
+	var faults []error
+	size := func(name string) int64 {
+		n, err := flags.GetInt64(name)
+		faults = append(faults, err)
+		return n
+	}
+	took := func(name string) float64 {
+		d, err := flags.GetDuration(name)
+		faults = append(faults, err)
+		return d.Seconds()
+	}
+	f := doctor.Flags{Plugin: plugin.Name, PluginDir: text("plugin-dir"), Ladder: text("ladder"), Operations: text("operations-address"),
+		Discovery: text("discovery") == "true", ParallelSet: flags.Changed("parallel"),
+		Render: took("render-timeout"), Ending: took("drain") + timeToFlush.Seconds(), Worker: size("worker-memory"), Server: ownMemory}
+	parallel, err := flags.GetInt("parallel")
+	f.Parallel = parallel
+	for _, name := range []string{"repository-memory", "cache-bytes", "answer-memory"} {
+		f.Server += size(name)
+	}
+	for _, name := range []string{"repository-memory", "answer-memory", "worker-memory"} {
+		if size(name) == 0 {
+			f.Unlimited = append(f.Unlimited, "--"+name)
+		}
+	}
+	return f, errors.Join(append(faults, err)...)
+}

@@ -1,0 +1,87 @@
+package doctor
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// layers are values files of the chart argo-cd, later ones win. Mappings are
+// merged by Helm, lists are not.
+type layers []thing
+
+func (i *installation) readValues() {
+	for _, v := range i.Values {
+		i.values = append(i.values, thing{Value: v.Root, file: v.File, first: 1, line: 1})
+	}
+	for _, role := range slices.Sorted(maps.Keys(chartKeys)) {
+		i.workloads = append(i.workloads, i.values.workload(role, chartKeys[role]))
+	}
+	for _, t := range i.values.at("extraObjects").items() {
+		group, _, ok := strings.Cut(t.Get("apiVersion").Text(), "/")
+		if !ok {
+			group = ""
+		}
+		id := object.ID{Group: group, Kind: t.Get("kind").Text(), Name: t.Get("metadata", "name").Text()}
+		t.object = id.String()
+		i.add(t, id)
+	}
+	for name, t := range i.values.at("configs", "cmp", "plugins").entries() {
+		i.chartPlugins[name+".yaml"] = t
+	}
+}
+
+// chartKeys are the values of the chart for each workload.
+var chartKeys = map[string]string{repoServer: "repoServer", controller: "controller", apiServer: "server", setsController: "applicationSet"}
+
+// chartVolumes are those that the chart gives the Pod of the repo-server.
+var chartVolumes = []string{"plugins", "var-files", "tmp", "gpg-keyring", "helm-working-dir"}
+
+// at is what the last file says that says anything.
+func (l layers) at(keys ...string) thing {
+	for _, t := range slices.Backward(l) {
+		if v := t.at(keys...); v.Exists() {
+			return v
+		}
+	}
+	if len(l) == 0 {
+		return thing{}
+	}
+	return l[len(l)-1].at(keys...)
+}
+
+// config is a key of a ConfigMap that the chart makes of values.
+func (l layers) config(name, key string) (thing, bool) {
+	under, ok := map[string]string{configMap: "cm", paramsMap: "params"}[name]
+	if !ok || len(l) == 0 || l.at("configs", under, "create").Text() == "false" {
+		return thing{}, false
+	}
+	return l.at("configs", under, key), true
+}
+
+func (l layers) workload(role, key string) *workload {
+	w := &workload{thing: l.at(key), role: role, program: l.at(key), security: l.at("global", "securityContext"), grace: l.at(key, "terminationGracePeriodSeconds"),
+		rights: l.at(key, "containerSecurityContext"), replicas: l.at(key, "replicas"), volumes: map[string]volume{}}
+	w.args = l.at(key, "extraArgs").items()
+	w.env = append(l.at("global", "env").items(), l.at(key, "env").items()...)
+	w.others = l.at(key, "extraContainers").items()
+	for _, c := range l.at(key, "initContainers").items() {
+		if c.Get("restartPolicy").Text() == "Always" {
+			w.others = append(w.others, c)
+		}
+	}
+	for _, tag := range []thing{l.at("global", "image", "tag"), l.at(key, "image", "tag")} {
+		if tag.Exists() {
+			w.image.tag, w.program = tag.Text(), tag
+		}
+	}
+	for _, name := range chartVolumes {
+		w.volumes[name] = volume{emptyDir: true}
+	}
+	for _, v := range append(l.at("global", "extraVolumes").items(), l.at(key, "volumes").items()...) {
+		w.volumes[v.name()] = volumeOf(v)
+	}
+	return w
+}
