@@ -60,12 +60,13 @@ function path(edge, d, isNeed) {
  * keep a little apart.
  */
 function route(from, to, frame, lane) {
-  const apart = ((lane % 5) - 2) * 3.2;
+  const [channel, width] = frame.width < 500 ? [7, 1.6] : [12, 3.6];
+  const apart = ((lane % 5) - 2) * width;
   const left = (box) => box.left - frame.left;
   const y1 = from.top - frame.top + from.height / 2 + apart * 1.5;
   const y2 = to.top - frame.top + to.height / 2 + apart * 1.5;
-  const x1 = left(from) - 11 + apart;
-  const x2 = left(to) - 11 + apart;
+  const x1 = left(from) - channel + apart;
+  const x2 = left(to) - channel + apart;
   const points = [[left(from), y1], [x1, y1]];
   if (Math.abs(x1 - x2) > 1) {
     const between = (to.top > from.top ? from.bottom + 4 : from.top - 4) - frame.top + apart / 2;

@@ -5,8 +5,8 @@ import { go } from "./place.js";
 
 /** Widths in pixels: of the rails, between two columns, and of a column at least. */
 const gutter = 84;
-const gap = 14;
-const narrowest = { object: 240, component: 270 };
+const gap = 24;
+const narrowest = { object: 228, component: 260 };
 
 /** How many items a block has: what is not on the screen is laid out block by block. */
 const blockSize = 48;
