@@ -27,8 +27,9 @@ type Draft struct {
 	// PhaseKey is rolloutPhase or wave, Phase its value, and PhaseWhy says why it is
 	// that, or why there is none.
 	PhaseKey, Phase, PhaseWhy string
-	// CRDsWhy says why it should be split; empty if it need not be.
-	CRDsWhy string
+	// CRDs is what crds should be, CRDsPhase the phase of the definitions if it should
+	// be split, and CRDsWhy says why; empty where nothing is to be said.
+	CRDs, CRDsPhase, CRDsWhy string
 	// Values are values files beside those that hold anyway.
 	Values []string
 }
@@ -57,10 +58,12 @@ func (d Draft) Text() string {
 	} else {
 		comment(&b, or(d.PhaseKey, "rolloutPhase")+": 120 # "+d.PhaseWhy)
 	}
-	if d.CRDsWhy != "" {
+	if d.CRDs != "" {
 		comment(&b, d.CRDsWhy)
-		comment(&b, "crds: "+Split)
-		comment(&b, "crdsPhase: 110")
+		comment(&b, "crds: "+d.CRDs)
+	}
+	if d.CRDs == Split {
+		comment(&b, fmt.Sprintf("crdsPhase: %q", or(d.CRDsPhase, "110")))
 	}
 	if len(d.Values) > 0 {
 		comment(&b, "values: ["+strings.Join(d.Values, ", ")+"]")

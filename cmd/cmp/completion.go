@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fetch"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -171,21 +172,26 @@ func argumentsOf(cmd *cobra.Command) cobra.CompletionFunc {
 	}
 }
 
+// anyFile leaves it to the shell.
+var anyFile = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+
 // flagValues complete flags that mean the same with every command. Parameters of
 // a rendering and formats have their choices with them.
 var flagValues = map[string]cobra.CompletionFunc{
 	"ladder": manifestFiles, "values": manifestFiles, "durations": manifestFiles, "check": manifestFiles, "argocd-cm": manifestFiles,
 	"out": folders, "dir": folders, "plugin-dir": folders, "compare": folders, "path": folders,
-	"set-file":     cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
-	"object":       objects,
-	"component":    applications,
-	"fail":         applications,
-	"environment":  environments,
-	"until":        phases,
-	"rung":         rungs,
-	"log-format":   cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp),
-	"log-level":    cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp),
-	"health-check": cobra.FixedCompletions([]string{"configmap", "values"}, cobra.ShellCompDirectiveNoFileComp),
+	"components": folders, "libs": folders, "remote-cache": folders, "remote-credentials": folders,
+	"set-file": anyFile, "kubeconfig": anyFile, "remote-ca": anyFile,
+	"object":            objects,
+	"component":         applications,
+	"fail":              applications,
+	"environment":       environments,
+	"until":             phases,
+	"rung":              rungs,
+	"log-format":        cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp),
+	"log-level":         cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp),
+	"remote-on-failure": cobra.FixedCompletions([]string{string(fetch.Fail), string(fetch.UseCached)}, cobra.ShellCompDirectiveNoFileComp),
+	"health-check":      cobra.FixedCompletions([]string{"configmap", "values"}, cobra.ShellCompDirectiveNoFileComp),
 }
 
 // choices are the values that a flag of a command takes.

@@ -128,7 +128,7 @@ type diffOutput struct {
 func addDiffOutput(cmd *cobra.Command, what string) diffOutput {
 	flags := cmd.Flags()
 	return diffOutput{
-		format:   flags.StringP("output", "o", diffText, "Format: text, markdown (for a comment on a pull request) or json"),
+		format:   formatFlag(cmd, "Format (markdown is for a comment on a pull request)", diffText, diffMarkdown, diffJSON),
 		limit:    flags.Int("limit", mostMarkdown, "Bytes of markdown, of which GitHub takes 65536 characters in a comment; the rest is left out, and said to be"),
 		exitCode: flags.Bool("exit-code", false, "Exit with 1 if anything differs, and with 2 if that could not be found out"),
 		nameOnly: flags.Bool("name-only", false, "Print only the name of each "+what+" that differs"),

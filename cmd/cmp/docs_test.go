@@ -14,6 +14,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/doctor"
+	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -213,11 +214,7 @@ func rulesTable() string {
 	var b strings.Builder
 	b.WriteString("| rule | severity | finds |\n| --- | --- | --- |\n")
 	for _, r := range fleet.Rules() {
-		var severities []string
-		for _, s := range r.Severities {
-			severities = append(severities, string(s))
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, strings.Join(severities, ", "), r.Finds)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, joined(r.Severities), r.Finds)
 	}
 	return b.String()
 }
@@ -231,15 +228,19 @@ func varyingTable() string {
 	return b.String()
 }
 
+func joined(severities []finding.Severity) string {
+	var all []string
+	for _, s := range severities {
+		all = append(all, string(s))
+	}
+	return strings.Join(all, ", ")
+}
+
 func doctorTable() string {
 	var b strings.Builder
 	b.WriteString("| rule | severity | finds | why it matters | what to do | source |\n| --- | --- | --- | --- | --- | --- |\n")
 	for _, r := range doctor.Rules() {
-		var severities []string
-		for _, s := range r.Severities {
-			severities = append(severities, string(s))
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", r.Name, strings.Join(severities, ", "), r.Finds, r.Why, r.Remedy, r.Source)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", r.Name, joined(r.Severities), r.Finds, r.Why, r.Remedy, r.Source)
 	}
 	return b.String()
 }

@@ -52,7 +52,7 @@ severity error.`,
 	var c cluster
 	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "Look at a cluster too, of this file")
 	flags.StringVar(&c.context, "context", "", "Look at a cluster too, that of this context of the kubeconfig")
-	format := flags.StringP("output", "o", reportText, "Format of the report: text, json or sarif")
+	format := formatFlag(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := flags.Bool("strict", false, "Exit with 1 if there are warnings, too")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := knownReport(*format); err != nil {

@@ -25,7 +25,8 @@ Exits with 1 if there is a finding of severity error, among which is that somebo
 wrote waves that cannot work. The list is written even so, and the findings are
 told on standard error.`,
 		Example: `  kustomize build --enable-alpha-plugins --enable-exec ./overlay
-  kpt fn eval ./package --exec "cmp fn" -- waves=compact`,
+  kpt fn eval ./package --exec "cmp fn" -- waves=compact
+  cmp fn < resource-list.yaml`,
 		Args: cobra.NoArgs,
 	}
 	cmd.RunE = func(*cobra.Command, []string) error {

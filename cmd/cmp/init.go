@@ -68,7 +68,7 @@ A component.yaml that is there stays, unless --force is given.`,
 		if err := in.check(); err != nil {
 			return err
 		}
-		warn(s, in.findings)
+		warn(s, append(in.findings, staying(in.there)...))
 		if len(in.found) == 0 {
 			return errors.New("no file is to be written; name directories of components without one, or give --force")
 		}
@@ -117,6 +117,23 @@ type beginning struct {
 	kinds    *knowledge.Base
 	found    []*foundling
 	findings []finding.Finding
+	// there are files that are there already, and stay.
+	there []string
+}
+
+// staying says that files are there: each of a few, or how many.
+func staying(files []string) []finding.Finding {
+	const few = 3
+	var all []finding.Finding
+	for n, file := range files {
+		f := finding.Finding{Severity: finding.Note, Rule: "not-written", File: file, Message: "it is there, and stays", Remedy: "give --force to replace it"}
+		if n == few-1 && len(files) > few {
+			f.Message = fmt.Sprintf("it is there, as %d more are, and stays", len(files)-few)
+			return append(all, f)
+		}
+		all = append(all, f)
+	}
+	return all
 }
 
 // foundling is such a component.
@@ -144,7 +161,7 @@ func (b *beginning) look(ctx context.Context, dirs []string, force bool) error {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "not-written", File: f.file, Message: "it is no file but a link", Remedy: "remove it first"})
 			continue
 		case err == nil && !force:
-			b.findings = append(b.findings, finding.Finding{Severity: finding.Note, Rule: "not-written", File: f.file, Message: "it is there, and stays", Remedy: "give --force to replace it"})
+			b.there = append(b.there, f.file)
 			continue
 		}
 		if err := b.describe(ctx, f); err != nil {
@@ -175,6 +192,9 @@ func (b *beginning) describe(ctx context.Context, f *foundling) error {
 	if kind == "" {
 		return finding.Finding{Severity: finding.Error, Rule: "nothing-to-render", File: shown, Message: "there is nothing to render here",
 			Remedy: "name a directory with a chart, a kustomization, templates or manifests"}
+	}
+	if kind == render.Helm && b.library(f.dir) {
+		return finding.Finding{Severity: finding.Error, Rule: "nothing-to-render", File: shown, Message: "a library chart renders nothing", Remedy: "name a chart that depends on it"}
 	}
 	if within := b.within(f.dir); kind != render.Helm && kind != render.Kustomize && len(within) > 0 {
 		return finding.Finding{Severity: finding.Error, Rule: "several-components", File: shown, Message: "it holds components itself, such as " + within[0],
@@ -208,6 +228,7 @@ func (b *beginning) describe(ctx context.Context, f *foundling) error {
 	f.draft.Namespace, f.draft.NamespaceWhy = namespaceOf(res.Objects)
 	definitions, rest := crds.Split(res.Objects)
 	if len(definitions) > 0 && len(rest) > 0 {
+		f.draft.CRDs = component.Split
 		f.draft.CRDsWhy = fmt.Sprintf("%s beside %s: split makes an Application of their own of them, which comes first and outlives the other.", counted(len(definitions), "definition"), counted(len(rest), "other object"))
 	}
 	return nil
@@ -231,6 +252,27 @@ func (b *beginning) within(dir string) []string {
 	return all
 }
 
+// chartYAML is what a Chart.yaml says, and reads a text of it.
+func (b *beginning) chartYAML(dir string) (doc map[string]any, said func(key string) string) {
+	text, err := fs.ReadFile(b.repo, path.Join(dir, "Chart.yaml"))
+	if err != nil || yaml.Unmarshal(text, &doc) != nil {
+		doc = nil // rendering says so
+	}
+	return doc, func(key string) string { return textOf(doc, key) }
+}
+
+func textOf(m map[string]any, key string) string {
+	if v, ok := m[key]; ok && v != nil {
+		return fmt.Sprint(v)
+	}
+	return ""
+}
+
+func (b *beginning) library(dir string) bool {
+	_, said := b.chartYAML(dir)
+	return said("type") == "library"
+}
+
 // chart takes over what a chart says of itself, and says what other kinds of
 // components are.
 func (b *beginning) chart(f *foundling) {
@@ -239,19 +281,9 @@ func (b *beginning) chart(f *foundling) {
 		f.draft.Facts = append(f.draft.Facts, map[render.Kind]string{render.Kustomize: "A kustomization.", render.Template: "Templated manifests.", render.Plain: "Plain manifests."}[f.kind])
 		return
 	}
-	text, err := fs.ReadFile(b.repo, path.Join(f.dir, "Chart.yaml"))
-	var doc map[string]any
-	if err != nil || yaml.Unmarshal(text, &doc) != nil {
-		return // rendering says so
-	}
-	said := func(from map[string]any, key string) string {
-		if v, ok := from[key]; ok && v != nil {
-			return fmt.Sprint(v)
-		}
-		return ""
-	}
-	fact := strings.TrimSpace("The chart " + said(doc, "name") + " " + said(doc, "version"))
-	if app := said(doc, "appVersion"); app != "" {
+	doc, said := b.chartYAML(f.dir)
+	fact := strings.TrimSpace("The chart " + said("name") + " " + said("version"))
+	if app := said("appVersion"); app != "" {
 		fact += ", of " + app
 	}
 	f.draft.Facts = append(f.draft.Facts, finding.Harmless(fact)+".")
@@ -259,20 +291,20 @@ func (b *beginning) chart(f *foundling) {
 	if list, ok := doc["dependencies"].([]any); ok {
 		for _, d := range list {
 			if m, ok := d.(map[string]any); ok {
-				needs = append(needs, strings.TrimSpace(said(m, "name")+" "+said(m, "version")))
+				needs = append(needs, strings.TrimSpace(textOf(m, "name")+" "+textOf(m, "version")))
 			}
 		}
 	}
 	if len(needs) > 0 {
 		f.draft.Facts = append(f.draft.Facts, finding.Harmless("It brings the charts "+strings.Join(needs, ", "))+".")
 	}
-	f.draft.Name, f.draft.About = component.NameFrom(said(doc, "name")), finding.Harmless(strings.Join(strings.Fields(said(doc, "description")), " "))
+	f.draft.Name, f.draft.About = component.NameFrom(said("name")), finding.Harmless(strings.Join(strings.Fields(said("description")), " "))
 	entries, err := fs.ReadDir(b.repo, f.dir)
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
-		if ok, err := path.Match("values[-.]*.y*ml", e.Name()); ok && err == nil && !e.IsDir() && e.Name() != "values.yaml" && e.Name() != "values.yml" {
+		if ok, err := path.Match(`values[.\-]*.y*ml`, e.Name()); ok && err == nil && !e.IsDir() && e.Name() != "values.yaml" && e.Name() != "values.yml" {
 			f.draft.Values = append(f.draft.Values, e.Name())
 		}
 	}
@@ -468,11 +500,12 @@ func (f *foundling) settle(fl *fleet.Fleet, places *fleet.Phases) {
 		return
 	}
 	p := places.Places[at]
+	f.splitIn(fl, p.Application)
 	if !p.Computed.Set {
 		f.draft.PhaseWhy = "its place in the rollout"
 		for _, fault := range places.Findings {
 			if fault.Object == p.Name {
-				f.draft.PhaseWhy += "; " + finding.Harmless(fault.Message)
+				f.draft.PhaseWhy += "; " + finding.Harmless(fault.Message+"; "+fault.Remedy)
 			}
 		}
 		return
@@ -492,6 +525,33 @@ func (f *foundling) settle(fl *fleet.Fleet, places *fleet.Phases) {
 		f.draft.DependencyPhase = called[0]
 	}
 }
+
+// splitIn says what should become of bundled definitions in a fleet: another
+// component may hold them already, and its profile has a place for them.
+func (f *foundling) splitIn(fl *fleet.Fleet, app *fleet.Application) {
+	if f.draft.CRDs == "" {
+		return
+	}
+	for _, other := range fl.Applications {
+		held := slices.ContainsFunc(other.Objects, func(o object.Object) bool {
+			return crds.Is(o) && slices.ContainsFunc(app.Objects, func(own object.Object) bool { return own.ID == o.ID })
+		})
+		if other.Dir != f.dir && held {
+			f.draft.CRDs, f.draft.CRDsWhy = string(crds.Skip), finding.Harmless("Its definitions are those that "+other.Name+" holds.")
+			return
+		}
+	}
+	for _, band := range fl.Profile.BandsOf(f.draft.Part) {
+		for _, place := range band.Places {
+			if f.draft.CRDsPhase == "" && place.Takes(definitionsRung) {
+				f.draft.CRDsPhase = fl.Profile.Write(place.Phase)
+			}
+		}
+	}
+}
+
+// definitionsRung is what definitions are for.
+const definitionsRung = "crds"
 
 // check reads what is to be written, as all others will.
 func (b *beginning) check() error {

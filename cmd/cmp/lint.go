@@ -27,7 +27,7 @@ Exits with 1 if there is a finding of severity error.`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	in := addInputs(cmd)
-	format := cmd.Flags().StringP("output", "o", reportText, "Format of the report: text, json or sarif")
+	format := formatFlag(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := cmd.Flags().Bool("strict", false, "Exit with 1 if there are warnings, too")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := knownReport(*format); err != nil {

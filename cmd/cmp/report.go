@@ -42,6 +42,7 @@ The page is the same for the same input. Findings are on it and fail nothing.`,
 		ofComponent[f.Name] = !slices.Contains([]string{"ladder", "kube-version", "api-versions"}, f.Name)
 	})
 	output := cmd.Flags().StringP("output", "o", "-", "File to write the page to, - for standard output")
+	_ = cmd.RegisterFlagCompletionFunc("output", anyFile) // the flag is there
 	environment := cmd.Flags().String("environment", "", "Of a fleet, leave out components that are not deployed there")
 	durations := durationsFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
