@@ -258,10 +258,10 @@ func (b *beginning) chartYAML(dir string) (doc map[string]any, said func(key str
 	if err != nil || yaml.Unmarshal(text, &doc) != nil {
 		doc = nil // rendering says so
 	}
-	return doc, func(key string) string { return textOf(doc, key) }
+	return doc, func(key string) string { return textAt(doc, key) }
 }
 
-func textOf(m map[string]any, key string) string {
+func textAt(m map[string]any, key string) string {
 	if v, ok := m[key]; ok && v != nil {
 		return fmt.Sprint(v)
 	}
@@ -291,7 +291,7 @@ func (b *beginning) chart(f *foundling) {
 	if list, ok := doc["dependencies"].([]any); ok {
 		for _, d := range list {
 			if m, ok := d.(map[string]any); ok {
-				needs = append(needs, strings.TrimSpace(textOf(m, "name")+" "+textOf(m, "version")))
+				needs = append(needs, strings.TrimSpace(textAt(m, "name")+" "+textAt(m, "version")))
 			}
 		}
 	}
