@@ -74,7 +74,7 @@ func (i *installation) setting(o option) setting {
 	if v.Exists() {
 		return setting{thing: v, text: v.Text(), set: true, known: true}
 	}
-	if v.file == "" && len(i.workloads) > 0 {
+	if v.file == "" && v.object == "" && len(i.workloads) > 0 {
 		v = i.workloads[0].thing
 	}
 	return setting{thing: v, text: o.fallback, known: known}
