@@ -53,7 +53,13 @@ func TestDocuments(t *testing.T) {
 		}
 	}
 	// The examples of the table of what is allowed.
-	for _, entry := range regexp.MustCompile("(?m)^\\| `((?:https|oci)://[^`]+)` \\|").FindAllStringSubmatch(page, -1) {
+	_, table, _ := strings.Cut(page, "### What is allowed")
+	table, _, _ = strings.Cut(table, "\n#")
+	entries := regexp.MustCompile("(?m)^\\| `((?:https|oci)://[^`]+)` \\|").FindAllStringSubmatch(table, -1)
+	if len(entries) == 0 {
+		t.Error("the page has no examples of what is allowed")
+	}
+	for _, entry := range entries {
 		if _, wrong := parseAllow([]string{entry[1]}); wrong != nil {
 			t.Errorf("%s: %v", entry[1], wrong)
 		}

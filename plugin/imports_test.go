@@ -74,15 +74,15 @@ func TestPurePackages(t *testing.T) {
 // there for it.
 func TestHeavyLibraries(t *testing.T) {
 	owners := map[string][]string{
-		"helm.sh/": {"render", "fetch"},
-		"sigs.k8s.io/kustomize/": {"render", "krm"},
-		"google.golang.org/grpc": {"sidecar", "sidecar/wire", "sidecar/sidecartest"},
-		"github.com/spf13/cobra": {"cmd/cmp"},
-		"k8s.io/": {"cmd/cmp"},
-		"github.com/Masterminds/": {"render", "fetch"},
-		"github.com/go-git/": {"fetch", "revision"},
-		"oras.land/": {"fetch"},
-		"go.opentelemetry.io/": {"sidecar", "cmd/cmp"},
+		"helm.sh/":                     {"render", "fetch"},
+		"sigs.k8s.io/kustomize/":       {"render", "krm"},
+		"google.golang.org/grpc":       {"sidecar", "sidecar/wire", "sidecar/sidecartest"},
+		"github.com/spf13/cobra":       {"cmd/cmp"},
+		"k8s.io/":                      {"cmd/cmp"},
+		"github.com/Masterminds/":      {"render", "fetch"},
+		"github.com/go-git/":           {"fetch", "revision"},
+		"oras.land/":                   {"fetch"},
+		"go.opentelemetry.io/":         {"sidecar", "cmd/cmp"},
 		"github.com/google/go-jsonnet": {"render"},
 	}
 	for _, p := range listPackages(t) {

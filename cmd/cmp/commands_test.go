@@ -141,7 +141,11 @@ func TestFormats(t *testing.T) {
 		}
 		for _, value := range append(slices.Clone(values), "no-such") {
 			var out bytes.Buffer
-			code := run(append(strings.Fields(path)[1:], "no-such-directory", "-o", value), streams{In: strings.NewReader(""), Out: &out, Err: &out})
+			args := []string{"no-such-directory"}
+			if cmd.ValidateArgs(args) != nil {
+				args = append(args, "no-other")
+			}
+			code := run(slices.Concat(strings.Fields(path)[1:], args, []string{"-o", value}), streams{In: strings.NewReader(""), Out: &out, Err: &out})
 			// What is wrong with a format is wrong with the command line.
 			if known := slices.Contains(values, value); known && code == exitUsage && cmd.Name() != "version" || !known && code != exitUsage {
 				t.Errorf("%s -o %s exits with %d: %s", path, value, code, out.String())
