@@ -90,8 +90,8 @@ func expandKnown(text string, value func(name string) (string, bool)) string {
 		}
 		b.WriteString(text[:at])
 		text = text[at:]
-		name := ""
-		length := len(text)
+		var name string
+		var length int
 		if end := strings.IndexByte(text, '}'); strings.HasPrefix(text, "${") && end > 0 {
 			name, length = text[2:end], end+1
 		} else {

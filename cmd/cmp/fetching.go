@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
@@ -174,9 +173,4 @@ func (n namedRepositories) address(name string) (string, error) {
 		}
 	}
 	return "", unknown
-}
-
-// freshFor is how long a version that may become another is taken for known.
-func (in *fetching) freshFor() time.Duration {
-	return in.config.Fresh
 }
