@@ -171,7 +171,11 @@ func (req Request) Vary(ctx context.Context, base *knowledge.Base) ([]finding.Fi
 	if err != nil {
 		return nil, err
 	}
-	return render.Vary(ctx, req.Repo, req.Dir, opt.render)
+	fsys, dir := req.Repo, req.Dir
+	if req.from != nil {
+		fsys, dir, opt.render.Show = req.from.fsys, req.from.dir, req.from.show
+	}
+	return render.Vary(ctx, fsys, dir, opt.render)
 }
 
 // AsksFleet reports whether the component takes the API versions of its fleet.

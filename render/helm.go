@@ -55,12 +55,12 @@ func (s source) inflate(ctx context.Context) ([]rendered, Result, error) {
 	if ch == nil {
 		return nil, Result{}, loadErr
 	}
-	funcs := s.chance.prepare(s, ch)
 	vals, valuesErr := s.mergeValues()
 	remoteErr := s.addRemoteDependencies(ctx, ch, vals, in)
 	if err := errors.Join(loadErr, s.checkChart(ch, caps), remoteErr, valuesErr); err != nil {
 		return nil, Result{}, err
 	}
+	funcs := s.chance.prepare(s, ch)
 	var ships shipped
 	if s.opt.Ship {
 		// Before the subcharts go that the values leave out.

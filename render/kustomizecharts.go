@@ -125,6 +125,7 @@ func (c *checker) inflate(in named) string {
 	if err != nil {
 		return failed(err)
 	}
+	src.chance = c.component.chance
 	src.opt = Options{
 		Name: release, Namespace: in.Namespace, Values: []Values{values},
 		KubeVersion: c.component.opt.KubeVersion, APIVersions: c.component.opt.APIVersions,

@@ -58,8 +58,8 @@ const minorVersions = 6
 
 // Vary renders a component many times, and finds what makes it come out otherwise
 // than before: API versions and the version of the cluster, and functions that draw
-// from chance or read the clock. Charts and templated YAML can; other kinds are the
-// same each time.
+// from chance or read the clock. Charts and templated YAML can, also those in
+// kustomizations and trees; everything else is the same each time.
 //
 // The error is that of the component as it is, or of the context.
 func Vary(ctx context.Context, fsys fs.FS, dir string, opt Options) ([]finding.Finding, error) {
@@ -77,18 +77,17 @@ func Vary(ctx context.Context, fsys fs.FS, dir string, opt Options) ([]finding.F
 	if err != nil {
 		return nil, err
 	}
-	if kind != Helm && kind != Template {
+	if kind == Plain {
 		return nil, nil
 	}
-	v := &varying{ctx: ctx, source: s, kind: kind, drawn: &chance{}}
+	v := &varying{ctx: ctx, source: s, kind: kind, drawn: newChance()}
 	v.source.chance = v.drawn
-	v.drawn.drawn = map[string]drawn{}
 	v.drawn.again()
 	if v.as, err = v.render(s.opt); err != nil {
 		return nil, err
 	}
 	sites, called := v.drawn.survey.sites, v.drawn.called
-	v.survey = *v.drawn.survey
+	v.survey = *v.drawn.survey // as it is now: other values may bring more charts
 	var found []finding.Finding
 	if !opt.Pinned {
 		found = append(found, v.apis(sites)...)
@@ -129,7 +128,8 @@ func (v *varying) with(apis []string, values string, draw ...int) ([]object.Obje
 	opt := v.opt
 	opt.APIVersions = append(slices.Clone(opt.APIVersions), apis...)
 	if values != "" {
-		opt.Values = append(slices.Clone(opt.Values), Values{Inline: []string{values}})
+		v.drawn.values = []Values{{Inline: []string{values}}}
+		defer func() { v.drawn.values = nil }()
 	}
 	v.drawn.again(draw...)
 	return v.render(opt)
@@ -194,7 +194,7 @@ func (v *varying) apis(sites []*site) []finding.Finding {
 				with, err := v.with(a.apis, values)
 				return err == nil && differences(without, with) == ""
 			}); len(off) > 0 {
-				f.Remedy += "; or decide by " + strings.Join(off, " or ")
+				f.Remedy += "; or decide by " + strings.Join(off, " or ") + v.where()
 			}
 			found = append(found, f)
 		}
@@ -252,7 +252,11 @@ func (v *varying) chances(sites []*site, called []int) []finding.Finding {
 		}
 		f := finding.Finding{Severity: finding.Warning, Rule: ruleVolatile, File: s.file, Line: s.line}
 		if f.File == "" {
-			f = v.fault(ruleVolatile, "values.yaml", "", "")
+			name := "values.yaml"
+			if !exists(v.fsys, path.Join(v.dir, name)) {
+				name = ""
+			}
+			f = v.fault(ruleVolatile, name, "", "")
 			f.Severity = finding.Warning
 		}
 		if s.function == lookup {
@@ -271,7 +275,7 @@ func (v *varying) chances(sites []*site, called []int) []finding.Finding {
 			continue // it is drawn, and not used
 		}
 		f.Message = s.function + " draws anew at each rendering, and " + changed
-		if s.function == "now" {
+		if s.function == "now" || s.function == "ago" {
 			f.Message = "it prints the time of the rendering, and each time " + changed
 		}
 		f.Remedy = "find the value that takes its place; none was found by trying"
@@ -293,13 +297,22 @@ func (v *varying) chances(sites []*site, called []int) []finding.Finding {
 		})
 		switch {
 		case len(pins) > 0 && len(without) == 0:
-			f.Remedy = "set " + strings.Join(pins, " or ")
+			f.Remedy = "set " + strings.Join(pins, " or ") + v.where()
 		case len(pins) > 0:
-			f.Remedy = "set " + strings.Join(pins, " or ") + ", which may leave objects out"
+			f.Remedy = "set " + strings.Join(pins, " or ") + v.where() + ", which may leave objects out"
 		}
 		found = append(found, f)
 	}
 	return found
+}
+
+// where says whose values decide, unless there is only one chart that they can be
+// of.
+func (v *varying) where() string {
+	if v.kind == Kustomize || v.kind == Tree {
+		return " in the values of that chart"
+	}
+	return ""
 }
 
 // holdsAll reports whether a rendering holds all objects that differ between two

@@ -22,7 +22,7 @@ import (
 var volatile = []string{
 	"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "randInt", "shuffle", "uuidv4",
 	"genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
-	"bcrypt", "htpasswd", "encryptAES", "now",
+	"bcrypt", "htpasswd", "encryptAES", "now", "ago",
 }
 
 // lookup reads the cluster, of which a rendering sees none.
@@ -47,8 +47,11 @@ type site struct {
 	values []crds.Path
 }
 
-// survey is what the templates of a chart and its subcharts hold.
+// survey is what the templates of the charts of a component hold.
 type survey struct {
+	// texts are templates as they run, by what was looked at: each is looked at once,
+	// so that a place has the same number in all renderings.
+	texts map[templateText]string
 	sites []*site
 	// literals are texts that are written like an API version.
 	literals []string
@@ -82,6 +85,11 @@ func (v *survey) template(file string, t *common.File, key crds.Path) {
 	tree.Mode = parse.SkipFuncCheck
 	all := map[string]*parse.Tree{}
 	text := string(t.Data)
+	as := templateText{file, strings.Join(key, "."), text}
+	if known, seen := v.texts[as]; seen {
+		t.Data = []byte(known)
+		return
+	}
 	if _, err := tree.Parse(text, "", "", all); err != nil {
 		return // the rendering says so
 	}
@@ -97,8 +105,12 @@ func (v *survey) template(file string, t *common.File, key crds.Path) {
 			text = text[:end] + fmt.Sprintf("_%d", c.site) + text[end:]
 		}
 	}
+	v.texts[as] = text
 	t.Data = []byte(text)
 }
+
+// templateText is a template: where it is, and where the values of its chart are.
+type templateText struct{ file, key, text string }
 
 // call is a place in a text that calls a volatile function.
 type call struct {
@@ -172,9 +184,11 @@ func (w *walker) inside(n parse.Node, values []crds.Path) {
 			w.inside(c, values)
 			// {{ "x" | .Capabilities.APIVersions.Has }}
 			if i > 0 && len(c.Args) == 1 && asksAPI(c.Args[0]) {
-				if text, ok := n.Cmds[i-1].Args[0].(*parse.StringNode); ok {
-					at(c.Pos).api = text.Text
-				}
+				at(c.Pos).asks(n.Cmds[i-1].Args[0])
+			}
+			// {{ .Capabilities.APIVersions | has "x" }}
+			if i > 0 && len(c.Args) == 2 && calls(c, "has") && endsIn(n.Cmds[i-1].Args[0], "APIVersions") {
+				at(c.Pos).asks(c.Args[1])
 			}
 		}
 	case *parse.CommandNode:
@@ -202,20 +216,12 @@ func (w *walker) inside(n parse.Node, values []crds.Path) {
 
 // question looks for what a call asks about the cluster.
 func (w *walker) question(n *parse.CommandNode, at func(parse.Pos) *site) {
-	function, _ := n.Args[0].(*parse.IdentifierNode)
 	switch {
 	case asksAPI(n.Args[0]) && len(n.Args) > 1:
-		s := at(n.Pos)
-		if text, ok := n.Args[1].(*parse.StringNode); ok {
-			s.api = text.Text
-		} else {
-			s.anyAPI = true
-		}
-	case function != nil && function.Ident == "has" && len(n.Args) == 3 && endsIn(n.Args[2], "APIVersions"):
-		if text, ok := n.Args[1].(*parse.StringNode); ok {
-			at(n.Pos).api = text.Text
-		}
-	case function != nil && function.Ident == "semverCompare" && len(n.Args) > 1:
+		at(n.Pos).asks(n.Args[1])
+	case calls(n, "has") && len(n.Args) == 3 && endsIn(n.Args[2], "APIVersions"):
+		at(n.Pos).asks(n.Args[1])
+	case calls(n, "semverCompare") && len(n.Args) > 1:
 		if text, ok := n.Args[1].(*parse.StringNode); ok {
 			for _, m := range minorVersion.FindAllStringSubmatch(text.Text, -1) {
 				at(n.Pos).minor = number(m[1])
@@ -224,7 +230,25 @@ func (w *walker) question(n *parse.CommandNode, at func(parse.Pos) *site) {
 	}
 }
 
-func asksAPI(n parse.Node) bool { return endsIn(n, "APIVersions", "Has") }
+// asks notes what API version a place asks for: a text, or what is computed.
+func (s *site) asks(n parse.Node) {
+	if text, ok := n.(*parse.StringNode); ok {
+		s.api = text.Text
+	} else {
+		s.anyAPI = true
+	}
+}
+
+// calls reports whether a command calls a function.
+func calls(c *parse.CommandNode, name string) bool {
+	function, ok := c.Args[0].(*parse.IdentifierNode)
+	return ok && function.Ident == name
+}
+
+// asksAPI reports whether a node is the method of Capabilities.APIVersions, which
+// may as well be "." or a variable. Nothing else that templates see has one of
+// that name.
+func asksAPI(n parse.Node) bool { return endsIn(n, "Has") }
 
 // endsIn reports whether a node is a chain of fields with that end.
 func endsIn(n parse.Node, end ...string) bool {
@@ -280,7 +304,6 @@ func (c *chance) prepare(s source, ch *chart.Chart) template.FuncMap {
 	if c == nil {
 		return nil
 	}
-	c.survey = &survey{paths: map[string][]crds.Path{}}
 	c.survey.look(s, ch, nil)
 	return c.functions()
 }
@@ -296,6 +319,20 @@ type chance struct {
 	// called are the sites that were reached, in order; nth counts the calls.
 	called []int
 	nth    map[string]int
+	// values are laid over those of all charts.
+	values []Values
+}
+
+func newChance() *chance {
+	return &chance{survey: &survey{texts: map[templateText]string{}, paths: map[string][]crds.Path{}}, drawn: map[string]drawn{}}
+}
+
+// overrides are values that win over a chart's own; none without a chance.
+func (c *chance) overrides() []Values {
+	if c == nil {
+		return nil
+	}
+	return c.values
 }
 
 // drawn is what a function returned.
@@ -309,6 +346,8 @@ const noSite = -1
 func (c *chance) functions() template.FuncMap {
 	own := sprig.TxtFuncMap()
 	funcs := template.FuncMap{lookup: c.lookup(noSite)}
+	funcs["print"] = func(args ...any) string { return c.watched(fmt.Sprint(args...)) }
+	funcs["printf"] = func(format string, args ...any) string { return c.watched(fmt.Sprintf(format, args...)) }
 	for _, name := range volatile {
 		if own[name] != nil {
 			funcs[name] = c.volatile(noSite, name, own[name])
@@ -330,6 +369,15 @@ func (c *chance) lookup(site int) any {
 		c.reached(site)
 		return map[string]any{}, nil
 	}
+}
+
+// watched keeps a text if it is written like an API version: what templates ask the
+// cluster for may be computed.
+func (c *chance) watched(text string) string {
+	if apiLiteral(text) && !slices.Contains(c.survey.literals, text) {
+		c.survey.literals = append(c.survey.literals, text)
+	}
+	return text
 }
 
 func (c *chance) reached(site int) {
@@ -357,10 +405,15 @@ func (c *chance) volatile(site int, name string, function any) any {
 			call = f.CallSlice
 		}
 		drawn := call(args)
-		if name == "now" {
-			// Renderings follow each other in less than a second.
-			later := drawn[0].Interface().(time.Time).Add(time.Duration(c.draws[site]) * 1000 * time.Hour)
-			drawn = []reflect.Value{reflect.ValueOf(later)}
+		// Renderings follow each other in less than a second.
+		passed := time.Duration(c.draws[site]) * 1000 * time.Hour
+		switch name {
+		case "now":
+			drawn = []reflect.Value{reflect.ValueOf(drawn[0].Interface().(time.Time).Add(passed))}
+		case "ago":
+			if age, err := time.ParseDuration(drawn[0].String()); err == nil {
+				drawn = []reflect.Value{reflect.ValueOf((age + passed).String())}
+			}
 		}
 		c.drawn[key] = drawn
 		return drawn
