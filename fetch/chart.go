@@ -49,7 +49,7 @@ func (e *errand) chartOfRepository() (remote.Content, error) {
 	}
 	exact := e.ref
 	exact.Version = listed.Version
-	return e.f.exactly(exact, digest, func() (remote.Content, error) {
+	return e.exactly(exact, digest, func() (remote.Content, error) {
 		return e.packed(exact, listed, digest)
 	})
 }

@@ -33,6 +33,8 @@ type errand struct {
 	// verified says that what comes is compared with a digest that an allowed
 	// address gave, so that it matters less who sends it.
 	verified bool
+	// anew says that what the cache has is not to be relied on.
+	anew bool
 
 	mu    sync.Mutex
 	left  int64    // bytes that may still come

@@ -30,6 +30,10 @@ const (
 	canceled    outcome = "canceled"
 )
 
+// Changed is the rule of the finding that says that something is no longer what was
+// recorded.
+const Changed = "remote-" + string(changed)
+
 var outcomes = []outcome{fetched, stale, badRef, notAllowed, denied, missing, unreachable, slow, untrusted, broken, changed, tooLarge, notCached, canceled}
 
 // again are the outcomes after which the same request may fare better.

@@ -231,46 +231,54 @@ func New(config Config) (*Fetcher, error) {
 // Fetch gets what ref names. The Data of the Content is shared between callers
 // and must not be changed. Errors are findings, but for those of ctx.
 func (f *Fetcher) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
-	return f.Expecting(nil).Fetch(ctx, ref)
+	return asking{f: f}.Fetch(ctx, ref)
 }
+
+// Anew returns a remote.Fetcher that asks the source for all that may have changed
+// there, also what the cache has of an exact version, which somebody may have
+// published again. What comes takes the place of what the cache had.
+func (f *Fetcher) Anew() remote.Fetcher { return asking{f: f, anew: true} }
 
 // Expecting returns a remote.Fetcher that knows what Refs came to earlier, such as
 // a lock file records it: recorded gives the digest that the Data of a Ref must
 // have, or "". What has another is an error, and what the cache has under that
-// digest is taken from there without asking anyone. A range or a branch that has
+// digest is taken from there without asking anyone; for the rest the source is
+// asked, whatever else the cache has. A range or a branch that has
 // moved on has another digest, too: ask for the version or commit that it came to.
 func (f *Fetcher) Expecting(recorded func(remote.Ref) string) remote.Fetcher {
-	return expecting{f, recorded}
+	return asking{f: f, recorded: recorded}
 }
 
-type expecting struct {
+// asking is a Fetcher with what is known of a Ref, or not to be relied on.
+type asking struct {
 	f        *Fetcher
 	recorded func(remote.Ref) string
+	anew     bool
 }
 
-func (x expecting) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
+func (x asking) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
 	want := ""
 	if x.recorded != nil {
 		want = x.recorded(ref)
 	}
-	return x.f.share(ctx, ref, want)
+	return x.f.share(ctx, ref, want, x.anew || want != "")
 }
 
 // share gets ref once for all who want it at the same time. It goes on when one of
 // them leaves, since others may wait and the cache will have it; its time is
 // bounded.
-func (f *Fetcher) share(ctx context.Context, ref remote.Ref, want string) (remote.Content, error) {
+func (f *Fetcher) share(ctx context.Context, ref remote.Ref, want string, anew bool) (remote.Content, error) {
 	if err := ctx.Err(); err != nil {
 		return remote.Content{}, err
 	}
-	key, err := json.Marshal([]any{ref, want})
+	key, err := json.Marshal([]any{ref, want, anew})
 	if err != nil {
 		return remote.Content{}, err
 	}
 	first := false
 	flight := f.flights.DoChan(string(key), func() (any, error) {
 		first = true
-		return f.obtain(context.WithoutCancel(ctx), ref, want)
+		return f.obtain(context.WithoutCancel(ctx), ref, want, anew)
 	})
 	select {
 	case <-ctx.Done():
@@ -301,8 +309,9 @@ func (f *Fetcher) count(ref remote.Ref, warning string) {
 	f.metrics.requests.WithLabelValues(string(ref.Kind), string(o)).Inc()
 }
 
-// obtain gets ref from the cache, or over the network.
-func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string) (remote.Content, error) {
+// obtain gets ref from the cache, or over the network. anew says that of the cache
+// only what has the digest want will do.
+func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew bool) (remote.Content, error) {
 	at, why := f.address(ref)
 	if why != nil {
 		return remote.Content{}, why
@@ -316,7 +325,7 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string) (remo
 		remembered = known.Version != "" || ref.Kind == remote.File
 	}
 	age := f.now().Sub(known.At)
-	good := want != "" || lasting(ref) || f.config.Offline || age < f.fresh && age > -f.fresh
+	good := want != "" || f.config.Offline || !anew && (lasting(ref) || age < f.fresh && age > -f.fresh)
 	if remembered && good {
 		if data, found := f.store.blob(known.Digest); found {
 			f.metrics.events.WithLabelValues(string(hit)).Inc()
@@ -331,10 +340,10 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string) (remo
 	} else {
 		f.metrics.events.WithLabelValues(string(miss)).Inc()
 	}
-	if want == "" && lasting(ref) {
+	if want == "" && lasting(ref) && !anew {
 		want = known.Digest // it went from the cache, and must come again as it was
 	}
-	content, err := f.download(ctx, ref, at)
+	content, err := f.download(ctx, ref, at, anew)
 	if err == nil && want != "" && content.Digest != want {
 		err = f.changed(ref, want, content.Digest)
 	}
@@ -416,11 +425,15 @@ func (f *Fetcher) address(ref remote.Ref) (*url.URL, *failure) {
 // exactly gets what a Ref that always is the same names, from the cache if that
 // has it, else with load. What was recorded of it, or a digest that the source
 // gives, must be that of what comes.
-func (f *Fetcher) exactly(ref remote.Ref, digest string, load func() (remote.Content, error)) (remote.Content, error) {
+func (e *errand) exactly(ref remote.Ref, digest string, load func() (remote.Content, error)) (remote.Content, error) {
 	if !lasting(ref) {
 		return load()
 	}
+	f := e.f
 	known, remembered := f.store.lookup(ref)
+	if e.anew && known.Digest != digest {
+		remembered = false
+	}
 	if remembered && digest != "" && digest != known.Digest {
 		return remote.Content{}, f.changed(ref, known.Digest, digest)
 	}
@@ -442,14 +455,14 @@ func (f *Fetcher) exactly(ref remote.Ref, digest string, load func() (remote.Con
 }
 
 // download gets ref over the network. It begins again after what may pass.
-func (f *Fetcher) download(ctx context.Context, ref remote.Ref, at *url.URL) (remote.Content, error) {
+func (f *Fetcher) download(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (remote.Content, error) {
 	f.places <- struct{}{}
 	defer func() { <-f.places }()
 	defer f.metrics.took(ref.Kind, time.Now())
 	ctx, cancel := context.WithTimeout(ctx, f.limits.Time)
 	defer cancel()
 	for try := 0; ; try++ {
-		content, err := f.try(ctx, ref, at)
+		content, err := f.try(ctx, ref, at, anew)
 		var why *failure
 		if err == nil || !errors.As(err, &why) || !again[why.outcome] || try >= f.limits.Retries {
 			return content, err
@@ -473,11 +486,12 @@ func (f *Fetcher) download(ctx context.Context, ref remote.Ref, at *url.URL) (re
 }
 
 // try gets ref over the network, once.
-func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL) (got remote.Content, err error) {
+func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (got remote.Content, err error) {
 	e, err := f.begin(ctx, ref, at)
 	if err != nil {
 		return remote.Content{}, err
 	}
+	e.anew = anew
 	// What comes is read by libraries, and one of them may not be ready for it.
 	// That is no reason to end for everyone.
 	defer func() {

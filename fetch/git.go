@@ -45,7 +45,7 @@ func (e *errand) gitRepository() (remote.Content, error) {
 	}
 	exact := e.ref
 	exact.Version = commit.String()
-	return e.f.exactly(exact, "", func() (remote.Content, error) {
+	return e.exactly(exact, "", func() (remote.Content, error) {
 		tree := &files{e: e, left: e.f.limits.Unpacked}
 		withModules := e.at.Query().Get("submodules") != "false"
 		if err := tree.add("", session, have, want, commit, withModules); err != nil {

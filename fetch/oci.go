@@ -52,7 +52,7 @@ func (e *errand) chartOfRegistry() (remote.Content, error) {
 	if manifest == "" {
 		exact.Version = version
 	}
-	return e.f.exactly(exact, "", func() (remote.Content, error) {
+	return e.exactly(exact, "", func() (remote.Content, error) {
 		got, _, err := e.pull(repository, reference)
 		if manifest == "" {
 			got.Version = version

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/fetch"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -71,12 +72,14 @@ func (v *vendoring) run(ctx context.Context, s streams, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	var network remote.Fetcher
+	if len(v.update) > 0 && v.remote.config.Offline {
+		return usageError{errors.New("--update asks where things are from, and --offline says not to; drop one of the two")}
+	}
+	var network *network
 	if !v.check {
-		if network, err = v.remote.remote(nil, nil); err != nil {
+		if network, err = v.network(); err != nil {
 			return err
 		}
-		network = &remote.Recorder{From: network} // the same for all components
 	}
 	var all []*vendored
 	var faults []error
@@ -152,7 +155,7 @@ type vendored struct {
 func (c *vendored) file(name string) string { return path.Join(c.dir, name) }
 
 // look renders the component and finds out what it asks for.
-func (c *vendored) look(ctx context.Context, network remote.Fetcher, settings plugin.Settings, base *knowledge.Base) error {
+func (c *vendored) look(ctx context.Context, network *network, settings plugin.Settings, base *knowledge.Base) error {
 	req := plugin.Request{Repo: c.checkout.repo, NoRepository: c.checkout.none, Dir: c.dir, Show: c.checkout.show, Settings: []plugin.Settings{settings}}
 	if c.dir == c.checkout.dir {
 		req.DirName = c.checkout.name
@@ -229,17 +232,41 @@ func (v *vendoring) unknownNames(all []*vendored) error {
 	return errors.Join(faults...)
 }
 
+// network is how vendor fetches: what is new to it, what is to be updated, and what
+// is to be as a lock says. The first two give the same for all components.
+type network struct {
+	first, anew remote.Fetcher
+	again       func(digest string) remote.Fetcher
+}
+
+func (v *vendoring) network() (*network, error) {
+	f, err := v.remote.fetcher(nil, nil)
+	if f == nil || err != nil {
+		return nil, err
+	}
+	named := func(from remote.Fetcher) remote.Fetcher {
+		return namedRepositories{from, helmConfig().repositories}
+	}
+	return &network{first: &remote.Recorder{From: named(f)}, anew: &remote.Recorder{From: named(f.Anew())},
+		again: func(digest string) remote.Fetcher {
+			return named(f.Expecting(func(remote.Ref) string { return digest }))
+		}}, nil
+}
+
 // pinned fetches what a lock has in the version that it has.
 type pinned struct {
 	beside  *remote.Vendored
-	network remote.Fetcher
+	network *network
 	updates func(remote.Entry) bool
 }
 
 func (p pinned) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
 	e, known := p.beside.Lock.Find(ref)
-	if !known || p.updates(e) {
-		return p.network.Fetch(ctx, ref)
+	switch {
+	case known && p.updates(e), !known && p.updates(remote.Entry{Ref: ref}):
+		return p.network.anew.Fetch(ctx, ref)
+	case !known:
+		return p.network.first.Fetch(ctx, ref)
 	}
 	if c, err := p.beside.Fetch(ctx, ref); err == nil {
 		return c, nil
@@ -249,10 +276,11 @@ func (p pinned) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, erro
 	if ref.Kind != remote.File {
 		same.Version = e.Resolved
 	}
-	c, err := p.network.Fetch(ctx, same)
-	if err == nil && c.Digest != e.Digest {
-		return c, finding.Finding{Severity: finding.Error, Rule: "remote-changed", Object: ref.String(), File: p.beside.Show(remote.LockFile), Line: e.Line,
-			Message: "there it has the digest " + c.Digest + " now, and not " + e.Digest, Remedy: "ask its publisher why; if that is right, run cmp vendor --update=" + e.Name()}
+	c, err := p.network.again(e.Digest).Fetch(ctx, same)
+	if f := finding.Of(err); len(f) == 1 && f[0].Rule == fetch.Changed {
+		f[0].Object, f[0].File, f[0].Line = ref.String(), p.beside.Show(remote.LockFile), e.Line
+		f[0].Remedy = "ask its publisher why; if that is right, run cmp vendor --update=" + e.Name()
+		return c, f[0]
 	}
 	return c, err
 }
