@@ -97,7 +97,13 @@ func (e *errand) packed(exact remote.Ref, listed *helmrepo.ChartVersion, digest 
 	if digest != "" && content.Digest != digest {
 		return none, failed(broken, "ask those who run "+e.host(), "what is at %s has the digest %s, and the index says %s", address, content.Digest, digest)
 	}
-	return content, packedChart(data, e.host())
+	if err := packedChart(data, e.host()); err != nil {
+		return none, err
+	}
+	if other := remote.OtherChart(data, exact.Chart, exact.Version); other != "" {
+		return none, failed(broken, "ask those who run "+e.host(), "what the index of %s has at %s is wrong: %s", e.host(), address, other)
+	}
+	return content, nil
 }
 
 // elsewhere fetches from a registry a chart that an index has there.

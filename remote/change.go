@@ -52,6 +52,10 @@ func (c Change) String() string {
 		return "+ " + c.Is.line(c.Is.asked())
 	case c.Is.Kind == "":
 		return "- " + c.Was.line("no longer needed")
+	case c.Was.Digest == c.Is.Digest && c.Was.Version != c.Is.Version:
+		return "~ " + c.Is.line("the same as before, when "+cmp.Or(c.Was.Version, "the newest")+" was asked for")
+	case c.Was.Digest == c.Is.Digest:
+		return "~ " + c.Is.line("the same as before, in another file")
 	case c.Was.Resolved == c.Is.Resolved:
 		return "~ " + c.Is.line("other content than before, "+short(c.Was.Digest))
 	}

@@ -190,6 +190,9 @@ var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 // joins every fault.
 func ParseLock(name string, text []byte) (Lock, error) {
 	f := settings.File{Name: name, Rule: badLock, About: "the lock of what is vendored"}
+	if line := conflict(text); line > 0 {
+		return Lock{}, f.Fault(line, "", "there is a merge conflict", "take the lock of one of the two sides, and run cmp vendor")
+	}
 	root, err := f.Parse(text)
 	if root == nil || err != nil {
 		return Lock{}, err
@@ -215,6 +218,17 @@ func ParseLock(name string, text []byte) (Lock, error) {
 		l.Entries = append(l.Entries, e)
 	}
 	return l, errors.Join(faults...)
+}
+
+// conflict is the line where git marks the first conflict; 0 if there is none.
+func conflict(text []byte) int {
+	line := 0
+	for l := range bytes.Lines(text) {
+		if line++; bytes.HasPrefix(l, []byte("<<<<<<< ")) {
+			return line
+		}
+	}
+	return 0
 }
 
 // again is the remedy for a lock that people have changed or merged.

@@ -111,8 +111,10 @@ func TestChanges(t *testing.T) {
 	entry := func(chart, asked, version string) remote.Entry {
 		return remote.NewEntry(remote.Ref{Kind: remote.Chart, URL: "https://charts.example.com", Chart: chart, Version: asked}, content(version, chart+version))
 	}
-	before := remote.Lock{Entries: []remote.Entry{entry("kept", "1.0.0", "1.0.0"), entry("newer", "^1", "1.0.0"), entry("bumped", "1.0.0", "1.0.0"), entry("gone", "1.0.0", "1.0.0")}}
-	now := remote.Lock{Entries: []remote.Entry{entry("kept", "1.0.0", "1.0.0"), entry("newer", "^1", "1.1.0"), entry("bumped", "2.0.0", "2.0.0"), entry("new", "", "3.0.0")}}
+	before := remote.Lock{Entries: []remote.Entry{entry("kept", "1.0.0", "1.0.0"), entry("newer", "^1", "1.0.0"), entry("bumped", "1.0.0", "1.0.0"), entry("gone", "1.0.0", "1.0.0"), entry("spelt", "1.10", "1.10.0"), entry("moved", "1.0.0", "1.0.0")}}
+	moved := entry("moved", "1.0.0", "1.0.0")
+	moved.File += ".tgz"
+	now := remote.Lock{Entries: []remote.Entry{entry("kept", "1.0.0", "1.0.0"), entry("newer", "^1", "1.1.0"), entry("bumped", "2.0.0", "2.0.0"), entry("new", "", "3.0.0"), entry("spelt", "1.10.0", "1.10.0"), moved}}
 	var got []string
 	for _, c := range now.Changes(before) {
 		got = append(got, c.String())

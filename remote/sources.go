@@ -18,6 +18,10 @@ const (
 	NotAllowed  = "remote-not-allowed"
 )
 
+// OtherThanLocked is the rule of the finding that says that a lock calls a chart by
+// a name or a version that it has not.
+const OtherThanLocked = "edited-lock"
+
 // Vendored fetches what lies beside a component, as its lock says.
 type Vendored struct {
 	Lock Lock
@@ -50,6 +54,10 @@ func (v *Vendored) Fetch(_ context.Context, ref Ref) (Content, error) {
 	}
 	if got := Digest(data); got != e.Digest {
 		bad.Message, bad.Remedy = fmt.Sprintf("its digest is %s, and not %s", got, e.Digest), "restore it, or delete it and run cmp vendor again"
+		return Content{}, bad
+	}
+	if other := OtherChart(data, e.Chart, e.Resolved); e.Kind == Chart && other != "" {
+		bad.Rule, bad.Message, bad.Remedy = OtherThanLocked, other, "restore "+v.show(LockFile)+", or delete it and run cmp vendor again"
 		return Content{}, bad
 	}
 	return Content{Version: e.Resolved, Digest: e.Digest, Data: data}, nil

@@ -150,6 +150,8 @@ type vendored struct {
 	locked   bool // there was a lock before
 	was, now remote.Lock
 	fetched  []remote.Fetched
+	// strays are files that lay there and are in no entry.
+	strays []string
 }
 
 func (c *vendored) file(name string) string { return path.Join(c.dir, name) }
@@ -188,10 +190,18 @@ func (c *vendored) look(ctx context.Context, network *network, settings plugin.S
 			c.now.Entries = append(c.now.Entries, e)
 		}
 	}
-	if c.of.check {
-		return finding.Err(c.was.Stale(c.now, c.checkout.show(c.file(remote.LockFile)), c.shown))
+	if c.strays, err = c.notIn(c.was); err != nil {
+		return err
 	}
-	return nil
+	if !c.of.check {
+		return nil
+	}
+	found := c.was.Stale(c.now, c.checkout.show(c.file(remote.LockFile)), c.shown)
+	for _, name := range c.strays {
+		found = append(found, finding.Finding{Severity: finding.Error, Rule: "stray", File: c.checkout.show(name),
+			Message: "it is in no entry of " + remote.LockFile, Remedy: "delete it, or run cmp vendor " + c.shown + ", which does"})
+	}
+	return finding.Err(found)
 }
 
 // fetchParts renders a component, or both parts of one that is split: the part with
@@ -268,15 +278,16 @@ func (p pinned) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, erro
 	case !known:
 		return p.network.first.Fetch(ctx, ref)
 	}
-	if c, err := p.beside.Fetch(ctx, ref); err == nil {
-		return c, nil
+	c, err := p.beside.Fetch(ctx, ref)
+	if f := finding.Of(err); err == nil || len(f) == 1 && f[0].Rule == remote.OtherThanLocked {
+		return c, err
 	}
 	// The file is gone, or is another: it is fetched again, and must be the same.
 	same := ref
 	if ref.Kind != remote.File {
 		same.Version = e.Resolved
 	}
-	c, err := p.network.again(e.Digest).Fetch(ctx, same)
+	c, err = p.network.again(e.Digest).Fetch(ctx, same)
 	if f := finding.Of(err); len(f) == 1 && f[0].Rule == fetch.Changed {
 		f[0].Object, f[0].File, f[0].Line = ref.String(), p.beside.Show(remote.LockFile), e.Line
 		f[0].Remedy = "ask its publisher why; if that is right, run cmp vendor --update=" + e.Name()
@@ -343,6 +354,20 @@ func replaceFile(root *os.Root, name string, data []byte) error {
 	return err
 }
 
+// notIn lists the files that are vendored and in no entry of a lock.
+func (c *vendored) notIn(lock remote.Lock) (strays []string, err error) {
+	err = fs.WalkDir(c.checkout.repo, c.file(remote.VendorDir), func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !slices.ContainsFunc(lock.Entries, func(e remote.Entry) bool { return c.file(e.File) == p }) {
+			strays = append(strays, p)
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return strays, err
+}
+
 // clear removes what is vendored and in no entry.
 func (c *vendored) clear() error {
 	needed := map[string]bool{}
@@ -373,14 +398,17 @@ func written(all []*vendored) string {
 	var b strings.Builder
 	needy := 0
 	for _, c := range all {
-		if len(c.now.Entries) == 0 && !c.locked {
+		if len(c.now.Entries) == 0 && !c.locked && len(c.strays) == 0 {
 			continue
 		}
 		needy++
 		changes := c.now.Changes(c.was)
-		fmt.Fprintf(&b, "%s: %s, %s\n", c.shown, counted(len(c.now.Entries), "thing"), changed(len(changes)))
+		fmt.Fprintf(&b, "%s: %s, %s\n", c.shown, counted(len(c.now.Entries), "thing"), changed(len(changes)+len(c.strays)))
 		for _, change := range changes {
 			fmt.Fprintf(&b, "  %s\n", change)
+		}
+		for _, name := range c.strays {
+			fmt.Fprintf(&b, "  - %s (was in no entry)\n", c.checkout.show(name))
 		}
 	}
 	if needy == 0 {
