@@ -148,6 +148,7 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 		return Result{}, err
 	}
 	rendered.Findings = append(append(rendered.Findings, req.useless(rendered, opt.crds.mode)...), opt.came()...)
+	rendered.Findings = append(rendered.Findings, req.beside()...)
 	refs, err := opt.refer(rendered, base)
 	if err != nil {
 		return Result{}, err

@@ -119,6 +119,24 @@ type elsewhere struct {
 	show func(string) string
 }
 
+// beside reports what lies in the directory of a component whose chart is elsewhere,
+// and would be a component without that.
+func (req Request) beside() []finding.Finding {
+	if req.from == nil {
+		return nil
+	}
+	names, err := render.Beside(req.Repo, req.Dir)
+	if err != nil {
+		return nil // nothing of the directory is rendered
+	}
+	var all []finding.Finding
+	for _, name := range names {
+		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "not-rendered", File: req.show(path.Join(req.Dir, name)),
+			Message: "it is not rendered, since " + component.File + " names a chart that is elsewhere", Remedy: "make it a component of its own, or inflate that chart with helmCharts in a kustomization beside it"})
+	}
+	return all
+}
+
 // renderDir renders the directory in which the manifests are.
 func (req Request) renderDir(ctx context.Context, opt render.Options) (render.Result, error) {
 	if req.from != nil {

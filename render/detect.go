@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -200,4 +201,31 @@ func prefix(dir string) string {
 		return ""
 	}
 	return dir + "/"
+}
+
+var kindAtTop = regexp.MustCompile(`(?m)^kind:`)
+
+// Beside lists the files of a directory that would be rendered if they were all of a
+// component: a chart, a kustomization, templates, and what holds manifests.
+// Directories with settings of their own are not looked into, and values files are
+// passed over.
+func Beside(fsys fs.FS, dir string) ([]string, error) {
+	var all []string
+	err := walk(fsys, dir, func(name string) error {
+		for above := path.Dir(name); above != "."; above = path.Dir(above) {
+			if exists(fsys, path.Join(dir, above, "component.yaml")) {
+				return nil
+			}
+		}
+		held := Sign(name) != "" && !isValues(name)
+		if held && Sign(name) == Plain {
+			data, err := fs.ReadFile(fsys, path.Join(dir, name))
+			held = err == nil && claims(string(data)) && (path.Ext(name) == ".json" || kindAtTop.Match(data)) // values hold manifests, too
+		}
+		if held {
+			all = append(all, name)
+		}
+		return nil
+	})
+	return all, err
 }
