@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/finding"
@@ -64,6 +65,8 @@ func parsePattern(entry string) (pattern, string) {
 func parseAddress(address string) (*url.URL, string) {
 	u, err := url.Parse(address)
 	switch {
+	case byScp.MatchString(address), err == nil && u.Scheme == "ssh":
+		return nil, "is fetched by ssh, and here nothing is but by https:// and oci://"
 	case err != nil || strings.ContainsAny(address, "\\\t\r\n "):
 		return nil, "is no address that can be read"
 	case u.Scheme == "" || u.Host == "":
@@ -79,6 +82,9 @@ func parseAddress(address string) (*url.URL, string) {
 	}
 	return u, faultOfPath(u)
 }
+
+// byScp are addresses of git repositories as scp has them: git@host:org/repo.
+var byScp = regexp.MustCompile(`^[\w.-]+@[\w.-]+:[^/]`)
 
 // asciiOfHosts are the bytes of a host and its port.
 const asciiOfHosts = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:[]*"

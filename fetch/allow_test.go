@@ -70,8 +70,8 @@ func TestAllowed(t *testing.T) {
 func TestBadAllowList(t *testing.T) {
 	wrong := map[string]string{
 		"ghcr.io/org":                      "no address with a scheme",
-		"git@github.com:org/repo":          "cannot be read",
-		"ssh://git@github.com/org":         "neither https:// nor oci://",
+		"git@github.com:org/repo":          "by ssh",
+		"ftp://files.example.com/org":      "neither https:// nor oci://",
 		"https://user:hunter2@host":        "a user or a password",
 		"https://char*s.example.com":       "in the middle of its host",
 		"https://host/a?token=hunter2":     "a query",

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"net/url"
 	"path"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	helmrepo "helm.sh/helm/v4/pkg/repo/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/remote"
 )
 
@@ -228,10 +228,11 @@ func (e *errand) index(remembered bool) (index, error) {
 		err = yaml.Unmarshal(data, &file)
 	}
 	if err != nil || file.APIVersion == "" {
-		if err == nil {
-			err = errors.New("it has no apiVersion")
+		message := "it has no apiVersion"
+		if err != nil {
+			_, message = object.SyntaxError(err)
 		}
-		return index{}, failed(broken, "look at the address: its index.yaml must be the index of a chart repository", "the index of %s cannot be read (%s): %s", e.host(), beginning(data), short(err.Error()))
+		return index{}, failed(broken, "look at the address: its index.yaml must be the index of a chart repository", "the index of %s cannot be read (%s): %s", e.host(), beginning(data), short(message))
 	}
 	i := index{host: e.host(), entries: file.Entries}
 	e.f.indexes.put(address, i, e.f.now())

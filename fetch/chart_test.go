@@ -172,7 +172,7 @@ func TestWrongCharts(t *testing.T) {
 		"page":      {indexOf("app", release{"1.0.0", "app.tgz", ""}), "<html>log in</html>", "broken", "is no packed chart (it is a page of HTML)"},
 		"empty":     {indexOf("app", release{"1.0.0", "app.tgz", ""}), "", "broken", "is no packed chart (it is empty)"},
 		"cut off":   {indexOf("app", release{"1.0.0", "app.tgz", ""}), string(good[:20]), "broken", "is no packed chart"},
-		"no index":  {"<!DOCTYPE html><p>log in", "", "broken", "the index of charts.example.com cannot be read (it is a page of HTML)"},
+		"no index":  {"<!DOCTYPE html><p>log in", "", "broken", "the index of charts.example.com cannot be read (it is a page of HTML): got text, want a mapping"},
 		"no api":    {"entries: {}", "", "broken", "it has no apiVersion"},
 		"no yaml":   {"a: [", "", "broken", "cannot be read"},
 		"no urls":   {"apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0}]}", "", "broken", "has no address of app 1.0.0"},

@@ -77,7 +77,7 @@ func ofParameter(p plugin.Parameter) *schema {
 		s.Type, s.Items = "array", &schema{Type: "string"}
 	case p.Collection == "map":
 		s.Type, s.Additional = "object", &schema{Type: single}
-	case p.Item == "boolean":
+	case p.Item == "boolean": // the reader takes texts, too, which editors need not offer
 		s.Type = "boolean"
 	}
 	return s

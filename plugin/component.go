@@ -68,7 +68,11 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 		case known:
 			values, ok := p.fromYAML(value)
 			if !ok {
-				faults = append(faults, bad(value.Line, key.Value, "got "+p.got(value)+", want "+p.wants(), "write "+p.Key()+": "+p.sample()))
+				remedy := "write " + p.Key() + ": " + p.sample()
+				if p.Item == "boolean" {
+					remedy = "write one of them"
+				}
+				faults = append(faults, bad(value.Line, key.Value, "got "+p.got(value)+", want "+p.wants(), remedy))
 				continue
 			}
 			if p.Name == "crds" && len(values) == 1 && values[0] == component.Split {
@@ -177,7 +181,8 @@ func (p Parameter) fromYAML(n *yaml.Node) ([]string, bool) {
 		}
 		return p.expressions(m), true
 	}
-	return []string{n.Value}, n.Kind == yaml.ScalarNode && (p.Item != "boolean" || n.Tag == "!!bool")
+	// As a parameter of an Application, a boolean is a text.
+	return []string{n.Value}, n.Kind == yaml.ScalarNode && (p.Item != "boolean" || n.Tag == "!!bool" || n.Value == "true" || n.Value == "false")
 }
 
 // textsOf are values that are texts of YAML: as they are, or what stands in place
@@ -247,8 +252,6 @@ func (p Parameter) sample() string {
 		return "{name: value}"
 	case p.Collection == "map":
 		return "{path.to.value: value}"
-	case p.Item == "boolean":
-		return "true"
 	}
 	return "..."
 }

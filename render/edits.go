@@ -120,7 +120,7 @@ func (s source) edited(ctx context.Context) (source, error) {
 			return s, fault("components", err)
 		}
 	}
-	s.fsys = overlaid{s.fsys, name, file.data}
+	s.fsys = overlaid{s.fsys, name, file.data, data}
 	return s, nil
 }
 
@@ -273,6 +273,8 @@ type overlaid struct {
 	fs.FS
 	name string
 	data []byte
+	// was is the content that people see.
+	was []byte
 }
 
 func (o overlaid) ReadFile(name string) ([]byte, error) {

@@ -32,6 +32,12 @@ func (g gitAddress) ref() remote.Ref {
 	return remote.Ref{Kind: remote.Repository, URL: address, Version: g.version}
 }
 
+// overSSH reports whether git would fetch by ssh, which asks for keys that
+// nobody has here.
+func (g gitAddress) overSSH() bool {
+	return strings.HasPrefix(g.clone, "ssh://") || !strings.Contains(g.clone, "://")
+}
+
 // shown names a file of the repository for people, as a kustomization would.
 func (g gitAddress) shown(p string) string {
 	name := g.clone + "//" + p

@@ -3,6 +3,7 @@ package render
 //lint:file-ignore SA1019 people still write the deprecated fields of kustomizations
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -101,7 +102,10 @@ func (a *assembly) look(t *tree, dir, namespace string) (inherits bool, err erro
 	if err != nil {
 		return false, t.unreadable(err)
 	}
-	c.data = data
+	c.data, c.written = data, data
+	if o, edited := t.fsys.(overlaid); edited && o.name == c.file {
+		c.written = o.was
+	}
 	k, faults := c.decode()
 	c.faults = append(c.faults, faults...)
 	if k.Namespace != "" {
@@ -175,7 +179,7 @@ func (c *checker) decode() (types.Kustomization, []error) {
 			key = field[strings.LastIndexByte(field, '.')+1:]
 		}
 		if key != "" {
-			f.Line = lineOfEntry(c.data, key+":")
+			f.Line = lineOfEntry(c.written, key+":")
 		}
 		faults = append(faults, f)
 		rest, ok := withoutKey(data, key)
@@ -229,6 +233,8 @@ type checker struct {
 	*tree
 	dir, file string
 	data      []byte
+	// written is data without edits, which has the lines that people see.
+	written []byte
 	// namespace is where charts go that do not say it themselves.
 	namespace string
 	// inherits says that one does, here or below, that is to say where the overlay
@@ -246,7 +252,23 @@ func (c *checker) bad(field, entry, message, remedy string) {
 }
 
 func (c *checker) finding(severity finding.Severity, field, entry, message, remedy string) finding.Finding {
-	return finding.Finding{Severity: severity, Rule: "kustomization", File: c.show(c.file), Line: lineOfEntry(c.data, entry), Field: field, Message: message, Remedy: remedy}
+	f := finding.Finding{Severity: severity, Rule: "kustomization", Message: message, Remedy: remedy}
+	return c.at(f, field, entry)
+}
+
+// at puts a finding at an entry of the kustomization, or at the parameter that
+// added the entry.
+func (c *checker) at(f finding.Finding, field, entry string) finding.Finding {
+	name, _, _ := strings.Cut(field, "[")
+	if strings.Contains(field, "[") && !bytes.Equal(c.written, c.data) && (name == "components" || name == "patches") {
+		entries, _, _ := strings.Cut(field, "]")
+		if lineOf(c.written, fieldSteps(entries)) == 0 {
+			f.Field = "parameter " + name
+			return f
+		}
+	}
+	f.File, f.Line, f.Field = c.show(c.file), lineOfEntry(c.written, entry), field
+	return f
 }
 
 // lineOfEntry finds the line that names a path.
@@ -564,6 +586,10 @@ func (c *checker) elsewhere(field, entry string, git gitAddress) string {
 		return entry
 	}
 	of, content, err := c.repository(git)
+	if errors.Is(err, errNotFetched) && git.overSSH() { // a Fetcher says it itself
+		c.bad(field, entry, "the remote base "+entry+" is fetched by ssh, and here nothing is", "write its address with https://, as https://host/org/repo//dir?ref=v1")
+		return entry
+	}
 	if err != nil {
 		c.unfetched(field, entry, "the remote base "+entry, err)
 		return entry
@@ -631,9 +657,9 @@ func (c *checker) unfetched(field, entry, what string, err error) {
 		return // said by the caller
 	}
 	for _, f := range finding.Of(err) {
-		f.File, f.Line = c.show(c.file), lineOfEntry(c.data, entry)
-		if f.Field == "" {
-			f.Field = field
+		said := f.Field
+		if f = c.at(f, field, entry); said != "" {
+			f.Field = said
 		}
 		c.faults = append(c.faults, f)
 	}

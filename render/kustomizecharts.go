@@ -194,10 +194,10 @@ func (c *checker) ofChart(in named, message, remedy string) finding.Finding {
 
 // lineOfChart is where the name of a chart stands in the kustomization.
 func (c *checker) lineOfChart(in named) int {
-	if at := lineOf(c.data, fieldSteps(in.field)); at > 0 {
+	if at := lineOf(c.written, fieldSteps(in.field)); at > 0 {
 		return at
 	}
-	return lineOfEntry(c.data, in.Name)
+	return lineOfEntry(c.written, in.Name)
 }
 
 // fieldSteps takes apart a field such as helmCharts[1].

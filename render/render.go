@@ -231,7 +231,10 @@ func (s source) unreadable(err error) finding.Finding {
 func cause(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
-		return pe.Err.Error()
+		err = pe.Err
+	}
+	if err.Error() == "path escapes from parent" { // os.Root's, which has no name
+		return "it is, or lies behind, a symlink out of the repository"
 	}
 	return err.Error()
 }

@@ -11,6 +11,10 @@ import (
 func main() {
 	http.DefaultTransport = noNetwork{}
 	log.SetFlags(0)
-	log.SetOutput(libraryLog{os.Stderr})
-	os.Exit(run(os.Args[1:], streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	out := streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	log.SetOutput(libraryLog{out.Err})
+	wait := divertStderr(libraryLog{out.Err})
+	code := run(os.Args[1:], out)
+	wait()
+	os.Exit(code)
 }
