@@ -86,7 +86,7 @@ func hostileRepositories(listener string) map[string]struct {
 		"a remote base in braces":   {files("app/kustomization.yaml", "resources: ['http://"+listener+"/{a}']\n"), "is not fetched"},
 		"remote crds in braces":     {files("app/kustomization.yaml", "crds: ['http://"+listener+"/{a}']\nresources: [a.yaml]\n", "app/a.yaml", configMap), "is not fetched"},
 		"a remote patch in braces":  {files("app/kustomization.yaml", "patches: [{path: 'http://"+listener+"/{a}'}]\nresources: [a.yaml]\n", "app/a.yaml", configMap), "is not fetched"},
-		"a git repository":          {files("app/kustomization.yaml", "resources: ['git@"+listener+":a/{b}.git']\n"), "is not fetched"},
+		"a git repository":          {files("app/kustomization.yaml", "resources: ['git@"+listener+":a/{b}.git']\n"), "is fetched by ssh, and here nothing is"},
 		"a remote file by a plugin": {files("app/kustomization.yaml", "transformers: [t]\nresources: [a.yaml]\n", "app/a.yaml", configMap, "app/t/kustomization.yaml", "resources: [t.yaml]\n", "app/t/t.yaml", "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: t}\npath: http://"+listener+"/p.yaml\n"), "nothing is fetched"},
 		"a program":                 {files("app/kustomization.yaml", "generators: [g.yaml]\n", "app/g.yaml", "apiVersion: v1\nkind: G\nmetadata:\n  name: g\n  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: /bin/true}\n"), "plugin"},
 		"a container":               {files("app/kustomization.yaml", "transformers: [g.yaml]\nresources: [a.yaml]\n", "app/a.yaml", configMap, "app/g.yaml", "apiVersion: v1\nkind: G\nmetadata:\n  name: g\n  annotations:\n    config.kubernetes.io/function: |\n      container: {image: example.com/a}\n"), "plugin"},
