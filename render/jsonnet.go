@@ -166,6 +166,8 @@ func (s source) jsonnetFault(name string, err error) error {
 		f.Remedy = "give it with the parameter ext-vars or ext-vars-code"
 	case strings.Contains(f.Message, "issing argument"):
 		f.Remedy = "give it with the parameter tlas or tlas-code"
+	case strings.Contains(f.Message, "function has no parameter"):
+		f.Remedy = "correct the name given with the parameter tlas or tlas-code, or add it to the function"
 	case strings.Contains(f.Message, "manifest function as JSON"):
 		f.Message, f.Remedy = "it evaluates to a function", "give its arguments with the parameter tlas or tlas-code, or call it"
 	}
