@@ -258,7 +258,12 @@ func (req Request) chartValues(ctx context.Context, c component.Chart, opt optio
 				}
 			}
 		default:
-			if _, err := fs.Stat(fsys, file.name); errors.Is(err, fs.ErrNotExist) {
+			info, err := fs.Stat(fsys, file.name)
+			if err == nil && info.IsDir() {
+				bad(i, written, "is a directory", "name a file in it, or write "+path.Join(written, "*.yaml"))
+				continue
+			}
+			if errors.Is(err, fs.ErrNotExist) {
 				if !c.IgnoreMissing {
 					bad(i, written, "is not there", "correct it, or set chart.ignoreMissingValueFiles")
 				}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -138,6 +139,9 @@ func (k keptError) Format(err error) string                  { *k.err = err; ret
 func (k keptError) SetMaxStackTraceSize(int)                 {}
 func (k keptError) SetColorFormatter(jsonnet.ColorFormatter) {}
 
+// jsonnetParameter is how the library calls code that is no file's.
+var jsonnetParameter = regexp.MustCompile(`^<(extvar|top-level-arg):([^>]*)>`)
+
 // jsonnetFault names the place in the repository where an evaluation failed.
 func (s source) jsonnetFault(name string, err error) error {
 	var f finding.Finding
@@ -166,10 +170,21 @@ func (s source) jsonnetFault(name string, err error) error {
 		f.Remedy = "give it with the parameter ext-vars or ext-vars-code"
 	case strings.Contains(f.Message, "issing argument"):
 		f.Remedy = "give it with the parameter tlas or tlas-code"
+	case strings.Contains(f.Message, "function has no parameter"):
+		f.Remedy = "correct the name given with the parameter tlas or tlas-code, or add it to the function"
+	case strings.Contains(f.Message, "function has no parameter"):
+		f.Remedy = "correct the name given with the parameter tlas or tlas-code, or add it to the function"
 	case strings.Contains(f.Message, "manifest function as JSON"):
 		f.Message, f.Remedy = "it evaluates to a function", "give its arguments with the parameter tlas or tlas-code, or call it"
 	}
 	for _, place := range places {
+		if m := jsonnetParameter.FindStringSubmatch(place.String()); m != nil {
+			f.File, f.Field, f.Remedy = "", "parameter ext-vars-code "+m[2], "correct the code"
+			if m[1] != "extvar" {
+				f.Field = "parameter tlas-code " + m[2]
+			}
+			return f
+		}
 		// The library's own code and code of a parameter are no files.
 		if place.Begin.Line > 0 && place.FileName != "" && exists(s.fsys, place.FileName) {
 			f.File, f.Line = s.show(place.FileName), place.Begin.Line

@@ -12,9 +12,11 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
+	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
@@ -175,11 +177,13 @@ func (c *checker) decode() (types.Kustomization, []error) {
 		key := ""
 		if _, field, ok := strings.Cut(f.Message, "unknown field "); ok {
 			key = strings.Trim(field, `"`)
-		} else if field, _, ok := strings.Cut(f.Message, ": got "); ok {
-			key = field[strings.LastIndexByte(field, '.')+1:]
-		}
-		if key != "" {
 			f.Line = lineOfEntry(c.written, key+":")
+		} else if field, got, ok := strings.Cut(f.Message, ": got "); ok {
+			key = field[strings.LastIndexByte(field, '.')+1:]
+			f.Line = lineOfEntry(c.written, key+":")
+			if steps, line := mistyped(c.written, strings.Split(field, "."), got); line > 0 {
+				f.Line, f.Message = line, fieldPath(steps)+": got "+got
+			}
 		}
 		faults = append(faults, f)
 		rest, ok := withoutKey(data, key)
@@ -189,6 +193,37 @@ func (c *checker) decode() (types.Kustomization, []error) {
 		data = rest
 	}
 	return types.Kustomization{}, faults
+}
+
+// mistyped finds the value that the library says to be of the wrong type: it names
+// the way there without the indexes of lists. got begins with the type.
+func mistyped(data []byte, way []string, got string) (steps []string, line int) {
+	var doc yamlv3.Node
+	if yamlv3.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
+		return nil, 0
+	}
+	var find func(n *yamlv3.Node, way, steps []string, at int) ([]string, int)
+	find = func(n *yamlv3.Node, way, steps []string, at int) ([]string, int) {
+		if len(way) == 0 {
+			if (n.Kind == yamlv3.SequenceNode) == strings.HasPrefix(got, "a list") && (n.Kind == yamlv3.MappingNode) == strings.HasPrefix(got, "a mapping") {
+				return steps, at
+			}
+		}
+		for i := range n.Content {
+			rest, step, line := way, strconv.Itoa(i), n.Content[i].Line
+			if n.Kind == yamlv3.MappingNode {
+				if i%2 == 0 || len(way) == 0 || n.Content[i-1].Value != way[0] {
+					continue
+				}
+				rest, step, line = way[1:], way[0], n.Content[i-1].Line
+			}
+			if steps, at := find(n.Content[i], rest, append(slices.Clone(steps), step), line); at > 0 {
+				return steps, at
+			}
+		}
+		return nil, 0
+	}
+	return find(doc.Content[0], way, nil, 0)
 }
 
 // maxKustomizationFaults bounds the search for further faults, which reads the
