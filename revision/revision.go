@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"sync"
 
 	"github.com/go-git/go-git/v5"
@@ -52,8 +53,13 @@ type Commit struct {
 }
 
 // Commit finds the commit that an expression such as main, origin/main, v1.2,
-// HEAD~1 or a hash names.
+// HEAD~1 or a hash names. What a branch was before (main@{1}) and what a message
+// says (:/text) are not looked for: the library takes the one for the branch
+// itself, and knows nothing of the other.
 func (r *Repository) Commit(name string) (Commit, error) {
+	if strings.Contains(name, "@{") || strings.Contains(name, ":/") {
+		return Commit{}, fault("", fmt.Sprintf("%q asks for the log of a branch or for a message, which are not read", name), "give the commit that git rev-parse prints for it")
+	}
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	hash, err := r.git.ResolveRevision(plumbing.Revision(name))

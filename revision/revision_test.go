@@ -103,6 +103,11 @@ func TestCommits(t *testing.T) {
 	if _, err := repo.Commit("nope"); err == nil || !strings.Contains(err.Error(), `there is no revision "nope"; name a directory that is there, or a branch`) {
 		t.Error(err)
 	}
+	for _, name := range []string{"HEAD@{1}", "main@{yesterday}", "@{-1}", ":/text"} {
+		if _, err := repo.Commit(name); err == nil || !strings.Contains(err.Error(), "give the commit that git rev-parse prints for it") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	if _, err := revision.Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not in a git repository") {
 		t.Error(err)
 	}
