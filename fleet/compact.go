@@ -1,0 +1,90 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/knowledge"
+)
+
+// Compact is a rollout in the fewest steps that keep every gate.
+type Compact struct {
+	// Steps has the step of each Application, in the order of the fleet; those
+	// that are deployed begin at 1, and one that is not has the step it would have.
+	Steps []int
+	// Why has the reasons.
+	Why []string
+	// Count is how many steps there are.
+	Count int
+}
+
+// Compact finds the fewest steps: each Application comes as soon as what it
+// needs is there. A smoke comes after all of its domain that stands before it in
+// the computed phases. It is nil if some Application has no place.
+func (p *Phases) Compact() *Compact {
+	if slices.ContainsFunc(p.Places, func(row Placed) bool { return !row.Computed.Set }) {
+		return nil
+	}
+	var gates []need
+	for i, smoke := range p.Places {
+		if smoke.Rung != knowledge.Smokes {
+			continue
+		}
+		for j, other := range p.Places {
+			if other.Rung != knowledge.Smokes && p.together(smoke, other) && other.Computed.Number < smoke.Computed.Number {
+				gates = append(gates, need{from: i, to: j, later: true, sure: true, reason: Reason{Why: "it checks what is in " + smoke.Band}})
+			}
+		}
+	}
+	slices.SortFunc(gates, func(x, y need) int { return cmp.Or(p.fleet.compare(x.from, y.from), p.fleet.compare(x.to, y.to)) })
+	gates = append(slices.Clone(p.needs), gates...)
+	gates = slices.DeleteFunc(gates, func(n need) bool { return !p.Places[n.to].On() })
+	c := &Compact{Steps: make([]int, len(p.Places)), Why: make([]string, len(p.Places))}
+	for i := range c.Steps {
+		c.Steps[i], c.Why[i] = 1, "it waits for nothing"
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, n := range gates {
+			least := c.Steps[n.to] + boolean(n.later)
+			if c.Steps[n.from] < least {
+				c.Steps[n.from], changed = least, true
+			}
+		}
+	}
+	for _, n := range slices.Backward(gates) { // the needs win over what smokes check
+		if c.Steps[n.from] > 1 && c.Steps[n.from] == c.Steps[n.to]+boolean(n.later) {
+			c.Why[n.from] = p.fleet.sentence(n)
+		}
+	}
+	for i, step := range c.Steps {
+		if p.Places[i].On() {
+			c.Count = max(c.Count, step)
+		}
+	}
+	return c
+}
+
+// together reports whether a smoke checks an Application: both are of a domain,
+// or of a band if the smoke names none.
+func (p *Phases) together(smoke, other Placed) bool {
+	if domain := smoke.Component.Part(); domain != "" {
+		return domain == other.Component.Part()
+	}
+	return smoke.Band == other.Band
+}
+
+// Steps counts the phases at which something is deployed; all that has none is
+// deployed in one more.
+func (f *Fleet) Steps(phase func(i int) component.Phase) int {
+	seen := map[component.Phase]bool{}
+	for i, app := range f.Applications {
+		if app.On() {
+			at := phase(i)
+			at.Text = ""
+			seen[at] = true
+		}
+	}
+	return len(seen)
+}

@@ -1,0 +1,69 @@
+package fleet
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/finding"
+)
+
+// Edit is what is to change in the component.yaml of a component.
+type Edit struct {
+	*Component
+	Changes []Change
+}
+
+// Change is a key and its values; Before is empty if it is not there yet.
+type Change struct{ Key, Before, After string }
+
+// Edits lists what is to be written so that every phase is the computed one. Its
+// findings are components that have no file.
+func (p *Phases) Edits() ([]Edit, []finding.Finding) {
+	var all []Edit
+	var faults []finding.Finding
+	for _, row := range p.Places {
+		if v := row.Verdict(); v == Equal || v == Homeless {
+			continue
+		}
+		if !row.Described {
+			faults = append(faults, finding.Finding{Severity: finding.Warning, Rule: "no-file", File: row.File, Object: row.Name,
+				Message: "it has no " + component.File + " to write the phase " + row.Computed.Text + " into", Remedy: "add one"})
+			continue
+		}
+		i := slices.IndexFunc(all, func(e Edit) bool { return e.Component == row.Component })
+		if i < 0 {
+			i = len(all)
+			all = append(all, Edit{Component: row.Component})
+		}
+		all[i].Changes = append(all[i].Changes, row.changes(p.fleet.Profile.Key)...)
+	}
+	slices.SortFunc(all, func(x, y Edit) int { return strings.Compare(x.Dir, y.Dir) })
+	for _, e := range all { // crdsPhase is put behind the other
+		slices.SortFunc(e.Changes, func(x, y Change) int { return -strings.Compare(x.Key, y.Key) })
+	}
+	finding.Sort(faults)
+	return all, faults
+}
+
+// changes are those of the keys that hold the phase: both, if there are two.
+func (p Placed) changes(missing string) []Change {
+	key := p.phaseKey(missing)
+	all := []Change{{key, p.Phase.Text, p.Computed.Text}}
+	if key == "rolloutPhase" && p.RolloutPhase.Set && p.Wave.Set {
+		all = append(all, Change{"wave", p.Wave.Text, p.Computed.Text})
+	}
+	return all
+}
+
+// Apply makes the changes in the text of the file.
+func (e Edit) Apply(text []byte) ([]byte, error) {
+	for _, c := range e.Changes {
+		var err error
+		if text, err = component.Set(text, c.Key, c.After); err != nil {
+			message, remedy, _ := strings.Cut(err.Error(), "; ")
+			return nil, finding.Finding{Severity: finding.Error, Rule: "not-written", File: e.File, Line: e.Line(c.Key), Field: c.Key, Message: message, Remedy: remedy}
+		}
+	}
+	return text, nil
+}

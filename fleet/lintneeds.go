@@ -1,0 +1,237 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/profile"
+)
+
+func (l *lint) needsDisabled() []fault {
+	var all []fault
+	for from, app := range l.Applications {
+		for _, link := range l.needs[from] {
+			to := l.Applications[link.To]
+			reason, lacking, sure := l.lacking(app, to, link)
+			if lacking == nil {
+				continue
+			}
+			where, remedy := "is disabled", "enable "+to.Name+", or disable "+app.Name
+			if to.On() {
+				where = "is not in " + strings.Join(lacking, ", ")
+				remedy = "add it to the environments of " + to.Name + ", or take it from those of " + app.Name
+			}
+			severity := finding.Error
+			if !sure {
+				severity = finding.Warning
+			}
+			f := l.at(severity, app, fmt.Sprintf("%s%s, and %s %s", said(reason), rendered(reason), to.Name, where), remedy).with(to)
+			f.Line = max(app.Line("enabled"), app.Line("environments"), app.Line("name"))
+			f.Object, f.Field = shown(reason), reason.Field
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// lacking are the environments in which an Application is deployed and what it
+// needs is not, nor anything else that holds the same, with the strongest
+// reason. A name that is only called is no need.
+func (l *lint) lacking(app, to *Application, link Link) (strongest Reason, environments []string, sure bool) {
+	for _, e := range l.environments {
+		if !deployed(app, e) || deployed(to, e) {
+			continue
+		}
+		for _, r := range link.Reasons {
+			if r.Strength < Exists || isNamespace(r) || l.instead(link.From, r, e) {
+				continue
+			}
+			if environments == nil {
+				strongest = r
+			}
+			sure = sure || !r.Inferred && !later(r)
+			environments = append(environments, e)
+			break
+		}
+	}
+	return strongest, environments, sure
+}
+
+// lack is a sure need that nothing fulfils.
+type lack struct {
+	of     *Application
+	reason Reason
+}
+
+// String says what is needed, and why that is not there.
+func (l lack) String() string {
+	where := "is disabled"
+	if l.of.On() {
+		where = "is not deployed there"
+	}
+	return l.of.Name + ", which " + where + ", because " + need{reason: l.reason, sure: true}.because()
+}
+
+// lacking are the Applications that need for sure what is not deployed in an
+// environment, unless the owners of the fleet say that it is there.
+func (f *Fleet) lacking(environment string) map[*Application]lack {
+	l := &lint{Fleet: f, environments: []string{environment}, needs: f.needsOf()}
+	all := map[*Application]lack{}
+	for _, link := range f.Links {
+		app, to := f.Applications[link.From], f.Applications[link.To]
+		reason, _, sure := l.lacking(app, to, link)
+		accepted := slices.ContainsFunc(f.Settings.Accepted, func(a profile.Accepted) bool {
+			return a.Rule == "needs-disabled" && a.Component == app.Name && (a.Needs == "" || a.Needs == to.Name)
+		})
+		if _, known := all[app]; sure && !accepted && !known {
+			all[app] = lack{to, reason}
+		}
+	}
+	return all
+}
+
+// needsOf are the links of each Application to others.
+func (f *Fleet) needsOf() [][]Link {
+	all := make([][]Link, len(f.Applications))
+	for _, link := range f.Links {
+		all[link.From] = append(all[link.From], link)
+	}
+	return all
+}
+
+// later reports whether a need is a definition of what does not exist yet: the
+// kind of an object that something is to make one day.
+func later(r Reason) bool { return r.Strength == Exists && r.To.Kind == "CustomResourceDefinition" }
+
+// instead reports whether another Application that is deployed holds the same
+// object, or one by which the field is answered as well.
+func (l *lint) instead(from int, r Reason, environment string) bool {
+	for _, link := range l.needs[from] {
+		if deployed(l.Applications[link.To], environment) && slices.ContainsFunc(link.Reasons, func(o Reason) bool {
+			return o.From == r.From && o.Field == r.Field && (o.To == r.To || r.Inferred)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// isNamespace reports whether a need is a namespace, which Argo CD makes where
+// it is told to (CreateNamespace=true), though without its labels.
+func isNamespace(r Reason) bool { return r.Field == "metadata.namespace" && r.To.Kind == "Namespace" }
+
+func (l *lint) missingKinds() []fault {
+	served := map[object.ID]bool{}
+	for _, r := range l.graph.References {
+		if n := l.graph.Nodes[r.From]; n.Foreign && r.Field == "kind" {
+			served[n.Key] = true
+		}
+	}
+	for _, link := range l.Links {
+		for _, r := range link.Reasons {
+			if r.Field == "kind" {
+				served[r.From] = true
+			}
+		}
+	}
+	type lack struct {
+		part  int
+		group string
+	}
+	var order []lack
+	kinds := map[lack][]string{}
+	first := map[lack]int{}
+	for i, n := range l.graph.Nodes {
+		if !n.Foreign || l.stub(n) || served[n.Key] || !l.anywhere(l.Applications[n.Part]) {
+			continue
+		}
+		of := lack{n.Part, n.Key.Group}
+		if _, seen := first[of]; !seen {
+			first[of] = i
+			order = append(order, of)
+		}
+		if !slices.Contains(kinds[of], n.Key.Kind) {
+			kinds[of] = append(kinds[of], n.Key.Kind)
+		}
+	}
+	var all []fault
+	for _, of := range order {
+		n := l.graph.Nodes[first[of]]
+		app := l.Applications[of.part]
+		remedy := "add a component with the definitions"
+		if chart := l.bringing(of.group); chart != "" {
+			remedy += ", such as the chart " + chart
+		}
+		remedy += ", at an earlier phase; if they come from elsewhere, apply them before the fleet"
+		f := l.at(finding.Warning, app, fmt.Sprintf("nothing in the fleet defines %s of %s%s%s", few(kinds[of]), of.group, rendered(Reason{From: n.Key, File: n.File, Line: n.Line}), l.perhaps()), remedy)
+		f.Object, f.Field = n.Key.String(), "kind"
+		all = append(all, f)
+	}
+	return all
+}
+
+// stub reports whether a node only stands for what a chart is known to bring.
+func (l *lint) stub(n graph.Node) bool { return l.Applications[n.Part].Chart != nil }
+
+// bringing names a chart with which kinds of a group come.
+func (l *lint) bringing(group string) string {
+	for _, c := range l.base.Charts() {
+		if c.Brings(group) {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+// perhaps names the charts that might bring what is missing.
+func (l *lint) perhaps() string {
+	var names []string
+	for _, app := range l.Applications {
+		if l.unknown(app) && !slices.Contains(names, app.Component.Chart.Chart) {
+			names = append(names, app.Component.Chart.Chart)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return ", unless a chart does that nothing is known of: " + few(names)
+}
+
+// unknown reports whether nothing is known of what an Application deploys.
+func (l *lint) unknown(app *Application) bool {
+	return app.Elsewhere && app.Chart == nil && l.anywhere(app)
+}
+
+func (l *lint) noVersion() []fault {
+	var all []fault
+	for _, app := range l.Applications {
+		if c := app.Component.Chart; c.Chart == "" || c.Version != "" || app.Vendored || app.Part == crds.Only || !l.anywhere(app) {
+			continue
+		}
+		f := l.at(finding.Warning, app, "nobody says which version of the chart "+app.Component.Chart.Chart+", so Argo CD takes the newest (targetRevision: '*'), and each new one as soon as it is there",
+			"write chart.version")
+		f.Line, f.Field = app.Line("chart"), "chart.version"
+		all = append(all, f)
+	}
+	return all
+}
+
+func (l *lint) unknownCharts() []fault {
+	var all []fault
+	for _, app := range l.Applications {
+		if !l.unknown(app) {
+			continue
+		}
+		f := l.at(finding.Note, app, "nothing is known of the chart "+cmp.Or(app.Component.Chart.Chart, app.Component.Chart.Path)+" of "+app.Component.Chart.RepoURL+", so neither what "+app.Name+" provides nor what it needs is looked at",
+			"run cmp vendor, or put the chart into this repository and name it as chart.path")
+		f.Line = app.Line("chart")
+		all = append(all, f)
+	}
+	return all
+}

@@ -1,0 +1,128 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+func (l *lint) sameName() []fault {
+	var all []fault
+	first := map[string]*Application{}
+	for _, app := range l.Applications {
+		other, seen := first[app.Name]
+		if !seen {
+			first[app.Name] = app
+			continue
+		}
+		if !slices.ContainsFunc(l.environments, func(e string) bool { return app.In(e) && other.In(e) }) {
+			continue
+		}
+		f := l.at(finding.Error, app, "the Application "+app.Name+" is also that of "+other.File+", and only one of the two can be", "rename one of the two")
+		f.Line, f.Field = app.Line("name"), "name"
+		if !app.On() || !other.On() {
+			f.Severity = finding.Warning
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+func (l *lint) badName() []fault {
+	var all []fault
+	for _, app := range l.Applications {
+		if !l.anywhere(app) {
+			continue
+		}
+		for _, found := range app.misnamed(app.Name) {
+			all = append(all, fault{of: app.Name, Finding: found})
+		}
+	}
+	return all
+}
+
+// miswritten finds what a rule says of the files of components.
+func miswritten(rule string) func(*lint) []fault {
+	return func(l *lint) []fault {
+		var all []fault
+		for _, app := range l.Applications {
+			if !l.anywhere(app) {
+				continue
+			}
+			for _, found := range l.Fleet.miswritten(app) {
+				if found.Rule == rule {
+					all = append(all, fault{of: app.Name, Finding: found})
+				}
+			}
+		}
+		return all
+	}
+}
+
+func (l *lint) sameDefinition() []fault {
+	return l.shared(func(o object.Object) bool { return crds.Is(o) },
+		"each sync of one of the two overwrites what the other applied", "let one of the two hold it, and set crds: skip in the other")
+}
+
+func (l *lint) sameObject() []fault {
+	all := l.shared(func(o object.Object) bool { return !crds.Is(o) },
+		"each takes it from the other, and one of the two is always out of sync, which no step gets past", "let one of the two hold it")
+	for _, c := range l.collisions(l.environments) {
+		all = append(all, c.fault())
+	}
+	return all
+}
+
+// shared finds objects that two Applications hold which are deployed together:
+// one finding for each two.
+func (l *lint) shared(which func(object.Object) bool, why, remedy string) []fault {
+	type pair struct{ a, b int }
+	var pairs []pair
+	both := map[pair][]object.ID{}
+	first := map[object.ID][]int{}
+	for _, n := range l.graph.Nodes {
+		if n.IsHook() || n.Generated || l.stub(n) || !which(n.Object) {
+			continue
+		}
+		for _, other := range first[n.Key] {
+			p := pair{other, n.Part}
+			if other == n.Part || !l.together(l.Applications[other], l.Applications[n.Part]) {
+				continue
+			}
+			if both[p] == nil {
+				pairs = append(pairs, p)
+			}
+			if !slices.Contains(both[p], n.Key) {
+				both[p] = append(both[p], n.Key)
+			}
+		}
+		first[n.Key] = append(first[n.Key], n.Part)
+	}
+	var all []fault
+	for _, p := range pairs {
+		remedy := remedy
+		a, b := l.Applications[p.a], l.Applications[p.b]
+		first, second := a.Name, b.Name
+		if first == second {
+			first, second = a.Name+" of "+a.Dir, b.Name+" of "+b.Dir
+		}
+		var names []string
+		for _, id := range both[p] {
+			names = append(names, id.String())
+		}
+		if id := both[p][0]; id.Kind == "CustomResourceDefinition" && a.Rung != b.Rung && (a.Rung == "crds" || b.Rung == "crds") {
+			holder, other := a, b
+			if b.Rung == "crds" {
+				holder, other = b, a
+			}
+			remedy = "leave it to " + holder.Name + ", and write crds: skip in " + other.File
+		}
+		f := l.at(finding.Error, b, fmt.Sprintf("%s and %s both hold %s: %s", first, second, few(names), why), remedy).with(a)
+		f.Object = names[0]
+		all = append(all, f)
+	}
+	return all
+}

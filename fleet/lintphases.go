@@ -1,0 +1,298 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/profile"
+)
+
+func (l *lint) noPhase() []fault {
+	var all []fault
+	for i, app := range l.Applications {
+		if app.Phase.Set {
+			continue
+		}
+		key := l.Profile.Key
+		if app.Part == crds.Only {
+			key = "crdsPhase"
+		}
+		why := "no step of the profile selects it"
+		if l.Profile.Style == profile.Waves {
+			why = "Argo CD takes it for wave 0"
+		}
+		remedy := "add " + key + ", such as " + key + ": " + quoted(l.Profile.Write(l.right[i]))
+		message := app.Name + " has no " + l.words.phase + ", so " + why
+		if !app.Described {
+			message, remedy = app.Name+" has no "+component.File+", and so no "+l.words.phase+": "+why, strings.Replace(remedy, "add ", "write one with ", 1)
+		}
+		all = append(all, l.at(finding.Error, app, message, remedy))
+	}
+	return all
+}
+
+// quoted writes a phase so that YAML does not take it for octal.
+func quoted(phase string) string {
+	if strings.HasPrefix(phase, "0") && phase != "0" {
+		return `"` + phase + `"`
+	}
+	return phase
+}
+
+func (l *lint) noBand() []fault {
+	var all []fault
+	for i, app := range l.Applications {
+		if _, in := l.Profile.Band(app.Phase.Number); in || !app.Phase.Set || len(l.Profile.Bands) == 0 {
+			continue
+		}
+		all = append(all, l.at(finding.Error, app, l.phase(app.Phase.Number)+" is in no band", l.home(i)))
+	}
+	return all
+}
+
+// home is the remedy for what stands in no band of its own: it names none of
+// another domain.
+func (l *lint) home(i int) string {
+	app := l.Applications[i]
+	if band, in := l.Profile.Band(l.right[i]); in && l.right[i] != app.Phase.Number && !l.foreign(app, band) {
+		return l.move(app, l.right[i], "")
+	}
+	var names []string
+	for _, b := range l.bandsOf(app) {
+		phases := l.Profile.Write(b.From)
+		if b.To > b.From {
+			phases += " to " + l.Profile.Write(b.To)
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", b.Name, phases))
+	}
+	switch {
+	case names == nil:
+		return "correct the domain, or the domains of a band"
+	case app.Component.Part() == "":
+		return "use a phase of one of the bands " + strings.Join(names, ", ")
+	}
+	return "use a phase of " + strings.Join(names, " or ") + ", or correct the domain"
+}
+
+func (l *lint) noPlace() []fault {
+	var all []fault
+	for i, app := range l.Applications {
+		band, in := l.Profile.Band(app.Phase.Number)
+		if _, there := l.Profile.Place(app.Phase.Number); there || !in || !app.Phase.Set || len(band.Places) == 0 {
+			continue
+		}
+		var places []string
+		for _, p := range band.Places {
+			places = append(places, l.Profile.Write(p.Phase))
+		}
+		all = append(all, l.at(finding.Error, app, fmt.Sprintf("the band %s has no %s, so no step of the profile selects %s", band.Name, l.Profile.Write(app.Phase.Number), app.Name),
+			l.moved(i, "use one of its places "+strings.Join(places, ", "))))
+	}
+	return all
+}
+
+// moved is the remedy that names where an Application belongs, or else what is
+// given.
+func (l *lint) moved(i int, otherwise string) string {
+	if p := l.right[i]; p != l.Applications[i].Phase.Number {
+		return l.move(l.Applications[i], p, "")
+	}
+	return otherwise
+}
+
+func (l *lint) emptyPlaces() []fault {
+	taken := map[int]bool{}
+	for _, app := range l.Applications {
+		taken[app.Phase.Number] = taken[app.Phase.Number] || app.Phase.Set
+	}
+	var empty []string
+	for _, p := range l.Profile.All() {
+		if !taken[p.Phase] {
+			empty = append(empty, l.Profile.Write(p.Phase))
+		}
+	}
+	if len(empty) == 0 || len(l.Applications) == 0 {
+		return nil
+	}
+	which := strings.Join(empty, ", ")
+	if n := len(empty) - maxPlacesNamed; n > 1 {
+		which = strings.Join(empty[:maxPlacesNamed], ", ") + fmt.Sprintf(" and %d other places", n)
+	}
+	return []fault{{Finding: finding.Finding{Severity: finding.Note, File: l.Settings.File, Line: l.Settings.Line,
+		Message: "no component stands at " + which + " of the profile " + l.Profile.Name,
+		Remedy:  "leave them for components to come, or describe bands without them"}}}
+}
+
+// maxPlacesNamed keeps a note on one line: a small fleet leaves most places of
+// a large profile empty.
+const maxPlacesNamed = 8
+
+func (l *lint) placeOrder() []fault {
+	var all []fault
+	fault := func(field, message, remedy string) {
+		all = append(all, fault{Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: l.Settings.Line, Field: field, Message: message, Remedy: remedy}})
+	}
+	numbers := func(field, what string, list []int) {
+		for i := 1; i < len(list); i++ {
+			switch {
+			case slices.Contains(list[:i], list[i]):
+				fault(field, fmt.Sprintf("%s %d is there twice", what, list[i]), "keep one of the two")
+			case list[i] < list[i-1]:
+				fault(field, fmt.Sprintf("%s %d comes after %d; Argo CD goes by the numbers, people by what they read", what, list[i], list[i-1]), "write them in order")
+			}
+		}
+	}
+	phases := func(places []profile.Place, of func(profile.Place) int) []int {
+		var list []int
+		for _, p := range places {
+			list = append(list, of(p))
+		}
+		return list
+	}
+	numbers("fleet.places", "the place at", phases(l.Settings.Places, func(p profile.Place) int { return p.At }))
+	known := l.Profile.Places
+	for i, b := range l.Settings.Bands {
+		field := fmt.Sprintf("fleet.bands[%d]", i)
+		numbers(field+".at", "the place at", b.At)
+		numbers(field+".places", "the place", phases(b.Places, func(p profile.Place) int { return p.Phase }))
+		for _, at := range b.At {
+			if !slices.ContainsFunc(known, func(p profile.Place) bool { return p.At == at }) {
+				fault(field+".at", fmt.Sprintf("no place at %d is described, so band %s has none there", at, b.Name), "describe it under fleet.places, or drop it")
+			}
+		}
+	}
+	return all
+}
+
+// does says what a component for a rung is or does.
+var does = map[string]string{
+	"namespaces": "holds namespaces", "crds": "holds definitions", knowledge.Controllers: "is an operator", "secrets": "holds secrets", "configs": "holds configuration",
+	"workloads": "is a runtime", knowledge.Bootstraps: "is a bootstrap", "exposure": "leads to others", knowledge.Smokes: "is a smoke test",
+}
+
+func (l *lint) wrongPlace() []fault {
+	var all []fault
+	for i, app := range l.Applications {
+		place, there := l.Profile.Place(app.Phase.Number)
+		if !there || !app.Phase.Set || l.fits(app, place) || !l.room(app) {
+			continue
+		}
+		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), and %s is for %s", app.Name, cmp.Or(does[app.Rung], "is for "+app.Rung), app.RungWhy, l.phase(place.Phase), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
+			l.moved(i, "put it where "+app.Rung+" belong")))
+	}
+	return all
+}
+
+// room reports whether the bands of an Application have a place for such as it.
+// Where they have none, it stands as well where it is.
+func (l *lint) room(app *Application) bool {
+	return slices.ContainsFunc(l.bandsOf(app), func(b profile.Band) bool {
+		return slices.ContainsFunc(b.Places, func(p profile.Place) bool { return l.fits(app, p) })
+	})
+}
+
+// bandsOf are the bands that an Application may stand in.
+func (l *lint) bandsOf(app *Application) []profile.Band {
+	if domain := app.Component.Part(); domain != "" {
+		return l.Profile.BandsOf(domain)
+	}
+	return l.Profile.Bands
+}
+
+// fits reports whether an Application belongs into a place, as far as one knows.
+func (l *lint) fits(app *Application, place profile.Place) bool {
+	return app.Rung == "" || place.Takes(app.Rung)
+}
+
+func (l *lint) bundled() []fault {
+	var all []fault
+	for i, app := range l.Applications {
+		definitions, rest := crds.Split(app.Objects)
+		place, there := l.Profile.Place(app.Phase.Number)
+		if len(definitions) == 0 || len(rest) == 0 || !there || place.Takes("crds") {
+			continue
+		}
+		var names []string
+		for _, d := range definitions {
+			names = append(names, d.ID.Name)
+		}
+		remedy := "lift them out: write crds: split"
+		if p, ok := l.definitionsAt(app, l.right[i]); ok {
+			remedy += " and crdsPhase: " + quoted(l.Profile.Write(p))
+		}
+		if holder := l.holder(app, definitions); holder != nil {
+			remedy = "write crds: skip, since " + holder.Name + " holds them"
+		}
+		f := l.at(finding.Warning, app, fmt.Sprintf("%s at %s brings definitions (%s), which an update then changes at the same time as what uses them, and which come too late for those who do earlier",
+			app.Name, l.phase(app.Phase.Number), few(names)), remedy)
+		f.Object = definitions[0].ID.String()
+		all = append(all, f)
+	}
+	return all
+}
+
+// holder is another Application that is for definitions and holds all of these.
+func (l *lint) holder(app *Application, definitions []object.Object) *Application {
+	for _, other := range l.Applications {
+		if other == app || other.Rung != "crds" || !l.together(app, other) {
+			continue
+		}
+		lacks := slices.ContainsFunc(definitions, func(d object.Object) bool {
+			return !slices.ContainsFunc(other.Objects, func(o object.Object) bool { return crds.Is(o) && o.ID.Name == d.ID.Name })
+		})
+		if !lacks {
+			return other
+		}
+	}
+	return nil
+}
+
+// definitionsAt is the phase for the definitions of an Application that belongs
+// to a phase: the last before it that takes them, of its bands.
+func (l *lint) definitionsAt(app *Application, phase int) (int, bool) {
+	at, found := 0, false
+	for _, b := range l.bandsOf(app) {
+		for _, p := range b.Places {
+			if p.Takes("crds") && len(p.Rungs) > 0 && p.Phase < phase {
+				at, found = p.Phase, true
+			}
+		}
+	}
+	return at, found
+}
+
+// few names some of many.
+func few(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+func (l *lint) foreignBand() []fault {
+	var all []fault
+	for i, app := range l.Applications {
+		domain := app.Component.Part()
+		band, in := l.Profile.Band(app.Phase.Number)
+		if !in || !app.Phase.Set || !l.foreign(app, band) {
+			continue
+		}
+		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s is of the domain %s, and %s is in the band %s, which is for %s", app.Name, domain, l.phase(app.Phase.Number), band.Name, strings.Join(band.Domains, ", ")),
+			l.home(i)))
+	}
+	return all
+}
+
+// foreign reports whether a band is for other domains than the Application's.
+func (l *lint) foreign(app *Application, band profile.Band) bool {
+	domain := app.Component.Part()
+	return domain != "" && len(band.Domains) > 0 && !slices.Contains(band.Domains, domain)
+}
