@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	yaml "go.yaml.in/yaml/v3"
+	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/ladder-cmp/ladder/doctor"
 	"github.com/ladder-cmp/ladder/finding"
@@ -94,13 +96,21 @@ severity error.`,
 
 // examine looks at an Argo CD.
 func examine(ctx context.Context, e doctor.Input) []finding.Finding {
-	e.Serve = servingOf
+	e.Serve, e.Deployment, e.Nearest = servingOf, reflect.TypeFor[appsv1.Deployment](), nearestOf
 	e.JudgeHealth = func(script string) []string {
 		ctx, cancel := context.WithTimeout(ctx, checkPatience)
 		defer cancel()
 		return fleet.JudgeChildHealth(ctx, script)
 	}
 	return doctor.Examine(e)
+}
+
+func nearestOf(word string, names []string) string {
+	n := newNearest(word)
+	for _, name := range names {
+		n.add(name, name)
+	}
+	return n.String()
 }
 
 // lookedAt says what of an Argo CD was looked at.
