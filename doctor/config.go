@@ -102,30 +102,6 @@ func (i *installation) badSetting() (all []finding.Finding) {
 	return all
 }
 
-// unreadSetting looks at the keys of each part of Argo CD that is there as a
-// whole.
-func (i *installation) unreadSetting() (all []finding.Finding) {
-	prefixes := map[string]string{"reposerver.": repoServer, "controller.": controller, "server.": apiServer, "applicationsetcontroller.": setsController}
-	for key, m := range i.maps {
-		if key.name != paramsMap {
-			continue
-		}
-		for name, v := range m.at("data").entries() {
-			for prefix, role := range prefixes {
-				if !strings.HasPrefix(name, prefix) {
-					continue
-				}
-				read := i.readKeys(role)
-				if len(read) > 0 && !slices.Contains(read, name) {
-					v.field = "data." + name
-					all = append(all, v.fault("no variable of the %s is read from %s", role, name))
-				}
-			}
-		}
-	}
-	return all
-}
-
 // systemMemory is what the kernel wants for a container besides.
 const systemMemory = 128 << 20
 

@@ -31,6 +31,12 @@ func (i *installation) noSidecar() (all []finding.Finding) {
 			}
 			f.Message += "; there is " + strings.Join(names, ", ")
 		}
+		for _, other := range i.workloads {
+			if slices.ContainsFunc(other.others, calledOurs) && other.role != repoServer {
+				f.Message += "; " + ourPlugin + " is beside the " + other.role
+				f = instead(f, "move it to the repo-server")
+			}
+		}
 		all = append(all, f)
 	}
 	return all
