@@ -165,6 +165,12 @@ func workloadOf(t thing, namespace string) *workload {
 	return w
 }
 
+// IsRepoServer reports whether a manifest runs the repo-server of an Argo CD.
+func IsRepoServer(o object.Object) bool {
+	i := read(Input{Objects: []object.Object{o}})
+	return len(i.of(repoServer)) > 0
+}
+
 // roleOf names the program of Argo CD that a container runs, by its command line.
 func roleOf(c thing) string {
 	for _, word := range append(c.at("command").texts(), c.at("args").texts()...) {
