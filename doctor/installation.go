@@ -49,6 +49,8 @@ type workload struct {
 	image     image
 	// others are the containers beside it, which run as long as it does.
 	others []thing
+	// inits are those that end before it starts.
+	inits []thing
 	// volumes are those of the Pod, by name.
 	volumes map[string]volume
 	// security is the securityContext of the Pod, rights that of the program.
@@ -152,6 +154,8 @@ func workloadOf(t thing, namespace string) *workload {
 	for _, c := range pod.at("initContainers").items() {
 		if c.Get("restartPolicy").Text() == "Always" { // which runs as long as the Pod does
 			w.others = append(w.others, c)
+		} else {
+			w.inits = append(w.inits, c)
 		}
 	}
 	for _, v := range pod.at("volumes").items() {

@@ -2,9 +2,9 @@ package doctor
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -48,6 +48,11 @@ func (i *installation) refused() (all []finding.Finding) {
 	for _, v := range chartPods {
 		all = append(all, i.misfits(i.values.at(v.value...), typeAt(pod, v.pod...))...)
 	}
+	for key, m := range i.maps {
+		if slices.Contains([]string{configMap, paramsMap}, key.name) {
+			all = append(all, i.misfits(m.at("data"), reflect.TypeFor[map[string]string]())...)
+		}
+	}
 	return all
 }
 
@@ -65,6 +70,7 @@ func (i *installation) misfits(t thing, as reflect.Type) (all []finding.Finding)
 	switch kind := as.Kind(); {
 	case !decodes && kind == reflect.Struct && t.IsMap():
 		fields := fieldsOf(as)
+		all = append(all, i.invalid(t, as)...)
 		for key, v := range t.entries() {
 			if field, ok := fields[key]; ok {
 				all = append(all, i.misfits(v, field)...)
@@ -84,7 +90,9 @@ func (i *installation) misfits(t thing, as reflect.Type) (all []finding.Finding)
 		all = append(all, instead(t.fault("it is %s, and must be %s", written(t.Value), wanted(as)), "%s", remedyFor(t.Value, as)))
 	default:
 		if err := json.Unmarshal(scalar(t.Value), reflect.New(as).Interface()); err == nil {
-			break
+			if one := words[as.Name()]; one != nil && !slices.Contains(one, t.Text()) {
+				all = append(all, instead(t.fault("%q is none of %s", t.Text(), strings.Join(one, ", ")), "write one of these"))
+			}
 		} else if as.Name() == "Quantity" {
 			all = append(all, instead(t.fault("%q is no quantity", t.Text()), "%s", remedyFor(t.Value, as)))
 		} else {
@@ -92,6 +100,112 @@ func (i *installation) misfits(t thing, as reflect.Type) (all []finding.Finding)
 		}
 	}
 	return all
+}
+
+// words are what texts of a type may say. Source: k8s.io/api/core/v1, types.go.
+var words = map[string][]string{
+	"PullPolicy":             {"Always", "IfNotPresent", "Never"},
+	"Protocol":               {"TCP", "UDP", "SCTP"},
+	"URIScheme":              {"HTTP", "HTTPS"},
+	"SeccompProfileType":     {"Unconfined", "RuntimeDefault", "Localhost"},
+	"ContainerRestartPolicy": {"Always", "Never", "OnFailure"},
+	"RestartPolicy":          {"Always", "OnFailure", "Never"},
+}
+
+// invalid lists what Kubernetes validates beyond types in what people write by hand
+// for a sidecar: keys that must be there, that must be alone, or must differ, and
+// requests above limits. Source: Kubernetes, pkg/apis/core/validation.
+func (i *installation) invalid(t thing, as reflect.Type) (all []finding.Finding) {
+	if strings.HasSuffix(as.PkgPath(), "/core/v1") && as.Name() != "PodSpec" {
+		for _, name := range required(as) {
+			if !t.Get(name).Exists() {
+				all = append(all, instead(t.fault("it has no %s", name), "add it"))
+			}
+		}
+	}
+	switch as.Name() {
+	case "PodSpec":
+		all = append(all, same(append(t.at("containers").items(), t.at("initContainers").items()...), "name")...)
+		all = append(all, same(t.at("volumes").items(), "name")...)
+	case "Container":
+		all = append(all, same(t.at("volumeMounts").items(), "mountPath")...)
+		all = append(all, misnamed(t.at("name"), 63)...)
+	case "Volume":
+		all = append(all, misnamed(t.at("name"), 63)...)
+		if sources := t.among(as, "VolumeSource"); len(sources) > 1 {
+			all = append(all, instead(t.fault("it is several volumes: %s", strings.Join(sources, ", ")), "keep one of them"))
+		}
+	case "Probe":
+		if handlers := t.among(as, "ProbeHandler"); len(handlers) != 1 {
+			all = append(all, instead(t.fault("it has %d ways to ask, and must have one of exec, grpc, httpGet, tcpSocket", len(handlers)), "keep or add one of them; a patch that replaces one sets the other to null"))
+		}
+	case "ContainerPort":
+		all = append(all, misnamed(t.at("name"), 15)...)
+		if port := t.at("containerPort"); port.Exists() {
+			if n, ok := port.Int(); ok && (n < 1 || n > 65535) {
+				all = append(all, instead(port.fault("there is no port %d", n), "write one between 1 and 65535"))
+			}
+		}
+	case "ResourceRequirements":
+		for name, request := range t.at("requests").entries() {
+			limit := t.at("limits", name)
+			least, ok := quantityOf(request.Text())
+			most, limited := quantityOf(limit.Text())
+			if ok && limited && least > most {
+				all = append(all, instead(request.fault("%s is requested, and the limit is %s", request.Text(), limit.Text()), "lower the one, or raise the other"))
+			}
+		}
+	}
+	return all
+}
+
+// required are the keys that a type cannot be without.
+func required(as reflect.Type) (all []string) {
+	for _, f := range reflect.VisibleFields(as) {
+		if name, rest, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && rest == "" && f.Type.Kind() != reflect.Pointer {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// among are the keys of a mapping that come from one of the types which its own
+// takes in.
+func (t thing) among(as reflect.Type, of string) (all []string) {
+	from, ok := as.FieldByName(of)
+	if !ok {
+		return nil
+	}
+	for key := range fieldsOf(from.Type) {
+		if t.Get(key).Exists() {
+			all = append(all, key)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// same looks for things of a list that say the same where they must differ.
+func same(list []thing, key string) (all []finding.Finding) {
+	seen := map[string]bool{}
+	for _, t := range list {
+		text := t.Get(key).Text()
+		if text != "" && seen[text] {
+			all = append(all, instead(t.fault("there is another one whose %s is %s", key, text), "give it another %s, or drop it", key))
+		}
+		seen[text] = true
+	}
+	return all
+}
+
+var label = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+
+func misnamed(name thing, longest int) []finding.Finding {
+	text := name.Text()
+	if text == "" || strings.Contains(text, "{{") || label.MatchString(text) && len(text) <= longest {
+		return nil
+	}
+	return []finding.Finding{instead(name.fault("%q is no name", text), "write up to %d small letters, digits and hyphens", longest)}
 }
 
 func (i *installation) unknownKey(t thing, key string, fields map[string]reflect.Type) finding.Finding {
@@ -197,5 +311,5 @@ func remedyFor(v object.Value, as reflect.Type) string {
 	case v.IsText() && json.Unmarshal([]byte(v.Text()), reflect.New(as).Interface()) == nil:
 		return "write it without quotes"
 	}
-	return fmt.Sprintf("write %s; kubectl explain pod.spec has what is taken", wanted(as))
+	return "write " + wanted(as)
 }

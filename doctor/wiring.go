@@ -31,6 +31,11 @@ func (i *installation) noSidecar() (all []finding.Finding) {
 			}
 			f.Message += "; there is " + strings.Join(names, ", ")
 		}
+		for _, c := range w.inits {
+			if calledOurs(c) {
+				f = instead(c.fault("it is an init container, which must end before the repo-server starts"), "move it to the containers, extraContainers in values, or give it restartPolicy: Always")
+			}
+		}
 		for _, other := range i.workloads {
 			if slices.ContainsFunc(other.others, calledOurs) && other.role != repoServer {
 				f.Message += "; " + ourPlugin + " is beside the " + other.role
@@ -62,6 +67,8 @@ func (i *installation) sidecarImage() (all []finding.Finding) {
 		switch {
 		case s.image.repository == "":
 			all = append(all, s.fault("it has no image"))
+		case strings.ContainsAny(at.Text(), " \t") && !strings.Contains(at.Text(), "{{"):
+			all = append(all, instead(at.fault("%q is no image: there is a space in it", at.Text()), "drop the space"))
 		case !s.image.digest && (s.image.tag == "" || s.image.tag == "latest"):
 			all = append(all, as(finding.Warning, at.fault("the image %s is another one every day", at.Text())))
 		}
