@@ -226,12 +226,26 @@ func (i *installation) applicationHealth() (all []finding.Finding) {
 	if old, _ := i.entry(configMap, "resource.customizations"); strings.Contains(old.Text(), "argoproj.io/Application") {
 		return nil
 	}
+	for name, v := range i.entriesOf(configMap) {
+		if letters(name) == letters(key) {
+			all = append(all, instead(as(finding.Warning, v.fault("Argo CD reads no health check for Applications from %s", name)), "write the key as %s", key))
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
 	check.field = ""
 	if child, ok := i.child(); ok {
 		f := check.fault("there is no health check for Applications, and %s is held by another", child)
 		return []finding.Finding{f}
 	}
 	return []finding.Finding{as(finding.Note, check.fault("there is no health check for Applications, which waves between Applications need"))}
+}
+
+// letters are those of a key, by which one with another hyphen, stroke or capital is
+// known.
+func letters(key string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "/", "", ".", "", "-", "").Replace(key))
 }
 
 // child finds an Application that another Application holds: it has a wave, or the

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -229,6 +230,20 @@ func (i *installation) entry(name, key string) (value thing, known bool) {
 		return t.inner(t.Get("data").Get(key), "data."+key), true
 	}
 	return i.values.config(name, key)
+}
+
+// entriesOf are the keys of a ConfigMap of Argo CD's own, wherever they are written.
+func (i *installation) entriesOf(name string) map[string]thing {
+	all := map[string]thing{}
+	for key, m := range i.maps {
+		if key.name == name {
+			maps.Copy(all, m.at("data").entries())
+		}
+	}
+	if name == configMap {
+		maps.Copy(all, i.values.at("configs", "cm").entries())
+	}
+	return all
 }
 
 // mountAt is the mount that a path lies in, the nearest one.

@@ -51,7 +51,7 @@ var rules = []Rule{
 	{"plugin-yaml", only(finding.Error), "Argo CD's own plugin server without a `plugin.yaml` that makes it this plugin",
 		"it reads /home/argocd/cmp-server/config/plugin.yaml when it starts, and the image of the plugin holds none",
 		"mount plugin.yaml of this repository there, from a ConfigMap with subPath", "Argo CD, cmpserver/plugin/config.go", (*installation).pluginYAML},
-	{"plugin-name", only(finding.Error), "Applications that ask for a plugin which nobody serves: by another name, with a version that it does not have, or by none",
+	{"plugin-name", only(finding.Error), "Applications that ask for a plugin which nobody serves: by another name, with a version that it does not have, by none, or under a key like plugins:",
 		"the name is that of the socket: metadata.name of plugin.yaml, and behind it a hyphen and spec.version if it has one. Without a name only plugins with discovery answer",
 		"write plugin: {name: ladder}", "Argo CD, util/app/discovery/discovery.go", (*installation).pluginName},
 	{"source-types", only(finding.Error), "Applications with `plugin:` beside `helm:`, `kustomize:` or `directory:`",

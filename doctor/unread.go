@@ -106,6 +106,13 @@ func params() []string {
 func (i *installation) unreadSetting() (all []finding.Finding) {
 	prefixes := map[string]string{"reposerver.": repoServer, "controller.": controller, "server.": apiServer, "applicationsetcontroller.": setsController}
 	known := params()
+	var parts []string
+	for _, key := range known {
+		part, _, _ := strings.Cut(key, ".")
+		parts = append(parts, part)
+	}
+	slices.Sort(parts)
+	parts = slices.Compact(parts)
 	look := func(name string, v thing, reads func(role string) []string) {
 		for prefix, role := range prefixes {
 			if !strings.HasPrefix(name, prefix) {
@@ -116,7 +123,8 @@ func (i *installation) unreadSetting() (all []finding.Finding) {
 			}
 			return
 		}
-		if meant := i.near(name, known); meant != "" && !slices.Contains(known, name) {
+		part, _, _ := strings.Cut(name, ".")
+		if meant := i.near(part, parts); meant != "" && !slices.Contains(parts, part) {
 			all = append(all, instead(v.fault("no part of Argo CD reads %s", name), "%scorrect the key", meant))
 		}
 	}
