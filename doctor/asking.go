@@ -52,6 +52,11 @@ func (i *installation) pluginName() (all []finding.Finding) {
 		for _, source := range a.sources() {
 			p, ok := pluginOf(source)
 			name := p.name()
+			for key, v := range source.entries() {
+				if meant := i.near(key, []string{"plugin"}); meant != "" && key != "plugin" {
+					all = append(all, instead(v.fault("a source has no %s", key), "%swrite plugin: {name: ladder}", meant))
+				}
+			}
 			switch {
 			case !ok || slices.Contains(served, name) || strings.Contains(name, "{{"):
 			case name == "" && !discovers:

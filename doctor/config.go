@@ -102,30 +102,6 @@ func (i *installation) badSetting() (all []finding.Finding) {
 	return all
 }
 
-// unreadSetting looks at the keys of each part of Argo CD that is there as a
-// whole.
-func (i *installation) unreadSetting() (all []finding.Finding) {
-	prefixes := map[string]string{"reposerver.": repoServer, "controller.": controller, "server.": apiServer, "applicationsetcontroller.": setsController}
-	for key, m := range i.maps {
-		if key.name != paramsMap {
-			continue
-		}
-		for name, v := range m.at("data").entries() {
-			for prefix, role := range prefixes {
-				if !strings.HasPrefix(name, prefix) {
-					continue
-				}
-				read := i.readKeys(role)
-				if len(read) > 0 && !slices.Contains(read, name) {
-					v.field = "data." + name
-					all = append(all, v.fault("no variable of the %s is read from %s", role, name))
-				}
-			}
-		}
-	}
-	return all
-}
-
 // systemMemory is what the kernel wants for a container besides.
 const systemMemory = 128 << 20
 
@@ -250,12 +226,26 @@ func (i *installation) applicationHealth() (all []finding.Finding) {
 	if old, _ := i.entry(configMap, "resource.customizations"); strings.Contains(old.Text(), "argoproj.io/Application") {
 		return nil
 	}
+	for name, v := range i.entriesOf(configMap) {
+		if letters(name) == letters(key) {
+			all = append(all, instead(as(finding.Warning, v.fault("Argo CD reads no health check for Applications from %s", name)), "write the key as %s", key))
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
 	check.field = ""
 	if child, ok := i.child(); ok {
 		f := check.fault("there is no health check for Applications, and %s is held by another", child)
 		return []finding.Finding{f}
 	}
 	return []finding.Finding{as(finding.Note, check.fault("there is no health check for Applications, which waves between Applications need"))}
+}
+
+// letters are those of a key, by which one with another hyphen, stroke or capital is
+// known.
+func letters(key string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "/", "", ".", "", "-", "").Replace(key))
 }
 
 // child finds an Application that another Application holds: it has a wave, or the

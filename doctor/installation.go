@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -49,6 +50,8 @@ type workload struct {
 	image     image
 	// others are the containers beside it, which run as long as it does.
 	others []thing
+	// inits are those that end before it starts.
+	inits []thing
 	// volumes are those of the Pod, by name.
 	volumes map[string]volume
 	// security is the securityContext of the Pod, rights that of the program.
@@ -152,6 +155,8 @@ func workloadOf(t thing, namespace string) *workload {
 	for _, c := range pod.at("initContainers").items() {
 		if c.Get("restartPolicy").Text() == "Always" { // which runs as long as the Pod does
 			w.others = append(w.others, c)
+		} else {
+			w.inits = append(w.inits, c)
 		}
 	}
 	for _, v := range pod.at("volumes").items() {
@@ -163,6 +168,12 @@ func workloadOf(t thing, namespace string) *workload {
 	w.image, w.rights = imageOf(w.program.Get("image").Text()), w.program.at("securityContext")
 	w.args, w.env = append(w.program.at("command").items(), w.program.at("args").items()...), w.program.at("env").items()
 	return w
+}
+
+// IsRepoServer reports whether a manifest runs the repo-server of an Argo CD.
+func IsRepoServer(o object.Object) bool {
+	i := read(Input{Objects: []object.Object{o}})
+	return len(i.of(repoServer)) > 0
 }
 
 // roleOf names the program of Argo CD that a container runs, by its command line.
@@ -219,6 +230,20 @@ func (i *installation) entry(name, key string) (value thing, known bool) {
 		return t.inner(t.Get("data").Get(key), "data."+key), true
 	}
 	return i.values.config(name, key)
+}
+
+// entriesOf are the keys of a ConfigMap of Argo CD's own, wherever they are written.
+func (i *installation) entriesOf(name string) map[string]thing {
+	all := map[string]thing{}
+	for key, m := range i.maps {
+		if key.name == name {
+			maps.Copy(all, m.at("data").entries())
+		}
+	}
+	if name == configMap {
+		maps.Copy(all, i.values.at("configs", "cm").entries())
+	}
+	return all
 }
 
 // mountAt is the mount that a path lies in, the nearest one.

@@ -93,7 +93,7 @@ func (i *installation) findPlugins(w *workload) {
 func (i *installation) sidecar(w *workload, c thing) *sidecar {
 	s := &sidecar{thing: c, image: imageOf(c.Get("image").Text()), env: i.environment(w, c)}
 	command, args := c.at("command").texts(), c.at("args").texts()
-	called := c.name() == ourPlugin || strings.Contains(s.image.base, ourPlugin)
+	called := calledOurs(c)
 	words := slices.Concat(command, args)
 	switch {
 	case slices.ContainsFunc(words, func(word string) bool { return path.Base(word) == stockServer }):
@@ -117,6 +117,10 @@ func (i *installation) sidecar(w *workload, c thing) *sidecar {
 		s.ours = called
 	}
 	return s
+}
+
+func calledOurs(c thing) bool {
+	return c.name() == ourPlugin || strings.Contains(imageOf(c.Get("image").Text()).base, ourPlugin)
 }
 
 func runsOurs(p pluginYAML) bool {

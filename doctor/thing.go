@@ -64,13 +64,21 @@ func (t thing) items() []thing {
 func (t thing) entries() map[string]thing {
 	all := map[string]thing{}
 	for _, f := range t.Value.Fields() {
-		all[f.Key] = t.inner(f.Value, joined(t.field, f.Key))
+		v := t.inner(f.Value, joined(t.field, f.Key))
+		if t.first > 0 && f.Line() > 0 { // a block begins below its key
+			v.line = t.first + f.Line() - 1
+		}
+		all[f.Key] = v
 	}
 	return all
 }
 
-// texts are the items of a list of texts.
+// texts are the items of a list of texts. One text, which Kubernetes refuses, is
+// taken for the words that it was meant for.
 func (t thing) texts() []string {
+	if text := t.Text(); !t.IsList() && !strings.Contains(text, "{{") {
+		return strings.Fields(text)
+	}
 	var all []string
 	for _, v := range t.Value.Items() {
 		all = append(all, v.Text())
@@ -148,13 +156,19 @@ func versionOf(tag string) (version, bool) {
 
 // bytesOf reads a quantity of memory as Kubernetes writes it.
 func bytesOf(text string) (int64, bool) {
+	n, ok := quantityOf(text)
+	return int64(n), ok
+}
+
+// quantityOf reads a quantity as Kubernetes writes it.
+func quantityOf(text string) (float64, bool) {
 	for _, unit := range []struct {
 		suffix string
-		bytes  float64
-	}{{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"Ti", 1 << 40}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"m", 1e-3}, {"", 1}} {
+		size   float64
+	}{{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"Ti", 1 << 40}, {"Pi", 1 << 50}, {"Ei", 1 << 60}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}, {"E", 1e18}, {"m", 1e-3}, {"", 1}} {
 		if number, ok := strings.CutSuffix(text, unit.suffix); ok {
 			n, err := strconv.ParseFloat(number, 64)
-			return int64(n * unit.bytes), err == nil
+			return n * unit.size, err == nil
 		}
 	}
 	return 0, false

@@ -70,6 +70,8 @@ func (l layers) workload(role, key string) *workload {
 	for _, c := range l.at(key, "initContainers").items() {
 		if c.Get("restartPolicy").Text() == "Always" {
 			w.others = append(w.others, c)
+		} else {
+			w.inits = append(w.inits, c)
 		}
 	}
 	for _, tag := range []thing{l.at("global", "image", "tag"), l.at(key, "image", "tag")} {

@@ -31,6 +31,17 @@ func (i *installation) noSidecar() (all []finding.Finding) {
 			}
 			f.Message += "; there is " + strings.Join(names, ", ")
 		}
+		for _, c := range w.inits {
+			if calledOurs(c) {
+				f = instead(c.fault("it is an init container, which must end before the repo-server starts"), "move it to the containers, extraContainers in values, or give it restartPolicy: Always")
+			}
+		}
+		for _, other := range i.workloads {
+			if slices.ContainsFunc(other.others, calledOurs) && other.role != repoServer {
+				f.Message += "; " + ourPlugin + " is beside the " + other.role
+				f = instead(f, "move it to the repo-server")
+			}
+		}
 		all = append(all, f)
 	}
 	return all
@@ -56,6 +67,8 @@ func (i *installation) sidecarImage() (all []finding.Finding) {
 		switch {
 		case s.image.repository == "":
 			all = append(all, s.fault("it has no image"))
+		case strings.ContainsAny(at.Text(), " \t") && !strings.Contains(at.Text(), "{{"):
+			all = append(all, instead(at.fault("%q is no image: there is a space in it", at.Text()), "drop the space"))
 		case !s.image.digest && (s.image.tag == "" || s.image.tag == "latest"):
 			all = append(all, as(finding.Warning, at.fault("the image %s is another one every day", at.Text())))
 		}
@@ -134,30 +147,59 @@ func (i *installation) noVolume() (all []finding.Finding) {
 // chartMounts are further volumes of the chart, which nothing writes to.
 var chartMounts = []string{"ssh-known-hosts", "tls-certs", "gpg-keys", "argocd-repo-server-tls"}
 
+// account is as whom a container runs.
+type account struct {
+	user, group string
+	// at is where the user is written, or the container.
+	at thing
+	// implied says that nobody wrote the group.
+	implied bool
+}
+
+// accountOf reads the account of a container from its own context and that of the
+// Pod. Without a user it is the image's, 999 for Argo CD's and the plugin's. The
+// kubelet hands on the user of an image without its group; without runAsGroup the
+// group is the one that /etc/passwd of the image has for the user, or else 0.
+// Sources: Kubernetes, pkg/kubelet/kuberuntime/security_context.go, and containerd,
+// pkg/oci/spec_opts.go (WithUser).
+func accountOf(container, context, pod thing, passwd map[string]string) account {
+	a := account{user: argoUser, at: container}
+	for _, t := range []thing{pod, context} {
+		if v := t.at("runAsUser"); v.Exists() {
+			a.user, a.at = v.Text(), v
+		}
+		if v := t.at("runAsGroup"); v.Exists() {
+			a.group = v.Text()
+		}
+	}
+	if a.group == "" {
+		a.group, a.implied = passwd[a.user], true
+	}
+	if a.group == "" {
+		a.group = "0"
+	}
+	return a
+}
+
+// argoPasswd are the users of Argo CD's image with their groups. The plugin's image
+// has no /etc/passwd.
+var argoPasswd = map[string]string{argoUser: argoUser, "0": "0"}
+
 func (i *installation) user() (all []finding.Finding) {
 	i.sidecars(func(w *workload, s *sidecar) {
-		own := func(field string, at ...thing) (thing, string) {
-			for _, t := range at {
-				if v := t.at(field); v.Exists() {
-					return v, v.Text()
-				}
-			}
-			return thing{}, argoUser
-		}
-		at, user := own("runAsUser", s.at("securityContext"), w.security)
-		_, theirs := own("runAsUser", w.rights, w.security)
-		if user == theirs {
+		its, theirs := accountOf(s.thing, s.at("securityContext"), w.security, nil), accountOf(w.program, w.rights, w.security, argoPasswd)
+		if its.user == theirs.user {
 			return
 		}
-		if !at.Exists() {
-			at = s.thing
-		}
-		_, group := own("runAsGroup", s.at("securityContext"), w.security)
-		_, theirGroup := own("runAsGroup", w.rights, w.security)
-		if !s.stock && (group == theirGroup || w.security.at("fsGroup").Exists()) {
+		shared := its.group == theirs.group || w.security.at("fsGroup").Exists() || slices.Contains(w.security.at("supplementalGroups").texts(), its.group)
+		if !s.stock && shared {
 			return // the group may connect, too
 		}
-		all = append(all, instead(at.fault("it runs as user %s and the repo-server as %s, which may not connect to its socket", user, theirs), "set runAsUser and runAsGroup to %s, the repo-server's", theirs))
+		f := its.at.fault("it runs as user %s and the repo-server as %s, which may not connect to its socket", its.user, theirs.user)
+		if !s.stock && its.implied {
+			f.Message += "; its group is " + its.group + ", since there is no runAsGroup"
+		}
+		all = append(all, instead(f, "set runAsUser and runAsGroup to %s, the repo-server's", theirs.user))
 	})
 	return all
 }

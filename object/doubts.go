@@ -107,6 +107,27 @@ func doubledKeys(n *yaml.Node) []twice {
 	return found
 }
 
+// Doubled is a key that stands twice in one mapping.
+type Doubled struct {
+	// Path leads to the mapping.
+	Path, Key string
+	// Lines are those of the first key and of the other.
+	Lines [2]int
+	// Again is the value behind the other, which is the one that is read.
+	Again Value
+}
+
+// DoubledKeys lists the keys below a value that stand twice in their mapping.
+func (v Value) DoubledKeys() (all []Doubled) {
+	eachMapping(v.node, "", func(n *yaml.Node, path string) {
+		for _, k := range doubledKeys(n) {
+			at := slices.Index(n.Content, k.again)
+			all = append(all, Doubled{path, k.again.Value, [2]int{k.first.Line, k.again.Line}, Value{n.Content[at+1]}})
+		}
+	})
+	return all
+}
+
 // eachMapping visits the mappings below a node with their paths. What an alias
 // stands for is visited where it is written.
 func eachMapping(n *yaml.Node, path string, visit func(n *yaml.Node, path string)) {

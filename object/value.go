@@ -169,6 +169,15 @@ type Field struct {
 	key   *yaml.Node
 }
 
+// Line is the line of the key inside its document, counted from 1; 0 if there is
+// none.
+func (f Field) Line() int {
+	if f.key == nil {
+		return 0
+	}
+	return f.key.Line
+}
+
 // Fields returns the entries of a mapping in the order they are written; nil
 // for anything else. See Get for keys that are written twice or merged.
 func (v Value) Fields() []Field {

@@ -82,7 +82,7 @@ func TestPluginYAML(t *testing.T) {
 }
 
 // TestDeploy applies both ways of installing to a repo-server and compares what
-// comes out: the same container and the same health check.
+// comes out: the same container, health check and settings.
 func TestDeploy(t *testing.T) {
 	writeApplicationHealth(t)
 	var values struct {
@@ -90,7 +90,8 @@ func TestDeploy(t *testing.T) {
 			ExtraContainers []map[string]any `json:"extraContainers"`
 		} `json:"repoServer"`
 		Configs struct {
-			CM map[string]string `json:"cm"`
+			Params map[string]string `json:"params"`
+			CM     map[string]string `json:"cm"`
 		} `json:"configs"`
 	}
 	data, err := os.ReadFile("../../deploy/argocd-values.yaml")
@@ -116,6 +117,10 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: argocd-cm}
 data: {a: b}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cmd-params-cm}
 `,
 	} {
 		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o644); err != nil {
@@ -145,8 +150,14 @@ data: {a: b}
 				t.Errorf("-values +kustomize:\n%s", diff)
 			}
 		case "ConfigMap":
-			if diff := gocmp.Diff(values.Configs.CM[healthKey], m["data"].(map[string]any)[healthKey]); diff != "" {
-				t.Errorf("-values +kustomize:\n%s", diff)
+			ours := values.Configs.CM
+			if o.ID.Name == "argocd-cmd-params-cm" {
+				ours = values.Configs.Params
+			}
+			for key, want := range ours {
+				if diff := gocmp.Diff(want, m["data"].(map[string]any)[key]); diff != "" {
+					t.Errorf("-values +kustomize: %s of %s:\n%s", key, o.ID.Name, diff)
+				}
 			}
 		}
 	}

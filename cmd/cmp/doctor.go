@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	yaml "go.yaml.in/yaml/v3"
+	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/ladder-cmp/ladder/doctor"
 	"github.com/ladder-cmp/ladder/finding"
@@ -70,6 +72,9 @@ severity error.`,
 		if _, usage := err.(usageError); usage {
 			return err
 		}
+		if err := ofOne(e, live); err != nil {
+			return err
+		}
 		r := verdict{findings: finding.Of(err)}
 		if err == nil && live {
 			c.namespace = "argocd"
@@ -94,13 +99,21 @@ severity error.`,
 
 // examine looks at an Argo CD.
 func examine(ctx context.Context, e doctor.Input) []finding.Finding {
-	e.Serve = servingOf
+	e.Serve, e.Deployment, e.Nearest = servingOf, reflect.TypeFor[appsv1.Deployment](), nearestOf
 	e.JudgeHealth = func(script string) []string {
 		ctx, cancel := context.WithTimeout(ctx, checkPatience)
 		defer cancel()
 		return fleet.JudgeChildHealth(ctx, script)
 	}
 	return doctor.Examine(e)
+}
+
+func nearestOf(word string, names []string) string {
+	n := newNearest(word)
+	for _, name := range names {
+		n.add(name, name)
+	}
+	return n.String()
 }
 
 // lookedAt says what of an Argo CD was looked at.
@@ -116,35 +129,23 @@ func lookedAt(e doctor.Input) string {
 }
 
 // examined reads what a command line names. values belong to the chart among the
-// arguments, or are looked at themselves.
+// arguments, or are looked at themselves, after those among the arguments.
 func (in *inputs) examined(cmd *cobra.Command, s streams, args, values []string) (doctor.Input, error) {
 	var e doctor.Input
+	charts, dirs := 0, 0
+	for _, arg := range args {
+		charts += boolean(isDir(arg) && isChart(arg))
+		dirs += boolean(isDir(arg))
+	}
+	if err := in.fits(args, charts, dirs); err != nil {
+		return e, err
+	}
 	var faults []error
-	charts := 0
 	for _, arg := range args {
-		if isDir(arg) {
-			charts += boolean(isChart(arg))
+		if _, err := os.Stat(arg); err != nil && arg != "-" {
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "no-file", File: arg, Message: reason(err), Remedy: `name manifests, a directory, values of the chart argo-cd, or "-" for standard input`})
+			continue
 		}
-	}
-	if charts == 0 {
-		for _, file := range values {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: reason(err), Remedy: "name values of the chart argo-cd"})
-				continue
-			}
-			v, ok := chartValues(file, text)
-			if !ok {
-				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "no-values", File: file, Message: "it has no values of the chart argo-cd", Remedy: "name such a file, or manifests without --values"})
-				continue
-			}
-			e.Values = append(e.Values, v)
-		}
-		if f := in.flags.Lookup("values"); f.Changed { // they are not to be rendered with
-			f.Changed = false
-		}
-	}
-	for _, arg := range args {
 		if arg != "-" && !isDir(arg) {
 			if text, err := os.ReadFile(arg); err == nil {
 				if v, ok := chartValues(arg, text); ok {
@@ -160,7 +161,75 @@ func (in *inputs) examined(cmd *cobra.Command, s streams, args, values []string)
 		faults = append(faults, err)
 		e.Objects = append(e.Objects, objs...)
 	}
+	for _, file := range values {
+		if charts > 0 {
+			break // it was rendered with them
+		}
+		v, err := readChartValues(file)
+		faults = append(faults, err)
+		if err == nil {
+			e.Values = append(e.Values, v)
+		}
+	}
 	return e, errors.Join(faults...)
+}
+
+// fits refuses flags that nothing among the arguments takes.
+func (in *inputs) fits(args []string, charts, dirs int) error {
+	named := strings.Join(args, ", ")
+	if named == "" {
+		named = "what is named"
+	}
+	for _, name := range []string{"set", "set-string", "set-file"} {
+		if in.flags.Changed(name) && charts == 0 {
+			return usageError{fmt.Errorf("--%s is for the chart argo-cd, and %s is none; name the chart's directory", name, named)}
+		}
+	}
+	for _, name := range []string{"name", "kube-version", "api-versions"} {
+		if in.flags.Changed(name) && dirs == 0 {
+			return usageError{fmt.Errorf("--%s is for directories that are rendered, and %s is none; drop it, or name a directory", name, named)}
+		}
+	}
+	return nil
+}
+
+// readChartValues reads a file that is said to have values of the chart argo-cd.
+func readChartValues(file string) (doctor.Values, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return doctor.Values{}, finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: reason(err), Remedy: "name values of the chart argo-cd"}
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		line, message := object.SyntaxError(err)
+		return doctor.Values{}, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Line: line, Message: message, Remedy: "correct the YAML"}
+	}
+	v, ok := chartValues(file, text)
+	if !ok {
+		return v, finding.Finding{Severity: finding.Error, Rule: "no-values", File: file, Message: "it has no values of the chart argo-cd", Remedy: "name such a file, or manifests without --values"}
+	}
+	return v, nil
+}
+
+// ofOne refuses values beside a repo-server that they are not put into, and of
+// which nobody could say what is found of which.
+func ofOne(e doctor.Input, live bool) error {
+	if len(e.Values) == 0 {
+		return nil
+	}
+	where := ""
+	if live {
+		where = "the cluster"
+	}
+	for _, o := range e.Objects {
+		if doctor.IsRepoServer(o) && where == "" {
+			where = o.File
+		}
+	}
+	if where == "" {
+		return nil
+	}
+	return usageError{fmt.Errorf("%s has a repo-server already, into which the values of %s are not put; give them with -f to the chart's directory, or look at one of the two", where, e.Values[0].File)}
 }
 
 func isChart(dir string) bool {
@@ -174,10 +243,10 @@ func (in *inputs) manifestsOf(cmd *cobra.Command, s streams, arg string) ([]obje
 		return readManifests(s, arg)
 	}
 	if !isChart(arg) {
-		for _, name := range []string{"set", "set-string", "set-file"} {
-			if in.flags.Changed(name) {
-				return nil, usageError{fmt.Errorf("--%s is for the chart argo-cd, and %s is none; name the chart's directory", name, arg)}
-			}
+		for _, name := range []string{"values", "set", "set-string", "set-file"} { // which are the chart's
+			f := in.flags.Lookup(name)
+			defer func(was bool) { f.Changed = was }(f.Changed)
+			f.Changed = false
 		}
 	}
 	res, err := in.generate(cmd, arg, plugin.Settings{Name: "argocd", Namespace: "argocd", Order: wave.Options{Waves: wave.Off}})
