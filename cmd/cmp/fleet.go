@@ -25,7 +25,7 @@ what it needs of the others, and whether the phases in which they are rolled out
 are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
 		Example: `  cmp fleet lint ./components
   cmp fleet appset ./components > argocd/platform.yaml`,
-		Args: cobra.NoArgs,
+		Args: oneOfItsCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
@@ -108,10 +108,15 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	return f, in.isEnvironment(f)
 }
 
-// isEnvironment says if nothing of a fleet can be deployed to the environment
+// isEnvironment says if nothing of any fleet can be deployed to the environment
 // that is asked for.
-func (in *fleetInputs) isEnvironment(f *fleet.Fleet) error {
-	e, known := in.source.Environment, f.Environments()
+func (in *fleetInputs) isEnvironment(fleets ...*fleet.Fleet) error {
+	e, known := in.source.Environment, []string(nil)
+	for _, f := range fleets {
+		known = append(known, f.Environments()...)
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
 	switch {
 	case e == "" || slices.Contains(known, e):
 		return nil

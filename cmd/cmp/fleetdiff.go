@@ -56,6 +56,9 @@ change. What they say, cmp diff shows for one.
 				r.names[i] = side.at.name + ":" + dirs[i]
 			}
 		}
+		if err := in.isEnvironment(sides[:]...); err != nil {
+			return err
+		}
 		r.Comparison = fleet.Compare(sides[0], dirs[0], sides[1], dirs[1], in.source.Environment)
 		return out.write(s, r, r.components(), anyError(r.New))
 	}
