@@ -298,7 +298,7 @@ func described(cmd *cobra.Command, dirs []string) *fleet.Fleet {
 	return within(cmd.Context(), func(ctx context.Context) (*fleet.Fleet, error) {
 		in := fleetInputs{source: fleet.Source{Unrendered: true}, ladder: new(string)}
 		cmd.SetContext(ctx)
-		return in.load(cmd, streams{}, dirs)
+		return in.load(cmd, streams{Err: io.Discard}, dirs)
 	})
 }
 

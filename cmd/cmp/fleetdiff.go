@@ -34,7 +34,7 @@ change. What they say, cmp diff shows for one.
 		if err := out.check(); err != nil {
 			return err
 		}
-		ch, err := readChange(args)
+		ch, err := readChange(s, args)
 		if err != nil {
 			return out.trouble(err)
 		}
@@ -60,7 +60,7 @@ change. What they say, cmp diff shows for one.
 			return err
 		}
 		r.Comparison = fleet.Compare(sides[0], dirs[0], sides[1], dirs[1], in.source.Environment)
-		return out.write(s, r, r.components(), anyError(r.New))
+		return out.write(s, r, r.components(), anyError(r.New), r.Unknown)
 	}
 	return cmd
 }
@@ -112,10 +112,10 @@ func (r fleetDiff) components() []string {
 
 func (r fleetDiff) json() any { return r.Comparison }
 
-func (r fleetDiff) text(p paint) string { return textOf(p, r.parts(), 1, "fleet") }
+func (r fleetDiff) text(p paint) string { return textOf(p, r.parts(), 1, "fleet", r.Unknown) }
 
 func (r fleetDiff) markdown(limit int) string {
-	return markdownOf(r.parts(), 1, "fleet", r.command, limit)
+	return markdownOf(r.parts(), 1, "fleet", r.command, limit, r.Unknown)
 }
 
 func (r fleetDiff) parts() []part {

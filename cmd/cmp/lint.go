@@ -33,6 +33,7 @@ Exits with 1 if there is a finding of severity error.`,
 		if err := knownReport(*format); err != nil {
 			return err
 		}
+		args = directories(s, args)
 		r := verdict{of: counted(len(args), "component")}
 		for _, dir := range args {
 			found, err := in.lint(cmd, dir)
