@@ -79,7 +79,8 @@ func (in *inputs) ship(cmd *cobra.Command, dir string) (plugin.Shipment, error) 
 		return plugin.Shipment{}, err
 	}
 	defer done()
-	return plugin.Ship(cmd.Context(), req, base)
+	shipped, err := plugin.Ship(cmd.Context(), req, base)
+	return shipped, in.notOne(cmd, req, err)
 }
 
 // listedDefinition is a CRD as other programs read it.

@@ -87,6 +87,9 @@ func (in *inputs) sides(cmd *cobra.Command, ch change, i int) (before, after com
 	if after, err = in.side(cmd, ch.after[i], ch.to); err != nil {
 		return before, after, err
 	}
+	if before.Failed && after.Failed && after.Findings[0].Rule == folderRule {
+		return before, after, after.Findings[0]
+	}
 	for _, side := range []compare.Side{before, after} {
 		if side.Missing && (!ch.revisions || before.Missing && after.Missing) {
 			return before, after, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: side.Name, Message: "no such directory", Remedy: "check the path"}
@@ -115,7 +118,7 @@ func (in *inputs) side(cmd *cobra.Command, dir string, at *commit) (compare.Side
 		return side, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: side.Name, Message: "this is a file", Remedy: "name the directory of the component"}
 	}
 	res, err := plugin.Generate(cmd.Context(), req, base)
-	if err != nil {
+	if err = in.notOne(cmd, req, err); err != nil {
 		if !reportable(err) {
 			return side, err
 		}

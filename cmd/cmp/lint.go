@@ -62,7 +62,7 @@ func (in *inputs) lint(cmd *cobra.Command, dir string) ([]finding.Finding, error
 	defer done()
 	res, err := plugin.Generate(cmd.Context(), req, base)
 	if err != nil {
-		return finding.Of(err), nil
+		return finding.Of(in.notOne(cmd, req, err)), nil
 	}
 	varying, err := req.Vary(cmd.Context(), base)
 	return append(append(res.Findings, varying...), finding.Of(err)...), nil
