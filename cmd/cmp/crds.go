@@ -47,6 +47,10 @@ objects of DIR that still use them. Exits with 1 if there are any.`,
 			if *format == reportJSON {
 				return writeJSON(s, listed(now.Definitions))
 			}
+			if len(now.Definitions) == 0 {
+				fmt.Fprintf(s.Err, "cmp: note: %s: the component has no CRDs\n", finding.Harmless(args[0]))
+				return nil
+			}
 			_, err = io.WriteString(s.Out, definitionTable(now.Definitions))
 			return err
 		}
