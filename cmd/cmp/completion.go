@@ -201,10 +201,23 @@ func choices(cmd *cobra.Command, flag string, values ...string) {
 
 // formatFlag is the flag for the format of an output, the usual one first.
 func formatFlag(cmd *cobra.Command, what string, known ...string) *string {
-	last := len(known) - 1
-	format := cmd.Flags().StringP("output", "o", known[0], what+": "+strings.Join(known[:last], ", ")+" or "+known[last])
+	format := cmd.Flags().StringP("output", "o", known[0], what+": "+anyOf(known))
 	choices(cmd, "output", known...)
 	return format
+}
+
+// knownFormat refuses a format that a command does not write.
+func knownFormat(format string, known ...string) error {
+	if slices.Contains(known, format) {
+		return nil
+	}
+	return usageError{fmt.Errorf("there is no format %q; use %s", format, anyOf(known))}
+}
+
+// anyOf lists two or more choices as a sentence does.
+func anyOf(all []string) string {
+	last := len(all) - 1
+	return strings.Join(all[:last], ", ") + " or " + all[last]
 }
 
 // profilesOrFiles are what a rollout can be compared with.

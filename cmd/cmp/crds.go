@@ -35,7 +35,7 @@ objects of DIR that still use them. Exits with 1 if there are any.`,
 	against := cmd.Flags().String("against", "", "Directory of the component as it was")
 	_ = cmd.RegisterFlagCompletionFunc("against", folders)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := oneOf("output", *format, reportText, reportJSON); err != nil {
+		if err := knownFormat(*format, reportText, reportJSON); err != nil {
 			return err
 		}
 		now, err := in.ship(cmd, args[0])

@@ -147,8 +147,8 @@ func addDiffOutput(cmd *cobra.Command, what string) diffOutput {
 }
 
 func (o diffOutput) check() error {
-	if known := []string{diffText, diffMarkdown, diffJSON}; !slices.Contains(known, *o.format) {
-		return usageError{fmt.Errorf("there is no format %q; use %s", *o.format, strings.Join(known, ", "))}
+	if err := knownFormat(*o.format, diffText, diffMarkdown, diffJSON); err != nil {
+		return err
 	}
 	if *o.limit < leastMarkdown {
 		return usageError{fmt.Errorf("--limit is %d; give it at least %d", *o.limit, leastMarkdown)}

@@ -33,7 +33,7 @@ tool can apply, and components for Ladder. OUT must be empty, or not be there.`,
 		Args:    cobra.ExactArgs(1),
 	}
 	in := addInputs(cmd)
-	out := cmd.Flags().String("out", "", "Directory to write to")
+	out := cmd.Flags().StringP("out", "o", "", "Directory to write to")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *out == "" {
 			return usageError{errors.New("there is no place to write to; give --out DIR")}
