@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,14 +47,14 @@ change. What they say, cmp diff shows for one.
 			at   *commit
 		}{{ch.before, ch.from}, {ch.after, ch.to}} {
 			in.at = side.at
-			sides[i], err = in.loadSide(cmd, s, side.dirs)
+			sides[i], in.base, err = in.loadSide(cmd, s, side.dirs)
 			if err != nil {
 				return out.trouble(atRevision(err, side.at))
 			}
 			dirs[i] = strings.Join(side.dirs, ", ")
-			r.names[i] = dirs[i]
+			r.names[i] = called(in.base, side.dirs)
 			if side.at != nil {
-				r.names[i] = side.at.name + ":" + dirs[i]
+				r.names[i] = side.at.name + ":" + r.names[i]
 			}
 		}
 		if err := in.isEnvironment(sides[:]...); err != nil {
@@ -65,12 +66,32 @@ change. What they say, cmp diff shows for one.
 	return cmd
 }
 
+// called names folders of a repository as the user did, or by their place in it
+// where that says nothing, as "." does.
+func called(base string, dirs []string) string {
+	var names []string
+	for _, dir := range dirs {
+		name := filepath.ToSlash(filepath.Clean(dir))
+		if name == "." || strings.HasSuffix(name, "..") {
+			abs := existing(dir)
+			if rel, err := filepath.Rel(base, abs); err == nil && rel != "." {
+				name = filepath.ToSlash(rel)
+			} else {
+				name = filepath.Base(abs)
+			}
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
 // loadSide loads a fleet whole; of an environment that it does not know, there is
-// nothing in it.
-func (in *fleetInputs) loadSide(cmd *cobra.Command, s streams, dirs []string) (*fleet.Fleet, error) {
+// nothing in it. base is its repository.
+func (in *fleetInputs) loadSide(cmd *cobra.Command, s streams, dirs []string) (f *fleet.Fleet, base string, err error) {
 	all := *in
 	all.source.Environment = ""
-	return all.load(cmd, s, dirs)
+	f, err = all.load(cmd, s, dirs)
+	return f, all.base, err
 }
 
 // fleetDiff is what a change does to a fleet.
