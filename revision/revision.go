@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 
@@ -84,6 +85,26 @@ func (r *Repository) Commit(name string) (Commit, error) {
 		message += " that can be read: " + err.Error()
 	}
 	return Commit{}, fault("", message, "name a directory that is there, or a branch, a tag or a commit; in a clone that is shallow, fetch it first")
+}
+
+// Names are those of the branches, the branches of remotes and the tags, sorted;
+// none if they cannot be read.
+func (r *Repository) Names() []string {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	all, err := r.git.References()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	_ = all.ForEach(func(ref *plumbing.Reference) error { // as far as they can be read
+		if n := ref.Name(); n.IsBranch() || n.IsTag() || n.IsRemote() {
+			names = append(names, n.Short())
+		}
+		return nil
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Parted is the commit since which two histories have parted: their merge base.

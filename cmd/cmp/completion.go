@@ -21,6 +21,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/profile"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/revision"
 )
 
 // shells are those that completion scripts are for.
@@ -152,6 +153,9 @@ func argumentsOf(cmd *cobra.Command) cobra.CompletionFunc {
 		if at >= len(names) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+		if at == 0 && strings.Contains(cmd.Use, "REV") {
+			return sidesOf(typed, of)
+		}
 		switch name := strings.TrimSuffix(names[at], "..."); {
 		case name == "DIR" && of:
 			return places(typed, areDescribed, false)
@@ -170,6 +174,31 @@ func argumentsOf(cmd *cobra.Command) cobra.CompletionFunc {
 		}
 		return nil, cobra.ShellCompDirectiveDefault
 	}
+}
+
+// sidesOf are what a comparison begins with: a directory, or a branch or a tag of
+// the repository around the working directory, also as the end of a range.
+func sidesOf(typed string, fleet bool) ([]string, cobra.ShellCompDirective) {
+	wanted := isComponent
+	if fleet {
+		wanted = areDescribed
+	}
+	all, directive := places(typed, wanted, false)
+	before := ""
+	if left, right, ranged := strings.Cut(typed, ".."); ranged {
+		before = left + ".."
+		if strings.HasPrefix(right, ".") {
+			before += "."
+		}
+	}
+	repo, err := revision.Open(gitRoot(workingDir()))
+	if err != nil {
+		return all, directive
+	}
+	for _, name := range repo.Names() {
+		all = append(all, before+finding.Harmless(name))
+	}
+	return begunWith(all, typed), directive
 }
 
 // anyFile leaves it to the shell.

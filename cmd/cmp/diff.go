@@ -34,8 +34,8 @@ func newDiff(s streams) *cobra.Command {
 		Short: "Say what a change does to the objects and waves of components",
 		Long: `Render components before and after a change, and say what differs: objects that
 come, go and change, field by field; waves that move, and why; what is waited for
-and was not, or is no more; and which findings are new or fixed. Of Secrets it is
-said that their data changed, and never what it is.
+and was not, or is no more; and which findings are new or fixed. Of Secrets, the
+keys that changed are named, and never their values.
 
 ` + twoSides + `
 

@@ -23,7 +23,7 @@ func newFleet(s streams) *cobra.Command {
 		Short: "Check, compute and generate the rollout of many components",
 		Long: `Look at a folder of components, each with a component.yaml: what each renders to,
 what it needs of the others, and whether the phases in which they are rolled out
-are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
+are right. The key fleet of its ladder.yaml says how it is rolled out.`,
 		Example: `  cmp fleet lint ./components
   cmp fleet appset ./components > argocd/platform.yaml`,
 		Args: oneOfItsCommands,

@@ -19,7 +19,7 @@ func newFleetDiff(s streams) *cobra.Command {
 		Long: `Load a fleet before and after a change, and say what differs: components that
 come, go and move to another phase; steps of the rollout; what components need of
 others; findings that are new or fixed; and how many objects of each component
-change. What they say, cmp diff shows for one.
+change. cmp diff shows those objects for one component.
 
 ` + twoSides + `
 

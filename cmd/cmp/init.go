@@ -35,7 +35,7 @@ func newInit(s streams) *cobra.Command {
 namespace if the manifests name one, what its chart says of itself, and whether
 its CRDs should be split off. Below a ladder.yaml that has a fleet with a profile,
 it also gets its domain and the earliest phase at which it can stand; what has a
-phase keeps it. What cannot be found is there as a comment. Where cmp fleet schema
+phase keeps it. What cannot be found out is a comment. Where cmp fleet schema
 wrote a component.schema.json, in a directory above or in docs there, the first
 line names it for editors.
 

@@ -13,7 +13,7 @@ import (
 )
 
 // twoSides is how commands that compare tell people what they take.
-const twoSides = `Compared are two directories, or directories at two revisions of their git
+const twoSides = `The sides are two directories, or directories at two revisions of their git
 repository. REV is a branch, a tag or a commit, compared with what lies in the
 work tree, committed or not; REV..REV are two of them. With three dots the first
 side is the commit since which the two, or REV and HEAD, have parted, so that
