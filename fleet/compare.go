@@ -24,6 +24,9 @@ type Comparison struct {
 	Lost   []Needed `json:"needsLost"`
 	// Changed are the Applications of both sides whose objects differ.
 	Changed []ChangedApplication `json:"changed"`
+	// Unknown are the names of those of which nothing can be compared, since they
+	// cannot be rendered on either side.
+	Unknown []string `json:"unknown"`
 	// New and Fixed are findings, those of the renderings among them.
 	New   []finding.Finding `json:"newFindings"`
 	Fixed []finding.Finding `json:"fixedFindings"`
@@ -93,7 +96,7 @@ func (c Comparison) Different() bool {
 // that is empty, of all. An Application is the same one where its name is. Each
 // side names files below a directory, which need not be the same.
 func Compare(before *Fleet, dirBefore string, after *Fleet, dirAfter, environment string) Comparison {
-	c := Comparison{Added: []Standing{}, Removed: []Standing{}, Moved: []Moved{}, Steps: []StepChange{}, Gained: []Needed{}, Lost: []Needed{}, Changed: []ChangedApplication{}}
+	c := Comparison{Added: []Standing{}, Removed: []Standing{}, Moved: []Moved{}, Steps: []StepChange{}, Gained: []Needed{}, Lost: []Needed{}, Changed: []ChangedApplication{}, Unknown: []string{}}
 	old, now := before.of(environment), after.of(environment)
 	for _, name := range old.names {
 		if _, stays := now.apps[name]; !stays {
@@ -108,6 +111,9 @@ func Compare(before *Fleet, dirBefore string, after *Fleet, dirAfter, environmen
 		x, y := old.standing(name), now.standing(name)
 		if x.Phase != y.Phase {
 			c.Moved = append(c.Moved, Moved{name, x.Phase, y.Phase, x.Title, y.Title})
+		}
+		if old.apps[name].Failed && now.apps[name].Failed {
+			c.Unknown = append(c.Unknown, name)
 		}
 		if changed, differs := changedApplication(old.apps[name], now.apps[name]); differs {
 			changed.Path = y.Path

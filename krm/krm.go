@@ -165,7 +165,7 @@ func sortedKeys(m map[string]string) []string {
 // read reads the items that are applied.
 func (f *function) read() error {
 	var faults []error
-	for _, item := range f.list.Items {
+	for i, item := range f.list.Items {
 		if isLocal(item) {
 			continue
 		}
@@ -176,7 +176,11 @@ func (f *function) read() error {
 		place, _, _ := kioutil.GetFileAnnotations(item)
 		objs, err := object.Parse(place, 0, text)
 		if err != nil {
-			faults = append(faults, err)
+			for _, fault := range finding.Of(err) {
+				// What has no name is known by its place.
+				fault.Message = fmt.Sprintf("items[%d]: %s", i, fault.Message)
+				faults = append(faults, fault)
+			}
 			continue
 		}
 		if len(objs) == 1 { // a list of its own is nothing to put a wave on

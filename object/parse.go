@@ -86,6 +86,7 @@ func (d located) objects() ([]Object, error) {
 	root, err := parseText(d.text)
 	if err != nil {
 		line, message := SyntaxError(err)
+		line = min(line, strings.Count(d.text, "\n")) // the end is a line too far
 		remedy := "correct the syntax there"
 		if errors.As(err, new(trailing)) {
 			remedy = "put a line \"---\" between two objects, or drop what is no object"

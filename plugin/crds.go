@@ -127,7 +127,7 @@ type Shipment struct {
 }
 
 // Ship finds the definitions that the component of a request can ship, and who
-// in it uses them. That there are none is an error.
+// in it uses them. There may be none.
 func Ship(ctx context.Context, req Request, base *knowledge.Base) (Shipment, error) {
 	req, opt, base, err := req.prepare(ctx, base)
 	if err != nil {
@@ -135,11 +135,8 @@ func Ship(ctx context.Context, req Request, base *knowledge.Base) (Shipment, err
 	}
 	opt.crds.mode = crds.Only
 	all, err := req.lift(ctx, opt, base)
-	if err != nil {
+	if err != nil && !onlyNoDefinitions(err) {
 		return Shipment{}, err
-	}
-	if len(all.definitions) == 0 {
-		return Shipment{}, opt.crds.noDefinitions(nil)
 	}
 	definitions, err := crds.Unique(all.definitions)
 	if err != nil {
@@ -148,6 +145,12 @@ func Ship(ctx context.Context, req Request, base *knowledge.Base) (Shipment, err
 	_, rest := crds.Split(all.rendered.Objects)
 	objs := append(definitions, rest...)
 	return Shipment{Definitions: crds.List(objs, all.survey), Objects: objs, On: all.switches, Findings: append(all.rendered.Findings, opt.came()...)}, nil
+}
+
+// onlyNoDefinitions reports whether all that is wrong is that there are none.
+func onlyNoDefinitions(err error) bool {
+	all := finding.Of(err)
+	return len(all) == 1 && all[0].Rule == "no-crds"
 }
 
 // onlyEmpty reports whether all that is wrong with a rendering is that nothing
@@ -166,10 +169,10 @@ func (l *lifted) turnOn(ctx context.Context, req Request, opt options) error {
 	l.definitions = crds.Add(definitions, more)
 	withheld := l.survey.Withheld(l.definitions)
 	silent := l.survey.Silent(l.definitions)
+	l.rendered.Findings = append(append(l.rendered.Findings, withheld...), silent...)
 	if len(l.definitions) == 0 {
 		return errors.Join(append([]error{opt.crds.noDefinitions(withheld)}, asErrors(silent)...)...)
 	}
-	l.rendered.Findings = append(append(l.rendered.Findings, withheld...), silent...)
 	return nil
 }
 

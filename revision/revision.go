@@ -8,7 +8,9 @@ package revision
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 
@@ -60,6 +62,9 @@ func (r *Repository) Commit(name string) (Commit, error) {
 	if strings.Contains(name, "@{") || strings.Contains(name, ":/") {
 		return Commit{}, fault("", fmt.Sprintf("%q asks for the log of a branch or for a message, which are not read", name), "give the commit that git rev-parse prints for it")
 	}
+	if strings.Contains(name, ":") {
+		return Commit{}, fault("", fmt.Sprintf("%q is a file or directory of a revision", name), "give the revision alone, and the directory as an argument of its own")
+	}
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	hash, err := r.git.ResolveRevision(plumbing.Revision(name))
@@ -70,10 +75,36 @@ func (r *Repository) Commit(name string) (Commit, error) {
 		}
 	}
 	message := fmt.Sprintf("there is no revision %q", name)
-	if !errors.Is(err, plumbing.ErrReferenceNotFound) && !errors.Is(err, plumbing.ErrObjectNotFound) {
-		message += ": " + err.Error()
+	switch {
+	case errors.Is(err, plumbing.ErrReferenceNotFound) || errors.Is(err, plumbing.ErrObjectNotFound):
+	case errors.Is(err, io.EOF):
+		message += ", since the history is shorter"
+	case strings.HasPrefix(err.Error(), "Revision invalid"): // of a type that the library keeps to itself
+		return Commit{}, fault("", fmt.Sprintf("%q is not written as a revision is", name), "write a branch, a tag or a commit, such as main, v1.2 or HEAD~1")
+	default:
+		message += " that can be read: " + err.Error()
 	}
 	return Commit{}, fault("", message, "name a directory that is there, or a branch, a tag or a commit; in a clone that is shallow, fetch it first")
+}
+
+// Names are those of the branches, the branches of remotes and the tags, sorted;
+// none if they cannot be read.
+func (r *Repository) Names() []string {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	all, err := r.git.References()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	_ = all.ForEach(func(ref *plumbing.Reference) error { // as far as they can be read
+		if n := ref.Name(); n.IsBranch() || n.IsTag() || n.IsRemote() {
+			names = append(names, n.Short())
+		}
+		return nil
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Parted is the commit since which two histories have parted: their merge base.

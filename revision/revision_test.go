@@ -108,6 +108,12 @@ func TestCommits(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	for name, want := range map[string]string{"HEAD~100": `there is no revision "HEAD~100", since the history is shorter; `, "a b": "is not written as a revision is; write a branch", "^main": "is not written as",
+		"HEAD^5": "is not written as", "main^{foo": "is not written as", "main:a": "give the revision alone"} {
+		if _, err := repo.Commit(name); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Revision invalid") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	if _, err := revision.Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not in a git repository") {
 		t.Error(err)
 	}

@@ -41,6 +41,7 @@ func (f File) Parse(text []byte) (*yaml.Node, error) {
 	documents := yaml.NewDecoder(bytes.NewReader(text))
 	if err := documents.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		line, message := object.SyntaxError(err)
+		line = min(line, bytes.Count(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))+1) // the end is a line too far
 		return nil, f.Fault(line, "", "not valid YAML: "+message, "correct the syntax there")
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {

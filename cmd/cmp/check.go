@@ -18,8 +18,9 @@ func newCheck(s streams) *cobra.Command {
 		Short: "Judge the sync waves that manifests carry",
 		Long: `Play the sync of manifests with the waves and hooks that they carry, as Argo CD
 would, and report each object that could not be applied or become healthy in its
-wave; then say of each wave what Argo CD really waits for in it. DIR is a component, which is rendered; FILE or - (standard input) holds
-manifests that something else rendered.
+wave; then say of each wave what Argo CD really waits for in it. DIR is a
+component, which is rendered; FILE or - (standard input) holds manifests that
+something else rendered.
 
 With --waves the order is the one that Ladder would compute. With --touched FILEs
 are those that somebody changed, and what is judged, in the order that the plugin

@@ -309,6 +309,11 @@ func TestPreCommitHooks(t *testing.T) {
 			changed = append(changed, file)
 		}
 	}
+	for _, file := range []string{"apps/board/main.jsonnet", "apps/board/lib/names.libsonnet"} {
+		if !files.MatchString(file) {
+			t.Errorf("the hook is not for %s", file)
+		}
+	}
 	if len(changed) != 4 {
 		t.Errorf("the hook is for %v", changed)
 	}

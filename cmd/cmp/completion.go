@@ -21,6 +21,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/profile"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/revision"
 )
 
 // shells are those that completion scripts are for.
@@ -152,6 +153,9 @@ func argumentsOf(cmd *cobra.Command) cobra.CompletionFunc {
 		if at >= len(names) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+		if at == 0 && strings.Contains(cmd.Use, "REV") {
+			return sidesOf(typed, of)
+		}
 		switch name := strings.TrimSuffix(names[at], "..."); {
 		case name == "DIR" && of:
 			return places(typed, areDescribed, false)
@@ -170,6 +174,31 @@ func argumentsOf(cmd *cobra.Command) cobra.CompletionFunc {
 		}
 		return nil, cobra.ShellCompDirectiveDefault
 	}
+}
+
+// sidesOf are what a comparison begins with: a directory, or a branch or a tag of
+// the repository around the working directory, also as the end of a range.
+func sidesOf(typed string, fleet bool) ([]string, cobra.ShellCompDirective) {
+	wanted := isComponent
+	if fleet {
+		wanted = areDescribed
+	}
+	all, directive := places(typed, wanted, false)
+	before := ""
+	if left, right, ranged := strings.Cut(typed, ".."); ranged {
+		before = left + ".."
+		if strings.HasPrefix(right, ".") {
+			before += "."
+		}
+	}
+	repo, err := revision.Open(gitRoot(workingDir()))
+	if err != nil {
+		return all, directive
+	}
+	for _, name := range repo.Names() {
+		all = append(all, before+finding.Harmless(name))
+	}
+	return begunWith(all, typed), directive
 }
 
 // anyFile leaves it to the shell.
@@ -201,10 +230,23 @@ func choices(cmd *cobra.Command, flag string, values ...string) {
 
 // formatFlag is the flag for the format of an output, the usual one first.
 func formatFlag(cmd *cobra.Command, what string, known ...string) *string {
-	last := len(known) - 1
-	format := cmd.Flags().StringP("output", "o", known[0], what+": "+strings.Join(known[:last], ", ")+" or "+known[last])
+	format := cmd.Flags().StringP("output", "o", known[0], what+": "+anyOf(known))
 	choices(cmd, "output", known...)
 	return format
+}
+
+// knownFormat refuses a format that a command does not write.
+func knownFormat(format string, known ...string) error {
+	if slices.Contains(known, format) {
+		return nil
+	}
+	return usageError{fmt.Errorf("there is no format %q; use %s", format, anyOf(known))}
+}
+
+// anyOf lists two or more choices as a sentence does.
+func anyOf(all []string) string {
+	last := len(all) - 1
+	return strings.Join(all[:last], ", ") + " or " + all[last]
 }
 
 // profilesOrFiles are what a rollout can be compared with.
@@ -298,7 +340,7 @@ func described(cmd *cobra.Command, dirs []string) *fleet.Fleet {
 	return within(cmd.Context(), func(ctx context.Context) (*fleet.Fleet, error) {
 		in := fleetInputs{source: fleet.Source{Unrendered: true}, ladder: new(string)}
 		cmd.SetContext(ctx)
-		return in.load(cmd, streams{}, dirs)
+		return in.load(cmd, streams{Err: io.Discard}, dirs)
 	})
 }
 

@@ -35,7 +35,7 @@ objects of DIR that still use them. Exits with 1 if there are any.`,
 	against := cmd.Flags().String("against", "", "Directory of the component as it was")
 	_ = cmd.RegisterFlagCompletionFunc("against", folders)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := oneOf("output", *format, reportText, reportJSON); err != nil {
+		if err := knownFormat(*format, reportText, reportJSON); err != nil {
 			return err
 		}
 		now, err := in.ship(cmd, args[0])
@@ -46,6 +46,10 @@ objects of DIR that still use them. Exits with 1 if there are any.`,
 			warn(s, now.Findings)
 			if *format == reportJSON {
 				return writeJSON(s, listed(now.Definitions))
+			}
+			if len(now.Definitions) == 0 {
+				fmt.Fprintf(s.Err, "cmp: note: %s: the component has no CRDs\n", finding.Harmless(args[0]))
+				return nil
 			}
 			_, err = io.WriteString(s.Out, definitionTable(now.Definitions))
 			return err
@@ -79,7 +83,8 @@ func (in *inputs) ship(cmd *cobra.Command, dir string) (plugin.Shipment, error) 
 		return plugin.Shipment{}, err
 	}
 	defer done()
-	return plugin.Ship(cmd.Context(), req, base)
+	shipped, err := plugin.Ship(cmd.Context(), req, base)
+	return shipped, in.notOne(cmd, req, err)
 }
 
 // listedDefinition is a CRD as other programs read it.

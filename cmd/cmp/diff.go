@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -32,8 +34,8 @@ func newDiff(s streams) *cobra.Command {
 		Short: "Say what a change does to the objects and waves of components",
 		Long: `Render components before and after a change, and say what differs: objects that
 come, go and change, field by field; waves that move, and why; what is waited for
-and was not, or is no more; and which findings are new or fixed. Of Secrets it is
-said that their data changed, and never what it is.
+and was not, or is no more; and which findings are new or fixed. Of Secrets, the
+keys that changed are named, and never their values.
 
 ` + twoSides + `
 
@@ -50,7 +52,7 @@ said that their data changed, and never what it is.
 		if err := out.check(); err != nil {
 			return err
 		}
-		ch, err := readChange(args)
+		ch, err := readChange(s, args)
 		if err != nil {
 			return out.trouble(err)
 		}
@@ -60,15 +62,19 @@ said that their data changed, and never what it is.
 			if err != nil {
 				return out.trouble(err)
 			}
-			r.looked++
+			if before.Failed && after.Failed {
+				r.unknown = append(r.unknown, ch.after[i])
+			}
 			c := compare.Components(before, after)
 			if c.Different() {
 				r.all = append(r.all, named{ch.after[i], c})
 			} else if after.Failed {
-				warn(s, after.Findings) // and did before
+				warn(s, after.Findings)
+				continue // and it did before
 			}
+			r.looked++
 		}
-		return out.write(s, r, r.all.names(), r.all.fails())
+		return out.write(s, r, r.all.names(), r.all.fails(), r.unknown)
 	}
 	return cmd
 }
@@ -80,6 +86,9 @@ func (in *inputs) sides(cmd *cobra.Command, ch change, i int) (before, after com
 	}
 	if after, err = in.side(cmd, ch.after[i], ch.to); err != nil {
 		return before, after, err
+	}
+	if before.Failed && after.Failed && after.Findings[0].Rule == folderRule {
+		return before, after, after.Findings[0]
 	}
 	for _, side := range []compare.Side{before, after} {
 		if side.Missing && (!ch.revisions || before.Missing && after.Missing) {
@@ -102,12 +111,14 @@ func (in *inputs) side(cmd *cobra.Command, dir string, at *commit) (compare.Side
 	if err != nil {
 		return side, err
 	}
-	if c.isMissing() {
+	if info, err := fs.Stat(c.repo, c.dir); err != nil {
 		side.Missing = true
 		return side, nil
+	} else if !info.IsDir() {
+		return side, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: side.Name, Message: "this is a file", Remedy: "name the directory of the component"}
 	}
 	res, err := plugin.Generate(cmd.Context(), req, base)
-	if err != nil {
+	if err = in.notOne(cmd, req, err); err != nil {
 		if !reportable(err) {
 			return side, err
 		}
@@ -136,8 +147,8 @@ func addDiffOutput(cmd *cobra.Command, what string) diffOutput {
 }
 
 func (o diffOutput) check() error {
-	if known := []string{diffText, diffMarkdown, diffJSON}; !slices.Contains(known, *o.format) {
-		return usageError{fmt.Errorf("there is no format %q; use %s", *o.format, strings.Join(known, ", "))}
+	if err := knownFormat(*o.format, diffText, diffMarkdown, diffJSON); err != nil {
+		return err
 	}
 	if *o.limit < leastMarkdown {
 		return usageError{fmt.Errorf("--limit is %d; give it at least %d", *o.limit, leastMarkdown)}
@@ -161,9 +172,9 @@ type told interface {
 	json() any
 }
 
-// write prints a comparison. names are what differs, and fails says that the
-// change brings an error.
-func (o diffOutput) write(s streams, what told, names []string, fails bool) error {
+// write prints a comparison. names are what differs, fails says that the change
+// brings an error, and unknown are the names of what nothing can be said of.
+func (o diffOutput) write(s streams, what told, names []string, fails bool, unknown []string) error {
 	var text string
 	switch {
 	case *o.nameOnly:
@@ -183,6 +194,9 @@ func (o diffOutput) write(s streams, what told, names []string, fails bool) erro
 	}
 	if _, err := io.WriteString(s.Out, text); err != nil {
 		return o.trouble(err)
+	}
+	if *o.exitCode && len(unknown) > 0 {
+		return usageError{errors.New(unknownText(finding.Harmless(strings.Join(unknown, ", "))))}
 	}
 	if *o.exitCode && len(names) > 0 || !*o.exitCode && fails {
 		return errReported

@@ -14,18 +14,29 @@ const mostMarkdown = 65536 - 1024
 // leastMarkdown is what a comment needs to say anything.
 const leastMarkdown = 2000
 
-// leftOutRoom is kept for the line that says what was left out.
-const leftOutRoom = 600
+// leftOutRoom is kept for the line that says what was left out, besides the
+// command that shows it.
+const leftOutRoom = 300
 
 // markdownOf writes parts for a comment, of which a code host takes only so much.
 // What is gravest comes in first, for every part, before the details of any.
 // All that comes from the input is in code, where it is shown and not obeyed:
 // neither markup nor the names of people mean anything there.
-func markdownOf(parts []part, looked int, what, command string, limit int) string {
-	if len(parts) == 0 {
-		return "Ladder finds no difference in " + counted(looked, what) + ".\n"
+// unknown are the names of what nothing can be said of.
+func markdownOf(parts []part, looked int, what, command string, limit int, unknown []string) string {
+	rest := ""
+	if len(unknown) > 0 {
+		rest = "\n" + unknownMarkdown(unknown, limit/8)
 	}
-	left := limit - leftOutRoom
+	if len(parts) == 0 {
+		return "Ladder finds no difference in " + counted(looked, what) + ".\n" + rest
+	}
+	// A command that is cut is none.
+	show := code(command)
+	if len(show) > limit/4 {
+		show = "the same command without `-o markdown`"
+	}
+	left := limit - leftOutRoom - len(show) - len(rest)
 	shown := 0
 	for _, p := range parts {
 		if left -= len(headMarkdown(p, len(parts))); left < 0 {
@@ -68,15 +79,25 @@ func markdownOf(parts []part, looked int, what, command string, limit int) strin
 		out = append(out, counted(lost, "line")+" of "+counted(sections, "list"))
 	}
 	if len(out) > 0 {
-		if len(command) > leftOutRoom/2 {
-			command = strings.ToValidUTF8(command[:leftOutRoom/2], "") + " …"
+		fmt.Fprintf(&b, "\n_Left out, since a comment has only so much room: %s._ All of it is shown by %s.\n", strings.Join(out, " and "), show)
+	}
+	if same := looked - len(parts); same > 0 {
+		fmt.Fprintf(&b, "\nNo difference in %s.\n", counted(same, "other "+what))
+	}
+	return b.String() + rest
+}
+
+// unknownMarkdown names what nothing is known of, in about so many bytes.
+func unknownMarkdown(names []string, room int) string {
+	var shown []string
+	for i, name := range names {
+		if room -= len(name) + 4; room < 0 {
+			shown = append(shown, fmt.Sprintf("and %d more", len(names)-i))
+			break
 		}
-		fmt.Fprintf(&b, "\n_Left out, since a comment has only so much room: %s._ All of it shows %s.\n", strings.Join(out, " and "), code(command))
+		shown = append(shown, code(name))
 	}
-	if rest := looked - len(parts); rest > 0 {
-		fmt.Fprintf(&b, "\nNo difference in %s.\n", counted(rest, "other "+what))
-	}
-	return b.String()
+	return capital(unknownText(strings.Join(shown, ", "))) + ".\n"
 }
 
 func headMarkdown(p part, of int) string {

@@ -32,7 +32,7 @@ func TestMarkdownFits(t *testing.T) {
 	}{{1, 10, true}, {1, 10_000, false}, {40, 200, false}, {2000, 1, false}, {1, 0, true}} {
 		t.Run(fmt.Sprintf("%dx%d", c.components, c.lines), func(t *testing.T) {
 			parts := manyParts(c.components, c.lines)
-			text := markdownOf(parts, len(parts), "component", "cmp diff main apps/*", mostMarkdown)
+			text := markdownOf(parts, len(parts), "component", "cmp diff main apps/*", mostMarkdown, nil)
 			if len(text) > mostMarkdown {
 				t.Errorf("%d bytes", len(text))
 			}
@@ -51,17 +51,28 @@ func TestMarkdownFits(t *testing.T) {
 			if strings.Count(text, "```diff") != strings.Count(text, "\n```\n") || strings.Count(text, "<details") != strings.Count(text, "</details>") {
 				t.Error("a block is not closed")
 			}
-			if !strings.Contains(text, "All of it shows `cmp diff main apps/*`") {
+			if !strings.Contains(text, "All of it is shown by `cmp diff main apps/*`") {
 				t.Error("it does not say where all of it is")
 			}
 		})
 	}
 }
 
+// TestMarkdownNamesTheWholeCommand: a command that is cut is none.
+func TestMarkdownNamesTheWholeCommand(t *testing.T) {
+	parts := manyParts(1, 10_000)
+	for n, want := range map[int]string{40: strings.Repeat(" apps/one", 40) + "`", 4000: "by the same command without `-o markdown`."} {
+		text := markdownOf(parts, 1, "component", "cmp diff main"+strings.Repeat(" apps/one", n), 5000, nil)
+		if !strings.Contains(text, want) || len(text) > 5000 {
+			t.Errorf("%d arguments, %d bytes: want %q in %s", n, len(text), want, text[max(0, len(text)-500):])
+		}
+	}
+}
+
 // TestMarkdownShowsAndDoesNotObey: what comes from manifests is code.
 func TestMarkdownShowsAndDoesNotObey(t *testing.T) {
 	evil := "x```\n</details> @everyone <img src=x> `y` #1"
-	text := markdownOf([]part{{name: "a`b", head: []string{"``c", "1 object changed"}, sections: []section{{title: "changed", lines: []line{{"+", strings.ReplaceAll(evil, "\n", " ")}}}}}}, 1, "component", "cmp diff", mostMarkdown)
+	text := markdownOf([]part{{name: "a`b", head: []string{"``c", "1 object changed"}, sections: []section{{title: "changed", lines: []line{{"+", strings.ReplaceAll(evil, "\n", " ")}}}}}}, 1, "component", "cmp diff", mostMarkdown, nil)
 	if !strings.Contains(text, "\n````diff\n+ x``` </details> @everyone") || !strings.Contains(text, "\n````\n\n</details>\n") {
 		t.Errorf("the fence is not long enough:\n%s", text)
 	}

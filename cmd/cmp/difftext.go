@@ -16,6 +16,8 @@ type diffReport struct {
 	// looked is how many components were compared.
 	looked int
 	all    comparisons
+	// unknown are those that cannot be rendered on either side.
+	unknown []string
 }
 
 func (r diffReport) json() any {
@@ -23,13 +25,15 @@ func (r diffReport) json() any {
 	for _, c := range r.all {
 		all = append(all, c.Comparison)
 	}
-	return map[string]any{"components": all}
+	return map[string]any{"components": all, "unknown": append([]string{}, r.unknown...)}
 }
 
-func (r diffReport) text(p paint) string { return textOf(p, r.parts(), r.looked, "component") }
+func (r diffReport) text(p paint) string {
+	return textOf(p, r.parts(), r.looked, "component", r.unknown)
+}
 
 func (r diffReport) markdown(limit int) string {
-	return markdownOf(r.parts(), r.looked, "component", r.command, limit)
+	return markdownOf(r.parts(), r.looked, "component", r.command, limit, r.unknown)
 }
 
 func (r diffReport) parts() []part {
@@ -61,10 +65,22 @@ type line struct{ mark, text string }
 
 func (l line) String() string { return strings.TrimRight(l.mark+" "+l.text, " ") }
 
-// textOf writes parts for a terminal.
-func textOf(p paint, parts []part, looked int, what string) string {
+// unknownText says that there is nothing to compare.
+func unknownText(names string) string {
+	return "not known, since it cannot be rendered before or after: " + names
+}
+
+// textOf writes parts for a terminal, and what nothing is known of.
+func textOf(p paint, parts []part, looked int, what string, unknown []string) string {
+	rest := ""
+	if len(unknown) > 0 {
+		rest = unknownText(finding.Harmless(strings.Join(unknown, ", "))) + "\n"
+	}
+	if len(parts) == 0 && looked == 0 {
+		return rest
+	}
 	if len(parts) == 0 {
-		return "no difference in " + counted(looked, what) + "\n"
+		return "no difference in " + counted(looked, what) + "\n" + rest
 	}
 	colours := map[string]string{"+": green, "-": red, "~": cyan, "@@": cyan}
 	var b strings.Builder
@@ -85,8 +101,11 @@ func textOf(p paint, parts []part, looked int, what string) string {
 			}
 		}
 	}
-	if rest := looked - len(parts); rest > 0 {
-		fmt.Fprintf(&b, "\nno difference in %s\n", counted(rest, "other "+what))
+	if same := looked - len(parts); same > 0 {
+		fmt.Fprintf(&b, "\nno difference in %s\n", counted(same, "other "+what))
+	}
+	if rest != "" {
+		b.WriteString("\n" + rest)
 	}
 	return b.String()
 }

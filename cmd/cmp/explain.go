@@ -30,7 +30,7 @@ the whole chain of reasons for its wave, and what it refers to.`,
 	in := addInputs(cmd)
 	format := formatFlag(cmd, "Format", reportText, reportJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := oneOf("output", *format, reportText, reportJSON); err != nil {
+		if err := knownFormat(*format, reportText, reportJSON); err != nil {
 			return err
 		}
 		res, err := in.generate(cmd, args[0])

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
@@ -22,10 +23,10 @@ func newFleet(s streams) *cobra.Command {
 		Short: "Check, compute and generate the rollout of many components",
 		Long: `Look at a folder of components, each with a component.yaml: what each renders to,
 what it needs of the others, and whether the phases in which they are rolled out
-are right. How a fleet is rolled out says the key fleet of its ladder.yaml.`,
+are right. The key fleet of its ladder.yaml says how it is rolled out.`,
 		Example: `  cmp fleet lint ./components
   cmp fleet appset ./components > argocd/platform.yaml`,
-		Args: cobra.NoArgs,
+		Args: oneOfItsCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
@@ -81,6 +82,7 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 			return nil, usageError{errors.New(`the name of a folder is empty; name the folder of the components, or "." for this one`)}
 		}
 	}
+	dirs = directories(s, dirs)
 	c, err := openCheckout(dirs[0])
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dirs[0], err)
@@ -108,10 +110,15 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	return f, in.isEnvironment(f)
 }
 
-// isEnvironment says if nothing of a fleet can be deployed to the environment
+// isEnvironment says if nothing of any fleet can be deployed to the environment
 // that is asked for.
-func (in *fleetInputs) isEnvironment(f *fleet.Fleet) error {
-	e, known := in.source.Environment, f.Environments()
+func (in *fleetInputs) isEnvironment(fleets ...*fleet.Fleet) error {
+	e, known := in.source.Environment, []string(nil)
+	for _, f := range fleets {
+		known = append(known, f.Environments()...)
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
 	switch {
 	case e == "" || slices.Contains(known, e):
 		return nil
@@ -137,12 +144,37 @@ func loadUntilInterrupted(ctx context.Context, src fleet.Source, base *knowledge
 	return nil, errors.New("interrupted while the components were rendered; nothing was written")
 }
 
-// isThere says if a folder is missing.
+// isThere says if a folder is missing, or is none.
 func isThere(dir string) error {
-	if _, err := os.Stat(dir); err != nil && dir != "" {
+	info, err := os.Stat(dir)
+	switch {
+	case dir == "":
+		return nil
+	case err != nil:
 		return fmt.Errorf("%s: no such folder; name one that is there", dir)
+	case !info.IsDir():
+		return fmt.Errorf("%s: this is a file; name a folder", dir)
 	}
 	return nil
+}
+
+// directories leaves out the plain files that a pattern of the shell, such as
+// components/*, brings among directories, and says so. Files alone stay: somebody
+// named them, and is to be told that they are none.
+func directories(s streams, args []string) []string {
+	var dirs, files []string
+	for _, arg := range args {
+		if info, err := os.Stat(arg); err == nil && !info.IsDir() {
+			files = append(files, arg)
+		} else {
+			dirs = append(dirs, arg)
+		}
+	}
+	if len(dirs) == 0 || len(files) == 0 {
+		return args
+	}
+	fmt.Fprintf(s.Err, "cmp: note: passed over, since a component is a directory: %s\n", finding.Harmless(strings.Join(files, ", ")))
+	return dirs
 }
 
 // inside is the path of a directory in the repository of another.

@@ -40,7 +40,7 @@ Argo CD waits for a child only if it has a health check for Applications.
 	addTarget(cmd.Flags(), &opt.Target)
 	flags := cmd.Flags()
 	flags.StringVar(&opt.Path, "path", "", "Directory of the repository from which the parent reads the children (default: that of --out)")
-	flags.StringVar(&out, "out", "", "Directory to write to, a file for each Application")
+	flags.StringVarP(&out, "out", "o", "", "Directory to write to, a file for each Application")
 	flags.BoolVar(&force, "force", false, "Replace the directory of --out with all that is in it")
 	flags.BoolVar(&opt.Tiers, "tiers", false, "Put a parent for each band between the parent and the children")
 	flags.BoolVar(&opt.Sets, "sets", false, "With --tiers: give each tier an ApplicationSet instead of children")

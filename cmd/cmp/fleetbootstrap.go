@@ -31,7 +31,7 @@ Argo CD adopts later what is there: it renders the same from the same components
 	in := addFleetInputs(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&until, "until", "", "Last phase whose components are written")
-	flags.StringVar(&out, "out", "", "Directory to write to")
+	flags.StringVarP(&out, "out", "o", "", "Directory to write to")
 	flags.BoolVar(&force, "force", false, "Replace the directory of --out with all that is in it")
 	flags.BoolVar(&talos, "talos", false, "Write talos.yaml, a patch with inline manifests, too")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

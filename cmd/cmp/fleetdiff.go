@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ func newFleetDiff(s streams) *cobra.Command {
 		Long: `Load a fleet before and after a change, and say what differs: components that
 come, go and move to another phase; steps of the rollout; what components need of
 others; findings that are new or fixed; and how many objects of each component
-change. What they say, cmp diff shows for one.
+change. cmp diff shows those objects for one component.
 
 ` + twoSides + `
 
@@ -34,7 +35,7 @@ change. What they say, cmp diff shows for one.
 		if err := out.check(); err != nil {
 			return err
 		}
-		ch, err := readChange(args)
+		ch, err := readChange(s, args)
 		if err != nil {
 			return out.trouble(err)
 		}
@@ -46,28 +47,51 @@ change. What they say, cmp diff shows for one.
 			at   *commit
 		}{{ch.before, ch.from}, {ch.after, ch.to}} {
 			in.at = side.at
-			sides[i], err = in.loadSide(cmd, s, side.dirs)
+			sides[i], in.base, err = in.loadSide(cmd, s, side.dirs)
 			if err != nil {
 				return out.trouble(atRevision(err, side.at))
 			}
 			dirs[i] = strings.Join(side.dirs, ", ")
-			r.names[i] = dirs[i]
+			r.names[i] = called(in.base, side.dirs)
 			if side.at != nil {
-				r.names[i] = side.at.name + ":" + dirs[i]
+				r.names[i] = side.at.name + ":" + r.names[i]
 			}
 		}
+		if err := in.isEnvironment(sides[:]...); err != nil {
+			return err
+		}
 		r.Comparison = fleet.Compare(sides[0], dirs[0], sides[1], dirs[1], in.source.Environment)
-		return out.write(s, r, r.components(), anyError(r.New))
+		return out.write(s, r, r.components(), anyError(r.New), r.Unknown)
 	}
 	return cmd
 }
 
+// called names folders of a repository as the user did, or by their place in it
+// where that says nothing, as "." does.
+func called(base string, dirs []string) string {
+	var names []string
+	for _, dir := range dirs {
+		name := filepath.ToSlash(filepath.Clean(dir))
+		if name == "." || strings.HasSuffix(name, "..") {
+			abs := existing(dir)
+			if rel, err := filepath.Rel(base, abs); err == nil && rel != "." {
+				name = filepath.ToSlash(rel)
+			} else {
+				name = filepath.Base(abs)
+			}
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
 // loadSide loads a fleet whole; of an environment that it does not know, there is
-// nothing in it.
-func (in *fleetInputs) loadSide(cmd *cobra.Command, s streams, dirs []string) (*fleet.Fleet, error) {
+// nothing in it. base is its repository.
+func (in *fleetInputs) loadSide(cmd *cobra.Command, s streams, dirs []string) (f *fleet.Fleet, base string, err error) {
 	all := *in
 	all.source.Environment = ""
-	return all.load(cmd, s, dirs)
+	f, err = all.load(cmd, s, dirs)
+	return f, all.base, err
 }
 
 // fleetDiff is what a change does to a fleet.
@@ -109,10 +133,10 @@ func (r fleetDiff) components() []string {
 
 func (r fleetDiff) json() any { return r.Comparison }
 
-func (r fleetDiff) text(p paint) string { return textOf(p, r.parts(), 1, "fleet") }
+func (r fleetDiff) text(p paint) string { return textOf(p, r.parts(), 1, "fleet", r.Unknown) }
 
 func (r fleetDiff) markdown(limit int) string {
-	return markdownOf(r.parts(), 1, "fleet", r.command, limit)
+	return markdownOf(r.parts(), 1, "fleet", r.command, limit, r.Unknown)
 }
 
 func (r fleetDiff) parts() []part {

@@ -33,7 +33,7 @@ follow from others are left out, and so are those that order nothing. The page o
 	component := cmd.Flags().String("component", "", "Draw only this component, all that it needs, and what needs it")
 	all := cmd.Flags().Bool("all", false, "Draw every link, also those that follow from others or order nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := knownDrawing(*format); err != nil {
+		if err := knownFormat(*format, drawings()...); err != nil {
 			return err
 		}
 		if *format == drawnPage {

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +24,6 @@ func newFleetInventory(s streams) *cobra.Command {
 	for _, i := range inventories {
 		names = append(names, i.name)
 	}
-	known := strings.Join(names, ", ")
 	cmd := &cobra.Command{
 		Use:   "inventory DIR...",
 		Short: "List the components of a fleet by phase",
@@ -61,7 +58,7 @@ Components that are disabled or bound to environments keep their places.`,
 			_, err = io.WriteString(s.Out, text)
 			return err
 		}
-		return usageError{fmt.Errorf("there is no format %q; use %s", *format, known)}
+		return knownFormat(*format, names...)
 	}
 	return cmd
 }

@@ -47,7 +47,7 @@ circle.`,
 	compact := flags.Bool("compact", false, "Show the fewest steps that keep every gate")
 	durations := durationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := oneOf("output", *format, reportText, reportJSON); err != nil {
+		if err := knownFormat(*format, reportText, reportJSON); err != nil {
 			return err
 		}
 		if err := alone(flags, "diff", "write", "compact"); err != nil {

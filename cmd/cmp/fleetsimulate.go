@@ -62,7 +62,7 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 	noRest := flags.Bool("no-catch-all", false, "Leave out the last step, which has what no other selects")
 	durations := durationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := errors.Join(oneOf("output", *format, reportText, reportJSON, "mermaid", "svg"), oneOf("layout", *layout, layoutSet, layoutComputed, layoutCompact)); err != nil {
+		if err := errors.Join(knownFormat(*format, reportText, reportJSON, "mermaid", "svg"), oneOf("layout", *layout, layoutSet, layoutComputed, layoutCompact)); err != nil {
 			return usageError{err}
 		}
 		if err := alone(flags, "compare", "against"); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,12 @@ told on standard error.`,
 		Example: `  kustomize build --enable-alpha-plugins --enable-exec ./overlay
   kpt fn eval ./package --exec "cmp fn" -- waves=compact
   cmp fn < resource-list.yaml`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("cmp fn reads standard input and takes no %s; write cmp fn < %s, or cmp annotate %s if it holds manifests", args[0], args[0], args[0])}
+			}
+			return nil
+		},
 	}
 	cmd.RunE = func(*cobra.Command, []string) error {
 		base, err := knowledgeBase("")

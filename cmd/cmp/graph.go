@@ -2,10 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +35,7 @@ most objects.`,
 	object := cmd.Flags().String("object", "", "Draw only this object, all that it needs, and what refers to it; as KIND/NAME")
 	all := cmd.Flags().Bool("all", false, "Draw every reference, and every object by itself")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := knownDrawing(*format); err != nil {
+		if err := knownFormat(*format, drawings()...); err != nil {
 			return err
 		}
 		if *format == drawnPage {
@@ -75,16 +72,6 @@ const drawnPage = "html"
 
 // errWholePage says that a part of a drawing is no page.
 var errWholePage = errors.New("the page of -o html has all, and chooses in the browser; drop the flags that choose, or draw a picture")
-
-func knownDrawing(format string) error {
-	if slices.Contains(drawings(), format) {
-		return nil
-	}
-	return usageError{fmt.Errorf("--output is %q; give it one of %s", format, formats())}
-}
-
-// formats lists the choices as a sentence does.
-func formats() string { return strings.Join(drawings(), ", ") }
 
 func drawings() []string {
 	var names []string

@@ -46,7 +46,7 @@ is over as soon as such objects exist.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		write, ok := map[string]func([]health.Check) string{"configmap": health.ConfigMap, "values": health.Values}[output]
 		if !ok {
-			return usageError{fmt.Errorf("there is no output %q; use configmap or values", output)}
+			return knownFormat(output, "configmap", "values")
 		}
 		base, err := knowledgeBase(*in.ladder)
 		if err != nil {

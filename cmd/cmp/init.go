@@ -35,7 +35,9 @@ func newInit(s streams) *cobra.Command {
 namespace if the manifests name one, what its chart says of itself, and whether
 its CRDs should be split off. Below a ladder.yaml that has a fleet with a profile,
 it also gets its domain and the earliest phase at which it can stand; what has a
-phase keeps it. What cannot be found is there as a comment.
+phase keeps it. What cannot be found out is a comment. Where cmp fleet schema
+wrote a component.schema.json, in a directory above or in docs there, the first
+line names it for editors.
 
 A component.yaml that is there stays, unless --force is given.`,
 		Example: `  cmp init ./components/vault
@@ -353,30 +355,23 @@ func namespaceOf(objs []object.Object) (namespace, why string) {
 // schemaFile is what cmp fleet schema prints, where people keep it.
 const schemaFile = "component.schema.json"
 
-// schema is the way from a directory to the JSON Schema: the nearest one above, in
-// docs of the repository, or else where it should be.
+// schema is the way from a directory to the JSON Schema: the nearest one above, also
+// in a directory docs; empty if there is none, since editors stumble over a way that
+// leads nowhere.
 func (b *beginning) schema(dir string) string {
-	at := func(file string) string {
-		rel, err := filepath.Rel(filepath.FromSlash(dir), filepath.FromSlash(file))
-		if err != nil {
-			return schemaFile
-		}
-		return filepath.ToSlash(rel)
-	}
 	for d := dir; ; d = path.Dir(d) {
 		for _, file := range []string{path.Join(d, schemaFile), path.Join(d, "docs", schemaFile)} {
-			if _, err := fs.Stat(b.repo, file); err == nil {
-				return at(file)
+			if _, err := fs.Stat(b.repo, file); err != nil {
+				continue
+			}
+			if rel, err := filepath.Rel(filepath.FromSlash(dir), filepath.FromSlash(file)); err == nil {
+				return filepath.ToSlash(rel)
 			}
 		}
 		if d == "." || d == "/" {
-			break
+			return ""
 		}
 	}
-	if b.none {
-		return schemaFile
-	}
-	return at(schemaFile)
 }
 
 // home is the directory whose ladder.yaml has the fleet of a directory.

@@ -206,7 +206,8 @@ func (in *inputs) generate(cmd *cobra.Command, dir string, defaults ...plugin.Se
 		return plugin.Result{}, err
 	}
 	defer done()
-	return plugin.Generate(cmd.Context(), req, base)
+	res, err := plugin.Generate(cmd.Context(), req, base)
+	return res, in.notOne(cmd, req, err)
 }
 
 // request opens the component in dir, for as long as done is not called, and

@@ -37,8 +37,8 @@ called core.`,
 	format := cmd.Flags().StringP("output", "o", "text", "Form of the output: text, or yaml for records to paste into a "+knowledge.File)
 	choices(cmd, "output", "text", "yaml")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if *format != "text" && *format != "yaml" {
-			return usageError{fmt.Errorf("there is no output %q; use text or yaml", *format)}
+		if err := knownFormat(*format, "text", "yaml"); err != nil {
+			return err
 		}
 		if *format == "yaml" && len(args) == 0 {
 			return usageError{errors.New("-o yaml prints records of kinds; name a kind or a group")}

@@ -33,6 +33,7 @@ Exits with 1 if there is a finding of severity error.`,
 		if err := knownReport(*format); err != nil {
 			return err
 		}
+		args = directories(s, args)
 		r := verdict{of: counted(len(args), "component")}
 		for _, dir := range args {
 			found, err := in.lint(cmd, dir)
@@ -61,7 +62,7 @@ func (in *inputs) lint(cmd *cobra.Command, dir string) ([]finding.Finding, error
 	defer done()
 	res, err := plugin.Generate(cmd.Context(), req, base)
 	if err != nil {
-		return finding.Of(err), nil
+		return finding.Of(in.notOne(cmd, req, err)), nil
 	}
 	varying, err := req.Vary(cmd.Context(), base)
 	return append(append(res.Findings, varying...), finding.Of(err)...), nil

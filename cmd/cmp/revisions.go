@@ -13,7 +13,7 @@ import (
 )
 
 // twoSides is how commands that compare tell people what they take.
-const twoSides = `Compared are two directories, or directories at two revisions of their git
+const twoSides = `The sides are two directories, or directories at two revisions of their git
 repository. REV is a branch, a tag or a commit, compared with what lies in the
 work tree, committed or not; REV..REV are two of them. With three dots the first
 side is the commit since which the two, or REV and HEAD, have parted, so that
@@ -39,15 +39,16 @@ type commit struct {
 
 // readChange reads the arguments of a command: two directories, or revisions and
 // then directories.
-func readChange(args []string) (change, error) {
+func readChange(s streams, args []string) (change, error) {
 	for _, arg := range args {
 		if arg == "" {
 			return change{}, usageError{errors.New(`an argument is empty; name the directory or the revision, or "." for this directory`)}
 		}
 	}
-	first, dirs := args[0], args[1:]
+	first, dirs := args[0], directories(s, args[1:])
 	repo, err := revision.Open(gitRoot(existing(dirs[0])))
-	if info, statErr := os.Stat(first); statErr == nil && info.IsDir() {
+	info, statErr := os.Stat(first)
+	if statErr == nil && info.IsDir() {
 		if len(dirs) > 1 {
 			return change{}, usageError{fmt.Errorf("%s is a directory; name two directories, or a revision and then directories", first)}
 		}
@@ -62,6 +63,9 @@ func readChange(args []string) (change, error) {
 		return change{before: args[:1], after: dirs}, nil
 	}
 	if err != nil {
+		if statErr == nil {
+			return change{}, isThere(first) // a file
+		}
 		return change{}, finding.Finding{Severity: finding.Error, Rule: "no-revision", File: first, Message: "there is no such directory, and no git repository around " + dirs[0] + " where it would be a revision",
 			Remedy: "name two directories, or a revision and then directories of a git repository"}
 	}
@@ -71,7 +75,11 @@ func readChange(args []string) (change, error) {
 		}
 	}
 	c := change{before: dirs, after: dirs, revisions: true}
-	c.from, c.to, err = readRange(repo, first)
+	if c.from, c.to, err = readRange(repo, first); err != nil {
+		if statErr == nil {
+			return c, isThere(first) // a file
+		}
+	}
 	return c, err
 }
 
@@ -178,10 +186,4 @@ func (c *checkout) readValues(name string) ([]byte, error) {
 		return fs.ReadFile(c.repo, filepath.ToSlash(rel))
 	}
 	return os.ReadFile(name)
-}
-
-// isMissing reports whether the directory of a checkout is not there.
-func (c *checkout) isMissing() bool {
-	info, err := fs.Stat(c.repo, c.dir)
-	return err != nil || !info.IsDir()
 }

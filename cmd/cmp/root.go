@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,7 +72,7 @@ As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
   cmp render ./component | kubectl apply --dry-run=server -f -`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          oneOfItsCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
@@ -87,14 +88,56 @@ As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
 	for _, cmd := range root.Commands() {
 		cmd.Args = asUsage(cmd.Args)
 	}
-	root.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return usageError{fmt.Errorf("there is no command %q; see cmp --help", args[0])}
-		}
-		return nil
-	}
+	root.SetHelpCommand(newHelp())
 	completable(root)
 	return root
+}
+
+// oneOfItsCommands refuses a word where one of the commands below should be.
+func oneOfItsCommands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	near := newNearest(args[0])
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			near.add(sub.CommandPath(), sub.Name())
+		}
+	}
+	return usageError{fmt.Errorf("there is no command %q; %ssee %s --help", cmd.CommandPath()+" "+args[0], near, cmd.CommandPath())}
+}
+
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		Long:  `Print the help of a command, as that command does with --help.`,
+		Example: `  cmp help render
+  cmp help fleet lint`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			if at, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+				for _, sub := range at.Commands() {
+					if sub.IsAvailableCommand() {
+						names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+					}
+				}
+			}
+			return begunWith(names, typed), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at := cmd.Root()
+			for _, name := range args {
+				i := slices.IndexFunc(at.Commands(), func(sub *cobra.Command) bool { return sub.Name() == name })
+				if i < 0 {
+					return oneOfItsCommands(at, []string{name})
+				}
+				at = at.Commands()[i]
+			}
+			at.InitDefaultHelpFlag()
+			return at.Help()
+		},
+	}
 }
 
 // flagFault says what is wrong with a flag, without the function that found it.
@@ -121,8 +164,12 @@ func flagFault(err error) string {
 func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		err := check(cmd, args)
+		var usage usageError
+		if errors.As(err, &usage) {
+			return err
+		}
 		if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
-			err = fmt.Errorf("%q is too much, since it takes no arguments", args[0])
+			err = fmt.Errorf("%q is too much, since %s takes no arguments", args[0], cmd.CommandPath())
 		}
 		if err != nil {
 			return usageError{fmt.Errorf("%w; usage: %s", err, strings.TrimSpace(cmd.UseLine()))}

@@ -33,7 +33,7 @@ tool can apply, and components for Ladder. OUT must be empty, or not be there.`,
 		Args:    cobra.ExactArgs(1),
 	}
 	in := addInputs(cmd)
-	out := cmd.Flags().String("out", "", "Directory to write to")
+	out := cmd.Flags().StringP("out", "o", "", "Directory to write to")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *out == "" {
 			return usageError{errors.New("there is no place to write to; give --out DIR")}
@@ -52,7 +52,9 @@ tool can apply, and components for Ladder. OUT must be empty, or not be there.`,
 		var faults []error
 		for i, h := range halves {
 			res, err := in.half(cmd, args[0], h.mode)
-			faults = append(faults, err)
+			if err != nil && (len(faults) == 0 || err.Error() != faults[0].Error()) {
+				faults = append(faults, err)
+			}
 			halves[i].objs = res.Objects
 			if err == nil {
 				warn(s, res.Findings)
@@ -81,7 +83,8 @@ func (in *inputs) half(cmd *cobra.Command, dir string, mode crds.Mode) (plugin.R
 	}
 	defer done()
 	req.Settings = append(req.Settings, plugin.Settings{CRDs: mode})
-	return plugin.Generate(cmd.Context(), req, base)
+	res, err := plugin.Generate(cmd.Context(), req, base)
+	return res, in.notOne(cmd, req, err)
 }
 
 // emptyDir makes sure that nothing is overwritten or left over.

@@ -3,10 +3,8 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/wave"
@@ -24,11 +22,7 @@ const (
 var errReported = errors.New("the report holds errors")
 
 func knownReport(format string) error {
-	known := []string{reportText, reportJSON, reportSARIF}
-	if !slices.Contains(known, format) {
-		return usageError{fmt.Errorf("there is no format %q; use %s", format, strings.Join(known, ", "))}
-	}
-	return nil
+	return knownFormat(format, reportText, reportJSON, reportSARIF)
 }
 
 func (r verdict) render(format string) (string, error) {

@@ -30,7 +30,7 @@ how components are rendered: Helm, kustomize, Go, and the protocol of Argo CD.`,
 	}
 	format := formatFlag(cmd, "Format", reportText, reportJSON)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		if err := oneOf("output", *format, reportText, reportJSON); err != nil {
+		if err := knownFormat(*format, reportText, reportJSON); err != nil {
 			return err
 		}
 		b := thisBuild()

@@ -29,12 +29,14 @@ mkdir -p "$(dirname "$file")"
 : >"$file"
 brought=0 found=0
 
-# differs runs a comparison, and says whether there is a difference.
+# differs runs a comparison, and says whether there is a difference. What could be
+# rendered neither before nor after is no fault of the change, as it would be with
+# --exit-code.
 differs() {
-	local code=0
-	"$@" --exit-code >/dev/null || code=$?
-	[ $code -le 1 ] || exit 2
-	[ $code -eq 1 ]
+	local code=0 names
+	names=$("$@" --name-only) || code=$?
+	[ $code -eq 0 ] || { [ $code -eq 1 ] && [ -n "$names" ]; } || exit 2
+	[ -n "$names" ]
 }
 
 # Both parts together fit into one comment.

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// forFleets are the commands that do for a folder of components what others do
+// for one component; to list them is for all others.
+var forFleets = map[string]string{"render": "check-render", "check": "check-render", "lint": "lint", "graph": "graph", "diff": "diff"}
+
+// folderRule marks what is a folder of components, and no component.
+const folderRule = "folder-of-components"
+
+// notOne says why something could not be rendered. If that is because it is a
+// folder of components, each of its files is at fault, and no remedy for any of
+// them helps.
+func (in *inputs) notOne(cmd *cobra.Command, req plugin.Request, err error) error {
+	if err == nil || in.flags.Changed("renderer") {
+		return err
+	}
+	held := heldComponents(req.Repo, req.Dir)
+	if len(held.described)+len(held.others) == 0 {
+		return err
+	}
+	of, all := held.described, ", or list all with cmp fleet inventory"
+	if sister, ok := forFleets[cmd.Name()]; ok {
+		all = ", or use cmp fleet " + sister + " for all"
+	}
+	if len(of) == 0 { // and so no fleet
+		of, all = held.others, ""
+	}
+	return finding.Finding{Severity: finding.Error, Rule: folderRule, File: req.Show(req.Dir), Message: "this is no component, but a folder of " + counted(len(of), "component"),
+		Remedy: "name one of them, such as " + req.Show(of[0]) + all}
+}
+
+// held are the components below a directory: those that describe themselves, and
+// charts and kustomizations that do not.
+type held struct{ described, others []string }
+
+// mostLooked bounds the directories in which components are looked for.
+const mostLooked = 5000
+
+// heldComponents finds the components in a folder. What is a component itself, or
+// has manifests of its own besides what does not describe itself, is none.
+func heldComponents(repo fs.FS, dir string) held {
+	var found held
+	budget := mostLooked
+	var look func(dir string)
+	look = func(dir string) {
+		entries, err := fs.ReadDir(repo, dir)
+		if budget--; err != nil || budget < 0 {
+			return
+		}
+		for _, e := range entries {
+			if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+				continue
+			}
+			below := path.Join(dir, e.Name())
+			switch kind := kindAt(repo, below); {
+			case kind == describedKind:
+				found.described = append(found.described, below)
+			case kind != "" && kind != string(render.Plain) && kind != string(render.Template):
+				found.others = append(found.others, below)
+			default:
+				look(below)
+			}
+		}
+	}
+	own := kindAt(repo, dir)
+	loose := own == string(render.Plain) || own == string(render.Template)
+	if own != "" && !loose {
+		return found
+	}
+	look(dir)
+	if loose {
+		found.others = nil
+	}
+	return found
+}
+
+// describedKind is what kindAt calls a component with a component.yaml.
+const describedKind = "described"
+
+// kindAt says what a directory of a repository looks like.
+func kindAt(repo fs.FS, dir string) string {
+	entries, err := fs.ReadDir(repo, dir)
+	if err != nil {
+		return ""
+	}
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() && e.Name() == component.File }) {
+		return describedKind
+	}
+	return isComponent(entries)
+}
