@@ -123,13 +123,13 @@ func TestEscapes(t *testing.T) {
 			t.Errorf("%q: the page has %d elements, others have %d", name, got, elements)
 		}
 		var got struct {
-			Title      string
-			Components []struct{ Ladder report.Ladder }
+			Title   string
+			Ladders []report.Ladder
 		}
 		if err := json.Unmarshal([]byte(data(t, page)), &got); err != nil {
 			t.Fatal(err)
 		}
-		if is, want := got.Components[0].Ladder.Objects[0].Name, finding.Harmless(name); is != want {
+		if is, want := got.Ladders[0].Objects[0].Name, finding.Harmless(name); is != want {
 			t.Errorf("the page has the name %q, want %q", is, want)
 		}
 		if !strings.Contains(page, "<title>"+html.EscapeString(name)) && !strings.Contains(page, "<title>"+strings.ReplaceAll(html.EscapeString(name), "\n", "\\n")) {
@@ -171,22 +171,28 @@ func TestSameBytes(t *testing.T) {
 }
 
 // TestFleet reads what a page knows of a fleet: findings stand at the component
-// that they name, or whose description they are in.
+// that they name, or whose description they are in. What rollouts share stands in
+// it once.
 func TestFleet(t *testing.T) {
 	end := 5.0
-	f := report.Fleet{
-		Rollout: draw.Rollout{
+	shared := &report.Ladder{Name: "a"}
+	f := report.Fleet{Rollouts: []report.Rollout{{
+		Graph: draw.Rollout{
 			Label: "rollout of small",
 			Steps: []draw.Step{{Title: "phase 010", About: "CRDs"}},
 			Apps:  []draw.App{{Name: "a", Kind: "crds", Tip: "a"}, {Name: "b", Kind: "app", Off: true}},
 			Needs: []draw.Need{{From: 1, To: 0, Why: "needs", Reasons: []string{"one"}, Gate: true, Hidden: true}},
 		},
-		Applications: []report.Application{{File: "a/component.yaml", Namespace: "x"}, {File: "b/component.yaml"}},
+		Applications: []report.Application{{File: "a/component.yaml", Namespace: "x", Ladder: shared}, {File: "b/component.yaml"}},
 		Findings: []finding.Finding{
 			{Rule: "r", Severity: finding.Error, File: "b/component.yaml", Message: "of b"}, {Rule: "r", Severity: finding.Note, Object: "a", Message: "of a"},
 			{Rule: "r", Severity: finding.Note, File: "a/templates/x.yaml", Message: "in a"}, {Rule: "r", Severity: finding.Note, File: "ladder.yaml", Message: "of none"}},
-		Timeline: &report.Timeline{Done: true, TotalSeconds: 5, Applications: []report.Span{{Name: "a", Step: "010", End: &end}}},
-	}
+	}, {
+		Environment:  "lab",
+		Graph:        draw.Rollout{Steps: []draw.Step{{Title: "phase 010", About: "CRDs"}}, Apps: []draw.App{{Name: "a", Kind: "crds", Tip: "a"}}},
+		Applications: []report.Application{{File: "a/component.yaml", Namespace: "x", Ladder: shared}},
+		Timeline:     &report.Timeline{Done: true, TotalSeconds: 5, Applications: []report.Span{{Name: "a", Step: "010", End: &end}}},
+	}}}
 	page, err := f.HTML()
 	if err != nil {
 		t.Fatal(err)

@@ -170,6 +170,54 @@ func TestFleet(t *testing.T) {
 	is(p, `document.querySelectorAll(".path li").length > 10`, true)
 }
 
+// TestEnvironments goes through the rollouts of a fleet that has several.
+func TestEnvironments(t *testing.T) {
+	p := open(t, made(t, "testdata/fleets/bands/components"), "", desktop)
+	const lead = `document.querySelector("main .lead").textContent`
+	const environment = `document.getElementById("environment").value`
+	is(p, `[...document.querySelectorAll("#environment option")].map((o) => o.textContent).join()`, "all 3,dev,production,staging")
+	is(p, environment, "")
+	is(p, cards, 71)
+	is(p, `document.querySelectorAll("#details .environments a").length`, 3)
+	// The timeline of all is a choice.
+	p.run(chromedp.Click(`#views a[href*="timeline"]`, chromedp.ByQuery))
+	p.settle()
+	is(p, `document.querySelectorAll(".bar").length`, 0)
+	p.run(chromedp.Click(`main .environments a[href*="production"]`, chromedp.ByQuery))
+	p.settle()
+	is(p, environment, "production")
+	is(p, `location.hash`, "#environment=production&view=timeline")
+	is(p, `document.querySelectorAll(".bar").length`, 67)
+	// The page is then that of the environment, by whatever way.
+	p.run(chromedp.Click(`#views li:first-child a`, chromedp.ByQuery))
+	p.settle()
+	is(p, cards, 68)
+	of := open(t, fleetPage(t), "", desktop)
+	is(of, `document.getElementById("environments").checkVisibility()`, false)
+	for _, what := range []string{lead, `document.querySelector(".ladder").textContent`, `document.querySelector("#details").textContent`} {
+		is(of, what, eval[string](p, what))
+	}
+	p.visit("#environment=production&object=foundation-vault-core")
+	is(p, chosen, "foundation-vault-core")
+	p.run(chromedp.Click("#details .open", chromedp.ByQuery))
+	p.settle()
+	is(p, `location.hash`, "#environment=production&component=foundation-vault-core")
+	// Who chooses another one stays with the choice, and finds the way back.
+	p.visit("")
+	p.run(chromedp.Focus("#environment", chromedp.ByQuery))
+	p.press("s")
+	is(p, environment, "staging")
+	is(p, `document.activeElement.id`, "environment")
+	is(p, `location.hash`, "#environment=staging")
+	p.run(chromedp.NavigateBack())
+	p.settle()
+	is(p, environment, "")
+	is(p, cards, 71)
+	p.visit("#environment=gone&view=timeline")
+	is(p, environment, "")
+	is(p, `document.querySelectorAll("main .environments a").length`, 3)
+}
+
 // TestFindings shows faults where they are, and all of them in one list.
 func TestFindings(t *testing.T) {
 	p := open(t, made(t, "testdata/fleets/faults/components", "--environment", "main"), "#object=ring-a", desktop)

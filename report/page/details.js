@@ -1,7 +1,8 @@
 // What is told beside the ladder: of the item that is chosen, or how to read it.
-import { data } from "./data.js";
+import { environments, rollout } from "./data.js";
 import { badge, byId, counted, fill, h, hourglass, longList, moment } from "./dom.js";
 import { link } from "./place.js";
+import { choice } from "./timeline.js";
 
 /** As many entries as a list has before somebody asks for more. */
 const mostEntries = 40;
@@ -102,6 +103,7 @@ function end(of, other, edges) {
 
 /** Sums a ladder up, when nothing is chosen. */
 export function sumUp(of, view) {
+  const { timeline } = rollout();
   const graded = ["error", "warning", "note"].map((severity) => [severity, of.findings.filter((f) => f.severity === severity).length]);
   byId("details").classList.remove("chosen");
   fill(byId("details"),
@@ -110,8 +112,9 @@ export function sumUp(of, view) {
     of.findings.length > 0 && h("ul", { class: "plain sum" }, graded.filter(([, n]) => n > 0).map(([severity, n]) => h("li", null, badge(severity, n), h("span", { "aria-hidden": "true" }, ` ${counted(n, severity)}`)))),
     of.findings.length === 0 && h("p", null, "Nothing was found to be wrong."),
     of.findings.length > 0 && view !== "findings" && h("p", null, h("a", { href: link({ view: "findings", component: of.name }) }, "Read the findings")),
-    of.noun === "component" && data.timeline && view !== "timeline" && h("p", null, h("a", { href: link({ view: "timeline" }) },
-      data.timeline.done ? `Rolled out in ${moment(data.timeline.totalSeconds)}, as simulated` : "The rollout never ends, as simulated")),
+    of.noun === "component" && timeline && view !== "timeline" && h("p", null, h("a", { href: link({ view: "timeline" }) },
+      timeline.done ? `Rolled out in ${moment(timeline.totalSeconds)}, as simulated` : "The rollout never ends, as simulated")),
+    of.noun === "component" && !timeline && environments.length > 0 && [h("h3", null, "Rollouts, as simulated"), choice("timeline")],
     view === "ladder" && howTo(of.noun === "component"));
 }
 
