@@ -47,6 +47,9 @@ The page is the same for the same input. Findings are on it and fail nothing.`,
 	environment := cmd.Flags().String("environment", "", "Of a fleet, leave out components that are not deployed there")
 	durations := durationsFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if slices.Contains(formatWords, *output) {
+			return usageError{fmt.Errorf("--output names the file of the page here, and %q is a format of other commands; write -o report.html, or -o ./%s for a file of that name", *output, *output)}
+		}
 		isFleet, err := isFleet(args)
 		if err != nil {
 			return err
@@ -88,6 +91,9 @@ The page is the same for the same input. Findings are on it and fail nothing.`,
 	}
 	return cmd
 }
+
+// formatWords are what -o takes elsewhere: nobody means a file of that name.
+var formatWords = append(drawings(), reportText, reportJSON, reportSARIF, diffMarkdown, "yaml")
 
 // isFleet reports whether the arguments name a fleet: several folders, or one
 // with components below it that is none itself.
