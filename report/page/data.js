@@ -55,7 +55,7 @@ function objectLadder(from, title, name) {
     href: link({ component: name, object: o.id }),
     words: `${o.kind} ${o.group ?? ""} ${o.namespace ?? ""}/${o.name} ${from.rungs[o.rung]?.name ?? ""} ${title}`.toLowerCase(),
   }));
-  for (const f of from.findings) if (f.about >= 0) items[f.about].findings.push(f);
+  for (const f of from.findings) if (f.about >= 0) found(items[f.about], f);
   const holds = [["gatedBy", "waited for"], ["blind", "not seen"], ["hangs", "can hang"], ["degrades", "can fail"]];
   const bands = from.waves.map((w) => {
     const held = holds.flatMap(([list, mark]) => (w[list] ?? []).map((o) => ({ item: o.object, mark, why: o.why })));
@@ -83,6 +83,12 @@ function objectLadder(from, title, name) {
     findings: from.findings.map((f) => ({ ...f, component: name, href: f.about >= 0 ? items[f.about].href : null })),
     edges: from.references,
   });
+}
+
+/** A finding about an item, by whose words the item is found, too. */
+function found(item, finding) {
+  item.findings.push(finding);
+  item.words += ` ${finding.severity} ${finding.rule} ${finding.message}`.toLowerCase();
 }
 
 /** What stands between a wave and the next, in words. */
@@ -129,7 +135,7 @@ function fleetLadder() {
   });
   const findings = items.flatMap((item) => (item.inside ? ladder(item.name).findings : []));
   for (const f of current.findings ?? []) {
-    if (f.about >= 0) items[f.about].findings.push(f);
+    if (f.about >= 0) found(items[f.about], f);
     findings.push({ ...f, component: items[f.about]?.name ?? "", href: items[f.about]?.href ?? null });
   }
   const bands = (current.phases ?? []).map((p) => ({ mark: p.title.replace(/^(phase|wave) /, "").replace("no phase", "–"), title: p.title, about: p.about, why: [], gate: "", held: [], items: [] }));

@@ -96,9 +96,12 @@ function page(of, view) {
     main.replaceChildren(head, of.findings.length === 0 ? h("p", null, "Nothing was found to be wrong.") : h("div", { class: "all-findings" }));
   } else {
     now.view = ladderView(of);
-    main.replaceChildren(head, h("section", { id: "inside", "aria-label": "Objects that match", hidden: true }), now.view.element);
+    main.replaceChildren(head, nothing(), h("section", { id: "inside", "aria-label": "Objects that match", hidden: true }), now.view.element);
   }
 }
+
+/** What stands on the page when nothing matches. */
+const nothing = () => h("p", { id: "nothing", hidden: true }, "Nothing matches what is searched and filtered for. ", h("button", { type: "button", onclick: () => { clear(); byId("query").focus(); } }, "Show all"));
 
 /** Narrows what is shown, and notes it in the address. */
 function narrow(changes) {
@@ -111,6 +114,7 @@ function apply(at) {
   byId("filters-toggle").classList.toggle("active", Boolean(at.kind || at.rung || at.of || at.only));
   if (now.name === "findings") return applyToFindings(at);
   if (!now.view) return say("");
+  byId("nothing").hidden = !found || found.items.size > 0;
   if (now.found !== found) showOnly(now.view, found);
   now.found = found;
   inside(found);
@@ -138,6 +142,10 @@ function applyToFindings(at) {
   if (!box) return;
   box.replaceChildren(...["error", "warning", "note"].map((severity) => [severity, all.filter((f) => f.severity === severity)]).filter(([, these]) => these.length > 0)
     .map(([severity, these]) => h("section", null, h("h3", null, counted(these.length, severity)), longList(h("ul", { class: "findings" }), these, 60, finding))));
+  if (all.length === 0 && now.of.findings.length > 0) {
+    box.replaceChildren(nothing());
+    byId("nothing").hidden = false;
+  }
   say(words.length > 0 || at.of ? `${all.length} of ${counted(now.of.findings.length, "finding")}` : "");
 }
 
@@ -164,7 +172,7 @@ function filters(of, at) {
     box.dataset.of = `${now.key} ${now.environment}`;
     const all = choices(of);
     const select = (name, title, values) => values.length > 1 && h("label", null, `${title} `,
-      h("select", { name, onchange: (event) => narrow({ [name]: event.target.value }) }, h("option", { value: "" }, "any"), values.map((value) => h("option", { value }, value))));
+      h("select", { name, onchange: (event) => narrow({ [name]: event.target.value }) }, h("option", { value: "" }, "any"), (values.includes(at[name]) || !at[name] ? values : [...values, at[name]]).map((value) => h("option", { value }, value))));
     box.replaceChildren(...[
       now.name === "ladder" && select("kind", "Kind", all.kinds), now.name === "ladder" && select("rung", "Rung", all.rungs), select("of", "Component", all.components),
       now.name === "ladder" && h("label", { class: "check" }, h("input", { type: "checkbox", name: "only", onchange: (event) => narrow({ only: event.target.checked ? "findings" : "" }) }), " with findings"),
