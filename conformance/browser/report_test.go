@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -343,6 +344,20 @@ func TestTouch(t *testing.T) {
 })()`)
 	if len(order) > 0 {
 		t.Errorf("focus goes back to %s", strings.Join(order, "\n"))
+	}
+}
+
+// TestWithoutProgram reads the page where no program runs.
+func TestWithoutProgram(t *testing.T) {
+	for _, s := range []screen{desktop, phone} {
+		p := open(t, fleetPage(t), "", s)
+		p.run(emulation.SetScriptExecutionDisabled(true), chromedp.Reload())
+		is(p, `document.querySelectorAll("noscript tbody tr").length > 68`, true)
+		is(p, `document.querySelectorAll(".card").length`, 0)
+		is(p, `[...document.querySelectorAll("noscript h2")].slice(0, 2).map((e) => e.textContent).join()`, "rollout of ameide in production,cluster-crds-external-secrets")
+		is(p, `document.querySelector("noscript tr:nth-child(2)").textContent.includes("foundation-namespaces")`, true)
+		is(p, `["search", "theme", "details"].some((id) => document.getElementById(id).checkVisibility())`, false)
+		is(p, `document.documentElement.scrollWidth <= innerWidth`, true)
 	}
 }
 
