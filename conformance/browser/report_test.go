@@ -374,7 +374,7 @@ func TestNamesStayWhole(t *testing.T) {
 
 // TestPaper prints: no controls, nothing cut off, and what Argo CD waits for.
 func TestPaper(t *testing.T) {
-	p := open(t, made(t, operator), "", desktop)
+	p := open(t, made(t, "testdata/fleets/bands/components"), "#environment=dev&component=foundation-vault-core", desktop)
 	var pdf []byte
 	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
 		var err error
@@ -387,8 +387,9 @@ func TestPaper(t *testing.T) {
 	is(p, `[...document.querySelectorAll("details.gate")].every((d) => d.open)`, true)
 	paper := desktop
 	paper.print = true
-	p = open(t, p.file, "", paper)
+	p = open(t, p.file, "#environment=dev", paper)
 	is(p, `document.getElementById("search").checkVisibility()`, false)
+	is(p, `["environments", "theme", "filters"].some((id) => document.getElementById(id).checkVisibility())`, false)
 	is(p, `[...document.querySelectorAll(".card .name, .card .note")].every((e) => e.scrollHeight <= e.clientHeight + 1)`, true)
 }
 
