@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,36 +20,13 @@ import (
 
 	"github.com/ladder-cmp/ladder/draw"
 	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/corpus"
 	"github.com/ladder-cmp/ladder/internal/golden"
+	"github.com/ladder-cmp/ladder/internal/sample"
 	"github.com/ladder-cmp/ladder/knowledge"
-	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/wave"
 )
-
-func parse(t *testing.T, text string) []object.Object {
-	t.Helper()
-	objs, err := object.Parse("in.yaml", 1, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return objs
-}
-
-func planOf(t *testing.T, objs []object.Object) *wave.Plan {
-	t.Helper()
-	g, err := graph.Build(objs, knowledge.Default(), graph.Options{Namespace: "demo"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := wave.Assign(g, knowledge.Default(), wave.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 // TestComponents draws components that ship with the project in every format.
 func TestComponents(t *testing.T) {
@@ -70,7 +46,7 @@ func TestComponents(t *testing.T) {
 // everything, and around an object, if the first line of the input names one.
 func TestStories(t *testing.T) {
 	golden.Archives(t, "testdata/*.txtar", func(t *testing.T, in txtar.File) []txtar.File {
-		p := planOf(t, parse(t, string(in.Data)))
+		p := sample.Plan(t, sample.Objects(t, string(in.Data)))
 		out := []txtar.File{
 			golden.Text("default", drawn(t, p, draw.Mermaid, draw.Options{})),
 			golden.Text("all", drawn(t, p, draw.Mermaid, draw.Options{All: true})),
@@ -146,11 +122,11 @@ func svgTexts(t *testing.T, text string) []string {
 // TestEscapes draws objects with names that are syntax somewhere, and reads
 // the names back from each format.
 func TestEscapes(t *testing.T) {
-	for _, name := range awkward {
+	for _, name := range sample.Awkward {
 		t.Run(strconv.QuoteToASCII(name), func(t *testing.T) {
 			text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %[1]s}\n---\n"+
 				"apiVersion: v1\nkind: Pod\nmetadata: {name: pod}\nspec: {containers: [{name: a, image: a, envFrom: [{configMapRef: {name: %[1]s}}]}]}\n", quoteYAML(name))
-			p := planOf(t, parse(t, text))
+			p := sample.Plan(t, sample.Objects(t, text))
 			want := finding.Harmless(name)
 			for _, f := range draw.Formats() {
 				got := labels(t, f, drawn(t, p, f, draw.Options{}))
@@ -160,12 +136,6 @@ func TestEscapes(t *testing.T) {
 			}
 		})
 	}
-}
-
-// awkward are names that are syntax somewhere.
-var awkward = []string{
-	`quote"d`, `<b>bold</b>`, `a & b &amp; &#60;`, `[x](y){z}`, `back\slash\N\`, "line\nbreak", "escape\x1b[2J", "turn\u202earound",
-	`#35;hash;`, "`tick`", `a|b`, `%%{init: {}}%%`, `x --> y`, `end`, `style a:#b;c`, `]]>`, `Zoë`, `名前`, `🦓`, "soft\u00adhyphen",
 }
 
 // quoteYAML writes a text as YAML does between double quotes.
@@ -219,15 +189,14 @@ func TestShuffled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		objs := parse(t, string(ar.Files[0].Data))
-		random := rand.New(rand.NewPCG(1, 2))
+		objs := sample.Objects(t, string(ar.Files[0].Data))
 		for _, f := range draw.Formats() {
 			for _, opt := range []draw.Options{{}, {All: true}} {
-				want := draw.Ladder(planOf(t, objs), f, opt)
-				shuffled := slices.Clone(objs)
-				random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-				if got := draw.Ladder(planOf(t, shuffled), f, opt); got != want {
-					t.Errorf("%s, %s: the order of the input matters", story, f)
+				want := draw.Ladder(sample.Plan(t, objs), f, opt)
+				for _, shuffled := range sample.Shuffled(objs) {
+					if got := draw.Ladder(sample.Plan(t, shuffled), f, opt); got != want {
+						t.Errorf("%s, %s: the order of the input matters", story, f)
+					}
 				}
 			}
 		}
@@ -245,7 +214,7 @@ func TestManyObjects(t *testing.T) {
 		fmt.Fprintf(&b, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: app-%[1]d}\nspec: {template: {spec: {serviceAccountName: hub, "+
 			"containers: [{name: a, image: a, envFrom: [{configMapRef: {name: app-%[1]d}}, {secretRef: {name: app-%[1]d}}]}]}}}\n", i)
 	}
-	p := planOf(t, parse(t, b.String()))
+	p := sample.Plan(t, sample.Objects(t, b.String()))
 	start := time.Now()
 	for _, f := range draw.Formats() {
 		for _, opt := range []draw.Options{{}, {All: true}, {Around: p.Find("ServiceAccount/hub")}} {
@@ -263,7 +232,7 @@ func TestManyObjects(t *testing.T) {
 // TestCorpus draws what real charts render to.
 func TestCorpus(t *testing.T) {
 	corpus.Each(t, "..", func(t *testing.T, text string) {
-		p := planOf(t, parse(t, text))
+		p := sample.Plan(t, sample.Objects(t, text))
 		for _, f := range draw.Formats() {
 			drawn(t, p, f, draw.Options{})
 			drawn(t, p, f, draw.Options{All: true})

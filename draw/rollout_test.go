@@ -9,6 +9,7 @@ import (
 	"github.com/ladder-cmp/ladder/draw"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
+	"github.com/ladder-cmp/ladder/internal/sample"
 )
 
 // rollout has all that a rollout may have.
@@ -43,7 +44,7 @@ func TestRollout(t *testing.T) {
 
 // TestRolloutEscapes reads names that are syntax somewhere back from each format.
 func TestRolloutEscapes(t *testing.T) {
-	for _, name := range awkward {
+	for _, name := range sample.Awkward {
 		t.Run(strconv.QuoteToASCII(name), func(t *testing.T) {
 			for _, f := range draw.Formats() {
 				text := rollout(name).Draw(f)

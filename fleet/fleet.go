@@ -179,23 +179,24 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	if err := f.renderMoved(ctx, src); err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(f.Components, func(c *Component) bool { return !c.In(src.Environment) }) {
-		return f, f.leaveOut(src.Environment)
-	}
-	return f, nil
+	return f.In(src.Environment)
 }
 
-// leaveOut takes from a fleet what is not for an environment, and keeps in mind
-// who needs that.
-func (f *Fleet) leaveOut(environment string) error {
-	f.lacks = f.lacking(environment)
-	f.Components = slices.DeleteFunc(f.Components, func(c *Component) bool { return !c.In(environment) })
-	f.Applications = slices.DeleteFunc(f.Applications, func(a *Application) bool { return !a.In(environment) })
-	f.Findings = nil
-	for _, app := range f.Applications {
-		f.Findings = append(f.Findings, app.Findings...)
+// In is what is deployed of a fleet in an environment; all of it, if that is
+// empty. Who needs what is not there is kept in mind.
+func (f *Fleet) In(environment string) (*Fleet, error) {
+	if !slices.ContainsFunc(f.Components, func(c *Component) bool { return !c.In(environment) }) {
+		return f, nil
 	}
-	return f.link()
+	there := *f
+	there.lacks = f.lacking(environment)
+	there.Components = slices.DeleteFunc(slices.Clone(f.Components), func(c *Component) bool { return !c.In(environment) })
+	there.Applications = slices.DeleteFunc(slices.Clone(f.Applications), func(a *Application) bool { return !a.In(environment) })
+	there.Findings = nil
+	for _, app := range there.Applications {
+		there.Findings = append(there.Findings, app.Findings...)
+	}
+	return &there, there.link()
 }
 
 func (s Source) show(p string) string {

@@ -50,6 +50,10 @@ func (p page) html() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	plain, err := p.plain()
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	err = document.Execute(&b, map[string]string{
 		"Title":       template.HTMLEscapeString(p.Title),
@@ -58,6 +62,7 @@ func (p page) html() (string, error) {
 		"Program":     program,
 		"ProgramHash": hash(program),
 		"Data":        string(data),
+		"Plain":       plain,
 	})
 	return b.String(), err
 }

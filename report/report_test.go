@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"math/rand/v2"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,33 +12,16 @@ import (
 
 	"github.com/ladder-cmp/ladder/draw"
 	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/golden"
+	"github.com/ladder-cmp/ladder/internal/sample"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/report"
-	"github.com/ladder-cmp/ladder/wave"
 )
-
-func parse(t *testing.T, text string) []object.Object {
-	t.Helper()
-	objs, err := object.Parse("in.yaml", 1, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return objs
-}
 
 func ladderOf(t *testing.T, objs []object.Object) *report.Ladder {
 	t.Helper()
-	g, err := graph.Build(objs, knowledge.Default(), graph.Options{Namespace: "demo"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := wave.Assign(g, knowledge.Default(), wave.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := sample.Plan(t, objs)
 	return report.LadderOf("demo", p, knowledge.Default(), p.Findings)
 }
 
@@ -68,7 +49,7 @@ func data(t *testing.T, page string) string {
 // TestStories reads what pages know of the components in testdata/*.txtar.
 func TestStories(t *testing.T) {
 	golden.Archives(t, "testdata/*.txtar", func(t *testing.T, in txtar.File) []txtar.File {
-		l := ladderOf(t, parse(t, string(in.Data)))
+		l := ladderOf(t, sample.Objects(t, string(in.Data)))
 		text, err := json.MarshalIndent(l, "", "  ")
 		if err != nil {
 			t.Fatal(err)
@@ -80,7 +61,7 @@ func TestStories(t *testing.T) {
 // TestNoSecrets looks in a page for what its objects hold.
 func TestNoSecrets(t *testing.T) {
 	const planted = "planted-0d1f"
-	page := pageOf(t, ladderOf(t, parse(t, strings.ReplaceAll(`apiVersion: v1
+	page := pageOf(t, ladderOf(t, sample.Objects(t, strings.ReplaceAll(`apiVersion: v1
 kind: Secret
 metadata: {name: a, annotations: {note: PLANTED}, labels: {note: PLANTED}}
 stringData: {PLANTED: PLANTED}
@@ -104,18 +85,14 @@ spec:
 	}
 }
 
-// awkward are names that are syntax somewhere.
-var awkward = []string{
-	`</script><img src=x onerror=alert(1)>`, `<!--<script>`, `-->`, `]]>`, `"'\`, "line\nbreak", "turn\u202earound", "end\u2028of line", `&lt;b&gt;`, `{{.}}`, `Zoë`, `名前`,
-}
-
 // TestEscapes reads names that are syntax somewhere back from a page, in which
 // they open and close nothing.
 func TestEscapes(t *testing.T) {
-	plain := pageOf(t, ladderOf(t, parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")))
-	elements := strings.Count(plain, "<")
-	for _, name := range awkward {
-		l := ladderOf(t, parse(t, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %q}\n", name)))
+	plain := ladderOf(t, sample.Objects(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"))
+	plain.Findings = append(plain.Findings, report.Finding{Finding: finding.Finding{Message: "a"}})
+	elements := strings.Count(pageOf(t, plain), "<")
+	for _, name := range sample.Awkward {
+		l := ladderOf(t, sample.Objects(t, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %q}\n", name)))
 		l.Name = name
 		l.Findings = append(l.Findings, report.Finding{Finding: finding.Finding{Message: name}})
 		page := pageOf(t, l)
@@ -123,13 +100,13 @@ func TestEscapes(t *testing.T) {
 			t.Errorf("%q: the page has %d elements, others have %d", name, got, elements)
 		}
 		var got struct {
-			Title      string
-			Components []struct{ Ladder report.Ladder }
+			Title   string
+			Ladders []report.Ladder
 		}
 		if err := json.Unmarshal([]byte(data(t, page)), &got); err != nil {
 			t.Fatal(err)
 		}
-		if is, want := got.Components[0].Ladder.Objects[0].Name, finding.Harmless(name); is != want {
+		if is, want := got.Ladders[0].Objects[0].Name, finding.Harmless(name); is != want {
 			t.Errorf("the page has the name %q, want %q", is, want)
 		}
 		if !strings.Contains(page, "<title>"+html.EscapeString(name)) && !strings.Contains(page, "<title>"+strings.ReplaceAll(html.EscapeString(name), "\n", "\\n")) {
@@ -140,7 +117,7 @@ func TestEscapes(t *testing.T) {
 
 // TestPolicy checks that a page lets nothing run but its own program.
 func TestPolicy(t *testing.T) {
-	page := pageOf(t, ladderOf(t, parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")))
+	page := pageOf(t, ladderOf(t, sample.Objects(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")))
 	known := data(t, page) // in which are sources of knowledge, as texts
 	for _, bad := range []string{"unsafe-inline", "unsafe-eval", "http://", "https://", "@import", " onclick=", " style=", "innerHTML", "import {"} {
 		if there := strings.Contains(strings.NewReplacer("http://www.w3.org/2000/svg", "", known, "").Replace(page), bad); there {
@@ -158,12 +135,9 @@ func TestSameBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	objs := parse(t, string(ar.Files[0].Data))
+	objs := sample.Objects(t, string(ar.Files[0].Data))
 	want := pageOf(t, ladderOf(t, objs))
-	random := rand.New(rand.NewPCG(1, 2))
-	for range 5 {
-		shuffled := slices.Clone(objs)
-		random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	for _, shuffled := range sample.Shuffled(objs) {
 		if pageOf(t, ladderOf(t, shuffled)) != want {
 			t.Fatal("the order of the input matters")
 		}
@@ -171,22 +145,28 @@ func TestSameBytes(t *testing.T) {
 }
 
 // TestFleet reads what a page knows of a fleet: findings stand at the component
-// that they name, or whose description they are in.
+// that they name, or whose description they are in. What rollouts share stands in
+// it once.
 func TestFleet(t *testing.T) {
 	end := 5.0
-	f := report.Fleet{
-		Rollout: draw.Rollout{
+	shared := &report.Ladder{Name: "a"}
+	f := report.Fleet{Rollouts: []report.Rollout{{
+		Graph: draw.Rollout{
 			Label: "rollout of small",
 			Steps: []draw.Step{{Title: "phase 010", About: "CRDs"}},
 			Apps:  []draw.App{{Name: "a", Kind: "crds", Tip: "a"}, {Name: "b", Kind: "app", Off: true}},
 			Needs: []draw.Need{{From: 1, To: 0, Why: "needs", Reasons: []string{"one"}, Gate: true, Hidden: true}},
 		},
-		Applications: []report.Application{{File: "a/component.yaml", Namespace: "x"}, {File: "b/component.yaml"}},
+		Applications: []report.Application{{File: "a/component.yaml", Namespace: "x", Ladder: shared}, {File: "b/component.yaml"}},
 		Findings: []finding.Finding{
 			{Rule: "r", Severity: finding.Error, File: "b/component.yaml", Message: "of b"}, {Rule: "r", Severity: finding.Note, Object: "a", Message: "of a"},
 			{Rule: "r", Severity: finding.Note, File: "a/templates/x.yaml", Message: "in a"}, {Rule: "r", Severity: finding.Note, File: "ladder.yaml", Message: "of none"}},
-		Timeline: &report.Timeline{Done: true, TotalSeconds: 5, Applications: []report.Span{{Name: "a", Step: "010", End: &end}}},
-	}
+	}, {
+		Environment:  "lab",
+		Graph:        draw.Rollout{Steps: []draw.Step{{Title: "phase 010", About: "CRDs"}}, Apps: []draw.App{{Name: "a", Kind: "crds", Tip: "a"}}},
+		Applications: []report.Application{{File: "a/component.yaml", Namespace: "x", Ladder: shared}},
+		Timeline:     &report.Timeline{Done: true, TotalSeconds: 5, Applications: []report.Span{{Name: "a", Step: "010", End: &end}}},
+	}}}
 	page, err := f.HTML()
 	if err != nil {
 		t.Fatal(err)

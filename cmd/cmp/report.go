@@ -28,8 +28,9 @@ tells names, waves and reasons, and nothing that stands in them.
 
 Where DIR holds no component.yaml and a folder below it does, it is that of a
 fleet, and so are several: the page shows their components by phase, what each
-needs of the others, the ladder of each, and the simulated rollout. Flags that
-say how one component is rendered are then refused.
+needs of the others, the ladder of each, and the simulated rollout. Where it has
+several environments, the reader chooses among their rollouts. Flags that say how
+one component is rendered are then refused.
 
 The page is the same for the same input. Findings are on it and fail nothing.`,
 		Example: `  cmp report ./component -o report.html
@@ -46,6 +47,9 @@ The page is the same for the same input. Findings are on it and fail nothing.`,
 	environment := cmd.Flags().String("environment", "", "Of a fleet, leave out components that are not deployed there")
 	durations := durationsFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if slices.Contains(formatWords, *output) {
+			return usageError{fmt.Errorf("--output names the file of the page here, and %q is a format of other commands; write -o report.html, or -o ./%s for a file of that name", *output, *output)}
+		}
 		isFleet, err := isFleet(args)
 		if err != nil {
 			return err
@@ -87,6 +91,9 @@ The page is the same for the same input. Findings are on it and fail nothing.`,
 	}
 	return cmd
 }
+
+// formatWords are what -o takes elsewhere: nobody means a file of that name.
+var formatWords = append(drawings(), reportText, reportJSON, reportSARIF, diffMarkdown, "yaml")
 
 // isFleet reports whether the arguments name a fleet: several folders, or one
 // with components below it that is none itself.
@@ -135,18 +142,34 @@ func (in *fleetInputs) report(cmd *cobra.Command, s streams, dirs []string, dura
 		return "", err
 	}
 	warn(s, failures(f.Findings))
-	page := report.Fleet{Rollout: f.Graph(fleet.GraphOptions{})}
-	// Each environment has a rollout of its own, and those of all in one would be
-	// that of none.
-	if len(f.Environments()) < 2 || in.source.Environment != "" {
-		run := f.Simulate(f.Layout(layoutSet, func(i int) component.Phase { return f.Applications[i].Phase }), times, nil)
-		timeline := rolloutReport{f, run, nil}.json()
-		page.Timeline = &timeline
+	environments := []string{in.source.Environment}
+	if all := f.Environments(); in.source.Environment == "" && len(all) > 1 {
+		environments = append(environments, all...)
 	}
-	for _, app := range f.Applications {
-		page.Applications = append(page.Applications, report.Application{Namespace: app.Namespace, Domain: app.Component.Part(), Rung: app.Rung, File: app.File, Ladder: ladders[app]})
+	var page report.Fleet
+	for _, environment := range environments {
+		there, err := f.In(environment)
+		if err != nil {
+			return "", err
+		}
+		// What could not be rendered is among what lint finds.
+		r := report.Rollout{Environment: environment, Graph: there.Graph(fleet.GraphOptions{}), Findings: there.Lint(environment)}
+		// Each environment has a rollout of its own, and those of all in one would
+		// be that of none.
+		if environment != "" || len(environments) == 1 {
+			r.Timeline = timeline(there, times)
+		}
+		for _, app := range there.Applications {
+			r.Applications = append(r.Applications, report.Application{Namespace: app.Namespace, Domain: app.Component.Part(), Rung: app.Rung, File: app.File, Ladder: ladders[app]})
+		}
+		page.Rollouts = append(page.Rollouts, r)
 	}
-	// What could not be rendered is among what lint finds.
-	page.Findings = f.Lint(in.source.Environment)
 	return page.HTML()
+}
+
+// timeline plays a rollout.
+func timeline(f *fleet.Fleet, times fleet.Durations) *report.Timeline {
+	run := f.Simulate(f.Layout(layoutSet, func(i int) component.Phase { return f.Applications[i].Phase }), times, nil)
+	played := rolloutReport{f, run, nil}.json()
+	return &played
 }

@@ -20,14 +20,14 @@ import (
 func TestPictures(t *testing.T) {
 	night, small := desktop, phone
 	night.scheme = "dark"
-	operator, fleet := made(t, "testdata/components/beacon-operator"), made(t, "testdata/fleets/bands/components", "--environment", "production")
+	operator, fleet := made(t, "testdata/components/beacon-operator"), made(t, "testdata/fleets/bands/components")
 	pictures := map[string]struct {
 		file, place string
 		screen
 	}{
 		"report-component": {operator, "#object=Beacon.light.example.com+default%2Fharbour", desktop},
-		"report-fleet":     {fleet, "#object=foundation-vault-core", night},
-		"report-timeline":  {fleet, "#view=timeline", desktop},
+		"report-fleet":     {fleet, "#environment=production&object=foundation-vault-core", night},
+		"report-timeline":  {fleet, "#environment=production&view=timeline", desktop},
 		"report-phone":     {operator, "", small},
 	}
 	for name, picture := range pictures {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -78,6 +79,45 @@ func TestPointing(t *testing.T) {
 	is(p, chosen, "")
 }
 
+// TestArrowsCrossNoText walks along the arrows of every item, which must lead over
+// no caption and no other item.
+func TestArrowsCrossNoText(t *testing.T) {
+	for name, file := range map[string]string{"component": made(t, operator), "fleet": fleetPage(t)} {
+		t.Run(name, func(t *testing.T) {
+			p := open(t, file, "", desktop)
+			crossed := eval[[]string](p, `(async () => {
+  const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const boxes = [...document.querySelectorAll(".band-head h3, .band-head .count, .band-head .when, .why li, .gate, .card")].flatMap((e) => {
+    const range = document.createRange();
+    range.selectNodeContents(e);
+    const rects = e.matches(".card") ? [e.getBoundingClientRect()] : [...range.getClientRects()];
+    return rects.map((r) => ({ text: e.textContent.slice(0, 60), left: r.left + 1 + scrollX, right: r.right - 1 + scrollX, top: r.top + 3 + scrollY, bottom: r.bottom - 3 + scrollY }));
+  });
+  const crossed = new Set();
+  let walked = 0;
+  for (const card of document.querySelectorAll(".card")) {
+    card.focus({ preventScroll: true });
+    await frame();
+    const svg = document.querySelector(".arrows svg")?.getBoundingClientRect();
+    for (const path of document.querySelectorAll(".arrow")) {
+      const length = path.getTotalLength();
+      for (let at = 8; at < length - 8; at += 4, walked++) {
+        const point = path.getPointAtLength(at);
+        const x = point.x + svg.left + scrollX;
+        const y = point.y + svg.top + scrollY;
+        for (const box of boxes) if (x > box.left && x < box.right && y > box.top && y < box.bottom) crossed.add(box.text);
+      }
+    }
+  }
+  return walked > 1000 ? [...crossed] : ["there are no arrows"];
+})()`)
+			if len(crossed) > 0 {
+				t.Errorf("arrows cross %q", crossed)
+			}
+		})
+	}
+}
+
 // TestKeyboard does all of it without a mouse.
 func TestKeyboard(t *testing.T) {
 	p := open(t, made(t, operator), "", desktop)
@@ -135,7 +175,14 @@ func TestSearch(t *testing.T) {
 	p.run(chromedp.Reload())
 	p.settle()
 	is(p, cards, 2)
-	p.visit("")
+	// Nothing is said where nothing matches, and how to come back.
+	p.visit("#q=role&kind=Gone")
+	is(p, cards, 0)
+	is(p, `document.querySelector("select[name=kind]").value`, "Gone")
+	p.run(chromedp.Click("#nothing button", chromedp.ByQuery))
+	p.settle()
+	is(p, cards, 16)
+	is(p, `document.getElementById("nothing").checkVisibility()`, false)
 	p.run(chromedp.Click("#filters-toggle", chromedp.ByQuery), chromedp.SetValue(`select[name="kind"]`, "CustomResourceDefinition", chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelector("select[name=kind]").dispatchEvent(new Event("change"))`, nil))
 	p.settle()
@@ -170,12 +217,64 @@ func TestFleet(t *testing.T) {
 	is(p, `document.querySelectorAll(".path li").length > 10`, true)
 }
 
+// TestEnvironments goes through the rollouts of a fleet that has several.
+func TestEnvironments(t *testing.T) {
+	p := open(t, made(t, "testdata/fleets/bands/components"), "", desktop)
+	const lead = `document.querySelector("main .lead").textContent`
+	const environment = `document.getElementById("environment").value`
+	is(p, `[...document.querySelectorAll("#environment option")].map((o) => o.textContent).join()`, "all 3,dev,production,staging")
+	is(p, environment, "")
+	is(p, cards, 71)
+	is(p, `document.querySelectorAll("#details .environments a").length`, 3)
+	// The timeline of all is a choice.
+	p.run(chromedp.Click(`#views a[href*="timeline"]`, chromedp.ByQuery))
+	p.settle()
+	is(p, `document.querySelectorAll(".bar").length`, 0)
+	p.run(chromedp.Click(`main .environments a[href*="production"]`, chromedp.ByQuery))
+	p.settle()
+	is(p, environment, "production")
+	is(p, `location.hash`, "#environment=production&view=timeline")
+	is(p, `document.querySelectorAll(".bar").length`, 67)
+	// The page is then that of the environment, by whatever way.
+	p.run(chromedp.Click(`#views li:first-child a`, chromedp.ByQuery))
+	p.settle()
+	is(p, cards, 68)
+	of := open(t, fleetPage(t), "", desktop)
+	is(of, `document.getElementById("environments").checkVisibility()`, false)
+	for _, what := range []string{lead, `document.querySelector(".ladder").textContent`, `document.querySelector("#details").textContent`} {
+		is(of, what, eval[string](p, what))
+	}
+	p.visit("#environment=production&object=foundation-vault-core")
+	is(p, chosen, "foundation-vault-core")
+	p.run(chromedp.Click("#details .open", chromedp.ByQuery))
+	p.settle()
+	is(p, `location.hash`, "#environment=production&component=foundation-vault-core")
+	// Who chooses another one stays with the choice, and finds the way back.
+	p.visit("")
+	p.run(chromedp.Focus("#environment", chromedp.ByQuery))
+	p.press("s")
+	is(p, environment, "staging")
+	is(p, `document.activeElement.id`, "environment")
+	is(p, `location.hash`, "#environment=staging")
+	p.run(chromedp.NavigateBack())
+	p.settle()
+	is(p, environment, "")
+	is(p, cards, 71)
+	p.visit("#environment=gone&view=timeline")
+	is(p, environment, "")
+	is(p, `document.querySelectorAll("main .environments a").length`, 3)
+}
+
 // TestFindings shows faults where they are, and all of them in one list.
 func TestFindings(t *testing.T) {
 	p := open(t, made(t, "testdata/fleets/faults/components", "--environment", "main"), "#object=ring-a", desktop)
 	is(p, `document.querySelectorAll(".arrow.against").length > 0`, true)
 	is(p, `document.querySelectorAll("#details .finding.error").length`, 1)
 	is(p, `document.querySelector("[aria-current=true] .badge.error").textContent`, "✕ 11 error")
+	// What is wrong with an item is among the words that find it.
+	p.visit("#q=against-phases")
+	is(p, `[...document.querySelectorAll(".card .name")].filter((e) => e.checkVisibility()).map((e) => e.textContent.trim()).includes("ring-a")`, true)
+	is(p, `document.querySelector(".card .badge.note") && getComputedStyle(document.querySelector(".card .badge.note")).fontSize`, "12px")
 	p.visit("#view=findings")
 	is(p, `document.querySelectorAll(".finding").length > 20`, true)
 	p.run(chromedp.SendKeys("#query", "cycle", chromedp.ByQuery))
@@ -230,9 +329,52 @@ func TestPhone(t *testing.T) {
 	}
 }
 
+// TestTouch measures what fingers point at on a phone, and that focus goes from
+// top to bottom and from left to right.
+func TestTouch(t *testing.T) {
+	p := open(t, made(t, "testdata/fleets/bands/components"), "#object=foundation-vault-core", phone)
+	p.run(chromedp.Click("#filters-toggle", chromedp.ByQuery))
+	if small := eval[[]string](p, `[...document.querySelectorAll("button:not(.skip, .search *), select, #views a, .close, .open, .card")].filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 43.5).map((e) => e.outerHTML.slice(0, 100))`); len(small) > 0 {
+		t.Errorf("too small for a finger: %s", strings.Join(small, "\n"))
+	}
+	order := eval[[]string](p, `(() => {
+  scrollTo(0, 0);
+  const boxes = [...document.querySelectorAll(".top :is(a, input, select, button):not(.skip)")].filter((e) => e.checkVisibility()).map((e) => ({ e, box: e.getBoundingClientRect() }));
+  return boxes.filter(({ box }, i) => i > 0 && (box.bottom <= boxes[i - 1].box.top || box.right <= boxes[i - 1].box.left && box.top < boxes[i - 1].box.bottom)).map(({ e }) => e.outerHTML.slice(0, 80));
+})()`)
+	if len(order) > 0 {
+		t.Errorf("focus goes back to %s", strings.Join(order, "\n"))
+	}
+}
+
+// TestWithoutProgram reads the page where no program runs.
+func TestWithoutProgram(t *testing.T) {
+	for _, s := range []screen{desktop, phone} {
+		p := open(t, fleetPage(t), "", s)
+		p.run(emulation.SetScriptExecutionDisabled(true), chromedp.Reload())
+		is(p, `document.querySelectorAll("noscript tbody tr").length > 68`, true)
+		is(p, `document.querySelectorAll(".card").length`, 0)
+		is(p, `[...document.querySelectorAll("noscript h2")].slice(0, 2).map((e) => e.textContent).join()`, "rollout of ameide in production,cluster-crds-external-secrets")
+		is(p, `document.querySelector("noscript tr:nth-child(2)").textContent.includes("foundation-namespaces")`, true)
+		is(p, `["search", "theme", "details"].some((id) => document.getElementById(id).checkVisibility())`, false)
+		is(p, `document.documentElement.scrollWidth <= innerWidth`, true)
+	}
+}
+
+// TestNamesStayWhole reads where the name of a file is broken.
+func TestNamesStayWhole(t *testing.T) {
+	p := open(t, made(t, operator), beacon, desktop)
+	is(p, `(() => {
+  const from = [...document.querySelectorAll("#details dt")].find((e) => e.textContent === "From").nextSibling;
+  const range = document.createRange();
+  range.selectNodeContents(from.lastChild);
+  return from.lastChild.textContent + " in " + new Set([...range.getClientRects()].map((r) => r.top)).size;
+})()`, "beacons.yaml in 1")
+}
+
 // TestPaper prints: no controls, nothing cut off, and what Argo CD waits for.
 func TestPaper(t *testing.T) {
-	p := open(t, made(t, operator), "", desktop)
+	p := open(t, made(t, "testdata/fleets/bands/components"), "#environment=dev&component=foundation-vault-core", desktop)
 	var pdf []byte
 	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
 		var err error
@@ -245,8 +387,9 @@ func TestPaper(t *testing.T) {
 	is(p, `[...document.querySelectorAll("details.gate")].every((d) => d.open)`, true)
 	paper := desktop
 	paper.print = true
-	p = open(t, p.file, "", paper)
+	p = open(t, p.file, "#environment=dev", paper)
 	is(p, `document.getElementById("search").checkVisibility()`, false)
+	is(p, `["environments", "theme", "filters"].some((id) => document.getElementById(id).checkVisibility())`, false)
 	is(p, `[...document.querySelectorAll(".card .name, .card .note")].every((e) => e.scrollHeight <= e.clientHeight + 1)`, true)
 }
 

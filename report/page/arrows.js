@@ -23,7 +23,8 @@ export function drawArrows(view) {
     if (!boxes.has(index)) boxes.set(index, view.cards[index].getBoundingClientRect());
     return boxes.get(index);
   };
-  const paths = edges.map((edge, lane) => path(edge, route(box(edge.from), box(edge.to), frame, lane), edge.from === item.index)).reverse();
+  const start = (edge) => (view.of.items[edge.from].band === view.of.items[edge.to].band ? null : view.cards[edge.from].closest(".blocks").getBoundingClientRect().left);
+  const paths = edges.map((edge, lane) => path(edge, route(box(edge.from), box(edge.to), start(edge), frame, lane), edge.from === item.index)).reverse();
   for (const edge of edges) {
     const card = view.cards[edge.from === item.index ? edge.to : edge.from];
     card.classList.add("near");
@@ -56,10 +57,11 @@ function path(edge, d, isNeed) {
 
 /**
  * A line from the left of one box to the left of another, through the channels
- * between the columns and rows, so that it crosses no item. Lines side by side
- * keep a little apart.
+ * between the columns and rows, so that it crosses no item. From band to band it
+ * goes beside the first column, since captions stand across the others. Lines
+ * side by side keep a little apart.
  */
-function route(from, to, frame, lane) {
+function route(from, to, start, frame, lane) {
   const [channel, width] = frame.width < 500 ? [7, 1.6] : [12, 3.6];
   const apart = ((lane % 5) - 2) * width;
   const left = (box) => box.left - frame.left;
@@ -67,10 +69,14 @@ function route(from, to, frame, lane) {
   const y2 = to.top - frame.top + to.height / 2 + apart * 1.5;
   const x1 = left(from) - channel + apart;
   const x2 = left(to) - channel + apart;
+  const beside = (box, other) => (other.top > box.top ? box.bottom + 4 : box.top - 4) - frame.top + apart / 2;
   const points = [[left(from), y1], [x1, y1]];
-  if (Math.abs(x1 - x2) > 1) {
-    const between = (to.top > from.top ? from.bottom + 4 : from.top - 4) - frame.top + apart / 2;
-    points.push([x1, between], [x2, between]);
+  if (start !== null) {
+    const x = start - frame.left - channel + apart;
+    if (Math.abs(x1 - x) > 1) points.push([x1, beside(from, to)], [x, beside(from, to)]);
+    if (Math.abs(x2 - x) > 1) points.push([x, beside(to, from)], [x2, beside(to, from)]);
+  } else if (Math.abs(x1 - x2) > 1) {
+    points.push([x1, beside(from, to)], [x2, beside(from, to)]);
   }
   points.push([x2, y2], [left(to), y2]);
   return rounded(points, 5);

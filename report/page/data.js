@@ -5,26 +5,38 @@ import { link } from "./place.js";
 
 export const data = JSON.parse(document.getElementById("data").textContent);
 
+/** The rollout that is looked at: that of a component is without one. */
+let current = data.rollouts?.[0] ?? {};
+
+export const rollout = () => current;
+
+/** Turns to the rollout of an environment; that of all, if there is none of that name. */
+export function enter(environment) {
+  current = data.rollouts?.find((r) => environment && r.environment === environment) ?? data.rollouts?.[0] ?? {};
+}
+
+/** The rollouts of environments, of which the reader chooses one. */
+export const environments = data.rollouts?.length > 1 ? data.rollouts.slice(1) : [];
+
 const phaseMarks = { PreSync: "Pre", PostSync: "Post", SyncFail: "Fail", PreDelete: "PreD", PostDelete: "PostD" };
 
 const made = new Map();
 
 /** The ladder of a component by its name, or of the whole page. */
 export function ladder(name) {
-  const key = data.fleet ? name : "";
-  if (!made.has(key)) made.set(key, make(key));
+  const key = data.fleet ? `${current.environment ?? ""} ${name}` : "";
+  if (!made.has(key)) made.set(key, make(name));
   return made.get(key);
 }
 
 function make(name) {
-  if (!data.fleet) return objectLadder(data.components[0], "");
+  if (!data.fleet) return objectLadder(data.ladders[0], data.ladders[0].name, "");
   if (name === "") return fleetLadder();
-  const of = data.components.find((c) => c.name === name);
-  return of?.ladder ? objectLadder(of, name) : null;
+  const of = data.ladders[current.components.find((c) => c.name === name)?.ladder];
+  return of ? objectLadder(of, name, name) : null;
 }
 
-function objectLadder(component, name) {
-  const from = component.ladder;
+function objectLadder(from, title, name) {
   const items = from.objects.map((o, index) => ({
     index,
     id: o.id,
@@ -41,9 +53,9 @@ function objectLadder(component, name) {
     findings: [],
     held: [],
     href: link({ component: name, object: o.id }),
-    words: `${o.kind} ${o.group ?? ""} ${o.namespace ?? ""}/${o.name} ${from.rungs[o.rung]?.name ?? ""} ${component.name}`.toLowerCase(),
+    words: `${o.kind} ${o.group ?? ""} ${o.namespace ?? ""}/${o.name} ${from.rungs[o.rung]?.name ?? ""} ${title}`.toLowerCase(),
   }));
-  for (const f of from.findings) if (f.about >= 0) items[f.about].findings.push(f);
+  for (const f of from.findings) if (f.about >= 0) found(items[f.about], f);
   const holds = [["gatedBy", "waited for"], ["blind", "not seen"], ["hangs", "can hang"], ["degrades", "can fail"]];
   const bands = from.waves.map((w) => {
     const held = holds.flatMap(([list, mark]) => (w[list] ?? []).map((o) => ({ item: o.object, mark, why: o.why })));
@@ -62,7 +74,7 @@ function objectLadder(component, name) {
   for (const item of items) bands[item.band].items.push(item);
   return connected({
     name,
-    title: component.name,
+    title,
     noun: "object",
     about: `${counted(items.length, "object")} in ${counted(bands.length, "wave")}, ${counted(from.references.filter((r) => r.gate).length, "gate")}`,
     bands,
@@ -71,6 +83,12 @@ function objectLadder(component, name) {
     findings: from.findings.map((f) => ({ ...f, component: name, href: f.about >= 0 ? items[f.about].href : null })),
     edges: from.references,
   });
+}
+
+/** A finding about an item, by whose words the item is found, too. */
+function found(item, finding) {
+  item.findings.push(finding);
+  item.words += ` ${finding.severity} ${finding.rule} ${finding.message}`.toLowerCase();
 }
 
 /** What stands between a wave and the next, in words. */
@@ -84,9 +102,10 @@ function gateText(wave) {
 }
 
 function fleetLadder() {
-  const spans = new Map((data.timeline?.applications ?? []).map((span) => [span.name, span]));
+  const spans = new Map((current.timeline?.applications ?? []).map((span) => [span.name, span]));
   const taken = new Map();
-  const items = data.components.map((c, index) => {
+  const items = current.components.map((c, index) => {
+    const of = data.ladders[c.ladder];
     const again = taken.get(c.name) ?? 0;
     taken.set(c.name, again + 1);
     const id = again ? `${c.name} (${again + 1})` : c.name;
@@ -99,27 +118,27 @@ function fleetLadder() {
       namespace: c.namespace ?? "",
       band: c.phase,
       rung: c.rung ?? "",
-      why: c.ladder ? `${counted(c.ladder.objects.length, "object")} in ${counted(c.ladder.waves.length, "wave")}` : "nothing rendered here",
+      why: of ? `${counted(of.objects.length, "object")} in ${counted(of.waves.length, "wave")}` : "nothing rendered here",
       about: c.about ?? "",
       because: -1,
       source: "",
       file: "",
       span: spans.get(c.name),
       off: Boolean(c.off),
-      findings: [...(c.ladder?.findings ?? [])],
+      findings: [...(of?.findings ?? [])],
       held: [],
       component: c,
       href: link({ object: id }),
-      inside: c.ladder && !again ? link({ component: c.name }) : null,
+      inside: of && !again ? link({ component: c.name }) : null,
       words: `${c.name} ${c.kind ?? ""} ${c.namespace ?? ""} ${c.rung ?? ""} ${c.domain ?? ""}`.toLowerCase(),
     };
   });
   const findings = items.flatMap((item) => (item.inside ? ladder(item.name).findings : []));
-  for (const f of data.findings ?? []) {
-    if (f.about >= 0) items[f.about].findings.push(f);
+  for (const f of current.findings ?? []) {
+    if (f.about >= 0) found(items[f.about], f);
     findings.push({ ...f, component: items[f.about]?.name ?? "", href: items[f.about]?.href ?? null });
   }
-  const bands = (data.phases ?? []).map((p) => ({ mark: p.title.replace(/^(phase|wave) /, "").replace("no phase", "–"), title: p.title, about: p.about, why: [], gate: "", held: [], items: [] }));
+  const bands = (current.phases ?? []).map((p) => ({ mark: p.title.replace(/^(phase|wave) /, "").replace("no phase", "–"), title: p.title, about: p.about, why: [], gate: "", held: [], items: [] }));
   for (const item of items) bands[item.band].items.push(item);
   for (const band of bands) {
     const played = band.items.map((item) => item.span).filter(Boolean);
@@ -129,19 +148,23 @@ function fleetLadder() {
       band.when = `${moment(Math.min(...played.map((span) => span.start)))} to ${end}`;
     }
   }
-  const objects = data.components.reduce((sum, c) => sum + (c.ladder?.objects.length ?? 0), 0);
+  const objects = current.components.reduce((sum, c) => sum + (data.ladders[c.ladder]?.objects.length ?? 0), 0);
+  const off = items.filter((item) => item.off).length;
   return connected({
     name: "",
     title: data.title,
     noun: "component",
-    about: `${counted(items.length, "component")} in ${counted(bands.length, "phase")}, ${counted(objects, "object")}`,
+    about: `${counted(items.length, "component")}${off > 0 ? `, of which ${off === 1 ? "1 is" : `${off} are`} not deployed,` : ""} in ${counted(bands.length, "phase")}, ${counted(objects, "object")}${where()}`,
     bands,
     items,
     rungs: [],
     findings,
-    edges: data.needs ?? [],
+    edges: current.needs ?? [],
   });
 }
+
+/** Where the rollout is, in words. */
+export const where = () => (current.environment ? `, in ${current.environment}` : environments.length > 0 ? `, in ${counted(environments.length, "environment")}` : "");
 
 /** Gives a ladder its ways from items to edges and from ids to items. */
 function connected(of) {

@@ -1,7 +1,8 @@
 // What is told beside the ladder: of the item that is chosen, or how to read it.
-import { data } from "./data.js";
-import { badge, byId, counted, fill, h, hourglass, longList, moment } from "./dom.js";
+import { environments, rollout } from "./data.js";
+import { badge, breakable, breakablePath, byId, counted, fill, h, hourglass, longList, moment } from "./dom.js";
 import { link } from "./place.js";
+import { choice } from "./timeline.js";
 
 /** As many entries as a list has before somebody asks for more. */
 const mostEntries = 40;
@@ -11,7 +12,7 @@ export function tell(of, item) {
   byId("details").classList.add("chosen");
   fill(byId("details"),
     h("div", { class: "details-head" },
-      h("h2", { id: "details-title" }, h("span", { class: "kind" }, item.kind), h("span", { class: "name" }, item.name)),
+      h("h2", { id: "details-title" }, h("span", { class: "kind" }, item.kind), h("span", { class: "name" }, breakable(item.name))),
       h("a", { class: "close", href: link({ component: of.name }), "data-close": true, "aria-label": "Close the details", "aria-keyshortcuts": "Escape" }, "✕")),
     item.inside && h("p", null, h("a", { class: "open", href: item.inside }, "Open its ladder")),
     facts(of, item),
@@ -28,7 +29,7 @@ function facts(of, item) {
   const band = of.bands[item.band];
   const rows = [
     ["Group", item.group], ["Namespace", item.namespace], [of.noun === "object" ? "Wave" : "Phase", band.title.replace(/^(wave|phase) /, "")],
-    ["Rung", item.rung], ["From", item.file], ["Holds", item.component ? item.why : ""],
+    ["Rung", item.rung], ["From", item.file && breakablePath(item.file)], ["Holds", item.component ? item.why : ""],
     ["Simulated", item.span ? `${moment(item.span.start)} to ${item.span.end === null ? "never" : moment(item.span.end)}` : ""],
   ];
   return h("dl", null, rows.filter(([, value]) => value).map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))));
@@ -64,9 +65,9 @@ export function finding(f) {
   const about = [f.component, f.object].filter((name, i, all) => name && all.indexOf(name) === i).join(" · ");
   return h("li", { class: `finding ${f.severity}` },
     h("p", { class: "finding-head" }, h("span", { class: `badge ${f.severity}` }, f.severity), " ", f.href ? h("a", { href: f.href }, about || "here") : about),
-    h("p", null, f.field && h("code", null, f.field), f.field && " ", f.message),
+    h("p", null, f.field && h("code", null, breakable(f.field)), f.field && " ", f.message),
     f.remedy && h("p", { class: "remedy" }, h("span", { class: "lead" }, "Remedy"), " ", f.remedy),
-    h("p", { class: "source" }, [f.rule, from].filter(Boolean).join(" · ")));
+    h("p", { class: "source" }, f.rule, f.rule && from && " · ", breakablePath(from)));
 }
 
 function heldBy(item) {
@@ -95,13 +96,14 @@ function end(of, other, edges) {
     edges.every((e) => e.loose) && h("span", { class: "tag" }, "orders nothing"),
   ];
   return h("li", null,
-    h("a", { href: other.href }, h("span", { class: "kind" }, other.kind), " ", h("span", { class: "name" }, other.name)),
+    h("a", { href: other.href }, h("span", { class: "kind" }, other.kind), " ", h("span", { class: "name" }, breakable(other.name))),
     h("span", { class: "at" }, of.bands[other.band].title), " ", tags,
-    edges.map((edge) => [h("p", null, edge.why, " ", edge.field && h("code", null, edge.field)), edge.reasons && longList(h("ul", { class: "reasons" }), edge.reasons, 5, (reason) => h("li", null, reason))]));
+    edges.map((edge) => [h("p", null, edge.why, " ", edge.field && h("code", null, breakable(edge.field))), edge.reasons && longList(h("ul", { class: "reasons" }), edge.reasons, 5, (reason) => h("li", null, reason))]));
 }
 
 /** Sums a ladder up, when nothing is chosen. */
 export function sumUp(of, view) {
+  const { timeline } = rollout();
   const graded = ["error", "warning", "note"].map((severity) => [severity, of.findings.filter((f) => f.severity === severity).length]);
   byId("details").classList.remove("chosen");
   fill(byId("details"),
@@ -110,8 +112,9 @@ export function sumUp(of, view) {
     of.findings.length > 0 && h("ul", { class: "plain sum" }, graded.filter(([, n]) => n > 0).map(([severity, n]) => h("li", null, badge(severity, n), h("span", { "aria-hidden": "true" }, ` ${counted(n, severity)}`)))),
     of.findings.length === 0 && h("p", null, "Nothing was found to be wrong."),
     of.findings.length > 0 && view !== "findings" && h("p", null, h("a", { href: link({ view: "findings", component: of.name }) }, "Read the findings")),
-    of.noun === "component" && data.timeline && view !== "timeline" && h("p", null, h("a", { href: link({ view: "timeline" }) },
-      data.timeline.done ? `Rolled out in ${moment(data.timeline.totalSeconds)}, as simulated` : "The rollout never ends, as simulated")),
+    of.noun === "component" && timeline && view !== "timeline" && h("p", null, h("a", { href: link({ view: "timeline" }) },
+      timeline.done ? `Rolled out in ${moment(timeline.totalSeconds)}, as simulated` : "The rollout never ends, as simulated")),
+    of.noun === "component" && !timeline && environments.length > 0 && view !== "timeline" && [h("h3", null, "Rollouts, as simulated"), choice("timeline")],
     view === "ladder" && howTo(of.noun === "component"));
 }
 

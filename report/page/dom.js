@@ -34,6 +34,12 @@ export const byId = (id) => document.getElementById(id);
 /** For those who listen to the page instead of looking at it. */
 export const unseen = (text) => h("span", { class: "unseen" }, text);
 
+/** A long name or path, which breaks behind what parts it rather than within a word. */
+export const breakable = (text) => text.split(/(?<=[./_:])(?=[^/])/).flatMap((part, i) => (i > 0 ? [h("wbr"), part] : [part]));
+
+/** A path: the name of a file stays whole. */
+export const breakablePath = (text) => text.split(/(?<=[/_])/).flatMap((part, i) => (i > 0 ? [h("wbr"), part] : [part]));
+
 export const counted = (n, what) => `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
 
 /** A list of which only the beginning is there until somebody asks for the rest. */

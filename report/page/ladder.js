@@ -1,5 +1,5 @@
 // The ladder: bands from the top to the bottom, items on them.
-import { badges, counted, h, hourglass, unseen } from "./dom.js";
+import { badges, breakable, counted, h, hourglass, unseen } from "./dom.js";
 import { drawArrows } from "./arrows.js";
 import { go } from "./place.js";
 
@@ -61,9 +61,10 @@ function blocks(view, band) {
 
 function card(view, item) {
   const waited = view.of.awaited.has(item.index);
-  const link = h("a", { class: `card${item.off ? " off" : ""}${item.name.length > (item.component ? 32 : 27) ? " long" : ""}`, href: item.href, tabindex: "-1", "data-item": item.index },
+  const long = item.name.length > (item.component ? 32 : 27);
+  const link = h("a", { class: `card${item.off ? " off" : ""}${long ? " long" : ""}`, href: item.href, tabindex: "-1", "data-item": item.index },
     h("span", { class: "kind" }, item.kind, " ", h("span", { class: "signs" }, waited && hourglass(), badges(item.findings))),
-    h("span", { class: "name" }, item.name, " "),
+    h("span", { class: "name" }, long ? breakable(item.name) : item.name, " "),
     h("span", { class: "note" }, unseen("; "), item.off ? "not deployed" : item.why),
     unseen(`${item.namespace ? `; in namespace ${item.namespace}` : ""}${waited ? "; others wait until it is healthy" : ""}`));
   const row = h("li", null, link);

@@ -1,12 +1,12 @@
 // Puts the views together: what the address names is shown, and what people do
 // changes the address.
-import { data, ladder } from "./data.js";
+import { data, enter, environments, ladder, rollout } from "./data.js";
 import { finding, sumUp, tell } from "./details.js";
 import { byId, counted, h, longList } from "./dom.js";
 import { choices, shown } from "./filter.js";
 import { choose, focusItem, ladderView, leave, showOnly } from "./ladder.js";
-import { link, note, place } from "./place.js";
-import { timelineView } from "./timeline.js";
+import { go, link, note, place } from "./place.js";
+import { hasTimeline, timelineView } from "./timeline.js";
 
 /** What is shown now: the ladder, its view if that is on the page, and where. */
 let now = { of: null, view: null, key: "" };
@@ -41,25 +41,30 @@ export function start() {
   });
   addEventListener("beforeprint", () => document.querySelectorAll("details.gate").forEach((d) => (d.open = true)));
   startTheme();
+  startEnvironments();
   show();
 }
 
 /** Shows the place that the address names. */
 function show() {
   const at = place();
+  enter(at.environment);
+  const environment = rollout().environment ?? "";
   const of = ladder(at.component) ?? ladder("");
-  const view = at.view === "findings" || (at.view === "timeline" && data.timeline) ? at.view : "ladder";
+  const view = at.view === "findings" || (at.view === "timeline" && hasTimeline()) ? at.view : "ladder";
   const key = `${view} ${of.name}`;
-  if (key !== now.key) {
+  if (key !== now.key || environment !== now.environment) {
     const before = now.key;
-    now = { of, view: null, key, name: view };
+    now = { of, view: null, key, name: view, environment };
     page(of, view);
-    if (before) {
+    // Who chooses another environment stays where the choice is.
+    if (before && before !== key) {
       scrollTo(0, 0);
       byId("main").focus({ preventScroll: true });
     }
   }
   if (byId("query").value !== at.q) byId("query").value = at.q;
+  if (byId("environment")) byId("environment").value = environment;
   filters(of, at);
   apply(at);
   const item = of.byId.get(at.object) ?? null;
@@ -77,7 +82,7 @@ function show() {
 /** Builds a view. */
 function page(of, view) {
   byId("title").textContent = data.title;
-  const views = [["ladder", "Ladder", {}], data.timeline && ["timeline", "Timeline", { view: "timeline" }], ["findings", "Findings", { view: "findings" }]];
+  const views = [["ladder", "Ladder", {}], hasTimeline() && ["timeline", "Timeline", { view: "timeline" }], ["findings", "Findings", { view: "findings" }]];
   const count = ladder("").findings.length;
   byId("views").replaceChildren(...views.filter(Boolean).map(([name, title, to]) => h("li", null,
     h("a", { href: link(to), "aria-current": name === view ? "page" : null }, title, name === "findings" && count > 0 && h("span", { class: "count" }, ` ${count}`)))));
@@ -91,9 +96,12 @@ function page(of, view) {
     main.replaceChildren(head, of.findings.length === 0 ? h("p", null, "Nothing was found to be wrong.") : h("div", { class: "all-findings" }));
   } else {
     now.view = ladderView(of);
-    main.replaceChildren(head, h("section", { id: "inside", "aria-label": "Objects that match", hidden: true }), now.view.element);
+    main.replaceChildren(head, nothing(), h("section", { id: "inside", "aria-label": "Objects that match", hidden: true }), now.view.element);
   }
 }
+
+/** What stands on the page when nothing matches. */
+const nothing = () => h("p", { id: "nothing", hidden: true }, "Nothing matches what is searched and filtered for. ", h("button", { type: "button", onclick: () => { clear(); byId("query").focus(); } }, "Show all"));
 
 /** Narrows what is shown, and notes it in the address. */
 function narrow(changes) {
@@ -106,6 +114,7 @@ function apply(at) {
   byId("filters-toggle").classList.toggle("active", Boolean(at.kind || at.rung || at.of || at.only));
   if (now.name === "findings") return applyToFindings(at);
   if (!now.view) return say("");
+  byId("nothing").hidden = !found || found.items.size > 0;
   if (now.found !== found) showOnly(now.view, found);
   now.found = found;
   inside(found);
@@ -133,6 +142,10 @@ function applyToFindings(at) {
   if (!box) return;
   box.replaceChildren(...["error", "warning", "note"].map((severity) => [severity, all.filter((f) => f.severity === severity)]).filter(([, these]) => these.length > 0)
     .map(([severity, these]) => h("section", null, h("h3", null, counted(these.length, severity)), longList(h("ul", { class: "findings" }), these, 60, finding))));
+  if (all.length === 0 && now.of.findings.length > 0) {
+    box.replaceChildren(nothing());
+    byId("nothing").hidden = false;
+  }
   say(words.length > 0 || at.of ? `${all.length} of ${counted(now.of.findings.length, "finding")}` : "");
 }
 
@@ -155,11 +168,11 @@ function firstMatch() {
 /** The fields that narrow by what items are. */
 function filters(of, at) {
   const box = byId("filters");
-  if (box.dataset.of !== now.key) {
-    box.dataset.of = now.key;
+  if (box.dataset.of !== `${now.key} ${now.environment}`) {
+    box.dataset.of = `${now.key} ${now.environment}`;
     const all = choices(of);
     const select = (name, title, values) => values.length > 1 && h("label", null, `${title} `,
-      h("select", { name, onchange: (event) => narrow({ [name]: event.target.value }) }, h("option", { value: "" }, "any"), values.map((value) => h("option", { value }, value))));
+      h("select", { name, onchange: (event) => narrow({ [name]: event.target.value }) }, h("option", { value: "" }, "any"), (values.includes(at[name]) || !at[name] ? values : [...values, at[name]]).map((value) => h("option", { value }, value))));
     box.replaceChildren(...[
       now.name === "ladder" && select("kind", "Kind", all.kinds), now.name === "ladder" && select("rung", "Rung", all.rungs), select("of", "Component", all.components),
       now.name === "ladder" && h("label", { class: "check" }, h("input", { type: "checkbox", name: "only", onchange: (event) => narrow({ only: event.target.checked ? "findings" : "" }) }), " with findings"),
@@ -200,6 +213,15 @@ function shortcut(event) {
     else if (place().object) close();
     else if (now.view && document.activeElement === byId("query")) firstMatch();
   }
+}
+
+/** The choice of an environment, where there are several. */
+function startEnvironments() {
+  if (environments.length === 0) return;
+  const all = h("option", { value: "" }, `all ${environments.length}`);
+  byId("environments").append(h("label", null, "Environment ", h("select", { id: "environment", onchange: (event) => go({ environment: event.target.value }) },
+    all, environments.map(({ environment }) => h("option", { value: environment }, environment)))));
+  byId("environments").hidden = false;
 }
 
 const themes = ["auto", "light", "dark"];

@@ -1,7 +1,7 @@
 // Where the reader is: a place of the page is the part of its address behind
 // "#", so that it can be kept and sent.
 
-const names = ["view", "component", "object", "q", "kind", "rung", "of", "only"];
+const names = ["environment", "view", "component", "object", "q", "kind", "rung", "of", "only"];
 
 /** The place that an address names. */
 export function place() {
@@ -9,10 +9,11 @@ export function place() {
   return Object.fromEntries(names.map((name) => [name, parts.get(name) ?? ""]));
 }
 
-/** The address of a place. */
+/** The address of a place, in the same environment unless it names another. */
 export function link(to) {
   const parts = new URLSearchParams();
-  for (const name of names) if (to[name]) parts.set(name, to[name]);
+  const there = { environment: place().environment, ...to };
+  for (const name of names) if (there[name]) parts.set(name, there[name]);
   return `#${parts}`;
 }
 

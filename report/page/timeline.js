@@ -1,16 +1,21 @@
 // The simulated rollout as a chart of bars, step by step.
-import { data } from "./data.js";
+import { environments, ladder, rollout, where } from "./data.js";
 import { counted, h, moment, unseen } from "./dom.js";
 import { link } from "./place.js";
 
+export const hasTimeline = () => Boolean(rollout().timeline) || environments.length > 0;
+
 export function timelineView() {
-  const t = data.timeline;
+  const t = rollout().timeline;
+  if (!t) return h("div", { class: "timeline" }, h("p", { class: "lead" }, "Each environment has a rollout of its own. Choose one:"), choice("timeline"));
+  const off = ladder("").items.filter((item) => item.off);
   const critical = new Set(t.criticalPath.map((c) => c.name));
   const stuck = t.applications.some((a) => a.end === null);
   const horizon = Math.max(t.totalSeconds, ...t.applications.map((a) => a.start)) * (stuck ? 1.05 : 1) || 1;
   return h("div", { class: "timeline" },
-    h("p", { class: "lead" }, t.done ? `${counted(t.applications.length, "Application")} in ${moment(t.totalSeconds)} and ${counted(t.steps.length, "step")}, as simulated.` : "The rollout never ends, as simulated."),
-    h("p", null, "A step begins when all of the one before are synced and healthy. How long each takes is assumed, unless it was measured. ", h("span", { class: "bar-key critical" }), " on the critical path ", h("span", { class: "bar-key" }), " others ",
+    h("p", { class: "lead" }, t.done ? `${counted(t.applications.length, "Application")} in ${moment(t.totalSeconds)} and ${counted(t.steps.length, "step")}${where()}, as simulated.` : "The rollout never ends, as simulated."),
+    h("p", null, "A step begins when all of the one before are synced and healthy. How long each takes is assumed, unless it was measured. ",
+      off.length > 0 && [off.map((item, i) => [i > 0 && ", ", named(item.name)]), off.length === 1 ? " is not deployed, and is not here. " : " are not deployed, and are not here. "], h("span", { class: "bar-key critical" }), " on the critical path ", h("span", { class: "bar-key" }), " others ",
       stuck && [h("span", { class: "bar-key never" }), " never healthy"]),
     chart(t, critical, horizon),
     t.stuck.length > 0 && h("section", null, h("h3", null, "Never healthy"), h("ul", null, t.stuck.map((x) => h("li", null, named(x.name), x.begins ? " begins; " : " never begins; ", x.why)))),
@@ -18,6 +23,12 @@ export function timelineView() {
       h("ol", { class: "path" }, t.criticalPath.map((c) => h("li", null, h("span", { class: "when" }, moment(c.start)), " ", named(c.name), h("span", { class: "because" }, ` ${c.why}`))))),
     t.unordered.length > 0 && h("section", null, h("h3", null, "Needs that nothing orders"), h("p", null, "These are in sets that know nothing of each other."),
       h("ul", null, t.unordered.map((c) => h("li", null, named(c.from), " needs ", named(c.to), `, because ${c.why}; ${c.waits > 0 ? `begun ${moment(c.waits)} too early here` : "early enough here, by its times alone"}`)))));
+}
+
+/** The environments, each with how its rollout goes. */
+export function choice(view) {
+  return h("ul", { class: "plain environments" }, environments.map(({ environment, timeline }) => h("li", null, h("a", { href: link({ environment, view }) }, environment), h("span", { class: "about" },
+    timeline.done ? ` ${counted(timeline.applications.length, "Application")} in ${moment(timeline.totalSeconds)} and ${counted(timeline.steps.length, "step")}` : " never ends"))));
 }
 
 const named = (name) => h("a", { href: link({ object: name }) }, name);

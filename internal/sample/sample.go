@@ -1,0 +1,57 @@
+// Package sample makes plans of manifests that tests hold, and knows what names
+// they must get right.
+package sample
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// Awkward are names that are syntax somewhere.
+var Awkward = []string{
+	`quote"d`, `<b>bold</b>`, `a & b &amp; &#60;`, `[x](y){z}`, `back\slash\N\`, "line\nbreak", "escape\x1b[2J", "turn\u202earound",
+	`#35;hash;`, "`tick`", `a|b`, `%%{init: {}}%%`, `x --> y`, `end`, `style a:#b;c`, `]]>`, `Zoë`, `名前`, `🦓`, "soft\u00adhyphen",
+	`</script><img src=x onerror=alert(1)>`, `<!--<script>`, `-->`, `</noscript><b>`, `"'\`, "end\u2028of line", `&lt;b&gt;`, `{{.}}`,
+}
+
+// Objects are those of manifests.
+func Objects(t *testing.T, manifests string) []object.Object {
+	t.Helper()
+	objs, err := object.Parse("in.yaml", 1, manifests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objs
+}
+
+// Plan is the order of objects that are deployed to the namespace "demo".
+func Plan(t *testing.T, objs []object.Object) *wave.Plan {
+	t.Helper()
+	g, err := graph.Build(objs, knowledge.Default(), graph.Options{Namespace: "demo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := wave.Assign(g, knowledge.Default(), wave.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Shuffled are the same objects in several other orders, which are the same each
+// time.
+func Shuffled(objs []object.Object) [][]object.Object {
+	random := rand.New(rand.NewPCG(1, 2))
+	orders := make([][]object.Object, 5)
+	for k := range orders {
+		orders[k] = slices.Clone(objs)
+		random.Shuffle(len(objs), func(i, j int) { orders[k][i], orders[k][j] = orders[k][j], orders[k][i] })
+	}
+	return orders
+}

@@ -1,0 +1,56 @@
+package report
+
+import (
+	"html/template"
+	"strings"
+)
+
+// table is a part of what a page shows where no program runs.
+type table struct {
+	Title    string
+	Columns  []string
+	Rows     [][]string
+	Findings []Finding
+}
+
+var tables = template.Must(template.New("tables").Parse(`{{range .}}<section>
+<h2>{{.Title}}</h2>
+{{if .Rows}}<table><thead><tr>{{range .Columns}}<th scope="col">{{.}}</th>{{end}}</tr></thead><tbody>{{range .Rows}}
+<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>{{end}}
+</tbody></table>
+{{end}}{{if .Findings}}<h3>Findings</h3>
+<ul>{{range .Findings}}
+<li>{{.}}</li>{{end}}
+</ul>
+{{end}}</section>
+{{end}}`))
+
+// plain is what the page knows as tables, for where no program runs: what stands
+// where, and why.
+func (p page) plain() (string, error) {
+	var all []table
+	for _, r := range p.Rollouts {
+		t := table{Title: p.Title, Columns: []string{"Phase", "Component", "Kind", "Namespace"}, Findings: r.Findings}
+		if r.Environment != "" {
+			t.Title += " in " + r.Environment
+		}
+		for _, c := range r.Components {
+			kind := c.Kind
+			if c.Off {
+				kind += ", not deployed"
+			}
+			t.Rows = append(t.Rows, []string{r.Phases[c.Phase].Title + " " + r.Phases[c.Phase].About, c.Name, kind, c.Namespace})
+		}
+		all = append(all, t)
+	}
+	for _, l := range p.Ladders {
+		t := table{Title: l.Name, Columns: []string{"Wave", "Object", "Why"}, Findings: l.Findings}
+		for _, o := range l.Objects {
+			t.Rows = append(t.Rows, []string{l.Waves[o.Wave].Title, o.ID, o.Why})
+		}
+		all = append(all, t)
+	}
+	var b strings.Builder
+	err := tables.Execute(&b, all)
+	return b.String(), err
+}
