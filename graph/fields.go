@@ -279,7 +279,7 @@ func writtenGroup(v object.Value) (string, bool) {
 // what does not exist before run time, to nothing yet.
 func (b *builder) mention(from int, rec knowledge.Reference, m mention) {
 	id := b.identify(from, m)
-	r := Reference{From: from, Field: m.field, Meaning: rec.Meaning, Hard: rec.Hard && !m.optional, Optional: m.optional, Why: rec.Why, Source: rec.Source}
+	r := Reference{From: from, Field: m.field, Meaning: rec.Meaning, Hard: rec.Hard && !m.optional, Unless: rec.Unless, Optional: m.optional, Why: rec.Why, Source: rec.Source}
 	switch {
 	case rec.Meaning == knowledge.Produces:
 		b.producers[id] = append(b.producers[id], from)

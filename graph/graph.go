@@ -96,6 +96,9 @@ type Reference struct {
 	// Hard means that without To the API server refuses From, or its start
 	// cannot succeed later by itself.
 	Hard bool
+	// Unless says when the API server takes From all the same, if Hard is only so
+	// for some; empty if it is so for all.
+	Unless string
 	// Inferred means that no record says so, but a convention or a sign.
 	Inferred bool
 	// Explicit means that a person wrote it down, in an annotation.

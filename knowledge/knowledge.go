@@ -234,6 +234,9 @@ type Reference struct {
 	// Hard means that without the target the API server refuses the object,
 	// or its start cannot succeed later by itself.
 	Hard bool `yaml:"hard"`
+	// Unless says when the API server takes the object all the same, where a hard
+	// reference is only so for some: the end of a sentence that says it refuses it.
+	Unless string `yaml:"unless"`
 	// Starts means that a Pod does not start while the target is missing.
 	Starts bool `yaml:"starts"`
 	// Behind means the workloads behind the Service that is named.

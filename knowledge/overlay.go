@@ -341,6 +341,9 @@ func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string
 		if d := ref.Doubt; d.At.IsZero() != (d.Why == "") {
 			r.fault(n, field+".doubt", "a doubt has both at and why", "write at: the path in the target, and why: what it means for the health of the object")
 		}
+		if ref.Unless != "" && !ref.Hard {
+			r.fault(n, field+".unless", "only a hard reference is so unless something is", "add hard: true, or leave it out")
+		}
 		r.said(n, field, ref.Why, ref.To)
 		for _, to := range ref.To {
 			if _, own := added[k.Group][to.Kind]; !own && !r.base.has(k.Group, to.Kind) {

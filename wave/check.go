@@ -228,6 +228,8 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 	switch {
 	case to == never:
 		when, waits = "which Argo CD never applies in a sync", ""
+	case r.Hard && r.Unless != "":
+		severity, waits = finding.Warning, ", so that the API server refuses it unless "+r.Unless
 	case r.Hard:
 		waits = ", so that the API server refuses it or its Pods"
 	case !n.HasHealth || !s.awaited(at):
