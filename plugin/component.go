@@ -78,8 +78,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 			if p.Name == "crds" && len(values) == 1 && values[0] == component.Split {
 				values = []string{string(crds.Skip)} // the half that is asked for without a word
 			}
-			if err := p.Set(&s, values); err != nil {
-				f := finding.Of(err)[0]
+			for _, f := range finding.Of(p.Set(&s, values)) {
 				f.Rule, f.File, f.Line, f.Field = "bad-component", req.show(file), value.Line, key.Value
 				faults = append(faults, f)
 			}

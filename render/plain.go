@@ -22,6 +22,9 @@ func (s source) plain() (Result, error) {
 		return Result{}, err
 	}
 	res := Result{Findings: found}
+	if err := s.libraries(); err != nil {
+		return Result{}, err
+	}
 	var faults []error
 	for _, name := range names {
 		read := s.manifestFile

@@ -155,6 +155,37 @@ type expressions struct {
 // there would be passed over. In braces an item may begin with anything.
 var keyless = regexp.MustCompile(`^[^{]*?(?:^|[^\\],)\s*[=.[]|^\s*$`)
 
+// unclosed reports whether a key of an expression has an index without an end. What
+// stands there would be passed over.
+func unclosed(expr string) bool {
+	const (
+		inKey = iota
+		inIndex
+		inValue
+		inList
+	)
+	at, escaped := inKey, false
+	for i, r := range expr {
+		switch {
+		case escaped:
+			escaped = false
+		case r == '\\' && at != inIndex:
+			escaped = true
+		case at == inIndex && r == ']':
+			at = inKey
+		case at == inKey && r == '[':
+			at = inIndex
+		case at == inKey && r == '=':
+			if at = inValue; strings.HasPrefix(expr[i+1:], "{") {
+				at = inList
+			}
+		case at == inList && r == '}', at == inValue && r == ',':
+			at = inKey
+		}
+	}
+	return at == inIndex
+}
+
 // key is an expression without its values, which may be secrets.
 func key(expr string) string {
 	key, _, valued := strings.Cut(expr, "=")
@@ -168,6 +199,10 @@ func (e expressions) parseInto(expr string, base map[string]any) error {
 	bad := finding.Finding{Severity: finding.Error, Rule: "bad-set", Field: strings.TrimSpace(e.flag + " " + key(expr)), Remedy: "write key.path=value"}
 	if keyless.MatchString(expr) {
 		bad.Message = "the key is empty"
+		return bad
+	}
+	if unclosed(expr) {
+		bad.Message, bad.Remedy = "the bracket of the index does not end", "write key[0]=value"
 		return bad
 	}
 	err := e.parse(expr, base)

@@ -50,6 +50,14 @@ func (in *fetching) fetcher(log *slog.Logger, metrics prometheus.Registerer) (*f
 		return nil, nil
 	}
 	config := in.config
+	config.OnFailure = fetch.OnFailure(in.onFailure)
+	err := config.Check()
+	if config.Fresh < 0 {
+		err = errors.Join(err, fmt.Errorf("--remote-fresh is %s; give it a duration such as 5m, or 0 for not at all", config.Fresh))
+	}
+	if err != nil {
+		return nil, usageError{err}
+	}
 	if len(config.Allow) == 0 {
 		config.Allow = in.anything
 	}
@@ -58,10 +66,6 @@ func (in *fetching) fetcher(log *slog.Logger, metrics prometheus.Registerer) (*f
 	}
 	if config.Fresh == 0 {
 		config.Fresh = -1 // which is not at all
-	}
-	config.OnFailure = fetch.OnFailure(in.onFailure)
-	if config.OnFailure != fetch.Fail && config.OnFailure != fetch.UseCached {
-		return nil, usageError{fmt.Errorf("there is no --remote-on-failure %q; use %s or %s", in.onFailure, fetch.Fail, fetch.UseCached)}
 	}
 	helm := helmConfig()
 	config.Credentials.HelmRepositories, config.Credentials.HelmRegistry, config.Credentials.DockerConfig = helm.repositories, helm.registry, dockerConfig()
