@@ -200,7 +200,7 @@ func (config Config) check(authorities *x509.CertPool) (allowList, error) {
 	}
 	if config.CAFile != "" {
 		if data, err := os.ReadFile(config.CAFile); err != nil {
-			bad("--remote-ca", config.CAFile + " cannot be read: " + errors.Unwrap(err).Error(), "name a file of certificates")
+			bad("--remote-ca", config.CAFile+" cannot be read: "+errors.Unwrap(err).Error(), "name a file of certificates")
 		} else if !authorities.AppendCertsFromPEM(data) {
 			bad("--remote-ca", config.CAFile+" holds no certificate (PEM)", "name a file of certificates")
 		}
