@@ -17,7 +17,6 @@ import (
 	"sync"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 	"sigs.k8s.io/yaml"
@@ -53,29 +52,16 @@ func (s source) build(ctx context.Context, first string) (res Result, err error)
 	kustomizeLock.Lock()
 	defer kustomizeLock.Unlock()
 	defer openapi.ResetOpenAPI()
-	fault := func(text, remedy string) error {
-		return s.fault("kustomize", s.kustomizationFile(s.dir), a.shown(kustomizeText(text, a.read)), remedy)
-	}
-	defer func() {
-		// The library panics on some malformed input.
-		if r := recover(); r != nil {
-			err = fault(fmt.Sprint(r), "correct the kustomization")
-		}
-	}()
-	opts := krusty.MakeDefaultOptions() // files only below their kustomization, no plugins
-	if s.opt.Unrestricted {
-		opts.LoadRestrictions = types.LoadRestrictionsNone
-	}
-	built, err := krusty.MakeKustomizer(opts).Run(repoFS{a}, path.Join(t.at, dir))
+	built, err := a.run(path.Join(t.at, dir))
 	if err != nil {
-		return Result{}, fault(err.Error(), "correct the kustomization")
+		return Result{}, finding.Err(a.faults(t, dir, err))
 	}
 	res.Findings, res.Inflated = sortedOnce(a.findings), a.inflated
 	var faults []error
 	for _, r := range built.Resources() {
 		text, err := r.AsYAML()
 		if err != nil {
-			return Result{}, fault(err.Error(), "correct the resource "+r.CurId().String())
+			return Result{}, s.fault("kustomize", s.kustomizationFile(s.dir), a.shown(kustomizeText(err.Error(), a.read)), "correct the resource "+r.CurId().String())
 		}
 		objs, err := object.Parse(s.show(path.Join(s.dir, s.kustomizationFile(s.dir))), 0, string(text))
 		res.Objects = append(res.Objects, objs...)
@@ -146,10 +132,10 @@ func (a *assembly) look(t *tree, dir, namespace string) (inherits bool, err erro
 		k.OpenAPI["path"] = schema
 	}
 	for i := range k.ConfigMapGenerator {
-		c.generator(fmt.Sprintf("configMapGenerator[%d]", i), &k.ConfigMapGenerator[i].KvPairSources)
+		c.generator(fmt.Sprintf("configMapGenerator[%d]", i), &k.ConfigMapGenerator[i].GeneratorArgs)
 	}
 	for i := range k.SecretGenerator {
-		c.generator(fmt.Sprintf("secretGenerator[%d]", i), &k.SecretGenerator[i].KvPairSources)
+		c.generator(fmt.Sprintf("secretGenerator[%d]", i), &k.SecretGenerator[i].GeneratorArgs)
 	}
 	c.charts(&k)
 	if c.changed {
@@ -302,7 +288,10 @@ func (c *checker) at(f finding.Finding, field, entry string) finding.Finding {
 			return f
 		}
 	}
-	f.File, f.Line, f.Field = c.show(c.file), lineOfEntry(c.written, entry), field
+	f.File, f.Line, f.Field = c.show(c.file), lineOf(c.written, fieldSteps(field)), field
+	if f.Line == 0 {
+		f.Line = lineOfEntry(c.written, entry)
+	}
 	return f
 }
 
@@ -472,22 +461,33 @@ func (c *checker) entry(field string, entry *string) {
 	}
 }
 
-func (c *checker) generator(field string, g *types.KvPairSources) {
+func (c *checker) generator(field string, g *types.GeneratorArgs) {
+	if g.Name == "" {
+		c.bad(field, "", "what it generates has no name", "add name")
+	}
+	if g.Behavior != "" && types.NewGenerationBehavior(g.Behavior) == types.BehaviorUnspecified {
+		c.bad(field+".behavior", "", "there is no behavior "+g.Behavior, "write create, merge or replace")
+	}
 	for i, spec := range g.FileSources {
 		key, file, named := strings.Cut(spec, "=")
 		if !named {
 			key, file = path.Base(spec), spec
 		}
 		if !isWeb(file) {
-			c.entry(field+".files", &file)
+			c.entry(fmt.Sprintf("%s.files[%d]", field, i), &file)
 			continue
 		}
-		if name, ok := c.web(field+".files", file); ok {
+		if name, ok := c.web(fmt.Sprintf("%s.files[%d]", field, i), file); ok {
 			g.FileSources[i] = key + "=" + name
 		}
 	}
 	for i := range g.EnvSources {
-		c.entry(field+".envs", &g.EnvSources[i])
+		c.entry(fmt.Sprintf("%s.envs[%d]", field, i), &g.EnvSources[i])
+	}
+	for i, literal := range g.LiteralSources {
+		if strings.IndexByte(literal, '=') <= 0 {
+			c.bad(fmt.Sprintf("%s.literals[%d]", field, i), "", "a literal is no key=value", "write it so")
+		}
 	}
 	c.entry(field+".env", &g.EnvSource)
 }
