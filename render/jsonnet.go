@@ -104,7 +104,7 @@ func (s source) libraries() error {
 		case errors.Is(err, fs.ErrNotExist):
 			f.Message = "there is no directory " + lib
 		case err != nil:
-			f.Message = lib + ": " + cause(err)
+			f.Message = lib + ": " + Cause(err)
 		case !info.IsDir():
 			f.Message = lib + " is a file"
 		default:
@@ -246,7 +246,7 @@ func (in *importer) Import(from, name string) (jsonnet.Contents, string, error) 
 			continue
 		}
 		if err != nil {
-			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", name, cause(err))
+			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", name, Cause(err))
 		}
 		if !info.Mode().IsRegular() {
 			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s is no file", name, in.show(p))
@@ -265,7 +265,7 @@ func (in *importer) read(p string) (jsonnet.Contents, string, error) {
 	}
 	data, err := fs.ReadFile(in.fsys, p)
 	if err != nil {
-		return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", p, cause(err))
+		return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", p, Cause(err))
 	}
 	in.contents[p] = jsonnet.MakeContentsRaw(data)
 	return in.contents[p], p, nil

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"path"
 	"regexp"
@@ -163,13 +164,19 @@ func (c *checker) decode() (types.Kustomization, []error) {
 		key := ""
 		if _, field, ok := strings.Cut(f.Message, "unknown field "); ok {
 			key = strings.Trim(field, `"`)
+			if places, rest := unknownKeys(data, key); len(places) > 0 {
+				for _, at := range places {
+					f.Line = lineOf(c.written, at)
+					faults = append(faults, f)
+				}
+				data = rest
+				continue
+			}
 			f.Line = lineOfEntry(c.written, key+":")
-		} else if field, got, ok := strings.Cut(f.Message, ": got "); ok {
+		} else if field, _, ok := strings.Cut(f.Message, ": got "); ok {
 			key = field[strings.LastIndexByte(field, '.')+1:]
 			f.Line = lineOfEntry(c.written, key+":")
-			if steps, line := mistyped(c.written, strings.Split(field, "."), got); line > 0 {
-				f.Line, f.Message = line, fieldPath(steps)+": got "+got
-			}
+			atMistyped(&f, c.written)
 		}
 		faults = append(faults, f)
 		rest, ok := withoutKey(data, key)
@@ -179,6 +186,18 @@ func (c *checker) decode() (types.Kustomization, []error) {
 		data = rest
 	}
 	return types.Kustomization{}, faults
+}
+
+// atMistyped gives a finding the place of the value that its message says to be of the
+// wrong type, if there is one in a file.
+func atMistyped(f *finding.Finding, data []byte) {
+	field, got, ok := strings.Cut(f.Message, ": got ")
+	if !ok {
+		return
+	}
+	if steps, line := mistyped(data, strings.Split(field, "."), got); line > 0 {
+		f.Line, f.Message = line, fieldPath(steps)+": got "+got
+	}
 }
 
 // mistyped finds the value that the library says to be of the wrong type: it names
@@ -215,6 +234,74 @@ func mistyped(data []byte, way []string, got string) (steps []string, line int) 
 // maxKustomizationFaults bounds the search for further faults, which reads the
 // file once more for each.
 const maxKustomizationFaults = 50
+
+// unknownKeys finds the places at which a key means nothing, which the library does
+// not tell, and returns the rest. Elsewhere the same key may be right.
+func unknownKeys(data []byte, key string) (places [][]string, rest []byte) {
+	var tree map[string]any
+	if yaml.Unmarshal(data, &tree) != nil {
+		return nil, nil
+	}
+	all := placesOfKey(tree, key, nil)
+	if len(all) > maxKustomizationFaults {
+		return nil, nil
+	}
+	without := func(these [][]string) []byte {
+		var tree map[string]any
+		if yaml.Unmarshal(data, &tree) != nil {
+			return nil
+		}
+		for _, at := range these {
+			dropAt(tree, at)
+		}
+		text, err := yaml.Marshal(tree)
+		if err != nil {
+			return nil
+		}
+		return text
+	}
+	for i, at := range all {
+		alone := without(slices.Delete(slices.Clone(all), i, i+1))
+		if err := new(types.Kustomization).Unmarshal(alone); err != nil && strings.Contains(err.Error(), "unknown field "+strconv.Quote(key)) {
+			places = append(places, at)
+		}
+	}
+	return places, without(places)
+}
+
+// placesOfKey are the ways to all keys of a name.
+func placesOfKey(tree any, key string, way []string) (all [][]string) {
+	switch t := tree.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(t)) {
+			at := append(slices.Clone(way), name)
+			if name == key {
+				all = append(all, at)
+			}
+			all = append(all, placesOfKey(t[name], key, at)...)
+		}
+	case []any:
+		for i, inner := range t {
+			all = append(all, placesOfKey(inner, key, append(slices.Clone(way), strconv.Itoa(i)))...)
+		}
+	}
+	return all
+}
+
+func dropAt(tree any, at []string) {
+	switch t := tree.(type) {
+	case map[string]any:
+		if len(at) == 1 {
+			delete(t, at[0])
+			return
+		}
+		dropAt(t[at[0]], at[1:])
+	case []any:
+		if i, err := strconv.Atoi(at[0]); err == nil && i < len(t) {
+			dropAt(t[i], at[1:])
+		}
+	}
+}
 
 // withoutKey drops a key from a YAML mapping, or else from those inside it, and
 // reports whether it was there.
@@ -647,7 +734,7 @@ func missing(what, name string, err error) string {
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return "there is no " + what + " " + name
 	}
-	return name + ": " + cause(err)
+	return name + ": " + Cause(err)
 }
 
 func yamlFile(entry string) bool {

@@ -25,7 +25,7 @@ func (s source) mergeValues() (map[string]any, error) {
 	var faults []error
 	for _, v := range append(slices.Clone(s.opt.Values), s.chance.overrides()...) {
 		var err error
-		base, err = v.mergeInto(base, s.opt.IgnoreMissing)
+		base, err = v.mergeInto(base, s.opt.IgnoreMissing || v.IgnoreMissing)
 		faults = append(faults, err)
 	}
 	return base, errors.Join(faults...)
@@ -265,16 +265,37 @@ func (v Values) read(name string) ([]byte, error) {
 }
 
 func (v Values) readFault(name string, err error) error {
+	place, placed := v.Places[name]
+	named := finding.WithoutCredentials(name)
 	var f finding.Finding
 	if errors.As(err, &f) {
+		if placed {
+			if f.File != "" {
+				f.Message = f.File + ": " + f.Message
+			}
+			f.File, f.Line, f.Field = place.File, place.Line, place.Field
+		}
 		return f
 	}
-	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: v.path(name), Message: cause(err), Remedy: "correct the path given to values or set-file"}
-	if errors.Is(err, fs.ErrNotExist) {
-		f.Message = "no such file"
-		if isPattern(name) && v.Glob != nil {
-			f.Message = "no file matches"
+	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: v.path(name), Message: Cause(err), Remedy: "correct the path given to values or set-file"}
+	missing, pattern := errors.Is(err, fs.ErrNotExist), isPattern(name) && v.Glob != nil
+	switch {
+	case placed:
+		f.File, f.Line, f.Field, f.Remedy = place.File, place.Line, place.Field, "correct it"
+		if missing {
+			f.Remedy += ", or set " + place.Ignore
 		}
+		f.Message = named + ": " + f.Message
+		if missing {
+			f.Message = named + " is not there"
+		}
+		if missing && pattern {
+			f.Message = named + " fits no file"
+		}
+	case missing && pattern:
+		f.Message = "no file matches"
+	case missing:
+		f.Message = "no such file"
 	}
 	return f
 }
