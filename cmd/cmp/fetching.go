@@ -25,6 +25,8 @@ type fetching struct {
 	onFailure string
 	// anything is what may be fetched if nobody says.
 	anything []string
+	// made is the Fetcher of the command, which all its components share.
+	made *fetch.Fetcher
 }
 
 // remoteFlags puts the flags on a command. cache is where what was fetched is
@@ -49,6 +51,9 @@ func (in *fetching) fetcher(log *slog.Logger, metrics prometheus.Registerer) (*f
 	if in == nil {
 		return nil, nil
 	}
+	if in.made != nil {
+		return in.made, nil
+	}
 	config := in.config
 	config.OnFailure = fetch.OnFailure(in.onFailure)
 	err := config.Check()
@@ -69,12 +74,14 @@ func (in *fetching) fetcher(log *slog.Logger, metrics prometheus.Registerer) (*f
 	}
 	helm := helmConfig()
 	config.Credentials.HelmRepositories, config.Credentials.HelmRegistry, config.Credentials.DockerConfig = helm.repositories, helm.registry, dockerConfig()
+	if log == nil {
+		log = slog.Default()
+	}
 	config.Log, config.Metrics = log, metrics
-	f, err := fetch.New(config)
-	if err != nil {
+	if in.made, err = fetch.New(config); err != nil {
 		return nil, usageError{err}
 	}
-	return f, nil
+	return in.made, nil
 }
 
 // remote returns a Fetcher that knows the names of Helm's repositories; nil if
