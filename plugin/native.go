@@ -292,9 +292,9 @@ func labelFault(pair string) string {
 
 // annotationFault says why a label or an annotation cannot be called so.
 func annotationFault(pair string) string {
-	key, _, _ := strings.Cut(pair, "=")
-	if key == "" {
-		return "" // eachPair says that there is none
+	key, _, valued := strings.Cut(pair, "=")
+	if key == "" || !valued {
+		return "" // eachPair says so; what stands there may be a secret
 	}
 	domain, name, qualified := strings.Cut(key, "/")
 	if !qualified {

@@ -203,6 +203,8 @@ func (e expressions) parseInto(expr string, base map[string]any) error {
 	}
 	if unclosed(expr) {
 		bad.Message, bad.Remedy = "the bracket of the index does not end", "write key[0]=value"
+		name, _, _ := strings.Cut(key(expr), "[") // what stands behind it may be a secret
+		bad.Field = strings.TrimSpace(e.flag + " " + name)
 		return bad
 	}
 	err := e.parse(expr, base)
