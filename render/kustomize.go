@@ -153,6 +153,7 @@ func (a *assembly) look(t *tree, dir, namespace string) (inherits bool, err erro
 func (c *checker) decode() (types.Kustomization, []error) {
 	data := c.data
 	var faults []error
+	var written *yamlv3.Node
 	for len(faults) < maxKustomizationFaults {
 		var k types.Kustomization
 		err := k.Unmarshal(data)
@@ -165,8 +166,12 @@ func (c *checker) decode() (types.Kustomization, []error) {
 		if _, field, ok := strings.Cut(f.Message, "unknown field "); ok {
 			key = strings.Trim(field, `"`)
 			if places, rest := unknownKeys(data, key); len(places) > 0 {
+				if written == nil {
+					written = new(yamlv3.Node)
+					_ = yamlv3.Unmarshal(c.written, written) // it was read before
+				}
 				for _, at := range places {
-					f.Line = lineOf(c.written, at)
+					f.Line = lineIn(written, at)
 					faults = append(faults, f)
 				}
 				data = rest
@@ -245,6 +250,14 @@ func unknownKeys(data []byte, key string) (places [][]string, rest []byte) {
 	all := placesOfKey(tree, key, nil)
 	if len(all) > maxKustomizationFaults {
 		return nil, nil
+	}
+	if len(all) == 1 {
+		dropAt(tree, all[0])
+		rest, err := yaml.Marshal(tree)
+		if err != nil {
+			return nil, nil
+		}
+		return all, rest
 	}
 	without := func(these [][]string) []byte {
 		var tree map[string]any

@@ -369,7 +369,15 @@ func sets(tree any, path []string) bool {
 // lineOf returns the line at which a YAML text sets a path, 0 if it does not.
 func lineOf(data []byte, path []string) int {
 	var doc yaml.Node
-	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
+	if yaml.Unmarshal(data, &doc) != nil {
+		return 0
+	}
+	return lineIn(&doc, path)
+}
+
+// lineIn is lineOf for a document that was read.
+func lineIn(doc *yaml.Node, path []string) int {
+	if len(doc.Content) == 0 {
 		return 0
 	}
 	n, line := doc.Content[0], 0
