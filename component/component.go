@@ -141,11 +141,18 @@ func Decode(f settings.File, root *yaml.Node) (Description, []error) {
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
-		if !slices.Contains(known, key.Value) || seen[key.Value] { // a key twice is reported with all others
+		if !slices.Contains(known, key.Value) {
+			continue
+		}
+		if seen[key.Value] { // a key twice is reported with all others
+			again := ours
+			again.Content = []*yaml.Node{key, value}
+			faults = append(faults, f.Check(&again, Description{}, choices)...)
 			continue
 		}
 		seen[key.Value] = true
 		d.lines[key.Value] = key.Line
+		d.noteLines(key.Value, value)
 		one := ours
 		one.Content = []*yaml.Node{key, value}
 		wrong := f.Check(&one, Description{}, choices)
@@ -157,6 +164,22 @@ func Decode(f settings.File, root *yaml.Node) (Description, []error) {
 		faults = append(faults, wrong...)
 	}
 	return d, append(faults, d.contradictions(f)...)
+}
+
+// noteLines remembers where what is below a key stands, as in chart.valueFiles[1].
+func (d Description) noteLines(field string, n *yaml.Node) {
+	for i, inner := range n.Content {
+		switch {
+		case n.Kind == yaml.SequenceNode:
+			at := fmt.Sprintf("%s[%d]", field, i)
+			d.lines[at] = inner.Line
+			d.noteLines(at, inner)
+		case n.Kind == yaml.MappingNode && i%2 == 1:
+			at := field + "." + n.Content[i-1].Value
+			d.lines[at] = n.Content[i-1].Line
+			d.noteLines(at, inner)
+		}
+	}
 }
 
 // contradictions are things said twice, or not together.

@@ -200,7 +200,7 @@ func (e *errand) admit(req *http.Request) (string, error) {
 	}
 	toAllow := "add " + u.Scheme + "://" + u.Host + u.Path + ", or what is above it, to the allow-list if you trust it"
 	if u.Scheme != "https" && !(u.Scheme == "http" && e.f.plain(u.Host)) {
-		return refuse("use https, or list "+u.Host+" as a host without TLS", "%s is to be asked without TLS", u.Host)
+		return refuse("use https, or list "+u.Host+" as a host without TLS (--remote-plain-http "+u.Host+")", "%s is to be asked without TLS", u.Host)
 	}
 	if u.User != nil {
 		return refuse("name the address without them", "%s redirects to an address with credentials", e.host())
@@ -272,10 +272,10 @@ func (e *errand) failureToSend(host string, err error) *failure {
 		return e.tookTooLong()
 	case e.ctx.Err() != nil:
 		return &failure{outcome: canceled, message: "was given up"}
-	case errors.As(err, &header):
-		return failed(untrusted, "correct the port, or list "+host+" as a host without TLS", "%s does not speak TLS", host)
+	case errors.As(err, &header), strings.Contains(err.Error(), http.ErrSchemeMismatch.Error()):
+		return failed(untrusted, "correct the port, or list "+e.host()+" as a host without TLS (--remote-plain-http "+e.host()+")", "%s does not speak TLS", host)
 	case errors.As(err, &authority):
-		return failed(untrusted, "give the authority's certificate as ca.crt of the host's credentials, or for all hosts", "the certificate of %s is of an authority that is not known", host)
+		return failed(untrusted, "give the authority's certificate as ca.crt of the host's credentials (--remote-credentials), or for all hosts (--remote-ca)", "the certificate of %s is of an authority that is not known", host)
 	case errors.As(err, &name), errors.As(err, &invalid), errors.As(err, &verification):
 		return failed(untrusted, "ask those who run it", "the certificate of %s is not good: %s", host, short(err.Error()))
 	}

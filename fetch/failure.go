@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/finding"
@@ -108,6 +109,8 @@ func (e *errand) failureOfStatus(status int) *failure {
 		return failed(unreachable, "try again later", "%s has had too many requests (429)", e.host())
 	case status >= 500:
 		return failed(unreachable, "try again later, or ask those who run it", "%s is out of order (%d)", e.host(), status)
+	case status == http.StatusBadRequest && e.f.plain(e.at.Host):
+		return failed(broken, "look at the address, or take "+e.host()+" off --remote-plain-http if it speaks TLS", "%s answers with status %d, as servers do that are spoken to without TLS and want it", e.host(), status)
 	case status >= 300:
 		return failed(broken, "look at the address", "%s answers with status %d", e.host(), status)
 	}

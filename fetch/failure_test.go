@@ -139,7 +139,9 @@ func TestWrongTLS(t *testing.T) {
 	n.hosts["plain.example.com:443"] = n.hosts["plain.example.com:80"]
 	f := n.fetcher(Config{Allow: []string{"https://*"}})
 	refuse(t, f, fileRef("https://other.example.com/a"), "untrusted", "the certificate of other.example.com is not good")
-	refuse(t, f, fileRef("https://plain.example.com/a"), "untrusted", "plain.example.com does not speak TLS")
+	refuse(t, f, fileRef("https://plain.example.com/a"), "untrusted", "plain.example.com does not speak TLS; correct the port, or list plain.example.com as a host without TLS (--remote-plain-http plain.example.com)")
+	f = n.fetcher(Config{Allow: []string{"http://files.example.com:443"}, PlainHTTP: []string{"files.example.com:443"}})
+	refuse(t, f, fileRef("http://files.example.com:443/a"), "broken", "take files.example.com:443 off --remote-plain-http if it speaks TLS")
 }
 
 // TestGivenUp leaves while others wait.

@@ -174,6 +174,40 @@ type Fetcher struct {
 	connect func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error)
 }
 
+// Check finds what is wrong with a Config, as New does: with all of it, and also if
+// nothing may be fetched.
+func (config Config) Check() error {
+	_, err := config.check(x509.NewCertPool())
+	return err
+}
+
+// check reads the allow-list, and adds the certificates of CAFile to a pool.
+func (config Config) check(authorities *x509.CertPool) (allowList, error) {
+	allow, wrong := parseAllow(config.Allow)
+	bad := func(field, message, remedy string) {
+		wrong = append(wrong, finding.Finding{Severity: finding.Error, Rule: "bad-fetching", Field: field, Message: message, Remedy: remedy})
+	}
+	if l := config.Limits; l.Bytes < 0 || l.Unpacked < 0 || l.Time < 0 || l.Concurrent < 0 || l.Backoff < 0 {
+		bad("limits", "a limit is less than 0", "leave it out for the default")
+	}
+	if config.OnFailure != "" && config.OnFailure != Fail && config.OnFailure != UseCached {
+		bad("--remote-on-failure", fmt.Sprintf("%q is neither %s nor %s", config.OnFailure, Fail, UseCached), "write one of the two")
+	}
+	for _, host := range config.PlainHTTP {
+		if u, err := url.Parse("http://" + host); err != nil || u.Host != host || host == "" {
+			bad("--remote-plain-http", fmt.Sprintf("%q is no host", finding.WithoutCredentials(host)), "write a host alone, or with its port, such as registry.example.com:5000")
+		}
+	}
+	if config.CAFile != "" {
+		if data, err := os.ReadFile(config.CAFile); err != nil {
+			bad("--remote-ca", config.CAFile+" cannot be read: "+errors.Unwrap(err).Error(), "name a file of certificates")
+		} else if !authorities.AppendCertsFromPEM(data) {
+			bad("--remote-ca", config.CAFile+" holds no certificate (PEM)", "name a file of certificates")
+		}
+	}
+	return allow, errors.Join(wrong...)
+}
+
 // idle is how long a connection may take to come about, and is kept unused.
 const idle = 30 * time.Second
 
@@ -197,30 +231,12 @@ func New(config Config) (*Fetcher, error) {
 			Backoff:    cmp.Or(config.Limits.Backoff, DefaultBackoff),
 		},
 	}
-	var wrong []error
-	f.allow, wrong = parseAllow(config.Allow)
-	bad := func(field, message, remedy string) {
-		wrong = append(wrong, finding.Finding{Severity: finding.Error, Rule: "bad-fetching", Object: "fetching", Field: field, Message: message, Remedy: remedy})
-	}
-	if l := f.limits; l.Bytes < 0 || l.Unpacked < 0 || l.Time < 0 || l.Concurrent < 0 || l.Backoff < 0 {
-		bad("limits", "a limit is less than 0", "leave it out for the default")
-	}
-	if config.OnFailure != "" && config.OnFailure != Fail && config.OnFailure != UseCached {
-		bad("on failure", "it is neither error nor cached", "write one of the two")
-	}
 	var err error
 	if f.authorities, err = x509.SystemCertPool(); err != nil {
 		f.authorities = x509.NewCertPool()
 	}
-	if config.CAFile != "" {
-		if data, err := os.ReadFile(config.CAFile); err != nil {
-			bad("authorities", unreadable(config.CAFile, err).message, "name a file of certificates")
-		} else if !f.authorities.AppendCertsFromPEM(data) {
-			bad("authorities", config.CAFile+" holds no certificate (PEM)", "name a file of certificates")
-		}
-	}
-	if len(wrong) > 0 {
-		return nil, errors.Join(wrong...)
+	if f.allow, err = config.check(f.authorities); err != nil {
+		return nil, err
 	}
 	f.places = make(chan struct{}, f.limits.Concurrent)
 	f.metrics = newMetrics(func() int64 { return f.store.size() }, config.Metrics)

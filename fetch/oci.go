@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"encoding/json"
+	"path"
 	"slices"
 	"strings"
 
@@ -57,8 +58,23 @@ func (e *errand) chartOfRegistry() (remote.Content, error) {
 		if manifest == "" {
 			got.Version = version
 		}
+		if err == nil {
+			err = e.asked(got.Data, version)
+		}
 		return got, err
 	})
+}
+
+// asked says whether what a registry has under the name and the version of a chart is
+// that chart. The version is a tag, which may leave out its last parts.
+func (e *errand) asked(packed []byte, version string) error {
+	if v, err := semver.NewVersion(version); err == nil {
+		version = v.String()
+	}
+	if other := remote.OtherChart(packed, path.Base(e.ref.Chart), version); other != "" {
+		return failed(broken, "ask those who publish it, or correct the name and the version", "what %s has there is wrong: %s", e.host(), other)
+	}
+	return nil
 }
 
 // repository is a repository of the registry, whose client sends its requests

@@ -24,7 +24,10 @@ type registryOf struct {
 }
 
 func newRegistry(t *testing.T, layer, config string) *registryOf {
-	chart := chartArchive(t, "app", "1.0.0")
+	return registryWith(t, layer, config, chartArchive(t, "app", "1.0.0"))
+}
+
+func registryWith(t *testing.T, layer, config string, chart []byte) *registryOf {
 	manifest, err := json.Marshal(map[string]any{
 		"schemaVersion": 2, "mediaType": ocispec.MediaTypeImageManifest,
 		"config": map[string]any{"mediaType": config, "digest": remote.Digest([]byte("{}")), "size": 2},
@@ -104,7 +107,9 @@ func TestRegistry(t *testing.T) {
 		"an image": {func(g *registryOf) {
 			*g = *newRegistry(t, "application/vnd.oci.image.layer.v1.tar+gzip", "application/vnd.oci.image.config.v1+json")
 		}, false, "broken", "is no chart but application/vnd.oci.image.config.v1+json"},
-		"no manifest": {func(g *registryOf) { g.manifest = []byte("<html>") }, false, "broken", "registry.example.com"},
+		"another chart":   {func(g *registryOf) { *g = *registryWith(t, chartLayer, chartConfig, chartArchive(t, "other", "1.0.0")) }, false, "broken", "what registry.example.com has there is wrong: it is the chart other 1.0.0, and not app 1.0.0"},
+		"another version": {func(g *registryOf) { *g = *registryWith(t, chartLayer, chartConfig, chartArchive(t, "app", "2.0.0")) }, false, "broken", "it is the chart app 2.0.0, and not app 1.0.0"},
+		"no manifest":     {func(g *registryOf) { g.manifest = []byte("<html>") }, false, "broken", "registry.example.com"},
 		"much": {func(g *registryOf) {
 			*g = *newRegistry(t, chartLayer, chartConfig)
 			g.chart = nil

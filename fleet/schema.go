@@ -77,8 +77,8 @@ func ofParameter(p plugin.Parameter) *schema {
 		s.Type, s.Items = "array", &schema{Type: "string"}
 	case p.Collection == "map":
 		s.Type, s.Additional = "object", &schema{Type: single}
-	case p.Item == "boolean": // the reader takes texts, too, which editors need not offer
-		s.Type = "boolean"
+	case p.Item == "boolean": // as a parameter of an Application, it is a text
+		s.Type, s.AnyOf = nil, []*schema{{Type: "boolean"}, {Type: "string", Pattern: "^(true|false)$"}}
 	}
 	return s
 }

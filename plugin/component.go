@@ -51,7 +51,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 	bad := own.Fault
 	data, err := fs.ReadFile(req.Repo, file)
 	if err != nil {
-		return s, component.Description{}, bad(0, "", reason(err), "check that it is a file, readable, and no symlink out of the repository")
+		return s, component.Description{}, bad(0, "", render.Cause(err), "check that it is a file, readable, and no symlink out of the repository")
 	}
 	root, err := own.Parse(data)
 	if root == nil {
@@ -75,11 +75,13 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 				faults = append(faults, bad(value.Line, key.Value, "got "+p.got(value)+", want "+p.wants(), remedy))
 				continue
 			}
+			if p.Name == "values" {
+				s.Values.Places = placesOf(own.Name, key.Value, value)
+			}
 			if p.Name == "crds" && len(values) == 1 && values[0] == component.Split {
 				values = []string{string(crds.Skip)} // the half that is asked for without a word
 			}
-			if err := p.Set(&s, values); err != nil {
-				f := finding.Of(err)[0]
+			for _, f := range finding.Of(p.Set(&s, values)) {
 				f.Rule, f.File, f.Line, f.Field = "bad-component", req.show(file), value.Line, key.Value
 				faults = append(faults, f)
 			}
@@ -90,17 +92,27 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 			faults = append(faults, f)
 		}
 	}
-	faults = append(own.Twice(root, ""), faults...)
-	for _, f := range described {
-		// What a parameter finds wrong is said once.
-		if !slices.ContainsFunc(faults, func(other error) bool { return samePlace(f, other) }) {
-			faults = append(faults, f)
-		}
-	}
+	// What a parameter finds wrong is said once.
+	described = slices.DeleteFunc(described, func(f error) bool {
+		return slices.ContainsFunc(faults, func(other error) bool { return samePlace(f, other) })
+	})
+	faults = slices.Concat(own.Twice(root, ""), faults, described)
 	if d.Chart.SkipCRDs && s.CRDs == "" {
 		s.CRDs = crds.Skip
 	}
 	return s, d, errors.Join(faults...)
+}
+
+// placesOf are where a list names values files.
+func placesOf(file, key string, list *yaml.Node) map[string]render.Place {
+	for list.Kind == yaml.AliasNode {
+		list = list.Alias
+	}
+	places := map[string]render.Place{}
+	for i, item := range list.Content {
+		places[item.Value] = render.Place{File: file, Line: item.Line, Field: fmt.Sprintf("%s[%d]", key, i), Ignore: "ignoreMissingValueFiles"}
+	}
+	return places
 }
 
 func samePlace(a, b error) bool {
@@ -113,7 +125,8 @@ func samePlace(a, b error) bool {
 // Values files of its chart come before all others.
 func (req Request) located(ctx context.Context, d component.Description, opt *options) (Request, error) {
 	c := d.Chart
-	own := settings.File{Name: req.show(path.Join(req.Dir, component.File)), Rule: "bad-component"}
+	home := req.Dir
+	own := settings.File{Name: req.show(path.Join(home, component.File)), Rule: "bad-component"}
 	fault := func(field, message, remedy string) (Request, error) {
 		return req, own.Fault(d.Line("chart"), field, message, remedy)
 	}
@@ -145,13 +158,8 @@ func (req Request) located(ctx context.Context, d component.Description, opt *op
 		req.Dir = at
 	}
 	if len(c.ValueFiles) > 0 {
-		values, faults := req.chartValues(ctx, c, *opt)
-		if len(faults) > 0 {
-			return req, placed(errors.Join(faults...), own.Name, d.Line("chart"), "chart.valueFiles")
-		}
-		if !values.Empty() {
-			opt.render.Values = append([]render.Values{values}, opt.render.Values...)
-		}
+		values := req.chartValues(ctx, d, *opt, home)
+		opt.render.Values = append([]render.Values{values}, opt.render.Values...)
 	}
 	return req, nil
 }

@@ -73,7 +73,7 @@ func (l lifting) noDefinitions(withheld []finding.Finding) error {
 	if hints != nil {
 		message += "; " + strings.Join(hints, "; ")
 	}
-	return l.fault("no-crds", message, "set crds: include, or the values that bring CRDs")
+	return l.fault("no-crds", message, "set crds: include, or the values that bring CRDs, or includeCRDs of a chart in a kustomization")
 }
 
 // lifted is a component taken apart.

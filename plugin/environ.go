@@ -101,13 +101,9 @@ func settingsFromVariables(env map[string]string) (Settings, []error) {
 		if err == nil {
 			err = p.Set(&s, values)
 		}
-		if err != nil {
-			var f finding.Finding
-			if errors.As(err, &f) {
-				f.Field = p.Variable()
-				err = f
-			}
-			faults = append(faults, err)
+		for _, f := range finding.Of(err) {
+			f.Field = p.Variable()
+			faults = append(faults, f)
 		}
 	}
 	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/render"
 )
 
 // Knowledge returns what is known about kinds in the component of the request:
@@ -49,16 +50,6 @@ func (req Request) ladder(base *knowledge.Base, dir string) (*knowledge.Base, er
 
 // Unreadable says that a ladder.yaml is there and cannot be read.
 func Unreadable(name string, err error) finding.Finding {
-	return finding.Finding{Severity: finding.Error, Rule: "bad-ladder", File: name, Message: reason(err),
+	return finding.Finding{Severity: finding.Error, Rule: "bad-ladder", File: name, Message: render.Cause(err),
 		Remedy: "check that it is a file, readable, and no symlink out of the repository"}
-}
-
-// reason is an error of the file system without the file, which a finding names
-// already.
-func reason(err error) string {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err.Error()
-	}
-	return err.Error()
 }

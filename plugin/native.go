@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -46,12 +47,12 @@ var ofKustomize = []Parameter{
 	{
 		Name: "name-prefix", Title: "Name prefix", Item: "string", Collection: "string", Kinds: kustomizations,
 		Tooltip: "Prefix of all names of a kustomization, in place of its own.",
-		set:     nativeText(func(o *options) *string { return &o.render.Edits.NamePrefix }),
+		set:     checked(prefixFault, nativeText(func(o *options) *string { return &o.render.Edits.NamePrefix })),
 	},
 	{
 		Name: "name-suffix", Title: "Name suffix", Item: "string", Collection: "string", Kinds: kustomizations,
 		Tooltip: "Suffix of all names of a kustomization, in place of its own.",
-		set:     nativeText(func(o *options) *string { return &o.render.Edits.NameSuffix }),
+		set:     checked(suffixFault, nativeText(func(o *options) *string { return &o.render.Edits.NameSuffix })),
 	},
 	{
 		Name: "kustomize-namespace", Title: "Namespace of a kustomization", Item: "string", Collection: "string", Kinds: kustomizations,
@@ -71,7 +72,7 @@ var ofKustomize = []Parameter{
 	{
 		Name: "common-labels", Title: "Common labels", Item: "string", Collection: "map", Verbatim: true, Kinds: kustomizations,
 		Tooltip: "Labels that a kustomization puts on all objects, and into selectors and templates.",
-		set:     nativeMap(func(o *options) *map[string]string { return &o.render.Edits.CommonLabels }),
+		set:     checked(labelFault, nativeMap(func(o *options) *map[string]string { return &o.render.Edits.CommonLabels })),
 	},
 	{
 		Name: "force-common-labels", Title: "Force common labels", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
@@ -91,7 +92,7 @@ var ofKustomize = []Parameter{
 	{
 		Name: "common-annotations", Title: "Common annotations", Item: "string", Collection: "map", Verbatim: true, Kinds: kustomizations,
 		Tooltip: "Annotations that a kustomization puts on all objects.",
-		set:     nativeMap(func(o *options) *map[string]string { return &o.render.Edits.CommonAnnotations }),
+		set:     checked(annotationFault, nativeMap(func(o *options) *map[string]string { return &o.render.Edits.CommonAnnotations })),
 	},
 	{
 		Name: "force-common-annotations", Title: "Force common annotations", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
@@ -250,7 +251,59 @@ func patternFault(pattern string) string {
 	if render.ValidPattern(pattern) {
 		return ""
 	}
-	return fmt.Sprintf("%q is no pattern; write it like {*.yaml,base/*}", pattern)
+	return fmt.Sprintf("%q is no pattern, or a brace in it has no other one; write it like {*.yaml,base/*}, and \"\\{\" for a brace in a name", pattern)
+}
+
+// What names, keys of labels and annotations, and values of labels are
+// (k8s.io/apimachinery/pkg/util/validation).
+var (
+	objectNames = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	keyNames    = regexp.MustCompile(`^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`)
+	labelValues = regexp.MustCompile(`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`)
+)
+
+const (
+	longestName = 253
+	longestKey  = 63 // of a label's value, too
+)
+
+// prefixFault and suffixFault say why no name of an object can begin or end so. A
+// few kinds take more (RBAC), but what is added to all names must suit most.
+func prefixFault(prefix string) string { return nameFault(prefix, prefix+"a", "begin") }
+func suffixFault(suffix string) string { return nameFault(suffix, "a"+suffix, "end") }
+
+func nameFault(text, name, verb string) string {
+	if objectNames.MatchString(name) && len(name) <= longestName {
+		return ""
+	}
+	return fmt.Sprintf("no name can %s with %q; use small letters, digits, \"-\" and \".\"", verb, text)
+}
+
+func labelFault(pair string) string {
+	key, value, _ := strings.Cut(pair, "=")
+	if fault := annotationFault(pair); fault != "" {
+		return fault
+	}
+	if labelValues.MatchString(value) && len(value) <= longestKey {
+		return ""
+	}
+	return fmt.Sprintf("the value of %s can be none of a label; use at most 63 letters, digits, \"-\", \"_\" and \".\"", key)
+}
+
+// annotationFault says why a label or an annotation cannot be called so.
+func annotationFault(pair string) string {
+	key, _, valued := strings.Cut(pair, "=")
+	if key == "" || !valued {
+		return "" // eachPair says so; what stands there may be a secret
+	}
+	domain, name, qualified := strings.Cut(key, "/")
+	if !qualified {
+		domain, name = "example.com", key
+	}
+	if keyNames.MatchString(name) && len(name) <= longestKey && objectNames.MatchString(domain) && len(domain) <= longestName {
+		return ""
+	}
+	return fmt.Sprintf("%q can be no key; write it like team or example.com/team", key)
 }
 
 func replicasFault(pair string) string {

@@ -273,10 +273,14 @@ func one(field func(*Settings) *string) func(*Settings, []string) error {
 // Argo CD says of the cluster does not come this way.
 func checked(fault func(value string) string, set func(*Settings, []string) error) func(*Settings, []string) error {
 	return func(s *Settings, values []string) error {
+		var faults []error
 		for _, v := range values {
 			if text := fault(v); text != "" {
-				return errors.New(text)
+				faults = append(faults, errors.New(text))
 			}
+		}
+		if len(faults) > 0 {
+			return errors.Join(faults...)
 		}
 		return set(s, values)
 	}
@@ -320,7 +324,14 @@ func (p Parameter) Set(s *Settings, values []string) error {
 		return p.fault("one of the names is empty; drop it")
 	}
 	if err := p.set(s, values); err != nil {
-		return p.fault(err.Error())
+		all := []error{err}
+		if several, ok := err.(interface{ Unwrap() []error }); ok {
+			all = several.Unwrap()
+		}
+		for i, err := range all {
+			all[i] = p.fault(err.Error())
+		}
+		return errors.Join(all...)
 	}
 	if last := len(p.Choices) - 1; last > 0 && !slices.Contains(p.Choices, values[0]) {
 		return p.fault(fmt.Sprintf("%q means nothing here; write %s or %s", values[0], strings.Join(p.Choices[:last], ", "), p.Choices[last]))

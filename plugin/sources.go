@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
+	"path/filepath"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -35,7 +35,7 @@ func (req Request) Lock() (remote.Lock, bool, error) {
 	}
 	text, err := fs.ReadFile(req.Repo, file)
 	if err != nil {
-		return remote.Lock{}, true, finding.Finding{Severity: finding.Error, Rule: "unreadable", File: req.show(file), Message: reason(err), Remedy: "check that it is a file, readable, and no symlink out of the repository"}
+		return remote.Lock{}, true, finding.Finding{Severity: finding.Error, Rule: "unreadable", File: req.show(file), Message: render.Cause(err), Remedy: "check that it is a file, readable, and no symlink out of the repository"}
 	}
 	lock, err := remote.ParseLock(req.show(file), text)
 	return lock, true, err
@@ -211,107 +211,76 @@ type valueFile struct {
 	url   bool
 }
 
-// chartValues are the values files that a component.yaml names for its chart, as
-// Argo CD takes them (getResolvedValueFiles in reposerver/repository): the files
-// that a pattern fits come in the order of their names, without those that are
-// also named by themselves, and each counts once. The directory of the request is
-// the chart's, if that is in this repository.
-func (req Request) chartValues(ctx context.Context, c component.Chart, opt options) (render.Values, []error) {
+// chartValues are the values files that the component.yaml in a directory names for
+// its chart. The directory of the request is the chart's, if that is in this
+// repository.
+func (req Request) chartValues(ctx context.Context, d component.Description, opt options, home string) render.Values {
 	own := req.values()
-	var all []valueFile
-	var faults []error
-	bad := func(i int, name, message, remedy string) {
-		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-component", Field: fmt.Sprintf("chart.valueFiles[%d]", i), Message: name + " " + message, Remedy: remedy})
-	}
-	named := map[valueFile]bool{}
-	for _, name := range c.ValueFiles {
-		named[req.valueFile(name)] = true
-	}
-	for i, written := range c.ValueFiles {
-		file := req.valueFile(written)
-		some := []valueFile{file}
-		fsys := req.Repo
+	at := func(name string) (valueFile, fs.FS) {
+		file := req.valueFile(name)
 		if file.chart {
-			fsys = req.from.fsys
+			return file, req.from.fsys
 		}
+		return file, req.Repo
+	}
+	bad := func(name, message, remedy string) error {
+		return finding.Finding{Severity: finding.Error, Rule: "bad-component", Message: finding.WithoutCredentials(name) + " " + message, Remedy: remedy}
+	}
+	v := render.Values{Files: d.Chart.ValueFiles, IgnoreMissing: d.Chart.IgnoreMissing, Places: map[string]render.Place{}}
+	for i, name := range v.Files {
+		field := fmt.Sprintf("chart.valueFiles[%d]", i)
+		v.Places[name] = render.Place{File: req.show(path.Join(home, component.File)), Line: cmp.Or(d.Line(field), d.Line("chart")), Field: field, Ignore: "chart.ignoreMissingValueFiles"}
+	}
+	v.Read = func(name string) ([]byte, error) {
+		file, fsys := at(name)
+		switch {
+		case file.url && opt.render.Remote == nil:
+			return nil, bad(name, "is in no repository, and nothing is fetched", remote.Remedy(req.show(home)))
+		case file.url:
+			got, err := opt.render.Remote.Fetch(ctx, remote.Ref{Kind: remote.File, URL: file.name})
+			return got.Data, err
+		case !fs.ValidPath(file.name):
+			return nil, bad(name, "leaves the repository", "name a file inside the repository")
+		}
+		if info, err := fs.Stat(fsys, file.name); err == nil && info.IsDir() {
+			return nil, bad(name, "is a directory", "name a file in it, or write "+path.Join(name, "*.yaml"))
+		}
+		return fs.ReadFile(fsys, file.name)
+	}
+	v.Glob = func(pattern string) ([]string, error) {
+		file, fsys := at(pattern)
 		switch {
 		case file.url:
-			if opt.render.Remote == nil {
-				bad(i, finding.WithoutCredentials(written), "is in no repository, and nothing is fetched", remote.Remedy(req.show(req.Dir)))
-			}
+			return []string{pattern}, nil
 		case !fs.ValidPath(file.name):
-			bad(i, written, "leaves the repository", "name a file inside the repository")
-			continue
-		case strings.ContainsAny(file.name, "*?["):
-			matches, err := doublestar.Glob(fsys, file.name, doublestar.WithFilesOnly())
-			if err != nil {
-				bad(i, written, "is no pattern", `write "*" for any part of a name, "**" for any directories`)
-				continue
-			}
-			if len(matches) == 0 && !c.IgnoreMissing {
-				bad(i, written, "fits no file", "correct it, or set chart.ignoreMissingValueFiles")
-			}
-			some = nil
-			for _, m := range matches {
-				if one := (valueFile{chart: file.chart, name: m}); !named[one] {
-					some = append(some, one)
+			return nil, bad(pattern, "leaves the repository", "name files inside the repository")
+		}
+		found, err := doublestar.Glob(fsys, file.name, doublestar.WithFilesOnly())
+		if err != nil {
+			return nil, bad(pattern, "is no pattern", `write "*" for any part of a name, "**" for any directories`)
+		}
+		for i, name := range found {
+			if found[i] = "/" + name; file.chart {
+				below, err := filepath.Rel(req.from.dir, name)
+				if err != nil {
+					return nil, err
 				}
+				found[i] = "./" + filepath.ToSlash(below)
 			}
+		}
+		return found, nil
+	}
+	v.Path = func(name string) string {
+		switch file, _ := at(name); {
+		case file.url:
+			return finding.WithoutCredentials(file.name)
+		case file.chart:
+			return req.from.show(file.name)
 		default:
-			info, err := fs.Stat(fsys, file.name)
-			if err == nil && info.IsDir() {
-				bad(i, written, "is a directory", "name a file in it, or write "+path.Join(written, "*.yaml"))
-				continue
-			}
-			if errors.Is(err, fs.ErrNotExist) {
-				if !c.IgnoreMissing {
-					bad(i, written, "is not there", "correct it, or set chart.ignoreMissingValueFiles")
-				}
-				continue
-			}
-		}
-		for _, one := range some {
-			if !slices.Contains(all, one) {
-				all = append(all, one)
-			}
-		}
-	}
-	if len(all) == 0 {
-		return render.Values{}, faults
-	}
-	of := map[string]valueFile{}
-	v := render.Values{
-		Read: func(name string) ([]byte, error) {
-			file := of[name]
-			switch {
-			case file.url:
-				got, err := opt.render.Remote.Fetch(ctx, remote.Ref{Kind: remote.File, URL: file.name})
-				return got.Data, err
-			case file.chart:
-				return fs.ReadFile(req.from.fsys, file.name)
-			}
-			return own.Read("/" + file.name)
-		},
-		Path: func(name string) string {
-			file := of[name]
-			switch {
-			case file.url:
-				return finding.WithoutCredentials(file.name)
-			case file.chart:
-				return req.from.show(file.name)
-			}
 			return own.Path("/" + file.name)
-		},
-	}
-	for _, file := range all {
-		key := file.name
-		if file.chart {
-			key = "chart:" + key
 		}
-		of[key] = file
-		v.Files = append(v.Files, key)
 	}
-	return v, faults
+	return v
 }
 
 // valueFile finds out where a values file is: "/" and "$name/" lead to the root of

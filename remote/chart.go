@@ -20,14 +20,15 @@ const (
 
 // OtherChart says in words that a packed chart is another one than the chart of
 // this name and version; empty if it is that one, or tells nothing about itself.
-// Versions may differ in a "v" before them and in what is behind a "+".
+// Versions may differ in a "v" before them and in what is behind a "+"; without one,
+// any is right.
 func OtherChart(data []byte, name, version string) string {
 	about, found := aboutChart(data)
 	bare := func(version string) string {
 		version, _, _ = strings.Cut(strings.TrimPrefix(version, "v"), "+")
 		return version
 	}
-	if !found || about.Name == name && bare(about.Version) == bare(version) {
+	if !found || about.Name == name && (version == "" || bare(about.Version) == bare(version)) {
 		return ""
 	}
 	return fmt.Sprintf("it is the chart %s %s, and not %s %s", about.Name, about.Version, name, version)

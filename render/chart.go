@@ -150,6 +150,9 @@ func (s source) loadFault(dir string, err error) finding.Finding {
 	f := valuesFault(s.show(path.Join(dir, name)), err)
 	if f.Rule, f.Remedy = "bad-chart", "correct the chart"; f.Line == 0 {
 		f.Message = strings.TrimPrefix(f.Message, "not valid YAML: ")
+		if data, err := fs.ReadFile(s.fsys, path.Join(dir, name)); err == nil {
+			atMistyped(&f, data)
+		}
 	}
 	return f
 }
@@ -165,7 +168,7 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string
 		}
 		bad := func(message, remedy string) {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-dependency", File: s.show(path.Join(dir, dependencyFile(ch))),
-				Field: "dependencies." + dep.Name, Message: message, Remedy: remedy})
+				Line: lineOfDependency(ch, dep), Field: "dependencies." + dep.Name, Message: message, Remedy: remedy})
 		}
 		at := path.Join(dir, rel)
 		if strings.HasPrefix(rel, "/") || !fs.ValidPath(at) {

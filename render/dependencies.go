@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -66,7 +67,7 @@ func (s source) addRemoteDependencies(ctx context.Context, ch *chart.Chart, vals
 		}
 		for _, f := range finding.Of(got.err) {
 			if f.File == "" {
-				f.File, f.Field = d.file, "dependencies."+d.listed.Name
+				f.File, f.Line, f.Field = d.file, lineOfDependency(d.of, d.listed), "dependencies."+d.listed.Name
 			}
 			faults = append(faults, f)
 		}
@@ -130,6 +131,20 @@ func (s source) missing(ch, on *chart.Chart, in *intake) []dependency {
 	return all
 }
 
+// lineOfDependency is where a chart lists a dependency, or all of them, in the file
+// of dependencyFile.
+func lineOfDependency(ch *chart.Chart, dep *chart.Dependency) int {
+	at := slices.IndexFunc(ch.Raw, func(f *common.File) bool { return f.Name == dependencyFile(ch) })
+	if at < 0 {
+		return 0
+	}
+	steps := []string{"dependencies"}
+	if i := slices.Index(ch.Metadata.Dependencies, dep); i >= 0 {
+		steps = append(steps, strconv.Itoa(i))
+	}
+	return lineOf(ch.Raw[at].Data, steps)
+}
+
 func find(ch *chart.Chart, is func(*chart.Chart) bool) *chart.Chart {
 	if i := slices.IndexFunc(ch.Dependencies(), is); i >= 0 {
 		return ch.Dependencies()[i]
@@ -168,7 +183,7 @@ func outline(ch *chart.Chart, in *intake) *chart.Chart {
 // locate finds out what is to be fetched for a dependency.
 func (s source) locate(d *dependency) error {
 	bad := func(rule, message, remedy string) finding.Finding {
-		return finding.Finding{Severity: finding.Error, Rule: rule, File: d.file, Field: "dependencies." + d.listed.Name, Message: message, Remedy: remedy}
+		return finding.Finding{Severity: finding.Error, Rule: rule, File: d.file, Line: lineOfDependency(d.of, d.listed), Field: "dependencies." + d.listed.Name, Message: message, Remedy: remedy}
 	}
 	if s.opt.Remote == nil || d.listed.Repository == "" {
 		f := bad("missing-dependency", fmt.Sprintf("chart %s %s (from %s) is not in charts/", d.listed.Name, d.listed.Version, orUnnamed(d.listed.Repository)),
@@ -182,7 +197,7 @@ func (s source) locate(d *dependency) error {
 	version, err := locked(d.of, d.listed)
 	if err != "" {
 		f := bad("bad-chart-lock", err, "run helm dependency update "+s.show(s.dir)+" and commit the lock")
-		f.Field = "dependencies" // all of them
+		f.Line, f.Field = lineOfDependency(d.of, nil), "dependencies" // all of them
 		return f
 	}
 	d.ref = remote.Ref{Kind: remote.Chart, URL: d.listed.Repository, Chart: d.listed.Name, Version: version}

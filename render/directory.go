@@ -29,7 +29,32 @@ type Directory struct {
 // takes a pattern that it cannot read for one that matches nothing.
 func ValidPattern(pattern string) bool {
 	_, err := glob.Compile(pattern)
-	return err == nil
+	return err == nil && balanced(pattern)
+}
+
+// balanced reports whether each brace of a pattern has its other one. The library
+// takes one that has not for text, or for one that ends with the pattern.
+func balanced(pattern string) bool {
+	open, escaped, class := 0, false, false
+	for _, r := range pattern {
+		switch {
+		case escaped:
+			escaped = false
+		case r == '\\':
+			escaped = true
+		case class:
+			class = r != ']'
+		case r == '[':
+			class = true
+		case r == '{':
+			open++
+		case r == '}':
+			if open--; open < 0 {
+				return false
+			}
+		}
+	}
+	return open == 0
 }
 
 // directory is a Directory with its patterns compiled.

@@ -49,10 +49,7 @@ func (s source) jsonnetFile(name string) ([]object.Object, error) {
 	if _, skip, err := s.marked(name); skip || err != nil {
 		return nil, err
 	}
-	vm, err := s.jsonnetVM()
-	if err != nil {
-		return nil, err
-	}
+	vm := s.jsonnetVM()
 	var wrong error
 	vm.ErrorFormatter = keptError{&wrong}
 	text, err := vm.EvaluateFile(path.Join(s.dir, name))
@@ -66,7 +63,7 @@ func (s source) jsonnetFile(name string) ([]object.Object, error) {
 }
 
 // jsonnetVM prepares the evaluation of one file.
-func (s source) jsonnetVM() (*jsonnet.VM, error) {
+func (s source) jsonnetVM() *jsonnet.VM {
 	vm := jsonnet.MakeVM()
 	vm.MaxStack = maxJsonnetFrames
 	vm.SetTraceOut(io.Discard) // what std.trace prints may be a secret
@@ -82,17 +79,40 @@ func (s source) jsonnetVM() (*jsonnet.VM, error) {
 	set(s.opt.Directory.Jsonnet.TLAs, vm.TLAVar, vm.TLACode)
 	set(s.opt.Directory.Jsonnet.ExtVars, vm.ExtVar, vm.ExtCode)
 	in := &importer{source: s, paths: []string{s.dir}, contents: map[string]jsonnet.Contents{}}
-	var faults []error
 	for _, lib := range s.opt.Directory.Jsonnet.Libs {
-		at, ok := repoPath(".", lib)
-		if !ok {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "jsonnet", Field: "libs", Message: lib + " leaves the repository", Remedy: "name a directory relative to the root of the repository"})
-			continue
-		}
+		at, _ := repoPath(".", lib) // see libraries
 		in.paths = append(in.paths, at)
 	}
 	vm.Importer(in)
-	return vm, errors.Join(faults...)
+	return vm
+}
+
+// libraries reports the libraries of jsonnet that are no directories of the
+// repository.
+func (s source) libraries() error {
+	var faults []error
+	for i, lib := range s.opt.Directory.Jsonnet.Libs {
+		f := finding.Finding{Severity: finding.Error, Rule: "jsonnet", Field: fmt.Sprintf("parameter libs[%d]", i), Remedy: "name a directory relative to the root of the repository"}
+		at, ok := repoPath(".", lib)
+		info, err := fs.FileInfo(nil), error(nil)
+		if ok {
+			info, err = fs.Stat(s.fsys, at)
+		}
+		switch {
+		case !ok:
+			f.Message = lib + " leaves the repository"
+		case errors.Is(err, fs.ErrNotExist):
+			f.Message = "there is no directory " + lib
+		case err != nil:
+			f.Message = lib + ": " + Cause(err)
+		case !info.IsDir():
+			f.Message = lib + " is a file"
+		default:
+			continue
+		}
+		faults = append(faults, f)
+	}
+	return errors.Join(faults...)
 }
 
 // jsonnetObjects reads what a file came to.
@@ -226,7 +246,7 @@ func (in *importer) Import(from, name string) (jsonnet.Contents, string, error) 
 			continue
 		}
 		if err != nil {
-			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", name, cause(err))
+			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", name, Cause(err))
 		}
 		if !info.Mode().IsRegular() {
 			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s is no file", name, in.show(p))
@@ -245,7 +265,7 @@ func (in *importer) read(p string) (jsonnet.Contents, string, error) {
 	}
 	data, err := fs.ReadFile(in.fsys, p)
 	if err != nil {
-		return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", p, cause(err))
+		return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", p, Cause(err))
 	}
 	in.contents[p] = jsonnet.MakeContentsRaw(data)
 	return in.contents[p], p, nil

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"path"
 	"regexp"
@@ -17,7 +18,6 @@ import (
 	"sync"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 	"sigs.k8s.io/yaml"
@@ -53,29 +53,16 @@ func (s source) build(ctx context.Context, first string) (res Result, err error)
 	kustomizeLock.Lock()
 	defer kustomizeLock.Unlock()
 	defer openapi.ResetOpenAPI()
-	fault := func(text, remedy string) error {
-		return s.fault("kustomize", s.kustomizationFile(s.dir), a.shown(kustomizeText(text, a.read)), remedy)
-	}
-	defer func() {
-		// The library panics on some malformed input.
-		if r := recover(); r != nil {
-			err = fault(fmt.Sprint(r), "correct the kustomization")
-		}
-	}()
-	opts := krusty.MakeDefaultOptions() // files only below their kustomization, no plugins
-	if s.opt.Unrestricted {
-		opts.LoadRestrictions = types.LoadRestrictionsNone
-	}
-	built, err := krusty.MakeKustomizer(opts).Run(repoFS{a}, path.Join(t.at, dir))
+	built, err := a.run(path.Join(t.at, dir))
 	if err != nil {
-		return Result{}, fault(err.Error(), "correct the kustomization")
+		return Result{}, finding.Err(a.faults(t, dir, err))
 	}
 	res.Findings, res.Inflated = sortedOnce(a.findings), a.inflated
 	var faults []error
 	for _, r := range built.Resources() {
 		text, err := r.AsYAML()
 		if err != nil {
-			return Result{}, fault(err.Error(), "correct the resource "+r.CurId().String())
+			return Result{}, s.fault("kustomize", s.kustomizationFile(s.dir), a.shown(kustomizeText(err.Error(), a.read)), "correct the resource "+r.CurId().String())
 		}
 		objs, err := object.Parse(s.show(path.Join(s.dir, s.kustomizationFile(s.dir))), 0, string(text))
 		res.Objects = append(res.Objects, objs...)
@@ -146,10 +133,10 @@ func (a *assembly) look(t *tree, dir, namespace string) (inherits bool, err erro
 		k.OpenAPI["path"] = schema
 	}
 	for i := range k.ConfigMapGenerator {
-		c.generator(fmt.Sprintf("configMapGenerator[%d]", i), &k.ConfigMapGenerator[i].KvPairSources)
+		c.generator(fmt.Sprintf("configMapGenerator[%d]", i), &k.ConfigMapGenerator[i].GeneratorArgs)
 	}
 	for i := range k.SecretGenerator {
-		c.generator(fmt.Sprintf("secretGenerator[%d]", i), &k.SecretGenerator[i].KvPairSources)
+		c.generator(fmt.Sprintf("secretGenerator[%d]", i), &k.SecretGenerator[i].GeneratorArgs)
 	}
 	c.charts(&k)
 	if c.changed {
@@ -166,6 +153,7 @@ func (a *assembly) look(t *tree, dir, namespace string) (inherits bool, err erro
 func (c *checker) decode() (types.Kustomization, []error) {
 	data := c.data
 	var faults []error
+	var written *yamlv3.Node
 	for len(faults) < maxKustomizationFaults {
 		var k types.Kustomization
 		err := k.Unmarshal(data)
@@ -177,13 +165,23 @@ func (c *checker) decode() (types.Kustomization, []error) {
 		key := ""
 		if _, field, ok := strings.Cut(f.Message, "unknown field "); ok {
 			key = strings.Trim(field, `"`)
+			if places, rest := unknownKeys(data, key); len(places) > 0 {
+				if written == nil {
+					written = new(yamlv3.Node)
+					_ = yamlv3.Unmarshal(c.written, written) // it was read before
+				}
+				for _, at := range places {
+					f.Line = lineIn(written, at)
+					faults = append(faults, f)
+				}
+				data = rest
+				continue
+			}
 			f.Line = lineOfEntry(c.written, key+":")
-		} else if field, got, ok := strings.Cut(f.Message, ": got "); ok {
+		} else if field, _, ok := strings.Cut(f.Message, ": got "); ok {
 			key = field[strings.LastIndexByte(field, '.')+1:]
 			f.Line = lineOfEntry(c.written, key+":")
-			if steps, line := mistyped(c.written, strings.Split(field, "."), got); line > 0 {
-				f.Line, f.Message = line, fieldPath(steps)+": got "+got
-			}
+			atMistyped(&f, c.written)
 		}
 		faults = append(faults, f)
 		rest, ok := withoutKey(data, key)
@@ -193,6 +191,18 @@ func (c *checker) decode() (types.Kustomization, []error) {
 		data = rest
 	}
 	return types.Kustomization{}, faults
+}
+
+// atMistyped gives a finding the place of the value that its message says to be of the
+// wrong type, if there is one in a file.
+func atMistyped(f *finding.Finding, data []byte) {
+	field, got, ok := strings.Cut(f.Message, ": got ")
+	if !ok {
+		return
+	}
+	if steps, line := mistyped(data, strings.Split(field, "."), got); line > 0 {
+		f.Line, f.Message = line, fieldPath(steps)+": got "+got
+	}
 }
 
 // mistyped finds the value that the library says to be of the wrong type: it names
@@ -229,6 +239,82 @@ func mistyped(data []byte, way []string, got string) (steps []string, line int) 
 // maxKustomizationFaults bounds the search for further faults, which reads the
 // file once more for each.
 const maxKustomizationFaults = 50
+
+// unknownKeys finds the places at which a key means nothing, which the library does
+// not tell, and returns the rest. Elsewhere the same key may be right.
+func unknownKeys(data []byte, key string) (places [][]string, rest []byte) {
+	var tree map[string]any
+	if yaml.Unmarshal(data, &tree) != nil {
+		return nil, nil
+	}
+	all := placesOfKey(tree, key, nil)
+	if len(all) > maxKustomizationFaults {
+		return nil, nil
+	}
+	if len(all) == 1 {
+		dropAt(tree, all[0])
+		rest, err := yaml.Marshal(tree)
+		if err != nil {
+			return nil, nil
+		}
+		return all, rest
+	}
+	without := func(these [][]string) []byte {
+		var tree map[string]any
+		if yaml.Unmarshal(data, &tree) != nil {
+			return nil
+		}
+		for _, at := range these {
+			dropAt(tree, at)
+		}
+		text, err := yaml.Marshal(tree)
+		if err != nil {
+			return nil
+		}
+		return text
+	}
+	for i, at := range all {
+		alone := without(slices.Delete(slices.Clone(all), i, i+1))
+		if err := new(types.Kustomization).Unmarshal(alone); err != nil && strings.Contains(err.Error(), "unknown field "+strconv.Quote(key)) {
+			places = append(places, at)
+		}
+	}
+	return places, without(places)
+}
+
+// placesOfKey are the ways to all keys of a name.
+func placesOfKey(tree any, key string, way []string) (all [][]string) {
+	switch t := tree.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(t)) {
+			at := append(slices.Clone(way), name)
+			if name == key {
+				all = append(all, at)
+			}
+			all = append(all, placesOfKey(t[name], key, at)...)
+		}
+	case []any:
+		for i, inner := range t {
+			all = append(all, placesOfKey(inner, key, append(slices.Clone(way), strconv.Itoa(i)))...)
+		}
+	}
+	return all
+}
+
+func dropAt(tree any, at []string) {
+	switch t := tree.(type) {
+	case map[string]any:
+		if len(at) == 1 {
+			delete(t, at[0])
+			return
+		}
+		dropAt(t[at[0]], at[1:])
+	case []any:
+		if i, err := strconv.Atoi(at[0]); err == nil && i < len(t) {
+			dropAt(t[i], at[1:])
+		}
+	}
+}
 
 // withoutKey drops a key from a YAML mapping, or else from those inside it, and
 // reports whether it was there.
@@ -302,7 +388,10 @@ func (c *checker) at(f finding.Finding, field, entry string) finding.Finding {
 			return f
 		}
 	}
-	f.File, f.Line, f.Field = c.show(c.file), lineOfEntry(c.written, entry), field
+	f.File, f.Line, f.Field = c.show(c.file), lineOf(c.written, fieldSteps(field)), field
+	if f.Line == 0 {
+		f.Line = lineOfEntry(c.written, entry)
+	}
 	return f
 }
 
@@ -472,22 +561,33 @@ func (c *checker) entry(field string, entry *string) {
 	}
 }
 
-func (c *checker) generator(field string, g *types.KvPairSources) {
+func (c *checker) generator(field string, g *types.GeneratorArgs) {
+	if g.Name == "" {
+		c.bad(field, "", "what it generates has no name", "add name")
+	}
+	if g.Behavior != "" && types.NewGenerationBehavior(g.Behavior) == types.BehaviorUnspecified {
+		c.bad(field+".behavior", "", "there is no behavior "+g.Behavior, "write create, merge or replace")
+	}
 	for i, spec := range g.FileSources {
 		key, file, named := strings.Cut(spec, "=")
 		if !named {
 			key, file = path.Base(spec), spec
 		}
 		if !isWeb(file) {
-			c.entry(field+".files", &file)
+			c.entry(fmt.Sprintf("%s.files[%d]", field, i), &file)
 			continue
 		}
-		if name, ok := c.web(field+".files", file); ok {
+		if name, ok := c.web(fmt.Sprintf("%s.files[%d]", field, i), file); ok {
 			g.FileSources[i] = key + "=" + name
 		}
 	}
 	for i := range g.EnvSources {
-		c.entry(field+".envs", &g.EnvSources[i])
+		c.entry(fmt.Sprintf("%s.envs[%d]", field, i), &g.EnvSources[i])
+	}
+	for i, literal := range g.LiteralSources {
+		if strings.IndexByte(literal, '=') <= 0 {
+			c.bad(fmt.Sprintf("%s.literals[%d]", field, i), "", "a literal is no key=value", "write it so")
+		}
 	}
 	c.entry(field+".env", &g.EnvSource)
 }
@@ -647,7 +747,7 @@ func missing(what, name string, err error) string {
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return "there is no " + what + " " + name
 	}
-	return name + ": " + cause(err)
+	return name + ": " + Cause(err)
 }
 
 func yamlFile(entry string) bool {

@@ -200,10 +200,9 @@ func (c *checker) lineOfChart(in named) int {
 	return lineOfEntry(c.written, in.Name)
 }
 
-// fieldSteps takes apart a field such as helmCharts[1].
+// fieldSteps takes apart a field such as helmCharts[1].valuesFile.
 func fieldSteps(field string) []string {
-	name, index, _ := strings.Cut(strings.TrimSuffix(field, "]"), "[")
-	return []string{name, index}
+	return strings.FieldsFunc(field, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
 }
 
 // release is the name of the release. Without one, "helm template" knows it by a

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	kustomizeLayers = regexp.MustCompile(`accumulating (?:resources|components)(?: from '[^']*')?: |accumulation err='|': must build at directory: '.*$|MalformedYAMLError: `)
+	kustomizeLayers = regexp.MustCompile(`accumulating (?:resources|components)(?: from '[^']*')?: |accumulation err='|': must build at directory: '.*$|'[^']*' must resolve to a file': |recursed accumulation of path '[^']*': |MalformedYAMLError: `)
 	kustomizeID     = regexp.MustCompile(`"?([A-Za-z]\w*)\.[\w\[\]]+\.[\w.\[\]-]+/([\w.-]+?)\.(\[noNs\]|[\w-]+)"?`)
 	kustomizeGoID   = regexp.MustCompile(`&?resid\.ResId\{Gvk:resid\.Gvk\{[^}]*?Kind:"([^"]*)"[^}]*\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`)
 )

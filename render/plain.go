@@ -22,6 +22,9 @@ func (s source) plain() (Result, error) {
 		return Result{}, err
 	}
 	res := Result{Findings: found}
+	if err := s.libraries(); err != nil {
+		return Result{}, err
+	}
 	var faults []error
 	for _, name := range names {
 		read := s.manifestFile
@@ -75,6 +78,8 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 	faults := finding.Of(err)
 	for i := range faults {
 		switch {
+		case strings.Contains(text, "{{") && s.opt.Kind == Tree:
+			faults[i].Remedy = "if this is a template, make the directory a component of its own, or a chart: none is rendered in a tree"
 		case strings.Contains(text, "{{"):
 			faults[i].Remedy = "if this is a template, call it " + path.Base(name) + ".tmpl"
 		case faults[i].Rule == "incomplete-object" && path.Ext(name) == ".json": // which has no comments

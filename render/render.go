@@ -100,6 +100,20 @@ type Values struct {
 	Glob func(pattern string) ([]string, error)
 	// Path returns the path of such a file for messages; nil leaves the name.
 	Path func(name string) string
+	// Places say where Files are named, by their names; who finds a fault with one
+	// says so there.
+	Places map[string]Place
+	// IgnoreMissing passes over Files that are not there, and patterns that fit none.
+	IgnoreMissing bool
+}
+
+// Place is where a file is named.
+type Place struct {
+	File  string
+	Line  int
+	Field string
+	// Ignore is the setting that passes over it if it is missing.
+	Ignore string
 }
 
 // Empty reports whether there is nothing to override.
@@ -218,7 +232,7 @@ func (s source) fault(rule, name, message, remedy string) finding.Finding {
 
 // unreadable reports a file system error, naming the file it is about.
 func (s source) unreadable(err error) finding.Finding {
-	f := s.fault("unreadable", "", cause(err), "check that the file is there, readable, and no symlink out of the repository")
+	f := s.fault("unreadable", "", Cause(err), "check that the file is there, readable, and no symlink out of the repository")
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		f.File = s.show(pe.Path)
@@ -226,9 +240,9 @@ func (s source) unreadable(err error) finding.Finding {
 	return f
 }
 
-// cause strips the operation and path that package fs puts before an error,
+// Cause strips the operation and path that package fs puts before an error,
 // since every finding names the file already.
-func cause(err error) string {
+func Cause(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err

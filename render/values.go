@@ -25,7 +25,7 @@ func (s source) mergeValues() (map[string]any, error) {
 	var faults []error
 	for _, v := range append(slices.Clone(s.opt.Values), s.chance.overrides()...) {
 		var err error
-		base, err = v.mergeInto(base, s.opt.IgnoreMissing)
+		base, err = v.mergeInto(base, s.opt.IgnoreMissing || v.IgnoreMissing)
 		faults = append(faults, err)
 	}
 	return base, errors.Join(faults...)
@@ -155,6 +155,37 @@ type expressions struct {
 // there would be passed over. In braces an item may begin with anything.
 var keyless = regexp.MustCompile(`^[^{]*?(?:^|[^\\],)\s*[=.[]|^\s*$`)
 
+// unclosed reports whether a key of an expression has an index without an end. What
+// stands there would be passed over.
+func unclosed(expr string) bool {
+	const (
+		inKey = iota
+		inIndex
+		inValue
+		inList
+	)
+	at, escaped := inKey, false
+	for i, r := range expr {
+		switch {
+		case escaped:
+			escaped = false
+		case r == '\\' && at != inIndex:
+			escaped = true
+		case at == inIndex && r == ']':
+			at = inKey
+		case at == inKey && r == '[':
+			at = inIndex
+		case at == inKey && r == '=':
+			if at = inValue; strings.HasPrefix(expr[i+1:], "{") {
+				at = inList
+			}
+		case at == inList && r == '}', at == inValue && r == ',':
+			at = inKey
+		}
+	}
+	return at == inIndex
+}
+
 // key is an expression without its values, which may be secrets.
 func key(expr string) string {
 	key, _, valued := strings.Cut(expr, "=")
@@ -168,6 +199,12 @@ func (e expressions) parseInto(expr string, base map[string]any) error {
 	bad := finding.Finding{Severity: finding.Error, Rule: "bad-set", Field: strings.TrimSpace(e.flag + " " + key(expr)), Remedy: "write key.path=value"}
 	if keyless.MatchString(expr) {
 		bad.Message = "the key is empty"
+		return bad
+	}
+	if unclosed(expr) {
+		bad.Message, bad.Remedy = "the bracket of the index does not end", "write key[0]=value"
+		name, _, _ := strings.Cut(key(expr), "[") // what stands behind it may be a secret
+		bad.Field = strings.TrimSpace(e.flag + " " + name)
 		return bad
 	}
 	err := e.parse(expr, base)
@@ -230,16 +267,37 @@ func (v Values) read(name string) ([]byte, error) {
 }
 
 func (v Values) readFault(name string, err error) error {
+	place, placed := v.Places[name]
+	named := finding.WithoutCredentials(name)
 	var f finding.Finding
 	if errors.As(err, &f) {
+		if placed {
+			if f.File != "" {
+				f.Message = f.File + ": " + f.Message
+			}
+			f.File, f.Line, f.Field = place.File, place.Line, place.Field
+		}
 		return f
 	}
-	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: v.path(name), Message: cause(err), Remedy: "correct the path given to values or set-file"}
-	if errors.Is(err, fs.ErrNotExist) {
-		f.Message = "no such file"
-		if isPattern(name) && v.Glob != nil {
-			f.Message = "no file matches"
+	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: v.path(name), Message: Cause(err), Remedy: "correct the path given to values or set-file"}
+	missing, pattern := errors.Is(err, fs.ErrNotExist), isPattern(name) && v.Glob != nil
+	switch {
+	case placed:
+		f.File, f.Line, f.Field, f.Remedy = place.File, place.Line, place.Field, "correct it"
+		if missing {
+			f.Remedy += ", or set " + place.Ignore
 		}
+		f.Message = named + ": " + f.Message
+		if missing {
+			f.Message = named + " is not there"
+		}
+		if missing && pattern {
+			f.Message = named + " fits no file"
+		}
+	case missing && pattern:
+		f.Message = "no file matches"
+	case missing:
+		f.Message = "no such file"
 	}
 	return f
 }
@@ -311,7 +369,15 @@ func sets(tree any, path []string) bool {
 // lineOf returns the line at which a YAML text sets a path, 0 if it does not.
 func lineOf(data []byte, path []string) int {
 	var doc yaml.Node
-	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
+	if yaml.Unmarshal(data, &doc) != nil {
+		return 0
+	}
+	return lineIn(&doc, path)
+}
+
+// lineIn is lineOf for a document that was read.
+func lineIn(doc *yaml.Node, path []string) int {
+	if len(doc.Content) == 0 {
 		return 0
 	}
 	n, line := doc.Content[0], 0

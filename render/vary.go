@@ -126,7 +126,9 @@ type walker struct {
 	key        crds.Path
 	// above are the values of the conditions around a node.
 	above []crds.Path
-	calls []call
+	// holding are the variables that were given Capabilities.APIVersions.
+	holding []string
+	calls   []call
 }
 
 func (w *walker) line(pos parse.Pos) int { return 1 + strings.Count(w.text[:pos], "\n") }
@@ -180,6 +182,10 @@ func (w *walker) inside(n parse.Node, values []crds.Path) {
 	}
 	switch n := n.(type) {
 	case *parse.PipeNode:
+		// {{ $apis := .Values.apis | default .Capabilities.APIVersions }}
+		if len(n.Decl) == 1 && slices.ContainsFunc(n.Cmds, func(c *parse.CommandNode) bool { return slices.ContainsFunc(c.Args, w.apiVersions) }) {
+			w.holding = append(w.holding, n.Decl[0].Ident[0])
+		}
 		for i, c := range n.Cmds {
 			w.inside(c, values)
 			// {{ "x" | .Capabilities.APIVersions.Has }}
@@ -187,7 +193,7 @@ func (w *walker) inside(n parse.Node, values []crds.Path) {
 				at(c.Pos).asks(n.Cmds[i-1].Args[0])
 			}
 			// {{ .Capabilities.APIVersions | has "x" }}
-			if i > 0 && len(c.Args) == 2 && calls(c, "has") && endsIn(n.Cmds[i-1].Args[0], "APIVersions") {
+			if i > 0 && len(c.Args) == 2 && calls(c, "has") && w.apiVersions(n.Cmds[i-1].Args[0]) {
 				at(c.Pos).asks(c.Args[1])
 			}
 		}
@@ -219,7 +225,7 @@ func (w *walker) question(n *parse.CommandNode, at func(parse.Pos) *site) {
 	switch {
 	case asksAPI(n.Args[0]) && len(n.Args) > 1:
 		at(n.Pos).asks(n.Args[1])
-	case calls(n, "has") && len(n.Args) == 3 && endsIn(n.Args[2], "APIVersions"):
+	case calls(n, "has") && len(n.Args) == 3 && w.apiVersions(n.Args[2]):
 		at(n.Pos).asks(n.Args[1])
 	case calls(n, "semverCompare") && len(n.Args) > 1:
 		if text, ok := n.Args[1].(*parse.StringNode); ok {
@@ -228,6 +234,18 @@ func (w *walker) question(n *parse.CommandNode, at func(parse.Pos) *site) {
 			}
 		}
 	}
+}
+
+// apiVersions reports whether a node is Capabilities.APIVersions, or a variable that
+// was given them.
+func (w *walker) apiVersions(n parse.Node) bool {
+	if v, ok := n.(*parse.VariableNode); ok && len(v.Ident) == 1 {
+		return slices.Contains(w.holding, v.Ident[0])
+	}
+	if p, ok := n.(*parse.PipeNode); ok && len(p.Cmds) == 1 && len(p.Cmds[0].Args) == 1 {
+		return w.apiVersions(p.Cmds[0].Args[0])
+	}
+	return endsIn(n, "APIVersions")
 }
 
 // asks notes what API version a place asks for: a text, or what is computed.

@@ -25,6 +25,8 @@ type fetching struct {
 	onFailure string
 	// anything is what may be fetched if nobody says.
 	anything []string
+	// made is the Fetcher of the command, which all its components share.
+	made *fetch.Fetcher
 }
 
 // remoteFlags puts the flags on a command. cache is where what was fetched is
@@ -49,7 +51,18 @@ func (in *fetching) fetcher(log *slog.Logger, metrics prometheus.Registerer) (*f
 	if in == nil {
 		return nil, nil
 	}
+	if in.made != nil {
+		return in.made, nil
+	}
 	config := in.config
+	config.OnFailure = fetch.OnFailure(in.onFailure)
+	err := config.Check()
+	if config.Fresh < 0 {
+		err = errors.Join(err, fmt.Errorf("--remote-fresh is %s; give it a duration such as 5m, or 0 for not at all", config.Fresh))
+	}
+	if err != nil {
+		return nil, usageError{err}
+	}
 	if len(config.Allow) == 0 {
 		config.Allow = in.anything
 	}
@@ -59,18 +72,16 @@ func (in *fetching) fetcher(log *slog.Logger, metrics prometheus.Registerer) (*f
 	if config.Fresh == 0 {
 		config.Fresh = -1 // which is not at all
 	}
-	config.OnFailure = fetch.OnFailure(in.onFailure)
-	if config.OnFailure != fetch.Fail && config.OnFailure != fetch.UseCached {
-		return nil, usageError{fmt.Errorf("there is no --remote-on-failure %q; use %s or %s", in.onFailure, fetch.Fail, fetch.UseCached)}
-	}
 	helm := helmConfig()
 	config.Credentials.HelmRepositories, config.Credentials.HelmRegistry, config.Credentials.DockerConfig = helm.repositories, helm.registry, dockerConfig()
+	if log == nil {
+		log = slog.Default()
+	}
 	config.Log, config.Metrics = log, metrics
-	f, err := fetch.New(config)
-	if err != nil {
+	if in.made, err = fetch.New(config); err != nil {
 		return nil, usageError{err}
 	}
-	return f, nil
+	return in.made, nil
 }
 
 // remote returns a Fetcher that knows the names of Helm's repositories; nil if

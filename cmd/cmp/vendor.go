@@ -175,7 +175,7 @@ func (c *vendored) look(ctx context.Context, network *network, settings plugin.S
 	}
 	req.Remote, req.Unlocked = asked, true
 	if err := fetchParts(ctx, req, base); err != nil {
-		return err
+		return c.vendorIt(err)
 	}
 	c.fetched = asked.Fetched()
 	for _, f := range c.fetched {
@@ -224,6 +224,18 @@ func fetchParts(ctx context.Context, req plugin.Request, base *knowledge.Base) e
 	return nil
 }
 
+// vendorIt gives what is missing the one remedy that there is here: no permission to
+// fetch would help.
+func (c *vendored) vendorIt(err error) error {
+	all := finding.Of(err)
+	for i, f := range all {
+		if c.of.check && f.Remedy == remote.Remedy(c.shown) {
+			all[i].Remedy = "run cmp vendor " + c.shown
+		}
+	}
+	return finding.Err(all)
+}
+
 // updates reports whether an entry is to be looked for anew.
 func (v *vendoring) updates(e remote.Entry) bool {
 	return slices.Contains(v.update, everything) || slices.Contains(v.update, e.Name())
@@ -242,11 +254,12 @@ func (v *vendoring) unknownNames(all []*vendored) error {
 	return errors.Join(faults...)
 }
 
-// network is how vendor fetches: what is new to it, what is to be updated, and what
-// is to be as a lock says. The first two give the same for all components.
+// network is how vendor fetches: what is new to a lock, or to be updated, from its
+// source and not from the cache, the same for all components; and what is to be as a
+// lock says.
 type network struct {
-	first, anew remote.Fetcher
-	again       func(digest string) remote.Fetcher
+	anew  remote.Fetcher
+	again func(digest string) remote.Fetcher
 }
 
 func (v *vendoring) network() (*network, error) {
@@ -257,7 +270,7 @@ func (v *vendoring) network() (*network, error) {
 	named := func(from remote.Fetcher) remote.Fetcher {
 		return namedRepositories{from, helmConfig().repositories}
 	}
-	return &network{first: &remote.Recorder{From: named(f)}, anew: &remote.Recorder{From: named(f.Anew())},
+	return &network{anew: &remote.Recorder{From: named(f.Anew())},
 		again: func(digest string) remote.Fetcher {
 			return named(f.Expecting(func(remote.Ref) string { return digest }))
 		}}, nil
@@ -273,10 +286,8 @@ type pinned struct {
 func (p pinned) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
 	e, known := p.beside.Lock.Find(ref)
 	switch {
-	case known && p.updates(e), !known && p.updates(remote.Entry{Ref: ref}):
+	case !known, p.updates(e):
 		return p.network.anew.Fetch(ctx, ref)
-	case !known:
-		return p.network.first.Fetch(ctx, ref)
 	}
 	c, err := p.beside.Fetch(ctx, ref)
 	if f := finding.Of(err); err == nil || len(f) == 1 && f[0].Rule == remote.OtherThanLocked {
