@@ -433,9 +433,10 @@ func TestHostileNames(t *testing.T) {
 func TestAxe(t *testing.T) {
 	axe := fromNPM(t, "axe-core@4.11.0", "axe.min.js")
 	component, fleet, faults := made(t, operator), fleetPage(t), made(t, "testdata/fleets/faults/components", "--environment", "main")
+	everywhere := made(t, "testdata/fleets/bands/components")
 	night, smallNight := desktop, phone
 	night.scheme, smallNight.scheme = "dark", "dark"
-	for _, at := range []struct{ file, place string }{{component, ""}, {component, beacon}, {component, "#q=role"}, {fleet, ""}, {fleet, "#object=foundation-vault-core"}, {fleet, "#view=timeline"}, {faults, "#view=findings"}, {faults, "#object=ring-a&only=findings"}} {
+	for _, at := range []struct{ file, place string }{{component, ""}, {component, beacon}, {component, "#q=role"}, {fleet, ""}, {fleet, "#object=foundation-vault-core"}, {fleet, "#view=timeline"}, {everywhere, "#view=timeline"}, {everywhere, "#environment=staging"}, {faults, "#view=findings"}, {faults, "#object=ring-a&only=findings"}} {
 		for _, s := range []screen{desktop, night, phone, smallNight} {
 			t.Run(fmt.Sprint(at.place, s.width, s.scheme), func(t *testing.T) { noViolations(t, axe, open(t, at.file, at.place, s)) })
 		}
