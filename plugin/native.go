@@ -3,6 +3,7 @@ package plugin
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -284,7 +285,8 @@ func labelFault(pair string) string {
 	if fault := annotationFault(pair); fault != "" {
 		return fault
 	}
-	if labelValues.MatchString(value) && len(value) <= longestKey {
+	filled := expandKnown(value, func(name string) (string, bool) { return "a", slices.Contains(substitutable, name) })
+	if labelValues.MatchString(filled) && len(filled) <= longestKey {
 		return ""
 	}
 	return fmt.Sprintf("the value of %s can be none of a label; use at most 63 letters, digits, \"-\", \"_\" and \".\"", key)
