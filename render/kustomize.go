@@ -68,7 +68,23 @@ func (s source) build(ctx context.Context, first string) (res Result, err error)
 		res.Objects = append(res.Objects, objs...)
 		faults = append(faults, err)
 	}
+	if len(built.Resources()) == 0 && !s.opt.Empty {
+		faults = append(faults, s.aloneIfComponent())
+	}
 	return res, errors.Join(faults...)
+}
+
+// aloneIfComponent is the fault of a Component that was rendered without a
+// kustomization that includes it, and nil for other kustomizations.
+func (s source) aloneIfComponent() error {
+	file := s.kustomizationFile(s.dir)
+	var k types.Kustomization
+	data, err := fs.ReadFile(s.fsys, path.Join(s.dir, file))
+	if err != nil || k.Unmarshal(data) != nil || k.Kind != types.ComponentKind {
+		return nil
+	}
+	return s.fault("empty-rendering", file, "nothing was rendered: a kustomization of kind Component changes what others hold, and has no resources itself",
+		"name it under components: in a kustomization, and render that one")
 }
 
 func (s source) kustomizationFile(dir string) string {
