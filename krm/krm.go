@@ -86,6 +86,8 @@ type function struct {
 	// items are those that are applied, of which there are as many in objs.
 	items []*yaml.RNode
 	objs  []object.Object
+	// findings are about what was read.
+	findings []finding.Finding
 }
 
 // run puts the waves on the items.
@@ -95,7 +97,7 @@ func (f *function) run(base *knowledge.Base, ordering []string) ([]finding.Findi
 		return nil, err
 	}
 	if len(f.objs) == 0 {
-		return nil, nil
+		return f.findings, nil
 	}
 	marked := make([]object.Object, len(f.objs))
 	for i, o := range f.objs {
@@ -105,7 +107,7 @@ func (f *function) run(base *knowledge.Base, ordering []string) ([]finding.Findi
 	if err != nil {
 		return nil, err
 	}
-	return res.Findings, f.write(res.Objects)
+	return append(f.findings, res.Findings...), f.write(res.Objects)
 }
 
 // mark begins the comment by which an item is found again.
@@ -183,8 +185,12 @@ func (f *function) read() error {
 			}
 			continue
 		}
-		if len(objs) == 1 { // a list of its own is nothing to put a wave on
+		switch {
+		case len(objs) == 1 && objs[0].ID.Kind == item.GetKind():
 			f.items, f.objs = append(f.items, item), append(f.objs, objs[0])
+		case len(objs) > 0:
+			f.findings = append(f.findings, finding.Finding{Severity: finding.Warning, Rule: "list-in-list", File: place, Message: fmt.Sprintf("items[%d]: the objects of a %s get no waves, since it is an item itself", i, item.GetKind()),
+				Remedy: "write them as items of their own"})
 		}
 	}
 	return errors.Join(faults...)

@@ -179,3 +179,38 @@ func TestSources(t *testing.T) {
 	}
 	golden.File(t, "testdata/sources.want.txt", got.String())
 }
+
+// TestRecorder asks for the same several times: a source is asked once, unless who
+// asked did not wait for the answer.
+func TestRecorder(t *testing.T) {
+	ref := remote.Ref{Kind: remote.Chart, URL: "https://charts.example.com", Chart: "a", Version: "1"}
+	asked := 0
+	r := &remote.Recorder{From: fetching(func(ctx context.Context) (remote.Content, error) {
+		asked++
+		if asked == 2 {
+			panic("a fault of the source")
+		}
+		return content("1", "data"), ctx.Err()
+	})}
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := r.Fetch(left, ref); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = r.Fetch(t.Context(), ref)
+	}()
+	for range 2 {
+		if c, err := r.Fetch(t.Context(), ref); err != nil || string(c.Data) != "data" {
+			t.Errorf("%q, %v", c.Data, err)
+		}
+	}
+	if asked != 3 || len(r.Fetched()) != 1 {
+		t.Errorf("asked %d times, which brought %v", asked, r.Fetched())
+	}
+}
+
+type fetching func(context.Context) (remote.Content, error)
+
+func (f fetching) Fetch(ctx context.Context, _ remote.Ref) (remote.Content, error) { return f(ctx) }
