@@ -121,7 +121,6 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	for header, want := range map[string]time.Duration{
@@ -238,7 +237,7 @@ func TestGivenUpInTheQueue(t *testing.T) {
 func TestQueueTakesTime(t *testing.T) {
 	f := newInternet(t).fetcher(Config{Allow: []string{"https://files.example.com"}, Limits: Limits{Concurrent: 1, Time: time.Millisecond}})
 	f.places <- struct{}{} // another fetch, which does not end
-	refuse(t, f, fileRef("https://files.example.com/a"), "timeout", "its turn did not come within 1ms, since 1 other fetches are under way; try again later")
+	refuse(t, f, fileRef("https://files.example.com/a"), "timeout", "its turn did not come within 1ms: others use the network, 1 at once; try again later")
 }
 
 // waiting tells when somebody waits for it to end.
