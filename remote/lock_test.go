@@ -45,6 +45,39 @@ func TestLocks(t *testing.T) {
 	}
 }
 
+// FuzzParseLock reads any text: a lock that is read is written so that it is read as
+// the same.
+func FuzzParseLock(f *testing.F) {
+	files, err := filepath.Glob("testdata/lock/*.lock")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no locks: %v", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		lock, err := remote.ParseLock("fuzz.lock", text)
+		if err != nil {
+			return
+		}
+		written, err := lock.Text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := remote.ParseLock("fuzz.lock", written)
+		if err != nil {
+			t.Fatalf("%v in:\n%s", err, written)
+		}
+		if text, err := again.Text(); err != nil || string(text) != string(written) {
+			t.Errorf("%v, at first:\n%s\nthen:\n%s", err, written, text)
+		}
+	})
+}
+
 func content(version, data string) remote.Content {
 	return remote.Content{Version: version, Digest: remote.Digest([]byte(data)), Data: []byte(data)}
 }

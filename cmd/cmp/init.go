@@ -210,12 +210,9 @@ func (b *beginning) describe(ctx context.Context, f *foundling) error {
 	if f.dir == "." {
 		name = cmp.Or(f.draft.Name, component.NameFrom(b.name), "component")
 	}
-	for _, other := range b.found {
-		if other.draft.Name == name { // charts of one name
-			name = cmp.Or(component.NameFrom(path.Base(f.dir)), name)
-		}
-	}
 	f.draft.Name = name
+	f.rename(f.namesake(b.found))
+	name = f.draft.Name
 
 	repo := overlaid{b.repo, map[string]string{path.Join(f.dir, component.File): "{}\n"}} // what is there is to be replaced
 	res, err := plugin.Generate(ctx, plugin.Request{Repo: repo, NoRepository: b.none, Dir: f.dir, DirName: name, Show: b.show, App: plugin.App{Name: name, Namespace: nowhere}}, b.kinds)
@@ -234,6 +231,23 @@ func (b *beginning) describe(ctx context.Context, f *foundling) error {
 		f.draft.CRDsWhy = fmt.Sprintf("%s beside %s: split makes an Application of their own of them, which comes first and outlives the other.", counted(len(definitions), "definition"), counted(len(rest), "other object"))
 	}
 	return nil
+}
+
+// namesake reports whether another one of several has a name.
+func (f *foundling) namesake(all []*foundling) func(name string) bool {
+	return func(name string) bool {
+		return slices.ContainsFunc(all, func(other *foundling) bool { return other != f && other.draft.Name == name })
+	}
+}
+
+// rename calls a component by its directory, and as many of those above it as there
+// must be, until nothing else has the name.
+func (f *foundling) rename(taken func(name string) bool) {
+	tail := ""
+	for at := f.dir; taken(f.draft.Name) && at != "."; at = path.Dir(at) {
+		tail = path.Join(path.Base(at), tail)
+		f.draft.Name = cmp.Or(component.NameFrom(tail), f.draft.Name)
+	}
 }
 
 // within are directories below one that are components by themselves.
@@ -406,6 +420,11 @@ func (b *beginning) place(ctx context.Context) {
 		}
 		for _, f := range homes[home] {
 			f.join(fl, home)
+			f.rename(func(name string) bool {
+				return f.namesake(homes[home])(name) || slices.ContainsFunc(fl.Components, func(c *fleet.Component) bool {
+					return c.Dir != f.dir && c.Name == name && !slices.ContainsFunc(homes[home], func(other *foundling) bool { return other.dir == c.Dir })
+				})
+			})
 		}
 		places := fl.Phases(fleet.PhaseOptions{OnlyMissing: true})
 		for _, f := range homes[home] {
@@ -448,8 +467,6 @@ func (f *foundling) join(fl *fleet.Fleet, home string) {
 	for _, c := range fl.Components {
 		if c.Dir == f.dir {
 			c.Domain = f.draft.Part
-		} else if own := component.NameFrom(path.Base(f.dir)); c.Name == f.draft.Name && own != "" {
-			f.draft.Name = own
 		}
 	}
 }
@@ -559,28 +576,39 @@ func (b *beginning) check() error {
 	return errors.Join(faults...)
 }
 
-// write writes all files or none.
+// write writes the files in their order. Each has its text beside it before the first
+// gets its name, so that a disk that is full leaves none; what stops it later is
+// said with what is written already.
 func (b *beginning) write() (err error) {
-	ready := map[string]string{}
+	var ready, written []string
 	defer func() {
-		for name := range ready {
-			os.Remove(name) // what was renamed is not there any more
+		for _, name := range ready[len(written):] {
+			err = errors.Join(err, os.Remove(name))
 		}
 	}()
 	for _, f := range b.found {
-		file := filepath.Join(b.base, filepath.FromSlash(f.dir), component.File)
-		name, err := writtenBeside(file, []byte(f.draft.Text()), 0o644)
+		name, err := writtenBeside(b.path(f), []byte(f.draft.Text()), 0o644)
 		if err != nil {
 			return fmt.Errorf("%s: %s; no file is written", f.file, reason(err))
 		}
-		ready[name] = file
+		ready = append(ready, name)
 	}
-	for name, file := range ready {
-		if err := os.Rename(name, file); err != nil {
-			return fmt.Errorf("%s: %s", file, reason(err))
+	for i, f := range b.found {
+		if err := os.Rename(ready[i], b.path(f)); err != nil {
+			already := "no file is written"
+			if len(written) > 0 {
+				already = "written already: " + strings.Join(written, ", ")
+			}
+			return fmt.Errorf("%s: %s; %s", f.file, reason(err), already)
 		}
+		written = append(written, f.file)
 	}
 	return nil
+}
+
+// path is where the component.yaml of a component is.
+func (b *beginning) path(f *foundling) string {
+	return filepath.Join(b.base, filepath.FromSlash(f.dir), component.File)
 }
 
 // text says what was written, or prints it.
