@@ -33,7 +33,7 @@ type errand struct {
 	// verified says that what comes is compared with a digest that an allowed
 	// address gave, so that it matters less who sends it.
 	verified bool
-	// anew says that what the cache has is not to be relied on.
+	// anew says that what the cache has is not to be taken.
 	anew bool
 
 	mu    sync.Mutex

@@ -167,14 +167,14 @@ func (req Request) fetchChart(ctx context.Context, c component.Chart, opt option
 	}
 	files, err := render.Unpack(got.Data)
 	if err != nil {
-		return nil, fault("bad-chart", "what "+ref.String()+" came to cannot be unpacked: "+err.Error(), "correct the address")
+		return nil, fault(remote.Broken, "what "+ref.String()+" came to cannot be unpacked: "+err.Error(), "ask those who publish it")
 	}
 	from := &elsewhere{fsys: files, dir: path.Clean(strings.TrimLeft(c.Path, "/"))}
 	title := strings.TrimSuffix(path.Base(strings.TrimRight(ref.URL, "/")), ".git") + "@" + got.Version
 	if ref.Kind == remote.Chart {
 		title = ref.Chart + "-" + got.Version
 		if from.dir, err = topOf(files); err != nil {
-			return nil, fault("bad-chart", "what "+ref.String()+" came to is no chart: "+err.Error(), "correct the address")
+			return nil, fault(remote.Broken, "what "+ref.String()+" came to is no chart: "+err.Error(), "ask those who publish it")
 		}
 	}
 	if info, err := fs.Stat(files, from.dir); err != nil || !info.IsDir() {

@@ -18,6 +18,10 @@ const (
 	NotAllowed  = "remote-not-allowed"
 )
 
+// Broken is the rule of the finding that says that what came cannot be what was asked
+// for.
+const Broken = "remote-broken"
+
 // OtherThanLocked is the rule of the finding that says that a lock calls a chart by
 // a name or a version that it has not.
 const OtherThanLocked = "edited-lock"

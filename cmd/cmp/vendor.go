@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -270,9 +271,16 @@ func (v *vendoring) network() (*network, error) {
 	named := func(from remote.Fetcher) remote.Fetcher {
 		return namedRepositories{from, helmConfig().repositories}
 	}
+	var mu sync.Mutex
+	asked := map[string]remote.Fetcher{} // by digest
 	return &network{anew: &remote.Recorder{From: named(f.Anew())},
 		again: func(digest string) remote.Fetcher {
-			return named(f.Expecting(func(remote.Ref) string { return digest }))
+			mu.Lock()
+			defer mu.Unlock()
+			if asked[digest] == nil {
+				asked[digest] = &remote.Recorder{From: named(f.Expecting(func(remote.Ref) string { return digest }))}
+			}
+			return asked[digest]
 		}}, nil
 }
 
