@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -52,7 +53,7 @@ func (s source) tree(ctx context.Context) (Result, error) {
 			res.Findings = append(res.Findings, f)
 		}
 		part := s
-		part.dir, part.opt.Kind = dir, detectOne(s.fsys, dir)
+		part.dir, part.whole, part.opt.Kind = dir, s.dir, detectOne(s.fsys, dir)
 		one, err := part.render(ctx, part.opt.Kind)
 		faults = append(faults, err)
 		res.Objects = append(res.Objects, one.Objects...)
@@ -61,6 +62,10 @@ func (s source) tree(ctx context.Context) (Result, error) {
 	}
 	return res, errors.Join(faults...)
 }
+
+// vendorIt is the command that vendors what the component needs, which is done for a
+// tree as a whole.
+func (s source) vendorIt() string { return "cmp vendor " + s.show(cmp.Or(s.whole, s.dir)) }
 
 // parts are the topmost directories below that hold a chart or a kustomization.
 func (s source) parts() ([]string, error) {
