@@ -38,6 +38,20 @@ func TestDamagedCharts(t *testing.T) {
 	}
 }
 
+// TestPages has a page that says who may log in, in place of a file.
+func TestPages(t *testing.T) {
+	n := newInternet(t)
+	const page = "<!DOCTYPE html><html><form>log in"
+	n.host("files.example.com", serving(map[string]string{"/all.yaml": page, "/index.html": page, "/a.yaml": "a: <b>"}))
+	config := Config{Allow: []string{"https://files.example.com"}, Cache: Cache{Dir: t.TempDir()}}
+	for range 2 {
+		refuse(t, n.fetcher(config), fileRef("https://files.example.com/all.yaml"), "broken",
+			"https://files.example.com/all.yaml: what files.example.com sends is a page of HTML; look at the address")
+	}
+	get(t, n.fetcher(config), fileRef("https://files.example.com/index.html"))
+	get(t, n.fetcher(config), fileRef("https://files.example.com/a.yaml"))
+}
+
 // TestAnew has a version that somebody published again, under the digest that it had.
 // The cache is not to hide that.
 func TestAnew(t *testing.T) {

@@ -116,7 +116,7 @@ const (
 type Limits struct {
 	// Bytes bounds what one fetch downloads, and its Data. 0 is DefaultBytes.
 	Bytes int64
-	// Unpacked bounds the files of one git repository. 0 is DefaultUnpacked.
+	// Unpacked bounds the files of one git repository. 0 is UnpackedRatio times Bytes.
 	Unpacked int64
 	// Time bounds one fetch, with its retries. 0 is DefaultTime.
 	Time time.Duration
@@ -136,11 +136,12 @@ const (
 	DefaultFresh      = 5 * time.Minute
 	DefaultCacheBytes = 2 << 30
 	DefaultBytes      = 64 << 20
-	DefaultUnpacked   = 256 << 20
 	DefaultTime       = 90 * time.Second
 	DefaultConcurrent = 4
 	DefaultRetries    = 3
 	DefaultBackoff    = 500 * time.Millisecond
+
+	UnpackedRatio = 4
 )
 
 // Fetcher fetches over the network. It can be used by several goroutines.
@@ -224,7 +225,7 @@ func New(config Config) (*Fetcher, error) {
 		},
 		limits: Limits{
 			Bytes:      cmp.Or(config.Limits.Bytes, DefaultBytes),
-			Unpacked:   cmp.Or(config.Limits.Unpacked, DefaultUnpacked),
+			Unpacked:   cmp.Or(config.Limits.Unpacked, UnpackedRatio*cmp.Or(config.Limits.Bytes, DefaultBytes)),
 			Time:       cmp.Or(config.Limits.Time, DefaultTime),
 			Concurrent: cmp.Or(config.Limits.Concurrent, DefaultConcurrent),
 			Retries:    cmp.Or(config.Limits.Retries, DefaultRetries),
