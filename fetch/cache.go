@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -132,6 +133,33 @@ func (s *store) blob(digest string) ([]byte, bool) {
 func (s *store) drop(path string) {
 	s.metrics.events.WithLabelValues(string(corrupt)).Inc()
 	_ = os.Remove(path)
+}
+
+// recall finds what a Ref came to, as lookup does. What cannot be it, such as half of
+// a chart, which others may have put there, is dropped with all that came to it.
+func (s *store) recall(ref remote.Ref) (record, bool) {
+	known, found := s.lookup(ref)
+	if !found || ref.Kind != remote.Chart {
+		return known, found
+	}
+	data, there := s.blob(known.Digest)
+	if there && (remote.BrokenChart(data) != "" || remote.OtherChart(data, path.Base(ref.Chart), "") != "") {
+		s.forget(known.Digest)
+		return record{}, false
+	}
+	return known, true
+}
+
+// forget drops what has a digest, and the records that say it.
+func (s *store) forget(digest string) {
+	s.drop(s.blobPath(digest))
+	refs, _ := listed(filepath.Join(s.dir, "refs"))
+	for _, ref := range refs {
+		var r record
+		if data, err := os.ReadFile(ref.path); err == nil && json.Unmarshal(data, &r) == nil && r.Digest == digest {
+			_ = os.Remove(ref.path)
+		}
+	}
 }
 
 // put keeps what a Ref came to.

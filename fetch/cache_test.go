@@ -128,8 +128,11 @@ func TestExpecting(t *testing.T) {
 		}
 		get(t, f, file)
 	}
-	if got := len(n.asked("files.example.com")); got != 1 {
-		t.Errorf("%d requests for a file whose digest is recorded", got)
+	for _, host := range []string{"files.example.com", "charts.example.com"} {
+		asked := n.asked(host)
+		if last := asked[len(asked)-1].URL.Path; len(asked) < 2 || strings.HasSuffix(last, "index.yaml") {
+			t.Errorf("%s was asked %d times, last for %s: what is recorded comes from its source and not from the cache", host, len(asked), last)
+		}
 	}
 	bad := n.fetcher(config).Expecting(func(remote.Ref) string { return remote.Digest([]byte("other")) })
 	refuse(t, bad, file, "changed", "its digest was "+remote.Digest([]byte("other")))

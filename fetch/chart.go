@@ -1,9 +1,7 @@
 package fetch
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"net/url"
 	"path"
@@ -44,8 +42,11 @@ func (e *errand) chartOfRepository() (remote.Content, error) {
 		return remote.Content{}, err
 	}
 	digest := ""
-	if hex := strings.TrimPrefix(listed.Digest, "sha256:"); len(hex) == 64 {
-		digest = "sha256:" + strings.ToLower(hex)
+	if listed.Digest != "" {
+		digest = "sha256:" + strings.ToLower(strings.TrimPrefix(listed.Digest, "sha256:"))
+		if !isDigest(digest) {
+			return remote.Content{}, failed(broken, "ask those who run "+e.host(), "the index of %s has the digest %q of %s %s, which is none (sha256: and 64 hexadecimal digits)", e.host(), short(listed.Digest), e.ref.Chart, listed.Version)
+		}
 	}
 	exact := e.ref
 	exact.Version = listed.Version
@@ -124,22 +125,29 @@ func (e *errand) elsewhere(at *url.URL, exact remote.Ref, digest string) (remote
 	if err == nil && digest != "" && content.Digest != digest && manifest != digest {
 		err = failed(broken, "ask those who run "+e.host(), "the chart in the registry has the digest %s, and the index says %s", content.Digest, digest)
 	}
+	if other := remote.OtherChart(content.Data, exact.Chart, exact.Version); err == nil && other != "" {
+		err = failed(broken, "ask those who run "+e.host(), "the chart in the registry is wrong: %s", other)
+	}
 	content.Version = exact.Version
 	return content, err
 }
 
 // packedChart says what is wrong with a chart as it came: a page that says who
-// may log in, say, in place of it. Whether the chart is good is for others.
+// may log in, say, in place of it, or half of it. Whether the chart is good is for
+// others.
 func packedChart(data []byte, host string) error {
-	unpacked, err := gzip.NewReader(bytes.NewReader(data))
-	if err == nil {
-		_, err = tar.NewReader(unpacked).Next()
+	fault := remote.BrokenChart(data)
+	switch {
+	case fault == "":
+		return nil
+	case bytes.HasPrefix(data, gzipMagic):
+		return failed(broken, "ask those who publish it whether it is whole there, or try again later", "what %s sends is a damaged chart of %d bytes: %s", host, len(data), short(fault))
 	}
-	if err != nil {
-		return failed(broken, "look at the address", "what %s sends is no packed chart (%s)", host, beginning(data))
-	}
-	return nil
+	return failed(broken, "look at the address", "what %s sends is no packed chart (%s)", host, beginning(data))
 }
+
+// gzipMagic is what every .tgz begins with.
+var gzipMagic = []byte{0x1f, 0x8b}
 
 // beginning shows people what some bytes are.
 func beginning(data []byte) string {

@@ -171,7 +171,7 @@ func TestWrongCharts(t *testing.T) {
 		"digest":    {indexOf("app", release{"1.0.0", "app.tgz", remote.Digest([]byte("other"))}), string(good), "broken", "and the index says sha256:"},
 		"page":      {indexOf("app", release{"1.0.0", "app.tgz", ""}), "<html>log in</html>", "broken", "is no packed chart (it is a page of HTML)"},
 		"empty":     {indexOf("app", release{"1.0.0", "app.tgz", ""}), "", "broken", "is no packed chart (it is empty)"},
-		"cut off":   {indexOf("app", release{"1.0.0", "app.tgz", ""}), string(good[:20]), "broken", "is no packed chart"},
+		"cut off":   {indexOf("app", release{"1.0.0", "app.tgz", ""}), string(good[:20]), "broken", "sends is a damaged chart of 20 bytes: unexpected EOF"},
 		"no index":  {"<!DOCTYPE html><p>log in", "", "broken", "the index of charts.example.com cannot be read (it is a page of HTML): got text, want a mapping"},
 		"no api":    {"entries: {}", "", "broken", "it has no apiVersion"},
 		"no yaml":   {"a: [", "", "broken", "cannot be read"},

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,7 +35,7 @@ type errand struct {
 	// verified says that what comes is compared with a digest that an allowed
 	// address gave, so that it matters less who sends it.
 	verified bool
-	// anew says that what the cache has is not to be relied on.
+	// anew says that what the cache has is not to be taken.
 	anew bool
 
 	mu    sync.Mutex
@@ -330,7 +331,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	e.mu.Unlock()
 	switch {
 	case over:
-		return 0, e.note(failed(tooLarge, "raise the limit if it is meant to be so large", "%s sends more than %d bytes", e.host(), e.f.limits.Bytes))
+		return 0, e.note(failed(tooLarge, moreBytes, "%s sends more than %d bytes", e.host(), e.f.limits.Bytes))
 	case err != nil && e.ctx.Err() != nil:
 		// A server that ends well when we hang up gives a whole answer, too.
 		return n, e.note(e.failureToSend(e.host(), err))
@@ -361,7 +362,20 @@ func (e *errand) get(address string) ([]byte, error) {
 	if err != nil {
 		return nil, e.failureOf(err)
 	}
+	if e.ref.Kind == remote.File && isPage(res.Header, data) && !pageWanted.MatchString(e.at.Path) {
+		return nil, failed(broken, "look at the address: it may want a login (--remote-credentials), or lead to a page about the file", "what %s sends is a page of HTML", e.host())
+	}
 	return data, nil
+}
+
+// pageWanted are paths that say themselves that they lead to a page.
+var pageWanted = regexp.MustCompile(`(?i)\.x?html?$`)
+
+// isPage says whether an answer is a page of HTML, by its own word and by its
+// looks.
+func isPage(header http.Header, data []byte) bool {
+	const page = "text/html"
+	return strings.HasPrefix(header.Get("Content-Type"), page) && strings.HasPrefix(http.DetectContentType(data), page)
 }
 
 // plain says whether a host, with its port, is spoken to without TLS.

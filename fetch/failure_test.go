@@ -54,7 +54,7 @@ func TestFailures(t *testing.T) {
 			_, _ = io.WriteString(w, "half")
 		}, "unreachable", "the answer of files.example.com broke off", true, 3},
 		"slow": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-			"timeout", "files.example.com took longer than 500ms; try again later, or give it more time", true, -1},
+			"timeout", "files.example.com took longer than 500ms; try again later, or give it more time with --remote-timeout", true, -1},
 		"slow in between": {func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, "half")
 			w.(http.Flusher).Flush()
@@ -71,7 +71,7 @@ func TestFailures(t *testing.T) {
 					return
 				}
 			}
-		}, "too-large", "sends more than 65536 bytes; raise the limit", false, 1},
+		}, "too-large", "sends more than 65536 bytes; raise --remote-max-bytes", false, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -116,7 +116,7 @@ const (
 type Limits struct {
 	// Bytes bounds what one fetch downloads, and its Data. 0 is DefaultBytes.
 	Bytes int64
-	// Unpacked bounds the files of one git repository. 0 is DefaultUnpacked.
+	// Unpacked bounds the files of one git repository. 0 is UnpackedRatio times Bytes.
 	Unpacked int64
 	// Time bounds one fetch, with its retries and the wait for its turn. 0 is
 	// DefaultTime.
@@ -137,11 +137,12 @@ const (
 	DefaultFresh      = 5 * time.Minute
 	DefaultCacheBytes = 2 << 30
 	DefaultBytes      = 64 << 20
-	DefaultUnpacked   = 256 << 20
 	DefaultTime       = 90 * time.Second
 	DefaultConcurrent = 4
 	DefaultRetries    = 3
 	DefaultBackoff    = 500 * time.Millisecond
+
+	UnpackedRatio = 4
 )
 
 // Fetcher fetches over the network. It can be used by several goroutines.
@@ -226,7 +227,7 @@ func New(config Config) (*Fetcher, error) {
 		},
 		limits: Limits{
 			Bytes:      cmp.Or(config.Limits.Bytes, DefaultBytes),
-			Unpacked:   cmp.Or(config.Limits.Unpacked, DefaultUnpacked),
+			Unpacked:   cmp.Or(config.Limits.Unpacked, UnpackedRatio*cmp.Or(config.Limits.Bytes, DefaultBytes)),
 			Time:       cmp.Or(config.Limits.Time, DefaultTime),
 			Concurrent: cmp.Or(config.Limits.Concurrent, DefaultConcurrent),
 			Retries:    cmp.Or(config.Limits.Retries, DefaultRetries),
@@ -254,15 +255,14 @@ func (f *Fetcher) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, er
 
 // Anew returns a remote.Fetcher that asks the source for all that may have changed
 // there, also what the cache has of an exact version, which somebody may have
-// published again. What comes takes the place of what the cache had.
+// published again, whatever the digest in the index. What comes takes the place of what the cache had.
 func (f *Fetcher) Anew() remote.Fetcher { return asking{f: f, anew: true} }
 
 // Expecting returns a remote.Fetcher that knows what Refs came to earlier, such as
 // a lock file records it: recorded gives the digest that the Data of a Ref must
-// have, or "". What has another is an error, and what the cache has under that
-// digest is taken from there without asking anyone; for the rest the source is
-// asked, whatever else the cache has. A range or a branch that has
-// moved on has another digest, too: ask for the version or commit that it came to.
+// have, or "". What has another is an error. The source is asked, whatever the cache
+// has, unless Offline says not to. A range or a branch that has moved on has another
+// digest, too: ask for the version or commit that it came to.
 func (f *Fetcher) Expecting(recorded func(remote.Ref) string) remote.Fetcher {
 	return asking{f: f, recorded: recorded}
 }
@@ -371,14 +371,15 @@ func (f *Fetcher) count(ref remote.Ref, warning string) {
 	f.metrics.requests.WithLabelValues(string(ref.Kind), string(o)).Inc()
 }
 
-// obtain gets ref from the cache, or over the network. anew says that of the cache
-// only what has the digest want will do.
+// obtain gets ref from the cache, or over the network. anew says that the cache is
+// not to be asked; offline there is nothing else, and then want, if any, says what of
+// it will do.
 func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew bool) (remote.Content, error) {
 	at, why := f.address(ref)
 	if why != nil {
 		return remote.Content{}, why
 	}
-	known, remembered := f.store.lookup(ref)
+	known, remembered := f.store.recall(ref)
 	if want != "" {
 		known = record{Version: known.Version, Digest: want, At: known.At}
 		if known.Version == "" && lasting(ref) {
@@ -387,7 +388,7 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 		remembered = known.Version != "" || ref.Kind == remote.File
 	}
 	age := f.now().Sub(known.At)
-	good := want != "" || f.config.Offline || !anew && (lasting(ref) || age < f.fresh && age > -f.fresh)
+	good := f.config.Offline || !anew && (lasting(ref) || age < f.fresh && age > -f.fresh)
 	if remembered && good {
 		if data, found := f.store.blob(known.Digest); found {
 			f.metrics.events.WithLabelValues(string(hit)).Inc()
@@ -485,15 +486,15 @@ func (f *Fetcher) address(ref remote.Ref) (*url.URL, *failure) {
 }
 
 // exactly gets what a Ref that always is the same names, from the cache if that
-// has it, else with load. What was recorded of it, or a digest that the source
+// has it and may be asked, else with load. What was recorded of it, or a digest that the source
 // gives, must be that of what comes.
 func (e *errand) exactly(ref remote.Ref, digest string, load func() (remote.Content, error)) (remote.Content, error) {
 	if !lasting(ref) {
 		return load()
 	}
 	f := e.f
-	known, remembered := f.store.lookup(ref)
-	if e.anew && known.Digest != digest {
+	known, remembered := f.store.recall(ref)
+	if e.anew {
 		remembered = false
 	}
 	if remembered && digest != "" && digest != known.Digest {

@@ -189,7 +189,7 @@ func (e *errand) measure(pack []byte) error {
 		if n >= 0 && n <= e.f.limits.Unpacked {
 			return nil
 		}
-		return failed(tooLarge, "raise the limit if it is meant to be so large", "the repository at %s unpacks to more than %d bytes", e.host(), e.f.limits.Unpacked)
+		return failed(tooLarge, moreBytes, "the repository at %s unpacks to more than %d bytes", e.host(), e.f.limits.Unpacked)
 	}
 	scanner := packfile.NewScanner(bytes.NewReader(pack))
 	_, count, err := scanner.Header()
@@ -286,7 +286,7 @@ func (f *files) add(dir string, session transport.UploadPackSession, have *packp
 			return f.e.failureOf(err)
 		}
 		if f.left -= file.Size; f.left < 0 {
-			return failed(tooLarge, "raise the limit if it is meant to be so large", "the files of the repository have more than %d bytes", f.e.f.limits.Unpacked)
+			return failed(tooLarge, moreBytes, "the files of the repository have more than %d bytes", f.e.f.limits.Unpacked)
 		}
 		text, err := file.Contents()
 		if err != nil {
@@ -338,8 +338,15 @@ func (f *files) addModules(dir string, tree *object.Tree, commits map[string]plu
 			fault = "is not allowed"
 		}
 		if fault != "" {
-			return failed(notAllowed, "add its address to the allow-list if you trust it, or submodules=false to the query of the repository's if it is not needed",
-				"the submodule %s at %s %s", name, address, fault)
+			remedy, where := "add its address", address
+			if module != nil {
+				remedy = "add " + module.String()
+				if address != module.String() {
+					where += ", which is " + module.String() + ","
+				}
+			}
+			return failed(notAllowed, remedy+" to the allow-list (--allow-remote) if you trust it, or ?submodules=false to the repository's if it is not needed",
+				"the submodule %s at %s %s", name, where, fault)
 		}
 		if err := f.e.visit(module); err != nil {
 			return err

@@ -164,7 +164,7 @@ func TestSameFileManyTimes(t *testing.T) {
 	get(t, f, repositoryRef("https://git.example.com/repo"))
 	files["9"], files["10"] = files["0"], files["0"]
 	g.commit(t, "repo", files, nil)
-	refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large", "the files of the repository have more than 100000 bytes; raise the limit")
+	refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large", "the files of the repository have more than 100000 bytes; raise --remote-max-bytes")
 }
 
 // TestDeepModules has submodules in submodules.

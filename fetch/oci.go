@@ -164,7 +164,7 @@ func (e *errand) pull(repository *orasremote.Repository, reference string) (remo
 	}
 	layer := manifest.Layers[chart]
 	if layer.Size > e.f.limits.Bytes {
-		return none, "", failed(tooLarge, "raise the limit if it is meant to be so large", "the chart has %d bytes, more than %d", layer.Size, e.f.limits.Bytes)
+		return none, "", failed(tooLarge, moreBytes, "the chart has %d bytes, more than %d", layer.Size, e.f.limits.Bytes)
 	}
 	packed, err := content.FetchAll(e.ctx, repository.Blobs(), layer)
 	if err != nil {

@@ -20,7 +20,7 @@ const hidden = "***"
 
 // WithoutCredentials leaves out of all addresses in a text what opens them: the
 // user and the password before the host, and the values of queries, but for the
-// ref of a git repository.
+// ref of a git repository and whether its submodules are wanted.
 func WithoutCredentials(text string) string {
 	if !strings.ContainsAny(text, "@?#") {
 		return text
@@ -59,11 +59,17 @@ func withoutUser(address string) string {
 // quotes are what may stand around an address in a sentence.
 const quotes = "\"'`),.;:]}>"
 
+// harmlessValues are those of queries that open nothing, by key.
+var harmlessValues = map[string]*regexp.Regexp{
+	"ref":        regexp.MustCompile(``),
+	"submodules": regexp.MustCompile(`^(true|false)$`),
+}
+
 func withoutValues(query string) string {
 	return queryText.ReplaceAllStringFunc(query, func(pair string) string {
 		m := queryText.FindStringSubmatch(pair)
 		value := strings.TrimRight(m[2], quotes)
-		if value == "" || m[1] == "?ref=" || m[1] == "&ref=" {
+		if harmless := harmlessValues[strings.Trim(m[1], "?&=")]; value == "" || harmless != nil && harmless.MatchString(value) {
 			return pair
 		}
 		return m[1] + hidden + m[2][len(value):]

@@ -9,6 +9,7 @@ func TestWithoutCredentials(t *testing.T) {
 		"https://hunter2@host":                                       "https://host",
 		"https://user:hun/ter2@host/a":                               "https://host/a",
 		"https://user:h@nter2@host/a":                                "https://host/a",
+		"add ?submodules=false to https://host/a?submodules=hunter2": "add ?submodules=false to https://host/a?submodules=***",
 		"https://host/a?token=hunter2&ref=v1, which":                 "https://host/a?token=***&ref=v1, which",
 		"https://host/a?hunter2":                                     "https://host/a?***",
 		"https://host/a#access_token=hunter2":                        "https://host/a#access_token=***",

@@ -136,6 +136,7 @@ func (req Request) located(ctx context.Context, d component.Description, opt *op
 		if err != nil {
 			return req, placed(err, own.Name, d.Line("chart"), "chart")
 		}
+		from.named = finding.Finding{File: own.Name, Line: d.Line("chart"), Field: "chart"}
 		req.from, opt.crds.dir = from, from.show(from.dir)
 	case c.Path != "":
 		at := path.Clean(strings.TrimLeft(c.Path, "/"))

@@ -117,6 +117,22 @@ type elsewhere struct {
 	fsys fs.FS
 	dir  string
 	show func(string) string
+	// title is what the paths that show returns begin with.
+	title string
+	// named is the place in component.yaml that names it.
+	named finding.Finding
+}
+
+// told is a finding about what is elsewhere, at the place in the component that
+// people can change.
+func (e elsewhere) told(f finding.Finding) finding.Finding {
+	if f.File != e.title && !strings.HasPrefix(f.File, e.title+"/") {
+		return f
+	}
+	there := f
+	there.Remedy = ""
+	f.File, f.Line, f.Object, f.Field, f.Message = e.named.File, e.named.Line, "", e.named.Field, there.Error()
+	return f
 }
 
 // beside reports what lies in the directory of a component whose chart is elsewhere,
@@ -141,7 +157,18 @@ func (req Request) beside() []finding.Finding {
 func (req Request) renderDir(ctx context.Context, opt render.Options) (render.Result, error) {
 	if req.from != nil {
 		opt.Show = req.from.show
-		return render.Dir(ctx, req.from.fsys, req.from.dir, opt)
+		res, err := render.Dir(ctx, req.from.fsys, req.from.dir, opt)
+		for i, f := range res.Findings {
+			res.Findings[i] = req.from.told(f)
+		}
+		if err == nil || ctx.Err() != nil {
+			return res, err
+		}
+		var all []error
+		for _, f := range finding.Of(err) {
+			all = append(all, req.from.told(f))
+		}
+		return res, errors.Join(all...)
 	}
 	return render.Dir(ctx, req.Repo, req.Dir, opt)
 }
@@ -167,19 +194,20 @@ func (req Request) fetchChart(ctx context.Context, c component.Chart, opt option
 	}
 	files, err := render.Unpack(got.Data)
 	if err != nil {
-		return nil, fault("bad-chart", "what "+ref.String()+" came to cannot be unpacked: "+err.Error(), "correct the address")
+		return nil, fault(remote.Broken, "what "+ref.String()+" came to cannot be unpacked: "+err.Error(), "ask those who publish it")
 	}
 	from := &elsewhere{fsys: files, dir: path.Clean(strings.TrimLeft(c.Path, "/"))}
 	title := strings.TrimSuffix(path.Base(strings.TrimRight(ref.URL, "/")), ".git") + "@" + got.Version
 	if ref.Kind == remote.Chart {
 		title = ref.Chart + "-" + got.Version
 		if from.dir, err = topOf(files); err != nil {
-			return nil, fault("bad-chart", "what "+ref.String()+" came to is no chart: "+err.Error(), "correct the address")
+			return nil, fault(remote.Broken, "what "+ref.String()+" came to is no chart: "+err.Error(), "ask those who publish it")
 		}
 	}
 	if info, err := fs.Stat(files, from.dir); err != nil || !info.IsDir() {
 		return nil, fault("bad-component", fmt.Sprintf("there is no directory %s in %s", c.Path, ref), "correct chart.path, which begins at the root of that repository")
 	}
+	from.title = title
 	from.show = func(name string) string {
 		if ref.Kind == remote.Chart && from.dir != "." {
 			name = "./" + strings.TrimPrefix(strings.TrimPrefix(name, from.dir), "/")

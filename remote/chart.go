@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -32,6 +33,33 @@ func OtherChart(data []byte, name, version string) string {
 		return ""
 	}
 	return fmt.Sprintf("it is the chart %s %s, and not %s %s", about.Name, about.Version, name, version)
+}
+
+// BrokenChart says in words why data cannot be a packed chart: it cannot be unpacked
+// to its end, or has no Chart.yaml with a name. It is empty if it can be one. What
+// unpacks to more than Helm takes is for those to refuse who load it.
+func BrokenChart(data []byte) string {
+	unpacked, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return err.Error()
+	}
+	limited := &io.LimitedReader{R: unpacked, N: mostChart}
+	files := tar.NewReader(limited)
+	for err == nil {
+		if _, err = files.Next(); err == nil {
+			_, err = io.Copy(io.Discard, files)
+		}
+	}
+	if limited.N == 0 {
+		return ""
+	}
+	if !errors.Is(err, io.EOF) {
+		return err.Error()
+	}
+	if about, _ := aboutChart(data); about.Name == "" {
+		return "it has no Chart.yaml with a name"
+	}
+	return ""
 }
 
 type chartFile struct{ Name, Version string }

@@ -247,3 +247,26 @@ func TestRecorder(t *testing.T) {
 type fetching func(context.Context) (remote.Content, error)
 
 func (f fetching) Fetch(ctx context.Context, _ remote.Ref) (remote.Content, error) { return f(ctx) }
+
+// TestExact has what could have come to nothing else.
+func TestExact(t *testing.T) {
+	chart := func(asked, came string) remote.Fetched {
+		return remote.Fetched{Ref: remote.Ref{Kind: remote.Chart, Version: asked}, Content: content(came, "data")}
+	}
+	for _, tt := range []struct {
+		of   remote.Fetched
+		want bool
+	}{
+		{chart("17.1.0", "17.1.0"), true},
+		{chart("v17.1.0", "17.1.0"), true},
+		{chart("17.1.0", "v17.1.0"), true},
+		{chart("17.1", "17.1.0"), false},
+		{chart("", "17.1.0"), false},
+		{remote.Fetched{Ref: remote.Ref{Kind: remote.Repository, Version: "v1"}, Content: content("1", "data")}, false},
+		{remote.Fetched{Ref: remote.Ref{Kind: remote.File}}, true},
+	} {
+		if got := tt.of.Exact(); got != tt.want {
+			t.Errorf("%s that came to %s: %t", tt.of.Ref, tt.of.Content.Version, got)
+		}
+	}
+}

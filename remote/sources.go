@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ladder-cmp/ladder/finding"
@@ -17,6 +18,10 @@ const (
 	NotVendored = "not-vendored"
 	NotAllowed  = "remote-not-allowed"
 )
+
+// Broken is the rule of the finding that says that what came cannot be what was asked
+// for.
+const Broken = "remote-broken"
 
 // OtherThanLocked is the rule of the finding that says that a lock calls a chart by
 // a name or a version that it has not.
@@ -184,5 +189,11 @@ func (r *Recorder) Fetched() []Fetched {
 }
 
 // Exact reports whether a Ref could have come to nothing else: it names the
-// version that it came to.
-func (f Fetched) Exact() bool { return f.Ref.Kind == File || f.Ref.Version == f.Content.Version }
+// version that it came to. That of a chart may have a "v" before it or not.
+func (f Fetched) Exact() bool {
+	asked, came := f.Ref.Version, f.Content.Version
+	if f.Ref.Kind == Chart {
+		asked, came = strings.TrimPrefix(asked, "v"), strings.TrimPrefix(came, "v")
+	}
+	return f.Ref.Kind == File || asked == came
+}

@@ -223,6 +223,10 @@ func (a *assembly) fileAt(address string) (remote.Content, error) {
 
 // repository gets the files of a repository as a tree.
 func (a *assembly) repository(g gitAddress) (*tree, remote.Content, error) {
+	if g.strange != "" {
+		return nil, remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "kustomization", Message: fmt.Sprintf("the query of the address has %q, which means nothing for a repository", finding.Harmless(g.strange)),
+			Remedy: "write ref or version for a branch, a tag or a commit; beside them there are submodules and timeout"}
+	}
 	ref := g.ref()
 	if t := a.repositories[ref]; t != nil {
 		return t, remote.Content{}, nil

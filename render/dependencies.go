@@ -194,7 +194,7 @@ func (s source) locate(d *dependency) error {
 	}
 	if s.opt.Remote == nil || d.listed.Repository == "" {
 		f := bad("missing-dependency", fmt.Sprintf("chart %s %s (from %s) is not in charts/", d.listed.Name, d.listed.Version, orUnnamed(d.listed.Repository)),
-			"run helm dependency build "+s.show(s.dir)+" and commit charts/, or cmp vendor "+s.show(s.dir))
+			"run helm dependency build "+s.show(s.dir)+" and commit charts/, or "+s.vendorIt())
 		f.Field = "dependencies"
 		if d.listed.Repository == "" {
 			f.Remedy = "put it into charts/, or name its repository"

@@ -1,9 +1,11 @@
 package render
 
 import (
+	"maps"
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +22,8 @@ type gitAddress struct {
 	version string
 	// modules says that the submodules are wanted, too.
 	modules bool
+	// strange is a key of the query that means nothing; empty if all mean something.
+	strange string
 }
 
 // ref names the repository for a Fetcher, which brings submodules unless told
@@ -50,6 +54,12 @@ func (g gitAddress) shown(p string) string {
 	return name
 }
 
+// queryKeys are the keys of a query that kustomize reads (parseQuery in its
+// api/internal/git/repospec.go), and those of go-getter, with which it fetched before
+// and which change nothing in what comes. It passes over all others, and a ref with a
+// slip of the pen comes to the default branch.
+var queryKeys = []string{"ref", "version", "submodules", "timeout", "depth", "sshkey"}
+
 // userOf is the user in front of a host, as in git@example.com.
 var userOf = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
 
@@ -77,6 +87,12 @@ func readGitAddress(entry string) (gitAddress, bool) {
 		}
 		if modules, err := strconv.ParseBool(values.Get("submodules")); err == nil {
 			g.modules = modules
+		}
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			if !slices.Contains(queryKeys, key) {
+				g.strange = key
+				break
+			}
 		}
 	}
 	address, _ = cutPrefixFold(address, "git::")

@@ -818,5 +818,5 @@ func (c *checker) unfetched(field, entry, what string, err error) {
 
 // notFetchedRemedy says what to do where nothing may be fetched.
 func notFetchedRemedy(component source) string {
-	return `vendor it with "cmp vendor ` + component.show(component.dir) + `", or allow it with --allow-remote`
+	return `vendor it with "` + component.vendorIt() + `", or allow it with --allow-remote`
 }

@@ -143,6 +143,8 @@ type source struct {
 	fsys fs.FS
 	dir  string
 	opt  Options
+	// whole is the directory of the tree that dir is a part of, if it is one.
+	whole string
 	// chance is what templates draw from; nil is the machine's.
 	chance *chance
 }

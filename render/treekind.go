@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -52,7 +53,7 @@ func (s source) tree(ctx context.Context) (Result, error) {
 			res.Findings = append(res.Findings, f)
 		}
 		part := s
-		part.dir, part.opt.Kind = dir, detectOne(s.fsys, dir)
+		part.dir, part.whole, part.opt.Kind = dir, s.dir, detectOne(s.fsys, dir)
 		one, err := part.render(ctx, part.opt.Kind)
 		faults = append(faults, err)
 		res.Objects = append(res.Objects, one.Objects...)
@@ -61,6 +62,10 @@ func (s source) tree(ctx context.Context) (Result, error) {
 	}
 	return res, errors.Join(faults...)
 }
+
+// vendorIt is the command that vendors what the component needs, which is done for a
+// tree as a whole.
+func (s source) vendorIt() string { return "cmp vendor " + s.show(cmp.Or(s.whole, s.dir)) }
 
 // parts are the topmost directories below that hold a chart or a kustomization.
 func (s source) parts() ([]string, error) {
@@ -80,6 +85,61 @@ func (s source) parts() ([]string, error) {
 		return nil
 	})
 	return parts, err
+}
+
+// Roots lists the directories from dir down that are a component each without saying
+// so: those with a chart or a kustomization that no other one refers to, and that can
+// be rendered by themselves. A dir that is one is the only one. What lies in a chart
+// belongs to it, and so do charts below a kustomization; apart are directories that
+// are known to be components with all that is below them.
+func Roots(fsys fs.FS, dir string, apart []string) ([]string, error) {
+	s := source{fsys: fsys, dir: dir}
+	var all, below []string
+	err := fs.WalkDir(fsys, dir, func(p string, d fs.DirEntry, err error) error {
+		kind := Kind("")
+		switch {
+		case err != nil:
+			return err
+		case !d.IsDir():
+			return nil
+		case p != dir && strings.HasPrefix(d.Name(), "."), slices.Contains(apart, p):
+			return fs.SkipDir
+		default:
+			kind = detectOne(fsys, p)
+		}
+		for len(below) > 0 && !strings.HasPrefix(p, prefix(below[len(below)-1])) {
+			below = below[:len(below)-1]
+		}
+		switch {
+		case kind == "", kind == Helm && len(below) > 0:
+		case kind == Kustomize && p != dir:
+			all, below = append(all, p), append(below, p)
+			return nil
+		default:
+			all = append(all, p)
+		}
+		if kind != "" {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	used := s.used(append(slices.Clone(all), apart...))
+	return slices.DeleteFunc(all, func(p string) bool { return used[p] || s.forOthers(p) }), nil
+}
+
+// forOthers reports whether what is in a directory is there for others alone: a chart
+// of type library, a kustomization of kind Component.
+func (s source) forOthers(dir string) bool {
+	var says struct{ Kind, Type string }
+	file := "Chart.yaml"
+	if detectOne(s.fsys, dir) == Kustomize {
+		file = s.kustomizationFile(dir)
+	}
+	data, err := fs.ReadFile(s.fsys, path.Join(dir, file))
+	return err == nil && yaml.Unmarshal(data, &says) == nil && (says.Kind == types.ComponentKind || says.Type == "library")
 }
 
 // used are the directories that charts and kustomizations refer to.

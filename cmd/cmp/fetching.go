@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,6 +39,8 @@ func remoteFlags(f *pflag.FlagSet, cache string) *fetching {
 	f.StringVar(&c.Cache.Dir, "remote-cache", cache, "Directory for what was fetched, which may be shared; empty keeps nothing")
 	f.BoolVar(&c.Offline, "offline", false, "Take what is to be fetched from --remote-cache alone, however old")
 	f.DurationVar(&c.Fresh, "remote-fresh", fetch.DefaultFresh, "How long a range of versions, a branch or a file is taken from --remote-cache before it is asked for again; 0 is not at all")
+	f.DurationVar(&c.Limits.Time, "remote-timeout", fetch.DefaultTime, "How long one fetch may take, with its retries")
+	f.Int64Var(&c.Limits.Bytes, "remote-max-bytes", fetch.DefaultBytes, fmt.Sprintf("How much one fetch may download, in bytes; the files of a git repository may have %d times as much", fetch.UnpackedRatio))
 	f.StringVar(&in.onFailure, "remote-on-failure", string(fetch.Fail), "What becomes of a source that is down or broken: error, or cached, which takes what --remote-cache has and warns")
 	f.StringVar(&c.Credentials.Dir, "remote-credentials", "", "Directory with a directory for each host and its username, password, token, ca.crt, tls.crt, tls.key, as Secrets are mounted")
 	f.StringVar(&c.CAFile, "remote-ca", "", "File with certificates of authorities (PEM) to trust beside the system's")
@@ -59,6 +62,12 @@ func (in *fetching) fetcher(log *slog.Logger, metrics prometheus.Registerer) (*f
 	err := config.Check()
 	if config.Fresh < 0 {
 		err = errors.Join(err, fmt.Errorf("--remote-fresh is %s; give it a duration such as 5m, or 0 for not at all", config.Fresh))
+	}
+	if config.Limits.Time <= 0 {
+		err = errors.Join(err, fmt.Errorf("--remote-timeout is %s; give it a duration above 0, such as 5m", config.Limits.Time))
+	}
+	if most := config.Limits.Bytes; most <= 0 || most > math.MaxInt64/fetch.UnpackedRatio {
+		err = errors.Join(err, fmt.Errorf("--remote-max-bytes is %d; give it a number of bytes such as %d (64 MiB)", most, fetch.DefaultBytes))
 	}
 	if err != nil {
 		return nil, usageError{err}

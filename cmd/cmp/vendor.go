@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/remote"
+	"github.com/ladder-cmp/ladder/render"
 )
 
 // vendoring are the flags of vendor.
@@ -42,7 +44,8 @@ func newVendor(s streams) *cobra.Command {
 		Long: `Fetch what the component in DIR needs and its repository does not hold: charts that
 it names or depends on, remote bases and files of kustomizations. It comes to lie below
 ` + remote.VendorDir + `/ in the component, and ` + remote.LockFile + ` says what it is, with digests: so that a rendering needs
-no network. Of a folder with many components, all are looked at.
+no network. Of a folder with many components, all are looked at: those with a
+` + component.File + `, and the charts and kustomizations without that no other one refers to.
 
 The component is rendered to find out what it asks for; dependencies of charts that the
 values turn off are not fetched. What is in the lock already keeps its version; --update
@@ -129,7 +132,7 @@ func (v *vendoring) open(dir string) ([]*vendored, func(), error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	found, err := fleet.Source{Repo: c.repo, Dirs: []string{c.dir}, Show: c.show}.Directories()
+	found, err := v.components(c)
 	if err != nil {
 		c.close()
 		return nil, nil, err
@@ -140,6 +143,31 @@ func (v *vendoring) open(dir string) ([]*vendored, func(), error) {
 		all = append(all, one)
 	}
 	return all, c.close, nil
+}
+
+// components are the directories of the components in a folder: those that describe
+// themselves, and the charts and kustomizations that do not, and are no part of others.
+func (v *vendoring) components(c *checkout) ([]string, error) {
+	found, err := fleet.Source{Repo: c.repo, Dirs: []string{c.dir}, Show: c.show}.Directories()
+	if v.flags.Changed("renderer") {
+		return found, err
+	}
+	var described []string
+	for _, dir := range found {
+		if kindAt(c.repo, dir) == describedKind {
+			described = append(described, dir)
+		}
+	}
+	others, wrong := render.Roots(c.repo, c.dir, described)
+	if wrong != nil {
+		return nil, fmt.Errorf("%s: %w", c.show(c.dir), wrong)
+	}
+	if len(described) == 0 && len(others) > 0 {
+		return others, nil
+	}
+	found = append(found, others...)
+	slices.Sort(found)
+	return slices.Compact(found), err
 }
 
 // vendored is a component, and what lies beside it: before and now.
@@ -277,9 +305,16 @@ func (v *vendoring) network() (*network, error) {
 	named := func(from remote.Fetcher) remote.Fetcher {
 		return namedRepositories{from, helmConfig().repositories}
 	}
+	var mu sync.Mutex
+	asked := map[string]remote.Fetcher{} // by digest
 	return &network{anew: &remote.Recorder{From: named(f.Anew())},
 		again: func(digest string) remote.Fetcher {
-			return named(f.Expecting(func(remote.Ref) string { return digest }))
+			mu.Lock()
+			defer mu.Unlock()
+			if asked[digest] == nil {
+				asked[digest] = &remote.Recorder{From: named(f.Expecting(func(remote.Ref) string { return digest }))}
+			}
+			return asked[digest]
 		}}, nil
 }
 
