@@ -57,7 +57,7 @@ func (s source) build(ctx context.Context, first string) (res Result, err error)
 	if err != nil {
 		return Result{}, finding.Err(a.faults(t, dir, err))
 	}
-	res.Findings, res.Inflated = sortedOnce(a.findings), a.inflated
+	res.Findings, res.Inflated, res.Edited = sortedOnce(a.findings), a.inflated, true
 	var faults []error
 	for _, r := range built.Resources() {
 		text, err := r.AsYAML()

@@ -133,6 +133,8 @@ type Result struct {
 	Values crds.Values
 	// Revision reports whether Options.Revision may have made a difference.
 	Revision bool
+	// Edited reports whether a kustomization was built, of which Edits are made.
+	Edited bool
 	// Inflated reports whether charts that kustomizations name were rendered;
 	// their templates see Options.KubeVersion and Options.APIVersions.
 	Inflated bool
