@@ -37,6 +37,9 @@ type assembly struct {
 	findings []finding.Finding
 	// inflated says that a chart was rendered.
 	inflated bool
+	// ofCharts are what is said of an object of a chart that the resources have, too,
+	// by the kustomization and the object.
+	ofCharts map[string]finding.Finding
 	read     []readFile
 }
 
@@ -76,7 +79,7 @@ type visit struct {
 }
 
 func (s source) assemble(ctx context.Context) (*assembly, *tree) {
-	a := &assembly{ctx: ctx, component: s, repositories: map[remote.Ref]*tree{}, files: map[remote.Ref][]byte{}, failed: map[remote.Ref]error{}}
+	a := &assembly{ctx: ctx, component: s, repositories: map[remote.Ref]*tree{}, files: map[remote.Ref][]byte{}, failed: map[remote.Ref]error{}, ofCharts: map[string]finding.Finding{}}
 	return a, a.add(s)
 }
 

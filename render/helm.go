@@ -110,15 +110,21 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 	default:
 		bad("bad-chart", "type", "there is no chart type "+ch.Metadata.Type, "use application or library")
 	}
-	if err := chartutil.ValidateReleaseName(s.opt.Name); err != nil {
-		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "name",
-			Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", s.opt.Name), Remedy: "choose another with the parameter name, which is --name on a command line"})
+	if f, invalid := invalidRelease(s.opt.Name); invalid {
+		faults = append(faults, f)
 	}
 	if want := ch.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
 		bad("kube-version", "kubeVersion", fmt.Sprintf("the chart wants Kubernetes %s, which %s is not", want, caps.KubeVersion.Version),
 			"set kube-version to the cluster's version, or take another release of the chart")
 	}
 	return errors.Join(faults...)
+}
+
+// invalidRelease is the fault of a name that no release can have.
+func invalidRelease(name string) (f finding.Finding, invalid bool) {
+	return finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "name",
+		Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", name),
+		Remedy:  "choose another with the parameter name, which is --name on a command line"}, chartutil.ValidateReleaseName(name) != nil
 }
 
 func orUnnamed(repository string) string {
@@ -134,12 +140,18 @@ func ValidKubeVersion(version string) bool {
 	return err == nil
 }
 
+// invalidKubeVersion is the fault of a version that templates cannot be shown.
+func invalidKubeVersion(version string) (f finding.Finding, invalid bool) {
+	return finding.Finding{Severity: finding.Error, Rule: "bad-kube-version", Field: "kube-version",
+		Message: fmt.Sprintf("%q is no Kubernetes version", version), Remedy: "write it like 1.34.2"}, !ValidKubeVersion(version)
+}
+
 // capabilities are what templates see of the cluster.
 func (s source) capabilities() (*common.Capabilities, error) {
 	kube, err := common.ParseKubeVersion(s.opt.KubeVersion)
 	if err != nil {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-kube-version", Field: "kube-version",
-			Message: fmt.Sprintf("%q is no Kubernetes version", s.opt.KubeVersion), Remedy: "write it like 1.34.2"}
+		f, _ := invalidKubeVersion(s.opt.KubeVersion)
+		return nil, f
 	}
 	caps := common.DefaultCapabilities.Copy()
 	caps.KubeVersion = *kube

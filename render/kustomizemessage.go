@@ -68,6 +68,9 @@ var kustomizeTexts = []struct {
 	{regexp.MustCompile("(cannot unmarshal !!\\w+) `[^`]*`"), "$1"},
 }
 
+// sameTwice begins what is said of two objects that kustomize knows by the same name.
+const sameTwice = "the same object is there twice: "
+
 // kustomizeMessage takes the innermost message out of an error of kustomize,
 // which wraps it in all that was under way, and names objects as people do.
 func kustomizeMessage(text string) string {
@@ -83,7 +86,7 @@ func kustomizeMessage(text string) string {
 	}
 	// The same once more, in other words.
 	message, _, _ = strings.Cut(message, ": no matches for Id ")
-	return strings.Replace(message, "may not add resource with an already registered id: ", "the same object is there twice: ", 1)
+	return strings.Replace(message, "may not add resource with an already registered id: ", sameTwice, 1)
 }
 
 // kustomizeText is what people read of an error of kustomize. What no known
