@@ -84,7 +84,7 @@ func (in *inputs) half(cmd *cobra.Command, dir string, mode crds.Mode) (plugin.R
 	defer done()
 	req.Settings = append(req.Settings, plugin.Settings{CRDs: mode})
 	res, err := plugin.Generate(cmd.Context(), req, base)
-	return res, in.notOne(cmd, req, err)
+	return res, in.blamed(in.notOne(cmd, req, err))
 }
 
 // emptyDir makes sure that nothing is overwritten or left over.
