@@ -73,13 +73,24 @@ func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]a
 		base = loader.MergeMaps(base, vals)
 	}
 	for _, set := range v.expressions() {
-		for _, expr := range set.exprs {
-			if err := set.parseInto(expr, base); err != nil {
-				faults = append(faults, err)
+		for i, expr := range set.exprs {
+			err := set.parseInto(expr, base)
+			if f, ok := err.(finding.Finding); ok && f.Field == set.flag && len(set.exprs) > 1 {
+				f.Message = fmt.Sprintf("entry %d: %s", i+1, f.Message) // which has no key to be known by
+				err = f
 			}
+			faults = append(faults, err)
 		}
 	}
 	return base, errors.Join(faults...)
+}
+
+// Misspelt are the faults of the single values as they are written, whatever they
+// are put into and whatever is in files; nil means that there are none.
+func (v Values) Misspelt() error {
+	alone := Values{Set: v.Set, SetString: v.SetString, SetFile: v.SetFile, Read: func(string) ([]byte, error) { return nil, nil }}
+	_, err := alone.mergeInto(map[string]any{}, false)
+	return err
 }
 
 // inlineValues is how messages call values that are no file.

@@ -200,7 +200,7 @@ func (b *beginning) describe(ctx context.Context, f *foundling) error {
 	}
 	if within := b.within(f.dir); kind != render.Helm && kind != render.Kustomize && len(within) > 0 {
 		return finding.Finding{Severity: finding.Error, Rule: "several-components", File: shown, Message: "it holds components itself, such as " + within[0],
-			Remedy: "name each of them, as with cmp init '" + shown + "/*'"}
+			Remedy: "name each of them, as with cmp init " + b.naming(f.dir, within)}
 	}
 	f.kind = kind
 	f.draft.Schema = b.schema(f.dir)
@@ -265,7 +265,37 @@ func (b *beginning) within(dir string) []string {
 	if err != nil {
 		return nil
 	}
-	return all
+	return slices.Compact(all)
+}
+
+// naming are arguments that name components below a directory: a pattern that fits
+// them and nothing else, or else the first of them.
+func (b *beginning) naming(dir string, within []string) string {
+	for depth, pattern := 1, path.Join(dir, "*"); depth <= 3; depth, pattern = depth+1, pattern+"/*" {
+		found, err := fs.Glob(b.repo, pattern)
+		if err != nil {
+			break
+		}
+		fitting := 0
+		for _, p := range found {
+			info, err := fs.Stat(b.repo, p)
+			switch {
+			case err != nil || !info.IsDir():
+			case slices.Contains(within, b.show(p)):
+				fitting++
+			default:
+				fitting = -len(found)
+			}
+		}
+		if fitting > 0 {
+			return "'" + b.show(pattern) + "'"
+		}
+	}
+	const some = 3
+	if len(within) > some {
+		return strings.Join(within[:some], " ") + " and so on"
+	}
+	return strings.Join(within, " ")
 }
 
 // chartYAML is what a Chart.yaml says, and reads a text of it.
