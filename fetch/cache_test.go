@@ -238,6 +238,50 @@ func TestEviction(t *testing.T) {
 	}
 }
 
+// TestEvictionKeepsTheNew has a cache that is full of what another machine has used
+// by a clock that is ahead: what comes now stays nevertheless.
+func TestEvictionKeepsTheNew(t *testing.T) {
+	n := newInternet(t)
+	n.host("files.example.com", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, strings.Repeat(r.URL.Path[1:], 100))
+	})
+	f := n.fetcher(Config{Allow: []string{"https://files.example.com"}, Cache: Cache{Dir: t.TempDir(), MaxBytes: 350}})
+	ahead := time.Now().Add(time.Hour)
+	for _, name := range []string{"a", "b", "c"} {
+		if err := os.Chtimes(f.store.blobPath(get(t, f, fileRef("https://files.example.com/"+name)).Digest), ahead, ahead); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, found := f.store.blob(get(t, f, fileRef("https://files.example.com/d")).Digest); !found {
+		t.Error("what was fetched just now is gone")
+	}
+	if got := f.store.size(); got != 300 {
+		t.Errorf("the cache has %d bytes", got)
+	}
+}
+
+// TestPublishedAgain has a version that has other content than the cache: who asks
+// anew gets it, and the cache has it from then on.
+func TestPublishedAgain(t *testing.T) {
+	n := newInternet(t)
+	now := chartArchive(t, "app", "1.0.0")
+	n.host("charts.example.com", func(w http.ResponseWriter, r *http.Request) {
+		serving(map[string]string{"/index.yaml": indexOf("app", release{"1.0.0", "app.tgz", remote.Digest(now)}), "/app.tgz": string(now)})(w, r)
+	})
+	for _, version := range []string{"1.0.0", "1.x"} {
+		f := n.fetcher(Config{Allow: []string{"https://charts.example.com"}, Cache: Cache{Dir: t.TempDir()}, Fresh: -1})
+		ref := chartRef("https://charts.example.com", version)
+		get(t, f, ref)
+		now = append(now, 0)
+		if got := get(t, f.Anew(), ref); !bytes.Equal(got.Data, now) {
+			t.Errorf("%s is what it was", version)
+		}
+		if got := get(t, f, ref); !bytes.Equal(got.Data, now) {
+			t.Errorf("%s is what it was in the cache", version)
+		}
+	}
+}
+
 // TestUnwritableCache goes on without, and says so once.
 func TestUnwritableCache(t *testing.T) {
 	n := newInternet(t)

@@ -2,9 +2,11 @@ package fetch
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ladder-cmp/ladder/remote"
 )
@@ -185,5 +187,23 @@ func TestWrongCharts(t *testing.T) {
 			f := n.fetcher(Config{Allow: []string{"https://charts.example.com"}, Limits: Limits{Bytes: 4096}})
 			refuse(t, f, chartRef("https://charts.example.com", "1.0.0"), c.rule, c.text)
 		})
+	}
+}
+
+// TestFewIndexes remembers the last ones.
+func TestFewIndexes(t *testing.T) {
+	var x indexes
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range 3 * mostIndexes {
+		now = now.Add(time.Second)
+		x.put(fmt.Sprint(i), index{}, now)
+	}
+	if len(x.known) != mostIndexes {
+		t.Errorf("%d are remembered", len(x.known))
+	}
+	for i := range 3 * mostIndexes {
+		if _, found := x.get(fmt.Sprint(i), now, time.Hour); found != (i >= 2*mostIndexes) {
+			t.Errorf("%d: %v", i, found)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -338,4 +339,13 @@ func TestEveryOutcomeIsCounted(t *testing.T) {
 	if _, err := f.Fetch(t.Context(), remote.Ref{}); err == nil {
 		t.Error("an empty Ref is fetched")
 	}
+}
+
+// TestPanics has a library that is not ready for what comes.
+func TestPanics(t *testing.T) {
+	n := newInternet(t)
+	n.host("files.example.com", serving(nil))
+	f := n.fetcher(Config{Allow: []string{"https://files.example.com"}})
+	f.proxy = func(*url.URL) (*url.URL, error) { panic("index out of range") }
+	refuse(t, f, fileRef("https://files.example.com/a"), "broken", "the answer of files.example.com cannot be read: index out of range; look at the address")
 }

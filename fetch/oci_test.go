@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/ladder-cmp/ladder/remote"
 )
@@ -220,5 +222,61 @@ func TestTokensMoved(t *testing.T) {
 	refuse(t, f, remote.Ref{Kind: remote.Chart, URL: "oci://registry.example.com/charts", Chart: "app", Version: "1.0.0"}, "not-allowed", "redirects credentials to other.example.com")
 	if len(n.asked("registry.example.com")) != 2 || len(n.asked("other.example.com")) != 0 {
 		t.Error("the token went elsewhere, or to nobody")
+	}
+}
+
+// TestTokensStay has a registry that redirects to a host below its own, which the
+// client of Go takes for the same.
+func TestTokensStay(t *testing.T) {
+	n := newInternet(t)
+	g := newRegistry(t, chartLayer, chartConfig)
+	g.enter = func(w http.ResponseWriter, r *http.Request) bool {
+		if user, password, _ := r.BasicAuth(); user == "user" && password == "hunter2" {
+			return true
+		}
+		w.Header().Set("WWW-Authenticate", `Basic realm="registry"`)
+		w.WriteHeader(http.StatusUnauthorized)
+		return false
+	}
+	g.blobs = func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://cdn.registry.example.com/layer", http.StatusTemporaryRedirect)
+	}
+	n.host("registry.example.com", g.ServeHTTP)
+	n.host("cdn.registry.example.com", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(g.chart) })
+	dir := t.TempDir()
+	write(t, dir+"/registry.example.com/username", "user")
+	write(t, dir+"/registry.example.com/password", "hunter2")
+	f := n.fetcher(Config{Allow: []string{"oci://registry.example.com/charts"}, Credentials: Credentials{Dir: dir}})
+	get(t, f, remote.Ref{Kind: remote.Chart, URL: "oci://registry.example.com/charts", Chart: "app", Version: "1.0.0"})
+	asked := n.asked("cdn.registry.example.com")
+	if len(asked) != 1 || asked[0].Header.Get("Authorization") != "" {
+		t.Errorf("%d requests, and it is told too much", len(asked))
+	}
+}
+
+// TestCredentialOfOneRegistry: no other host gets what opens a registry, whichever
+// the registry's client asks for.
+func TestCredentialOfOneRegistry(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/registry.example.com/username", "user")
+	write(t, dir+"/registry.example.com/password", "hunter2")
+	f := newInternet(t).fetcher(Config{Allow: []string{"oci://registry.example.com"}, Credentials: Credentials{Dir: dir}})
+	at, err := url.Parse("oci://registry.example.com/charts/app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := f.begin(t.Context(), remote.Ref{Kind: remote.Chart}, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository, err := e.repository("charts/app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]string{"registry.example.com": "hunter2", "other.example.com": "", "cdn.registry.example.com": ""} {
+		got, err := repository.Client.(*auth.Client).Credential(t.Context(), host)
+		if err != nil || got.Password != want {
+			t.Errorf("%s gets %q, %v", host, got.Password, err)
+		}
 	}
 }
