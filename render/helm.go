@@ -94,6 +94,16 @@ func (s source) inflate(ctx context.Context) ([]rendered, Result, error) {
 // goValue is how Go prints a value that does not fit; it may be a secret.
 var goValue = regexp.MustCompile(`(?s) %!\w\(.*\)`)
 
+// CheckReleaseName returns a finding, without a place, if Helm takes no release of
+// that name.
+func CheckReleaseName(name string) error {
+	if chartutil.ValidateReleaseName(name) == nil {
+		return nil
+	}
+	return finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "name",
+		Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", name), Remedy: "choose another with the parameter name, which is --name on a command line"}
+}
+
 // checkChart reports what makes "helm template" refuse a chart before it
 // renders anything.
 func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
@@ -110,10 +120,7 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 	default:
 		bad("bad-chart", "type", "there is no chart type "+ch.Metadata.Type, "use application or library")
 	}
-	if err := chartutil.ValidateReleaseName(s.opt.Name); err != nil {
-		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "name",
-			Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", s.opt.Name), Remedy: "choose another with the parameter name, which is --name on a command line"})
-	}
+	faults = append(faults, CheckReleaseName(s.opt.Name))
 	if want := ch.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
 		bad("kube-version", "kubeVersion", fmt.Sprintf("the chart wants Kubernetes %s, which %s is not", want, caps.KubeVersion.Version),
 			"set kube-version to the cluster's version, or take another release of the chart")
