@@ -88,3 +88,27 @@ func TestComponents(t *testing.T) {
 		})
 	}
 }
+
+// TestFindingsOfDirectories: a path in a sentence is the same on both sides, and a
+// word that a directory is called like stays what it is.
+func TestFindingsOfDirectories(t *testing.T) {
+	of := func(dir string, messages ...string) (all []finding.Finding) {
+		for _, m := range messages {
+			all = append(all, finding.Finding{Rule: "r", File: dir + "/x.yaml", Message: strings.ReplaceAll(m, "DIR", dir)})
+		}
+		return all
+	}
+	for _, names := range [][2]string{{"a", "e"}, {"old", "new"}, {"x/old", "new"}, {"/tmp/a", "."}} {
+		messages := []string{"a Pod of e holds it in wave 1", "it is in DIR/values.yaml, too", "DIR holds nothing"}
+		before, after := of(names[0], messages...), of(names[1], messages...)
+		if names[1] == "." {
+			after[1].Message, after[0].File, after[1].File, after[2].File = "it is in values.yaml, too", "x.yaml", "x.yaml", "x.yaml"
+		}
+		if appeared, fixed := compare.Findings(before, names[0], after, names[1]); len(appeared)+len(fixed) > 0 {
+			t.Errorf("%v: %v appeared, %v fixed", names, appeared, fixed)
+		}
+	}
+	if appeared, fixed := compare.Findings(of("a", "one", "two"), "a", of("e", "two", "three"), "e"); len(appeared) != 1 || appeared[0].Message != "three" || len(fixed) != 1 || fixed[0].Message != "one" {
+		t.Errorf("%v appeared, %v fixed", appeared, fixed)
+	}
+}

@@ -3,6 +3,7 @@ package component
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -30,12 +31,18 @@ type Draft struct {
 	// CRDs is what crds should be, CRDsPhase the phase of the definitions if it should
 	// be split, and CRDsWhy says why; empty where nothing is to be said.
 	CRDs, CRDsPhase, CRDsWhy string
+	// Old is the text of the file that is there: all of it stays, and what it does
+	// not say is added.
+	Old []byte
 	// Values are values files beside those that hold anyway.
 	Values []string
 }
 
 // Text is a component.yaml.
 func (d Draft) Text() string {
+	if d.Old != nil {
+		return d.added()
+	}
 	var b strings.Builder
 	if d.Schema != "" {
 		fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", d.Schema)
@@ -69,6 +76,35 @@ func (d Draft) Text() string {
 		comment(&b, "values: ["+strings.Join(d.Values, ", ")+"]")
 	}
 	return b.String()
+}
+
+// added is the file that is there with what it does not say. One with faults stays
+// as it is, for those who read it to tell them.
+func (d Draft) added() string {
+	text := d.Old
+	root, err := mapping(text)
+	if err != nil {
+		return string(text)
+	}
+	for _, e := range []struct {
+		keys  []string // any of which says it already
+		value string
+	}{
+		{[]string{"name"}, d.Name},
+		{[]string{"namespace"}, d.Namespace},
+		{[]string{or(d.PartKey, "domain"), "domain", "tier"}, d.Part},
+		{[]string{"dependencyPhase"}, d.DependencyPhase},
+		{[]string{or(d.PhaseKey, "rolloutPhase"), "rolloutPhase", "wave"}, d.Phase},
+		{[]string{"description"}, d.About},
+	} {
+		if e.value == "" || slices.ContainsFunc(root.Content, func(n *yaml.Node) bool { return slices.Contains(e.keys, n.Value) && n.Column == root.Column }) {
+			continue
+		}
+		if set, err := Set(text, e.keys[0], e.value); err == nil {
+			text = set
+		}
+	}
+	return string(text)
 }
 
 func or(text, otherwise string) string {

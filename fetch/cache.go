@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/remote"
 )
 
@@ -185,19 +186,12 @@ func (s *store) put(ref remote.Ref, c remote.Content, at time.Time) {
 
 // replace writes a file that others see whole or not at all.
 func replace(path string, data []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(data)
-	err = errors.Join(err, file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-	}
-	return err
+	defer dir.Close()
+	return wholefile.Replace(dir, filepath.Base(path), data, 0o600)
 }
 
 // evict makes room: what was used longest ago goes, but for keep. Others may be at
@@ -248,7 +242,7 @@ func listed(dir string) (all []stored, sum int64) {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
-		if strings.HasPrefix(e.Name(), ".new-") {
+		if strings.HasPrefix(e.Name(), wholefile.Unfinished) {
 			if time.Since(info.ModTime()) > abandoned {
 				_ = os.Remove(path)
 			}

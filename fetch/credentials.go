@@ -193,15 +193,18 @@ func (c Credentials) inHelmRepositories(u *url.URL) (credential, bool, error) {
 	}
 	found := credential{username: entry.Username, password: entry.Password, source: c.HelmRepositories,
 		identity: identity{insecure: entry.InsecureSkipTLSVerify}}
-	for path, to := range map[string]*string{entry.CAFile: &found.identity.ca, entry.CertFile: &found.identity.cert, entry.KeyFile: &found.identity.key} {
-		if path == "" {
+	for _, of := range []struct {
+		path string
+		to   *string
+	}{{entry.CAFile, &found.identity.ca}, {entry.CertFile, &found.identity.cert}, {entry.KeyFile, &found.identity.key}} { // one file may hold several
+		if of.path == "" {
 			continue
 		}
-		data, err := os.ReadFile(path)
+		data, err := os.ReadFile(of.path)
 		if err != nil {
-			return credential{}, false, unreadable(path, err)
+			return credential{}, false, unreadable(of.path, err)
 		}
-		*to = string(data)
+		*of.to = string(data)
 	}
 	return found, true, nil
 }

@@ -95,10 +95,12 @@ func TestCertificates(t *testing.T) {
 		write(t, filepath.Join(dir, "helm", name), text)
 	}
 	write(t, dir+"/repositories.yaml", "repositories: [{name: a, url: 'https://files.example.com', certFile: "+dir+"/helm/tls.crt, keyFile: "+dir+"/helm/tls.key, caFile: "+dir+"/helm/ca.crt}]")
+	write(t, dir+"/all.pem", cert+key+string(authority))
+	write(t, dir+"/one-file.yaml", "repositories: [{name: a, url: 'https://files.example.com', certFile: "+dir+"/all.pem, keyFile: "+dir+"/all.pem, caFile: "+dir+"/all.pem}]")
 	none := filepath.Join(t.TempDir(), "ca.crt")
 	self := newInternet(t) // another authority
 	write(t, none, readText(t, self.caFile))
-	for _, c := range []Credentials{{Dir: dir + "/dir"}, {HelmRepositories: dir + "/repositories.yaml"}} {
+	for _, c := range []Credentials{{Dir: dir + "/dir"}, {HelmRepositories: dir + "/repositories.yaml"}, {HelmRepositories: dir + "/one-file.yaml"}} {
 		f := n.fetcher(Config{Allow: []string{"https://*"}, CAFile: none, Credentials: c})
 		if got := get(t, f, fileRef("https://files.example.com/a")); string(got.Data) != "somebody" {
 			t.Errorf("the server sees %q", got.Data)

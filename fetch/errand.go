@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/ladder-cmp/ladder/remote"
 )
@@ -125,12 +126,29 @@ func (e *errand) RoundTrip(req *http.Request) (*http.Response, error) {
 	e.seen = res.StatusCode
 	e.mu.Unlock()
 	if f := e.failureOfStatus(res.StatusCode); f != nil && again[f.outcome] {
-		f.after, _ = strconv.Atoi(res.Header.Get("Retry-After"))
+		f.after = retryAfter(res.Header.Get("Retry-After"), e.f.now())
 		res.Body.Close()
 		return nil, e.note(f)
 	}
 	res.Body = &counted{ReadCloser: res.Body, of: e}
 	return res, nil
+}
+
+// longestAfter is the longest time that a server is left alone for, in its own words:
+// longer than any fetch may take.
+const longestAfter = 24 * time.Hour
+
+// retryAfter reads the header of that name, which has seconds or a date (RFC 9110,
+// 10.2.3). What is neither, or over, is 0.
+func retryAfter(header string, now time.Time) time.Duration {
+	seconds, err := strconv.ParseUint(header, 10, 64)
+	if err == nil || errors.Is(err, strconv.ErrRange) { // then it is the largest there is
+		return time.Duration(min(seconds, uint64(longestAfter/time.Second))) * time.Second
+	}
+	if date, err := http.ParseTime(header); err == nil {
+		return max(0, min(date.Sub(now), longestAfter))
+	}
+	return 0
 }
 
 // origin is the address of the errand as requests have it.

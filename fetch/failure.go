@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/remote"
@@ -49,7 +50,7 @@ type failure struct {
 	outcome outcome
 	message string
 	remedy  string
-	after   int // seconds that the server wants to be left alone for; 0 is unknown
+	after   time.Duration // that the server wants to be left alone for; 0 is unknown
 }
 
 func failed(o outcome, remedy, format string, args ...any) *failure {

@@ -37,6 +37,16 @@ func TestFailures(t *testing.T) {
 			w.WriteHeader(503)
 		},
 			"unreachable", "is out of order (503)", true, 1},
+		"away until tomorrow": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", time.Now().Add(24*time.Hour).UTC().Format(http.TimeFormat))
+			w.WriteHeader(503)
+		},
+			"unreachable", "is out of order (503)", true, 1},
+		"away for centuries": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "9300000000")
+			w.WriteHeader(503)
+		},
+			"unreachable", "is out of order (503)", true, 1},
 		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 			"unreachable", "files.example.com cannot be reached", true, 3},
 		"breaks off": {func(w http.ResponseWriter, _ *http.Request) {
@@ -111,6 +121,27 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for header, want := range map[string]time.Duration{
+		"":                                 0,
+		"0":                                0,
+		"120":                              2 * time.Minute,
+		"-1":                               0,
+		"soon":                             0,
+		"9300000000":                       longestAfter,
+		"99999999999999999999999":          longestAfter,
+		"Thu, 01 Jan 2026 12:00:30 GMT":    30 * time.Second,
+		"Thu, 01 Jan 2026 11:00:00 GMT":    0,
+		"Fri, 01 Jan 2100 12:00:00 GMT":    longestAfter,
+		"Thursday, 01-Jan-26 12:01:00 GMT": time.Minute,
+	} {
+		if got := retryAfter(header, now); got != want {
+			t.Errorf("%q: %s, want %s", header, got, want)
+		}
+	}
+}
+
 // TestRetriesEnd has a failure that passes.
 func TestRetriesEnd(t *testing.T) {
 	n := newInternet(t)
@@ -167,6 +198,46 @@ func TestGivenUp(t *testing.T) {
 	if got := get(t, f, ref); string(got.Data) != "content" {
 		t.Errorf("%q", got.Data)
 	}
+}
+
+// TestGivenUpInTheQueue leaves before the network may be used: it never is.
+func TestGivenUpInTheQueue(t *testing.T) {
+	n := newInternet(t)
+	n.host("files.example.com", serving(map[string]string{"/a": "a", "/b": "b"}))
+	f := n.fetcher(Config{Allow: []string{"https://files.example.com"}, Limits: Limits{Concurrent: 1}})
+	f.places <- struct{}{} // another fetch
+	ctx, leave := context.WithCancel(t.Context())
+	var joined sync.WaitGroup
+	joined.Add(1)
+	left := make(chan error)
+	go func() {
+		_, err := f.Fetch(&waiting{Context: ctx, wait: &joined}, fileRef("https://files.example.com/a"))
+		left <- err
+	}()
+	joined.Wait()
+	leave()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("who leaves is told %v", err)
+	}
+	<-f.places
+	get(t, f, fileRef("https://files.example.com/b"))
+	for _, r := range n.asked("files.example.com") {
+		if r.URL.Path == "/a" {
+			t.Error("what nobody wants is fetched")
+		}
+	}
+	// Who comes then is told nothing of those who left.
+	get(t, f, fileRef("https://files.example.com/a"))
+	if len(f.crowds) > 0 {
+		t.Errorf("%d crowds remain", len(f.crowds))
+	}
+}
+
+// TestQueueTakesTime: the wait for a turn is part of the time of a fetch.
+func TestQueueTakesTime(t *testing.T) {
+	f := newInternet(t).fetcher(Config{Allow: []string{"https://files.example.com"}, Limits: Limits{Concurrent: 1, Time: time.Millisecond}})
+	f.places <- struct{}{} // another fetch, which does not end
+	refuse(t, f, fileRef("https://files.example.com/a"), "timeout", "its turn did not come within 1ms: others use the network, 1 at once; try again later")
 }
 
 // waiting tells when somebody waits for it to end.

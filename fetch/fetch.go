@@ -118,7 +118,8 @@ type Limits struct {
 	Bytes int64
 	// Unpacked bounds the files of one git repository. 0 is UnpackedRatio times Bytes.
 	Unpacked int64
-	// Time bounds one fetch, with its retries. 0 is DefaultTime.
+	// Time bounds one fetch, with its retries and the wait for its turn. 0 is
+	// DefaultTime.
 	Time time.Duration
 	// Concurrent is how many fetches use the network at once; others wait. 0 is
 	// DefaultConcurrent.
@@ -170,6 +171,7 @@ type Fetcher struct {
 
 	mu         sync.Mutex
 	transports map[identity]*http.Transport
+	crowds     map[string]*crowd
 
 	now     func() time.Time
 	connect func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error)
@@ -216,7 +218,7 @@ const idle = 30 * time.Second
 // that is wrong. It does not use the network. The proxies are those of the
 // environment: HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 func New(config Config) (*Fetcher, error) {
-	f := &Fetcher{config: config, now: time.Now, transports: map[identity]*http.Transport{},
+	f := &Fetcher{config: config, now: time.Now, transports: map[identity]*http.Transport{}, crowds: map[string]*crowd{},
 		proxy: httpproxy.FromEnvironment().ProxyFunc(),
 		log:   cmp.Or(config.Log, slog.New(slog.DiscardHandler)),
 		fresh: cmp.Or(config.Fresh, DefaultFresh),
@@ -280,9 +282,9 @@ func (x asking) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, erro
 	return x.f.share(ctx, ref, want, x.anew || want != "")
 }
 
-// share gets ref once for all who want it at the same time. It goes on when one of
-// them leaves, since others may wait and the cache will have it; its time is
-// bounded.
+// share gets ref once for all who want it at the same time. What uses the network
+// already goes on when they leave, since others may come and the cache will have it;
+// what waits for its turn is given up with the last of them.
 func (f *Fetcher) share(ctx context.Context, ref remote.Ref, want string, anew bool) (remote.Content, error) {
 	if err := ctx.Err(); err != nil {
 		return remote.Content{}, err
@@ -291,29 +293,73 @@ func (f *Fetcher) share(ctx context.Context, ref remote.Ref, want string, anew b
 	if err != nil {
 		return remote.Content{}, err
 	}
-	first := false
-	flight := f.flights.DoChan(string(key), func() (any, error) {
-		first = true
-		return f.obtain(context.WithoutCancel(ctx), ref, want, anew)
-	})
-	select {
-	case <-ctx.Done():
-		return remote.Content{}, ctx.Err()
-	case landed := <-flight:
-		if !first {
-			f.metrics.events.WithLabelValues(string(shared)).Inc()
+	wanted, leave := f.join(ctx, string(key))
+	defer leave()
+	for {
+		first := false
+		flight := f.flights.DoChan(string(key), func() (any, error) {
+			first = true
+			return f.obtain(wanted, ref, want, anew)
+		})
+		select {
+		case <-ctx.Done():
+			return remote.Content{}, ctx.Err()
+		case landed := <-flight:
+			if errors.Is(landed.Err, errUnwanted) {
+				continue // those who wanted it left as we came
+			}
+			return f.landed(ref, landed, first)
 		}
-		var why *failure
-		switch {
-		case landed.Err == nil:
-			content := landed.Val.(remote.Content)
-			f.count(ref, content.Warning)
-			return content, nil
-		case errors.As(landed.Err, &why):
-			f.metrics.requests.WithLabelValues(string(ref.Kind), string(why.outcome)).Inc()
-			return remote.Content{}, why.finding(ref)
+	}
+}
+
+// landed is what became of a fetch for one of those who want it.
+func (f *Fetcher) landed(ref remote.Ref, landed singleflight.Result, first bool) (remote.Content, error) {
+	if !first {
+		f.metrics.events.WithLabelValues(string(shared)).Inc()
+	}
+	var why *failure
+	switch {
+	case landed.Err == nil:
+		content := landed.Val.(remote.Content)
+		f.count(ref, content.Warning)
+		return content, nil
+	case errors.As(landed.Err, &why):
+		f.metrics.requests.WithLabelValues(string(ref.Kind), string(why.outcome)).Inc()
+		return remote.Content{}, why.finding(ref)
+	}
+	return remote.Content{}, landed.Err
+}
+
+// errUnwanted says that all who wanted something left before its turn came.
+var errUnwanted = errors.New("nobody wants it any more")
+
+// crowd is those who want the same at the same time.
+type crowd struct {
+	count int
+	ctx   context.Context // ends with the last of them
+	end   context.CancelFunc
+}
+
+// join makes one more want something. leave is to be called when it has it or wants
+// it no longer; wanted ends when nobody does.
+func (f *Fetcher) join(ctx context.Context, key string) (wanted context.Context, leave func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.crowds[key]
+	if c == nil {
+		c = &crowd{}
+		c.ctx, c.end = context.WithCancel(context.WithoutCancel(ctx))
+		f.crowds[key] = c
+	}
+	c.count++
+	return c.ctx, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if c.count--; c.count == 0 {
+			c.end()
+			delete(f.crowds, key)
 		}
-		return remote.Content{}, landed.Err
 	}
 }
 
@@ -471,12 +517,34 @@ func (e *errand) exactly(ref remote.Ref, digest string, load func() (remote.Cont
 	return content, nil
 }
 
+// turn waits until the network may be used for something that somebody wants.
+func (f *Fetcher) turn(wanted context.Context, deadline time.Time) error {
+	ctx, cancel := context.WithDeadline(wanted, deadline)
+	defer cancel()
+	select {
+	case f.places <- struct{}{}:
+		if wanted.Err() == nil {
+			return nil
+		}
+		<-f.places // both had come
+		return errUnwanted
+	case <-ctx.Done():
+		if wanted.Err() != nil {
+			return errUnwanted
+		}
+		return failed(slow, "try again later, or give it more time", "its turn did not come within %s: others use the network, %d at once", f.limits.Time, f.limits.Concurrent)
+	}
+}
+
 // download gets ref over the network. It begins again after what may pass.
 func (f *Fetcher) download(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (remote.Content, error) {
-	f.places <- struct{}{}
+	deadline := time.Now().Add(f.limits.Time)
+	if err := f.turn(ctx, deadline); err != nil {
+		return remote.Content{}, err
+	}
 	defer func() { <-f.places }()
 	defer f.metrics.took(ref.Kind, time.Now())
-	ctx, cancel := context.WithTimeout(ctx, f.limits.Time)
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
 	for try := 0; ; try++ {
 		content, err := f.try(ctx, ref, at, anew)
@@ -488,9 +556,9 @@ func (f *Fetcher) download(ctx context.Context, ref remote.Ref, at *url.URL, ane
 		wait := f.limits.Backoff << min(try, 16)
 		wait += rand.N(wait/2 + 1)
 		if why.after > 0 {
-			wait = time.Duration(why.after) * time.Second
+			wait = why.after
 		}
-		if deadline, _ := ctx.Deadline(); time.Until(deadline) < wait {
+		if time.Until(deadline) < wait {
 			return content, err
 		}
 		f.metrics.retries.WithLabelValues(string(ref.Kind)).Inc()

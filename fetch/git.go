@@ -310,7 +310,7 @@ func (f *files) add(dir string, session transport.UploadPackSession, have *packp
 // addModules adds the submodules of a repository, each at its commit.
 func (f *files) addModules(dir string, tree *object.Tree, commits map[string]plumbing.Hash) error {
 	if f.depth++; f.depth > deepest {
-		return failed(tooLarge, "add ?submodules=false to the address if they are not needed", "the submodules of the repository stand in each other more than %d deep", deepest)
+		return failed(tooLarge, "add submodules=false to the query of the address if they are not needed", "the submodules of the repository stand in each other more than %d deep", deepest)
 	}
 	defer func() { f.depth-- }()
 	listed := gitconfig.NewModules()
@@ -320,14 +320,14 @@ func (f *files) addModules(dir string, tree *object.Tree, commits map[string]plu
 			err = listed.Unmarshal([]byte(text))
 		}
 		if err != nil {
-			return failed(broken, "ask those who keep it, or add ?submodules=false to the address", "the .gitmodules of the repository cannot be read")
+			return failed(broken, "ask those who keep it, or add submodules=false to the query of the address", "the .gitmodules of the repository cannot be read")
 		}
 	}
 	addresses := map[string]string{}
 	for _, m := range listed.Submodules {
 		addresses[path.Clean(m.Path)] = m.URL
 	}
-	at, opens := f.e.at, f.e.credential
+	at := f.e.at
 	for _, name := range slices.Sorted(maps.Keys(commits)) {
 		address, found := addresses[name]
 		if !found {
@@ -358,7 +358,6 @@ func (f *files) addModules(dir string, tree *object.Tree, commits map[string]plu
 		if err := f.add(path.Join(dir, name), session, have, commits[name], commits[name], true); err != nil {
 			return err
 		}
-		f.e.at, f.e.credential = at, opens
 	}
 	return nil
 }

@@ -67,6 +67,9 @@ func (f *Fleet) ApplicationSets(opt SetOptions) ([]Manifest, []finding.Finding, 
 	return all, faults, nil
 }
 
+// oldest is the first release of Argo CD that Ladder is for.
+var oldest = [2]int{2, 14}
+
 // atLeast reports whether a release is one, or comes after it.
 func atLeast(release string, than [2]int) (bool, error) {
 	if release == "" {
@@ -78,6 +81,9 @@ func atLeast(release string, than [2]int) (bool, error) {
 	y, err2 := strconv.Atoi(minor)
 	if err != nil || err2 != nil {
 		return false, fmt.Errorf("%q is no release of Argo CD; write one like 2.14 or 3.5", release)
+	}
+	if x < oldest[0] || x == oldest[0] && y < oldest[1] {
+		return false, fmt.Errorf("Argo CD %s is too old; name %d.%d or a later one, from which on what is written is understood", release, oldest[0], oldest[1])
 	}
 	return x > than[0] || x == than[0] && y >= than[1], nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/compare"
+	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
 )
 
@@ -97,14 +98,16 @@ func (c Comparison) Different() bool {
 // side names files below a directory, which need not be the same.
 func Compare(before *Fleet, dirBefore string, after *Fleet, dirAfter, environment string) Comparison {
 	c := Comparison{Added: []Standing{}, Removed: []Standing{}, Moved: []Moved{}, Steps: []StepChange{}, Gained: []Needed{}, Lost: []Needed{}, Changed: []ChangedApplication{}, Unknown: []string{}}
-	old, now := before.of(environment), after.of(environment)
+	old, now := before.with(after).of(environment), after.with(before).of(environment)
 	for _, name := range old.names {
-		if _, stays := now.apps[name]; !stays {
+		if _, stays := now.apps[name]; !stays && !now.unreadAt(old.place(old.apps[name].Component)) {
 			c.Removed = append(c.Removed, old.standing(name))
 		}
 	}
 	for _, name := range now.names {
-		if _, was := old.apps[name]; !was {
+		if _, was := old.apps[name]; !was && old.unreadAt(now.place(now.apps[name].Component)) {
+			continue
+		} else if !was {
 			c.Added = append(c.Added, now.standing(name))
 			continue
 		}
@@ -123,8 +126,13 @@ func Compare(before *Fleet, dirBefore string, after *Fleet, dirAfter, environmen
 	c.Steps = append(c.Steps, stepChanges(old, now)...)
 	c.Gained = append(c.Gained, now.needsBesides(old)...)
 	c.Lost = append(c.Lost, old.needsBesides(now)...)
-	c.New, c.Fixed = compare.Findings(old.findings(environment), dirBefore, now.findings(environment), dirAfter)
+	c.New, c.Fixed = compare.Findings(old.findingsBeside(now, environment), dirBefore, now.findingsBeside(old, environment), dirAfter)
 	return c
+}
+
+// FaultsOf says why Applications of these names could not be rendered.
+func (f *Fleet) FaultsOf(names []string) []finding.Finding {
+	return findingsOf(slices.DeleteFunc(slices.Clone(f.Applications), func(app *Application) bool { return !app.Failed || !slices.Contains(names, app.Name) }))
 }
 
 // part is what of a fleet is in an environment.
@@ -135,6 +143,66 @@ type part struct {
 	// needs are the strongest reasons, by the names of both ends.
 	needs map[[2]string]Reason
 	ends  [][2]string
+}
+
+// place is the directory of a component below that of the fleet.
+func (f *Fleet) place(c *Component) string {
+	if f.Dir == c.Dir {
+		return "."
+	}
+	return strings.TrimPrefix(c.Dir, f.Dir+"/")
+}
+
+// at is the component of a place; nil if there is none.
+func (f *Fleet) at(place string) *Component {
+	for _, c := range f.Components {
+		if f.place(c) == place {
+			return c
+		}
+	}
+	return nil
+}
+
+func (f *Fleet) unreadAt(place string) bool {
+	c := f.at(place)
+	return c != nil && c.Unread
+}
+
+// with is a fleet whose components with faults in their descriptions are called and
+// placed as on the other side of a change, for want of anything better.
+func (f *Fleet) with(other *Fleet) *Fleet {
+	there := *f
+	there.Components, there.Applications = slices.Clone(f.Components), slices.Clone(f.Applications)
+	for i, c := range f.Components {
+		known := other.at(f.place(c))
+		if !c.Unread || known == nil || known.Unread {
+			continue
+		}
+		called := *c
+		called.Description = known.Description
+		there.Components[i] = &called
+		for j, app := range f.Applications {
+			if app.Component == c {
+				of := *app
+				of.Component, of.Name, of.Phase = &called, called.Name, called.Phase()
+				if of.Part == crds.Only {
+					of.Name, of.Phase = called.Name+DefinitionsSuffix, called.CRDsPhase
+				}
+				there.Applications[j] = &of
+			}
+		}
+	}
+	return &there
+}
+
+// findingsBeside are the findings without those about descriptions that the other
+// side has faults in: what else it says there is not known.
+func (p part) findingsBeside(other part, environment string) []finding.Finding {
+	return slices.DeleteFunc(p.findings(environment), func(f finding.Finding) bool {
+		return slices.ContainsFunc(p.Components, func(c *Component) bool {
+			return c.File == f.File && !c.Unread && other.unreadAt(p.place(c))
+		})
+	})
 }
 
 func (f *Fleet) of(environment string) part {
@@ -173,11 +241,13 @@ func (p part) standing(name string) Standing {
 // nothing stands are left out, since the steps tell of them.
 func (p part) findings(environment string) []finding.Finding {
 	all := slices.DeleteFunc(p.Lint(environment), func(f finding.Finding) bool { return f.Rule == emptyPlace })
+	var rendered []*Application // lint tells of the others
 	for _, name := range p.names {
-		if app := p.apps[name]; !app.Failed { // which lint tells of
-			all = append(all, app.Findings...)
+		if app := p.apps[name]; !app.Failed {
+			rendered = append(rendered, app)
 		}
 	}
+	all = append(all, findingsOf(rendered)...)
 	finding.Sort(all)
 	return all
 }
@@ -188,13 +258,19 @@ func (p part) needsBesides(other part) []Needed {
 	var all []Needed
 	for _, ends := range p.ends {
 		_, there := other.needs[ends]
-		if there || other.apps[ends[0]] == nil {
+		if there || other.apps[ends[0]] == nil || other.failed(ends) {
 			continue
 		}
 		r := p.needs[ends]
 		all = append(all, Needed{ends[0], ends[1], r.Strength.String(), r.Inferred, finding.Harmless(r.String())})
 	}
 	return all
+}
+
+// failed reports whether one of two Applications could not be rendered, so that it
+// is not known what it needs or has.
+func (p part) failed(ends [2]string) bool {
+	return slices.ContainsFunc(ends[:], func(name string) bool { return p.apps[name] != nil && p.apps[name].Failed })
 }
 
 func changedApplication(before, after *Application) (ChangedApplication, bool) {

@@ -57,6 +57,9 @@ type Source struct {
 	// Unrendered means that only descriptions are read: there are the
 	// Applications and their phases, and nothing is known of what they need.
 	Unrendered bool
+	// Partial keeps components whose description has faults: they are as if they
+	// could not be rendered. Without it the faults are the error of Load.
+	Partial bool
 	// Progress, if not nil, is told how many of all are rendered.
 	Progress func(done, of int, name string)
 	// Rendered, if not nil, is handed what an Application rendered to, one after
@@ -108,6 +111,11 @@ type Component struct {
 	// Vendored means that its chart is one from elsewhere, and lies beside it: so
 	// the plugin renders it like any other component.
 	Vendored bool
+	// Unread means that its description has faults, which keep it from being
+	// rendered: what else it says is not all known.
+	Unread bool
+
+	faults error
 }
 
 // Application is what Argo CD is to sync: a component, or a part of it.
@@ -142,8 +150,8 @@ type Application struct {
 }
 
 // Load reads and renders a fleet, and finds what its components need of each
-// other. The error joins the faults of every component.yaml; what does not
-// render is a finding, and its component has no objects.
+// other. The error joins the faults of every component.yaml, unless they are to be
+// findings, too; what does not render is a finding, and its component has no objects.
 func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error) {
 	dirs, passed, err := src.find()
 	if err != nil {
@@ -159,11 +167,18 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 		faults = append(faults, err)
 	}
 	for _, dir := range dirs {
-		c, err := src.read(dir)
-		faults = append(faults, err)
+		c := src.read(dir)
+		if !src.Partial {
+			faults = append(faults, c.faults)
+		}
 		f.Components = append(f.Components, c)
 	}
 	if err := errors.Join(faults...); err != nil {
+		for _, c := range f.Components {
+			if src.Partial {
+				err = errors.Join(err, c.faults)
+			}
+		}
 		return nil, err
 	}
 	f.apply()
@@ -192,10 +207,7 @@ func (f *Fleet) In(environment string) (*Fleet, error) {
 	there.lacks = f.lacking(environment)
 	there.Components = slices.DeleteFunc(slices.Clone(f.Components), func(c *Component) bool { return !c.In(environment) })
 	there.Applications = slices.DeleteFunc(slices.Clone(f.Applications), func(a *Application) bool { return !a.In(environment) })
-	there.Findings = nil
-	for _, app := range there.Applications {
-		there.Findings = append(there.Findings, app.Findings...)
-	}
+	there.Findings = findingsOf(there.Applications)
 	return &there, there.link()
 }
 
@@ -273,17 +285,17 @@ func (s Source) IsFleet() bool {
 func (s Source) manifest(p string) bool { return path.Base(path.Dir(p)) == "templates" }
 
 // read reads what a directory says about its component.
-func (s Source) read(dir string) (*Component, error) {
+func (s Source) read(dir string) *Component {
 	c := &Component{Dir: dir, File: s.show(path.Join(dir, component.File)), Described: true}
 	if _, err := fs.Stat(s.Repo, path.Join(dir, component.File)); err != nil {
 		c.File, c.Described = s.show(dir), false
 	}
-	var err error
 	req := plugin.Request{Repo: s.Repo, Dir: dir, Show: s.Show, Files: s.files}
-	c.Description, err = req.Describe()
+	c.Description, c.faults = req.Describe()
+	c.Unread = c.faults != nil
 	c.Vendored = req.Vendored(c.Chart)
 	c.Name = cmp.Or(c.Name, path.Base(dir))
-	return c, err
+	return c
 }
 
 // apply makes the Applications of the components.
@@ -352,10 +364,24 @@ func (f *Fleet) render(ctx context.Context, src Source) error {
 	close(next)
 	wg.Wait()
 	f.settleCapabilities(ctx, src, memory)
-	for _, app := range f.Applications {
-		f.Findings = append(f.Findings, app.Findings...)
-	}
+	f.Findings = findingsOf(f.Applications)
 	return ctx.Err()
+}
+
+// findingsOf are those of the renderings of Applications. What both halves of a
+// split component have in common is there once.
+func findingsOf(apps []*Application) []finding.Finding {
+	var all []finding.Finding
+	told := map[*Component][]finding.Finding{}
+	for _, app := range apps {
+		for _, found := range app.Findings {
+			if !slices.Contains(told[app.Component], found) {
+				all = append(all, found)
+			}
+		}
+		told[app.Component] = append(told[app.Component], app.Findings...)
+	}
+	return all
 }
 
 // renderMemory is how many bytes of text components share that are decoded, which
@@ -364,6 +390,10 @@ func (f *Fleet) render(ctx context.Context, src Source) error {
 const renderMemory = 8 << 20
 
 func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, memory *render.Memory) (res plugin.Result, rendered bool) {
+	if app.Unread {
+		app.Failed, app.Findings = true, finding.Of(app.faults)
+		return res, false
+	}
 	res, err := plugin.Generate(ctx, app.request(src, memory), f.base)
 	if chart := app.Component.Chart; chart.Remote() && isElsewhere(err) {
 		app.Elsewhere = true

@@ -130,11 +130,6 @@ func (f *Fleet) neverHealthy() []finding.Finding {
 	told := map[int]bool{}
 	for i, app := range f.Applications {
 		told[i] = !app.On() || app.Failed
-		if app.On() && app.Failed {
-			found := app.fault("never-healthy", "", app.Name+" does not render, so that nothing behind it is rolled out", "mend it")
-			found.Severity = finding.Warning
-			all = append(all, found)
-		}
 	}
 	consumed := map[int]bool{} // what waits only for somebody to use it, and is used
 	for _, r := range f.graph.References {

@@ -26,7 +26,7 @@ func TestGuard(t *testing.T) {
 			"b/component.yaml": "rolloutPhase: 650\n", "b/b.yaml": "apiVersion: batch/v1\nkind: Job\nmetadata: {name: b}\nspec: {suspend: true, template: {spec: {containers: [{name: b, image: b}]}}}\n"},
 			"warning: b/b.yaml:1: Job default/b: b may never be healthy"},
 		"does not render": {"", map[string]string{"a/component.yaml": "rolloutPhase: 650\n", "a/a.yaml": "kind: [\n"},
-			"warning: a/component.yaml: a does not render, so that nothing behind it is rolled out"},
+			"error: a/component.yaml: a does not render, so that nothing behind it is rolled out"},
 		"no description": {"", map[string]string{"a/a.yaml": configMap}, "error: a: there is no component.yaml"},
 		"no such environment": {", environments: [{name: dev}]", map[string]string{"a/component.yaml": "rolloutPhase: 650\nenvironments: [qa]\n", "a/a.yaml": configMap},
 			`warning: a/component.yaml:2: environments: the fleet has no environment "qa"`},

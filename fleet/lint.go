@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/profile"
 )
@@ -66,12 +67,7 @@ func only(severities ...finding.Severity) []finding.Severity { return severities
 // are not. An environment leaves out what is not deployed there; empty means all
 // of them.
 func (f *Fleet) Lint(environment string) []finding.Finding {
-	var all []finding.Finding
-	for _, app := range f.Applications {
-		if app.Failed {
-			all = append(all, app.Findings...)
-		}
-	}
+	all := findingsOf(slices.DeleteFunc(slices.Clone(f.Applications), func(app *Application) bool { return !app.Failed }))
 	all = append(all, f.lint(environment).find(rules)...)
 	finding.Sort(all)
 	return all
@@ -90,6 +86,9 @@ func (l *lint) find(rules []Rule) []finding.Finding {
 	var all []finding.Finding
 	for _, rule := range rules {
 		for _, found := range rule.find(l) {
+			if l.unread(found.File) {
+				continue
+			}
 			found.Rule = rule.Name
 			all = append(all, l.accept(found))
 		}
@@ -97,11 +96,20 @@ func (l *lint) find(rules []Rule) []finding.Finding {
 	return all
 }
 
+// unread reports whether a file is a description with faults, of which it is not
+// known what else it says.
+func (f *Fleet) unread(file string) bool {
+	return slices.ContainsFunc(f.Components, func(c *Component) bool { return c.Unread && c.File == file })
+}
+
 // Disproves reports whether an error of a rule says that a rollout in these
 // phases never ends: something waits for what comes later, or never.
 func Disproves(rule string) bool {
-	return slices.Contains([]string{"against-phases", samePhase, "needs-disabled"}, rule)
+	return slices.Contains([]string{"against-phases", samePhase, "needs-disabled", notRendered}, rule)
 }
+
+// notRendered is the rule about what Argo CD has no manifests for.
+const notRendered = "not-rendered"
 
 // disproved are the errors that say that the rollout never ends, but for those
 // that the owners of the fleet accept. A target that wants it nevertheless gets
@@ -109,6 +117,11 @@ func Disproves(rule string) bool {
 func (f *Fleet) disproved(t Target) []finding.Finding {
 	proofs := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !Disproves(r.Name) })
 	all := slices.DeleteFunc(f.lint(t.Environment).find(proofs), func(found finding.Finding) bool { return found.Severity != finding.Error })
+	for _, app := range f.Applications {
+		if app.Failed && deployed(app, t.Environment) && app.Part != crds.Only {
+			all = append(all, app.fault(notRendered, "", app.Name+" does not render, so that nothing behind it is rolled out", "mend it; cmp fleet lint says what is wrong with it"))
+		}
+	}
 	if t.Unproven {
 		for i := range all {
 			all[i].Severity = finding.Warning

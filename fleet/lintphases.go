@@ -108,6 +108,9 @@ func (l *lint) moved(i int, otherwise string) string {
 }
 
 func (l *lint) emptyPlaces() []fault {
+	if slices.ContainsFunc(l.Components, func(c *Component) bool { return c.Unread }) {
+		return nil
+	}
 	taken := map[int]bool{}
 	for _, app := range l.Applications {
 		taken[app.Phase.Number] = taken[app.Phase.Number] || app.Phase.Set

@@ -261,13 +261,16 @@ type progress struct {
 
 // Simulate plays a rollout. Within a step, Applications are begun by name, as
 // many at once as it takes. One that needs another does not get healthy before
-// that is; one that is in fail never does, nor one that needs for sure what is
-// not deployed. A need that is only inferred delays, and makes nothing wait for what
+// that is; one that is in fail never does, nor one that does not render, nor one
+// that needs for sure what is not deployed. A need that is only inferred delays, and makes nothing wait for what
 // would never begin.
 func (f *Fleet) Simulate(l Layout, d Durations, fail []int) *Run {
 	p := &player{Run: &Run{Layout: l, fleet: f}, durations: d, fail: map[int]bool{}, needs: map[int][]need{}, span: map[int]int{}, due: map[int]time.Duration{}, sets: make([]progress, len(l.Sets))}
 	for _, i := range fail {
 		p.fail[i] = true
+	}
+	for i, app := range f.Applications {
+		p.fail[i] = p.fail[i] || app.Failed
 	}
 	p.lacks = f.lacking("")
 	maps.Copy(p.lacks, f.lacks)
@@ -501,6 +504,8 @@ func (p *player) whyStuck(app, set, n int, begun bool) string {
 	at := p.sets[set].step
 	step, current := p.Layout.Sets[set].Steps[n], p.Layout.Sets[set].Steps[at]
 	switch {
+	case begun && p.fleet.Applications[app].Failed:
+		return "it does not render"
 	case begun && p.fail[app]:
 		return "it never gets healthy, as was asked"
 	case begun && p.lacks[p.fleet.Applications[app]].of != nil:

@@ -41,8 +41,15 @@ func Parameters(ordering []string) []string { return append(slices.Clone(orderin
 // The error joins every fault of the list for which there are no waves. There is
 // a list then, too, with the faults as its results, unless in holds none at all.
 func Run(in io.Reader, base *knowledge.Base, ordering []string) (list []byte, findings []finding.Finding, err error) {
+	given, err := io.ReadAll(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := misshapen(given); err != nil {
+		return nil, nil, err
+	}
 	var out bytes.Buffer
-	rw := &kio.ByteReadWriter{Reader: in, Writer: &out, KeepReaderAnnotations: true, OmitReaderAnnotations: true}
+	rw := &kio.ByteReadWriter{Reader: bytes.NewReader(given), Writer: &out, KeepReaderAnnotations: true, OmitReaderAnnotations: true}
 	var faults error
 	err = framework.Execute(framework.ResourceListProcessorFunc(func(rl *framework.ResourceList) error {
 		if rw.WrappingKind == "" {
@@ -61,6 +68,53 @@ func Run(in io.Reader, base *knowledge.Base, ordering []string) (list []byte, fi
 		return nil, nil, unreadable(err)
 	}
 	return out.Bytes(), findings, faults
+}
+
+// misshapen reports what the library passes over: parts of a list that are not
+// what they should be. What cannot be read at all it reports itself.
+func misshapen(list []byte) error {
+	var doc yaml.Node
+	if yaml.Unmarshal(list, &doc) != nil || len(doc.Content) == 0 {
+		return nil
+	}
+	var faults []error
+	bad := func(n *yaml.Node, field, message, remedy string) {
+		f := notAList(message)
+		f.Line, f.Field, f.Remedy = n.Line, field, remedy
+		faults = append(faults, f)
+	}
+	items, config := valueOf(doc.Content[0], "items"), valueOf(doc.Content[0], "functionConfig")
+	switch {
+	case items == nil || items.Tag == yaml.NodeTagNull:
+	case items.Kind != yaml.SequenceNode:
+		bad(items, "items", "this is no list", "write a list of resources, or [] for none")
+	default:
+		for i, item := range items.Content {
+			if item.Kind != yaml.MappingNode && item.Kind != yaml.AliasNode {
+				bad(item, fmt.Sprintf("items[%d]", i), "this is no resource", "write a mapping with apiVersion, kind and metadata")
+			}
+		}
+	}
+	if config != nil && config.Tag != yaml.NodeTagNull && config.Kind != yaml.MappingNode {
+		bad(config, "functionConfig", "this is no resource", "write a ConfigMap of v1 whose data are parameters, or leave it out")
+	}
+	return errors.Join(faults...)
+}
+
+// valueOf is what a mapping has under a key; nil means nothing.
+func valueOf(n *yaml.Node, key string) *yaml.Node {
+	if n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			if value := n.Content[i+1]; value.Kind != yaml.AliasNode {
+				return value
+			}
+			return n.Content[i+1].Alias
+		}
+	}
+	return nil
 }
 
 // unreadable says why a list cannot be read, as far as that is about YAML: other
@@ -86,6 +140,8 @@ type function struct {
 	// items are those that are applied, of which there are as many in objs.
 	items []*yaml.RNode
 	objs  []object.Object
+	// findings are about what was read.
+	findings []finding.Finding
 }
 
 // run puts the waves on the items.
@@ -95,7 +151,7 @@ func (f *function) run(base *knowledge.Base, ordering []string) ([]finding.Findi
 		return nil, err
 	}
 	if len(f.objs) == 0 {
-		return nil, nil
+		return f.findings, nil
 	}
 	marked := make([]object.Object, len(f.objs))
 	for i, o := range f.objs {
@@ -105,7 +161,7 @@ func (f *function) run(base *knowledge.Base, ordering []string) ([]finding.Findi
 	if err != nil {
 		return nil, err
 	}
-	return res.Findings, f.write(res.Objects)
+	return append(f.findings, res.Findings...), f.write(res.Objects)
 }
 
 // mark begins the comment by which an item is found again.
@@ -122,14 +178,26 @@ func (f *function) config(base *knowledge.Base, ordering []string) (plugin.Setti
 		return finding.Finding{Severity: finding.Error, Rule: "bad-function-config", Object: "functionConfig", Field: field, Message: message, Remedy: remedy}
 	}
 	if config.GetKind() != "ConfigMap" || config.GetApiVersion() != "v1" {
-		return settings, base, bad("kind", fmt.Sprintf("it is a %s of %s", config.GetKind(), config.GetApiVersion()), "write a ConfigMap of v1 whose data are parameters, such as waves: compact")
+		message := fmt.Sprintf("it is a %s of %s", config.GetKind(), config.GetApiVersion())
+		if config.GetKind() == "" || config.GetApiVersion() == "" {
+			message = "it has no apiVersion or no kind"
+		}
+		return settings, base, bad("kind", message, "write a ConfigMap of v1 whose data are parameters, such as waves: compact")
 	}
 	var faults []error
 	known := Parameters(ordering)
+	given := valueOf(config.YNode(), "data")
+	if given != nil && given.Tag != yaml.NodeTagNull && given.Kind != yaml.MappingNode {
+		return settings, base, bad("data", "this is no mapping", "write parameters and their values, such as waves: compact")
+	}
 	data := config.GetDataMap()
 	for _, key := range sortedKeys(data) {
 		value := data[key]
 		field := "data." + key
+		if valueOf(given, key).Kind != yaml.ScalarNode {
+			faults = append(faults, bad(field, "this is no text", "write one value"))
+			continue
+		}
 		if key == LadderKey {
 			with, err := base.With(LadderKey+" in the functionConfig", value)
 			if err != nil {
@@ -183,8 +251,12 @@ func (f *function) read() error {
 			}
 			continue
 		}
-		if len(objs) == 1 { // a list of its own is nothing to put a wave on
+		switch {
+		case len(objs) == 1 && objs[0].ID.Kind == item.GetKind():
 			f.items, f.objs = append(f.items, item), append(f.objs, objs[0])
+		case len(objs) > 0:
+			f.findings = append(f.findings, finding.Finding{Severity: finding.Warning, Rule: "list-in-list", File: place, Message: fmt.Sprintf("items[%d]: the objects of a %s get no waves, since it is an item itself", i, item.GetKind()),
+				Remedy: "write them as items of their own"})
 		}
 	}
 	return errors.Join(faults...)

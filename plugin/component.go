@@ -125,12 +125,12 @@ func (req Request) misnamed(name string, d component.Description) error {
 	if _, err := fs.Stat(req.Repo, path.Join(req.Dir, "Chart.yaml")); err != nil && d.Chart.Chart == "" {
 		return nil
 	}
-	err := render.CheckReleaseName(name)
-	if f := finding.Of(err); len(f) == 1 {
-		f[0].File, f[0].Line, f[0].Remedy = req.show(path.Join(req.Dir, component.File)), d.Line("name"), "write another, or say one with --name"
-		return f[0]
+	f, invalid := render.InvalidRelease(name)
+	if !invalid {
+		return nil
 	}
-	return nil
+	f.File, f.Line, f.Remedy = req.show(path.Join(req.Dir, component.File)), d.Line("name"), "write another, or say one with --name"
+	return f
 }
 
 func samePlace(a, b error) bool {

@@ -225,23 +225,45 @@ func nativeMap(field func(*options) *map[string]string) func(*Settings, []string
 }
 
 func jsonnetVariables(field func(*render.Jsonnet) *[]render.Variable, code bool) func(*Settings, []string) error {
-	return eachPair(func(s *Settings, key, value string) {
+	set := eachPair(func(s *Settings, key, value string) {
 		s.native = append(s.native, func(o *options) {
 			all := field(&o.render.Directory.Jsonnet)
 			*all = append(*all, render.Variable{Name: key, Value: value, Code: code})
 		})
 	})
+	return func(s *Settings, values []string) error {
+		if err := set(s, values); err != nil {
+			return err
+		}
+		var o options
+		for _, native := range s.native {
+			native(&o)
+		}
+		seen := map[string]bool{}
+		for _, v := range *field(&o.render.Directory.Jsonnet) {
+			if seen[v.Name] {
+				return fmt.Errorf("%s is given as text and as code; keep one of the two", v.Name)
+			}
+			seen[v.Name] = true
+		}
+		return nil
+	}
 }
 
 // eachPair takes values of the form key=value apart.
 func eachPair(set func(s *Settings, key, value string)) func(*Settings, []string) error {
 	return func(s *Settings, values []string) error {
+		seen := map[string]bool{}
 		for i, pair := range values {
 			key, value, ok := strings.Cut(pair, "=")
 			if !ok || key == "" {
 				// What stands there may be a secret.
 				return fmt.Errorf("entry %d is no key=value; write it so", i+1)
 			}
+			if seen[key] {
+				return fmt.Errorf("%s is given twice; keep one of the two", key)
+			}
+			seen[key] = true
 			set(s, key, value)
 		}
 		return nil

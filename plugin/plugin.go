@@ -229,7 +229,8 @@ func (req Request) useless(rendered render.Result, mode crds.Mode) []finding.Fin
 }
 
 // means reports whether a parameter means something to what was rendered. The
-// charts of kustomizations see the cluster, and have names of their own.
+// charts of kustomizations see the cluster, and have names of their own. The
+// kustomizations of a tree are edited as one alone is.
 func (p Parameter) means(rendered render.Result) bool {
 	of := func(kinds ...render.Kind) bool {
 		return slices.ContainsFunc(kinds, func(k render.Kind) bool { return slices.Contains(p.Kinds, k) })
@@ -239,6 +240,8 @@ func (p Parameter) means(rendered render.Result) bool {
 		return true
 	case rendered.Kind == render.HelmKustomize:
 		return of(render.Helm, render.Kustomize)
+	case rendered.Kind == render.Tree && rendered.Edited && of(render.Kustomize):
+		return true
 	case rendered.Kind == render.Kustomize:
 		return rendered.Inflated && (p.Name == "kube-version" || p.Name == "api-versions")
 	}

@@ -197,6 +197,9 @@ func ParseLock(name string, text []byte) (Lock, error) {
 	if root == nil || err != nil {
 		return Lock{}, err
 	}
+	if line := foreign(root); line > 0 {
+		return Lock{}, f.Fault(line, "", "there is an alias, a merge key or a tag, which cmp vendor never writes", again)
+	}
 	faults := f.Check(root, lockText{}, map[string][]string{"kind": kinds})
 	var read lockText
 	if err := root.Decode(&read); err != nil {
@@ -225,6 +228,20 @@ func conflict(text []byte) int {
 	line := 0
 	for l := range bytes.Lines(text) {
 		if line++; bytes.HasPrefix(l, []byte("<<<<<<< ")) {
+			return line
+		}
+	}
+	return 0
+}
+
+// foreign is the first line with something that means what stands elsewhere, or
+// another thing than it reads: entries would be where nobody sees them.
+func foreign(n *yaml.Node) int {
+	if n.Kind == yaml.AliasNode || n.Tag == "!!merge" || n.Style&yaml.TaggedStyle != 0 {
+		return n.Line
+	}
+	for _, part := range n.Content {
+		if line := foreign(part); line > 0 {
 			return line
 		}
 	}

@@ -45,6 +45,39 @@ func TestLocks(t *testing.T) {
 	}
 }
 
+// FuzzParseLock reads any text: a lock that is read is written so that it is read as
+// the same.
+func FuzzParseLock(f *testing.F) {
+	files, err := filepath.Glob("testdata/lock/*.lock")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no locks: %v", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		lock, err := remote.ParseLock("fuzz.lock", text)
+		if err != nil {
+			return
+		}
+		written, err := lock.Text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := remote.ParseLock("fuzz.lock", written)
+		if err != nil {
+			t.Fatalf("%v in:\n%s", err, written)
+		}
+		if text, err := again.Text(); err != nil || string(text) != string(written) {
+			t.Errorf("%v, at first:\n%s\nthen:\n%s", err, written, text)
+		}
+	})
+}
+
 func content(version, data string) remote.Content {
 	return remote.Content{Version: version, Digest: remote.Digest([]byte(data)), Data: []byte(data)}
 }
@@ -179,6 +212,41 @@ func TestSources(t *testing.T) {
 	}
 	golden.File(t, "testdata/sources.want.txt", got.String())
 }
+
+// TestRecorder asks for the same several times: a source is asked once, unless who
+// asked did not wait for the answer.
+func TestRecorder(t *testing.T) {
+	ref := remote.Ref{Kind: remote.Chart, URL: "https://charts.example.com", Chart: "a", Version: "1"}
+	asked := 0
+	r := &remote.Recorder{From: fetching(func(ctx context.Context) (remote.Content, error) {
+		asked++
+		if asked == 2 {
+			panic("a fault of the source")
+		}
+		return content("1", "data"), ctx.Err()
+	})}
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := r.Fetch(left, ref); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = r.Fetch(t.Context(), ref)
+	}()
+	for range 2 {
+		if c, err := r.Fetch(t.Context(), ref); err != nil || string(c.Data) != "data" {
+			t.Errorf("%q, %v", c.Data, err)
+		}
+	}
+	if asked != 3 || len(r.Fetched()) != 1 {
+		t.Errorf("asked %d times, which brought %v", asked, r.Fetched())
+	}
+}
+
+type fetching func(context.Context) (remote.Content, error)
+
+func (f fetching) Fetch(ctx context.Context, _ remote.Ref) (remote.Content, error) { return f(ctx) }
 
 // TestExact has what could have come to nothing else.
 func TestExact(t *testing.T) {

@@ -140,14 +140,16 @@ type Recorder struct {
 	got map[Ref]*once
 }
 
-// once is a Ref that is fetched, or was.
+// once is a Ref that is fetched, or was if it is done.
 type once struct {
-	sync.Once
+	sync.Mutex
+	done    bool
 	content Content
 	err     error
 }
 
-// Fetch gets what ref names. All who ask for it at the same time get the same.
+// Fetch gets what ref names. All who ask for it at the same time get the same, but
+// for an error that is one of the context of who asked first.
 func (r *Recorder) Fetch(ctx context.Context, ref Ref) (Content, error) {
 	r.mu.Lock()
 	if r.got == nil {
@@ -159,7 +161,12 @@ func (r *Recorder) Fetch(ctx context.Context, ref Ref) (Content, error) {
 		r.got[ref] = o
 	}
 	r.mu.Unlock()
-	o.Do(func() { o.content, o.err = r.From.Fetch(ctx, ref) })
+	o.Lock()
+	defer o.Unlock()
+	if !o.done {
+		o.content, o.err = r.From.Fetch(ctx, ref)
+		o.done = o.err == nil || ctx.Err() == nil
+	}
 	return o.content, o.err
 }
 

@@ -27,12 +27,19 @@ type assembly struct {
 	// repositories are those that were fetched.
 	repositories map[remote.Ref]*tree
 	files        map[remote.Ref][]byte
+	// attempts counts what was asked for elsewhere, and failed has what it did not
+	// come to, which is not asked for again.
+	attempts int
+	failed   map[remote.Ref]error
 	// unpacked is how many bytes were unpacked of what was fetched.
 	unpacked int64
 	// findings are faults that leave a result possible.
 	findings []finding.Finding
 	// inflated says that a chart was rendered.
 	inflated bool
+	// ofCharts are what is said of an object of a chart that the resources have, too,
+	// by the kustomization and the object.
+	ofCharts map[string]finding.Finding
 	read     []readFile
 }
 
@@ -72,7 +79,7 @@ type visit struct {
 }
 
 func (s source) assemble(ctx context.Context) (*assembly, *tree) {
-	a := &assembly{ctx: ctx, component: s, repositories: map[remote.Ref]*tree{}, files: map[remote.Ref][]byte{}}
+	a := &assembly{ctx: ctx, component: s, repositories: map[remote.Ref]*tree{}, files: map[remote.Ref][]byte{}, failed: map[remote.Ref]error{}, ofCharts: map[string]finding.Finding{}}
 	return a, a.add(s)
 }
 
@@ -189,11 +196,19 @@ func (a *assembly) fetch(ref remote.Ref) (remote.Content, error) {
 	if a.component.opt.Remote == nil {
 		return remote.Content{}, errNotFetched
 	}
-	if len(a.repositories)+len(a.files) >= maxFetched {
+	if err := a.failed[ref]; err != nil {
+		return remote.Content{}, err
+	}
+	if a.attempts >= maxFetched {
 		return remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "kustomization", Message: fmt.Sprintf("the kustomization and those that it refers to name more than %d things elsewhere", maxFetched),
 			Remedy: "look for remote bases that name ever more of them, or vendor the base itself"}
 	}
-	return a.component.opt.Remote.Fetch(a.ctx, ref)
+	a.attempts++
+	c, err := a.component.opt.Remote.Fetch(a.ctx, ref)
+	if err != nil {
+		a.failed[ref] = err
+	}
+	return c, err
 }
 
 // fileAt gets the file behind an address.
@@ -225,7 +240,9 @@ func (a *assembly) repository(g gitAddress) (*tree, remote.Content, error) {
 	}
 	files, err := a.unpack(c.Data)
 	if err != nil {
-		return nil, c, finding.Finding{Severity: finding.Error, Rule: "bad-content", Message: ref.String() + ": " + err.Error(), Remedy: "name the files that are needed one by one, or copy them into the repository"}
+		err = finding.Finding{Severity: finding.Error, Rule: "bad-content", Message: ref.String() + ": " + err.Error(), Remedy: "name the files that are needed one by one, or copy them into the repository"}
+		a.failed[ref] = err
+		return nil, c, err
 	}
 	s := a.component
 	s.fsys = files

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
@@ -81,20 +82,26 @@ type fetching struct {
 	err     error
 }
 
-// fetchAll fetches Refs, all at the same time.
+// mostAtOnce bounds how many dependencies of a chart, which may list any number, are
+// fetched at the same time.
+const mostAtOnce = 8
+
+// fetchAll fetches Refs, several at the same time.
 func (s source) fetchAll(ctx context.Context, wanted map[remote.Ref]bool) map[remote.Ref]fetching {
 	var mu sync.Mutex
-	var wg sync.WaitGroup
+	var several errgroup.Group
+	several.SetLimit(mostAtOnce)
 	all := map[remote.Ref]fetching{}
 	for ref := range wanted {
-		wg.Go(func() {
+		several.Go(func() error {
 			c, err := s.opt.Remote.Fetch(ctx, ref)
 			mu.Lock()
 			defer mu.Unlock()
 			all[ref] = fetching{c, err}
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = several.Wait() // each has its own error
 	return all
 }
 

@@ -25,6 +25,21 @@ type Directory struct {
 	Jsonnet Jsonnet
 }
 
+// leaving names what leaves files out.
+func (d Directory) leaving() []string {
+	var all []string
+	if d.Include != "" {
+		all = append(all, "include")
+	}
+	if d.Exclude != "" {
+		all = append(all, "exclude")
+	}
+	if d.Flat {
+		all = append(all, "recurse: false")
+	}
+	return all
+}
+
 // ValidPattern reports whether Include and Exclude can be what is given. Argo CD
 // takes a pattern that it cannot read for one that matches nothing.
 func ValidPattern(pattern string) bool {

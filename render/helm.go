@@ -94,16 +94,6 @@ func (s source) inflate(ctx context.Context) ([]rendered, Result, error) {
 // goValue is how Go prints a value that does not fit; it may be a secret.
 var goValue = regexp.MustCompile(`(?s) %!\w\(.*\)`)
 
-// CheckReleaseName returns a finding, without a place, if Helm takes no release of
-// that name.
-func CheckReleaseName(name string) error {
-	if chartutil.ValidateReleaseName(name) == nil {
-		return nil
-	}
-	return finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "name",
-		Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", name), Remedy: "choose another with the parameter name, which is --name on a command line"}
-}
-
 // checkChart reports what makes "helm template" refuse a chart before it
 // renders anything.
 func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
@@ -120,12 +110,21 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 	default:
 		bad("bad-chart", "type", "there is no chart type "+ch.Metadata.Type, "use application or library")
 	}
-	faults = append(faults, CheckReleaseName(s.opt.Name))
+	if f, invalid := InvalidRelease(s.opt.Name); invalid {
+		faults = append(faults, f)
+	}
 	if want := ch.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
 		bad("kube-version", "kubeVersion", fmt.Sprintf("the chart wants Kubernetes %s, which %s is not", want, caps.KubeVersion.Version),
 			"set kube-version to the cluster's version, or take another release of the chart")
 	}
 	return errors.Join(faults...)
+}
+
+// InvalidRelease is the fault of a name that no release can have, without a place.
+func InvalidRelease(name string) (f finding.Finding, invalid bool) {
+	return finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "name",
+		Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", name),
+		Remedy:  "choose another with the parameter name, which is --name on a command line"}, chartutil.ValidateReleaseName(name) != nil
 }
 
 func orUnnamed(repository string) string {
@@ -141,12 +140,18 @@ func ValidKubeVersion(version string) bool {
 	return err == nil
 }
 
+// invalidKubeVersion is the fault of a version that templates cannot be shown.
+func invalidKubeVersion(version string) (f finding.Finding, invalid bool) {
+	return finding.Finding{Severity: finding.Error, Rule: "bad-kube-version", Field: "kube-version",
+		Message: fmt.Sprintf("%q is no Kubernetes version", version), Remedy: "write it like 1.34.2"}, !ValidKubeVersion(version)
+}
+
 // capabilities are what templates see of the cluster.
 func (s source) capabilities() (*common.Capabilities, error) {
 	kube, err := common.ParseKubeVersion(s.opt.KubeVersion)
 	if err != nil {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-kube-version", Field: "kube-version",
-			Message: fmt.Sprintf("%q is no Kubernetes version", s.opt.KubeVersion), Remedy: "write it like 1.34.2"}
+		f, _ := invalidKubeVersion(s.opt.KubeVersion)
+		return nil, f
 	}
 	caps := common.DefaultCapabilities.Copy()
 	caps.KubeVersion = *kube

@@ -119,7 +119,8 @@ func (s source) libraries() error {
 func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
 	shown := s.show(path.Join(s.dir, name))
 	items := []json.RawMessage{json.RawMessage(text)}
-	if strings.HasPrefix(text, "[") {
+	array := strings.HasPrefix(text, "[")
+	if array {
 		if err := json.Unmarshal([]byte(text), &items); err != nil {
 			return nil, s.fault("jsonnet", name, "what it evaluates to cannot be read: "+err.Error(), "let it be an object or an array of objects")
 		}
@@ -132,8 +133,8 @@ func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
 		}
 		if !bytes.HasPrefix(item, []byte("{")) {
 			f := s.fault("jsonnet", name, "it evaluates to something that is no object", "let it be an object or an array of objects")
-			if len(items) > 1 {
-				f.Field, f.Message = fmt.Sprintf("[%d]", i), "this is no object"
+			if array {
+				f.Field, f.Message, f.Remedy = fmt.Sprintf("[%d]", i), "this is no object", "let each element be an object"
 			}
 			faults = append(faults, f)
 			continue
@@ -146,6 +147,9 @@ func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
 		objs = append(objs, parsed...)
 		for _, f := range finding.Of(err) {
 			f.File = shown
+			if array {
+				f.Field = strings.TrimSuffix(fmt.Sprintf("[%d].%s", i, f.Field), ".")
+			}
 			faults = append(faults, f)
 		}
 	}
@@ -190,8 +194,6 @@ func (s source) jsonnetFault(name string, err error) error {
 		f.Remedy = "give it with the parameter ext-vars or ext-vars-code"
 	case strings.Contains(f.Message, "issing argument"):
 		f.Remedy = "give it with the parameter tlas or tlas-code"
-	case strings.Contains(f.Message, "function has no parameter"):
-		f.Remedy = "correct the name given with the parameter tlas or tlas-code, or add it to the function"
 	case strings.Contains(f.Message, "function has no parameter"):
 		f.Remedy = "correct the name given with the parameter tlas or tlas-code, or add it to the function"
 	case strings.Contains(f.Message, "manifest function as JSON"):

@@ -57,7 +57,7 @@ func (s source) build(ctx context.Context, first string) (res Result, err error)
 	if err != nil {
 		return Result{}, finding.Err(a.faults(t, dir, err))
 	}
-	res.Findings, res.Inflated = sortedOnce(a.findings), a.inflated
+	res.Findings, res.Inflated, res.Edited = sortedOnce(a.findings), a.inflated, true
 	var faults []error
 	for _, r := range built.Resources() {
 		text, err := r.AsYAML()
@@ -134,9 +134,11 @@ func (a *assembly) look(t *tree, dir, namespace string) (inherits bool, err erro
 	}
 	for i := range k.Patches {
 		c.entry(fmt.Sprintf("patches[%d].path", i), &k.Patches[i].Path)
+		c.patch(fmt.Sprintf("patches[%d].patch", i), k.Patches[i].Patch)
 	}
 	for i := range k.PatchesJson6902 {
 		c.entry(fmt.Sprintf("patchesJson6902[%d].path", i), &k.PatchesJson6902[i].Path)
+		c.patch(fmt.Sprintf("patchesJson6902[%d].patch", i), k.PatchesJson6902[i].Patch)
 	}
 	for i := range k.PatchesStrategicMerge {
 		c.entry(fmt.Sprintf("patchesStrategicMerge[%d]", i), (*string)(&k.PatchesStrategicMerge[i]))
@@ -199,6 +201,7 @@ func (c *checker) decode() (types.Kustomization, []error) {
 			f.Line = lineOfEntry(c.written, key+":")
 			atMistyped(&f, c.written)
 		}
+		atLineThatIs(&f, data)
 		faults = append(faults, f)
 		rest, ok := withoutKey(data, key)
 		if !ok {
@@ -207,6 +210,16 @@ func (c *checker) decode() (types.Kustomization, []error) {
 		data = rest
 	}
 	return types.Kustomization{}, faults
+}
+
+// atLineThatIs gives a finding about what is no YAML a line of the text: the library
+// leaves out the first, and names one behind the last where the text breaks off.
+func atLineThatIs(f *finding.Finding, data []byte) {
+	if yamlv3.Unmarshal(data, new(yamlv3.Node)) == nil {
+		return
+	}
+	lines := bytes.Count(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")) + 1
+	f.Line = min(max(f.Line, 1), lines)
 }
 
 // atMistyped gives a finding the place of the value that its message says to be of the
@@ -381,7 +394,10 @@ type checker struct {
 	changed bool
 	// inflations are the charts of generators.
 	inflations []named
-	faults     []error
+	// held are the objects of the files under resources, by what kustomize knows them
+	// by, with the entry.
+	held   map[string]string
+	faults []error
 }
 
 func (c *checker) bad(field, entry, message, remedy string) {
@@ -459,7 +475,8 @@ func (c *checker) root(field, entry string) string {
 		if data, err := fs.ReadFile(c.fsys, p); err != nil {
 			c.faults = append(c.faults, c.unreadable(err))
 		} else {
-			c.syntax(c.show(p), data)
+			objs, err := object.Parse(c.show(p), 1, string(data))
+			c.holds(field, objs, err)
 		}
 		return entry
 	}
@@ -548,6 +565,26 @@ func (c *checker) syntax(shown string, data []byte) {
 	c.objects(object.Parse(shown, 1, string(data)))
 }
 
+// holds does the same, and notes which entry the objects stand in.
+func (c *checker) holds(entry string, objs []object.Object, err error) {
+	c.objects(objs, err)
+	if c.held == nil {
+		c.held = map[string]string{}
+	}
+	for _, o := range objs {
+		c.held[registeredAs(o)] = entry
+	}
+}
+
+// registeredAs is what kustomize knows an object by, of which it takes no two.
+func registeredAs(o object.Object) string {
+	id := o.ID
+	if id.Namespace == "" {
+		id.Namespace = "default"
+	}
+	return o.APIVersion + " " + id.Qualified()
+}
+
 // objects reports what kustomize refuses in objects that were read.
 func (c *checker) objects(objs []object.Object, err error) {
 	for _, f := range finding.Of(err) {
@@ -575,6 +612,17 @@ func (c *checker) entry(field string, entry *string) {
 	default:
 		c.local(field, *entry)
 	}
+}
+
+// patch checks a patch that stands in the kustomization itself.
+func (c *checker) patch(field, text string) {
+	// What only one of the libraries refuses, kustomize may read with the other.
+	err := yaml.Unmarshal([]byte(text), new(any))
+	if err == nil || yamlv3.Unmarshal([]byte(text), new(yamlv3.Node)) == nil {
+		return
+	}
+	_, message := object.SyntaxError(innermost(err))
+	c.bad(field, "", "the patch is no YAML: "+message, "correct the patch")
 }
 
 func (c *checker) generator(field string, g *types.GeneratorArgs) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/remote"
 )
 
@@ -105,25 +107,38 @@ func (c *checker) inflate(in named) string {
 		return ""
 	}
 	bad := func(message, remedy string) string { return failed(c.ofChart(in, message, remedy)) }
-	switch {
-	case in.Name == "":
+	have := len(c.faults)
+	if in.Name == "" {
 		return bad("the chart has no name", "add name")
-	case in.ValuesMerge != "" && !slices.Contains(valuesMerges, in.ValuesMerge):
-		return bad("there is no valuesMerge "+in.ValuesMerge, "use "+strings.Join(valuesMerges[:2], ", ")+" or "+valuesMerges[2])
-	case in.ReleaseName != "" && in.NameTemplate != "":
-		return bad("releaseName and nameTemplate both name the release", "keep one of the two")
+	}
+	if in.ValuesMerge != "" && !slices.Contains(valuesMerges, in.ValuesMerge) {
+		bad("there is no valuesMerge "+in.ValuesMerge, "use "+strings.Join(valuesMerges[:2], ", ")+" or "+valuesMerges[2])
+	}
+	if in.ReleaseName != "" && in.NameTemplate != "" {
+		bad("releaseName and nameTemplate both name the release", "keep one of the two")
 	}
 	release, err := in.release()
 	if err != nil {
-		return bad("nameTemplate: "+err.Error(), "write a template of functions whose result is the same each time")
+		bad("nameTemplate: "+err.Error(), "write a template of functions whose result is the same each time")
+	} else if f, ok := InvalidRelease(release); ok {
+		f.Remedy = "choose another"
+		failed(c.atChart(in, f, ".releaseName"))
+	}
+	if in.KubeVersion != "" {
+		if f, ok := invalidKubeVersion(in.KubeVersion); ok {
+			failed(c.atChart(in, f, ".kubeVersion"))
+		}
 	}
 	src, err := c.chart(in)
 	if err != nil {
-		return failed(err)
+		failed(err)
 	}
 	values, err := c.values(in, src)
 	if err != nil {
-		return failed(err)
+		failed(err)
+	}
+	if len(c.faults) > have {
+		return ""
 	}
 	src.chance = c.component.chance
 	src.opt = Options{
@@ -147,10 +162,12 @@ func (c *checker) inflate(in named) string {
 	}
 	c.assembly.findings = append(c.assembly.findings, res.Findings...)
 	var b strings.Builder
+	var objs []object.Object
 	for _, d := range docs {
-		c.document(src, d)
+		objs = append(objs, c.document(src, d)...)
 		d.print(&b)
 	}
+	c.takes(in, objs)
 	return b.String()
 }
 
@@ -158,25 +175,19 @@ func (c *checker) inflate(in named) string {
 // in the kustomization.
 const chartInline = "valuesInline"
 
-// placed gives faults of a chart that are of no file, or of valuesInline, their
-// place in the kustomization.
+// atChart gives a finding about a field of an inflation its place.
+func (c *checker) atChart(in named, f finding.Finding, below string) finding.Finding {
+	f.File, f.Line, f.Field = c.show(c.file), c.lineOfChart(in), in.field+below
+	return f
+}
+
+// placed gives faults of valuesInline their place in the kustomization.
 func (c *checker) placed(in named, err error) error {
 	all := finding.Of(err)
 	for i, f := range all {
-		field := in.field
-		switch {
-		case f.File == chartInline:
-			field += ".valuesInline." + f.Field
-		case f.File != "":
-			continue
-		case f.Rule == "bad-name":
-			field, all[i].Remedy = field+".releaseName", "choose another"
-		case f.Rule == "bad-kube-version" && in.KubeVersion != "":
-			field += ".kubeVersion"
-		default:
-			continue
+		if f.File == chartInline {
+			all[i] = c.atChart(in, f, ".valuesInline."+f.Field)
 		}
-		all[i].File, all[i].Line, all[i].Field = c.show(c.file), c.lineOfChart(in), field
 	}
 	return finding.Err(all)
 }
@@ -227,8 +238,44 @@ func (in inflation) release() (string, error) {
 
 // document reports what kustomize refuses in a document of a chart, with the
 // template that it comes from.
-func (c *checker) document(src source, d rendered) {
-	c.objects(src.opt.Memory.parse(d.file, d.line, d.text))
+func (c *checker) document(src source, d rendered) []object.Object {
+	objs, err := src.opt.Memory.parse(d.file, d.line, d.text)
+	c.objects(objs, err)
+	return objs
+}
+
+// takes reports the objects of a chart that another entry has, or the same one twice.
+func (c *checker) takes(in named, objs []object.Object) {
+	twice := map[string][]string{}
+	for _, o := range objs {
+		as := registeredAs(o)
+		if strings.HasSuffix(o.ID.Name, "*") {
+			continue // generateName
+		}
+		if entry, held := c.held[as]; held {
+			twice[entry] = append(twice[entry], o.ID.String())
+			continue
+		}
+		if c.held == nil {
+			c.held = map[string]string{}
+		}
+		c.held[as] = in.field
+		c.ofCharts[path.Join(c.tree.at, c.dir)+" "+o.ID.String()] = c.ofChart(in, o.ID.String()+" is in the resources of this kustomization, too", "drop it there, or change releaseName")
+	}
+	for _, entry := range slices.Sorted(maps.Keys(twice)) {
+		what, is := someOf(twice[entry]), " is"
+		if len(twice[entry]) > 1 {
+			is = " are"
+		}
+		how, remedy := " rendered by "+entry+", too", "change releaseName, or drop one of the two"
+		switch {
+		case entry == in.field:
+			how, remedy = " rendered twice by this chart", "correct the chart or its values"
+		case strings.HasPrefix(entry, "resources["):
+			how, remedy = " in "+entry+", too", "drop it there, or change releaseName"
+		}
+		c.faults = append(c.faults, c.ofChart(in, what+is+how, remedy))
+	}
 }
 
 // chart finds a chart where the kustomization keeps its charts, or else fetches
@@ -305,6 +352,7 @@ func (c *checker) values(in named, chart source) (Values, error) {
 	have := len(c.faults)
 	first := in.ValuesFile
 	switch {
+	case first == "" && chart.fsys == nil:
 	case first == "":
 		first = path.Join(chart.dir, "values.yaml")
 		data, err := fs.ReadFile(chart.fsys, first)

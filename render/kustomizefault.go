@@ -239,6 +239,11 @@ func (e entry) fault(a *assembly, message string) finding.Finding {
 	// What was put in place stands before the entries that people wrote.
 	index := e.index - (len(have) - len(list))
 	if !ok || index < 0 {
+		if _, twice, is := strings.Cut(message, sameTwice); is {
+			if f, known := a.ofCharts[path.Join(e.tree.at, e.dir)+" "+twice]; known {
+				return f
+			}
+		}
 		return c.at(f, e.key, e.key+":")
 	}
 	return c.at(f, fmt.Sprintf("%s[%d]", e.key, index), "")

@@ -68,6 +68,9 @@ var kustomizeTexts = []struct {
 	{regexp.MustCompile("(cannot unmarshal !!\\w+) `[^`]*`"), "$1"},
 }
 
+// sameTwice begins what is said of two objects that kustomize knows by the same name.
+const sameTwice = "the same object is there twice: "
+
 // kustomizeMessage takes the innermost message out of an error of kustomize,
 // which wraps it in all that was under way, and names objects as people do.
 func kustomizeMessage(text string) string {
@@ -83,7 +86,7 @@ func kustomizeMessage(text string) string {
 	}
 	// The same once more, in other words.
 	message, _, _ = strings.Cut(message, ": no matches for Id ")
-	return strings.Replace(message, "may not add resource with an already registered id: ", "the same object is there twice: ", 1)
+	return strings.Replace(message, "may not add resource with an already registered id: ", sameTwice, 1)
 }
 
 // kustomizeText is what people read of an error of kustomize. What no known
@@ -202,17 +205,26 @@ func (v valueTexts) node(n *yaml.Node, at []string) {
 	}
 }
 
-// text reads a value, which may be YAML once more, as patches are.
+// text reads a value, which may be YAML once more, as patches are: then the values in
+// it count, and not the lines, which have paths and names, too.
 func (v valueTexts) text(value string) {
-	v.add(value)
-	if !strings.ContainsAny(value, "\n{[") {
+	var docs []*yaml.Node
+	if strings.ContainsAny(value, "\n{[") {
+		docs = documents([]byte(value))
+	}
+	if len(docs) == 0 || slices.ContainsFunc(docs, func(doc *yaml.Node) bool { return doc.Kind == yaml.ScalarNode }) {
+		v.add(value)
 		return
 	}
-	for _, doc := range documents([]byte(value)) {
-		if doc.Kind != yaml.ScalarNode {
-			v.node(doc, nil)
+	for _, doc := range docs {
+		v.node(doc, nil)
+	}
+	for line := range strings.Lines(value) {
+		if _, comment, found := strings.Cut(line, "#"); found {
+			v.add(comment)
 		}
 	}
+	v.whole(value)
 }
 
 // add notes a value in each form in which a message may quote it.
@@ -238,9 +250,13 @@ func (v valueTexts) add(text string) {
 			}
 		}
 	}
-	// Of a file or a value of several lines, a library quotes all in one.
-	if whole := base64.StdEncoding.EncodeToString([]byte(text)); len(text) >= minSecret {
-		v.texts[whole] = true
+	v.whole(text)
+}
+
+// whole notes a text as libraries quote it that has several lines.
+func (v valueTexts) whole(text string) {
+	if len(text) >= minSecret {
+		v.texts[base64.StdEncoding.EncodeToString([]byte(text))] = true
 	}
 }
 
@@ -261,17 +277,34 @@ func (v valueTexts) cut(message string) string {
 			if at < 0 {
 				break
 			}
-			b.WriteString(rest[:at])
-			if after := rest[at+len(text):]; len(text) >= wholeSecret || !wordEnds(rest[:at]) && !wordBegins(after) {
+			before, after := rest[:at], rest[at+len(text):]
+			b.WriteString(before)
+			if (len(text) >= wholeSecret || !wordEnds(before) && !wordBegins(after)) && !v.inName(before, text, after) {
 				b.WriteString("(a value)")
 			} else {
 				b.WriteString(text)
 			}
-			rest = rest[at+len(text):]
+			rest = after
 		}
 		message = b.String() + rest
 	}
 	return message
+}
+
+// inName reports whether a text is a part of a word that is a name, which everybody may
+// read: repo-server in argocd-repo-server.
+func (v valueTexts) inName(before, text, after string) bool {
+	start := strings.LastIndexFunc(before, func(r rune) bool { return !nameRune(r) }) + 1
+	end := strings.IndexFunc(after, func(r rune) bool { return !nameRune(r) })
+	if end < 0 {
+		end = len(after)
+	}
+	word := strings.TrimRight(before[start:]+text+after[:end], ".")
+	return word != text && v.names[word]
+}
+
+func nameRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.'
 }
 
 // wordEnds reports whether a text breaks off inside of a word. The letter of \n is

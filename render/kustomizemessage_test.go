@@ -27,6 +27,8 @@ func TestKustomizeSecrets(t *testing.T) {
 		"a patch that is a value": {patch("hunter2"), secret, "the patch is neither a part of an object nor a JSON patch"},
 		"a JSON patch":            {patch(`[{"op": "hunter2", "path": "/stringData/p", "value": "hunter2"}]`), secret, "an op that there is not"},
 		"a JSON patch of nothing": {patch(`[{"op": "replace", "path": "/stringData/hunter/x", "value": "hunter2"}]`), secret, ""},
+		"a JSON patch of no path": {patch("- {op: replace, path: /stringData/far/off, value: hunter2} # hunter2"), secret, "/stringData/far/off"},
+		"a value in a name":       {"resources: [a.yaml]\npatches:\n- patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: argocd-repo-server}, data: {p: hunter2}}'\n", strings.Replace(secret, "{name: a}", "{name: a, labels: {app: repo-server}}", 1), "argocd-repo-server"},
 		"a JSON patch for nobody": {"resources: [a.yaml]\npatches:\n- patch: '[{op: add, path: /stringData/p, value: hunter2}]'\n", secret, "PatchTransformer: the patch is neither"},
 		"two patches, a target":   {patch(secret + "---\n" + secret), secret, ""},
 		"a literal":               {"secretGenerator: [{name: a, literals: [hunter2]}]\n", secret, "a literal is no key=value"},

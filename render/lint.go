@@ -8,10 +8,8 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"sigs.k8s.io/yaml"
 
@@ -52,10 +50,6 @@ const maxVariations = 300
 // definitions of the largest charts.
 const variationMemory = 32 << 20
 
-// minorVersions is how many minor versions of Kubernetes are looked back from the
-// one that the component is rendered for: more than clusters of one company have.
-const minorVersions = 6
-
 // Vary renders a component many times, and finds what makes it come out otherwise
 // than before: API versions and the version of the cluster, and functions that draw
 // from chance or read the clock. Charts and templated YAML can, also those in
@@ -93,11 +87,10 @@ func Vary(ctx context.Context, fsys fs.FS, dir string, opt Options) ([]finding.F
 		found = append(found, v.apis(sites)...)
 	}
 	if !pinned {
-		found = append(found, v.versions(sites)...)
+		found = append(found, v.versions()...)
 	}
 	found = append(found, v.chances(sites, called)...)
-	finding.Sort(found)
-	return found, ctx.Err()
+	return sortedOnce(found), ctx.Err()
 }
 
 // varying is a component that is rendered again and again.
@@ -202,56 +195,13 @@ func (v *varying) apis(sites []*site) []finding.Finding {
 	return found
 }
 
-// versions finds what changes with the version of Kubernetes.
-func (v *varying) versions(sites []*site) []finding.Finding {
-	own, err := semver.NewVersion(strings.TrimPrefix(v.opt.KubeVersion, "v"))
-	if err != nil {
-		return nil
-	}
-	newest := int(own.Minor())
-	var found []finding.Finding
-	at := func(minor int) ([]object.Object, error) {
-		opt := v.opt
-		opt.KubeVersion = fmt.Sprintf("%d.%d.0", own.Major(), minor)
-		v.drawn.again()
-		return v.render(opt)
-	}
-	seen := map[int]bool{}
-	for _, s := range sites {
-		// 1.30 is compared with as a bound from which on, or up to which.
-		for _, minor := range []int{s.minor, s.minor + 1} {
-			if s.minor == 0 || seen[minor] || minor <= newest-minorVersions || minor > newest+1 {
-				continue
-			}
-			seen[minor] = true
-			before, err := at(minor - 1)
-			if err != nil {
-				continue // the chart says that it is not for that version
-			}
-			after, err := at(minor)
-			if err != nil {
-				continue
-			}
-			if changed := differences(before, after); changed != "" {
-				found = append(found, finding.Finding{Severity: finding.Note, Rule: ruleKubeVersion, File: s.file, Line: s.line,
-					Message: fmt.Sprintf("from Kubernetes %d.%d on %s", own.Major(), minor, changed),
-					Remedy:  "write kubeVersion: " + v.opt.KubeVersion + " into component.yaml to decide it there, or know it when clusters are upgraded"})
-			}
-		}
-	}
-	return found
-}
-
 // chances finds what differs from one rendering to the next.
 func (v *varying) chances(sites []*site, called []int) []finding.Finding {
 	var found []finding.Finding
 	for _, i := range called {
-		s := &site{function: "a function of chance or time"}
-		if i != noSite {
-			s = sites[i]
-		}
+		s := v.siteOf(i, sites)
 		f := finding.Finding{Severity: finding.Warning, Rule: ruleVolatile, File: s.file, Line: s.line}
-		if f.File == "" {
+		if f.File == "" && len(s.values) == 0 {
 			name := "values.yaml"
 			if !exists(v.fsys, path.Join(v.dir, name)) {
 				name = ""
@@ -275,7 +225,7 @@ func (v *varying) chances(sites []*site, called []int) []finding.Finding {
 			continue // it is drawn, and not used
 		}
 		f.Message = s.function + " draws anew at each rendering, and " + changed
-		if s.function == "now" || s.function == "ago" {
+		if isClock(s.function) {
 			f.Message = "it prints the time of the rendering, and each time " + changed
 		}
 		f.Remedy = "find the value that takes its place; none was found by trying"
@@ -304,6 +254,24 @@ func (v *varying) chances(sites []*site, called []int) []finding.Finding {
 		found = append(found, f)
 	}
 	return found
+}
+
+// siteOf is the place with a number. One without a template is in the values that
+// name its function, if there are such.
+func (v *varying) siteOf(i int, sites []*site) *site {
+	if i >= 0 {
+		return sites[i]
+	}
+	s := &site{function: inValues[-1-i]}
+	for _, t := range v.survey.templated {
+		if slices.Contains(t.functions, s.function) {
+			if len(s.values) == 0 {
+				s.file, s.line = t.file, t.line
+			}
+			s.values = append(s.values, t.path)
+		}
+	}
+	return s
 }
 
 // where says whose values decide, unless there is only one chart that they can be
@@ -412,6 +380,11 @@ func differences(before, after []object.Object) string {
 			come = append(come, o.ID.String())
 		}
 	}
+	return changing(come, gone, changed)
+}
+
+// changing says in words which objects come, go and change.
+func changing(come, gone, changed []string) string {
 	var parts []string
 	for _, p := range []struct {
 		names     []string
@@ -435,6 +408,10 @@ func someOf(names []string) string {
 	if len(names) > most {
 		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
 	}
+	return listed(names)
+}
+
+func listed(names []string) string {
 	if len(names) == 1 {
 		return names[0]
 	}
@@ -450,15 +427,9 @@ func textsOf(objs []object.Object) map[string]string {
 }
 
 var (
-	minorVersion = regexp.MustCompile(`\b1\.(\d{1,3})\b`)
-	valuePath    = regexp.MustCompile(`^[a-zA-Z_][\w-]*(\.[a-zA-Z_][\w-]*)+$`)
-	apiText      = regexp.MustCompile(`^[a-z0-9.-]+/v\d\w*(/[A-Z]\w*)?$`)
+	valuePath = regexp.MustCompile(`^[a-zA-Z_][\w-]*(\.[a-zA-Z_][\w-]*)+$`)
+	apiText   = regexp.MustCompile(`^[a-z0-9.-]+/v\d\w*(/[A-Z]\w*)?$`)
 )
-
-func number(digits string) int {
-	n, _ := strconv.Atoi(digits) // of at most three
-	return n
-}
 
 // apiLiteral reports whether a text is written like an API version of a group.
 func apiLiteral(text string) bool { return apiText.MatchString(text) }

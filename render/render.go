@@ -133,6 +133,8 @@ type Result struct {
 	Values crds.Values
 	// Revision reports whether Options.Revision may have made a difference.
 	Revision bool
+	// Edited reports whether a kustomization was built, of which Edits are made.
+	Edited bool
 	// Inflated reports whether charts that kustomizations name were rendered;
 	// their templates see Options.KubeVersion and Options.APIVersions.
 	Inflated bool
@@ -171,8 +173,12 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 		return Result{}, err
 	}
 	if len(res.Objects) == 0 && !opt.Empty {
+		out := "the values and conditions that leave everything out"
+		if left := opt.Directory.leaving(); kind == Plain && len(left) > 0 {
+			out = listed(left) + ", by which files are left out"
+		}
 		return Result{}, s.fault("empty-rendering", "", "nothing was rendered, and with prune Argo CD would delete all that the component deployed before",
-			"check the values and conditions that leave everything out; if the component is to go, delete its Application")
+			"check "+out+"; if the component is to go, delete its Application")
 	}
 	res.Kind = kind
 	return res, nil

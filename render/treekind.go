@@ -58,6 +58,7 @@ func (s source) tree(ctx context.Context) (Result, error) {
 		faults = append(faults, err)
 		res.Objects = append(res.Objects, one.Objects...)
 		res.Findings = append(res.Findings, one.Findings...)
+		res.Edited = res.Edited || one.Edited
 		res.Inflated = res.Inflated || one.Inflated || part.opt.Kind == Helm
 	}
 	return res, errors.Join(faults...)

@@ -73,13 +73,24 @@ func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]a
 		base = loader.MergeMaps(base, vals)
 	}
 	for _, set := range v.expressions() {
-		for _, expr := range set.exprs {
-			if err := set.parseInto(expr, base); err != nil {
-				faults = append(faults, err)
+		for i, expr := range set.exprs {
+			err := set.parseInto(expr, base)
+			if f, ok := err.(finding.Finding); ok && f.Field == set.flag && len(set.exprs) > 1 {
+				f.Message = fmt.Sprintf("entry %d: %s", i+1, f.Message) // which has no key to be known by
+				err = f
 			}
+			faults = append(faults, err)
 		}
 	}
 	return base, errors.Join(faults...)
+}
+
+// Misspelt are the faults of the single values as they are written, whatever they
+// are put into and whatever is in files; nil means that there are none.
+func (v Values) Misspelt() error {
+	alone := Values{Set: v.Set, SetString: v.SetString, SetFile: v.SetFile, Read: func(string) ([]byte, error) { return nil, nil }}
+	_, err := alone.mergeInto(map[string]any{}, false)
+	return err
 }
 
 // inlineValues is how messages call values that are no file.
@@ -360,10 +371,16 @@ func sets(tree any, path []string) bool {
 		inner, ok := t[path[0]]
 		return ok && sets(inner, path[1:])
 	case []any:
-		i, err := strconv.Atoi(path[0])
-		return err == nil && i < len(t) && t[i] != nil && sets(t[i], path[1:])
+		i, ok := index(path[0], len(t))
+		return ok && t[i] != nil && sets(t[i], path[1:])
 	}
 	return false
+}
+
+// index reads a step of a path as the index of a list of that length.
+func index(step string, length int) (int, bool) {
+	i, err := strconv.Atoi(step)
+	return i, err == nil && 0 <= i && i < length
 }
 
 // lineOf returns the line at which a YAML text sets a path, 0 if it does not.
@@ -382,25 +399,47 @@ func lineIn(doc *yaml.Node, path []string) int {
 	}
 	n, line := doc.Content[0], 0
 	for _, step := range path {
-		var next *yaml.Node
-		switch n.Kind {
-		case yaml.MappingNode:
-			for i := 0; i+1 < len(n.Content); i += 2 {
-				if n.Content[i].Value == step {
-					next, line = n.Content[i+1], n.Content[i].Line
-				}
-			}
-		case yaml.SequenceNode:
-			if i, err := strconv.Atoi(step); err == nil && i < len(n.Content) {
-				next, line = n.Content[i], n.Content[i].Line
-			}
-		}
-		if next == nil {
+		if n, line = child(n, step, deepestMerge); n == nil {
 			return 0
 		}
-		n = next
 	}
 	return line
+}
+
+const deepestMerge = 10
+
+// child is what stands at a step of a path, and the line of its key or entry. Aliases
+// and merge keys are followed, some way: a mapping can be merged into itself.
+func child(n *yaml.Node, step string, depth int) (found *yaml.Node, line int) {
+	if depth == 0 {
+		return nil, 0
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return child(n.Alias, step, depth-1)
+	case yaml.SequenceNode:
+		if i, ok := index(step, len(n.Content)); ok {
+			return n.Content[i], n.Content[i].Line
+		}
+	case yaml.MappingNode:
+		var merged []*yaml.Node
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			switch key, value := n.Content[i], n.Content[i+1]; {
+			case key.Value == step:
+				found, line = value, key.Line
+			case key.Tag == "!!merge" && value.Kind == yaml.SequenceNode:
+				merged = append(merged, value.Content...)
+			case key.Tag == "!!merge":
+				merged = append(merged, value)
+			}
+		}
+		for _, m := range merged {
+			if found == nil && m.Kind != yaml.SequenceNode {
+				found, line = child(m, step, depth-1)
+			}
+		}
+	}
+	return found, line
 }
 
 // fieldPath prints a path the way people write it: replicas, image.tag,

@@ -17,14 +17,6 @@ import (
 	"github.com/ladder-cmp/ladder/crds"
 )
 
-// volatile are the functions of templates whose result is another one each time:
-// they draw from chance, or read the clock. Helm has them from sprig.
-var volatile = []string{
-	"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "randInt", "shuffle", "uuidv4",
-	"genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
-	"bcrypt", "htpasswd", "encryptAES", "now", "ago",
-}
-
 // lookup reads the cluster, of which a rendering sees none.
 const lookup = "lookup"
 
@@ -33,11 +25,9 @@ const lookup = "lookup"
 type site struct {
 	// function is what is called; empty for questions about the cluster.
 	function string
-	// api is what Capabilities.APIVersions is asked for, minor what the version of
-	// Kubernetes is compared with; anyAPI means that a template asks for something
-	// that is computed.
+	// api is what Capabilities.APIVersions is asked for; anyAPI means that a template
+	// asks for something that is computed.
 	api    string
-	minor  int
 	anyAPI bool
 	// file is how messages call the template, and line where it is in it.
 	file string
@@ -57,6 +47,8 @@ type survey struct {
 	literals []string
 	// paths are values that each template names, by the file.
 	paths map[string][]crds.Path
+	// templated are the values that call volatile functions where a template runs them.
+	templated []templatedValue
 }
 
 // look reads the templates of a chart, and makes each place that calls a volatile
@@ -101,9 +93,14 @@ func (v *survey) template(file string, t *common.File, key crds.Path) {
 	slices.SortFunc(w.calls, func(a, b call) int { return b.at - a.at })
 	for _, c := range w.calls {
 		end := c.at + len(c.name)
-		if text[c.at:min(end, len(text))] == c.name {
-			text = text[:end] + fmt.Sprintf("_%d", c.site) + text[end:]
+		if text[c.at:min(end, len(text))] != c.name {
+			continue
 		}
+		own := fmt.Sprintf("%s_%d", c.name, c.site)
+		if c.argument {
+			own = fmt.Sprintf("(%s_%d %s)", kubeVersion, c.site, c.name)
+		}
+		text = text[:c.at] + own + text[end:]
 	}
 	v.texts[as] = text
 	t.Data = []byte(text)
@@ -112,11 +109,13 @@ func (v *survey) template(file string, t *common.File, key crds.Path) {
 // templateText is a template: where it is, and where the values of its chart are.
 type templateText struct{ file, key, text string }
 
-// call is a place in a text that calls a volatile function.
+// call is a place in a text that calls a function, or that is to become the argument
+// of one.
 type call struct {
-	at   int
-	name string
-	site int
+	at       int
+	name     string
+	site     int
+	argument bool
 }
 
 // walker walks through a template.
@@ -204,6 +203,11 @@ func (w *walker) inside(n parse.Node, values []crds.Path) {
 		w.question(n, at)
 	case *parse.ChainNode:
 		w.inside(n.Node, values)
+	case *parse.FieldNode, *parse.VariableNode:
+		if from, text, ok := w.kubeVersionIn(n); ok {
+			at(n.Position()).function = kubeVersion
+			w.calls = append(w.calls, call{from, text, len(w.sites) - 1, true})
+		}
 	case *parse.StringNode:
 		if apiLiteral(n.Text) {
 			w.literals = append(w.literals, n.Text)
@@ -212,11 +216,11 @@ func (w *walker) inside(n parse.Node, values []crds.Path) {
 			w.paths[w.file] = append(w.paths[w.file], join(w.key, strings.Split(n.Text, ".")))
 		}
 	case *parse.IdentifierNode:
-		if !slices.Contains(volatile, n.Ident) && n.Ident != lookup {
+		if !isVolatile(n.Ident) && n.Ident != lookup && n.Ident != semverCompare {
 			return
 		}
 		at(n.Pos).function = n.Ident
-		w.calls = append(w.calls, call{int(n.Pos), n.Ident, len(w.sites) - 1})
+		w.calls = append(w.calls, call{at: int(n.Pos), name: n.Ident, site: len(w.sites) - 1})
 	}
 }
 
@@ -227,12 +231,6 @@ func (w *walker) question(n *parse.CommandNode, at func(parse.Pos) *site) {
 		at(n.Pos).asks(n.Args[1])
 	case calls(n, "has") && len(n.Args) == 3 && w.apiVersions(n.Args[2]):
 		at(n.Pos).asks(n.Args[1])
-	case calls(n, "semverCompare") && len(n.Args) > 1:
-		if text, ok := n.Args[1].(*parse.StringNode); ok {
-			for _, m := range minorVersion.FindAllStringSubmatch(text.Text, -1) {
-				at(n.Pos).minor = number(m[1])
-			}
-		}
 	}
 }
 
@@ -323,6 +321,7 @@ func (c *chance) prepare(s source, ch *chart.Chart) template.FuncMap {
 		return nil
 	}
 	c.survey.look(s, ch, nil)
+	c.survey.lookAtValues(s, ch)
 	return c.functions()
 }
 
@@ -339,6 +338,8 @@ type chance struct {
 	nth    map[string]int
 	// values are laid over those of all charts.
 	values []Values
+	// versions is what templates see of the version of Kubernetes.
+	versions versionsSeen
 }
 
 func newChance() *chance {
@@ -356,25 +357,31 @@ func (c *chance) overrides() []Values {
 // drawn is what a function returned.
 type drawn []reflect.Value
 
-// noSite is the site of calls that stand in no template: in values that
-// templates run.
-const noSite = -1
+// inValues are the functions whose calls may stand in no template, but in values that
+// templates run: the site of the nth is -1-n.
+var inValues = append(volatileNames(), lookup)
+
+func siteInValues(function string) int { return -1 - slices.Index(inValues, function) }
 
 // functions are those that templates call, once look has renamed the calls.
 func (c *chance) functions() template.FuncMap {
 	own := sprig.TxtFuncMap()
-	funcs := template.FuncMap{lookup: c.lookup(noSite)}
+	funcs := template.FuncMap{lookup: c.lookup(siteInValues(lookup))}
 	funcs["print"] = func(args ...any) string { return c.watched(fmt.Sprint(args...)) }
 	funcs["printf"] = func(format string, args ...any) string { return c.watched(fmt.Sprintf(format, args...)) }
-	for _, name := range volatile {
+	for _, name := range volatileNames() {
 		if own[name] != nil {
-			funcs[name] = c.volatile(noSite, name, own[name])
+			funcs[name] = c.volatile(siteInValues(name), name, own[name])
 		}
 	}
 	for i, s := range c.survey.sites {
 		switch {
 		case s.function == lookup:
 			funcs[fmt.Sprintf("%s_%d", lookup, i)] = c.lookup(i)
+		case s.function == semverCompare:
+			funcs[fmt.Sprintf("%s_%d", semverCompare, i)] = c.versions.compare(i, own[semverCompare].(func(string, string) (bool, error)))
+		case s.function == kubeVersion:
+			funcs[fmt.Sprintf("%s_%d", kubeVersion, i)] = c.versions.see(i)
 		case s.function != "" && own[s.function] != nil:
 			funcs[fmt.Sprintf("%s_%d", s.function, i)] = c.volatile(i, s.function, own[s.function])
 		}
@@ -406,8 +413,15 @@ func (c *chance) reached(site int) {
 
 // volatile is a function of the same type that returns what was drawn before.
 func (c *chance) volatile(site int, name string, function any) any {
-	f := reflect.ValueOf(function)
+	f, clock := reflect.ValueOf(function), clockOf(name)
 	return reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
+		call := f.Call
+		if f.Type().IsVariadic() {
+			call = f.CallSlice
+		}
+		if clock != nil && !clock.reads(args) {
+			return call(args)
+		}
 		c.reached(site)
 		key := fmt.Sprintf("%d %s %d", site, name, c.draws[site])
 		for _, a := range args {
@@ -418,20 +432,10 @@ func (c *chance) volatile(site int, name string, function any) any {
 		if drawn, known := c.drawn[key]; known {
 			return drawn
 		}
-		call := f.Call
-		if f.Type().IsVariadic() {
-			call = f.CallSlice
-		}
 		drawn := call(args)
-		// Renderings follow each other in less than a second.
-		passed := time.Duration(c.draws[site]) * 1000 * time.Hour
-		switch name {
-		case "now":
-			drawn = []reflect.Value{reflect.ValueOf(drawn[0].Interface().(time.Time).Add(passed))}
-		case "ago":
-			if age, err := time.ParseDuration(drawn[0].String()); err == nil {
-				drawn = []reflect.Value{reflect.ValueOf((age + passed).String())}
-			}
+		if clock != nil {
+			// Renderings follow each other in less than a second.
+			drawn = clock.later(call, args, time.Duration(c.draws[site])*1000*time.Hour)
 		}
 		c.drawn[key] = drawn
 		return drawn

@@ -105,9 +105,17 @@ func (r Rollout) about(found finding.Finding) int {
 	if named := slices.IndexFunc(r.Graph.Apps, func(a draw.App) bool { return a.Name == found.Object }); named >= 0 {
 		return named
 	}
-	return slices.IndexFunc(r.Applications, func(a Application) bool {
-		return a.File == found.File || strings.HasPrefix(found.File, path.Dir(a.File)+"/")
-	})
+	nearest, length := -1, 0
+	for i, a := range r.Applications {
+		dir := path.Dir(a.File) + "/"
+		if a.File == found.File {
+			return i
+		}
+		if strings.HasPrefix(found.File, dir) && len(dir) > length {
+			nearest, length = i, len(dir)
+		}
+	}
+	return nearest
 }
 
 // page is what stands in a page as JSON.

@@ -154,13 +154,13 @@ func TestFleet(t *testing.T) {
 		Graph: draw.Rollout{
 			Label: "rollout of small",
 			Steps: []draw.Step{{Title: "phase 010", About: "CRDs"}},
-			Apps:  []draw.App{{Name: "a", Kind: "crds", Tip: "a"}, {Name: "b", Kind: "app", Off: true}},
+			Apps:  []draw.App{{Name: "a", Kind: "crds", Tip: "a"}, {Name: "b", Kind: "app", Off: true}, {Name: "c", Kind: "app"}},
 			Needs: []draw.Need{{From: 1, To: 0, Why: "needs", Reasons: []string{"one"}, Gate: true, Hidden: true}},
 		},
-		Applications: []report.Application{{File: "a/component.yaml", Namespace: "x", Ladder: shared}, {File: "b/component.yaml"}},
+		Applications: []report.Application{{File: "a/component.yaml", Namespace: "x", Ladder: shared}, {File: "b/component.yaml"}, {File: "b/inner/component.yaml"}},
 		Findings: []finding.Finding{
 			{Rule: "r", Severity: finding.Error, File: "b/component.yaml", Message: "of b"}, {Rule: "r", Severity: finding.Note, Object: "a", Message: "of a"},
-			{Rule: "r", Severity: finding.Note, File: "a/templates/x.yaml", Message: "in a"}, {Rule: "r", Severity: finding.Note, File: "ladder.yaml", Message: "of none"}},
+			{Rule: "r", Severity: finding.Note, File: "a/templates/x.yaml", Message: "in a"}, {Rule: "r", Severity: finding.Note, File: "b/inner/x.yaml", Message: "in c"}, {Rule: "r", Severity: finding.Note, File: "ladder.yaml", Message: "of none"}},
 	}, {
 		Environment:  "lab",
 		Graph:        draw.Rollout{Steps: []draw.Step{{Title: "phase 010", About: "CRDs"}}, Apps: []draw.App{{Name: "a", Kind: "crds", Tip: "a"}}},

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -65,6 +66,10 @@ func (r *Repository) Commit(name string) (Commit, error) {
 	if strings.Contains(name, ":") {
 		return Commit{}, fault("", fmt.Sprintf("%q is a file or directory of a revision", name), "give the revision alone, and the directory as an argument of its own")
 	}
+	// The library takes main^{tree} for main.
+	if kind := peeled.FindStringSubmatch(name); kind != nil && kind[1] != "commit" {
+		return Commit{}, fault("", fmt.Sprintf("%q asks for a %s, and a revision is a commit", name, kind[1]), "leave out ^{"+kind[1]+"}")
+	}
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	hash, err := r.git.ResolveRevision(plumbing.Revision(name))
@@ -78,13 +83,52 @@ func (r *Repository) Commit(name string) (Commit, error) {
 	switch {
 	case errors.Is(err, plumbing.ErrReferenceNotFound) || errors.Is(err, plumbing.ErrObjectNotFound):
 	case errors.Is(err, io.EOF):
-		message += ", since the history is shorter"
+		message += ", since " + r.ended(name)
 	case strings.HasPrefix(err.Error(), "Revision invalid"): // of a type that the library keeps to itself
 		return Commit{}, fault("", fmt.Sprintf("%q is not written as a revision is", name), "write a branch, a tag or a commit, such as main, v1.2 or HEAD~1")
 	default:
 		message += " that can be read: " + err.Error()
 	}
 	return Commit{}, fault("", message, "name a directory that is there, or a branch, a tag or a commit; in a clone that is shallow, fetch it first")
+}
+
+// peeled is an expression that asks for an object of a kind.
+var peeled = regexp.MustCompile(`\^\{(commit|tree|blob|tag|object)\}`)
+
+// step is the last one in an expression: to a parent, or to an ancestor.
+var step = regexp.MustCompile(`^(.+)([~^])(\d*)$`)
+
+// ended says why an expression leads to no commit, as far as it is known.
+func (r *Repository) ended(name string) string {
+	for m := step.FindStringSubmatch(name); m != nil; m = step.FindStringSubmatch(m[1]) {
+		hash, err := r.git.ResolveRevision(plumbing.Revision(m[1]))
+		if err != nil {
+			continue
+		}
+		if c, err := r.git.CommitObject(*hash); err == nil && m[2] == "^" && m[3] == "2" && c.NumParents() == 1 {
+			return m[1] + " is no merge"
+		}
+		break
+	}
+	return "the history is shorter"
+}
+
+// Unmistakable is what a commit is called where its name is that of something
+// else, too: by the place of the reference, such as tags/v1.4, or else by its hash.
+func (r *Repository) Unmistakable(name string, c Commit) string {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	for _, rule := range plumbing.RefRevParseRules {
+		full := fmt.Sprintf(rule, name)
+		if _, err := r.git.Reference(plumbing.ReferenceName(full), true); err != nil || full == name {
+			continue
+		}
+		if short := strings.TrimPrefix(full, "refs/"); short != name {
+			return short
+		}
+		return full
+	}
+	return c.Hash[:12]
 }
 
 // Names are those of the branches, the branches of remotes and the tags, sorted;

@@ -109,9 +109,22 @@ func TestCommits(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"HEAD~100": `there is no revision "HEAD~100", since the history is shorter; `, "a b": "is not written as a revision is; write a branch", "^main": "is not written as",
+		"HEAD^2": `there is no revision "HEAD^2", since HEAD is no merge; `, "HEAD~1^2~3": "since HEAD~1 is no merge; ", "HEAD~2^2": "since the history is shorter; ",
+		"main^{tree}": `"main^{tree}" asks for a tree, and a revision is a commit; leave out ^{tree}`, "main^{blob}~1": "asks for a blob",
 		"HEAD^5": "is not written as", "main^{foo": "is not written as", "main:a": "give the revision alone"} {
 		if _, err := repo.Commit(name); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Revision invalid") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	git(t, dir, "update-ref", "refs/remotes/origin/far", "main")
+	for name, want := range map[string]string{"v1": "tags/v1", "main": "heads/main", "origin/far": "remotes/origin/far", "tags/v1": "refs/tags/v1", "HEAD": git(t, dir, "rev-parse", "--short=12", "HEAD"), "v1^{commit}": git(t, dir, "rev-parse", "--short=12", "v1^{commit}")} {
+		c, err := repo.Commit(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := repo.Unmistakable(name, c)
+		if again, err := repo.Commit(got); got != want || err != nil || again.Hash != c.Hash {
+			t.Errorf("%s is %s, %v; want %s", name, got, err, want)
 		}
 	}
 	if _, err := revision.Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not in a git repository") {

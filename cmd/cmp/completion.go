@@ -97,11 +97,11 @@ func within[T any](ctx context.Context, f func(context.Context) (T, error)) T {
 	log.SetOutput(io.Discard) // of libraries
 	found := make(chan T, 1)
 	go func() {
+		defer close(found) // also where a library panics: nobody is to wait for it
 		defer func() { _ = recover() }()
 		if value, err := f(ctx); err == nil {
 			found <- value
 		}
-		close(found)
 	}()
 	select {
 	case value := <-found:
@@ -169,7 +169,7 @@ func argumentsOf(cmd *cobra.Command) cobra.CompletionFunc {
 			return kinds(cmd, args, typed)
 		case name == "FILE":
 			return manifestFiles(cmd, args, typed)
-		case len(name) == 1 || strings.HasSuffix(name, "DIR"): // cmp diff A B
+		case strings.HasSuffix(name, "DIR"):
 			return places(typed, isComponent, false)
 		}
 		return nil, cobra.ShellCompDirectiveDefault

@@ -90,3 +90,16 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestWithinAPanic: what breaks completes nothing, and at once.
+func TestWithinAPanic(t *testing.T) {
+	defer log.SetOutput(log.Writer())
+	var asked context.Context
+	got := within(t.Context(), func(ctx context.Context) ([]string, error) {
+		asked = ctx
+		panic("a library")
+	})
+	if got != nil || !errors.Is(asked.Err(), context.Canceled) {
+		t.Errorf("%v, %v", got, asked.Err())
+	}
+}

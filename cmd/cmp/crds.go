@@ -84,7 +84,7 @@ func (in *inputs) ship(cmd *cobra.Command, dir string) (plugin.Shipment, error) 
 	}
 	defer done()
 	shipped, err := plugin.Ship(cmd.Context(), req, base)
-	return shipped, in.notOne(cmd, req, err)
+	return shipped, in.blamed(in.notOne(cmd, req, err))
 }
 
 // listedDefinition is a CRD as other programs read it.

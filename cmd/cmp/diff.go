@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -81,14 +82,23 @@ keys that changed are named, and never their values.
 
 // sides renders a component before and after a change.
 func (in *inputs) sides(cmd *cobra.Command, ch change, i int) (before, after compare.Side, err error) {
-	if before, err = in.side(cmd, ch.before[i], ch.from); err != nil {
+	// Of two directories one is called otherwise because there cannot be two of a
+	// name; an Application has one.
+	name := ""
+	if !ch.revisions {
+		name = filepath.Base(existing(ch.after[i]))
+	}
+	if before, err = in.side(cmd, ch.before[i], ch.from, name); err != nil {
 		return before, after, err
 	}
-	if after, err = in.side(cmd, ch.after[i], ch.to); err != nil {
+	if after, err = in.side(cmd, ch.after[i], ch.to, name); err != nil {
 		return before, after, err
 	}
 	if before.Failed && after.Failed && after.Findings[0].Rule == folderRule {
 		return before, after, after.Findings[0]
+	}
+	if before.Failed && after.Failed && slices.ContainsFunc(after.Findings, in.asked) {
+		return before, after, finding.Err(after.Findings)
 	}
 	for _, side := range []compare.Side{before, after} {
 		if side.Missing && (!ch.revisions || before.Missing && after.Missing) {
@@ -98,14 +108,18 @@ func (in *inputs) sides(cmd *cobra.Command, ch change, i int) (before, after com
 	return before, after, nil
 }
 
-// side renders a component as it is on disk, or at a commit.
-func (in *inputs) side(cmd *cobra.Command, dir string, at *commit) (compare.Side, error) {
+// side renders a component as it is on disk, or at a commit. name is what its
+// directory is taken to be called; empty means what it is.
+func (in *inputs) side(cmd *cobra.Command, dir string, at *commit, name string) (compare.Side, error) {
 	c, err := openCheckout(dir)
 	if err != nil {
 		return compare.Side{}, fmt.Errorf("%s: %w", dir, err)
 	}
 	defer c.close()
 	c = c.at(at)
+	if name != "" {
+		c.name = name
+	}
 	side := compare.Side{Name: c.called(), Dir: c.show(c.dir)}
 	req, base, err := in.requestFor(c)
 	if err != nil {
@@ -118,7 +132,7 @@ func (in *inputs) side(cmd *cobra.Command, dir string, at *commit) (compare.Side
 		return side, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: side.Name, Message: "this is a file", Remedy: "name the directory of the component"}
 	}
 	res, err := plugin.Generate(cmd.Context(), req, base)
-	if err = in.notOne(cmd, req, err); err != nil {
+	if err = in.blamed(in.notOne(cmd, req, err)); err != nil {
 		if !reportable(err) {
 			return side, err
 		}
@@ -134,11 +148,14 @@ type diffOutput struct {
 	format             *string
 	exitCode, nameOnly *bool
 	limit              *int
+	// given reports whether a flag was.
+	given func(flag string) bool
 }
 
 func addDiffOutput(cmd *cobra.Command, what string) diffOutput {
 	flags := cmd.Flags()
 	return diffOutput{
+		given:    flags.Changed,
 		format:   formatFlag(cmd, "Format (markdown is for a comment on a pull request)", diffText, diffMarkdown, diffJSON),
 		limit:    flags.Int("limit", mostMarkdown, "Bytes of markdown, of which GitHub takes 65536 characters in a comment; the rest is left out, and said to be"),
 		exitCode: flags.Bool("exit-code", false, "Exit with 1 if anything differs, and with 2 if that could not be found out"),
@@ -152,6 +169,12 @@ func (o diffOutput) check() error {
 	}
 	if *o.limit < leastMarkdown {
 		return usageError{fmt.Errorf("--limit is %d; give it at least %d", *o.limit, leastMarkdown)}
+	}
+	if *o.nameOnly && *o.format != diffText {
+		return usageError{fmt.Errorf("--name-only prints names and nothing else; drop it, or -o %s", *o.format)}
+	}
+	if o.given("limit") && *o.format != diffMarkdown {
+		return usageError{errors.New("--limit is for markdown, and the rest is never cut; drop it, or add -o markdown")}
 	}
 	return nil
 }

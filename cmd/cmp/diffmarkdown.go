@@ -28,6 +28,9 @@ func markdownOf(parts []part, looked int, what, command string, limit int, unkno
 	if len(unknown) > 0 {
 		rest = "\n" + unknownMarkdown(unknown, limit/8)
 	}
+	if len(parts) == 0 && looked == 0 {
+		return strings.TrimPrefix(rest, "\n")
+	}
 	if len(parts) == 0 {
 		return "Ladder finds no difference in " + counted(looked, what) + ".\n" + rest
 	}

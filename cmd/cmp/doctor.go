@@ -68,7 +68,7 @@ severity error.`,
 		if len(args) == 0 && len(given) == 0 && !live {
 			return usageError{errors.New("there is nothing to look at; name manifests, values of the chart argo-cd, or a cluster with --context; see cmp doctor --help")}
 		}
-		e, err := in.examined(cmd, s, args, given)
+		e, err := in.examined(cmd, s, once(args), given)
 		if _, usage := err.(usageError); usage {
 			return err
 		}
@@ -150,6 +150,10 @@ func (in *inputs) examined(cmd *cobra.Command, s streams, args, values []string)
 			if text, err := os.ReadFile(arg); err == nil {
 				if v, ok := chartValues(arg, text); ok {
 					e.Values = append(e.Values, v)
+					continue
+				}
+				if isNeither(text) {
+					faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "no-manifests", File: arg, Message: "this is neither a manifest nor values of the chart argo-cd", Remedy: "name manifests, with apiVersion and kind, or such values, with " + strings.Join(chartKeys[:2], " or ")})
 					continue
 				}
 			}
@@ -270,6 +274,17 @@ func chartValues(file string, text []byte) (doctor.Values, bool) {
 		}
 	}
 	return doctor.Values{}, false
+}
+
+// isNeither reports whether a file begins with a mapping that does not even look
+// like a manifest.
+func isNeither(text []byte) bool {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil || len(doc.Content) == 0 {
+		return false
+	}
+	v := object.ValueOf(doc.Content[0])
+	return v.IsMap() && !v.Get("apiVersion").Exists() && !v.Get("kind").Exists()
 }
 
 // chartKeys are values by which the chart argo-cd is known.

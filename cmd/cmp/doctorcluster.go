@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
+	yaml "go.yaml.in/yaml/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -100,6 +102,15 @@ func (c cluster) read(ctx context.Context) (inCluster, error) {
 }
 
 func (c cluster) config() (*rest.Config, error) {
+	if c.kubeconfig != "" {
+		text, err := os.ReadFile(c.kubeconfig)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s; correct --kubeconfig", c.kubeconfig, reason(err))
+		}
+		if !isKubeconfig(text) {
+			return nil, fmt.Errorf("%s: this is no kubeconfig; correct --kubeconfig, or name manifests without it", c.kubeconfig)
+		}
+	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = c.kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.context}).ClientConfig()
@@ -110,6 +121,23 @@ func (c cluster) config() (*rest.Config, error) {
 	config.UserAgent = "cmp doctor " + version()
 	config.WarningHandler = rest.NoWarnings{}
 	return config, nil
+}
+
+// isKubeconfig tells a kubeconfig, which need not say its kind, from other files.
+// What is no YAML at all the library reports.
+func isKubeconfig(text []byte) bool {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return true
+	}
+	if len(doc.Content) == 0 {
+		return false
+	}
+	v := object.ValueOf(doc.Content[0])
+	if kind := v.Get("kind"); kind.Exists() {
+		return kind.Text() == "Config"
+	}
+	return v.Get("clusters").Exists() || v.Get("contexts").Exists()
 }
 
 // fault says what keeps from reading a cluster.

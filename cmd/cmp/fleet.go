@@ -82,6 +82,9 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 			return nil, usageError{errors.New(`the name of a folder is empty; name the folder of the components, or "." for this one`)}
 		}
 	}
+	if p := in.source.Parallel; p < 0 {
+		return nil, usageError{fmt.Errorf("--parallel is %d; give 1 or more, or 0 for one for each processor", p)}
+	}
 	dirs = directories(s, dirs)
 	c, err := openCheckout(dirs[0])
 	if err != nil {

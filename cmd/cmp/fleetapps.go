@@ -89,6 +89,7 @@ Argo CD waits for a child only if it has a health check for Applications.
 		}
 		made, faults, err := f.Apps(opt)
 		if err != nil {
+			warn(s, failures(f.Findings))
 			return unproven(s, err)
 		}
 		warn(s, append(f.Findings, faults...))

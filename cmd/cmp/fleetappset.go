@@ -45,6 +45,7 @@ argocd-cmd-params-cm.`,
 		}
 		made, faults, err := f.ApplicationSets(opt)
 		if err != nil {
+			warn(s, failures(f.Findings))
 			return unproven(s, err)
 		}
 		warn(s, append(f.Findings, faults...))

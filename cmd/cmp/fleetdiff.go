@@ -28,6 +28,7 @@ change. cmp diff shows those objects for one component.
   cmp fleet diff origin/main... ./components -o markdown > comment.md`,
 	}
 	in := addFleetInputs(cmd)
+	in.source.Partial = true
 	cmd.Args = cobra.MinimumNArgs(2)
 	in.asksFor(cmd, "Compare what is deployed there only")
 	out := addDiffOutput(cmd, "component")
@@ -61,6 +62,7 @@ change. cmp diff shows those objects for one component.
 			return err
 		}
 		r.Comparison = fleet.Compare(sides[0], dirs[0], sides[1], dirs[1], in.source.Environment)
+		warn(s, sides[1].FaultsOf(r.Unknown))
 		return out.write(s, r, r.components(), anyError(r.New), r.Unknown)
 	}
 	return cmd
@@ -131,12 +133,20 @@ func (r fleetDiff) components() []string {
 	return names
 }
 
+// looked is how many fleets were compared: none, if nothing is known of a part of it.
+func (r fleetDiff) looked() int {
+	if len(r.Unknown) > 0 {
+		return 0
+	}
+	return 1
+}
+
 func (r fleetDiff) json() any { return r.Comparison }
 
-func (r fleetDiff) text(p paint) string { return textOf(p, r.parts(), 1, "fleet", r.Unknown) }
+func (r fleetDiff) text(p paint) string { return textOf(p, r.parts(), r.looked(), "fleet", r.Unknown) }
 
 func (r fleetDiff) markdown(limit int) string {
-	return markdownOf(r.parts(), 1, "fleet", r.command, limit, r.Unknown)
+	return markdownOf(r.parts(), r.looked(), "fleet", r.command, limit, r.Unknown)
 }
 
 func (r fleetDiff) parts() []part {

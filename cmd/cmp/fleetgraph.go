@@ -29,6 +29,7 @@ follow from others are left out, and so are those that order nothing. The page o
   cmp fleet graph ./components -o dot | dot -Tpdf > fleet.pdf`,
 	}
 	in := addFleetInputs(cmd)
+	in.source.Partial = true
 	format := formatFlag(cmd, "Format of the drawing", drawings()...)
 	component := cmd.Flags().String("component", "", "Draw only this component, all that it needs, and what needs it")
 	all := cmd.Flags().Bool("all", false, "Draw every link, also those that follow from others or order nothing")

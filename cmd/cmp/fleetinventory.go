@@ -35,6 +35,7 @@ Components that are disabled or bound to environments keep their places.`,
   cmp fleet inventory ./components -o html > inventory.html`,
 	}
 	in := addFleetInputs(cmd)
+	in.source.Partial = true
 	in.asksFor(cmd, "Say what is not deployed there")
 	format := formatFlag(cmd, "Format", names...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -26,6 +26,7 @@ finding of severity error.`,
   cmp fleet lint ./components --strict -o sarif > fleet.sarif`,
 	}
 	in := addFleetInputs(cmd)
+	in.source.Partial = true
 	in.asksFor(cmd, "Look at what is deployed there only")
 	format := formatFlag(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := cmd.Flags().Bool("strict", false, "Exit with 1 if there are warnings, too")

@@ -15,6 +15,7 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
@@ -401,14 +402,17 @@ func rewriteAll(all []rewrite) (err error) {
 
 // writtenBeside writes a text to a file of another name in the same directory.
 func writtenBeside(file string, text []byte, mode os.FileMode) (name string, err error) {
-	f, err := os.CreateTemp(filepath.Dir(file), ".component-*.yaml")
+	dir, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {
 		return "", err
 	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(mode), f.Close())
+	defer dir.Close()
+	fresh, err := wholefile.Beside(dir, filepath.Base(file), text, mode)
 	if err != nil {
-		os.Remove(f.Name())
+		return "", err
 	}
-	return f.Name(), err
+	if err := dir.Chmod(fresh, mode); err != nil { // as it was, whatever new files have
+		return "", errors.Join(err, dir.Remove(fresh))
+	}
+	return filepath.Join(filepath.Dir(file), fresh), nil
 }

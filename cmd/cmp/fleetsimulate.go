@@ -51,6 +51,7 @@ Exits with 1 if, without --fail, the rollout never ends.`,
   cmp fleet simulate ./components -o svg > rollout.svg`,
 	}
 	in := addFleetInputs(cmd)
+	in.source.Partial = true
 	flags := cmd.Flags()
 	format := formatFlag(cmd, "Format", reportText, reportJSON, "mermaid", "svg")
 	layout := flags.String("layout", layoutSet, "Phases to play: set, as the files have them, computed, or compact for the fewest steps")

@@ -16,7 +16,7 @@ import (
 
 // forFleets are the commands that do for a folder of components what others do
 // for one component; to list them is for all others.
-var forFleets = map[string]string{"render": "check-render", "check": "check-render", "lint": "lint", "graph": "graph", "diff": "diff"}
+var forFleets = map[string]string{"render": "check-render", "check": "check-render", "graph": "graph", "diff": "diff"}
 
 // folderRule marks what is a folder of components, and no component.
 const folderRule = "folder-of-components"
@@ -25,13 +25,10 @@ const folderRule = "folder-of-components"
 // folder of components, each of its files is at fault, and no remedy for any of
 // them helps.
 func (in *inputs) notOne(cmd *cobra.Command, req plugin.Request, err error) error {
-	if err == nil || in.flags.Changed("renderer") {
+	if err == nil || len(in.folderOf(req)) == 0 {
 		return err
 	}
 	held := heldComponents(req.Repo, req.Dir)
-	if len(held.described)+len(held.others) == 0 {
-		return err
-	}
 	of, all := held.described, ", or list all with cmp fleet inventory"
 	if sister, ok := forFleets[cmd.Name()]; ok {
 		all = ", or use cmp fleet " + sister + " for all"
@@ -41,6 +38,16 @@ func (in *inputs) notOne(cmd *cobra.Command, req plugin.Request, err error) erro
 	}
 	return finding.Finding{Severity: finding.Error, Rule: folderRule, File: req.Show(req.Dir), Message: "this is no component, but a folder of " + counted(len(of), "component"),
 		Remedy: "name one of them, such as " + req.Show(of[0]) + all}
+}
+
+// folderOf lists the components of a folder of them, sorted; none if it is one itself,
+// or is rendered as one.
+func (in *inputs) folderOf(req plugin.Request) []string {
+	if in.flags.Changed("renderer") {
+		return nil
+	}
+	held := heldComponents(req.Repo, req.Dir)
+	return slices.Sorted(slices.Values(append(held.described, held.others...)))
 }
 
 // held are the components below a directory: those that describe themselves, and

@@ -39,13 +39,14 @@ phase keeps it. What cannot be found out is a comment. Where cmp fleet schema
 wrote a component.schema.json, in a directory above or in docs there, the first
 line names it for editors.
 
-A component.yaml that is there stays, unless --force is given.`,
+A component.yaml that is there stays. With --force, what it does not say is added;
+all that it says is kept.`,
 		Example: `  cmp init ./components/vault
   cmp init ./components/* --stdout`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	flags := cmd.Flags()
-	force := flags.Bool("force", false, "Replace a component.yaml that is there")
+	force := flags.Bool("force", false, "Add what is missing to a component.yaml that is there")
 	stdout := flags.Bool("stdout", false, "Print what would be written, and write nothing")
 	ladder := ladderFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -66,6 +67,7 @@ A component.yaml that is there stays, unless --force is given.`,
 		if err := in.look(cmd.Context(), dirs, *force); err != nil {
 			return err
 		}
+		in.tellApart(cmd.Context())
 		in.place(cmd.Context())
 		if err := in.check(); err != nil {
 			return err
@@ -128,7 +130,7 @@ func staying(files []string) []finding.Finding {
 	const few = 3
 	var all []finding.Finding
 	for n, file := range files {
-		f := finding.Finding{Severity: finding.Note, Rule: "not-written", File: file, Message: "it is there, and stays", Remedy: "give --force to replace it"}
+		f := finding.Finding{Severity: finding.Note, Rule: "not-written", File: file, Message: "it is there, and stays", Remedy: "give --force to add what it does not say"}
 		if n == few-1 && len(files) > few {
 			f.Message = fmt.Sprintf("it is there, as %d more are, and stays", len(files)-few)
 			return append(all, f)
@@ -146,6 +148,10 @@ type foundling struct {
 	draft     component.Draft
 	kind      render.Kind
 	summary   string
+	// names are what it may be called, the best first.
+	names []string
+	// said is what a component.yaml says that is there.
+	said component.Description
 }
 
 // look finds out what the directories hold.
@@ -165,6 +171,11 @@ func (b *beginning) look(ctx context.Context, dirs []string, force bool) error {
 		case err == nil && !force:
 			b.there = append(b.there, f.file)
 			continue
+		case err == nil:
+			if f.draft.Old, err = fs.ReadFile(b.repo, path.Join(dir, component.File)); err != nil {
+				faults = append(faults, plugin.Unreadable(f.file, err))
+				continue
+			}
 		}
 		if err := b.describe(ctx, f); err != nil {
 			if skipped, ok := err.(finding.Finding); ok && skipped.Rule == "nothing-to-render" && len(dirs) > 1 {
@@ -200,24 +211,23 @@ func (b *beginning) describe(ctx context.Context, f *foundling) error {
 	}
 	if within := b.within(f.dir); kind != render.Helm && kind != render.Kustomize && len(within) > 0 {
 		return finding.Finding{Severity: finding.Error, Rule: "several-components", File: shown, Message: "it holds components itself, such as " + within[0],
-			Remedy: "name each of them, as with cmp init '" + shown + "/*'"}
+			Remedy: "name each of them, as with cmp init " + b.naming(f.dir, within)}
 	}
 	f.kind = kind
 	f.draft.Schema = b.schema(f.dir)
 	f.draft.PhaseWhy = "its place in the rollout, which a fleet with a profile decides"
 	b.chart(f)
-	name := cmp.Or(f.draft.Name, component.NameFrom(path.Base(f.dir)), "component")
-	if f.dir == "." {
-		name = cmp.Or(f.draft.Name, component.NameFrom(b.name), "component")
-	}
-	for _, other := range b.found {
-		if other.draft.Name == name { // charts of one name
-			name = cmp.Or(component.NameFrom(path.Base(f.dir)), name)
-		}
-	}
+	f.names = b.namesFor(f)
+	name := f.names[0]
 	f.draft.Name = name
-
-	repo := overlaid{b.repo, map[string]string{path.Join(f.dir, component.File): "{}\n"}} // what is there is to be replaced
+	repo := overlaid{b.repo, map[string]string{}}
+	if f.draft.Old != nil {
+		said, err := plugin.Request{Repo: b.repo, NoRepository: b.none, Dir: f.dir, Show: b.show}.Describe()
+		if err != nil {
+			return err
+		}
+		f.says(said)
+	}
 	res, err := plugin.Generate(ctx, plugin.Request{Repo: repo, NoRepository: b.none, Dir: f.dir, DirName: name, Show: b.show, App: plugin.App{Name: name, Namespace: nowhere}}, b.kinds)
 	if err != nil {
 		f.draft.NamespaceWhy = "it could not be rendered, so that nothing names one"
@@ -236,6 +246,71 @@ func (b *beginning) describe(ctx context.Context, f *foundling) error {
 	return nil
 }
 
+// says takes over what the file that is there says.
+func (f *foundling) says(said component.Description) {
+	if said.Name != "" {
+		f.draft.Name, f.names = said.Name, []string{said.Name}
+	}
+	if said.Phase().Set {
+		f.draft.PhaseKey, f.draft.Phase = said.PhaseKey(), said.Phase().Text
+	}
+	f.said = said
+}
+
+// namesFor are what a component may be called, the best first: as its chart is, as
+// its directory, and with the names of the directories above where that is not
+// enough to tell it from others.
+func (b *beginning) namesFor(f *foundling) []string {
+	own := path.Base(f.dir)
+	if f.dir == "." {
+		own = b.name
+	}
+	names := []string{f.draft.Name, component.NameFrom(own)}
+	for dir := path.Dir(f.dir); dir != "."; dir = path.Dir(dir) {
+		names = append(names, component.NameFrom(path.Base(dir)+"-"+own))
+	}
+	names = append(names, component.NameFrom(f.dir))
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	if len(names) == 0 {
+		return []string{"component"}
+	}
+	return slices.Compact(names)
+}
+
+// tellApart gives those other names that would be called as others are, or as
+// components of their fleets.
+func (b *beginning) tellApart(ctx context.Context) {
+	taken := map[string]int{}
+	homes := map[string]bool{}
+	for _, f := range b.found {
+		if home, ok := b.home(f.dir); ok && !homes[home] {
+			homes[home] = true
+			fl, err := loadUntilInterrupted(ctx, fleet.Source{Repo: b.repo, NoRepository: b.none, Dirs: []string{home}, Show: b.show, Unrendered: true, Partial: true}, b.kinds)
+			if err != nil {
+				continue // which is told when its phases are looked for
+			}
+			for _, c := range fl.Components {
+				if !slices.ContainsFunc(b.found, func(f *foundling) bool { return f.dir == c.Dir }) {
+					taken[c.Name]++
+				}
+			}
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		counts := maps.Clone(taken)
+		for _, f := range b.found {
+			counts[f.draft.Name]++
+		}
+		for _, f := range b.found {
+			if counts[f.draft.Name] > 1 && len(f.names) > 1 {
+				f.names, changed = f.names[1:], true
+				f.draft.Name = f.names[0]
+			}
+		}
+	}
+}
+
 // within are directories below one that are components by themselves.
 func (b *beginning) within(dir string) []string {
 	var all []string
@@ -251,7 +326,37 @@ func (b *beginning) within(dir string) []string {
 	if err != nil {
 		return nil
 	}
-	return all
+	return slices.Compact(all)
+}
+
+// naming are arguments that name components below a directory: a pattern that fits
+// them and nothing else, or else the first of them.
+func (b *beginning) naming(dir string, within []string) string {
+	for depth, pattern := 1, path.Join(dir, "*"); depth <= 3; depth, pattern = depth+1, pattern+"/*" {
+		found, err := fs.Glob(b.repo, pattern)
+		if err != nil {
+			break
+		}
+		fitting := 0
+		for _, p := range found {
+			info, err := fs.Stat(b.repo, p)
+			switch {
+			case err != nil || !info.IsDir():
+			case slices.Contains(within, b.show(p)):
+				fitting++
+			default:
+				fitting = -len(found)
+			}
+		}
+		if fitting > 0 {
+			return "'" + b.show(pattern) + "'"
+		}
+	}
+	const some = 3
+	if len(within) > some {
+		return strings.Join(within[:some], " ") + " and so on"
+	}
+	return strings.Join(within, " ")
 }
 
 // chartYAML is what a Chart.yaml says, and reads a text of it.
@@ -443,13 +548,11 @@ func application(fl *fleet.Fleet, dir string) int {
 
 // join says which part of a platform a component is, and tells the fleet.
 func (f *foundling) join(fl *fleet.Fleet, home string) {
-	f.draft.PhaseKey = cmp.Or(fl.Profile.Key, "rolloutPhase")
+	f.draft.PhaseKey = cmp.Or(f.draft.PhaseKey, fl.Profile.Key, "rolloutPhase")
 	f.draft.PartKey, f.draft.Part = f.partIn(fl, home)
 	for _, c := range fl.Components {
 		if c.Dir == f.dir {
 			c.Domain = f.draft.Part
-		} else if own := component.NameFrom(path.Base(f.dir)); c.Name == f.draft.Name && own != "" {
-			f.draft.Name = own
 		}
 	}
 }
@@ -457,6 +560,9 @@ func (f *foundling) join(fl *fleet.Fleet, home string) {
 // partIn is the domain of a component and its key: what its neighbours say of
 // themselves, or the directory that is called like one.
 func (f *foundling) partIn(fl *fleet.Fleet, home string) (key, part string) {
+	if f.said.Part() != "" {
+		return "", f.said.Part()
+	}
 	key = "domain"
 	var parts []string
 	for _, c := range fl.Components {
@@ -507,7 +613,9 @@ func (f *foundling) settle(fl *fleet.Fleet, places *fleet.Phases) {
 	}
 	f.draft.Phase = fl.Profile.Write(p.Computed.Number)
 	f.draft.PhaseWhy = finding.Harmless(f.draft.Phase + " is the earliest: " + p.Why + ".")
-	f.summary += ", for " + p.Rung
+	if p.Rung != "" {
+		f.summary += ", for " + p.Rung
+	}
 	// What others at such a place call it.
 	var called []string
 	for _, other := range places.Places {
@@ -559,28 +667,39 @@ func (b *beginning) check() error {
 	return errors.Join(faults...)
 }
 
-// write writes all files or none.
+// write writes the files in their order. Each has its text beside it before the first
+// gets its name, so that a disk that is full leaves none; what stops it later is
+// said with what is written already.
 func (b *beginning) write() (err error) {
-	ready := map[string]string{}
+	var ready, written []string
 	defer func() {
-		for name := range ready {
-			os.Remove(name) // what was renamed is not there any more
+		for _, name := range ready[len(written):] {
+			err = errors.Join(err, os.Remove(name))
 		}
 	}()
 	for _, f := range b.found {
-		file := filepath.Join(b.base, filepath.FromSlash(f.dir), component.File)
-		name, err := writtenBeside(file, []byte(f.draft.Text()), 0o644)
+		name, err := writtenBeside(b.path(f), []byte(f.draft.Text()), 0o644)
 		if err != nil {
 			return fmt.Errorf("%s: %s; no file is written", f.file, reason(err))
 		}
-		ready[name] = file
+		ready = append(ready, name)
 	}
-	for name, file := range ready {
-		if err := os.Rename(name, file); err != nil {
-			return fmt.Errorf("%s: %s", file, reason(err))
+	for i, f := range b.found {
+		if err := os.Rename(ready[i], b.path(f)); err != nil {
+			already := "no file is written"
+			if len(written) > 0 {
+				already = "written already: " + strings.Join(written, ", ")
+			}
+			return fmt.Errorf("%s: %s; %s", f.file, reason(err), already)
 		}
+		written = append(written, f.file)
 	}
 	return nil
+}
+
+// path is where the component.yaml of a component is.
+func (b *beginning) path(f *foundling) string {
+	return filepath.Join(b.base, filepath.FromSlash(f.dir), component.File)
 }
 
 // text says what was written, or prints it.

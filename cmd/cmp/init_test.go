@@ -111,3 +111,29 @@ func TestOverlaid(t *testing.T) {
 		t.Errorf("found %q (%v), want %q", got, err, want)
 	}
 }
+
+// TestInitWritesInOrder has a file whose name is taken while the others are written.
+func TestInitWritesInOrder(t *testing.T) {
+	dir := t.TempDir()
+	b := &beginning{checkout: &checkout{base: dir}}
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		b.found = append(b.found, &foundling{dir: name, file: name + "/component.yaml", draft: component.Draft{Name: name}})
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "c", "component.yaml", "in-the-way"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	err := b.write()
+	if err == nil || !strings.HasPrefix(err.Error(), "c/component.yaml: ") || strings.Contains(err.Error(), dir) || !strings.HasSuffix(err.Error(), "; written already: a/component.yaml, b/component.yaml") {
+		t.Errorf("%v", err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil || len(files) != 3 {
+		t.Errorf("%v: %v", err, files)
+	}
+	if half, err := filepath.Glob(filepath.Join(dir, "*", ".*")); err != nil || len(half) > 0 {
+		t.Errorf("%v: half-written %v", err, half)
+	}
+}

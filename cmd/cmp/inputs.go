@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -87,6 +88,40 @@ func (in *inputs) settings() (plugin.Settings, error) {
 		return s, usageError{errors.Join(faults...)}
 	}
 	return s, nil
+}
+
+// blamed marks an error as one of the command line if a flag cannot be what it is,
+// whatever is rendered with it.
+func (in *inputs) blamed(err error) error {
+	if err == nil {
+		return nil
+	}
+	settings, wrong := in.settings()
+	if wrong != nil {
+		return err
+	}
+	misspelt := map[string]bool{}
+	for _, f := range finding.Of(settings.Values.Misspelt()) {
+		misspelt[f.Error()] = true
+	}
+	if slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool {
+		return misspelt[f.Error()] || f.Rule == "bad-name" && settings.Name != ""
+	}) {
+		return usageError{err}
+	}
+	return err
+}
+
+// asked reports whether a fault is one of what the flags name: a values file that
+// is not there or no such file, or values for what takes none.
+func (in *inputs) asked(f finding.Finding) bool {
+	settings, err := in.settings()
+	if err != nil {
+		return false
+	}
+	own := settings.Values
+	return f.Rule == "useless-values" && !own.Empty() || f.File != "" && (slices.Contains(own.Files, f.File) ||
+		slices.ContainsFunc(own.SetFile, func(expr string) bool { return strings.HasSuffix(expr, "="+f.File) }))
 }
 
 // checkout is a component directory on disk, in the repository around it.
@@ -207,7 +242,7 @@ func (in *inputs) generate(cmd *cobra.Command, dir string, defaults ...plugin.Se
 	}
 	defer done()
 	res, err := plugin.Generate(cmd.Context(), req, base)
-	return res, in.notOne(cmd, req, err)
+	return res, in.blamed(in.notOne(cmd, req, err))
 }
 
 // request opens the component in dir, for as long as done is not called, and

@@ -72,7 +72,7 @@ The page is the same for the same input. Findings are on it and fail nothing.`,
 			if err != nil {
 				return err
 			}
-			of := &fleetInputs{ladder: in.ladder, source: fleet.Source{Environment: *environment, KubeVersion: settings.KubeVersion, APIVersions: settings.APIVersions}}
+			of := &fleetInputs{ladder: in.ladder, source: fleet.Source{Partial: true, Environment: *environment, KubeVersion: settings.KubeVersion, APIVersions: settings.APIVersions}}
 			page, err = of.report(cmd, s, args, *durations)
 			if err != nil {
 				return err

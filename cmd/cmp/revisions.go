@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/finding"
@@ -45,7 +46,7 @@ func readChange(s streams, args []string) (change, error) {
 			return change{}, usageError{errors.New(`an argument is empty; name the directory or the revision, or "." for this directory`)}
 		}
 	}
-	first, dirs := args[0], directories(s, args[1:])
+	first, dirs := args[0], once(directories(s, args[1:]))
 	repo, err := revision.Open(gitRoot(existing(dirs[0])))
 	info, statErr := os.Stat(first)
 	if statErr == nil && info.IsDir() {
@@ -53,8 +54,8 @@ func readChange(s streams, args []string) (change, error) {
 			return change{}, usageError{fmt.Errorf("%s is a directory; name two directories, or a revision and then directories", first)}
 		}
 		if err == nil && filepath.IsLocal(first) && filepath.Clean(first) == first {
-			if _, err := repo.Commit(first); err == nil {
-				return change{}, usageError{fmt.Errorf("%s is a directory and a revision; write ./%s or heads/%s", first, first, first)}
+			if c, err := repo.Commit(first); err == nil {
+				return change{}, usageError{fmt.Errorf("%s is a directory and a revision; write ./%s or %s", first, first, repo.Unmistakable(first, c))}
 			}
 		}
 		if err := isThere(dirs[0]); err != nil {
@@ -79,8 +80,41 @@ func readChange(s streams, args []string) (change, error) {
 		if statErr == nil {
 			return c, isThere(first) // a file
 		}
+		return c, err
 	}
-	return c, err
+	if !strings.Contains(first, "..") && isRevision(repo, dirs[0], c.from) {
+		return c, usageError{fmt.Errorf("%s is a revision, and no directory; write %s..%s, and then directories", dirs[0], first, dirs[0])}
+	}
+	return c, nil
+}
+
+// once leaves out what is named before, in whatever way.
+func once(names []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		abs, err := filepath.Abs(name)
+		twice := err == nil && seen[abs]
+		seen[abs] = true
+		return twice
+	})
+}
+
+// isRevision reports whether a name is that of a revision, and of no directory: not
+// on disk, and not before the change.
+func isRevision(repo *revision.Repository, name string, before *commit) bool {
+	if _, err := os.Stat(name); err == nil {
+		return false
+	}
+	if _, err := repo.Commit(name); err != nil {
+		return false
+	}
+	c, err := openCheckout(name)
+	if err != nil {
+		return true
+	}
+	defer c.close()
+	_, err = fs.Stat(before.files, c.dir)
+	return err != nil
 }
 
 // readRange reads REV, REV..REV or REV...REV.

@@ -52,6 +52,7 @@ tool can apply, and components for Ladder. OUT must be empty, or not be there.`,
 		var faults []error
 		for i, h := range halves {
 			res, err := in.half(cmd, args[0], h.mode)
+			err = nothingToSplit(err, h.mode)
 			if err != nil && (len(faults) == 0 || err.Error() != faults[0].Error()) {
 				faults = append(faults, err)
 			}
@@ -75,6 +76,24 @@ tool can apply, and components for Ladder. OUT must be empty, or not be there.`,
 	return cmd
 }
 
+// nothingToSplit says of a half without manifests what that means here, where
+// nobody has set crds.
+func nothingToSplit(err error, mode crds.Mode) error {
+	for _, f := range finding.Of(err) {
+		switch {
+		case f.Rule == "no-crds":
+			f.Message, f.Remedy = "it has no CRDs; there is nothing to split", "apply it as it is, or give the values that bring CRDs"
+		case f.Rule == "empty-rendering" && mode == crds.Skip:
+			f.Message, f.Remedy = "it has nothing but CRDs; there is nothing to split", "apply it as it is"
+		default:
+			continue
+		}
+		f.Field = ""
+		return f
+	}
+	return err
+}
+
 // half renders a part of a component, whatever its component.yaml says.
 func (in *inputs) half(cmd *cobra.Command, dir string, mode crds.Mode) (plugin.Result, error) {
 	req, base, done, err := in.request(dir)
@@ -84,7 +103,7 @@ func (in *inputs) half(cmd *cobra.Command, dir string, mode crds.Mode) (plugin.R
 	defer done()
 	req.Settings = append(req.Settings, plugin.Settings{CRDs: mode})
 	res, err := plugin.Generate(cmd.Context(), req, base)
-	return res, in.notOne(cmd, req, err)
+	return res, in.blamed(in.notOne(cmd, req, err))
 }
 
 // emptyDir makes sure that nothing is overwritten or left over.

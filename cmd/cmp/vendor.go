@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/ladder-cmp/ladder/fetch"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/remote"
@@ -197,6 +199,11 @@ func (c *vendored) look(ctx context.Context, network *network, settings plugin.S
 	if c.was, c.locked, err = req.Lock(); err != nil {
 		return err
 	}
+	if root, err := c.beside(); err == nil {
+		root.Close()
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	beside := &remote.Vendored{Lock: c.was,
 		Read: func(file string) ([]byte, error) { return fs.ReadFile(c.checkout.repo, c.file(file)) },
 		Show: func(file string) string { return c.checkout.show(c.file(file)) }}
@@ -352,29 +359,23 @@ func (c *vendored) write() error {
 		return c.clear()
 	}
 	root := c.checkout.root
-	fault := func(name string, err error) error {
-		return finding.Finding{Severity: finding.Error, Rule: "bad-out", File: c.checkout.show(c.file(name)), Message: reason(err), Remedy: "look at the rights to the directory"}
-	}
 	contents := map[string][]byte{}
 	for _, f := range c.fetched {
 		if e, ok := c.now.Find(f.Ref); ok {
-			contents[e.File] = f.Content.Data
+			contents[strings.TrimPrefix(e.File, remote.VendorDir+"/")] = f.Content.Data
 		}
 	}
-	for name, data := range contents {
-		if there, err := fs.ReadFile(c.checkout.repo, c.file(name)); err == nil && remote.Digest(there) == remote.Digest(data) {
-			continue
+	if len(contents) > 0 {
+		if err := root.Mkdir(c.file(remote.VendorDir), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return c.unwritten(remote.VendorDir, err)
 		}
-		if err := root.MkdirAll(path.Dir(c.file(name)), 0o755); err != nil {
-			return fault(path.Dir(name), err)
-		}
-		if err := replaceFile(root, c.file(name), data); err != nil {
-			return fault(name, err)
+		if err := c.fill(contents); err != nil {
+			return err
 		}
 	}
 	if len(c.now.Entries) == 0 {
 		if err := root.Remove(c.file(remote.LockFile)); err != nil {
-			return fault(remote.LockFile, err)
+			return c.unwritten(remote.LockFile, err)
 		}
 	} else {
 		text, err := c.now.Text()
@@ -382,25 +383,81 @@ func (c *vendored) write() error {
 			return err
 		}
 		if there, err := fs.ReadFile(c.checkout.repo, c.file(remote.LockFile)); err != nil || string(there) != string(text) {
-			if err := replaceFile(root, c.file(remote.LockFile), text); err != nil {
-				return fault(remote.LockFile, err)
+			if err := wholefile.Replace(root, c.file(remote.LockFile), text, 0o644); err != nil {
+				return c.unwritten(remote.LockFile, err)
 			}
 		}
 	}
 	return c.clear()
 }
 
-// replaceFile writes a file that is there as a whole or not at all.
-func replaceFile(root *os.Root, name string, data []byte) error {
-	fresh := path.Join(path.Dir(name), "."+path.Base(name)+".new")
-	err := root.WriteFile(fresh, data, 0o644)
-	if err == nil {
-		err = root.Rename(fresh, name)
-	}
+// fill writes files into what is vendored, unless they are there.
+func (c *vendored) fill(contents map[string][]byte) error {
+	beside, err := c.beside()
 	if err != nil {
-		_ = root.Remove(fresh)
+		return err
 	}
-	return err
+	defer beside.Close()
+	for _, name := range slices.Sorted(maps.Keys(contents)) {
+		if there, err := beside.ReadFile(name); err == nil && remote.Digest(there) == remote.Digest(contents[name]) {
+			continue
+		}
+		if err := beside.MkdirAll(path.Dir(name), 0o755); err != nil {
+			return c.unwritten(path.Join(remote.VendorDir, path.Dir(name)), err)
+		}
+		if err := wholefile.Replace(beside, name, contents[name], 0o644); err != nil {
+			return c.unwritten(path.Join(remote.VendorDir, name), err)
+		}
+	}
+	return nil
+}
+
+// unwritten says why a file of a component cannot be written or removed.
+func (c *vendored) unwritten(name string, err error) error {
+	return finding.Finding{Severity: finding.Error, Rule: "bad-out", File: c.checkout.show(c.file(name)), Message: reason(err), Remedy: "look at the rights to the directory"}
+}
+
+// beside is the directory of what is vendored, if there is one. Below it files are
+// written and removed as they come, and so neither it nor a directory in it may be a
+// link: what that leads to is somebody else's.
+func (c *vendored) beside() (*os.Root, error) {
+	link := func(name string) error {
+		return finding.Finding{Severity: finding.Error, Rule: "bad-out", File: c.checkout.show(c.file(name)), Message: "it is no directory, and nothing is written or removed there", Remedy: "remove it; cmp vendor makes a directory"}
+	}
+	top := c.file(remote.VendorDir)
+	info, err := c.checkout.root.Lstat(top)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, link(remote.VendorDir)
+	}
+	root, err := c.checkout.root.OpenRoot(top)
+	if err != nil {
+		return nil, c.unwritten(remote.VendorDir, err)
+	}
+	var faults []error
+	if opened, err := root.Stat("."); err != nil || !os.SameFile(info, opened) {
+		faults = append(faults, link(remote.VendorDir)) // it has become one just now
+	}
+	dirs := map[string]bool{}
+	for _, l := range []remote.Lock{c.was, c.now} {
+		for _, e := range l.Entries {
+			for at := path.Dir(strings.TrimPrefix(e.File, remote.VendorDir+"/")); at != "."; at = path.Dir(at) {
+				dirs[at] = true
+			}
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		if info, err := root.Lstat(dir); err == nil && !info.IsDir() {
+			faults = append(faults, link(path.Join(remote.VendorDir, dir)))
+		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		root.Close()
+		return nil, err
+	}
+	return root, nil
 }
 
 // notIn lists the files that are vendored and in no entry of a lock.
@@ -425,19 +482,26 @@ func (c *vendored) clear() error {
 			needed[at] = true
 		}
 	}
+	beside, err := c.beside()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer beside.Close()
 	var gone []string
-	top := c.file(remote.VendorDir)
-	err := fs.WalkDir(c.checkout.repo, top, func(p string, _ fs.DirEntry, err error) error {
-		if err == nil && !needed[strings.TrimPrefix(p, strings.TrimSuffix(top, remote.VendorDir))] {
+	err = fs.WalkDir(beside.FS(), ".", func(p string, _ fs.DirEntry, err error) error {
+		if err == nil && p != "." && !needed[path.Join(remote.VendorDir, p)] {
 			gone = append(gone, p)
 		}
 		return err
 	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	for _, p := range slices.Backward(gone) { // what is in a directory goes before it
-		err = errors.Join(err, c.checkout.root.Remove(p))
+		err = errors.Join(err, beside.Remove(p))
+	}
+	if !needed[remote.VendorDir] {
+		err = errors.Join(err, c.checkout.root.Remove(c.file(remote.VendorDir)))
 	}
 	return err
 }

@@ -191,7 +191,7 @@ func TestExamples(t *testing.T) {
 func TestFaults(t *testing.T) {
 	documented := examples(t)
 	bad := example{files: maps.Clone(documented["Kustomize"].files)}
-	bad.files["overlay/ladder.yaml"] = strings.Replace(bad.files["overlay/ladder.yaml"], "waves: rungs", "waves: few", 1)
+	bad.files["overlay/waves.yaml"] = strings.Replace(bad.files["overlay/waves.yaml"], "waves: rungs", "waves: few", 1)
 	out := shell(t, "kustomize", bad, `! `+strings.TrimSpace(documented["Kustomize"].commands)+` 2>&1`)
 	if !strings.Contains(out, `cmp: functionConfig: data.waves: "few" means nothing here; write rungs, compact or off`) {
 		t.Errorf("kustomize says\n%s", out)
