@@ -52,6 +52,25 @@ func TestPages(t *testing.T) {
 	get(t, n.fetcher(config), fileRef("https://files.example.com/a.yaml"))
 }
 
+// TestInsecureOrNot has a Secret that says neither that a certificate is to be looked
+// at nor that it is not.
+func TestInsecureOrNot(t *testing.T) {
+	n := newInternet(t)
+	n.host("files.example.com", serving(map[string]string{"/a": "content"}))
+	dir := t.TempDir()
+	write(t, dir+"/files.example.com/insecure", "maybe")
+	config := Config{Allow: []string{"https://files.example.com"}, Credentials: Credentials{Dir: dir}}
+	refuse(t, n.fetcher(config), fileRef("https://files.example.com/a"), "denied", "insecure cannot be read: it is neither true nor false")
+	write(t, dir+"/files.example.com/insecure", "false\n")
+	get(t, n.fetcher(config), fileRef("https://files.example.com/a"))
+}
+
+// TestPorts has two services of one host, of which one is down.
+func TestPorts(t *testing.T) {
+	f := newInternet(t).fetcher(Config{Allow: []string{"https://files.example.com:8443"}, Limits: Limits{Retries: -1}})
+	refuse(t, f, fileRef("https://files.example.com:8443/a"), "unreachable", "files.example.com:8443 cannot be reached")
+}
+
 // TestAnew has a version that somebody published again, under the digest that it had.
 // The cache is not to hide that.
 func TestAnew(t *testing.T) {

@@ -129,6 +129,9 @@ func readDir(dir string) (credential, error) {
 		}
 		got[what] = text
 	}
+	if said := got["insecure"]; said != "" && said != "true" && said != "false" {
+		return credential{}, unreadable(filepath.Join(dir, "insecure"), errors.New("it is neither true nor false"))
+	}
 	return credential{username: got["username"], password: got["password"], token: got["token"], source: dir,
 		identity: identity{ca: got["ca"], cert: got["cert"], key: got["key"], insecure: got["insecure"] == "true"}}, nil
 }

@@ -96,8 +96,7 @@ func (e *errand) status() int {
 
 // RoundTrip sends a request if it may go where it is to go.
 func (e *errand) RoundTrip(req *http.Request) (*http.Response, error) {
-	base, err := e.admit(req)
-	if err != nil {
+	if err := e.admit(req); err != nil {
 		if req.Body != nil {
 			req.Body.Close()
 		}
@@ -121,7 +120,7 @@ func (e *errand) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	res, err := transport.RoundTrip(req)
 	if err != nil {
-		return nil, e.note(e.failureToSend(base, err))
+		return nil, e.note(e.failureToSend(req.URL.Host, err))
 	}
 	e.mu.Lock()
 	e.seen = res.StatusCode
@@ -210,12 +209,12 @@ var tokenServices = map[string]string{
 	"registry.gitlab.com":  "gitlab.com",
 }
 
-// admit says whether a request may be sent, and the host it goes to.
-func (e *errand) admit(req *http.Request) (string, error) {
+// admit says whether a request may be sent.
+func (e *errand) admit(req *http.Request) error {
 	u := req.URL
 	host := hostOf(u)
-	refuse := func(remedy, format string, args ...any) (string, error) {
-		return "", e.note(failed(notAllowed, remedy, format, args...))
+	refuse := func(remedy, format string, args ...any) error {
+		return e.note(failed(notAllowed, remedy, format, args...))
 	}
 	toAllow := "add " + u.Scheme + "://" + u.Host + u.Path + ", or what is above it, to the allow-list if you trust it"
 	if u.Scheme != "https" && !(u.Scheme == "http" && e.f.plain(u.Host)) {
@@ -233,30 +232,30 @@ func (e *errand) admit(req *http.Request) (string, error) {
 	case secret && req.Method == http.MethodPost && e.strayed(req):
 		return refuse("ask those who run it", "%s redirects credentials to %s", e.host(), u.Host)
 	case last == nil && sameOrigin(u, e.origin()):
-		return host, nil // what the Ref names
+		return nil // what the Ref names
 	case last != nil && e.at.Scheme == "oci" && sameOrigin(u, e.origin()) && sameOrigin(last.URL, u):
-		return host, nil // a registry is one thing; its paths are not those of the allow-list
+		return nil // a registry is one thing; its paths are not those of the allow-list
 	case e.f.allow.allows(u), e.at.Scheme == "oci" && last != nil && e.f.allow.names(u):
-		return host, nil
+		return nil
 	case last == nil && e.at.Scheme == "oci":
 		// The only address that a registry's client asks beside the registry and
 		// what that redirects to is where the registry says that tokens are.
 		if !secret || tokenServices[hostOf(e.at)] == host || e.f.allow.names(u) {
-			return host, nil
+			return nil
 		}
 		return refuse("add https://"+u.Host+" to the allow-list if it issues the tokens of "+e.host(),
 			"%s wants the credentials to be sent to %s", e.host(), u.Host)
 	case last != nil && (e.verified || e.at.Scheme == "oci" && digested(first(req).URL.Path)):
-		return host, nil
+		return nil
 	case last == nil && e.verified:
-		return host, nil
+		return nil
 	}
 	if last == nil {
 		return refuse(toAllow, "%s names %s, which is not allowed", e.host(), u.Host)
 	}
 	for _, d := range delivering {
 		if hostOf(last.URL) == d.from && (pattern{host: d.to}).matchesHost(host) {
-			return host, nil
+			return nil
 		}
 	}
 	return refuse(toAllow, "%s redirects to %s://%s%s, which is not allowed", last.URL.Host, u.Scheme, u.Host, u.Path)

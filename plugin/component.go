@@ -115,6 +115,24 @@ func placesOf(file, key string, list *yaml.Node) map[string]render.Place {
 	return places
 }
 
+// misnamed reports the name of a chart's release that Helm takes for none, if it is
+// component.yaml that says it, and nobody says another.
+func (req Request) misnamed(name string, d component.Description) error {
+	said := func(s Settings) bool { return s.Name != "" }
+	if name == "" || req.App.Name != "" || slices.ContainsFunc(req.Settings, said) || strings.Contains(name, "$") {
+		return nil
+	}
+	if _, err := fs.Stat(req.Repo, path.Join(req.Dir, "Chart.yaml")); err != nil && d.Chart.Chart == "" {
+		return nil
+	}
+	f, invalid := render.InvalidRelease(name)
+	if !invalid {
+		return nil
+	}
+	f.File, f.Line, f.Remedy = req.show(path.Join(req.Dir, component.File)), d.Line("name"), "write another, or say one with --name"
+	return f
+}
+
 func samePlace(a, b error) bool {
 	x, y := finding.Of(a)[0], finding.Of(b)[0]
 	return x.Line == y.Line && x.Field == y.Field

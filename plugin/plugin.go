@@ -351,7 +351,7 @@ type options struct {
 // component.yaml because several may deploy the same component.
 func (req Request) options() (options, component.Description, error) {
 	own, described, err := req.componentSettings()
-	if err != nil {
+	if err = errors.Join(err, req.misnamed(own.Name, described)); err != nil {
 		return options{}, described, err
 	}
 	opt := options{render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory}}

@@ -110,7 +110,7 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 	default:
 		bad("bad-chart", "type", "there is no chart type "+ch.Metadata.Type, "use application or library")
 	}
-	if f, invalid := invalidRelease(s.opt.Name); invalid {
+	if f, invalid := InvalidRelease(s.opt.Name); invalid {
 		faults = append(faults, f)
 	}
 	if want := ch.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
@@ -120,8 +120,8 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 	return errors.Join(faults...)
 }
 
-// invalidRelease is the fault of a name that no release can have.
-func invalidRelease(name string) (f finding.Finding, invalid bool) {
+// InvalidRelease is the fault of a name that no release can have, without a place.
+func InvalidRelease(name string) (f finding.Finding, invalid bool) {
 	return finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "name",
 		Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", name),
 		Remedy:  "choose another with the parameter name, which is --name on a command line"}, chartutil.ValidateReleaseName(name) != nil

@@ -120,7 +120,7 @@ func (c *checker) inflate(in named) string {
 	release, err := in.release()
 	if err != nil {
 		bad("nameTemplate: "+err.Error(), "write a template of functions whose result is the same each time")
-	} else if f, ok := invalidRelease(release); ok {
+	} else if f, ok := InvalidRelease(release); ok {
 		f.Remedy = "choose another"
 		failed(c.atChart(in, f, ".releaseName"))
 	}

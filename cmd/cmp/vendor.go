@@ -77,6 +77,9 @@ func (v *vendoring) run(ctx context.Context, s streams, dirs []string) error {
 	if err != nil {
 		return err
 	}
+	if v.check && (len(v.update) > 0 || v.keep) {
+		return usageError{errors.New("--check writes nothing, and --update and --keep say what to write; drop one of the two")}
+	}
 	if len(v.update) > 0 && v.remote.config.Offline {
 		return usageError{errors.New("--update asks where things are from, and --offline says not to; drop one of the two")}
 	}
