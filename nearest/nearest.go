@@ -1,12 +1,14 @@
-package main
+// Package nearest finds the names that somebody may have meant who wrote a word
+// which names nothing.
+package nearest
 
 import (
 	"slices"
 	"strings"
 )
 
-// nearest collects the names that are much like a word which names nothing.
-type nearest struct {
+// Names collects the names that are much like a word which names nothing.
+type Names struct {
 	word  string
 	names []candidate
 }
@@ -16,12 +18,13 @@ type candidate struct {
 	distance int
 }
 
-func newNearest(word string) *nearest { return &nearest{word: strings.ToLower(word)} }
+// New begins with a word that names nothing.
+func New(word string) *Names { return &Names{word: strings.ToLower(word)} }
 
-// add offers a name, and the spellings by which it may have been meant. It
+// Add offers a name, and the spellings by which it may have been meant. It
 // stands for a word that differs by a few letters, or is a part of it. How many
 // is said by the part of the word behind its last slash.
-func (n *nearest) add(name string, spellings ...string) {
+func (n *Names) Add(name string, spellings ...string) {
 	own := n.word[strings.LastIndexByte(n.word, '/')+1:]
 	limit := 1 + len(own)/4
 	best := limit + 1
@@ -40,7 +43,7 @@ func (n *nearest) add(name string, spellings ...string) {
 
 // String is the beginning of a remedy that names what may have been meant,
 // empty if nothing is near.
-func (n *nearest) String() string {
+func (n *Names) String() string {
 	if len(n.names) == 0 {
 		return ""
 	}
@@ -50,6 +53,19 @@ func (n *nearest) String() string {
 		names = append(names, c.name)
 	}
 	return "perhaps you mean " + strings.Join(names, ", ") + "; "
+}
+
+// Or is the remedy for a word that is none of some names: those that it may have
+// been meant for, or else what is given.
+func Or(word string, names []string, otherwise string) string {
+	n := New(word)
+	for _, name := range names {
+		n.Add(name, name)
+	}
+	if near := strings.TrimSuffix(n.String(), "; "); near != "" {
+		return near
+	}
+	return otherwise
 }
 
 // editDistance counts the letters to insert, drop or replace.
