@@ -29,6 +29,9 @@ func (l *lint) noPhase() []fault {
 			why = "Argo CD takes it for wave 0"
 		}
 		remedy := "add " + key + ", such as " + key + ": " + quoted(l.Profile.Write(l.right[i]))
+		if s := l.stand(app, PhaseOptions{OnlyMissing: true}); s.fault.Message != "" { // so that no number is known
+			remedy = s.fault.Remedy
+		}
 		message := app.Name + " has no " + l.words.phase + ", so " + why
 		if !app.Described {
 			message, remedy = app.Name+" has no "+component.File+", and so no "+l.words.phase+": "+why, strings.Replace(remedy, "add ", "write one with ", 1)

@@ -161,15 +161,41 @@ func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
 		s.why = fmt.Sprintf("no place %s is for %s, so it keeps its phase", where, app.Rung)
 		s.fault = app.unplaced(finding.Warning, fmt.Sprintf("it is for %s (%s), and no place %s is", app.Rung, app.RungWhy, where), "add a place to the profile, or give it another domain")
 	case len(bands) == 0 && app.Component.Part() == "":
-		s.fault = app.unplaced(finding.Error, "it has no phase and names no domain, so no band is its own", "add domain: to its "+component.File+", one of "+strings.Join(f.domains(), ", "))
+		s.fault = app.unplaced(finding.Error, "it has no phase and names no domain, so no band is its own", f.nameDomain(app))
 	case len(bands) == 0:
 		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it has no phase, and no band is of its domain %s", app.Component.Part()), "use one of "+strings.Join(f.domains(), ", ")+", or add a band to the profile")
 	case app.Rung == "":
 		s.fault = app.unplaced(finding.Error, "it has no phase, and nothing says what it is for", "set its "+f.Profile.Key)
+	case app.Component.Part() == "" && len(f.domainsFor(app)) > 0:
+		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it names no domain, and is for %s (%s), which no place %s is for", app.Rung, app.RungWhy, where), f.nameDomain(app))
 	default:
 		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it is for %s (%s), and no place %s is", app.Rung, app.RungWhy, where), "add a place to the profile, or give it another domain")
 	}
 	return s
+}
+
+// domainsFor are the domains whose bands have a place for what an Application is.
+func (f *Fleet) domainsFor(app *Application) []string {
+	var all []string
+	for _, b := range f.Profile.Bands {
+		for i := range spotsOf(b) {
+			if app.Rung != "" && (len(b.Places) == 0 || b.Places[i].Takes(app.Rung)) {
+				all = append(all, b.Domains...)
+				break
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// nameDomain is the remedy for an Application that names none.
+func (f *Fleet) nameDomain(app *Application) string {
+	names := f.domainsFor(app)
+	if len(names) == 0 {
+		names = f.domains()
+	}
+	return "add domain: to its " + component.File + ", one of " + strings.Join(names, ", ")
 }
 
 func (a *Application) unplaced(severity finding.Severity, message, remedy string) finding.Finding {

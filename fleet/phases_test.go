@@ -127,7 +127,7 @@ error no-place: early/component.yaml: early: it must stand after late, because T
 warning no-place: kept/component.yaml: kept: it is for bootstraps (Thing kept), and no place in apps is; add a place to the profile, or give it another domain
 error no-place: nothing/component.yaml: nothing: it has no phase, and nothing says what it is for; set its rolloutPhase
 warning sign-passed-over: sign/component.yaml: sign: it is not ordered after late, because Thing sign needs Thing late (inferred), which leaves no place for what comes after; leave it, if it starts without; otherwise split one of the two, or move it to another domain
-error no-place: stranger/component.yaml: stranger: it is for workloads (Thing stranger), and no place in prerequisites is; add a place to the profile, or give it another domain
+error no-place: stranger/component.yaml: stranger: it names no domain, and is for workloads (Thing stranger), which no place in prerequisites is for; add domain: to its component.yaml, one of apps, cluster, data, data-extended, foundation, observability, platform
 `)
 }
 

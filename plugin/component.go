@@ -14,6 +14,7 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/nearest"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/settings"
 )
@@ -25,6 +26,15 @@ func DescriptiveKeys() []string {
 		_, parameter := find(func(p Parameter) bool { return p.Key() == key })
 		return parameter
 	})
+}
+
+// allKeys are the keys of component.yaml, those of parameters, too.
+func allKeys() []string {
+	names := component.Keys()
+	for _, p := range parameters {
+		names = append(names, p.Key())
+	}
+	return names
 }
 
 // Describe reads what the component.yaml in the directory of the request says,
@@ -88,7 +98,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 		case !slices.Contains(keys, key.Value):
 			f := unknown(key.Value, Parameter.Key)
 			f.Rule, f.File, f.Line, f.Message = "bad-component", req.show(file), key.Line, "there is no such key"
-			f.Remedy += ", " + others
+			f.Remedy = nearest.Or(key.Value, allKeys(), f.Remedy+", "+others)
 			faults = append(faults, f)
 		}
 	}

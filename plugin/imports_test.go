@@ -45,7 +45,7 @@ func listPackages(t *testing.T) []goPackage {
 // TestPurePackages keeps the packages that compute from touching the world:
 // what they answer follows from what they are given.
 func TestPurePackages(t *testing.T) {
-	pure := []string{"finding", "object", "settings", "knowledge", "graph", "wave", "health", "draw", "crds", "component", "profile", "link", "remote", "compare", "report", "doctor"}
+	pure := []string{"finding", "object", "settings", "knowledge", "graph", "wave", "health", "draw", "crds", "component", "profile", "link", "remote", "compare", "report", "doctor", "nearest"}
 	seen := 0
 	for _, p := range listPackages(t) {
 		if !slices.Contains(pure, strings.TrimPrefix(p.ImportPath, module)) {

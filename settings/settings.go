@@ -19,6 +19,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/nearest"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -175,7 +176,7 @@ func (c *checker) mapping(n *yaml.Node, t reflect.Type, field string) {
 			for _, k := range fields {
 				names = append(names, k.Name)
 			}
-			c.fault(key, prefix+key.Value, "there is no such key", "use one of "+strings.Join(names, ", "))
+			c.fault(key, prefix+key.Value, "there is no such key", nearest.Or(key.Value, names, "use one of "+strings.Join(names, ", ")))
 			continue
 		}
 		c.value(value, fields[at].Type, prefix+key.Value, key.Value)

@@ -19,6 +19,7 @@ import (
 	"github.com/ladder-cmp/ladder/doctor"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/nearest"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/wave"
@@ -109,9 +110,9 @@ func examine(ctx context.Context, e doctor.Input) []finding.Finding {
 }
 
 func nearestOf(word string, names []string) string {
-	n := newNearest(word)
+	n := nearest.New(word)
 	for _, name := range names {
-		n.add(name, name)
+		n.Add(name, name)
 	}
 	return n.String()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/nearest"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -88,14 +89,14 @@ func find(p *wave.Plan, expr string) ([]int, error) {
 			return found, nil
 		}
 	}
-	near := newNearest(expr)
+	near := nearest.New(expr)
 	name := expr[strings.LastIndexByte(expr, '/')+1:]
 	for _, n := range p.Graph.Nodes {
 		id := n.Key
 		if strings.EqualFold(id.Name, name) {
-			near.add(id.Kind+"/"+id.Name, expr) // of another kind or namespace
+			near.Add(id.Kind+"/"+id.Name, expr) // of another kind or namespace
 		}
-		near.add(id.Kind+"/"+id.Name, id.Name, id.Kind, id.Kind+"/"+id.Name, id.GroupKind()+"/"+id.Name, id.Kind+"/"+id.Namespace+"/"+id.Name)
+		near.Add(id.Kind+"/"+id.Name, id.Name, id.Kind, id.Kind+"/"+id.Name, id.GroupKind()+"/"+id.Name, id.Kind+"/"+id.Namespace+"/"+id.Name)
 	}
 	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "the component has no such object",
 		Remedy: near.String() + "name it as KIND/NAME, KIND/NAMESPACE/NAME or NAME; KIND and NAME are columns of the table that cmp explain prints without it"}

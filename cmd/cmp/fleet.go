@@ -95,12 +95,19 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	in.base = c.base
 	src := in.source
 	src.Repo, src.Show, src.NoRepository = c.repo, c.show, c.none
+	var faults []error
 	for _, dir := range dirs {
 		in, err := c.inside(dir)
 		if err != nil {
 			return nil, err
 		}
+		if err := undescribed(c.repo, in, c.show, ""); err != nil {
+			faults = append(faults, err)
+		}
 		src.Dirs = append(src.Dirs, in)
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
 	}
 	if src.Remote, err = in.remote.remote(nil, nil); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/ladder-cmp/ladder/draw"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/nearest"
 )
 
 func newFleetGraph(s streams) *cobra.Command {
@@ -71,9 +72,9 @@ func findApplication(f *fleet.Fleet, name string) ([]int, error) {
 	if found := f.Named(name); len(found) > 0 {
 		return found, nil
 	}
-	near := newNearest(name)
+	near := nearest.New(name)
 	for _, app := range f.Applications {
-		near.add(app.Name, app.Name)
+		near.Add(app.Name, app.Name)
 	}
 	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-component", Object: name, Message: "the fleet has no such component",
 		Remedy: near.String() + "name one of those that cmp fleet inventory lists"}

@@ -16,6 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/nearest"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/profile"
 	"github.com/ladder-cmp/ladder/report"
@@ -195,9 +196,9 @@ func checkDurations(d fleet.Durations, fleets ...*fleet.Fleet) error {
 }
 
 func nearestApplication(f *fleet.Fleet, name string) string {
-	near := newNearest(name)
+	near := nearest.New(name)
 	for _, app := range f.Applications {
-		near.add(app.Name, app.Name)
+		near.Add(app.Name, app.Name)
 	}
 	return near.String()
 }

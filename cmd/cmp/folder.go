@@ -34,7 +34,7 @@ func (in *inputs) notOne(cmd *cobra.Command, req plugin.Request, err error) erro
 		all = ", or use cmp fleet " + sister + " for all"
 	}
 	if len(of) == 0 { // and so no fleet
-		of, all = held.others, ""
+		return undescribed(req.Repo, req.Dir, req.Show, ", or name one of them, such as "+req.Show(held.others[0]))
 	}
 	return finding.Finding{Severity: finding.Error, Rule: folderRule, File: req.Show(req.Dir), Message: "this is no component, but a folder of " + counted(len(of), "component"),
 		Remedy: "name one of them, such as " + req.Show(of[0]) + all}
@@ -50,6 +50,27 @@ func (in *inputs) folderOf(req plugin.Request) []string {
 	return slices.Sorted(slices.Values(append(held.described, held.others...)))
 }
 
+// undescribed says that a folder holds components and none that describes itself,
+// which no fleet has; nil of any other.
+func undescribed(repo fs.FS, dir string, show func(string) string, also string) error {
+	held := heldComponents(repo, dir)
+	if len(held.described) > 0 || len(held.others) == 0 {
+		return nil
+	}
+	var above []string
+	for _, other := range held.others {
+		if pattern := "'" + show(path.Join(path.Dir(other), "*")) + "'"; !slices.Contains(above, pattern) {
+			above = append(above, pattern)
+		}
+	}
+	if len(above) > 3 {
+		above = []string{show(held.others[0])}
+		also = ", and so on for each" + also
+	}
+	return finding.Finding{Severity: finding.Error, Rule: folderRule, File: show(dir), Message: "this is no component, but a folder of " + counted(len(held.others), "component") + " without component.yaml",
+		Remedy: "run cmp init " + strings.Join(above, " ") + also}
+}
+
 // held are the components below a directory: those that describe themselves, and
 // charts and kustomizations that do not.
 type held struct{ described, others []string }
@@ -58,7 +79,7 @@ type held struct{ described, others []string }
 const mostLooked = 5000
 
 // heldComponents finds the components in a folder. What is a component itself, or
-// has manifests of its own besides what does not describe itself, is none.
+// has manifests of its own besides a single one that does not describe itself, is none.
 func heldComponents(repo fs.FS, dir string) held {
 	var found held
 	budget := mostLooked
@@ -89,7 +110,7 @@ func heldComponents(repo fs.FS, dir string) held {
 		return found
 	}
 	look(dir)
-	if loose {
+	if loose && len(found.others) < 2 { // which one of manifests may have below it
 		found.others = nil
 	}
 	return found

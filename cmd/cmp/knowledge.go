@@ -15,6 +15,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/nearest"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
@@ -177,11 +178,11 @@ func (a *asked) qualified(group, kind string) {
 
 // nearest is the beginning of a remedy that names what may have been meant.
 func (a *asked) nearest(arg string) string {
-	near := newNearest(arg)
+	near := nearest.New(arg)
 	for _, g := range a.groups {
-		near.add(groupName(g.Name), g.Name, g.Product)
+		near.Add(groupName(g.Name), g.Name, g.Product)
 		for _, k := range g.Kinds {
-			near.add(k.Kind, k.Kind)
+			near.Add(k.Kind, k.Kind)
 		}
 	}
 	return near.String()

@@ -117,7 +117,7 @@ func (in *inputs) report(cmd *cobra.Command, s streams, dir string) (string, err
 	}
 	defer done()
 	res, err := plugin.Generate(cmd.Context(), req, base)
-	if err != nil {
+	if err := in.notOne(cmd, req, err); err != nil {
 		return "", err
 	}
 	warn(s, res.Findings)

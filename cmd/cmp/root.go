@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/nearest"
 )
 
 // streams are what a command reads and where it writes: results to Out, all
@@ -98,10 +99,10 @@ func oneOfItsCommands(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	near := newNearest(args[0])
+	near := nearest.New(args[0])
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() {
-			near.add(sub.CommandPath(), sub.Name())
+			near.Add(sub.CommandPath(), sub.Name())
 		}
 	}
 	return usageError{fmt.Errorf("there is no command %q; %ssee %s --help", cmd.CommandPath()+" "+args[0], near, cmd.CommandPath())}
