@@ -83,7 +83,7 @@ func atLeast(release string, than [2]int) (bool, error) {
 		return false, fmt.Errorf("%q is no release of Argo CD; write one like 2.14 or 3.5", release)
 	}
 	if x < oldest[0] || x == oldest[0] && y < oldest[1] {
-		return false, fmt.Errorf("Argo CD %s is too old; name %d.%d or a later one, from which on what is written is understood", release, oldest[0], oldest[1])
+		return false, fmt.Errorf("release %s of Argo CD is too old; name %d.%d or a later one, from which on what is written is understood", release, oldest[0], oldest[1])
 	}
 	return x > than[0] || x == than[0] && y >= than[1], nil
 }

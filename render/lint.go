@@ -43,8 +43,13 @@ func VaryRules() []VaryRule {
 	}
 }
 
-// maxVariations bounds how often a component is rendered to find what changes it.
-const maxVariations = 300
+// What bounds how often a component is rendered to find what changes it: maxPlaces
+// are looked at for each rule, and values are tried in maxTrials renderings, of
+// which each place has its share.
+const (
+	maxPlaces = 200
+	maxTrials = 300
+)
 
 // variationMemory is how many bytes of text renderings share that are decoded: the
 // definitions of the largest charts.
@@ -100,15 +105,11 @@ type varying struct {
 	kind   Kind
 	drawn  *chance
 	survey survey
-	// as are the objects as it is; done counts the renderings.
-	as   []object.Object
-	done int
+	// as are the objects as it is.
+	as []object.Object
 }
 
 func (v *varying) render(opt Options) ([]object.Object, error) {
-	if v.done++; v.done > maxVariations {
-		return nil, fmt.Errorf("a component is rendered %d times at most", maxVariations)
-	}
 	s := v.source
 	s.opt = opt
 	s.opt.Empty = true
@@ -163,8 +164,11 @@ func (v *varying) apis(sites []*site) []finding.Finding {
 		}
 	}
 	var found []finding.Finding
-	for _, group := range slices.Sorted(maps.Keys(groups)) {
+	for i, group := range slices.Sorted(maps.Keys(groups)) {
 		a := groups[group]
+		if i == maxPlaces {
+			return append(found, v.unseen(ruleAPIVersions, len(groups)-i, "API version that templates ask for"))
+		}
 		f := finding.Finding{Severity: finding.Warning, Rule: ruleAPIVersions, File: a.site.file, Line: a.site.line}
 		objs, err := v.with(a.apis, "")
 		switch {
@@ -179,7 +183,7 @@ func (v *varying) apis(sites []*site) []finding.Finding {
 			}
 			f.Message = "with the API version " + group + " in the cluster " + changed + ", and so a first rollout and a later one differ"
 			f.Remedy = "write apiVersions: [" + strings.Join(a.apis, ", ") + "] into component.yaml if the cluster has it by then, and capabilities: pinned if it must not matter"
-			if off := v.decides(a.site.values, func(values string) bool {
+			if off := v.decides(a.site.values, share(len(groups)), func(values string) bool {
 				without, err := v.with(nil, values)
 				if err != nil {
 					return false
@@ -198,7 +202,10 @@ func (v *varying) apis(sites []*site) []finding.Finding {
 // chances finds what differs from one rendering to the next.
 func (v *varying) chances(sites []*site, called []int) []finding.Finding {
 	var found []finding.Finding
-	for _, i := range called {
+	for n, i := range called {
+		if n == maxPlaces {
+			return append(found, v.unseen(ruleVolatile, len(called)-n, "function of chance or time"))
+		}
 		s := v.siteOf(i, sites)
 		f := finding.Finding{Severity: finding.Warning, Rule: ruleVolatile, File: s.file, Line: s.line}
 		if f.File == "" && len(s.values) == 0 {
@@ -231,7 +238,7 @@ func (v *varying) chances(sites []*site, called []int) []finding.Finding {
 		f.Remedy = "find the value that takes its place; none was found by trying"
 		candidates := append(slices.Clone(s.values), v.likely(v.as, objs)...)
 		var without []string // values with which what differs is not there at all
-		pins := v.decides(candidates, func(values string) bool {
+		pins := v.decides(candidates, share(len(called)), func(values string) bool {
 			as, err := v.with(nil, values)
 			if err != nil {
 				return false
@@ -325,21 +332,36 @@ func (v *varying) likely(before, after []object.Object) []crds.Path {
 // name an object that has it. It is a guess, which trying confirms.
 var secretive = regexp.MustCompile(`(?i)pass|secret|token|key|cert|tls|crt|^ca|salt|seed|existing|uuid|id$|cookie|credential|checksum|timestamp|date`)
 
-// maxTried and maxNamed bound the values that are tried, and those that are named.
+// unseen says that not all places were looked at.
+func (v *varying) unseen(rule string, places int, what string) finding.Finding {
+	f := v.fault(rule, "", fmt.Sprintf("one more %s was not looked at", what), "look at a part of the component by itself")
+	if places > 1 {
+		f.Message = fmt.Sprintf("%d more places with a %s were not looked at", places, what)
+	}
+	f.Severity = finding.Note
+	return f
+}
+
+// maxTried and maxNamed bound the values that are tried for a place, and those that
+// are named. A value is tried with three others, in two renderings each.
 const (
 	maxTried = 12
 	maxNamed = 2
+	perValue = 6
 )
 
-// decides tries values: each is set to another than it has, and holds reports
-// whether that settles the matter. What comes back names them as people would set
-// them.
-func (v *varying) decides(candidates []crds.Path, holds func(values string) bool) []string {
+// share is how many values are tried for each of some places.
+func share(places int) int { return max(1, min(maxTried, maxTrials/perValue/max(1, places))) }
+
+// decides tries values, most of them at the most: each is set to another than it has,
+// and holds reports whether that settles the matter. What comes back names them as
+// people would set them.
+func (v *varying) decides(candidates []crds.Path, most int, holds func(values string) bool) []string {
 	var named []string
 	seen := map[string]bool{}
 	for _, p := range candidates {
 		shown := strings.Join(p, ".")
-		if seen[shown] || len(seen) >= maxTried || len(named) >= maxNamed {
+		if seen[shown] || len(seen) >= most || len(named) >= maxNamed {
 			continue
 		}
 		seen[shown] = true
