@@ -42,10 +42,34 @@ func listPackages(t *testing.T) []goPackage {
 	}
 }
 
+var pure = []string{"finding", "object", "settings", "knowledge", "graph", "wave", "health", "draw", "crds", "component", "profile", "link", "remote", "compare", "report", "doctor", "nearest"}
+
+// TestFoldersAreDocumented compares the table of folders, and the list of those that
+// are pure, with what there is.
+func TestFoldersAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/development.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range listPackages(t) {
+		folder, _, _ := strings.Cut(strings.TrimPrefix(p.ImportPath, module), "/")
+		if !strings.Contains(string(text), "\n| `"+folder) {
+			t.Errorf("docs/development.md has no row for %s", folder)
+		}
+	}
+	list, _, found := strings.Cut(string(text), " are pure: ")
+	if list = list[strings.LastIndex(list, "\n\n")+2:]; !found {
+		t.Fatal("docs/development.md does not say what is pure")
+	}
+	names := strings.FieldsFunc(strings.ReplaceAll(list, " and ", ", "), func(r rune) bool { return strings.ContainsRune("`, \n", r) })
+	if !slices.Equal(names, pure) {
+		t.Errorf("docs/development.md calls %v pure, and the test %v", names, pure)
+	}
+}
+
 // TestPurePackages keeps the packages that compute from touching the world:
 // what they answer follows from what they are given.
 func TestPurePackages(t *testing.T) {
-	pure := []string{"finding", "object", "settings", "knowledge", "graph", "wave", "health", "draw", "crds", "component", "profile", "link", "remote", "compare", "report", "doctor", "nearest"}
 	seen := 0
 	for _, p := range listPackages(t) {
 		if !slices.Contains(pure, strings.TrimPrefix(p.ImportPath, module)) {
