@@ -87,11 +87,14 @@ func (e *errand) failureOf(err error) *failure {
 	return failed(broken, "ask those who run "+e.host()+", or look at the address", "the answer of %s cannot be right: %s", e.host(), short(err.Error()))
 }
 
-// moreBytes is the remedy for what is larger than a limit.
-const moreBytes = "raise --remote-max-bytes if it is meant to be so large"
+// The remedies for what is beyond a limit.
+const (
+	moreTime  = "try again later, or give it more time with --remote-timeout"
+	moreBytes = "raise --remote-max-bytes if it is meant to be so large"
+)
 
 func (e *errand) tookTooLong() *failure {
-	return failed(slow, "try again later, or give it more time with --remote-timeout", "%s took longer than %s", e.host(), e.f.limits.Time)
+	return failed(slow, moreTime, "%s took longer than %s", e.host(), e.f.limits.Time)
 }
 
 // failureOfStatus is what an HTTP status says, nil where that is nothing bad.

@@ -532,7 +532,7 @@ func (f *Fetcher) turn(wanted context.Context, deadline time.Time) error {
 		if wanted.Err() != nil {
 			return errUnwanted
 		}
-		return failed(slow, "try again later, or give it more time", "its turn did not come within %s: others use the network, %d at once", f.limits.Time, f.limits.Concurrent)
+		return failed(slow, moreTime, "its turn did not come within %s: others use the network, %d at once", f.limits.Time, f.limits.Concurrent)
 	}
 }
 

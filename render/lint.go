@@ -167,7 +167,7 @@ func (v *varying) apis(sites []*site) []finding.Finding {
 	for i, group := range slices.Sorted(maps.Keys(groups)) {
 		a := groups[group]
 		if i == maxPlaces {
-			return append(found, v.unseen(ruleAPIVersions, len(groups)-i, "API version that templates ask for"))
+			return append(found, v.unseen(ruleAPIVersions, "API versions that templates ask for"))
 		}
 		f := finding.Finding{Severity: finding.Warning, Rule: ruleAPIVersions, File: a.site.file, Line: a.site.line}
 		objs, err := v.with(a.apis, "")
@@ -204,7 +204,7 @@ func (v *varying) chances(sites []*site, called []int) []finding.Finding {
 	var found []finding.Finding
 	for n, i := range called {
 		if n == maxPlaces {
-			return append(found, v.unseen(ruleVolatile, len(called)-n, "function of chance or time"))
+			return append(found, v.unseen(ruleVolatile, "functions of chance or time"))
 		}
 		s := v.siteOf(i, sites)
 		f := finding.Finding{Severity: finding.Warning, Rule: ruleVolatile, File: s.file, Line: s.line}
@@ -333,11 +333,8 @@ func (v *varying) likely(before, after []object.Object) []crds.Path {
 var secretive = regexp.MustCompile(`(?i)pass|secret|token|key|cert|tls|crt|^ca|salt|seed|existing|uuid|id$|cookie|credential|checksum|timestamp|date`)
 
 // unseen says that not all places were looked at.
-func (v *varying) unseen(rule string, places int, what string) finding.Finding {
-	f := v.fault(rule, "", fmt.Sprintf("one more %s was not looked at", what), "look at a part of the component by itself")
-	if places > 1 {
-		f.Message = fmt.Sprintf("%d more places with a %s were not looked at", places, what)
-	}
+func (v *varying) unseen(rule, places string) finding.Finding {
+	f := v.fault(rule, "", fmt.Sprintf("there are more than %d %s, and the others were not looked at", maxPlaces, places), "look at a part of the component by itself")
 	f.Severity = finding.Note
 	return f
 }

@@ -1,12 +1,16 @@
 package render
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/Masterminds/sprig/v3"
+
+	"github.com/ladder-cmp/ladder/finding"
 )
 
 // steady are the functions of sprig that return the same for the same arguments, and
@@ -47,5 +51,28 @@ func TestVolatileFunctions(t *testing.T) {
 		if v.why == "" {
 			t.Errorf("%v: no reason", v.names)
 		}
+	}
+}
+
+// TestManyPlaces: what is not looked at is said.
+func TestManyPlaces(t *testing.T) {
+	repo := fstest.MapFS{"app/Chart.yaml": {Data: []byte("apiVersion: v2\nname: app\nversion: 1.0.0\n")}}
+	text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n"
+	for i := range maxPlaces + 1 {
+		text += fmt.Sprintf("  k%d: {{ randAlpha 5 }}\n", i)
+	}
+	repo["app/templates/a.yaml"] = &fstest.MapFile{Data: []byte(text)}
+	found, err := Vary(t.Context(), repo, "app", Options{Name: "app"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unseen := 0
+	for _, f := range found {
+		if f.Severity == finding.Note && strings.Contains(f.Message, "more than 200 functions of chance or time") {
+			unseen++
+		}
+	}
+	if unseen != 1 || len(found) != maxPlaces+1 {
+		t.Errorf("%d findings, of which %d say that there is more", len(found), unseen)
 	}
 }

@@ -330,8 +330,7 @@ type pinned struct {
 
 func (p pinned) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
 	e, known := p.beside.Lock.Find(ref)
-	switch {
-	case !known, p.updates(e):
+	if !known || p.updates(e) {
 		return p.network.anew.Fetch(ctx, ref)
 	}
 	c, err := p.beside.Fetch(ctx, ref)
