@@ -46,16 +46,32 @@ type Rung struct {
 	// Wave is the floor: objects of the rung stand at this wave or above.
 	Wave int    `yaml:"wave"`
 	Why  string `yaml:"why"`
+	// Gates means that what stands on the rung must be healthy before anything of a
+	// higher rung comes, whether that needs it or not. Only people say so.
+	Gates bool `yaml:"gates"`
 }
 
 // The rungs that code refers to, because they follow from what an object does
 // in its component and not from its kind.
 const (
 	Controllers = "controllers"
+	Secrets     = "secrets"
 	Workloads   = "workloads"
 	Bootstraps  = "bootstraps"
 	Smokes      = "smokes"
 )
+
+// WithConsumer is the place of what stands in the wave of its earliest consumer
+// exactly, such as a PersistentVolumeClaim.
+const WithConsumer = "with-consumer"
+
+// First is the place of settings without health that whatever runs may use, such as
+// where a cluster gets its images from: they stand in the first wave that they can.
+const First = "first"
+
+// ByOperator is the platform of kinds of a platform's groups that come with an
+// operator all the same.
+const ByOperator = "operator"
 
 // Meaning says what a reference demands of the order.
 type Meaning string
@@ -120,14 +136,22 @@ type Kind struct {
 	// the cluster at run time, such as "*.crossplane.io"; a later one with "!"
 	// takes groups out again.
 	Installs []string `yaml:"installs"`
+	// Platform names the platform that has the kind by itself, such as "openshift";
+	// "operator" takes a kind out of what its group says.
+	Platform string `yaml:"platform"`
+	// Packages are the names of the packages of operators that bring the kind. If
+	// there are any, no other package does.
+	Packages []string `yaml:"packages"`
 	// Place overrides where the object stands: "with-consumer" puts it into
-	// the wave of its earliest consumer exactly.
+	// the wave of its earliest consumer exactly, and "first" into the first wave.
 	Place string `yaml:"place"`
 
 	Health     []Health    `yaml:"health"`
 	References []Reference `yaml:"references"`
 	// Sees is set only for kinds without Health: what a check would look at.
 	Sees *Sees `yaml:"sees"`
+	// Operator is set for kinds that install operators out of packages.
+	Operator Operator `yaml:"operator"`
 
 	// ChangedBy names the places in files called ladder.yaml that changed the
 	// record, from the farthest file to the nearest.
@@ -135,6 +159,33 @@ type Kind struct {
 	// Moved means that one of them put the kind on another rung, which is more
 	// than what an object does in its component tells.
 	Moved bool `yaml:"-"`
+}
+
+// Operator says how objects of a kind install operators out of packages.
+type Operator struct {
+	// Package is the path of the name of the package.
+	Package Path `yaml:"package"`
+	// Group is the kind of which the namespace must hold exactly one object.
+	Group Targets `yaml:"group"`
+	// Manual says which objects wait until somebody approves the installation. All
+	// others of the namespace wait with them.
+	Manual []Condition `yaml:"manual"`
+	// Approved is the resource that somebody changes to approve it.
+	Approved string `yaml:"approved"`
+	// Progress are words by which scripts ask how far an installation is.
+	Progress []string `yaml:"progress"`
+	// Retry is the retry strategy that Argo CD needs, as it is written in
+	// syncPolicy, and RetryWhy the reason.
+	Retry    string `yaml:"retry"`
+	RetryWhy string `yaml:"retryWhy"`
+}
+
+// Installs reports whether objects of the kind install operators.
+func (o Operator) Installs() bool { return !o.Package.IsZero() }
+
+// IsManual reports whether somebody must approve what an object installs.
+func (o Operator) IsManual(obj object.Object) bool {
+	return len(o.Manual) > 0 && !slices.ContainsFunc(o.Manual, func(c Condition) bool { return !c.Holds(obj) })
 }
 
 // Definitions are the kinds that an object defines: one, or a list of them.
@@ -229,8 +280,20 @@ type Reference struct {
 	Namespace string `yaml:"namespace"`
 
 	Meaning Meaning `yaml:"meaning"`
+	// Every means all objects of the kinds in To, in the namespace of the object or,
+	// with namespace "any", in the component. At is not set.
+	Every bool `yaml:"every"`
+	// Via restricts the reference to objects that refer to a third one of a certain
+	// content.
+	Via Via `yaml:"via"`
+	// Granted means that the object also needs the rights of the ServiceAccount that
+	// is named.
+	Granted bool `yaml:"granted"`
 	// Optional means that the object does without the target until it comes.
 	Optional bool `yaml:"optional"`
+	// Patient means that the object is Progressing, and not Degraded, while the
+	// target is not healthy.
+	Patient bool `yaml:"patient"`
 	// Hard means that without the target the API server refuses the object,
 	// or its start cannot succeed later by itself.
 	Hard bool `yaml:"hard"`
@@ -256,6 +319,17 @@ type Reference struct {
 	Source string `yaml:"source"`
 }
 
+// named reports whether it is said in exactly one way which objects are meant.
+func (r Reference) named() bool {
+	ways := 0
+	for _, way := range []bool{!r.At.IsZero(), r.Named != "", r.Every} {
+		if way {
+			ways++
+		}
+	}
+	return ways == 1
+}
+
 // Doubt is about an object whose health depends on what another one says, such
 // as a certificate on how its issuer tests who asks.
 type Doubt struct {
@@ -266,6 +340,22 @@ type Doubt struct {
 	// Absent is a reason to wait for the object only with need, if the target
 	// is not in the component and what it says is not known.
 	Absent string `yaml:"absent"`
+	// Passes says how the object passes through Degraded if the target is in the
+	// component. Only what would fail without the object waits for it all the same.
+	Passes string `yaml:"passes"`
+}
+
+// Via is a third object on the way of a reference.
+type Via struct {
+	// At is the path of the reference to it, and To its kinds.
+	At Path    `yaml:"at"`
+	To Targets `yaml:"to"`
+	// Has is a path that it must have.
+	Has Path `yaml:"has"`
+	// Namespace is the path of the namespace of the target in it, and Default that
+	// namespace where the path is unset.
+	Namespace Path   `yaml:"namespace"`
+	Default   string `yaml:"default"`
 }
 
 // Convention is a key by which custom resources of any kind name other objects,
@@ -312,6 +402,7 @@ type Targets []GroupKind
 
 // UnmarshalYAML reads one name or a list of names.
 func (t *Targets) UnmarshalYAML(n *yaml.Node) error {
+	*t = nil // what is read takes the place of what was there
 	names := []string{n.Value}
 	if n.Kind == yaml.SequenceNode {
 		names = nil
@@ -358,11 +449,19 @@ type group struct {
 type groupFile struct {
 	Group   string `yaml:"group"`
 	Builtin bool   `yaml:"builtin"`
+	// Complete means that the group has the kinds of the file and Others, and no
+	// more, in any release of Kubernetes.
+	Complete bool     `yaml:"complete"`
+	Others   []string `yaml:"others"`
 	// Product is what the group belongs to, in plain words.
 	Product string `yaml:"product"`
 	Source  string `yaml:"source"`
-	Kinds   []Kind `yaml:"kinds"`
-	byKind  map[string]*Kind
+	// Platform and Packages hold for all kinds of the group that do not say
+	// otherwise, also for those without a record.
+	Platform string   `yaml:"platform"`
+	Packages []string `yaml:"packages"`
+	Kinds    []Kind   `yaml:"kinds"`
+	byKind   map[string]*Kind
 }
 
 type rungFile struct {
@@ -373,7 +472,8 @@ type rungFile struct {
 type podFile struct {
 	Shape  string `yaml:"shape"`
 	Source string `yaml:"source"`
-	// Everywhere names what Kubernetes itself puts into every namespace.
+	// Everywhere names what Kubernetes itself puts into every namespace or
+	// cluster, as Kind/name, with "*" for any end.
 	Everywhere []string    `yaml:"everywhere"`
 	References []Reference `yaml:"references"`
 }
@@ -518,6 +618,11 @@ func loadGroup(name string) (*groupFile, error) {
 		if k.Sees != nil && k.Sees.Source == "" {
 			k.Sees.Source = k.Source
 		}
+		k.Platform = cmp.Or(k.Platform, f.Platform)
+		if k.Packages == nil {
+			k.Packages = f.Packages
+		}
+		k.Operator.Group = f.targets(k.Operator.Group)
 		// The list may be shared with another kind through a YAML alias.
 		k.References = append([]Reference(nil), k.References...)
 		for j := range k.References {
@@ -536,14 +641,22 @@ func (f *groupFile) complete(r *Reference, source string) {
 	if r.Name == "" {
 		r.Name = "name"
 	}
-	to := make(Targets, len(r.To))
-	for i, t := range r.To {
+	r.To, r.Via.To = f.targets(r.To), f.targets(r.Via.To)
+}
+
+// targets fills in the group of kinds of the same file.
+func (f *groupFile) targets(all Targets) Targets {
+	if all == nil {
+		return nil
+	}
+	to := make(Targets, len(all))
+	for i, t := range all {
 		if t.Group == "" && f.byKind[t.Kind] != nil {
 			t.Group = f.Group
 		}
 		to[i] = t
 	}
-	r.To = to
+	return to
 }
 
 // Ladder returns the rungs from the lowest to the highest.
@@ -583,6 +696,19 @@ func (b *Base) Kind(groupName, kind string) (Kind, bool) {
 		k = b.guessRung(k)
 	}
 	return k, true
+}
+
+// Brought says how a kind comes to a cluster: with a platform, or with one of some
+// packages of operators. Of most kinds neither is known.
+func (b *Base) Brought(groupName, kind string) (platform string, packages []string) {
+	k, ok := b.Kind(groupName, kind)
+	if f := b.file(groupName); !ok && f != nil {
+		k.Platform, k.Packages = f.Platform, f.Packages
+	}
+	if k.Platform == ByOperator {
+		k.Platform = ""
+	}
+	return k.Platform, k.Packages
 }
 
 // kind returns the record of a kind or, failing that, of all kinds of the file.
@@ -635,6 +761,19 @@ func (b *Base) guessRung(k Kind) Kind {
 	return k
 }
 
+// Misspelt reports whether Kubernetes has no such kind in a group of its own, and
+// which it has. It knows only the groups whose kinds are all known.
+func (b *Base) Misspelt(group, kind string) (kinds []string, wrong bool) {
+	f := b.file(group)
+	if f == nil || !f.Builtin || !f.Complete || f.byKind[kind] != nil || slices.Contains(f.Others, kind) || strings.HasSuffix(kind, "List") {
+		return nil, false
+	}
+	for _, k := range f.Kinds {
+		kinds = append(kinds, k.Kind)
+	}
+	return append(kinds, f.Others...), true
+}
+
 // PodReferences is what every Pod template refers to, with paths that begin at
 // the template.
 func (b *Base) PodReferences() []Reference {
@@ -643,12 +782,15 @@ func (b *Base) PodReferences() []Reference {
 	return f.References
 }
 
-// Everywhere reports whether Kubernetes itself puts an object of that name into
-// every namespace.
-func (b *Base) Everywhere(name string) bool {
+// Everywhere reports whether Kubernetes itself puts an object of that kind and name
+// into every namespace or cluster.
+func (b *Base) Everywhere(kind, name string) bool {
 	f, err := b.pods()
 	must(err)
-	return slices.Contains(f.Everywhere, name)
+	return slices.ContainsFunc(f.Everywhere, func(known string) bool {
+		begin, any := strings.CutSuffix(known, "*")
+		return known == kind+"/"+name || any && strings.HasPrefix(kind+"/"+name, begin)
+	})
 }
 
 // Conventions is how custom resources name other objects where no record of

@@ -54,7 +54,7 @@ func TestEveryFactGivesItsReason(t *testing.T) {
 			t.Errorf("%s: says on which rung it stands, but not why or from where that is known", name)
 		}
 		if !slices.Contains([]string{"", "cluster"}, k.Scope) || !slices.Contains([]string{"", "once", "later"}, k.Runs) ||
-			!slices.Contains([]string{"", "role", "binding"}, k.Rights) || !slices.Contains([]string{"", "with-consumer"}, k.Place) {
+			!slices.Contains([]string{"", "role", "binding"}, k.Rights) || !slices.Contains([]string{"", WithConsumer, First}, k.Place) {
 			t.Errorf("%s: scope %q, runs %q, rights %q or place %q means nothing", name, k.Scope, k.Runs, k.Rights, k.Place)
 		}
 		for _, h := range k.Health {
@@ -147,8 +147,8 @@ func TestChecksOfWholeGroups(t *testing.T) {
 func checkReference(t *testing.T, kind string, r Reference) {
 	t.Helper()
 	where := kind + " " + r.At.String() + r.Named
-	if r.At.IsZero() == (r.Named == "") {
-		t.Errorf("%s: a reference has either a path or a name", where)
+	if !r.named() {
+		t.Errorf("%s: a reference has one of a path, a name and every", where)
 	}
 	if r.Why == "" || r.Source == "" {
 		t.Errorf("%s: no reason or no source", where)
@@ -187,7 +187,7 @@ func TestConventions(t *testing.T) {
 		if c.Why == "" || !strings.HasPrefix(c.Source, "https://") {
 			t.Errorf("%s: no reason or no source", c.Key)
 		}
-		if c.Meaning != Exists {
+		if c.Meaning != Exists && c.Meaning != Produces {
 			t.Errorf("%s: meaning %q is more than a key alone can tell", c.Key, c.Meaning)
 		}
 		if len(c.To) == 0 {
@@ -222,6 +222,29 @@ func TestConventions(t *testing.T) {
 	}
 	if (Convention{Key: "secret*"}).Fits("topsecret") || !(Convention{Key: "secret*"}).Fits("secretName") {
 		t.Error("a star at the end is not about beginnings")
+	}
+}
+
+// TestBrought asks how kinds come to a cluster.
+func TestBrought(t *testing.T) {
+	tests := []struct {
+		group, kind string
+		platform    string
+		packages    []string
+	}{
+		{"config.openshift.io", "ImageDigestMirrorSet", "openshift", nil},
+		{"config.openshift.io", "Unknown", "openshift", nil}, // of the group
+		{"operator.openshift.io", "CertManager", "", []string{"openshift-cert-manager-operator"}},
+		{"operators.coreos.com", "CatalogSource", "openshift", nil},
+		{"kafka.strimzi.io", "Kafka", "", []string{"amq-streams", "strimzi-kafka-operator"}},
+		{"argoproj.io", "ArgoCD", "", []string{"openshift-gitops-operator", "argocd-operator"}},
+		{"argoproj.io", "Rollout", "", nil},
+		{"docks.example.com", "Crane", "", nil},
+	}
+	for _, tt := range tests {
+		if platform, packages := Default().Brought(tt.group, tt.kind); platform != tt.platform || !slices.Equal(packages, tt.packages) {
+			t.Errorf("%s.%s: platform %q, packages %q", tt.kind, tt.group, platform, packages)
+		}
 	}
 }
 
@@ -312,7 +335,8 @@ func TestHealthFollowsContent(t *testing.T) {
 		{"{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: a}, spec: {strategy: {canary: {steps: [{setWeight: 20}]}}}}", true, false},
 		{"{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: a}, spec: {strategy: {canary: {steps: [{pause: {}}]}}}}", true, true},
 		{"{apiVersion: kubevirt.io/v1, kind: VirtualMachine, metadata: {name: a}, spec: {runStrategy: Halted}}", false, false},
-		{"{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, spec: {installPlanApproval: Manual}}", true, true},
+		// Whether somebody approves it, package graph finds in the component.
+		{"{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, spec: {installPlanApproval: Manual}}", true, false},
 		{"{apiVersion: sqs.aws.upbound.io/v1beta1, kind: Queue, metadata: {name: a}}", true, false},
 		{"{apiVersion: monitoring.coreos.com/v1, kind: PrometheusRule, metadata: {name: a}}", false, false},
 	}

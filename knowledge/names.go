@@ -13,8 +13,27 @@ type nameFile struct {
 	HostFlags       []string `yaml:"hostFlags"`
 	Certified       []string `yaml:"certified"`
 	CertifiedFields []string `yaml:"certifiedFields"`
-	Certifiers      []string `yaml:"certifiers"`
-	Migrations      []string `yaml:"migrations"`
+	// CertifiedKeys and RequestKeys are in lower case, without "_" and "-".
+	CertifiedKeys     []string `yaml:"certifiedKeys"`
+	CertifiedPrefixes []string `yaml:"certifiedPrefixes"`
+	RequestKeys       []string `yaml:"requestKeys"`
+	RequestMarks      []string `yaml:"requestMarks"`
+	Contents          []string `yaml:"contents"`
+	Waits             struct {
+		Loops  []string `yaml:"loops"`
+		Tries  []string `yaml:"tries"`
+		Pause  string   `yaml:"pause"`
+		Ends   []string `yaml:"ends"`
+		Tools  []string `yaml:"tools"`
+		Tests  []string `yaml:"tests"`
+		Source string   `yaml:"source"`
+	} `yaml:"waits"`
+	ShortNames map[string]string `yaml:"shortNames"`
+	Deployers  []string          `yaml:"deployers"`
+	Certifiers []string          `yaml:"certifiers"`
+	Migrations []string          `yaml:"migrations"`
+	// Initiations are parts of command lines that make a cluster of running servers.
+	Initiations []string `yaml:"initiations"`
 }
 
 var names = sync.OnceValue(func() nameFile {
@@ -113,6 +132,45 @@ func (b *Base) IsCertifiedField(key string) bool {
 	return slices.Contains(names().CertifiedFields, key)
 }
 
+// IsCertifiedKey reports whether what is set under a key, a variable or a flag is a
+// name to be certified. Some keys count only in a request for a certificate.
+func (b *Base) IsCertifiedKey(key string, request bool) bool {
+	if request && slices.Contains(names().RequestKeys, strings.ToLower(key)) {
+		return true
+	}
+	words := nameWords(key)
+	if n := len(words); n > 1 && strings.Trim(words[n-1], "0123456789") == "" {
+		words = words[:n-1] // DNS.1
+	}
+	if len(words) == 0 {
+		return false
+	}
+	last := words[len(words)-1]
+	return slices.Contains(names().CertifiedKeys, last) && (last != "dns" || len(words) == 1) ||
+		len(words) > 1 && slices.Contains(names().CertifiedKeys, words[len(words)-2]+last)
+}
+
+// IsCertificateRequest reports whether a text is or holds the configuration of a
+// program that makes certificates.
+func (b *Base) IsCertificateRequest(text string) bool {
+	return slices.ContainsFunc(names().RequestMarks, func(mark string) bool { return strings.Contains(text, mark) })
+}
+
+// IsCertifiedPrefix reports whether the end of a text says that the name behind it is
+// one to be certified, or stands for many.
+func (b *Base) IsCertifiedPrefix(before string) bool {
+	return slices.ContainsFunc(names().CertifiedPrefixes, func(prefix string) bool { return strings.HasSuffix(before, prefix) })
+}
+
+// IsContent reports whether a field of a custom resource is content of what the
+// resource makes.
+func (b *Base) IsContent(field string) bool {
+	return slices.ContainsFunc(names().Contents, func(at string) bool {
+		rest, ok := strings.CutPrefix(field, at)
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	})
+}
+
 // Migration says by which word an object is called a migration; empty if it is
 // not. words are its name and what its labels call it.
 func (b *Base) Migration(called ...string) string {
@@ -124,6 +182,17 @@ func (b *Base) Migration(called ...string) string {
 		}
 	}
 	return ""
+}
+
+// Initiates reports whether a command line makes a cluster of servers that run.
+func (b *Base) Initiates(command string) bool {
+	return slices.ContainsFunc(names().Initiations, func(part string) bool { return strings.Contains(command, part) })
+}
+
+// IsDeployer reports whether a ServiceAccount is called like that of Argo CD's
+// application controller, which applies the component.
+func (b *Base) IsDeployer(name string) bool {
+	return slices.ContainsFunc(names().Deployers, func(end string) bool { return name == end || strings.HasSuffix(name, "-"+end) })
 }
 
 // NamesSource is where the conventions about names come from.

@@ -79,7 +79,7 @@ var choices = map[string][]string{
 	"scope":     {"cluster", namespaced, ""},
 	"runs":      {"once", "later", ""},
 	"rights":    {"role", "binding", ""},
-	"place":     {"with-consumer", ""},
+	"place":     {WithConsumer, First, ""},
 	"namespace": {"any", ""},
 	"meaning":   {string(Exists), string(Healthy), string(Produces), string(With), string(Known)},
 	"can":       {"Degraded", "Suspended", "Unknown", "Missing"},
@@ -213,15 +213,20 @@ func (r *reader) rungs(over *Base, list *yaml.Node) {
 		case written[to.Name] != nil:
 			r.fault(n, field, fmt.Sprintf("rung %s is already in line %d", to.Name, written[to.Name].Line), "keep one of the two")
 			continue
-		case value(n, "wave") == nil:
+		case value(n, "wave") == nil && value(n, "gates") == nil:
 			r.fault(n, field, "the rung has no wave", "write {name: "+to.Name+", wave: N}")
 			continue
+		case value(n, "wave") == nil:
+			to.Wave = over.ladder[at].Wave
 		case to.Wave < 0 || to.Wave > topWave:
 			r.fault(value(n, "wave"), field+".wave", fmt.Sprintf("wave %d is not between 0 and %d", to.Wave, topWave), "write a number from 0 to "+strconv.Itoa(topWave))
 			continue
 		}
 		written[to.Name] = n
 		over.ladder[at].Wave, over.ladder[at].Why = to.Wave, cmp.Or(to.Why, over.ladder[at].Why)
+		if value(n, "gates") != nil {
+			over.ladder[at].Gates = to.Gates
+		}
 	}
 	if len(written) == 0 {
 		return
@@ -332,8 +337,8 @@ func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string
 	}
 	for i, n := range items(value(n, "references")) {
 		ref, field := k.References[i], fmt.Sprintf("%s.references[%d]", field, i)
-		if ref.At.IsZero() == (ref.Named == "") {
-			r.fault(n, field, "a reference has either at or named", `write at: the path of the name, or named: a template such as "{name}-app"`)
+		if !ref.named() {
+			r.fault(n, field, "a reference has one of at, named and every", `write at: the path of the name, named: a template such as "{name}-app", or every: true`)
 		}
 		if ref.Meaning == "" {
 			r.fault(n, field, "the reference has no meaning", "write meaning: "+strings.Join(choices["meaning"], " or "))
@@ -388,8 +393,8 @@ func (r *reader) conventions(over *Base, list *yaml.Node) {
 		if bare := strings.Trim(c.Key, anything); bare == "" || strings.Contains(bare, anything) || len(c.Key)-len(bare) > 1 {
 			r.fault(n, field, fmt.Sprintf("%q is no key", c.Key), `write a key, with "*" before or after it for any beginning or end`)
 		}
-		if c.Meaning != Exists && c.Meaning != Known {
-			r.fault(n, field, fmt.Sprintf("meaning %q is more than a key alone can tell", c.Meaning), "write exists, or known to follow the key no further; or write a record of the kind")
+		if c.Meaning != Exists && c.Meaning != Known && c.Meaning != Produces {
+			r.fault(n, field, fmt.Sprintf("meaning %q is more than a key alone can tell", c.Meaning), "write exists, produces for what is written, or known to follow the key no further; or write a record of the kind")
 		}
 		r.said(n, field, c.Why, c.To)
 		for _, to := range c.To {
@@ -486,9 +491,12 @@ func (f *groupFile) merge(k *Kind, a addition, guessed bool) error {
 	for i := range k.References {
 		f.complete(&k.References[i], source)
 	}
+	k.Operator.Group = f.targets(k.Operator.Group)
 	own := k.References
 	k.References = slices.DeleteFunc(slices.Clone(before.References), func(ref Reference) bool {
-		return slices.ContainsFunc(own, func(o Reference) bool { return o.At.String() == ref.At.String() && o.Named == ref.Named })
+		return slices.ContainsFunc(own, func(o Reference) bool {
+			return o.At.String() == ref.At.String() && o.Named == ref.Named && (!o.Every || slices.Equal(o.To, ref.To))
+		})
 	})
 	k.References = append(k.References, own...)
 	return nil

@@ -1,0 +1,130 @@
+package knowledge
+
+import (
+	"slices"
+	"strings"
+)
+
+// Waits returns the parts of a container's scripts that wait for others: loops that
+// try again, and the arguments of tools that wait. Where somebody starts the container
+// again without end, a script that tests once waits as well. alone means that a tool
+// is told by variables for what it waits.
+func (b *Base) Waits(image string, scripts []string, restarted bool) (parts []string, alone bool) {
+	w := names().Waits
+	name := Repository(image)
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	for _, script := range scripts {
+		words := commandWords(script)
+		for _, tool := range w.Tools {
+			if isTool(tool, name) {
+				return scripts, true
+			}
+			if at := findTool(words, tool); at >= 0 {
+				parts = append(parts, statement(script[words[at].at:]))
+				alone = alone || strings.HasSuffix(tool, "*")
+			}
+		}
+		if restarted && slices.ContainsFunc(w.Tests, func(test string) bool { return findTool(words, test) >= 0 }) {
+			parts = append(parts, script)
+			continue
+		}
+		parts = append(parts, loops(script, words)...)
+	}
+	return parts, alone
+}
+
+// loops returns the loops of a script that try until something answers.
+func loops(script string, words []commandWord) []string {
+	w := names().Waits
+	var parts []string
+	for i := 0; i < len(words); i++ {
+		if !slices.Contains(w.Loops, words[i].text) {
+			continue
+		}
+		end := i + 1
+		for end < len(words) && !slices.Contains(w.Ends, words[end].text) {
+			end++
+		}
+		part := script[words[i].at:]
+		if end < len(words) {
+			part = script[words[i].at:words[end].at]
+		}
+		if !slices.Contains(w.Tries, words[i].text) && !strings.Contains(part, w.Pause) && !strings.HasPrefix(part, "while !") {
+			continue
+		}
+		if strings.Contains(part, "$1") || strings.Contains(part, "$@") || strings.Contains(part, "${1") {
+			return []string{script} // a function, which is told elsewhere
+		}
+		parts = append(parts, part)
+		i = end
+	}
+	return parts
+}
+
+// statement is a script up to the end of its first command.
+func statement(script string) string {
+	end := len(script)
+	for _, separator := range []string{"\n", ";", "&&", "||"} {
+		if at := strings.Index(script, separator); at >= 0 && !strings.HasSuffix(script[:at], "\\") {
+			end = min(end, at)
+		}
+	}
+	return script[:end]
+}
+
+type commandWord struct {
+	text string
+	at   int
+}
+
+// commandWords are the words of a script, where programs are without their folder.
+func commandWords(script string) []commandWord {
+	var words []commandWord
+	start := -1
+	for i := 0; i <= len(script); i++ {
+		if i < len(script) && !strings.ContainsRune(" \t\n;\"'()&|`!{}", rune(script[i])) {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start >= 0 {
+			word := script[start:i]
+			words = append(words, commandWord{word[strings.LastIndexByte(word, '/')+1:], start})
+			start = -1
+		}
+	}
+	return words
+}
+
+// findTool finds where a script calls a tool with the words that belong to it; below 0
+// if it does not. A flag of one letter may stand among others, as in "nc -vz".
+func findTool(words []commandWord, tool string) int {
+	parts := strings.Fields(tool)
+	for i, word := range words {
+		if !isTool(parts[0], word.text) {
+			continue
+		}
+		rest := words[i+1:]
+		if !slices.ContainsFunc(parts[1:], func(part string) bool {
+			return !slices.ContainsFunc(rest, func(w commandWord) bool {
+				return w.text == part || len(part) == 2 && part[0] == '-' && strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, part[1:])
+			})
+		}) {
+			return i
+		}
+	}
+	return -1
+}
+
+func isTool(tool, word string) bool {
+	if begin, ok := strings.CutSuffix(tool, "*"); ok {
+		return strings.HasPrefix(word, begin)
+	}
+	return tool == word
+}
+
+// IsShort reports whether a word in front of a name means a kind.
+func (b *Base) IsShort(word, kind string) bool {
+	return strings.EqualFold(word, kind) || strings.EqualFold(word, kind+"s") || names().ShortNames[word] == kind
+}
