@@ -49,6 +49,9 @@ type Finding struct {
 	Message string `json:"message"`
 	// Remedy says what to do; it starts with a verb.
 	Remedy string `json:"remedy,omitempty"`
+	// Missing names an object that is not in the component and may be in another
+	// one: "Service shop/web".
+	Missing string `json:"-"`
 }
 
 // Error makes a Finding usable as an error and prints it in one line:

@@ -26,6 +26,9 @@ func (b *builder) backends() {
 				for _, service := range b.resolve(b.identify(i, m), rec) {
 					for _, workload := range b.behind[service] {
 						b.refer(Reference{From: i, To: workload, Field: m.field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source})
+						if n.Kind.Defines != nil {
+							b.converting[i] = append(b.converting[i], workload)
+						}
 						if !rec.Address { // whoever has an address is asked, and no part of the API
 							b.giveRole(workload, knowledge.Controllers, "serves "+n.Key.String())
 						}
@@ -145,14 +148,11 @@ func hasLabels(template object.Value, want []object.Field) bool {
 // exempt: they stand in the wave of the webhook or below, where Argo CD applies
 // them before it.
 func (b *builder) admitted() {
-	exempted := map[int]map[int]bool{} // by component
+	exempted := exemptions{builder: b}
+	b.converted(&exempted)
 	for w, config := range b.Nodes {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
-			exempt, ok := exempted[config.Part]
-			if !ok {
-				exempt = b.unadmitted(config.Part)
-				exempted[config.Part] = exempt
-			}
+			exempt := exempted.of(config.Part)
 			trusted := b.trustedBy(w)
 			needed := b.neededBy(trusted)
 			for _, hook := range hooks.Value.Items() {
@@ -175,23 +175,45 @@ func (b *builder) admitted() {
 						if !asked || !b.selects(hook, *n) {
 							if serves(*n) && b.admitsPods(hook, *n) {
 								for _, backend := range backends {
-									b.refer(Reference{From: i, To: backend, Field: "webhooks", Meaning: knowledge.Healthy,
+									b.refer(Reference{From: i, To: backend, Field: "webhooks", Meaning: knowledge.Healthy, Refused: n.Kind.Pod.String() == ".",
 										Why: "has Pods that must be admitted by webhook " + name + " of", Source: config.Kind.Source})
 								}
 							}
 							continue
 						}
 						for _, backend := range backends {
-							b.refer(Reference{From: i, To: backend, Field: "webhooks", Meaning: knowledge.Healthy, Hard: true,
+							b.refer(Reference{From: i, To: backend, Field: "webhooks", Meaning: knowledge.Healthy, Hard: true, Refused: true,
 								Why: "must be admitted by webhook " + name + " of", Source: config.Kind.Source})
 						}
 						for _, j := range trusted {
 							if !needed[i] {
-								b.refer(b.inferred(i, j, "webhooks", knowledge.Healthy, "must be admitted by webhook "+name+", which answers nobody before"))
+								r := b.inferred(i, j, "webhooks", knowledge.Healthy, "must be admitted by webhook "+name+", which answers nobody before")
+								r.Refused = true
+								b.refer(r)
 							}
 						}
 					}
 				}
+			}
+		}
+	}
+}
+
+// converted: a custom resource that is not kept in its own version is refused until
+// the webhook answers that converts it.
+func (b *builder) converted(exempt *exemptions) {
+	if len(b.converting) == 0 {
+		return
+	}
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		if !n.InSync() {
+			continue
+		}
+		for _, converter := range b.converters(i) {
+			if !exempt.of(b.Nodes[converter].Part)[i] {
+				b.refer(Reference{From: i, To: converter, Field: "kind", Meaning: knowledge.Healthy, Hard: true, Refused: true, Why: "is converted by",
+					Source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#webhook-conversion"})
 			}
 		}
 	}

@@ -61,14 +61,39 @@ func (b *builder) follow(i int, c knowledge.Convention, v object.Value, field st
 			continue
 		}
 		id := b.identify(i, m)
+		if c.Meaning == knowledge.Produces {
+			b.mayProduce(i, id)
+			continue
+		}
 		r := b.inferred(i, 0, m.field, c.Meaning, c.Why)
 		r.Source, r.Optional = c.Source, m.optional
-		for _, to := range append(b.resolve(id, rec), b.producers[id]...) {
+		for _, to := range slices.Concat(b.resolve(id, rec), b.producers[id], b.likely[id]) {
 			if !b.refersTo(i, to) && !b.refersTo(to, i) {
 				r.To = to
 				b.refer(r)
 			}
 		}
+	}
+}
+
+// mayProduce notes that by convention a custom resource writes an object. That is sure
+// where the component defines the kind by an object that is no definition of
+// Kubernetes' own: those make such promises for all their kinds.
+func (b *builder) mayProduce(i int, id object.ID) {
+	n := &b.Nodes[i]
+	if len(b.byKey[id]) > 0 {
+		return
+	}
+	def, defined := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
+	if defined && !b.base.Builtin(b.Nodes[def.node].ID.Group) {
+		b.producers[id] = append(b.producers[id], i)
+		return
+	}
+	if b.likely == nil {
+		b.likely = map[object.ID][]int{}
+	}
+	if !slices.Contains(b.likely[id], i) {
+		b.likely[id] = append(b.likely[id], i)
 	}
 }
 

@@ -16,6 +16,9 @@ const (
 	// After lists objects that must be healthy first, as Kind/name or
 	// Kind/namespace/name, with the group behind the kind where it matters.
 	After = "ladder/after"
+	// NotAfter lists objects that need not be healthy first, whatever follows from
+	// the manifests; written like After.
+	NotAfter = "ladder/not-after"
 	// OnRung puts an object on a rung.
 	OnRung = "ladder/rung"
 	// ours is how all of ours begin.
@@ -44,17 +47,19 @@ func (b *builder) explicit() {
 			text := f.Value.Text()
 			switch {
 			case f.Key == After:
-				b.listed(i, f.Key, text, b.readAfter)
+				b.listed(i, f.Key, text, b.readAfter, b.orderAfter)
+			case f.Key == NotAfter:
+				b.listed(i, f.Key, text, b.readAfter, b.release)
 			case f.Key == OnRung:
 				b.putOnRung(i, text)
 			case f.Key == dependsOn:
-				b.listed(i, f.Key, text, b.readDependsOn)
+				b.listed(i, f.Key, text, b.readDependsOn, b.orderAfter)
 			case f.Key == kappRule || strings.HasPrefix(f.Key, kappRule+"."):
 				b.kappRule(i, f.Key, text, groups)
 			case strings.HasPrefix(f.Key, nelmDependency):
 				b.nelm(i, f.Key, text)
 			case strings.HasPrefix(f.Key, ours):
-				b.badAnnotation(i, f.Key, "there is no such annotation", "write "+After+" or "+OnRung)
+				b.badAnnotation(i, f.Key, "there is no such annotation", "write "+After+", "+NotAfter+" or "+OnRung)
 			}
 		}
 	}
@@ -66,8 +71,31 @@ func (b *builder) order(from, to int, key string, meaning knowledge.Meaning) {
 		Why: "comes, by its annotation " + key + ", after"})
 }
 
-// listed reads an annotation that names objects with commas between them.
-func (b *builder) listed(i int, key, text string, read func(i int, name string) (object.ID, bool)) {
+// orderAfter makes one node come when another is healthy.
+func (b *builder) orderAfter(from, to int, key string) { b.order(from, to, key, knowledge.Healthy) }
+
+// release notes that one node need not wait for another.
+func (b *builder) release(from, to int, _ string) {
+	if b.releases == nil {
+		b.releases = map[[2]int]bool{}
+	}
+	b.releases[[2]int{from, to}] = true
+}
+
+// released turns references that somebody said need no waiting into demands that
+// the two may share a wave.
+func (b *builder) released() {
+	for i := range b.References {
+		if r := &b.References[i]; b.releases[[2]int{r.From, r.To}] && !r.Explicit && r.Meaning == knowledge.Healthy {
+			r.Meaning, r.Hard, r.Refused, r.Data = knowledge.Exists, false, false, false
+			r.Because = "not awaited by its annotation " + NotAfter
+		}
+	}
+}
+
+// listed reads an annotation that names objects with commas between them, and does
+// something with each.
+func (b *builder) listed(i int, key, text string, read func(i int, name string) (object.ID, bool), do func(from, to int, key string)) {
 	for _, name := range strings.Split(text, ",") {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
@@ -85,7 +113,7 @@ func (b *builder) listed(i int, key, text string, read func(i int, name string) 
 			b.badAnnotation(i, key, fmt.Sprintf("%s is the object itself", name), "name another object, or drop it")
 		}
 		for _, to := range nodes {
-			b.order(i, to, key, knowledge.Healthy)
+			do(i, to, key)
 		}
 	}
 }

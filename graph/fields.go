@@ -60,8 +60,16 @@ func (b *builder) installed() {
 			if !other.Foreign || other.ID.Group == n.ID.Group && other.ID.Kind == n.ID.Kind || !by.brings(kind.group) {
 				continue
 			}
+			brings := map[int]bool{} // by component
 			for i := kind.from; i < kind.to; i++ {
-				b.refer(Reference{From: i, To: by.node, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Why: "is of a kind that may come with", Source: by.source})
+				part := b.Nodes[i].Part
+				if _, known := brings[part]; !known {
+					brings[part] = b.bringsKind(by, kind, part)
+				}
+				if !brings[part] {
+					continue
+				}
+				b.refer(Reference{From: i, To: by.node, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Refused: true, Why: "is of a kind that may come with", Source: by.source})
 			}
 		}
 	}
@@ -125,6 +133,14 @@ func (b *builder) fields() {
 
 // record applies one record to an object, below the given place.
 func (b *builder) record(from int, rec knowledge.Reference, at object.Value, prefix string) {
+	if !rec.Via.At.IsZero() {
+		b.recordVia(from, rec, at, prefix)
+		return
+	}
+	if rec.Every {
+		b.every(from, rec)
+		return
+	}
 	if rec.Named != "" {
 		b.mention(from, rec, mention{gk: rec.To[0], name: b.expand(rec.Named, from), field: "metadata.name"})
 		return
@@ -146,6 +162,47 @@ func (b *builder) record(from int, rec knowledge.Reference, at object.Value, pre
 	}
 	if len(found) == 0 && rec.Default != "" {
 		b.mention(from, rec, mention{gk: rec.To[0], name: b.expand(rec.Default, from), field: join(prefix, rec.At.String())})
+	}
+}
+
+// every applies a record that means all objects of some kinds.
+func (b *builder) every(from int, rec knowledge.Reference) {
+	n := &b.Nodes[from]
+	var targets []int
+	for _, gk := range rec.To {
+		for _, to := range b.nodesOf(gk) {
+			t := &b.Nodes[to]
+			if t.Part == n.Part && (rec.Namespace == anyNamespace || t.Key.Namespace == n.Key.Namespace) {
+				b.refer(Reference{From: from, To: to, Field: "spec", Meaning: rec.Meaning, Hard: rec.Hard, Unless: rec.Unless, Optional: rec.Optional, Patient: rec.Patient, Why: rec.Why, Source: rec.Source})
+				targets = append(targets, to)
+			}
+		}
+	}
+	b.doubt(from, rec.Doubt, targets)
+}
+
+// recordVia applies a record that holds only if the object refers to a third one of a
+// certain content, which says where the target is.
+func (b *builder) recordVia(from int, rec knowledge.Reference, at object.Value, prefix string) {
+	third := knowledge.Reference{To: rec.Via.To, Name: "name"}
+	for _, f := range rec.Via.At.Find(b.Nodes[from].Root()) {
+		m, ok := readMention(third, f)
+		if !ok {
+			continue
+		}
+		for _, by := range b.resolve(b.identify(from, m), third) {
+			n := b.Nodes[by]
+			if len(rec.Via.Has.Find(n.Root())) == 0 {
+				continue
+			}
+			for _, f := range rec.At.Find(at) {
+				if m, ok := readMention(rec, f); ok {
+					m.field = join(prefix, m.field)
+					m.namespace = cmp.Or(m.namespace, first(rec.Via.Namespace, n), rec.Via.Default)
+					b.mention(from, rec, m)
+				}
+			}
+		}
 	}
 }
 
@@ -183,6 +240,12 @@ func readMention(rec knowledge.Reference, f knowledge.Found) (mention, bool) {
 	m.namespace = f.Value.Get("namespace").Text()
 	m.optional = rec.Optional || f.Value.Get("optional").True()
 	kind := f.Value.Get("kind").Text()
+	if kind == "" { // a type that is one of the kinds is one, as in caProvider of External Secrets
+		named := f.Value.Get("type").Text()
+		if slices.ContainsFunc(rec.To, func(to knowledge.GroupKind) bool { return to.Kind == named }) {
+			kind = named
+		}
+	}
 	if kind == "" || m.name == "" {
 		return m, m.name != ""
 	}
@@ -248,7 +311,7 @@ func (b *builder) makes(from int, rec knowledge.Reference, manifest object.Value
 	made := Made{From: from, Kind: gk, Field: field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source}
 	b.Made = append(b.Made, made)
 	for _, by := range b.bringers {
-		if by.node != from && by.brings(group) {
+		if by.node != from && by.brings(group) && !b.Nodes[by.node].Kind.Operator.Installs() {
 			b.refer(Reference{From: from, To: by.node, Field: field, Meaning: made.Meaning, Inferred: true, Why: made.Why + " " + gk.String() + ", " + MayCome, Source: by.source})
 		}
 	}
@@ -279,7 +342,7 @@ func writtenGroup(v object.Value) (string, bool) {
 // what does not exist before run time, to nothing yet.
 func (b *builder) mention(from int, rec knowledge.Reference, m mention) {
 	id := b.identify(from, m)
-	r := Reference{From: from, Field: m.field, Meaning: rec.Meaning, Hard: rec.Hard && !m.optional, Unless: rec.Unless, Optional: m.optional, Why: rec.Why, Source: rec.Source}
+	r := Reference{From: from, Field: m.field, Meaning: rec.Meaning, Hard: rec.Hard && !m.optional, Unless: rec.Unless, Optional: m.optional, Patient: rec.Patient, Why: rec.Why, Source: rec.Source}
 	switch {
 	case rec.Meaning == knowledge.Produces:
 		b.producers[id] = append(b.producers[id], from)
@@ -302,6 +365,9 @@ func (b *builder) doubt(from int, doubt knowledge.Doubt, targets []int) {
 	n := &b.Nodes[from]
 	if len(targets) == 0 {
 		n.Doubt = cmp.Or(n.Doubt, doubt.Absent)
+	}
+	if len(targets) > 0 {
+		n.Passes = cmp.Or(n.Passes, doubt.Passes)
 	}
 	for _, to := range targets {
 		if len(doubt.At.Find(b.Nodes[to].Root())) > 0 {
@@ -375,16 +441,14 @@ func (b *builder) produced() {
 			ref.Why += " " + r.id.String() + ", which is written by"
 			b.refer(ref)
 		}
-	}
-}
-
-// absent: what Pods do not start without, and nobody here makes.
-func (b *builder) absent() {
-	for _, r := range b.reads {
-		if !r.starts || len(b.byKey[r.id]) > 0 || len(b.producers[r.id]) > 0 || b.base.Everywhere(r.id.Name) {
+		if len(producers) > 0 || len(b.byKey[r.id]) > 0 {
 			continue
 		}
-		b.Absent = append(b.Absent, Absent{From: r.From, ID: r.id, Field: r.Field, Why: r.Why})
+		for _, p := range b.likely[r.id] {
+			ref := b.inferred(r.From, p, r.Field, knowledge.Healthy, r.Why+" "+r.id.String()+", which may be written by")
+			ref.Written = r.id
+			b.refer(ref)
+		}
 	}
 }
 

@@ -64,6 +64,10 @@ type Node struct {
 	// Doubt says why nothing should wait for the object without need, although
 	// it becomes healthy as far as one knows; empty if there is no reason.
 	Doubt string
+	// Passes says how the object may be Degraded on its way to health, because of
+	// another object of the component. What would fail without it waits for it all the
+	// same.
+	Passes string
 
 	hook   bool
 	phases []object.Phase
@@ -105,6 +109,12 @@ type Reference struct {
 	Explicit bool
 	// Optional means that the object does without the target.
 	Optional bool
+	// Refused means that the API server refuses From while To does not answer.
+	Refused bool
+	// Data means that From works on wrong data without To.
+	Data bool
+	// Patient means that From is Progressing, not Degraded, while To is not healthy.
+	Patient bool
 	// Why is the verb of a sentence: From, why, To.
 	Why string
 	// Because is a sentence that says more, where the two objects alone do not
@@ -130,7 +140,8 @@ func (r Reference) Explained() string {
 type Graph struct {
 	Nodes      []Node
 	References []Reference
-	// Absent is what Pods need to start and nothing in the component makes.
+	// Absent is what objects need to start or to be healthy and nothing in the
+	// component makes.
 	Absent []Absent
 	// Made are kinds of which objects are made later.
 	Made []Made
@@ -138,15 +149,24 @@ type Graph struct {
 	Findings []finding.Finding
 }
 
-// Absent is an object that the Pods of From do not start without, and that the
-// component neither holds nor makes. Somebody else may: a person, an operator,
-// a Job whose manifest does not tell.
+// Absent is an object that From needs, and that the component neither holds nor makes
+// before From. Somebody else may: a person, an operator, a Job whose manifest does not
+// tell.
 type Absent struct {
 	From  int
 	ID    object.ID
 	Field string
 	// Why is the verb of a sentence: From, why, ID.
 	Why string
+	// Starts means that Pods of From do not start without it. Otherwise From, which
+	// has no Pods, is Degraded or not ready until it is there.
+	Starts bool
+	// Elsewhere is an object of that kind and name in another namespace of the
+	// component, if there is one.
+	Elsewhere object.ID
+	// Makers are workloads of the component that may make it when they run; only
+	// where Starts is false, since Pods wait by themselves.
+	Makers []int
 }
 
 // Options say where the component goes.
@@ -162,7 +182,7 @@ type Options struct {
 // each pair of objects with the same identity, and for each annotation of ours
 // that cannot be read.
 func Build(objs []object.Object, base *knowledge.Base, opt Options) (*Graph, error) {
-	return build([]Part{{Objects: objs, Namespace: opt.Namespace}}, base, opt)
+	return build(newBuilder([]Part{{Objects: objs, Namespace: opt.Namespace}}, base, opt))
 }
 
 // Part is one of the components that a graph is of.
@@ -175,11 +195,12 @@ type Part struct {
 // Join finds the references between the objects of several components, and
 // within each. Objects that several hold are no fault: each is a node.
 func Join(parts []Part, base *knowledge.Base) (*Graph, error) {
-	return build(parts, base, Options{})
+	b := newBuilder(parts, base, Options{})
+	b.joined = true
+	return build(b)
 }
 
-func build(parts []Part, base *knowledge.Base, opt Options) (*Graph, error) {
-	b := newBuilder(parts, base, opt)
+func build(b *builder) (*Graph, error) {
 	if err := b.index(); err != nil {
 		return nil, err
 	}
@@ -192,23 +213,28 @@ func build(parts []Part, base *knowledge.Base, opt Options) (*Graph, error) {
 		(*builder).fields,      // what the fields of kinds and Pods name
 		(*builder).sought,      // which kinds a program looks for when it starts
 		(*builder).conventions, // what the fields of custom resources name by convention
-		(*builder).absent,      // what nothing in the component makes
 		(*builder).produced,    // who reads what another object writes at run time
 		(*builder).backends,    // who stands behind webhooks and APIs
 		(*builder).ownPods,     // which webhooks would refuse their own servers
 		(*builder).calls,       // whom a workload calls, as far as its variables and arguments tell
+		(*builder).waits,       // for whom init containers and Jobs wait by themselves
 		(*builder).rights,      // a workload needs the rights of its account
+		(*builder).served,      // a workload needs the APIs that it has rights on
 		(*builder).controllers, // which workloads reconcile or serve kinds
 		(*builder).reconciled,  // a custom resource needs its controller
 		(*builder).watched,     // a controller needs the definitions of its kinds
 		(*builder).addressed,   // whom a custom resource calls, as far as its fields tell
 		(*builder).partners,    // what the controllers need to start
+		(*builder).operators,   // what operators need that are installed out of packages
 		(*builder).smokes,      // what only checks the rest
 		(*builder).tiers,       // which Jobs come between the workloads, and which after them
 		(*builder).admitted,    // an object needs the webhook that must admit it
+		(*builder).absent,      // what nothing in the component makes
+		(*builder).missing,     // what is named and not there, probably by mistake
 	} {
 		rule(b)
 	}
+	b.released()
 	b.sort()
 	finding.Sort(b.faults)
 	if err := finding.Err(b.faults); err != nil {
@@ -221,6 +247,8 @@ type builder struct {
 	*Graph
 	base *knowledge.Base
 	opt  Options
+	// joined means that the graph is of several components.
+	joined bool
 	// byKey finds nodes; hooks may share the key of a plain object.
 	byKey map[object.ID][]int
 	// byName finds nodes where the namespace is not known.
@@ -235,14 +263,22 @@ type builder struct {
 	// producers the nodes that write an object at run time.
 	reads     []read
 	producers map[object.ID][]int
+	// likely are nodes that write an object by convention.
+	likely map[object.ID][]int
 	// behind are the workloads behind each Service, by node.
 	behind map[int][]int
-	grants grants
+	// converting are the workloads that convert the objects of a kind, by the node
+	// that defines it.
+	converting map[int][]int
+	grants     grants
 	// said are the words each workload is given, serviceNames the Services they
 	// may lead to, and nameable the other kinds.
 	said         map[int][]word
 	serviceNames map[object.ID]bool
 	nameable     []knowledge.GroupKind
+	// releases are pairs of which somebody said that the first need not wait for the
+	// second.
+	releases map[[2]int]bool
 	// pairs are the references found so far, by the two nodes.
 	pairs  map[[2]int][]int
 	faults []finding.Finding
@@ -255,9 +291,23 @@ type builder struct {
 	definedByGroup   map[string][]definition
 	definedByPart    map[int][]knowledge.GroupKind
 	byWord           map[string][]int
+	runtimes         map[string][]int // by namespace, custom resources that run something
 	byImage          map[[2]string][]int
-	jobs             map[int][]int
+	jobs, pods       map[int][]int
+	jobsByImage      map[[2]string]imageJobs
+	hooksServed      map[int]ownHooks
+	writers          map[partID][]writer
+	tokensOf         map[int]map[string]bool
+	starters         map[object.ID][]int // whose Pods do not start without an object
+	claimed          map[[2]string]bool
+	namespaceNames   map[string]bool
+	found            map[saying]bool
+	waitables        map[[2]string][]int
+	waitsFor         map[int]map[int]bool // what the containers of a node wait for
 	readsByNamespace map[string][]read
+	guarding         map[int]bool // Jobs that come before a part of the component
+	brought          map[knowledge.GroupKind]origins
+	installersOf     map[int]*installers // by component
 	edges            edges
 }
 
@@ -285,7 +335,7 @@ func newBuilder(parts []Part, base *knowledge.Base, opt Options) *builder {
 		Graph: &Graph{}, base: base, opt: opt,
 		byKey: map[object.ID][]int{}, byName: map[object.ID][]int{}, byKindName: map[string][]int{}, covered: map[covered]bool{},
 		defined:   map[knowledge.GroupKind]definition{},
-		producers: map[object.ID][]int{}, behind: map[int][]int{},
+		producers: map[object.ID][]int{}, behind: map[int][]int{}, converting: map[int][]int{},
 		said: map[int][]word{}, serviceNames: map[object.ID]bool{},
 		pairs: map[[2]int][]int{},
 	}
@@ -528,6 +578,12 @@ func (g *Graph) String() string {
 		if r.Hard {
 			marks = append(marks, "hard")
 		}
+		if r.Refused {
+			marks = append(marks, "refused")
+		}
+		if r.Data {
+			marks = append(marks, "data")
+		}
 		if r.Inferred {
 			marks = append(marks, "inferred")
 		}
@@ -542,6 +598,19 @@ func (g *Graph) String() string {
 			mark = " (" + strings.Join(marks, ", ") + ")"
 		}
 		fmt.Fprintf(&b, "  %-8s %s %s%s%s\n", r.Meaning, r.Why, g.Nodes[r.To].Key, r.Explained(), mark)
+	}
+	for _, a := range g.Absent {
+		starts, elsewhere := "", ""
+		if a.Starts {
+			starts = " (starts)"
+		}
+		if a.Elsewhere != (object.ID{}) {
+			elsewhere = ", there is " + a.Elsewhere.String()
+		}
+		fmt.Fprintf(&b, "absent: %s %s %s%s%s\n", g.Nodes[a.From].Key, a.Why, a.ID, starts, elsewhere)
+		for _, m := range a.Makers {
+			fmt.Fprintf(&b, "  may be made by %s\n", g.Nodes[m].Key)
+		}
 	}
 	return b.String()
 }

@@ -73,6 +73,8 @@ func TestMentions(t *testing.T) {
 		{"{name: a, kind: User}", rec(issuer), ""},
 		{"{namespace: b}", rec(issuer), ""},
 		{`""`, rec(issuer), ""},
+		{"{name: a, type: ClusterIssuer}", rec(issuer, cluster), "ClusterIssuer.cert-manager.io a"},
+		{"{name: a, type: Other}", rec(issuer, cluster), "Issuer.cert-manager.io a"},
 	}
 	for _, tt := range tests {
 		objs, err := object.Parse("", 0, "apiVersion: v1\nkind: X\nmetadata: {name: x}\nref: "+tt.value)

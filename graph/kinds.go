@@ -31,6 +31,19 @@ func (b *builder) findRuns() {
 	}
 }
 
+// nodesOf are the nodes of a kind.
+func (b *builder) nodesOf(gk knowledge.GroupKind) []int {
+	var all []int
+	for _, kind := range b.runs {
+		if kind.group == gk.Group && b.Nodes[kind.from].ID.Kind == gk.Kind {
+			for i := kind.from; i < kind.to; i++ {
+				all = append(all, i)
+			}
+		}
+	}
+	return all
+}
+
 // bringer is a node that brings kinds to the cluster at run time.
 type bringer struct {
 	node   int
@@ -104,6 +117,47 @@ func (b *builder) runners(namespace, image string) []int {
 		}
 	}
 	return b.byImage[[2]string{namespace, image}]
+}
+
+// imageJobs are the Jobs of the sync that run an image.
+type imageJobs struct{ migrations, others []int }
+
+// jobsRunning are the Jobs of a namespace that run an image.
+func (b *builder) jobsRunning(namespace, image string) imageJobs {
+	if b.jobsByImage == nil {
+		b.jobsByImage = map[[2]string]imageJobs{}
+		for j := range b.Nodes {
+			n := &b.Nodes[j]
+			if n.Kind.Runs != "once" || !n.InSync() || n.Role != "" {
+				continue
+			}
+			migrates := b.migrates(j) != ""
+			for _, image := range b.images(j) {
+				at := [2]string{n.Key.Namespace, image}
+				jobs := b.jobsByImage[at]
+				if migrates {
+					jobs.migrations = append(jobs.migrations, j)
+				} else {
+					jobs.others = append(jobs.others, j)
+				}
+				b.jobsByImage[at] = jobs
+			}
+		}
+	}
+	return b.jobsByImage[[2]string{namespace, image}]
+}
+
+// podsOf are the nodes of a component that have Pods.
+func (b *builder) podsOf(part int) []int {
+	if b.pods == nil {
+		b.pods = map[int][]int{}
+		for i := range b.Nodes {
+			if n := &b.Nodes[i]; !n.Kind.Pod.IsZero() {
+				b.pods[n.Part] = append(b.pods[n.Part], i)
+			}
+		}
+	}
+	return b.pods[part]
 }
 
 // jobsOf are the nodes of a component that run once.

@@ -6,7 +6,7 @@ import "github.com/ladder-cmp/ladder/knowledge"
 // checks the rest of the component, and comes after all of it.
 func (b *builder) smokes() {
 	for i, n := range b.Nodes {
-		if n.Kind.Runs == "" || !n.InSync() {
+		if n.Kind.Runs == "" || !n.InSync() || b.guarding[i] {
 			continue
 		}
 		if n.IsTest() {

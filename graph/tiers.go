@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,8 +25,9 @@ func (b *builder) tiers() {
 			continue
 		}
 		for to, r := range needs {
-			r.To = to
-			b.refer(r)
+			if r.To = to; !b.waitsFor[j][to] || !job.InSync() {
+				b.refer(r)
+			}
 		}
 		if !job.InSync() {
 			continue // its phase places it; Check says whether it can run there
@@ -33,20 +35,43 @@ func (b *builder) tiers() {
 		b.writtenSecrets(j)
 		b.changedWebhooks(j)
 		sharers := b.sharers(j)
-		word := b.base.Migration(append(b.commands(j), job.ID.Name, job.Label("app.kubernetes.io/component"))...)
-		callsUsers := slices.ContainsFunc(sharers, func(w int) bool { _, ok := needs[w]; return ok })
+		if slices.ContainsFunc(sharers, func(w int) bool { return b.waitsFor[j][w] }) {
+			sharers = nil // a client in the image of its server
+		}
+		word := b.migrates(j)
+		// What it only mentions does not make a migration another thing.
+		callsUsers := slices.ContainsFunc(sharers, func(w int) bool { r, ok := needs[w]; return ok && (word == "" || r.Meaning == knowledge.Healthy) })
+		maps.DeleteFunc(needs, func(to int, r Reference) bool { return r.Meaning == knowledge.Known && !b.waitsFor[j][to] })
 		users, others := sharers, b.usersOf(needs, j)
 		if len(users) == 0 && word != "" {
 			users, others = others, nil
 		}
+		if word == "" && b.hasMigration(j) {
+			users = nil // of its image there is another migration
+		}
 		switch {
 		case !callsUsers && len(users) > 0 && (word != "" || len(needs) > 0):
-			why := "runs the image that is migrated by"
+			why := sharesImage
 			if len(sharers) == 0 {
 				why = "uses the store that is migrated by"
 			}
 			for _, u := range users {
-				b.refer(b.inferred(u, j, "spec", knowledge.Healthy, why))
+				if word == "" { // the same image alone is a sign, and no proof
+					b.refer(b.inferred(u, j, "spec", knowledge.Exists, "runs the image of"))
+					continue
+				}
+				b.migrated(u, j, why)
+			}
+			if word != "" {
+				for _, u := range b.laterJobs(j) {
+					b.migrated(u, j, sharesImage)
+				}
+				// Who calls the same store may wait for what the Job makes of it.
+				for _, u := range others {
+					if !slices.Contains(users, u) {
+						b.refer(b.inferred(u, j, "spec", knowledge.Exists, "uses what is migrated by"))
+					}
+				}
 			}
 		case len(others) > 0:
 			// It may prepare the store for them (buckets, topics) or use what
@@ -60,6 +85,40 @@ func (b *builder) tiers() {
 	}
 }
 
+const sharesImage = "runs the image that is migrated by"
+
+// migrated: a user of what a migration makes waits for it.
+func (b *builder) migrated(user, migration int, why string) {
+	r := b.inferred(user, migration, "spec", knowledge.Healthy, why)
+	r.Data = true
+	b.refer(r)
+}
+
+// migrates says by which word a Job is called a migration; empty if it is not.
+func (b *builder) migrates(j int) string {
+	n := &b.Nodes[j]
+	return b.base.Migration(append(b.commands(j), n.ID.Name, n.Label("app.kubernetes.io/component"))...)
+}
+
+// laterJobs are the Jobs that run an image of a migration and are none themselves:
+// like workloads, they use what it made.
+func (b *builder) laterJobs(migration int) []int {
+	var all []int
+	for _, image := range b.images(migration) {
+		all = append(all, b.jobsRunning(b.Nodes[migration].Key.Namespace, image).others...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// hasMigration reports whether a Job that runs an image of another is called a
+// migration.
+func (b *builder) hasMigration(j int) bool {
+	return slices.ContainsFunc(b.images(j), func(image string) bool {
+		return len(b.jobsRunning(b.Nodes[j].Key.Namespace, image).migrations) > 0
+	})
+}
+
 // checks: what a smoke calls must run, and it may be in another component. In its
 // own, it comes after everything.
 func (b *builder) checks(job Node, needs map[int]Reference) {
@@ -71,19 +130,31 @@ func (b *builder) checks(job Node, needs map[int]Reference) {
 	}
 }
 
-// jobNeeds returns a gate for each node that a Job calls. What it reads from a
+// jobNeeds returns a gate for each node that a Job calls. It is none if the Job waits
+// by itself for something, or if the node waits for the Job, or reads what it writes, or is
+// a store that the Job initiates with the store's own program, or if the node runs the
+// Job's image and the Job mentions it only in a variable or file, as one does that is
+// given the settings of both. What it reads from a
 // ConfigMap that others read too counts only where it leads to somebody who
 // does not read it: such a ConfigMap describes the component to everybody.
 func (b *builder) jobNeeds(j int) map[int]Reference {
 	needs := map[int]Reference{}
+	sharers, initiates := b.sharers(j), b.initiates(j)
 	for _, w := range b.words(j) {
 		for _, a := range b.addresses(w, b.Nodes[j].Key.Namespace) {
 			for _, server := range b.servers(a.service) {
 				if server == j || w.from != j && b.refersTo(server, w.from) && b.describesMany(w.from) {
 					continue
 				}
-				if _, ok := needs[server]; !ok {
-					needs[server] = b.inferred(j, server, w.field, knowledge.Healthy, "calls")
+				filled := b.fills(j, server)
+				mentioned := filled || initiates && slices.Contains(sharers, server) || len(b.waitsFor[j]) > 0 && b.Nodes[j].InSync() || b.waitsFor[server][j] ||
+					!strings.HasSuffix(w.field, ".args") && slices.Contains(sharers, server)
+				if r, ok := needs[server]; !ok || r.Meaning == knowledge.Known && !mentioned {
+					meaning := knowledge.Healthy
+					if mentioned {
+						meaning = knowledge.Known
+					}
+					needs[server] = b.inferred(j, server, w.field, meaning, "calls")
 				}
 			}
 		}
@@ -164,33 +235,6 @@ func (b *builder) usersOf(needs map[int]Reference, job int) []int {
 	return slices.Compact(all)
 }
 
-// writtenSecrets: a Job that may write Secrets, and that names one which others
-// read and nobody else makes, makes it.
-func (b *builder) writtenSecrets(j int) {
-	for _, r := range b.readIn(b.Nodes[j].Key.Namespace) {
-		if len(b.byKey[r.id]) > 0 || r.From == j ||
-			slices.ContainsFunc(b.producers[r.id], func(p int) bool { return b.Nodes[p].Part == b.Nodes[j].Part }) {
-			continue
-		}
-		if !b.mayWrite(j, r.id) {
-			continue
-		}
-		ref := b.inferred(r.From, j, r.Field, knowledge.Healthy, r.Why+" "+r.id.String()+", which is written by")
-		b.refer(ref)
-	}
-}
-
-// writtenBeside reports whether a Job of the component that reads an object may
-// write it.
-func (b *builder) writtenBeside(r read) bool {
-	for _, j := range b.jobsOf(b.Nodes[r.From].Part) {
-		if j != r.From && b.Nodes[j].Key.Namespace == r.id.Namespace && b.mayWrite(j, r.id) {
-			return true
-		}
-	}
-	return false
-}
-
 // changedWebhooks: a Job that names a webhook configuration in its arguments
 // changes it, mostly to write a CA into it, and so comes after it.
 func (b *builder) changedWebhooks(j int) {
@@ -207,21 +251,57 @@ func (b *builder) changedWebhooks(j int) {
 	}
 }
 
-// mayWrite reports whether the account of a workload may write an object, and
-// its rights or its words name it.
-func (b *builder) mayWrite(i int, id object.ID) bool {
-	resource := plural(id.Kind)
+// initiates reports whether a Job makes a cluster of what runs its image, as the
+// servers of some databases are not ready before.
+func (b *builder) initiates(j int) bool {
+	text := " "
+	for _, w := range b.words(j) {
+		if strings.HasSuffix(w.field, ".args") {
+			text += w.value + " "
+		}
+	}
+	return b.base.Initiates(text)
+}
+
+// fills reports whether a Job writes what a workload reads: a ConfigMap or Secret of
+// the component that the Job may change and names in its script.
+func (b *builder) fills(j, workload int) bool {
+	for r := range b.referencesOf(workload) {
+		id := b.Nodes[r.To].Key
+		if r.Meaning != knowledge.Exists || !isData(id) || !b.mayChange(j, id) {
+			continue
+		}
+		if slices.ContainsFunc(b.words(j), func(w word) bool { return namesWord(w.value, id.Name) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayChange reports whether the rights of a workload let it write an object, by name
+// or whatever its name.
+func (b *builder) mayChange(i int, id object.ID) bool {
 	for _, account := range b.accounts(b.Nodes[i]) {
-		for _, r := range b.grants.rules[account] {
-			if !r.allows(id.Group, resource, "create", "update", "patch") {
-				continue
-			}
-			if slices.Contains(r.names, id.Name) || slices.ContainsFunc(b.words(i), func(w word) bool {
-				return w.value == id.Name || !w.file && slices.Contains(strings.Fields(w.value), id.Name)
-			}) {
+		for _, r := range b.grants.rulesFor(account) {
+			if r.allows(id.Group, plural(id.Kind), "create", "update", "patch") && (len(r.names) == 0 || slices.Contains(r.names, id.Name)) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// namesWord reports whether a text holds a name as a word of its own.
+func namesWord(text, name string) bool {
+	for at := 0; ; {
+		i := strings.Index(text[at:], name)
+		if i < 0 {
+			return false
+		}
+		from, to := at+i, at+i+len(name)
+		if (from == 0 || !isHostByte(text[from-1])) && (to == len(text) || !isHostByte(text[to])) {
+			return true
+		}
+		at = to
+	}
 }

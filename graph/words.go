@@ -2,7 +2,9 @@ package graph
 
 import (
 	"encoding/base64"
+	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,6 +62,7 @@ func (b *builder) containerWords(i int, c object.Value, field string) []word {
 	}
 	for _, e := range c.Get("env").Items() {
 		w := word{name: e.Get("name").Text(), from: i, value: e.Get("value").Text()}
+		w.certified = b.base.IsCertifiedKey(w.name, false)
 		w.field = field + ".env." + w.name
 		switch from := e.Get("valueFrom"); {
 		case from.Get("fieldRef", "fieldPath").Text() == "metadata.namespace":
@@ -87,7 +90,7 @@ func (b *builder) containerWords(i int, c object.Value, field string) []word {
 			value = arg
 		}
 		all = append(all, word{name: flag, value: expandVars(value, vars), field: field + ".args", from: i,
-			certified: b.base.IsCertified(flag, args)})
+			certified: b.base.IsCertified(flag, args) || b.base.IsCertifiedKey(flag, false)})
 		flag = ""
 	}
 	return all
@@ -192,24 +195,40 @@ func (b *builder) addresses(w word, namespace string) []address {
 	}
 	var all []address
 	seen := map[object.ID]bool{}
+	w.value = b.spoken(w.value)
 	text := w.value
-	for at := 0; at < len(text); {
-		if !isHostByte(text[at]) {
-			at++
+	for at, end := range hosts(text) {
+		host := strings.TrimRight(text[at:end], ".")
+		if b.base.IsCertifiedPrefix(text[:at]) {
 			continue
 		}
-		end := at
-		for end < len(text) && isHostByte(text[end]) {
-			end++
-		}
-		host := strings.TrimRight(text[at:end], ".")
 		if id, ok := b.service(host, namespace, b.looksLikeAddress(w, namespace, at, end)); ok && !seen[id] {
 			seen[id] = true
 			all = append(all, address{id, w})
 		}
-		at = end
 	}
 	return all
+}
+
+// hosts are the runs of bytes in a text that may be the name of a host: where each
+// begins and ends.
+func hosts(text string) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		for at := 0; at < len(text); {
+			if !isHostByte(text[at]) {
+				at++
+				continue
+			}
+			end := at
+			for end < len(text) && isHostByte(text[end]) {
+				end++
+			}
+			if !yield(at, end) {
+				return
+			}
+			at = end
+		}
+	}
 }
 
 func isHostByte(c byte) bool {
@@ -276,7 +295,7 @@ func (b *builder) service(host, namespace string, bare bool) (object.ID, bool) {
 	parts := strings.Split(host, ".")
 	try := func(name, ns string) (object.ID, bool) {
 		id := object.ID{Kind: "Service", Namespace: ns, Name: name}
-		return id, b.serviceNames[id]
+		return id, b.serviceNames[id] || b.madeBy(id)
 	}
 	if len(parts) == 1 {
 		if !bare {
@@ -289,11 +308,44 @@ func (b *builder) service(host, namespace string, bare bool) (object.ID, bool) {
 			return id, true
 		}
 	}
+	if len(parts) == 2 && podName.MatchString(parts[0]) {
+		return try(parts[1], namespace)
+	}
 	if len(parts) == 3 || len(parts) > 3 && parts[3] == "svc" { // a Pod of a StatefulSet
 		return try(parts[1], parts[2])
 	}
 	return object.ID{}, false
 }
+
+// madeBy reports whether a Service that the component does not hold is likely made
+// by a custom resource of it, and notes by which: operators name the Services of
+// what they run after the resource, alone or with an ending ("db", "db-rw").
+func (b *builder) madeBy(id object.ID) bool {
+	if b.runtimes == nil {
+		b.runtimes = map[string][]int{}
+		for i := range b.Nodes {
+			if n := &b.Nodes[i]; n.Kind.Rung == knowledge.Workloads && n.HasHealth && n.Kind.Pod.IsZero() && !b.base.Builtin(n.ID.Group) && n.InSync() {
+				b.runtimes[n.Key.Namespace] = append(b.runtimes[n.Key.Namespace], i)
+			}
+		}
+	}
+	best := -1
+	for _, i := range b.runtimes[id.Namespace] {
+		name := b.Nodes[i].ID.Name
+		if (id.Name == name || strings.HasPrefix(id.Name, name+"-")) && (best < 0 || len(name) > len(b.Nodes[best].ID.Name)) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return false
+	}
+	b.producers[id] = append(b.producers[id], best)
+	b.serviceNames[id] = true
+	return true
+}
+
+// podName is how the Pods of a StatefulSet are called.
+var podName = regexp.MustCompile(`-[0-9]+$`)
 
 // findServices collects the names that words may lead to.
 func (b *builder) findServices() {
@@ -365,6 +417,9 @@ func (b *builder) addressed() {
 			meaning = knowledge.Healthy
 		}
 		eachText(n.Get("spec"), "spec", "", func(field, key, text string) {
+			if b.base.IsContent(field) {
+				return
+			}
 			for _, a := range b.addresses(word{name: key, value: text, field: field, from: i, certified: b.base.IsCertifiedField(key)}, n.Key.Namespace) {
 				for _, server := range b.servers(a.service) {
 					if !b.refersTo(i, server) {
@@ -398,7 +453,7 @@ func (b *builder) inferred(from, to int, field string, meaning knowledge.Meaning
 // of their own, or that they call.
 func (b *builder) namedBy(w word, namespace string) []int {
 	name, qualified := strings.CutPrefix(w.value, namespace+"/")
-	if w.file || w.certified || !qualified && strings.Contains(name, "/") || name == "" {
+	if w.file || w.certified || !qualified && (strings.Contains(name, "/") || b.isNamespace(name)) || name == "" {
 		return nil
 	}
 	var all []int

@@ -27,6 +27,9 @@ type ID struct {
 // Nor is what cannot be a kind.
 func (id ID) String() string { return shownKind(id.Kind) + " " + id.named() }
 
+// IsZero reports whether it identifies nothing.
+func (id ID) IsZero() bool { return id == ID{} }
+
 func (id ID) named() string {
 	if id.Namespace == "" {
 		return id.Name

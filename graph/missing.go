@@ -1,0 +1,193 @@
+package graph
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/nearest"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// missing: what a component names and does not have, where that is more likely a
+// mistake than the business of another Application.
+func (b *builder) missing() {
+	if b.joined {
+		return // among several components each may bring what another one names
+	}
+	b.found = map[saying]bool{}
+	b.missingObjects()
+	b.missingRoutes()
+	b.missingServers()
+	b.missingRoles()
+	b.missingNamespaces()
+	b.unknownKinds()
+	b.found = nil
+}
+
+// saying is a finding about an object and a target.
+type saying struct {
+	node         int
+	rule, target string
+}
+
+// find reports a finding once for an object and a target.
+func (b *builder) find(i int, severity finding.Severity, rule, target, field, message, remedy string) {
+	s := saying{i, rule, target}
+	if b.found[s] {
+		return
+	}
+	b.found[s] = true
+	n := &b.Nodes[i]
+	f := finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(), Field: field, Message: message, Remedy: remedy}
+	if rule != "unknown-kind" {
+		f.Missing = target
+	}
+	b.Findings = append(b.Findings, f)
+}
+
+// missingObjects: what Pods do not start without, and nothing in the component makes.
+// Secrets and settings are often brought by people; accounts and claims are not.
+func (b *builder) missingObjects() {
+	for _, a := range b.Absent {
+		severity, effect := finding.Warning, "its Pods do not start until it exists"
+		if isData(a.ID) {
+			severity = finding.Note
+		}
+		if !a.Starts {
+			effect = "it does not become healthy until that exists"
+		}
+		message := a.Why + " " + a.ID.String() + ", which nothing in the component makes: " + effect
+		if !a.Elsewhere.IsZero() {
+			message += "; " + a.Elsewhere.String() + " is in another namespace"
+		}
+		b.find(a.From, severity, "missing-object", a.ID.String(), a.Field, message, "correct the name, add it, or see to it that it is there before the sync")
+	}
+}
+
+// missingRoutes: a route leads to a Service that is not in the component, although
+// other Services of its namespace are, and no custom resource there is called like a
+// maker of it.
+func (b *builder) missingRoutes() {
+	has := map[string]bool{}        // namespaces with Services
+	custom := map[string][]string{} // names of custom resources, by namespace
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		if !n.Kind.Selects.IsZero() {
+			has[n.Key.Namespace] = true
+		}
+		if !b.base.Builtin(n.ID.Group) && n.Kind.Rung != exposure {
+			custom[n.Key.Namespace] = append(custom[n.Key.Namespace], n.ID.Name)
+		}
+	}
+	for _, r := range b.reads {
+		n := &b.Nodes[r.From]
+		k, _ := b.base.Kind(r.id.Group, r.id.Kind)
+		if n.Kind.Rung != exposure || k.Selects.IsZero() || r.id.Namespace != n.Key.Namespace || !has[r.id.Namespace] ||
+			len(b.byKey[r.id]) > 0 || len(b.producers[r.id]) > 0 {
+			continue
+		}
+		// The AWS load balancer controller takes names of actions for Services.
+		if _, action := n.Annotation("alb.ingress.kubernetes.io/actions." + r.id.Name); action ||
+			slices.ContainsFunc(custom[r.id.Namespace], func(name string) bool { return strings.HasPrefix(r.id.Name, name) }) {
+			continue
+		}
+		b.find(r.From, finding.Note, "missing-service", r.id.String(), r.Field,
+			"it "+r.Why+" "+r.id.String()+", which is not in the component: requests fail until it exists", "correct the name, or add the Service")
+	}
+}
+
+// exposure is the rung of what brings traffic.
+const exposure = "exposure"
+
+// missingServers: the Service behind a webhook or an API is not in the component,
+// although it should be in the namespace that the component goes to.
+func (b *builder) missingServers() {
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		if n.Kind.Defines != nil {
+			continue // definitions alone may be an Application
+		}
+		for _, rec := range n.Kind.References {
+			if !rec.Behind || rec.Address || n.home == "" || n.IsHook() {
+				continue
+			}
+			for _, f := range rec.At.Find(n.Root()) {
+				m, ok := readMention(rec, f)
+				if !ok {
+					continue
+				}
+				id := b.identify(i, m)
+				if id.Namespace == n.home && len(b.byKey[id]) == 0 && len(b.producers[id]) == 0 {
+					b.find(i, finding.Warning, "missing-service", id.String(), m.field,
+						"it "+rec.Why+" "+id.String()+", which is not in the component: the API server gets no answer until it exists", "correct the name or the namespace, or add the Service")
+				}
+			}
+		}
+	}
+}
+
+// missingRoles: a binding grants a role that is neither in the component nor in every
+// cluster. A ClusterRole may come from elsewhere.
+func (b *builder) missingRoles() {
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		ref := n.Get("roleRef")
+		name, kind := ref.Get("name").Text(), ref.Get("kind").Text()
+		if n.Kind.Rights != "binding" || name == "" || len(b.roles(i)) > 0 || b.base.Everywhere(kind, name) {
+			continue
+		}
+		severity, of := finding.Note, kind+" "+name
+		if !b.clusterScoped(knowledge.GroupKind{Group: n.ID.Group, Kind: kind}) {
+			severity, of = finding.Warning, object.ID{Kind: kind, Namespace: n.Key.Namespace, Name: name}.String()
+		}
+		b.find(i, severity, "missing-role", of, "roleRef",
+			"it grants "+of+", which is not in the component: its subjects have no such rights until it exists", "correct roleRef, or add the role")
+	}
+}
+
+// missingNamespaces: objects are in a namespace that is neither the destination nor
+// made by the component. Of a destination that nobody named nothing follows.
+func (b *builder) missingNamespaces() {
+	last := map[string]bool{"": true, "default": true}
+	for i := range b.Nodes {
+		if n := &b.Nodes[i]; n.Kind.Assured && !b.base.Builtin(n.ID.Group) {
+			last[n.Key.Namespace] = true // where Argo CD is
+		}
+		if n := &b.Nodes[i]; !n.Kind.Deploys.IsZero() {
+			last[n.Get("spec", "destination", "namespace").Text()] = true // where it deploys to
+		}
+	}
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		namespace := n.Key.Namespace
+		if n.Elsewhere || n.home == "" || n.home == "default" || namespace == n.home || last[namespace] || b.base.Everywhere("Namespace", namespace) {
+			continue
+		}
+		last[namespace] = true
+		if len(b.byName[object.ID{Kind: "Namespace", Name: namespace}])+len(b.producers[object.ID{Kind: "Namespace", Name: namespace}])+len(b.byKindName["project/"+namespace]) > 0 {
+			continue
+		}
+		b.find(i, finding.Note, "missing-namespace", "Namespace "+namespace, "metadata.namespace",
+			"it is in namespace "+namespace+", which is neither the destination of the Application nor in the component: the API server refuses it until the namespace exists",
+			"add the Namespace, or correct metadata.namespace")
+	}
+}
+
+// unknownKinds: the API server refuses kinds that Kubernetes does not have in a group
+// of its own.
+func (b *builder) unknownKinds() {
+	for _, kind := range b.runs {
+		gk := knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}
+		if _, defined := b.defined[gk]; defined {
+			continue
+		}
+		names, wrong := b.base.Misspelt(gk.Group, gk.Kind)
+		for i := kind.from; wrong && i < kind.to; i++ {
+			version := b.Nodes[i].Get("apiVersion").Text()
+			b.find(i, finding.Error, "unknown-kind", gk.String(), "kind",
+				"unknown kind in "+version+": the API server refuses it", nearest.Or(gk.Kind, names, "correct apiVersion or kind"))
+		}
+	}
+}

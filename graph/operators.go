@@ -1,0 +1,278 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// installation is the objects of one kind in a namespace that install operators.
+type installation struct {
+	part  int
+	nodes []int
+}
+
+// operators: what installs an operator depends on the group of its namespace and on
+// whoever approves it, and Jobs that ask how far it is come before what it brings.
+func (b *builder) operators() {
+	noted := map[int]bool{}
+	for _, in := range b.installations() {
+		first := in.nodes[0]
+		if retry := b.Nodes[first].Kind.Operator.Retry; !noted[in.part] && retry != "" && !b.joined {
+			noted[in.part] = true
+			b.report(first, finding.Note, "olm-retry", "Argo CD retries a sync five times, 155 seconds in all: "+b.Nodes[first].Kind.Operator.RetryWhy,
+				"set syncPolicy.retry of the Application to "+retry)
+		}
+		b.inGroup(in)
+		b.approved(in)
+	}
+	b.progress()
+}
+
+// installations are the objects that install operators, by component, kind and
+// namespace.
+func (b *builder) installations() []installation {
+	var all []installation
+	at := map[partID]int{}
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		if !n.Kind.Operator.Installs() || !n.InSync() {
+			continue
+		}
+		id := partID{n.Part, object.ID{Group: n.Key.Group, Kind: n.Key.Kind, Namespace: n.Key.Namespace}}
+		if _, known := at[id]; !known {
+			at[id] = len(all)
+			all = append(all, installation{part: n.Part})
+		}
+		all[at[id]].nodes = append(all[at[id]].nodes, i)
+	}
+	return all
+}
+
+func (b *builder) report(i int, severity finding.Severity, rule, message, remedy string) {
+	n := &b.Nodes[i]
+	b.Findings = append(b.Findings, finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(), Message: message, Remedy: remedy})
+}
+
+// inGroup: nothing is installed in a namespace without its group, or with several.
+func (b *builder) inGroup(in installation) {
+	first := &b.Nodes[in.nodes[0]]
+	for _, gk := range first.Kind.Operator.Group {
+		var groups []int
+		for _, g := range b.nodesOf(gk) {
+			if b.Nodes[g].Key.Namespace == first.Key.Namespace {
+				groups = append(groups, g)
+			}
+		}
+		for _, g := range groups {
+			for _, i := range in.nodes {
+				b.refer(Reference{From: i, To: g, Field: "metadata.namespace", Meaning: knowledge.Exists, Why: "is installed for the namespaces of", Source: first.Kind.Source})
+			}
+		}
+		if b.joined {
+			continue
+		}
+		made := len(b.byKey[object.ID{Kind: "Namespace", Name: first.Key.Namespace}]) > 0
+		switch {
+		case len(groups) == 0 && made:
+			b.report(in.nodes[0], finding.Warning, "no-operator-group", fmt.Sprintf("the component makes namespace %s and no %s in it: the installation fails with \"no operator group found that is managing this namespace\"", first.Key.Namespace, gk.Kind),
+				"add one "+gk.Kind+" to the namespace")
+		case len(groups) > 1:
+			b.report(groups[1], finding.Warning, "no-operator-group", fmt.Sprintf("%s is in the same namespace: the installation fails with \"more than one operator group(s) are managing this namespace\"", b.Nodes[groups[0]].Key),
+				"keep one "+gk.Kind+" per namespace")
+		}
+	}
+}
+
+// approved: one object that waits for an approval makes all of its namespace wait. A
+// workload that approves stands beside them; without one, nothing may wait for them.
+func (b *builder) approved(in installation) {
+	manual := slices.IndexFunc(in.nodes, func(i int) bool { return b.Nodes[i].Kind.Operator.IsManual(b.Nodes[i].Object) })
+	if manual < 0 {
+		return
+	}
+	by := in.nodes[manual]
+	others := slices.DeleteFunc(slices.Clone(in.nodes), func(i int) bool { return b.Nodes[i].Kind.Operator.IsManual(b.Nodes[i].Object) })
+	if len(others) > 0 && !b.joined {
+		b.report(by, finding.Warning, "manual-approval", fmt.Sprintf("its manual approval holds for the whole namespace: %s waits for an approval, too", b.Nodes[others[0]].Key),
+			"put it into a namespace of its own, or set the same approval everywhere")
+	}
+	approvers := b.approvers(in.part, by)
+	for _, i := range in.nodes {
+		n := &b.Nodes[i]
+		if len(approvers) == 0 && n.HasHealth {
+			n.Waits.Never = "nothing in the component approves the installation that " + b.Nodes[by].Key.String() + " makes manual"
+		}
+		for _, a := range approvers {
+			r := b.inferred(i, a, "spec", knowledge.Healthy, "is approved by")
+			r.Patient, r.Source = true, n.Kind.Source
+			b.refer(r)
+			if b.Nodes[a].InSync() {
+				r = b.inferred(a, i, "spec", knowledge.Exists, "approves")
+				r.Source = n.Kind.Source
+				b.refer(r)
+			}
+		}
+	}
+}
+
+// approvers are the workloads of a component that approve installations: by rights to
+// change them that name their group, or by rights to everything or unknown ones and
+// the words of a script. A hook before the sync comes too early.
+func (b *builder) approvers(part, node int) []int {
+	n := &b.Nodes[node]
+	op := n.Kind.Operator
+	var all []int
+	for _, i := range b.podsOf(part) {
+		p := &b.Nodes[i]
+		if !p.InSync() && !slices.Contains(p.phases, object.PostSync) {
+			continue
+		}
+		changes := slices.ContainsFunc(b.rulesOfNode(i), func(r rule) bool {
+			return (r.in == "" || r.in == n.Key.Namespace) && slices.Contains(r.groups, n.Key.Group) && r.allows(n.Key.Group, op.Approved, "update", "patch")
+		})
+		if changes || b.speaks(i, op.Approved) && b.speaks(i, "approved") {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// speaks reports whether a name, or its singular, stands in what a workload is given.
+func (b *builder) speaks(i int, name string) bool {
+	return slices.ContainsFunc(b.words(i), func(given word) bool {
+		text := strings.ToLower(given.value)
+		return namesWord(text, name) || namesWord(text, strings.TrimSuffix(name, "s"))
+	})
+}
+
+// progress: a Job that asks in a loop how far an installation is waits for it, and
+// what the operators bring comes not before the Job.
+func (b *builder) progress() {
+	asked := map[int]bool{}
+	for _, by := range b.bringers {
+		n := &b.Nodes[by.node]
+		for _, j := range b.jobsOf(n.Part) {
+			job := &b.Nodes[j]
+			if !n.Kind.Operator.Installs() || !n.InSync() || !job.InSync() || b.refersTo(j, by.node) || b.refersTo(by.node, j) ||
+				!slices.ContainsFunc(n.Kind.Operator.Progress, func(word string) bool { return b.speaks(j, word) }) {
+				continue
+			}
+			b.refer(b.inferred(j, by.node, "spec.template", knowledge.Exists, "asks for the progress of"))
+			asked[j] = true
+		}
+	}
+	for j := range b.Nodes {
+		if !asked[j] {
+			continue
+		}
+		for i := range b.Nodes {
+			n := &b.Nodes[i]
+			if n.Foreign && n.InSync() && n.Part == b.Nodes[j].Part && b.isInstalled(i) && !b.refersTo(j, i) {
+				b.refer(b.inferred(i, j, "kind", knowledge.Exists, "is of a kind for which waits"))
+				b.guards(j)
+			}
+		}
+	}
+}
+
+// guards notes that a Job is no test of the component, whatever its name: it comes
+// before a part of it.
+func (b *builder) guards(j int) {
+	if b.guarding == nil {
+		b.guarding = map[int]bool{}
+	}
+	b.guarding[j] = true
+}
+
+// isInstalled reports whether an operator of the component brings the kind of a node.
+func (b *builder) isInstalled(i int) bool {
+	for r := range b.referencesOf(i) {
+		if r.Field == "kind" && b.Nodes[r.To].Kind.Operator.Installs() {
+			return true
+		}
+	}
+	return false
+}
+
+// bringsKind reports whether a bringer brings a kind to a component. What installs
+// operators brings whatever neither the platform has, nor other packages or another
+// object of the component bring; to another component only what its package is known
+// for.
+func (b *builder) bringsKind(by bringer, kind run, part int) bool {
+	n := &b.Nodes[by.node]
+	if !by.brings(kind.group) {
+		return false
+	}
+	if !n.Kind.Operator.Installs() {
+		return true
+	}
+	gk := knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}
+	from := b.broughtBy(gk)
+	if slices.Contains(from.packages, first(n.Kind.Operator.Package, *n)) {
+		return true
+	}
+	if _, defined := b.defined[gk]; defined || from.platform != "" || n.Part != part {
+		return false
+	}
+	in := b.installers(part)
+	if slices.ContainsFunc(in.others, func(other bringer) bool {
+		o := &b.Nodes[other.node]
+		return (o.ID.Group != gk.Group || o.ID.Kind != gk.Kind) && other.brings(gk.Group)
+	}) {
+		return false
+	}
+	return len(from.packages) == 0 || slices.ContainsFunc(from.packages, func(name string) bool { return in.packages[name] })
+}
+
+// origins says how a kind comes to a cluster.
+type origins struct {
+	platform string
+	packages []string
+}
+
+func (b *builder) broughtBy(gk knowledge.GroupKind) origins {
+	from, known := b.brought[gk]
+	if !known {
+		from.platform, from.packages = b.base.Brought(gk.Group, gk.Kind)
+		if b.brought == nil {
+			b.brought = map[knowledge.GroupKind]origins{}
+		}
+		b.brought[gk] = from
+	}
+	return from
+}
+
+// installers are the packages that a component installs, and what else brings kinds
+// in it.
+type installers struct {
+	packages map[string]bool
+	others   []bringer
+}
+
+func (b *builder) installers(part int) *installers {
+	if b.installersOf == nil {
+		b.installersOf = map[int]*installers{}
+		for _, by := range b.bringers {
+			n := &b.Nodes[by.node]
+			in := b.installersOf[n.Part]
+			if in == nil {
+				in = &installers{packages: map[string]bool{}}
+				b.installersOf[n.Part] = in
+			}
+			if n.Kind.Operator.Installs() {
+				in.packages[first(n.Kind.Operator.Package, *n)] = true
+			} else {
+				in.others = append(in.others, by)
+			}
+		}
+	}
+	if in := b.installersOf[part]; in != nil {
+		return in
+	}
+	return &installers{}
+}

@@ -1,0 +1,308 @@
+package graph
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// What Pods read and no manifest holds is often made by a workload of the component:
+// a Job that makes certificates, a hook, a sibling. Only rights tell who may do that,
+// and sometimes words.
+
+// writer is a workload that may write objects of a kind in a namespace.
+type writer struct {
+	node int
+	// creates means that its rights do not stop at certain names.
+	creates bool
+	// first means that it runs to its end before the phase of the waves.
+	first bool
+}
+
+// partID is an object as a component has it.
+type partID struct {
+	part int
+	id   object.ID
+}
+
+// writersOf are the workloads of a component that may write objects of a kind in a
+// namespace and are there before or in the phase of the waves.
+func (b *builder) writersOf(part int, id object.ID) []writer {
+	id.Name = ""
+	at := partID{part, id}
+	if b.writers == nil {
+		b.writers = map[partID][]writer{}
+	}
+	if known, ok := b.writers[at]; ok {
+		return known
+	}
+	var all []writer
+	resource := plural(id.Kind)
+	for _, i := range b.podsOf(part) {
+		n := &b.Nodes[i]
+		first := slices.Contains(n.phases, object.PreSync)
+		if n.Kind.Runs == "later" || !first && !n.InSync() {
+			continue
+		}
+		w := writer{node: i, first: first}
+		writes := false
+		for _, r := range b.rulesOfNode(i) {
+			if r.in == "" || r.in == id.Namespace {
+				writes = writes || r.allows(id.Group, resource, "create", "update", "patch")
+				w.creates = w.creates || len(r.names) == 0 && r.allows(id.Group, resource, "create")
+			}
+		}
+		if writes {
+			all = append(all, w)
+		}
+	}
+	b.writers[at] = all
+	return all
+}
+
+// mayWrite reports whether the account of a workload may write an object, and
+// its rights or its words name it.
+func (b *builder) mayWrite(i int, id object.ID) bool {
+	if b.startsWith(i, id) {
+		return false
+	}
+	resource := plural(id.Kind)
+	return slices.ContainsFunc(b.rulesOfNode(i), func(r rule) bool {
+		return (r.in == "" || r.in == id.Namespace) && r.allows(id.Group, resource, "create", "update", "patch") &&
+			(slices.Contains(r.names, id.Name) || b.tokens(i)[id.Name])
+	})
+}
+
+// startsWith reports whether the Pods of a node do not start without an object, so
+// that they cannot make it.
+func (b *builder) startsWith(i int, id object.ID) bool {
+	if b.starters == nil {
+		b.starters = map[object.ID][]int{}
+		for _, r := range b.reads {
+			if r.starts {
+				b.starters[r.id] = append(b.starters[r.id], r.From)
+			}
+		}
+	}
+	return slices.Contains(b.starters[id], i)
+}
+
+// tokens are the words of a workload and of the scripts that it is given that can be
+// names of objects.
+func (b *builder) tokens(i int) map[string]bool {
+	if known, ok := b.tokensOf[i]; ok {
+		return known
+	}
+	all := map[string]bool{}
+	for _, w := range b.words(i) {
+		all[w.value] = true
+		for _, token := range strings.FieldsFunc(w.value, func(r rune) bool { return r > 127 || !isHostByte(byte(r)) }) {
+			all[strings.Trim(token, "-.")] = true
+		}
+	}
+	maps.DeleteFunc(all, func(token string, _ bool) bool { return b.isNamespace(token) })
+	if b.tokensOf == nil {
+		b.tokensOf = map[int]map[string]bool{}
+	}
+	b.tokensOf[i] = all
+	return all
+}
+
+// soleJob is the one Job of the sync that makes a Secret which nobody names: no hook
+// before the sync may have made it, and no other Job may.
+func (b *builder) soleJob(part int, id object.ID) (int, bool) {
+	if id.Group != "" || id.Kind != "Secret" {
+		return 0, false
+	}
+	var jobs []int
+	for _, w := range b.writersOf(part, id) {
+		n := &b.Nodes[w.node]
+		switch {
+		case !w.creates || n.Kind.Runs != "once" || b.startsWith(w.node, id):
+		case w.first:
+			return 0, false
+		case n.Key.Namespace == id.Namespace:
+			jobs = append(jobs, w.node)
+		}
+	}
+	if len(jobs) != 1 {
+		return 0, false
+	}
+	return jobs[0], true
+}
+
+// makers are the workloads of a component, other than the reader, that may make what
+// it reads: those that name it, or else the only one that may make any Secret. Of
+// those, before says whether one has run to its end before the reader's phase.
+func (b *builder) makers(r read) (all []int, before bool) {
+	reader := &b.Nodes[r.From]
+	var creators, firstJobs []int
+	for _, w := range b.writersOf(reader.Part, r.id) {
+		n := &b.Nodes[w.node]
+		if w.node == r.From || b.startsWith(w.node, r.id) {
+			if w.creates {
+				creators = append(creators, w.node)
+			}
+			continue
+		}
+		if !w.first && slices.Contains(reader.phases, object.PreSync) {
+			continue
+		}
+		if w.creates {
+			creators = append(creators, w.node)
+			if w.first && n.Kind.Runs == "once" {
+				firstJobs = append(firstJobs, w.node)
+			}
+		}
+		if b.mayWrite(w.node, r.id) {
+			all = append(all, w.node)
+			before = before || w.first && n.Kind.Runs == "once"
+		}
+	}
+	if len(all) > 0 || r.id.Group != "" || r.id.Kind != "Secret" || len(b.elsewhere(r.id)) > 0 {
+		return all, before
+	}
+	if len(firstJobs) == 1 {
+		return firstJobs, true
+	}
+	if job, ok := b.soleJob(reader.Part, r.id); ok && job != r.From {
+		return []int{job}, false
+	}
+	if len(creators) == 1 && creators[0] != r.From && !b.startsWith(creators[0], r.id) {
+		return creators, false
+	}
+	return nil, false
+}
+
+// writtenSecrets: a Job that may write Secrets, and that names one which others
+// read and nobody else makes, makes it. So does the only Job that may make any, of
+// what Pods do not start without.
+func (b *builder) writtenSecrets(j int) {
+	job := &b.Nodes[j]
+	for _, r := range b.readIn(job.Key.Namespace) {
+		if len(b.byKey[r.id]) > 0 || r.From == j || b.base.Everywhere(r.id.Kind, r.id.Name) ||
+			slices.ContainsFunc(b.producers[r.id], func(p int) bool { return b.Nodes[p].Part == job.Part }) {
+			continue
+		}
+		if !b.mayWrite(j, r.id) {
+			if !r.starts || b.Nodes[r.From].Part != job.Part || b.needsHealthy(j, r.From) {
+				continue
+			}
+			if all, _ := b.makers(r); !slices.Equal(all, []int{j}) {
+				continue
+			}
+		}
+		ref := b.inferred(r.From, j, r.Field, knowledge.Healthy, r.Why+" "+r.id.String()+", which is written by")
+		ref.Written = r.id
+		b.refer(ref)
+	}
+}
+
+func (b *builder) needsHealthy(from, to int) bool {
+	return slices.ContainsFunc(b.pairs[[2]int{from, to}], func(i int) bool { return b.References[i].Meaning == knowledge.Healthy })
+}
+
+// writtenBeside reports whether a Job of the component that reads an object may
+// write it.
+func (b *builder) writtenBeside(r read) bool {
+	for _, j := range b.jobsOf(b.Nodes[r.From].Part) {
+		if j != r.From && b.Nodes[j].Key.Namespace == r.id.Namespace && b.mayWrite(j, r.id) {
+			return true
+		}
+	}
+	return false
+}
+
+// claimed reports whether a workload brings a claim by itself: the volume of a
+// template replaces one of the same name in the Pods
+// (https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/stateful-set-v1/#StatefulSetSpec).
+func claimed(n Node, name string) bool {
+	return slices.ContainsFunc(n.Get("spec", "volumeClaimTemplates").Items(), func(v object.Value) bool {
+		return v.Get("metadata", "name").Text() == name
+	})
+}
+
+// absent: what Pods do not start without, or keeps another object from being healthy,
+// and nothing here holds or makes. What a workload may make once it runs is not absent
+// for Pods, which start as soon as it is there; an object that looks once may be
+// Degraded before.
+func (b *builder) absent() {
+	for _, r := range b.reads {
+		n := &b.Nodes[r.From]
+		pods := !n.Kind.Pod.IsZero()
+		needed := pods && (r.starts || r.Hard) && b.namespaced(r.id) || !pods && n.HasHealth && isData(r.id)
+		if !needed || len(b.byKey[r.id]) > 0 || len(b.producers[r.id]) > 0 || len(b.likely[r.id]) > 0 || b.base.Everywhere(r.id.Kind, r.id.Name) || b.templated(r.id) || claimed(*n, r.id.Name) {
+			continue
+		}
+		others := b.elsewhere(r.id)
+		if r.anywhere && (len(others) > 0 || len(b.producerAnywhere(r.id)) > 0) {
+			continue
+		}
+		makers, before := b.makers(r)
+		if before || pods && len(makers) > 0 {
+			for _, m := range makers {
+				if maker := &b.Nodes[m]; maker.Kind.Runs != "" || !maker.InSync() {
+					continue // a Job, see writtenSecrets
+				}
+				b.refer(b.inferred(r.From, m, r.Field, knowledge.Exists, r.Why+" "+r.id.String()+", which may be written by"))
+			}
+			continue
+		}
+		a := Absent{From: r.From, ID: r.id, Field: r.Field, Why: r.Why, Starts: pods, Makers: makers}
+		if len(others) > 0 {
+			a.Elsewhere = b.Nodes[others[0]].Key
+		}
+		b.Absent = append(b.Absent, a)
+	}
+	slices.SortFunc(b.Absent, func(x, y Absent) int {
+		return cmp.Or(cmp.Compare(x.From, y.From), compareIDs(x.ID, y.ID), cmp.Compare(x.Field, y.Field), cmp.Compare(x.Why, y.Why))
+	})
+}
+
+// elsewhere are the objects of a kind and name in whatever namespace.
+func (b *builder) elsewhere(id object.ID) []int {
+	id.Namespace = ""
+	return b.byName[id]
+}
+
+// isData reports whether an object only holds what others read.
+func isData(id object.ID) bool {
+	return id.Group == "" && (id.Kind == "Secret" || id.Kind == "ConfigMap")
+}
+
+func (b *builder) namespaced(id object.ID) bool {
+	return !b.clusterScoped(knowledge.GroupKind{Group: id.Group, Kind: id.Kind})
+}
+
+// templated reports whether a workload of the component makes a volume claim from a
+// template: its name is those of template and workload, and a number
+// (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#stable-storage).
+func (b *builder) templated(id object.ID) bool {
+	if k, _ := b.base.Kind(id.Group, id.Kind); k.Place != withConsumer {
+		return false
+	}
+	if b.claimed == nil {
+		b.claimed = map[[2]string]bool{}
+		for _, n := range b.Nodes {
+			for _, t := range n.Get("spec", "volumeClaimTemplates").Items() {
+				b.claimed[[2]string{n.Key.Namespace, t.Get("metadata", "name").Text() + "-" + n.ID.Name}] = true
+			}
+		}
+	}
+	name, number, ok := cutLast(id.Name, "-")
+	return ok && strings.Trim(number, "0123456789") == "" && b.claimed[[2]string{id.Namespace, name}]
+}
+
+// withConsumer is the place of kinds that wait for their first user.
+const withConsumer = "with-consumer"
+
+func cutLast(text, separator string) (before, after string, found bool) {
+	if i := strings.LastIndex(text, separator); i >= 0 {
+		return text[:i], text[i+len(separator):], true
+	}
+	return text, "", false
+}
