@@ -191,6 +191,8 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	if err := f.link(); err != nil {
 		return nil, err
 	}
+	f.dropBrought()
+	f.Findings = findingsOf(f.Applications)
 	if err := f.renderMoved(ctx, src); err != nil {
 		return nil, err
 	}
@@ -382,6 +384,43 @@ func findingsOf(apps []*Application) []finding.Finding {
 		told[app.Component] = append(told[app.Component], app.Findings...)
 	}
 	return all
+}
+
+// dropBrought drops what is missing in an Application where another one of the
+// fleet brings it, or, of a namespace, is deployed to it. Of waits that buy nothing
+// each Application keeps one.
+func (f *Fleet) dropBrought() {
+	brought := map[string][]*Application{}
+	for _, app := range f.Applications {
+		for _, o := range app.Objects {
+			// A graph of the Application alone may take another namespace for an object
+			// without one, which is the destination.
+			id := o.ID
+			brought[id.String()] = append(brought[id.String()], app)
+			if id.Namespace == "" {
+				id.Namespace = app.Namespace
+				brought[id.String()] = append(brought[id.String()], app)
+			}
+		}
+		brought["Namespace "+app.Namespace] = append(brought["Namespace "+app.Namespace], app)
+	}
+	for _, app := range f.Applications {
+		gates := 0
+		app.Findings = slices.DeleteFunc(app.Findings, func(found finding.Finding) bool {
+			if found.Rule == "gate-without-customer" {
+				gates++
+			}
+			// Secrets and settings come from stores and people, too.
+			return gates > 1 && found.Rule == "gate-without-customer" || found.Rule == "missing-object" && found.Severity == finding.Note || found.Missing != "" && slices.ContainsFunc(brought[found.Missing], func(other *Application) bool {
+				return other != app && f.meet(app, other)
+			})
+		})
+	}
+}
+
+// meet reports whether an Application finds another one in some environment.
+func (f *Fleet) meet(a, b *Application) bool {
+	return slices.ContainsFunc(f.environments(""), func(e string) bool { return a.In(e) && deployed(b, e) })
 }
 
 // renderMemory is how many bytes of text components share that are decoded, which

@@ -133,7 +133,7 @@ func (f *Fleet) neverHealthy() []finding.Finding {
 	}
 	consumed := map[int]bool{} // what waits only for somebody to use it, and is used
 	for _, r := range f.graph.References {
-		consumed[r.To] = consumed[r.To] || f.graph.Nodes[r.To].Kind.Place == "with-consumer"
+		consumed[r.To] = consumed[r.To] || f.graph.Nodes[r.To].Kind.Place == knowledge.WithConsumer
 	}
 	for i := range f.graph.Nodes {
 		n := &f.graph.Nodes[i]

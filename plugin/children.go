@@ -96,7 +96,7 @@ func (req Request) follow(ctx context.Context, g *graph.Graph, opt options, base
 	}
 	f.repoURL = true
 	f.req.App.RepoURL = cmp.Or(req.App.RepoURL, base.Fleet().RepoURL)
-	if f.req.App.RepoURL == "" {
+	if f.req.App.RepoURL == "" && req.Repo != nil {
 		f.req.App.RepoURL = req.guessRepository(specs)
 	}
 	for _, i := range f.nodes {
@@ -338,6 +338,8 @@ func (f *follower) references(links []link.Link, members []int, beside map[objec
 				ref.Field = r.Field
 			}
 			switch r.Strength {
+			case link.Applied:
+				ref.Refused = true
 			case link.Calls:
 				ref.Meaning, ref.Why = knowledge.Known, "names"
 			case link.Exists:

@@ -34,6 +34,7 @@ kinds: [{group: a.example.com, kind: A, rung: secrets, why: server, source: serv
 		"apps/ladder.yml":       "not ours",
 		"apps/other/ladder.yml": "not ours",
 		"apps/web/a.yaml":       "{apiVersion: a.example.com/v1, kind: A, metadata: {name: a}}",
+		"apps/web/b.yaml":       "{apiVersion: b.example.com/v1, kind: B, metadata: {name: b, annotations: {ladder/after: A/a}}}",
 	})}
 	over, err := req.Knowledge(base)
 	if err != nil {
@@ -52,7 +53,7 @@ kinds: [{group: a.example.com, kind: A, rung: secrets, why: server, source: serv
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(res.YAML(), `sync-wave": "32"`) || strings.Count(res.YAML(), "---") != 1 {
+	if !strings.Contains(res.YAML(), `sync-wave": "32"`) || strings.Count(res.YAML(), "---") != 2 {
 		t.Errorf("rendered\n%s", res.YAML())
 	}
 }

@@ -185,13 +185,13 @@ var ofRendering = []Parameter{
 var ofOrder = []Parameter{
 	{
 		Name: "waves", Title: "Waves", Item: "string", Collection: "string", Default: string(wave.Rungs),
-		Tooltip: "How many waves: rungs keeps what objects are for visible, compact makes the fewest that keep every gate, off writes none.",
+		Tooltip: "How many waves: rungs makes one for each gate, compact only those without which something fails, off writes none.",
 		Choices: words(wave.Rungs, wave.Compact, wave.Off),
 		set:     choice(func(s *Settings) *wave.Style { return &s.Order.Waves }),
 	},
 	{
 		Name: "author-waves", Title: "Waves in the manifests", Item: "string", Collection: "string", Default: string(wave.Refine),
-		Tooltip: "What becomes of sync waves that are there: refine orders within them, keep leaves them, override replaces them.",
+		Tooltip: "What becomes of sync waves that are there: refine splits one only if something in it would fail, keep leaves them, override replaces them.",
 		Choices: words(wave.Refine, wave.Keep, wave.Override),
 		set:     choice(func(s *Settings) *wave.AuthorPolicy { return &s.Order.Author }),
 	},

@@ -273,6 +273,13 @@ func Annotate(objs []object.Object, base *knowledge.Base, settings ...Settings) 
 	if err != nil {
 		return Result{}, err
 	}
+	// What children hold that lies in a repository is not there to be rendered;
+	// charts in registries are known by their names.
+	children, err := Request{}.follow(context.Background(), refs, opt, base)
+	if err != nil {
+		return Result{}, err
+	}
+	rendered.Findings = append(rendered.Findings, children.findings...)
 	return opt.order(rendered, refs, base)
 }
 

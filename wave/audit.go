@@ -45,6 +45,17 @@ type Gated struct {
 	Object string `json:"object"`
 	Kind   string `json:"kind"`
 	Why    string `json:"why"`
+	// For are the objects that come only when this one is healthy, with what
+	// would become of each otherwise. Without any the object is awaited for the
+	// sake of another one, or of nothing.
+	For []For `json:"for,omitempty"`
+}
+
+// For is a customer of an object that is awaited.
+type For struct {
+	Object string `json:"object"`
+	Need   Need   `json:"need"`
+	Why    string `json:"why"`
 }
 
 // Audit says for each phase and wave of the plan, in the order of the sync, by
@@ -54,6 +65,7 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 	s := &sync{Plan: p, base: base}
 	s.schedule()
 	waiting := s.waiting()
+	customers := s.customersNow()
 	absent := map[int][]graph.Absent{}
 	for _, a := range p.Graph.Absent {
 		absent[a.From] = append(absent[a.From], a)
@@ -93,8 +105,10 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 				g.Hangs = append(g.Hangs, s.gated(i, fmt.Sprintf("%s %s, which nothing in the component makes", a.Why, a.ID)))
 			}
 			g.GatedBy = append(g.GatedBy, s.gated(i, n.Waits.Waits))
+			g.GatedBy[len(g.GatedBy)-1].For = customers[i]
 		default:
 			g.GatedBy = append(g.GatedBy, s.gated(i, n.Waits.Waits))
+			g.GatedBy[len(g.GatedBy)-1].For = customers[i]
 		}
 		if why := degrades(n); why != "" {
 			g.Degrades = append(g.Degrades, s.gated(i, why))
@@ -107,6 +121,28 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 		g.Open = s.awaited(m) && len(g.GatedBy) == 0 && len(g.Hangs) == 0
 	}
 	return gates
+}
+
+// customersNow finds for each object those that need it healthy and come later.
+func (s *sync) customersNow() map[int][]For {
+	all := map[int][]For{}
+	rules := s.demands(s.base)
+	last := map[int]int{} // customer, by object
+	for _, c := range rules {
+		if c.gap == 0 || s.at[c.from].compare(s.at[c.to]) <= 0 || all[c.to] != nil && last[c.to] == c.from {
+			continue
+		}
+		last[c.to] = c.from
+		all[c.to] = append(all[c.to], For{Object: s.name(c.from), Need: c.need, Why: c.need.Without()})
+	}
+	for i := range s.at {
+		for _, c := range s.customers[i] {
+			if c.Need == Checks && s.at[c.Node] != never && s.at[c.Node].compare(s.at[i]) > 0 {
+				all[i] = append(all[i], For{Object: s.name(c.Node), Need: Checks, Why: Checks.Without()})
+			}
+		}
+	}
+	return all
 }
 
 // waiting finds for each object one that comes later and needs it healthy: the
@@ -151,6 +187,9 @@ func Unseen(gates []Gate) []Gated {
 	return all
 }
 
+// mostShown is how many customers of an object are named to people.
+const mostShown = 3
+
 // AuditText writes gates for people: a block for each, with a line for each
 // object in it that has something to say.
 func AuditText(gates []Gate) string {
@@ -167,6 +206,13 @@ func AuditText(gates []Gate) string {
 		}{{"gated by", g.GatedBy}, {"blind", g.Blind}, {"can hang", g.Hangs}, {"can fail", g.Degrades}} {
 			for _, o := range list.all {
 				fmt.Fprintf(w, "  %s\t%s\t%s\n", list.mark, finding.Harmless(o.Object), finding.Harmless(o.Why))
+				for at, c := range o.For {
+					if at == mostShown {
+						fmt.Fprintf(w, "  \tand %d more\t\n", len(o.For)-at)
+						break
+					}
+					fmt.Fprintf(w, "  for\t%s\t%s\n", finding.Harmless(c.Object), c.Why)
+				}
 			}
 		}
 		w.Flush() // into memory

@@ -109,13 +109,18 @@ func (p *Plan) rungs(nodes []int) string {
 // IsGate reports whether a reference makes the wave of its target one that must
 // be healthy before the object that has it is applied.
 func (p *Plan) IsGate(r graph.Reference) bool {
-	return r.Meaning == knowledge.Healthy && p.Orders(r)
+	if p.Places[r.From].Computed && p.Places[r.To].Computed {
+		return slices.ContainsFunc(p.customers[r.To], func(c Customer) bool { return c.Reference == r })
+	}
+	return r.Meaning == knowledge.Healthy && p.Orders(r) // between phases, and to what another Application applies
 }
 
 // GoesWithoutSaying reports whether a reference is one that every object has: to
 // its namespace, or to the definition of its kind.
-func (p *Plan) GoesWithoutSaying(r graph.Reference) bool {
-	to := p.Graph.Nodes[r.To]
+func (p *Plan) GoesWithoutSaying(r graph.Reference) bool { return goesWithoutSaying(p.Graph, &r) }
+
+func goesWithoutSaying(g *graph.Graph, r *graph.Reference) bool {
+	to := &g.Nodes[r.To]
 	switch r.Field {
 	case "metadata.namespace":
 		return to.Key.Kind == "Namespace"

@@ -3,6 +3,7 @@ package wave
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -31,6 +32,7 @@ func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
 		s.claim(i)
 		s.doubt(i)
 	}
+	s.idleGates()
 	finding.Sort(s.found)
 	return s.found
 }
@@ -174,7 +176,7 @@ func (s *sync) play(i int) {
 		case s.pulledForward(r) && to != never:
 		case to.compare(at) > 0:
 			s.late(i, r, nil)
-		case to == at && r.Hard && r.Meaning == knowledge.Healthy && !r.Inferred:
+		case to == at && r.Meaning == knowledge.Healthy && (r.Hard && !r.Inferred || r.Refused && s.yielded[*r] == ""):
 			s.report(i, finding.Warning, "unawaited", fmt.Sprintf("%s it %s %s, which comes in the same wave and is not awaited there", at, r.Why, s.name(r.To)),
 				"give it a later wave, or let Ladder compute both")
 		}
@@ -235,6 +237,9 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 	case !n.HasHealth || !s.awaited(at):
 		severity, waits = finding.Warning, ""
 	}
+	if r.Inferred { // a sign, and no proof
+		severity = finding.Warning
+	}
 	rule, remedy := "late", "correct the sync-wave of one of the two, or let Ladder compute both"
 	if to.phase != at.phase || to == never {
 		rule = "other-phase"
@@ -251,7 +256,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 // claim reports a claim in a wave before its first consumer: a volume of a
 // class that waits for the first consumer is bound only then.
 func (s *sync) claim(i int) {
-	if s.Graph.Nodes[i].Kind.Place != "with-consumer" || s.at[i] == never || !s.awaited(s.at[i]) || len(s.users[i]) == 0 || s.boundAtOnce(i) {
+	if s.Graph.Nodes[i].Kind.Place != knowledge.WithConsumer || s.at[i] == never || !s.awaited(s.at[i]) || len(s.users[i]) == 0 || s.boundAtOnce(i) {
 		return
 	}
 	first := s.users[i][0].From
@@ -287,15 +292,110 @@ func (s *sync) boundAtOnce(i int) bool {
 // healthy, or fail the sync on its way there.
 func (s *sync) doubt(i int) {
 	n := s.Graph.Nodes[i]
-	doubt := n.Waits.Uncertain()
+	doubt := cmp.Or(n.Waits.Uncertain(), n.Passes)
 	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) {
 		return
 	}
-	if n.Kind.Place == "with-consumer" && (len(s.users[i]) > 0 || s.boundAtOnce(i)) {
+	if n.Kind.Place == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.boundAtOnce(i)) {
 		return // claim sees to it
 	}
 	s.report(i, finding.Warning, "doubtful-gate", fmt.Sprintf("the sync waits for wave %d and so for it, but %s", s.at[i].wave, doubt),
 		"set a retry in the Application's syncPolicy, or a health override for "+n.Key.GroupKind())
+}
+
+// idleGates reports waves that Argo CD waits for although nothing later needs all
+// of it healthy: each object in them that needs more than its manifest shows can
+// stop the sync, and nothing is won by the wait.
+func (s *sync) idleGates() {
+	justified := s.justified()
+	stopped := map[string]bool{} // objects with errors, which say more
+	for _, f := range s.found {
+		stopped[f.Object] = stopped[f.Object] || f.Severity == finding.Error
+	}
+	idle := map[moment][]int{}
+	hooks := map[moment]bool{}
+	last := never
+	for i := range s.at {
+		if s.at[i].phase == object.Sync && (last == never || s.at[i].compare(last) > 0) {
+			last = s.at[i] // what comes behind it, Argo CD waits for in any order
+		}
+	}
+	for i, n := range s.Graph.Nodes {
+		hooks[s.at[i]] = hooks[s.at[i]] || n.IsHook() || s.opt.Jobs == AsHooks && s.changesFail(i)
+		if m := s.at[i]; n.HasHealth && !n.Elsewhere && m.phase == object.Sync && m != last && !justified[i] && !isDefinition(&n, s.base) && !stopped[n.Key.String()] {
+			idle[m] = append(idle[m], i)
+		}
+	}
+	for m, nodes := range idle {
+		if hooks[m] {
+			continue // Argo CD waits for the hook in any order
+		}
+		what := s.name(nodes[0])
+		if len(nodes) > 1 {
+			what = fmt.Sprintf("%s and %d more", what, len(nodes)-1)
+		}
+		s.report(nodes[0], finding.Note, "gate-without-customer", fmt.Sprintf("Argo CD waits for %s in wave %d, although nothing that comes later needs that; the sync hangs if one of them needs what comes later and no manifest shows it", what, m.wave),
+			"move it to the last wave, or let Ladder compute the waves")
+	}
+}
+
+// justified are the nodes that a later object needs healthy, and what these need.
+func (s *sync) justified() []bool {
+	justified := make([]bool, len(s.at))
+	var work []int
+	mark := func(i int) {
+		if !justified[i] {
+			justified[i] = true
+			work = append(work, i)
+		}
+	}
+	rules := s.demands(s.base)
+	needs := make([][]int, len(s.at))
+	for _, c := range rules {
+		needs[c.from] = append(needs[c.from], c.to)
+		if c.ref.Meaning == knowledge.With {
+			needs[c.to] = append(needs[c.to], c.from) // the two stand together
+		}
+		if c.gap > 0 && s.at[c.from].compare(s.at[c.to]) > 0 {
+			mark(c.to)
+		}
+	}
+	for _, i := range s.beforeSmokes() {
+		mark(i)
+	}
+	for i := range s.Graph.Nodes {
+		if s.Places[i].Rung.Gates {
+			mark(i)
+		}
+	}
+	for len(work) > 0 {
+		at := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, to := range needs[at] {
+			mark(to)
+		}
+	}
+	return justified
+}
+
+// beforeSmokes are the nodes of the last wave with health before each smoke.
+func (s *sync) beforeSmokes() []int {
+	waves := map[moment][]int{}
+	smokes := map[moment]bool{}
+	for i, n := range s.Graph.Nodes {
+		if m := s.at[i]; m.phase == object.Sync && n.HasHealth {
+			waves[m] = append(waves[m], i)
+			smokes[m] = smokes[m] || n.Role == knowledge.Smokes
+		}
+	}
+	order := slices.SortedFunc(maps.Keys(waves), moment.compare)
+	var all []int
+	for at := 1; at < len(order); at++ {
+		if smokes[order[at]] {
+			all = append(all, waves[order[at-1]]...)
+		}
+	}
+	return all
 }
 
 // awaited reports whether Argo CD waits for what was applied at a moment:
@@ -306,21 +406,4 @@ func (s *sync) awaited(m moment) bool { return s.final.compare(m) > 0 || m == s.
 func (s *sync) report(i int, severity finding.Severity, rule, message, remedy string) {
 	n := s.Graph.Nodes[i]
 	s.found = append(s.found, finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(), Message: message, Remedy: remedy})
-}
-
-// verify compares the computed waves with every constraint. A violation is a
-// fault of this package.
-func (l *ladder) verify() error {
-	var faults []finding.Finding
-	for _, c := range l.rules {
-		from, to := l.plan.Places[c.from], l.plan.Places[c.to]
-		if from.Wave < to.Wave+c.gap {
-			n := l.plan.Graph.Nodes[c.from]
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "internal", File: n.File, Line: n.Line, Object: n.Key.String(),
-				Message: fmt.Sprintf("Ladder put it into wave %d although it %s %s in wave %d", from.Wave, c.ref.Why, l.plan.name(c.to), to.Wave),
-				Remedy:  "report this fault of Ladder's with the component"})
-		}
-	}
-	finding.Sort(faults)
-	return finding.Err(faults)
 }

@@ -56,6 +56,22 @@ func (p *Plan) rungText(i int) string {
 
 // why says in a few words what decided the wave of a node.
 func (p *Plan) why(i int) string {
+	return p.decided(i) + p.awaitedFor(i)
+}
+
+// awaitedFor names the first customer of a node, as the end of its row.
+func (p *Plan) awaitedFor(i int) string {
+	switch all := p.customers[i]; len(all) {
+	case 0:
+		return ""
+	case 1:
+		return "; awaited for " + p.name(all[0].Node)
+	default:
+		return fmt.Sprintf("; awaited for %s and %d more", p.name(all[0].Node), len(all)-1)
+	}
+}
+
+func (p *Plan) decided(i int) string {
 	n, place := p.Graph.Nodes[i], p.Places[i]
 	if author, set := n.Wave(); place.Author && set && place.Computed {
 		if place.Kept || place.Wave == author {
@@ -85,6 +101,9 @@ func (p *Plan) verb(i int) string {
 	case ByDoubt:
 		if because.Other != i {
 			return "stands in the last wave with " + p.name(because.Other)
+		}
+		if n.Uncertain() == "" {
+			return "stands in the last wave, where nothing waits for it: what it depends on may never be healthy"
 		}
 		return "stands in the last wave, where nothing waits for it: " + n.Uncertain()
 	case ByController:
@@ -141,9 +160,20 @@ func (p *Plan) Explain(i int, path func(string) string) string {
 	}
 	b.WriteByte('\n')
 	p.chain(&b, i)
+	p.gates(&b, i)
 	p.references(&b, "refers to", func(r graph.Reference) (int, bool) { return r.To, r.From == i })
 	p.references(&b, "is referred to by", func(r graph.Reference) (int, bool) { return r.From, r.To == i })
 	return b.String()
+}
+
+// gates writes for whose sake a node is awaited, and what would happen otherwise.
+func (p *Plan) gates(b *strings.Builder, i int) {
+	for at, c := range p.customers[i] {
+		if at == 0 {
+			b.WriteString("awaited for:\n")
+		}
+		fmt.Fprintf(b, "  wave %-10s %s, which %s%s\n", p.waveText(c.Node), p.name(c.Node), c.Need.Without(), inferredSuffix(c.Reference))
+	}
 }
 
 // chain writes the reasons, each of which leads to the next object.
@@ -153,7 +183,7 @@ func (p *Plan) chain(b *strings.Builder, i int) {
 		seen[i] = true
 		pl, n := p.Places[i], p.Graph.Nodes[i]
 		because := pl.Because
-		fmt.Fprintf(b, "%swave %s: %s", strings.Repeat("  ", depth), p.waveText(i), p.why(i))
+		fmt.Fprintf(b, "%swave %s: %s", strings.Repeat("  ", depth), p.waveText(i), p.decided(i))
 		if r := because.Reference; (because.Cause == ByReference || because.Cause == ByConsumer) && r.Field != "" {
 			fmt.Fprintf(b, " (%s)", r.Field)
 		}

@@ -1,17 +1,17 @@
 // Package wave decides when each object of a component is applied.
 //
 // Argo CD applies an Application wave by wave and waits for each wave to be
-// healthy before the next. Two things say how early an object can come: the
-// rung it stands on (what such objects are for) and the objects that it refers
-// to (what it needs). A rung is a floor; references push an object higher.
-// Where they disagree the reference wins, because a missing definition or
-// Secret stops a sync, and a clumsy order only slows it.
+// healthy before the next. Every wait can hang on something that no manifest
+// shows, and Kubernetes converges by itself, so a wave must earn its place: it
+// ends where a later object, its customer, needs something in it healthy (see
+// Need). What nobody waits for comes with the last wave, of which Argo CD waits
+// for nothing; without any customer there is one wave, as Argo CD has it by
+// itself. What an object is for, its rung, orders what is awaited and names the
+// waves.
 //
-// Objects without health of their own (accounts, configuration, rights,
-// Services) cost nothing to apply early. They move down to the first object
-// that needs them, since within one wave Argo CD applies them before it.
-// Objects whose health may never come, such as an Ingress on a cluster without
-// a load balancer, stand in the last wave, which nobody waits for.
+// Objects without health of their own (ServiceAccounts, configuration, RBAC,
+// Services) cost nothing to apply early. They are there when the first program
+// that is awaited starts, which may look them up by names in its code.
 //
 // The result depends on the set of objects only: not on the order in which
 // they come, nor on the cluster. Argo CD asks again in the middle of a sync,
@@ -21,7 +21,7 @@ package wave
 import (
 	"cmp"
 	"fmt"
-	"math"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,7 +92,17 @@ type Plan struct {
 	opt Options
 	// yielded are references that do not hold, with what became of them.
 	yielded map[graph.Reference]string
+	// customers are those of each node for whose sake it is awaited.
+	customers map[int][]Customer
+	// rules are the demands that hold by default, once they are known.
+	rules []constraint
+	// unwaved means that all objects stand in one wave, so that none is written.
+	unwaved bool
 }
+
+// Customers are the objects that come only when a node is healthy, and why. A node
+// without customers is awaited for the sake of another one, or not at all.
+func (p *Plan) Customers(node int) []Customer { return p.customers[node] }
 
 // Waves is the number of waves of the Sync phase.
 func (p *Plan) Waves() int {
@@ -109,7 +119,8 @@ func (p *Plan) Waves() int {
 type AuthorPolicy string
 
 const (
-	// Refine keeps the author's order and orders within it. The default.
+	// Refine keeps the author's order, and splits only those of its waves that
+	// would fail. The default.
 	Refine AuthorPolicy = "refine"
 	// Keep leaves every wave that an author wrote, and computes the others.
 	Keep AuthorPolicy = "keep"
@@ -121,9 +132,10 @@ const (
 type Style string
 
 const (
-	// Rungs shows what objects are for in their waves. The default.
+	// Rungs also gates what reads what another object makes, and names the waves
+	// by what their objects are for. The default.
 	Rungs Style = "rungs"
-	// Compact makes the fewest waves that keep every gate.
+	// Compact gates only what would fail otherwise, and counts the waves from 0.
 	Compact Style = "compact"
 	// Off writes no waves; what is there is only checked.
 	Off Style = "off"
@@ -156,27 +168,92 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 	if err := checkAnnotations(g); err != nil {
 		return nil, err
 	}
-	p := &Plan{Graph: g, Places: make([]Placement, len(g.Nodes)), Findings: slices.Clone(g.Findings), opt: opt, yielded: map[graph.Reference]string{}}
-	l := &ladder{plan: p, base: base, opt: opt}
-	l.takePlaces()
-	l.constrain()
-	l.spare()
-	if err := l.contract(); err != nil {
+	p := newPlan(g, base, opt)
+	if err := p.order(base); err != nil {
 		return nil, err
 	}
-	l.climb()
-	l.putLast()
-	l.pullDown()
-	l.finish()
-	if err := l.verify(); err != nil {
-		return nil, err
-	}
-	p.follow(l)
 	p.Order = slices.DeleteFunc(applyOrder(p, base), func(i int) bool { return g.Nodes[i].Elsewhere })
 	p.Findings = append(p.Findings, p.Check(base)...)
 	p.reportJobs()
 	finding.Sort(p.Findings)
 	return p, nil
+}
+
+// newPlan puts every object on its rung.
+func newPlan(g *graph.Graph, base *knowledge.Base, opt Options) *Plan {
+	p := &Plan{Graph: g, Places: make([]Placement, len(g.Nodes)), Findings: slices.Clone(g.Findings), opt: opt,
+		yielded: map[graph.Reference]string{}, customers: map[int][]Customer{}}
+	for i := range g.Nodes {
+		n, place := &g.Nodes[i], &p.Places[i]
+		place.Rung, _ = base.Rung(cmp.Or(n.Role, n.Kind.Rung))
+		place.Computed = n.InSync()
+		place.Wave, _ = n.Wave()
+		place.Because.Cause = ByPhase
+		if place.Computed {
+			place.Wave = place.Rung.Wave
+			place.Because.Cause = ByRung
+		}
+	}
+	return p
+}
+
+// order gives the objects of the Sync phase their waves, under the order of their
+// author where there is one.
+func (p *Plan) order(base *knowledge.Base) error {
+	switch ordered := p.isOrdered(); {
+	case p.opt.Waves == Off, ordered && p.opt.Author == Keep:
+		return p.keep(base)
+	case ordered && p.opt.Author != Override:
+		return p.refine(base)
+	}
+	a, err := p.arrangeAll(base)
+	if err != nil {
+		return err
+	}
+	p.unwaved = len(a.waves) == 1
+	a.settle(p, func(level int) int { return a.waves[level] })
+	return a.verify(p)
+}
+
+// arrangeAll arranges the whole component in the style that is asked for.
+func (p *Plan) arrangeAll(base *knowledge.Base) (arrangement, error) {
+	holds, fewest := holdsByDefault, p.opt.Waves == Compact
+	if fewest {
+		holds = Need.fails
+	}
+	rules, yielded := constraints(p, base, holds)
+	maps.Copy(p.yielded, yielded)
+	if !fewest {
+		p.rules = rules
+	}
+	return arrange(p, p.ours(), rules, base, fewest)
+}
+
+// demands are the constraints that hold by default, whatever the style.
+func (p *Plan) demands(base *knowledge.Base) []constraint {
+	if p.rules == nil {
+		p.rules, _ = constraints(p, base, holdsByDefault)
+	}
+	return p.rules
+}
+
+// ours are the nodes that this Application applies in the Sync phase.
+func (p *Plan) ours() []int {
+	var all []int
+	for i := range p.Graph.Nodes {
+		if n := &p.Graph.Nodes[i]; p.Places[i].Computed && !n.Elsewhere {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// isOrdered reports whether an author wrote a wave.
+func (p *Plan) isOrdered() bool {
+	return slices.ContainsFunc(p.ours(), func(i int) bool {
+		_, set := p.Graph.Nodes[i].Wave()
+		return set
+	})
 }
 
 // farthest is how far from 0 an author's wave may be, so that it can be
@@ -203,151 +280,6 @@ func checkAnnotations(g *graph.Graph) error {
 	}
 	finding.Sort(faults)
 	return finding.Err(faults)
-}
-
-// takePlaces puts every object on its rung.
-func (l *ladder) takePlaces() {
-	for i, n := range l.plan.Graph.Nodes {
-		place := &l.plan.Places[i]
-		name := n.Kind.Rung
-		if n.Role != "" {
-			name = n.Role
-		}
-		place.Rung, _ = l.base.Rung(name)
-		place.Computed = n.InSync()
-		place.Wave, _ = n.Wave()
-		place.Because.Cause = ByPhase
-		if place.Computed {
-			place.Wave = place.Rung.Wave
-			place.Because.Cause = ByRung
-		}
-	}
-}
-
-// authorFactor spreads the waves that an author wrote far enough apart for the
-// whole ladder to fit between two of them: 100, and more only where gates and
-// smokes make the ladder longer.
-func (p *Plan) authorFactor() int {
-	lowest, highest := math.MaxInt, math.MinInt
-	for _, place := range p.Places {
-		if place.Computed {
-			lowest, highest = min(lowest, place.Wave), max(highest, place.Wave)
-		}
-	}
-	factor := 100
-	for factor <= highest-lowest {
-		factor *= 10
-	}
-	return factor
-}
-
-// refine brings the computed order under one that is already there. Whoever
-// wrote a wave took objects without one to be in wave 0, so that order is the
-// major one, and ours orders within it. Where ours would split none of the
-// author's waves, the numbers stay as they are; this makes our own output,
-// read again, come out unchanged.
-func (p *Plan) refine() {
-	computed := map[int]int{} // author's wave: the one computed wave in it
-	written, split := false, false
-	for i, n := range p.Graph.Nodes {
-		if !p.Places[i].Computed {
-			continue
-		}
-		author, set := n.Wave()
-		written = written || set
-		if first, seen := computed[author]; seen && first != p.Places[i].Wave {
-			split = true
-		}
-		computed[author] = p.Places[i].Wave
-	}
-	if !written {
-		return
-	}
-	factor := p.authorFactor()
-	for i, n := range p.Graph.Nodes {
-		place := &p.Places[i]
-		if !place.Computed {
-			continue
-		}
-		author, _ := n.Wave()
-		place.Author = true
-		if split {
-			place.Wave += author * factor
-		} else {
-			place.Wave = author
-		}
-	}
-}
-
-// follow brings the computed order together with the author's.
-func (p *Plan) follow(l *ladder) {
-	switch l.opt.Author {
-	case Override:
-	case Keep:
-		p.keep(l)
-	default:
-		p.refine()
-	}
-}
-
-// keep leaves the waves that are there. Whoever wrote them took the objects
-// without one to be in wave 0, so that is where these stay, unless they need
-// something that comes later, or nothing may wait for them. Where there are no
-// waves, ours stand.
-func (p *Plan) keep(l *ladder) {
-	written := false
-	for i, n := range p.Graph.Nodes {
-		_, set := n.Wave()
-		written = written || set && p.Places[i].Computed
-	}
-	if !written && p.opt.Waves != Off {
-		return
-	}
-	for _, u := range l.units {
-		least := math.MinInt
-		for _, c := range u.needs {
-			least = max(least, p.Places[c.to].Wave+c.gap)
-		}
-		for _, i := range u.nodes {
-			place := &p.Places[i]
-			author, set := p.Graph.Nodes[i].Wave()
-			place.Wave, place.Author = author, true
-			place.Kept = set || p.opt.Waves == Off
-			if !place.Kept {
-				place.Wave = max(author, least)
-			}
-		}
-	}
-	for _, u := range l.units {
-		if users := l.binders(u); l.withConsumer(u) && len(users) > 0 {
-			first := math.MaxInt
-			for _, c := range users {
-				first = min(first, p.Places[c.from].Wave)
-			}
-			p.raise(u, first)
-		}
-	}
-	last := math.MinInt
-	for _, place := range p.Places {
-		if place.Computed {
-			last = max(last, place.Wave)
-		}
-	}
-	for _, u := range l.units {
-		if u.last || l.isSmoke(u) {
-			p.raise(u, last)
-		}
-	}
-}
-
-// raise puts a unit into a wave, unless that would be down, or its author wrote
-// another one.
-func (p *Plan) raise(u *unit, wave int) {
-	for _, i := range u.nodes {
-		if place := &p.Places[i]; !place.Kept {
-			place.Wave = max(place.Wave, wave)
-		}
-	}
 }
 
 // applyOrder sorts the nodes as Argo CD sorts its tasks: by phase, wave, kind

@@ -45,7 +45,8 @@ func (p *Plan) writes(i int) []object.Annotation {
 		}
 		return all
 	}
-	if place.Computed && !place.Kept {
+	// One wave is what Argo CD has by itself, unless it reads another one there.
+	if read, _ := n.Wave(); place.Computed && !place.Kept && (!p.unwaved || read != place.Wave) {
 		all = append(all, object.Annotation{Key: object.SyncWave, Value: strconv.Itoa(place.Wave)})
 	}
 	if text, changed := p.mergedOptions(i); changed {
@@ -149,11 +150,14 @@ func escapes(text string) int {
 // changesFail reports whether a plain Job stands in the order that configures
 // or validates what runs: when its template changes, the API server refuses it.
 func (p *Plan) changesFail(i int) bool {
-	n := p.Graph.Nodes[i]
-	if n.IsHook() || !n.Kind.Immutable || n.Generated {
-		return false
-	}
-	return slices.Contains([]string{knowledge.Bootstraps, knowledge.Smokes}, n.Role)
+	return p.isImmutable(i) && slices.Contains([]string{knowledge.Bootstraps, knowledge.Smokes}, p.Graph.Nodes[i].Role)
+}
+
+// isImmutable reports whether the API server refuses an object when its template
+// changes.
+func (p *Plan) isImmutable(i int) bool {
+	n := &p.Graph.Nodes[i]
+	return !n.IsHook() && n.Kind.Immutable && !n.Generated
 }
 
 // reportJobs says of Jobs that are left as they are what will happen to them.
@@ -167,15 +171,20 @@ func (p *Plan) reportJobs() {
 		if fails && p.opt.Jobs == AsHooks {
 			continue
 		}
-		for _, ttl := range n.Kind.Expires.Find(n.Root()) {
+		expires := n.Kind.Expires.Find(n.Root())
+		for _, ttl := range expires {
 			if !n.IsHook() {
 				report(finding.Warning, "expiring-job", fmt.Sprintf("Kubernetes removes it %s s after it ends, and Argo CD then takes it for missing and runs it again", ttl.Value.Text()),
 					fmt.Sprintf("drop %s, or make it a hook (%s: Sync)", ttl.Field, object.Hook))
 			}
 		}
-		if fails {
+		switch {
+		case fails:
 			report(finding.Note, "immutable-job", "it runs once, and a sync fails when its template changes, because the API server refuses that",
 				fmt.Sprintf("set jobs: hook, so that Ladder makes it a Sync hook that is deleted before it runs again, or write %s: Sync", object.Hook))
+		case p.isImmutable(i) && len(expires) == 0 && n.InSync() && !n.Elsewhere:
+			report(finding.Note, "immutable-job", "it runs once, and a sync fails when its template changes, because the API server refuses that",
+				fmt.Sprintf("write %s: Sync with %s: BeforeHookCreation, or give it a name that changes with its template", object.Hook, hookDeletePolicy))
 		}
 	}
 }

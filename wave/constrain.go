@@ -1,0 +1,277 @@
+package wave
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// constraint demands that wave(from) >= wave(to) + gap.
+type constraint struct {
+	from, to int // nodes
+	// gap is 1 where to must be healthy first, or be applied in a wave of its own.
+	gap int
+	// need is why there is a gap.
+	need Need
+	// companion means that from may need to when it starts, in ways that no
+	// manifest shows. It yields to everything.
+	companion bool
+	ref       *graph.Reference
+}
+
+// constraints turns the references between objects of the Sync phase into
+// demands on their waves. What another Application applies is there already.
+// holds says which needs make a gate. It also says of references that are no gates
+// although they would be, why not.
+func constraints(p *Plan, base *knowledge.Base, holds func(Need) bool) ([]constraint, map[graph.Reference]string) {
+	g := p.Graph
+	doubts := doubtsOf(g, base)
+	yielded := map[graph.Reference]string{}
+	var rules []constraint
+	for i := range g.References {
+		r := &g.References[i]
+		from, to := &g.Nodes[r.From], &g.Nodes[r.To]
+		if !from.InSync() || !to.InSync() || from.Elsewhere || to.Elsewhere || r.From == r.To {
+			continue
+		}
+		if r.Meaning == knowledge.Known {
+			if c, ok := company(from, to, r); ok && (r.Why != graph.MayNeed || doubts[r.To].why == "") {
+				rules = append(rules, c)
+			}
+			continue
+		}
+		if !p.Orders(*r) {
+			continue
+		}
+		c := constraint{from: r.From, to: r.To, ref: r}
+		if c.need = gate(from, to, r, base); !holds(c.need) {
+			c.need = ""
+		}
+		if c.need != "" {
+			if why := doubts[r.To].forbids(c.need); why != "" {
+				yielded[*r] = "not awaited, since " + why
+				c.need = ""
+			} else {
+				c.gap = 1
+			}
+		}
+		rules = append(rules, c)
+	}
+	awaited := awaitedNodes(g, rules)
+	for i := range rules {
+		c := &rules[i]
+		if c.gap == 0 && awaited[c.from] && !c.companion && showsHealth(&g.Nodes[c.to]) && isDegradedWithout(&g.Nodes[c.from], c.ref) && doubts[c.to].forbids(Degrades) == "" {
+			c.gap, c.need = 1, Degrades
+		}
+	}
+	return rules, yielded
+}
+
+// showsHealth reports whether Argo CD has a health check for an object, or can have
+// one that Ladder makes.
+func showsHealth(n *graph.Node) bool { return n.HasHealth || n.Kind.Sees != nil }
+
+// gate says why a reference demands that its target is healthy in an earlier
+// wave; empty if the two may share one.
+func gate(from, to *graph.Node, r *graph.Reference, base *knowledge.Base) Need {
+	need := needOf(from, r)
+	switch {
+	case need == "" && r.Hard && r.Meaning == knowledge.Exists && !appliedBefore(to, from, base) && !retriesPods(from, r):
+		return Refused
+	case to.HasHealth, r.Explicit, !base.Builtin(to.Key.Group):
+		// Kinds of others may get a health check that Ladder knows nothing of.
+		return need
+	}
+	return "" // an object of Kubernetes' own without health is all it will be as soon as it is there
+}
+
+// retriesPods reports whether a reference is about Pods that Kubernetes creates
+// again by itself when they are refused. Nobody does so for a Pod of its own.
+func retriesPods(n *graph.Node, r *graph.Reference) bool {
+	return !n.Kind.Pod.IsZero() && n.Kind.Pod.String() != "." && strings.HasPrefix(r.Field, n.Kind.Pod.String())
+}
+
+// company turns a reference that orders nothing by itself into a demand to be
+// there together: a workload beside what it calls or may need, and a custom
+// resource beside its controller.
+func company(from, to *graph.Node, r *graph.Reference) (constraint, bool) {
+	switch {
+	case from.Part != to.Part:
+		return constraint{}, false
+	case !from.Kind.Pod.IsZero() && from.Kind.Runs != "later" && runsForEver(to):
+		return constraint{from: r.From, to: r.To, ref: r, companion: true}, true
+	case r.Field == "kind" && runsForEver(to) && from.HasHealth:
+		return constraint{from: r.From, to: r.To, ref: r}, true // not healthy without it
+	case r.Field == "kind" && runsForEver(to):
+		// Operators may exit unless a resource that configures them is there.
+		return constraint{from: r.To, to: r.From, ref: r, companion: true}, true
+	}
+	return constraint{}, false
+}
+
+// Orders reports whether a reference demands an order of two objects that Argo
+// CD applies. In the Sync phase waves keep it; otherwise the phases must.
+func (p *Plan) Orders(r graph.Reference) bool {
+	from, to := &p.Graph.Nodes[r.From], &p.Graph.Nodes[r.To]
+	if len(from.Phases()) == 0 || len(to.Phases()) == 0 || runsLater(from, &r) {
+		return false
+	}
+	return r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy || r.Meaning == knowledge.With
+}
+
+// runsLater reports whether a reference is about Pods that come some day, and
+// not within this sync.
+func runsLater(n *graph.Node, r *graph.Reference) bool {
+	return (n.Kind.Runs == "later" || n.Idle) && strings.HasPrefix(r.Field, n.Kind.Pod.String())
+}
+
+// appliedBefore reports whether Argo CD applies a before b when both are in one
+// wave. Objects of one kind are applied at the same time.
+func appliedBefore(a, b *graph.Node, base *knowledge.Base) bool {
+	x, y := base.KindOrder(a.Key.Kind), base.KindOrder(b.Key.Kind)
+	if x != y {
+		return x < y
+	}
+	return a.Key.Kind != b.Key.Kind && a.Key.Name < b.Key.Name
+}
+
+// awaitedNodes are the nodes that Argo CD waits for: those that a gap leads to, and
+// all that they need. Where a hook or a smoke comes at the end, it waits for all.
+func awaitedNodes(g *graph.Graph, rules []constraint) []bool {
+	needs := make([][]int, len(g.Nodes)) // rules by their from
+	awaited := make([]bool, len(g.Nodes))
+	var work []int
+	mark := func(i int) {
+		if !awaited[i] {
+			awaited[i] = true
+			work = append(work, i)
+		}
+	}
+	if slices.ContainsFunc(g.Nodes, func(n graph.Node) bool {
+		return n.InSync() && (n.IsHook() || n.Role == knowledge.Smokes) || slices.Contains(n.Phases(), object.PostSync)
+	}) {
+		for i := range awaited {
+			awaited[i] = true
+		}
+		return awaited
+	}
+	for i, c := range rules {
+		needs[c.from] = append(needs[c.from], i)
+		if c.gap > 0 {
+			mark(c.to)
+		}
+	}
+	for len(work) > 0 {
+		at := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, i := range needs[at] {
+			mark(rules[i].to)
+		}
+	}
+	return awaited
+}
+
+// doubt says why it is doubtful that an object becomes healthy in a sync.
+type doubt struct {
+	why string
+	// lacking means that the only reason is that somebody else must bring what
+	// Pods need to start. It is there in time more often than not.
+	lacking bool
+	// pods means that Pods wait for what is missing: they do not fail meanwhile.
+	pods bool
+}
+
+// forbids says why an object must not be awaited for a customer's sake; empty if
+// it may. What a person asked for is done. A customer that would fail without an
+// object is worth waiting for one that others help to start.
+func (d doubt) forbids(need Need) string {
+	if d.why == "" || need == Asked || d.lacking && need.fails() {
+		return ""
+	}
+	return d.why
+}
+
+// doubtsOf finds the objects of which it is doubtful that they become healthy in
+// a sync, and those that cannot without them.
+func doubtsOf(g *graph.Graph, base *knowledge.Base) []doubt {
+	doubts := make([]doubt, len(g.Nodes))
+	var work []int
+	mark := func(i int, d doubt) {
+		old := doubts[i]
+		if n := &g.Nodes[i]; d.why == "" || !n.HasHealth || n.Kind.Place == knowledge.WithConsumer || old.why != "" && (!old.lacking || d.lacking) {
+			return
+		}
+		doubts[i] = d
+		work = append(work, i)
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		mark(i, doubt{why: n.Uncertain()})
+		mark(i, doubt{why: n.Passes, lacking: true})
+	}
+	made := mayMake(g, base)
+	for _, a := range g.Absent {
+		mark(a.From, doubt{why: g.Nodes[a.From].Key.String() + " " + a.Why + " " + a.ID.String() + ", which nothing in the component makes", lacking: a.Starts && !made, pods: a.Starts})
+	}
+	for _, i := range withoutController(g) {
+		mark(i, doubt{why: "nothing shows who in the component reconciles " + g.Nodes[i].Key.String()})
+	}
+	users := make([][]*graph.Reference, len(g.Nodes))
+	for i := range g.References {
+		r := &g.References[i]
+		if !r.Optional && (r.Meaning == knowledge.Healthy || r.Meaning == knowledge.With) && g.Nodes[r.From].HasHealth {
+			users[r.To] = append(users[r.To], r)
+		}
+	}
+	for len(work) > 0 {
+		at := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, r := range users[at] {
+			mark(r.From, doubts[at])
+		}
+	}
+	return doubts
+}
+
+// mayMake reports whether something in the component may make objects that no manifest
+// shows: a custom resource or a controller. Then what is missing is likely to come from
+// it, and not from outside, so that nothing may wait for it.
+func mayMake(g *graph.Graph, base *knowledge.Base) bool {
+	return slices.ContainsFunc(g.Nodes, func(n graph.Node) bool {
+		custom := !base.Builtin(n.ID.Group) && n.Kind.Pod.IsZero() && (n.Kind.Rung == knowledge.Workloads || n.Kind.Rung == knowledge.Secrets)
+		return n.InSync() && !n.Elsewhere && (custom || n.Role == knowledge.Controllers)
+	})
+}
+
+// withoutController are the custom resources with health whose kind the component
+// defines, so that what reconciles them is likely in it, too, and of which nothing
+// shows who that is.
+func withoutController(g *graph.Graph) []int {
+	const isDefined, isReconciled = 1, 2
+	seen := make([]int, len(g.Nodes))
+	for i := range g.References {
+		if r := &g.References[i]; r.Field == "kind" {
+			if to := &g.Nodes[r.To]; to.Kind.Defines != nil && !to.Elsewhere {
+				seen[r.From] |= isDefined
+			} else if !to.Kind.Pod.IsZero() {
+				seen[r.From] |= isReconciled
+			}
+		}
+	}
+	var all []int
+	programs := slices.ContainsFunc(g.Nodes, func(n graph.Node) bool { return runsForEver(&n) && n.InSync() && !n.Elsewhere })
+	for i, how := range seen {
+		if programs && how == isDefined && g.Nodes[i].HasHealth {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// runsForEver reports whether an object is a workload that does not end.
+func runsForEver(n *graph.Node) bool {
+	return !n.Kind.Pod.IsZero() && n.Kind.Runs == "" && !n.IsHook()
+}
