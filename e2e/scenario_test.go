@@ -55,10 +55,14 @@ func (g *stage) scenario() double.Scenario {
 }
 
 // in puts what a scenario names into the namespace of the story, which differs
-// from case to case. Names may hold that of the story, as RELEASE.
+// from case to case. Names may hold that of the story, as RELEASE. An object without
+// a namespace is said to be in "-".
 func (g *stage) in(r double.Ref) double.Ref {
-	if r.Namespace == "" {
+	switch r.Namespace {
+	case "":
 		r.Namespace = g.namespace
+	case "-":
+		r.Namespace = ""
 	}
 	r.Name = strings.ReplaceAll(r.Name, "RELEASE", g.name)
 	return r

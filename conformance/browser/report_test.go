@@ -135,20 +135,20 @@ func TestKeyboard(t *testing.T) {
 	p.press(kb.ArrowRight)
 	is(p, focused, "beacons.light.example.com")
 	p.press(kb.ArrowDown)
-	is(p, focused, "beacon-operator-selfsigned")
+	is(p, focused, "beacon-operator-webhook")
 	p.press(kb.ArrowUp)
 	is(p, focused, "beaconclasses.light.example.com")
 	p.press(kb.End)
-	is(p, focused, "harbour")
-	p.press(kb.ArrowLeft)
 	is(p, focused, "steady")
+	p.press(kb.ArrowLeft)
+	is(p, focused, "harbour")
 	p.press(kb.Home)
 	is(p, focused, "beaconclasses.light.example.com")
 	p.press(kb.End, kb.Enter)
-	is(p, chosen, "harbour")
+	is(p, chosen, "steady")
 	p.press(kb.Escape)
 	is(p, chosen, "")
-	is(p, focused, "harbour")
+	is(p, focused, "steady")
 	// "/" searches, Arrow down goes to what was found, Escape ends the search.
 	p.press("/")
 	is(p, `document.activeElement.id`, "query")
@@ -478,7 +478,7 @@ func TestListening(t *testing.T) {
 	for _, want := range []string{
 		"banner ", "navigation Views", "search ", "searchbox Search objects by name, kind, namespace or rung", "main ", "complementary Details", "status ",
 		"heading rollout of ameide", "heading Phases", "heading Phase 150 foundation, runtimes", "region Phase 150 foundation, runtimes",
-		"link foundation · runtime foundation-vault-core ; 13 objects in 1 wave ; in namespace vault; others wait until it is healthy",
+		"link foundation · runtime 1 note foundation-vault-core ; 13 objects in 1 wave ; in namespace vault; others wait until it is healthy",
 	} {
 		if !slices.Contains(told, want) {
 			role, _, _ := strings.Cut(want, " ")

@@ -107,7 +107,18 @@ func shell(t *testing.T, tool string, e example, commands string) string {
 			t.Fatal(err)
 		}
 	}
-	for name, text := range e.files {
+	// Without a test of its own the base has nothing to wait for, and so no waves.
+	files := maps.Clone(e.files)
+	if files == nil {
+		files = map[string]string{}
+	}
+	kustomization, err := os.ReadFile(filepath.Join(dir, "base", "kustomization.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["base/smoke.yaml"] = "{apiVersion: batch/v1, kind: Job, metadata: {name: smoke}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: ask, image: registry.example.com/ask:v1}]}}}}\n"
+	files["base/kustomization.yaml"] = strings.Replace(string(kustomization), "resources:\n", "resources:\n- smoke.yaml\n", 1)
+	for name, text := range files {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
