@@ -110,8 +110,8 @@ func TestSameChildren(t *testing.T) {
 	if elsewhere := serve(dir, "https://git.example.com/elsewhere.git"); elsewhere == first {
 		t.Error("children of another repository come out as those of this one")
 	}
-	// The operator is no operator any more.
-	if err := os.WriteFile(filepath.Join(repo, "testdata/parents/harbour/children/operator/operator.yaml"), []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: nothing}}"), 0o644); err != nil {
+	// The issuer, for which others wait, is none any more.
+	if err := os.WriteFile(filepath.Join(repo, "testdata/parents/harbour/children/issuer/issuer.yaml"), []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: nothing}}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	second := render()

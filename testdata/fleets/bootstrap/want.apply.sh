@@ -80,11 +80,8 @@ apply 04-engine-4.yaml
 ready wait --for=condition=Complete job.batch/greet --namespace=engine-system # condition Complete
 
 # network of phase 020, operators.
-apply 05-network-1.yaml
+apply 05-network.yaml
 ready rollout status daemonset.apps/network --namespace=kube-system # a Pod updated and available on every node
-
-# network of phase 020, operators.
-apply 06-network-2.yaml
 ready wait --for=condition=Accepted gatewayclass.gateway.networking.k8s.io/network # condition Accepted
 
 echo "All is there up to phase 020."
