@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/ladder-cmp/ladder/e2e/program"
 )
 
 // Namespace is where Argo CD and its Applications live.
@@ -46,7 +48,7 @@ type ArgoCD struct {
 	opt    Options
 	repo   string // address of the repo-server
 	redis  string
-	procs  []*process
+	procs  []*program.Process
 }
 
 // Start runs Argo CD against a cluster and returns when it serves. dir should
@@ -74,7 +76,7 @@ func Start(ctx context.Context, server Server, dir string, bin Binaries, opt Opt
 // Stop ends all processes, the last one first.
 func (a *ArgoCD) Stop() {
 	for i := len(a.procs) - 1; i >= 0; i-- {
-		a.procs[i].stop()
+		_ = a.procs[i].Stop() // its end is all that matters
 	}
 	a.procs = nil
 }
@@ -83,13 +85,13 @@ func (a *ArgoCD) Stop() {
 func (a *ArgoCD) Kube() *Kube { return a.kube }
 
 // run starts a process and waits for it.
-func (a *ArgoCD) run(ctx context.Context, program, name string, env []string, ready func() bool, args ...string) error {
-	p, err := start(a.Dir, program, name, append(a.environment(), env...), args...)
+func (a *ArgoCD) run(ctx context.Context, path, name string, env []string, ready func() error, args ...string) error {
+	p, err := start(a.Dir, path, name, append(a.environment(), env...), args...)
 	if err != nil {
 		return err
 	}
 	a.procs = append(a.procs, p)
-	return p.await(ctx, ready)
+	return p.Await(ctx, ready)
 }
 
 // environment is what every process gets, and nothing of the user's, whose git
@@ -111,7 +113,7 @@ func (a *ArgoCD) path(name string) string {
 }
 
 func (a *ArgoCD) startRedis(ctx context.Context) error {
-	ports, err := freePorts(1)
+	ports, err := program.FreePorts(1)
 	if err != nil {
 		return err
 	}
@@ -122,11 +124,11 @@ func (a *ArgoCD) startRedis(ctx context.Context) error {
 
 func (a *ArgoCD) startPlugin(ctx context.Context) error {
 	socket := filepath.Join(a.path("plugins"), "ladder.sock")
-	return a.run(ctx, a.bin.Cmp, "cmp", nil, func() bool { _, err := os.Stat(socket); return err == nil }, "serve")
+	return a.run(ctx, a.bin.Cmp, "cmp", nil, func() error { _, err := os.Stat(socket); return err }, "serve")
 }
 
 func (a *ArgoCD) startRepoServer(ctx context.Context) error {
-	ports, err := freePorts(2)
+	ports, err := program.FreePorts(2)
 	if err != nil {
 		return err
 	}
@@ -145,7 +147,7 @@ func (a *ArgoCD) startRepoServer(ctx context.Context) error {
 }
 
 func (a *ArgoCD) startController(ctx context.Context) error {
-	ports, err := freePorts(1)
+	ports, err := program.FreePorts(1)
 	if err != nil {
 		return err
 	}
@@ -169,7 +171,7 @@ func (a *ArgoCD) startController(ctx context.Context) error {
 }
 
 func (a *ArgoCD) startApplicationSets(ctx context.Context) error {
-	ports, err := freePorts(3)
+	ports, err := program.FreePorts(3)
 	if err != nil {
 		return err
 	}
@@ -184,17 +186,20 @@ func (a *ArgoCD) startApplicationSets(ctx context.Context) error {
 func loopback(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
 
 // answering returns a condition: a server answers a request with OK.
-func answering(ctx context.Context, url string) func() bool {
-	return func() bool {
+func answering(ctx context.Context, url string) func() error {
+	return func() error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {
-			return false
+			return err
 		}
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
-			return false
+			return err
 		}
 		resp.Body.Close()
-		return resp.StatusCode == http.StatusOK
+		if resp.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s: %s", url, resp.Status)
+		}
+		return nil
 	}
 }

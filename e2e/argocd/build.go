@@ -11,13 +11,14 @@ package argocd
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/e2e/program"
 )
 
 // Binaries are the programs that a run needs.
@@ -42,21 +43,10 @@ const argoModule = "github.com/argoproj/argo-cd/v3"
 // Errors name what the machine lacks.
 func Build(ctx context.Context, root, cacheDir string) (Binaries, error) {
 	var b Binaries
-	var faults []error
-	for _, need := range []struct {
-		path          *string
-		name, install string
-	}{
-		{&b.Redis, "redis-server", "apt-get install redis-server"},
-		{&b.Git, "git", "apt-get install git"},
-	} {
-		found, err := exec.LookPath(need.name)
-		if err != nil {
-			faults = append(faults, fmt.Errorf("%s is not on PATH; install it: %s", need.name, need.install))
-		}
-		*need.path = found
-	}
-	if err := errors.Join(faults...); err != nil {
+	if err := program.Find(
+		program.OfMachine{Path: &b.Redis, Name: "redis-server", Package: "redis-server"},
+		program.OfMachine{Path: &b.Git, Name: "git", Package: "git"},
+	); err != nil {
 		return b, err
 	}
 	conformance := filepath.Join(root, "conformance", "v3")
@@ -68,8 +58,12 @@ func Build(ctx context.Context, root, cacheDir string) (Binaries, error) {
 	if b.Version, b.Module, ok = strings.Cut(strings.TrimSpace(about), " "); !ok {
 		return b, fmt.Errorf("%s: %s is not downloaded; run go mod download there", conformance, argoModule)
 	}
-	if b.ArgoCD, err = buildOnce(ctx, conformance, filepath.Join(cacheDir, "argocd-"+b.Version), "argocd",
-		"-ldflags", "-X "+argoModule+"/common.version="+strings.TrimPrefix(b.Version, "v"), argoModule+"/cmd"); err != nil {
+	if b.ArgoCD, err = program.Build(ctx, program.Source{
+		Name: "argocd", Dir: "../conformance/v3", Module: argoModule, Package: argoModule + "/cmd",
+		Flags: func(version string) []string {
+			return []string{"-ldflags", "-X " + argoModule + "/common.version=" + strings.TrimPrefix(version, "v")}
+		},
+	}, cacheDir); err != nil {
 		return b, err
 	}
 	b.Cmp = filepath.Join(cacheDir, "cmp")
@@ -77,24 +71,6 @@ func Build(ctx context.Context, root, cacheDir string) (Binaries, error) {
 		return b, err
 	}
 	return b, b.gitWrapper(filepath.Dir(b.ArgoCD))
-}
-
-// buildOnce builds a program unless it is there already. It appears under its
-// name only when it is complete.
-func buildOnce(ctx context.Context, module, dir, name string, args ...string) (string, error) {
-	path := filepath.Join(dir, name)
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	half := fmt.Sprintf("%s.%d", path, os.Getpid())
-	fmt.Fprintf(os.Stderr, "building %s, which takes some minutes the first time\n", path)
-	if _, err := run(ctx, module, "go", append([]string{"build", "-o", half}, args...)...); err != nil {
-		return "", err
-	}
-	return path, os.Rename(half, path)
 }
 
 // gitWrapper puts the script beside the program by which the repo-server asks

@@ -84,7 +84,7 @@ func (a *ArgoCD) Explain(out Outcome, waiting string) string {
 	}
 	b.WriteString("logs:")
 	for _, p := range a.procs {
-		fmt.Fprintf(&b, " %s", p.log)
+		fmt.Fprintf(&b, " %s", p.Log)
 	}
 	return b.String()
 }

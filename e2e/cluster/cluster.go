@@ -10,7 +10,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/ladder-cmp/ladder/e2e/program"
 )
 
 // Users of the API server; each may do everything. Two of them, so that the
@@ -39,13 +40,15 @@ type Cluster struct {
 	AuditLog   string       // file
 	Dir        string       // files and logs of the servers
 
-	etcd, apiserver *process
+	etcd, apiserver *program.Process
 	network         *network
 	kept            map[string]bool // what Clean leaves alone
 }
 
+// AuditPolicy says what the API server logs of requests; see [Mark].
+//
 //go:embed audit-policy.yaml
-var auditPolicy []byte
+var AuditPolicy []byte
 
 // Start runs etcd and kube-apiserver with their files and logs in dir, on free
 // ports of loopback. The API server is ready when it returns.
@@ -67,7 +70,7 @@ func startOnce(ctx context.Context, dir string, bin Binaries) (_ *Cluster, err e
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("starting a cluster: %w", err)
 	}
-	ports, err := freePorts(3)
+	ports, err := program.FreePorts(3)
 	if err != nil {
 		return nil, fmt.Errorf("starting a cluster: %w", err)
 	}
@@ -84,10 +87,10 @@ func startOnce(ctx context.Context, dir string, bin Binaries) (_ *Cluster, err e
 	if err != nil {
 		return nil, fmt.Errorf("writing the API server's files: %w", err)
 	}
-	if c.etcd, err = start(dir, "etcd", bin.Etcd, etcdArgs(dir, ports[1], ports[2])...); err != nil {
+	if c.etcd, err = program.Start(dir, "etcd", bin.Etcd, etcdArgs(dir, ports[1], ports[2])...); err != nil {
 		return nil, err
 	}
-	if c.apiserver, err = start(dir, "kube-apiserver", bin.APIServer, apiserverArgs(dir, c.AuditLog, ports[0], ports[1])...); err != nil {
+	if c.apiserver, err = program.Start(dir, "kube-apiserver", bin.APIServer, apiserverArgs(dir, c.AuditLog, ports[0], ports[1])...); err != nil {
 		return nil, err
 	}
 	return c, c.waitUntilReady(ctx, tokens)
@@ -154,7 +157,7 @@ egressSelections:
     transport: {uds: {udsName: %q}}
 `, c.network.socket)
 	for name, content := range map[string][]byte{
-		"accounts.pem": accounts, "tokens.csv": []byte(csv), "egress.yaml": []byte(egress), "audit-policy.yaml": auditPolicy, "audit.log": nil,
+		"accounts.pem": accounts, "tokens.csv": []byte(csv), "egress.yaml": []byte(egress), "audit-policy.yaml": AuditPolicy, "audit.log": nil,
 	} {
 		if err := os.WriteFile(filepath.Join(c.Dir, name), content, 0o600); err != nil {
 			return nil, err
@@ -204,12 +207,12 @@ func (c *Cluster) wait(ctx context.Context, ask func() error) error {
 		}
 		select {
 		case <-tick.C:
-		case <-c.etcd.ended:
-			return c.etcd.died()
-		case <-c.apiserver.ended:
-			return c.apiserver.died()
+		case <-c.etcd.Ended:
+			return c.etcd.Died()
+		case <-c.apiserver.Ended:
+			return c.apiserver.Died()
 		case <-ctx.Done():
-			return fmt.Errorf("the API server does not become ready (%w); its log is %s", err, c.apiserver.log)
+			return fmt.Errorf("the API server does not become ready (%w); its log is %s", err, c.apiserver.Log)
 		}
 	}
 }
@@ -235,29 +238,15 @@ func (c *Cluster) Route(dial DialFunc) { c.network.route(dial) }
 // Stop ends the servers. Their files stay in Dir.
 func (c *Cluster) Stop() error {
 	var errs []error
-	for _, p := range []*process{c.apiserver, c.etcd} {
+	for _, p := range []*program.Process{c.apiserver, c.etcd} {
 		if p != nil {
-			errs = append(errs, p.stop())
+			errs = append(errs, p.Stop())
 		}
 	}
 	if c.network != nil {
 		errs = append(errs, c.network.close())
 	}
 	return errors.Join(errs...)
-}
-
-// freePorts are ports of loopback that nobody listens on.
-func freePorts(n int) ([]int, error) {
-	ports := make([]int, n)
-	for i := range ports {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer listener.Close() // not before all are found, so that they differ
-		ports[i] = listener.Addr().(*net.TCPAddr).Port
-	}
-	return ports, nil
 }
 
 func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

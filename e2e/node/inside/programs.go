@@ -1,0 +1,62 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+
+	"github.com/ladder-cmp/ladder/e2e/node/inside/protocol"
+)
+
+// events are written one at a time.
+type events struct {
+	mu  sync.Mutex
+	enc *json.Encoder
+}
+
+func (e *events) tell(event protocol.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.enc.Encode(event) // nobody listens any more if that fails, and the end of input follows
+}
+
+// programs runs what it is asked for until nothing more can be.
+func programs(in io.Reader, out io.Writer) error {
+	told := &events{enc: json.NewEncoder(out)}
+	for asked := json.NewDecoder(in); ; {
+		var run protocol.Run
+		if err := asked.Decode(&run); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		cmd, err := start(run)
+		if err != nil {
+			told.tell(protocol.Event{Name: run.Name, Ended: true, Error: err.Error()})
+			continue
+		}
+		told.tell(protocol.Event{Name: run.Name})
+		go func() {
+			event := protocol.Event{Name: run.Name, Ended: true}
+			if err := cmd.Wait(); err != nil {
+				event.Error = err.Error()
+			}
+			told.tell(event)
+		}()
+	}
+}
+
+func start(run protocol.Run) (*exec.Cmd, error) {
+	log, err := os.OpenFile(run.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := exec.Command(run.Path, run.Args...)
+	cmd.Env = append(os.Environ(), run.Env...)
+	cmd.Stdout, cmd.Stderr = log, log
+	return cmd, cmd.Start()
+}

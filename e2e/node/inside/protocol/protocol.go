@@ -1,0 +1,38 @@
+// Package protocol is what is said between a node and the process that started it.
+package protocol
+
+// Spec says what a node is like. It stands in node.json.
+type Spec struct {
+	Hostname string
+	// Cgroups are directories that exist, one for each hierarchy; the node's
+	// processes see them as roots.
+	Cgroups []string
+	// Controllers are the hierarchies of cgroup v1 to mount below /sys/fs/cgroup.
+	Controllers []string
+	// Binds are directories and files to mount over others: a path of the node to a
+	// path of the machine.
+	Binds map[string]string
+	// Address is the node's own, such as 10.200.0.2/24; Gateway leads nowhere.
+	Address, Gateway string
+	Sysctls          map[string]string
+	// Forwards lead connections into and out of the node's network: an address to
+	// listen at to one to connect to. An address that begins with a slash is that of
+	// a Unix socket, all others are TCP.
+	Forwards map[string]string
+}
+
+// Run asks for a program; one per line of standard input, as JSON.
+type Run struct {
+	Name string // of the program in events
+	Path string
+	Args []string
+	Env  []string
+	Log  string // file of its output
+}
+
+// Event says that a program has started or ended; one per line of standard output.
+type Event struct {
+	Name  string
+	Ended bool
+	Error string `json:",omitempty"`
+}

@@ -1,0 +1,98 @@
+package node
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+)
+
+// writePKI writes the certificates of a control plane to dir: a CA, the API server's
+// certificate, the front proxy's (for aggregated APIs) and the key that signs tokens.
+// It returns the CA's certificate as PEM.
+func writePKI(dir string) ([]byte, error) {
+	caKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return nil, err
+	}
+	ca, err := cert.NewSelfSignedCACert(cert.Config{CommonName: "node-ca"}, caKey)
+	if err != nil {
+		return nil, err
+	}
+	server := &x509.Certificate{
+		Subject:     pkix.Name{CommonName: "kube-apiserver"},
+		DNSNames:    []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "localhost"},
+		IPAddresses: []net.IP{net.ParseIP("10.96.0.1"), net.ParseIP(nodeAddress), net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	proxy := &x509.Certificate{
+		Subject:     pkix.Name{CommonName: "front-proxy"},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	tokens, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return nil, err
+	}
+	for _, write := range []func() error{
+		func() error { return writePair(dir, "ca", ca.Raw, caKey) },
+		func() error { return issue(dir, "apiserver", server, ca, caKey) },
+		func() error { return issue(dir, "front-proxy", proxy, ca, caKey) },
+		func() error { return writeKey(filepath.Join(dir, "accounts.key"), tokens) },
+	} {
+		if err := write(); err != nil {
+			return nil, err
+		}
+	}
+	return os.ReadFile(filepath.Join(dir, "ca.crt"))
+}
+
+// issue writes a certificate of a CA, and its key.
+func issue(dir, name string, template, ca *x509.Certificate, caKey crypto.Signer) error {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return err
+	}
+	if template.SerialNumber, err = rand.Int(rand.Reader, big.NewInt(1<<62)); err != nil {
+		return err
+	}
+	template.NotBefore = time.Now().Add(-time.Hour)
+	template.NotAfter = time.Now().Add(30 * 24 * time.Hour)
+	template.KeyUsage = x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment
+	der, err := x509.CreateCertificate(rand.Reader, template, ca, key.Public(), caKey)
+	if err != nil {
+		return err
+	}
+	return writePair(dir, name, der, key)
+}
+
+func writePair(dir, name string, der []byte, key *rsa.PrivateKey) error {
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		return err
+	}
+	text, err := cert.EncodeCertificates(parsed)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".crt"), text, 0o600); err != nil {
+		return err
+	}
+	return writeKey(filepath.Join(dir, name+".key"), key)
+}
+
+func writeKey(file string, key *rsa.PrivateKey) error {
+	text, err := keyutil.MarshalPrivateKeyToPEM(key)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o600)
+}
