@@ -12,7 +12,7 @@ RUN ?= .
 # The fleets that are rolled out whole.
 FLEETS ?= bands tiers
 
-.PHONY: e2e e2e-full e2e-fleets conformance
+.PHONY: e2e e2e-full e2e-fleets e2e-node conformance
 
 # What the project holds itself: about ten minutes. Prints a table; the last line
 # says where the logs are.
@@ -22,6 +22,10 @@ e2e:
 # Whole fleets, each in an Argo CD of its own: about eight minutes each.
 e2e-fleets:
 	for fleet in $(FLEETS); do $(GO) test -C e2e -count=1 -timeout 40m -run "^TestRollout$$/^$$fleet$$" || exit; done
+
+# A real node, which takes root and half an hour the first time.
+e2e-node:
+	$(GO) test -C e2e -count=1 -timeout 80m ./node
 
 # All of it: the servers' own tests too, and the manifests in CORPUS.
 e2e-full:
