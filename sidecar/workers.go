@@ -131,7 +131,7 @@ func (w *Workers) confined(gaps []sandbox.Gap) {
 	for i, gap := range gaps {
 		missing[i] = gap.String()
 	}
-	w.cfg.Log.Warn("the sandbox of the workers is incomplete", "missing", missing)
+	w.cfg.Log.Warn("the sandbox of the workers is incomplete", "missing", strings.Join(missing, "; "))
 }
 
 // Renew makes all jobs from now on start from another setup. If no worker
