@@ -129,8 +129,8 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 		return err
 	}
 	opt.limitMemory()
-	if err := sandbox.Undump(); err != nil {
-		log.Warn("other processes of this user can read the memory of the server", "error", err.Error())
+	if err := sandbox.Seclude(); err != nil {
+		log.Warn("other processes of this user may read the memory of the server", "error", err.Error())
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()

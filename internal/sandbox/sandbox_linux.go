@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"time"
@@ -31,7 +32,7 @@ func Enter() []Gap {
 		name  Layer
 		enter func() error
 	}{
-		{Undumpable, Undump},
+		{Undumpable, undump},
 		{Landlock, enterLandlock}, // before the others: it needs a descriptor and calls of its own
 		{Limits, limit},
 		{Seccomp, filter},
@@ -51,9 +52,19 @@ func load() {
 	time.Now().Zone()
 }
 
-// Undump makes the process undumpable: others of its user can neither trace it nor
-// read its memory and its environment. See PR_SET_DUMPABLE(2const), ptrace(2).
-func Undump() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
+// Seclude is for a process that starts others and is not confined itself: processes
+// of its user can neither trace it nor read its memory and its environment, and those
+// that it starts get no descriptors that it was started with by accident.
+func Seclude() error {
+	err := unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) { // before Linux 5.11
+		err = nil
+	}
+	return errors.Join(undump(), err)
+}
+
+// undump makes the process undumpable. See PR_SET_DUMPABLE(2const), ptrace(2).
+func undump() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
 func enterLandlock() error {
 	err := landlock.V11.BestEffort().Restrict()

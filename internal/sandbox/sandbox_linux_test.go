@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 	if how == "" {
 		os.Exit(m.Run())
 	}
+	if how == "secluded" {
+		fmt.Print(secluded())
+		return
+	}
 	if name, ok := strings.CutPrefix(how, "without "); ok {
 		if err := refuse(name); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -58,6 +62,21 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// secluded says what Seclude changes, before and after: whether the process can be
+// dumped, and whether descriptor 3 goes to processes that it starts.
+func secluded() string {
+	look := func() string {
+		dumpable, _ := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
+		flags, _ := unix.FcntlInt(3, unix.F_GETFD, 0)
+		return fmt.Sprintf("dumpable %d, inherited %t", dumpable, flags&unix.FD_CLOEXEC == 0)
+	}
+	before := look()
+	if err := Seclude(); err != nil {
+		return err.Error()
+	}
+	return before + "; " + look()
 }
 
 // refuse makes a system call fail, as the seccomp profile of a container would.
@@ -302,6 +321,21 @@ func TestSandbox(t *testing.T) {
 	// What an unprivileged user of a container may not do: trace its parent, io_uring.
 	if worked < len(attempts)-6 {
 		t.Errorf("only %d of %d attempts work without a sandbox", worked, len(attempts))
+	}
+}
+
+// TestSeclude is about the server, which is not confined.
+func TestSeclude(t *testing.T) {
+	stray, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stray.Close()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env, cmd.ExtraFiles = []string{tries + "=secluded"}, []*os.File{stray}
+	out, err := cmd.Output()
+	if want := "dumpable 1, inherited true; dumpable 0, inherited false"; err != nil || string(out) != want {
+		t.Errorf("%q, %v, want %q", out, err, want)
 	}
 }
 

@@ -9,5 +9,5 @@ func Enter() []Gap {
 	return []Gap{{Seccomp, "there is none on " + runtime.GOOS}, {Landlock, "there is none on " + runtime.GOOS}}
 }
 
-// Undump does nothing here.
-func Undump() error { return nil }
+// Seclude does nothing here.
+func Seclude() error { return nil }
