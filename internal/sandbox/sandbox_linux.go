@@ -49,7 +49,7 @@ func Enter() []Gap {
 // local time zone.
 func load() {
 	time.AfterFunc(time.Hour, func() {}).Stop()
-	time.Now().Zone()
+	_ = time.Now().Local().String()
 }
 
 // Seclude is for a process that starts others and is not confined itself: processes
