@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"sync"
 	"time"
 
@@ -96,6 +97,9 @@ func (s *server) metadata(from stream, p *progress) (in Input, meta *wire.Manife
 	in = Input{Dir: path.Clean(meta.GetAppRelPath()), Env: map[string]string{}}
 	size := 0
 	for _, e := range meta.GetEnv() {
+		if depth := slices.Index(tenantVariables[:], e.GetName()); depth >= 0 {
+			in.tenant[depth] = e.GetValue()
+		}
 		if e != nil && (s.cfg.Variables == nil || s.cfg.Variables(e.GetName())) {
 			in.Env[e.GetName()] = e.GetValue()
 			size += len(e.GetName()) + len(e.GetValue())
