@@ -141,6 +141,7 @@ func (w *Workers) run(ctx context.Context, what task, in Input) (answer, error) 
 	p, err := w.take()
 	if err != nil {
 		w.leave(nil)
+		w.refill()
 		return answer{}, status.Error(codes.Unavailable, err.Error())
 	}
 	d, err := w.have(p, ctx, what, in)
@@ -154,6 +155,7 @@ func (w *Workers) run(ctx context.Context, what task, in Input) (answer, error) 
 	if err != nil {
 		p.end()
 		w.leave(p)
+		w.refill()
 		cause, fault := p.fate(ctx, in.Dir)
 		w.metrics.killed.WithLabelValues(string(cause)).Inc()
 		if cause != Yielded {
@@ -163,6 +165,7 @@ func (w *Workers) run(ctx context.Context, what task, in Input) (answer, error) 
 	}
 	if w.leave(p); p.isAside {
 		p.end() // it would be slow from now on
+		w.refill()
 	} else {
 		w.put(p)
 	}
@@ -242,7 +245,6 @@ func (w *Workers) leave(p *process) {
 		w.busy--
 	}
 	w.mu.Unlock()
-	w.refill()
 }
 
 // take returns a worker that waits, or starts one.

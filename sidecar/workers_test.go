@@ -181,10 +181,10 @@ func TestFaultsOfAWorker(t *testing.T) {
 	all.Wait()
 	close(stop)
 	others.Wait()
-	expected := "# HELP ladder_workers_killed_total Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), memory, stack, crash.\n# TYPE ladder_workers_killed_total counter\n"
-	for _, cause := range []sidecar.Cause{sidecar.Canceled, sidecar.Crash, sidecar.Deadline, sidecar.Memory, sidecar.RenderTimeout, sidecar.Stack} {
+	expected := "# HELP ladder_workers_killed_total Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), yielded (others went first, and it began again), memory, stack, crash.\n# TYPE ladder_workers_killed_total counter\n"
+	for _, cause := range []sidecar.Cause{sidecar.Canceled, sidecar.Crash, sidecar.Deadline, sidecar.Memory, sidecar.RenderTimeout, sidecar.Stack, sidecar.Yielded} {
 		n := 1
-		if cause == sidecar.Canceled || cause == sidecar.RenderTimeout {
+		if cause == sidecar.Canceled || cause == sidecar.RenderTimeout || cause == sidecar.Yielded {
 			n = 0
 		}
 		expected += fmt.Sprintf("ladder_workers_killed_total{cause=%q} %d\n", cause, n)

@@ -35,7 +35,7 @@ type served struct {
 }
 
 // serve starts the program with variables besides what it needs.
-func serve(t *testing.T, vars ...string) *served {
+func serve(t testing.TB, vars ...string) *served {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "cmp") // t.TempDir is too long for a socket
 	if err != nil {
@@ -80,7 +80,7 @@ func serve(t *testing.T, vars ...string) *served {
 }
 
 // await waits for a line of the log, and takes it.
-func (s *served) await(t *testing.T, msg string) map[string]any {
+func (s *served) await(t testing.TB, msg string) map[string]any {
 	t.Helper()
 	for {
 		s.mu.Lock()
