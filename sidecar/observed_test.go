@@ -87,8 +87,9 @@ func (q quiet) Recv() (*wire.AppStreamRequest, error) {
 func TestPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stalled := 0
+		inTheWay := true
 		waits := func(q quiet) {
-			inPace(q, time.Minute, func(since time.Time) {
+			inPace(q, time.Minute, func() bool { return inTheWay }, func(since time.Time) {
 				if time.Since(since) != time.Minute {
 					t.Errorf("it was waited for %s", time.Since(since))
 				}
@@ -102,6 +103,10 @@ func TestPaced(t *testing.T) {
 		}
 		if waits(quiet(61 * time.Second)); stalled != 1 {
 			t.Error("the time of a message does not count")
+		}
+		inTheWay = false
+		if waits(quiet(59 * time.Minute)); stalled != 1 {
+			t.Error("it counts though nobody minds")
 		}
 	})
 }

@@ -80,8 +80,8 @@ type Config struct {
 	// Parallel times that.
 	WorkerMemory int64
 	// Stall is how long a client may send nothing of a repository that it has
-	// begun to send; 0 means no bound. Meanwhile it holds memory that others
-	// wait for.
+	// begun to send while others wait for the memory that it holds; 0 means no
+	// bound. Before that, and where nobody waits, its time is its own.
 	Stall time.Duration
 	// Drain is how long requests may go on after the end was asked for.
 	Drain time.Duration
