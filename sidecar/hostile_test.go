@@ -414,6 +414,7 @@ func TestSameStreamsTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: archive.Checksum}}})
+	stream.Send(chunk(archive.Tgz[:10]))
 	eventually(t, "the first arrives", func() bool { return metric(t, registry, "ladder_repository_bytes") > 0 })
 	second := make(chan error, 1)
 	go func() {
@@ -421,7 +422,7 @@ func TestSameStreamsTogether(t *testing.T) {
 		second <- err
 	}()
 	time.Sleep(100 * time.Millisecond) // let it wait; too short only makes the test easier
-	stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: archive.Tgz}}})
+	stream.Send(chunk(archive.Tgz[10:]))
 	if _, err := stream.CloseAndRecv(); err != nil {
 		t.Fatal(err)
 	}
