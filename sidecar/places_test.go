@@ -109,8 +109,12 @@ func TestNobodyWaitsForTheEndless(t *testing.T) {
 					}
 					synctest.Wait()
 					if crowded.endless <= 8 { // else so many unknown ones come first, in turn
+						start := time.Now() // of the bubble's clock
 						if err := c.ask(t.Context(), application{"good", "https://git/shop", "shop"}); err != nil {
 							t.Error(err)
+						}
+						if took := time.Since(start); took > 2*time.Second {
+							t.Errorf("it took %s", took)
 						}
 						if first := c.before("shop"); len(first) > 0 {
 							t.Errorf("%q were waited for", first)
