@@ -376,18 +376,16 @@ func TestBusy(t *testing.T) {
 				time.Sleep(50 * time.Second)
 				return sidecar.Output{Manifests: []string{"ok"}}, nil
 			}}})
-		first := make(chan error, 2)
-		for _, dir := range []string{"a", "b"} {
-			go func() {
-				_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: dir})
-				first <- err
-			}()
+		var others sync.WaitGroup
+		for i := range 20 { // more than have a place or step aside, twice
+			others.Go(func() {
+				h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: fmt.Sprint("other", i)})
+			})
 		}
 		synctest.Wait()
 		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
 		wants(t, err, codes.DeadlineExceeded, "app: the plugin is busy: the time was over while the plugin was waiting for other renderings: the request had taken 1m0s of 1m0s; give the sidecar more CPU and --parallel, or raise --timeout")
-		<-first
-		<-first
+		others.Wait()
 	})
 }
 

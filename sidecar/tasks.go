@@ -20,6 +20,10 @@ type Input struct {
 
 	// digest is the Source's.
 	digest func(key string) string
+	// tenant is who the request is for.
+	tenant tenant
+	// turn is that of the rendering; nil outside of a server.
+	turn *turn
 }
 
 // Output is an answer, with what the log says about it.

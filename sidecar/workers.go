@@ -51,13 +51,15 @@ const (
 	Canceled Cause = "canceled"
 	// Memory: it took more than it may.
 	Memory Cause = "memory"
+	// Yielded: others went first, and it begins again.
+	Yielded Cause = "yielded"
 	// Stack: a recursion without end.
 	Stack Cause = "stack"
 	// Crash: anything else.
 	Crash Cause = "crash"
 )
 
-var causes = []Cause{RenderTimeout, Deadline, Canceled, Memory, Stack, Crash}
+var causes = []Cause{RenderTimeout, Deadline, Canceled, Yielded, Memory, Stack, Crash}
 
 // Workers are processes that do the tasks of a server, each one at a time. What
 // goes wrong in a rendering, such as a template without end, ends its process
@@ -68,7 +70,8 @@ type Workers struct {
 
 	mu      sync.Mutex
 	idle    []*process
-	busy    int // processes that have a job
+	working map[*process]bool
+	busy    int // processes that have a job, but for those whose rendering is aside
 	waiting int // processes that are being started to wait
 	setup   []byte
 	gaps    []sandbox.Gap
@@ -83,7 +86,7 @@ func NewWorkers(cfg WorkersConfig) (*Workers, error) {
 	if cfg.Metrics == nil {
 		cfg.Metrics = prometheus.NewRegistry()
 	}
-	w := &Workers{cfg: cfg, setup: cfg.Setup}
+	w := &Workers{cfg: cfg, setup: cfg.Setup, working: map[*process]bool{}}
 	w.metrics = newWorkerMetrics(w, cfg.Metrics)
 	first, err := w.start(cfg.Setup)
 	if err != nil {
@@ -168,26 +171,35 @@ func (w *Workers) Close() {
 func (w *Workers) run(ctx context.Context, what task, in Input) (answer, error) {
 	p, err := w.take()
 	if err != nil {
-		w.leave()
+		w.leave(nil)
+		w.refill()
 		return answer{}, status.Error(codes.Unavailable, err.Error())
 	}
-	d, err := p.do(ctx, what, in)
+	d, err := w.have(p, ctx, what, in)
 	if err != nil && !p.spoke {
 		// It may have ended while it waited, of which the job must not know.
 		if fresh, fault := w.replace(ctx, p); fault == nil {
 			p = fresh
-			d, err = p.do(ctx, what, in)
+			d, err = w.have(p, ctx, what, in)
 		}
 	}
 	if err != nil {
 		p.end()
-		w.leave()
+		w.leave(p)
+		w.refill()
 		cause, fault := p.fate(ctx, in.Dir)
 		w.metrics.killed.WithLabelValues(string(cause)).Inc()
-		w.cfg.Log.Warn("a worker was replaced", "component", in.Dir, "cause", string(cause), "last", p.last.firstLine())
+		if cause != Yielded {
+			w.cfg.Log.Warn("a worker was replaced", "component", in.Dir, "cause", string(cause), "last", p.last.firstLine())
+		}
 		return answer{}, &ended{cause, fault}
 	}
-	w.giveBack(p)
+	if w.leave(p); p.isAside {
+		p.end() // it would be slow from now on
+		w.refill()
+	} else {
+		w.put(p)
+	}
 	if d.Panic != "" {
 		w.cfg.Log.Error("a rendering panicked", "component", in.Dir, "panic", d.Panic)
 	}
@@ -200,20 +212,70 @@ func (w *Workers) run(ctx context.Context, what task, in Input) (answer, error) 
 	return d.Answer, nil
 }
 
-// giveBack ends the work of a worker that goes on, and leave that of one that
-// does not.
-func (w *Workers) giveBack(p *process) {
+// have has a worker do a job, and step aside when its turn says so.
+func (w *Workers) have(p *process, ctx context.Context, what task, in Input) (*done, error) {
 	w.mu.Lock()
-	w.busy--
+	w.working[p] = true
 	w.mu.Unlock()
-	w.put(p)
+	in.turn.onStepAside(func() { w.stepAside(p) })
+	return p.do(ctx, what, in, func(took int64) {
+		in.turn.takes(took)
+		if w.short() {
+			in.turn.short()
+		}
+	})
 }
 
-func (w *Workers) leave() {
+// stepAside has a worker go on with what others leave, and another take its place.
+func (w *Workers) stepAside(p *process) {
 	w.mu.Lock()
-	w.busy--
+	first := w.working[p] && !p.isAside
+	if first {
+		p.isAside = true
+		w.busy--
+	}
 	w.mu.Unlock()
-	w.refill()
+	if first {
+		yieldProcessors(p.cmd.Process.Pid)
+		w.refill()
+	}
+}
+
+// short reports whether the workers together take more than they may. Those that
+// wait for work are ended for that.
+func (w *Workers) short() bool {
+	if w.cfg.Memory <= 0 || w.cfg.Warm <= 0 {
+		return false
+	}
+	w.mu.Lock()
+	sum := int64(0)
+	for p := range w.working {
+		sum += p.now.Load()
+	}
+	for _, p := range w.idle {
+		sum += p.now.Load()
+	}
+	if sum <= int64(w.cfg.Warm)*w.cfg.Memory {
+		w.mu.Unlock()
+		return false
+	}
+	idle := w.idle
+	w.idle = nil
+	w.mu.Unlock()
+	for _, p := range idle {
+		p.end()
+	}
+	return len(idle) == 0
+}
+
+// leave ends the work of a worker, if there was one.
+func (w *Workers) leave(p *process) {
+	w.mu.Lock()
+	delete(w.working, p)
+	if p == nil || !p.isAside {
+		w.busy--
+	}
+	w.mu.Unlock()
 }
 
 // take returns a worker that waits, or starts one.
@@ -234,6 +296,13 @@ func (w *Workers) take() (*process, error) {
 // replace starts a worker in place of one that was ended by nobody here.
 func (w *Workers) replace(ctx context.Context, p *process) (*process, error) {
 	p.end()
+	w.mu.Lock()
+	delete(w.working, p)
+	if p.isAside {
+		p.isAside = false
+		w.busy++ // for the one that comes instead
+	}
+	w.mu.Unlock()
 	if p.killed.Load() || ctx.Err() != nil || p.last.String() != "" {
 		return nil, errors.New("it has a reason of its own")
 	}
@@ -361,15 +430,18 @@ type process struct {
 	spoke   bool         // during a job
 	killed  atomic.Bool  // during a job, which may have been done all the same
 	took    atomic.Int64 // memory for which it was killed
+	now     atomic.Int64 // memory when it was looked at last
+	isAside bool         // of Workers: its rendering has stepped aside
 }
 
-// do has the worker do a job. After an error it is of no more use.
-func (p *process) do(ctx context.Context, what task, in Input) (*done, error) {
+// do has the worker do a job, and tells what memory that takes. After an error it
+// is of no more use.
+func (p *process) do(ctx context.Context, what task, in Input, takes func(int64)) (*done, error) {
 	j := job{what, in.Dir, in.Env, in.Fetch != nil}
 	p.spoke = false
 	finished, watched := make(chan struct{}), make(chan struct{})
 	go func() {
-		p.watch(ctx, finished)
+		p.watch(ctx, finished, takes)
 		close(watched)
 	}()
 	// Who watches must not kill a worker that has gone on to another job.
@@ -412,7 +484,7 @@ func (in Input) ask(ctx context.Context, q question) reply {
 const pace = 10 * time.Millisecond
 
 // watch kills the worker when its time is over or its memory too much.
-func (p *process) watch(ctx context.Context, finished <-chan struct{}) {
+func (p *process) watch(ctx context.Context, finished <-chan struct{}, takes func(int64)) {
 	var tick <-chan time.Time
 	if p.limit > 0 {
 		t := time.NewTicker(pace)
@@ -428,7 +500,10 @@ func (p *process) watch(ctx context.Context, finished <-chan struct{}) {
 			p.kill()
 			return
 		case <-tick:
-			if took := memoryOf(p.cmd.Process.Pid); took > p.limit {
+			took := memoryOf(p.cmd.Process.Pid)
+			p.now.Store(took)
+			takes(took)
+			if took > p.limit {
 				p.took.Store(took)
 				p.killed.Store(true)
 				p.kill()
@@ -457,7 +532,11 @@ func memoryOf(pid int) int64 {
 // large reports whether a worker has kept so much of what it took that the next
 // job might not have enough.
 func (p *process) large() bool {
-	return p.limit > 0 && memoryOf(p.cmd.Process.Pid) > p.limit/2
+	if p.limit <= 0 {
+		return false
+	}
+	p.now.Store(memoryOf(p.cmd.Process.Pid))
+	return p.now.Load() > p.limit/2
 }
 
 func (p *process) kill() { p.cmd.Process.Kill() }
@@ -496,6 +575,8 @@ func overtime(ctx context.Context, dir string) *ended {
 	e := &ended{Deadline, deadline(ctx, dir, rendering)}
 	if over, known := context.Cause(ctx).(*overdue); known && over.limit == renderTime {
 		e.cause = RenderTimeout
+	} else if context.Cause(ctx) == errYield {
+		e.cause = Yielded
 	} else if errors.Is(ctx.Err(), context.Canceled) {
 		e.cause = Canceled
 	}

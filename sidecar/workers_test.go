@@ -11,6 +11,8 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -62,6 +64,11 @@ func prepare(text []byte) (sidecar.Tasks, error) {
 				for {
 					//lint:ignore SA4010 the point of it
 					all = append(all, bytes.Repeat([]byte{1}, 1<<20))
+				}
+			case "hold": // 150 MiB, and no end
+				held := bytes.Repeat([]byte{1}, 150<<20)
+				for {
+					held[0]++
 				}
 			case "recurse":
 				return sidecar.Output{Manifests: []string{fmt.Sprint(deeper(1))}}, nil
@@ -204,10 +211,10 @@ func TestFaultsOfAWorker(t *testing.T) {
 	all.Wait()
 	close(stop)
 	others.Wait()
-	expected := "# HELP ladder_workers_killed_total Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), memory, stack, crash.\n# TYPE ladder_workers_killed_total counter\n"
-	for _, cause := range []sidecar.Cause{sidecar.Canceled, sidecar.Crash, sidecar.Deadline, sidecar.Memory, sidecar.RenderTimeout, sidecar.Stack} {
+	expected := "# HELP ladder_workers_killed_total Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), yielded (others went first, and it began again), memory, stack, crash.\n# TYPE ladder_workers_killed_total counter\n"
+	for _, cause := range []sidecar.Cause{sidecar.Canceled, sidecar.Crash, sidecar.Deadline, sidecar.Memory, sidecar.RenderTimeout, sidecar.Stack, sidecar.Yielded} {
 		n := 1
-		if cause == sidecar.Canceled || cause == sidecar.RenderTimeout {
+		if cause == sidecar.Canceled || cause == sidecar.RenderTimeout || cause == sidecar.Yielded {
 			n = 0
 		}
 		expected += fmt.Sprintf("ladder_workers_killed_total{cause=%q} %d\n", cause, n)
@@ -246,6 +253,96 @@ func TestWorkingProcessesCount(t *testing.T) {
 	if err := <-long; status.Code(err) != codes.Canceled {
 		t.Errorf("the long one: %v, want that it is canceled", err)
 	}
+}
+
+// TestStepAside has a worker without end step aside for a request of another
+// project: it goes on, with less of the processors, and is of no use to others
+// afterwards.
+func TestStepAside(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Metrics, c.Warm = registry, 1 })
+	h := start(t, func(c *sidecar.Config) {
+		c.Tasks, c.Parallel, c.Metrics, c.WorkerMemory = workers.Tasks(), 1, registry, 512<<20
+	})
+	ask := func(ctx context.Context, project, do string) (string, error) {
+		out, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": do, "ARGOCD_APP_PROJECT_NAME": project}})
+		return strings.Join(out, ""), err
+	}
+	first, err := ask(t.Context(), "evil", "who")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := ask(ctx, "evil", "loop")
+		ended <- err
+	}()
+	eventually(t, "it works", func() bool { return metric(t, registry, "ladder_requests_working") == 1 })
+	for range 3 {
+		if pid, err := ask(t.Context(), "good", "who"); err != nil || pid == first {
+			t.Errorf("beside it %s answers: %v", pid, err)
+		}
+	}
+	if got := metric(t, registry, "ladder_renderings_aside"); got != 1 {
+		t.Errorf("%v are aside", got)
+	}
+	eventually(t, "it has less of the processors", func() bool {
+		return runtime.GOOS != "linux" || niceOf(t, first) > niceOf(t, fmt.Sprint(os.Getpid()))
+	})
+	cancel()
+	<-ended
+	eventually(t, "its process is gone", func() bool { return metric(t, registry, "ladder_renderings_aside") == 0 })
+	if pid, err := ask(t.Context(), "evil", "who"); err != nil || pid == first {
+		t.Errorf("afterwards %s answers: %v", pid, err)
+	}
+	eventually(t, "one waits", func() bool { return metric(t, registry, "ladder_workers_idle") == 1 })
+}
+
+// niceOf is what a process leaves to others: proc(5), stat.
+func niceOf(t *testing.T, pid string) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, behind, _ := strings.Cut(string(text), ") ") // the name of the program
+	n, err := strconv.Atoi(strings.Fields(behind)[16])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestMemoryBesides has renderings step aside until there is no more memory for
+// all of them: the last ones begin again later, and none fails before its time.
+func TestMemoryBesides(t *testing.T) {
+	const limit = 256 << 20 // of each
+	registry := prometheus.NewRegistry()
+	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Metrics, c.Memory = registry, limit })
+	h := start(t, func(c *sidecar.Config) {
+		c.Tasks, c.Parallel, c.Metrics, c.WorkerMemory = workers.Tasks(), 2, registry, limit
+	})
+	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{
+				"DO": "hold", "ARGOCD_APP_NAME": fmt.Sprint(i), "ARGOCD_APP_PROJECT_NAME": fmt.Sprint(i)}})
+			if code := status.Code(err); code != codes.Canceled {
+				t.Errorf("one ended otherwise: %v", err)
+			}
+		})
+	}
+	eventually(t, "some yield", func() bool { return metric(t, registry, "ladder_workers_killed_total", "yielded") > 0 })
+	// Three take 450 MiB of 512.
+	eventually(t, "no more work than there is memory for", func() bool { return metric(t, registry, "ladder_requests_working") <= 4 })
+	cancel()
+	all.Wait()
 }
 
 // TestRenderTimeout ends a rendering long before the deadline of its request.

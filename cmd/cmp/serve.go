@@ -83,9 +83,9 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 	f.BoolVar(&check, "check", false, "Ask the server that runs on the socket whether it is well, and exit; for probes")
 	f.BoolVar(&c.Discovery, "discovery", false, "Answer for Applications that name no plugin, if there is something to render; each request then sends the repository twice")
 	f.IntVar(&c.Parallel, "parallel", runtime.GOMAXPROCS(0), "Renderings at the same time, each in a process of its own; 0 is no limit")
-	f.DurationVar(&c.Stall, "stall-timeout", 15*time.Second, "How long the repo-server may send nothing of a repository that it has begun to send; 0 is no limit")
+	f.DurationVar(&c.Stall, "stall-timeout", 15*time.Second, "How long the repo-server may send nothing of a repository that it has begun to send, while others wait for the memory; 0 is no limit")
 	f.DurationVar(&c.Timeout, "timeout", 5*time.Minute, "How long a request may take whose own deadline is later; 0 is no limit")
-	f.DurationVar(&c.Render, "render-timeout", 30*time.Second, "How long one rendering may take, from its place on; 0 is no limit but that of the request")
+	f.DurationVar(&c.Render, "render-timeout", 20*time.Second, "How long one rendering may take, from its place on, and longer where it has stepped aside for others; 0 is no limit but that of the request")
 	f.Int64Var(&opt.workerMemory, "worker-memory", 512<<20, "Memory that one rendering may take, in bytes, 64 MiB or more; 0 is no limit")
 	f.Int64Var(&c.Limits.Bytes, "max-repository-bytes", 256<<20, "Size of a repository, unpacked and without .git, above which it is refused; 0 is no limit but --repository-memory")
 	f.IntVar(&c.Limits.Files, "max-repository-files", 200_000, "Number of files in a repository above which it is refused; 0 is no limit")
@@ -97,7 +97,7 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long an answer is remembered, and so the Secrets in it; 0 is no limit")
 	opt.remote = remoteFlags(f, "")
 	f.StringVar(&opt.address, "operations-address", "", "Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty serves none")
-	f.BoolVar(&c.Profiles, "profiles", false, "Serve profiles of the program on --operations-address, too, at /debug/pprof/")
+	f.BoolVar(&c.Profiles, "profiles", false, "Serve profiles of the program on --operations-address, too, at /debug/pprof/, to clients within the Pod")
 	f.DurationVar(&c.Drain, "drain", 25*time.Second, "How long requests may go on after SIGTERM")
 	f.StringVar(&opt.logFormat, "log-format", "text", "Form of the log: text or json")
 	f.StringVar(&opt.logLevel, "log-level", "info", "Least important lines of the log: debug, info, warn or error")
@@ -139,6 +139,7 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 		return fmt.Errorf("%w, or name another directory with --plugin-dir", err)
 	}
 	config := thisPlugin(opt.config, log)
+	config.WorkerMemory = opt.workerMemory
 	config.Metrics = registry()
 	from, err := opt.remote.remote(log, config.Metrics)
 	if err != nil {

@@ -35,7 +35,7 @@ type served struct {
 }
 
 // serve starts the program with variables besides what it needs.
-func serve(t *testing.T, vars ...string) *served {
+func serve(t testing.TB, vars ...string) *served {
 	t.Helper()
 	return serveProgram(t, "cmp", vars...)
 }
