@@ -37,6 +37,10 @@ type errand struct {
 	verified bool
 	// anew says that what the cache has is not to be taken.
 	anew bool
+	home home
+	// exact is the Ref that always is the same to which this one came; nil if that is
+	// not known.
+	exact *remote.Ref
 
 	mu    sync.Mutex
 	left  int64    // bytes that may still come
@@ -46,13 +50,13 @@ type errand struct {
 
 // begin makes an errand to an address, which the caller has found to be allowed.
 func (f *Fetcher) begin(ctx context.Context, ref remote.Ref, at *url.URL) (*errand, error) {
-	e := &errand{f: f, ctx: ctx, ref: ref, left: f.limits.Bytes}
+	e := &errand{f: f, ctx: ctx, ref: ref, left: f.limits.Bytes, home: f.home}
 	return e, e.visit(at)
 }
 
 // visit turns the errand to another address, with the credential of that.
 func (e *errand) visit(at *url.URL) error {
-	found, err := e.f.config.Credentials.find(at)
+	found, err := e.home.credential(at)
 	if err != nil {
 		return err
 	}
@@ -102,15 +106,15 @@ func (e *errand) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	strayed := e.strayed(req)
+	own := !e.strayed(req) && sameOrigin(req.URL, e.origin()) && e.credential.covers(e.addressOf(req.URL))
+	redirected := before(req) != nil
 	req = req.Clone(req.Context())
 	req.Header.Set("User-Agent", "ladder-cmp")
 	req.Header.Del("Referer") // it holds the query of the address before
-	if strayed {
+	if redirected && !own {
 		req.Header.Del("Authorization")
 		req.Header.Del("Cookie")
 	}
-	own := !strayed && sameOrigin(req.URL, e.origin())
 	if own && e.at.Scheme != "oci" { // registries have a protocol for it
 		e.credential.sign(req)
 	}
@@ -130,8 +134,26 @@ func (e *errand) RoundTrip(req *http.Request) (*http.Response, error) {
 		res.Body.Close()
 		return nil, e.note(f)
 	}
-	res.Body = &counted{ReadCloser: res.Body, of: e}
+	res.Body = &counted{newPaced(res.Body, e.f.window, e.f.least()), e}
 	return res, nil
+}
+
+// least is how much must come in a window.
+func (f *Fetcher) least() int64 { return int64(float64(f.limits.Rate) * f.window.Seconds()) }
+
+// addressOf is the address that a request is about: that of a registry stands in the
+// middle of its path, and is compared with those that people write.
+func (e *errand) addressOf(u *url.URL) *url.URL {
+	if e.at.Scheme != "oci" {
+		return u
+	}
+	name := strings.TrimPrefix(u.Path, "/v2/")
+	for _, part := range []string{"/blobs/", "/manifests/", "/tags/", "/referrers/"} {
+		if i := strings.LastIndex(name, part); i >= 0 {
+			name = name[:i]
+		}
+	}
+	return &url.URL{Scheme: "oci", Host: u.Host, Path: "/" + strings.TrimPrefix(name, "/")}
 }
 
 // longestAfter is the longest time that a server is left alone for, in its own words:
@@ -223,8 +245,8 @@ func (e *errand) admit(req *http.Request) error {
 	if u.User != nil {
 		return refuse("name the address without them", "%s redirects to an address with credentials", e.host())
 	}
-	if why := guardHost(host, e.f.allow.reach(host)); why != "" {
-		return refuse("name the host itself in the allow-list if this is meant", "%s is %s", u.Host, why)
+	if why := e.f.private.guardHost(host); why != "" {
+		return refuse(nameIt, "%s is %s", u.Host, why)
 	}
 	last := before(req)
 	secret := req.Header.Get("Authorization") != "" || req.Method == http.MethodPost
@@ -316,14 +338,15 @@ func reason(err error) string {
 
 // counted is a body that comes out of what an errand may bring.
 type counted struct {
-	io.ReadCloser
+	*paced
 	of *errand
 }
 
 func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.ReadCloser.Read(p)
+	n, err := c.paced.Read(p)
 	e := c.of
 	e.f.metrics.bytes.WithLabelValues(string(e.ref.Kind)).Add(float64(n))
+	e.f.downloaded.Add(int64(n))
 	e.mu.Lock()
 	e.left -= int64(n)
 	over := e.left < 0
@@ -331,6 +354,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	switch {
 	case over:
 		return 0, e.note(failed(tooLarge, moreBytes, "%s sends more than %d bytes", e.host(), e.f.limits.Bytes))
+	case err != nil && c.slow.Load():
+		return n, e.note(failed(slow, "try again later, or lower --remote-min-rate", "%s sends less than %d bytes a second", e.host(), e.f.limits.Rate))
 	case err != nil && e.ctx.Err() != nil:
 		// A server that ends well when we hang up gives a whole answer, too.
 		return n, e.note(e.failureToSend(e.host(), err))
@@ -419,6 +444,7 @@ func (f *Fetcher) transport(i identity, own bool) (http.RoundTripper, error) {
 		MaxIdleConnsPerHost:    f.limits.Concurrent,
 		IdleConnTimeout:        idle,
 		TLSHandshakeTimeout:    idle,
+		ResponseHeaderTimeout:  idle,
 		MaxResponseHeaderBytes: 1 << 20,
 	}
 	f.transports[i] = made
@@ -432,6 +458,9 @@ func (f *Fetcher) proxyOf(req *http.Request) (*url.URL, error) {
 		return nil, errors.New("the proxy in the environment is no address")
 	}
 	if proxy != nil {
+		if err := f.guardName(req.Context(), req.URL.Hostname()); err != nil {
+			return nil, err
+		}
 		port := portOf(proxy)
 		if proxy.Scheme == "socks5" && proxy.Port() == "" {
 			port = "1080"
@@ -440,6 +469,29 @@ func (f *Fetcher) proxyOf(req *http.Request) (*url.URL, error) {
 	}
 	return proxy, nil
 }
+
+// guardName looks at where a name leads before a proxy is asked for it, as far as that
+// is known here: the proxy looks names up itself, and may be further inside.
+func (f *Fetcher) guardName(ctx context.Context, host string) error {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return nil // which was looked at
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookup)
+	defer cancel()
+	known, err := f.resolve(ctx, host)
+	if err != nil {
+		return nil
+	}
+	for _, to := range known {
+		if why := f.private.guard(host, to); why != "" {
+			return failed(notAllowed, nameIt, "%s leads to %s", host, why)
+		}
+	}
+	return nil
+}
+
+// lookup is how long a name may take that a proxy will look up again.
+const lookup = 2 * time.Second
 
 // dial connects to a host unless its name leads to where it may not. That is
 // looked at for each connection, since names come to lead elsewhere.
@@ -450,14 +502,13 @@ func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, 
 	}
 	dialer := net.Dialer{Timeout: idle}
 	if _, proxy := f.proxies.Load(address); !proxy {
-		may := f.allow.reach(host)
 		dialer.Control = func(_, resolved string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(resolved)
 			if err != nil {
 				return fmt.Errorf("%s is no address", resolved)
 			}
-			if why := guard(to.Addr(), may); why != "" {
-				return failed(notAllowed, "name the host itself in the allow-list if this is meant", "%s leads to %s", host, why)
+			if why := f.private.guard(host, to.Addr()); why != "" {
+				return failed(notAllowed, nameIt, "%s leads to %s", host, why)
 			}
 			return nil
 		}

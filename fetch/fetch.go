@@ -19,11 +19,14 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,9 +43,13 @@ type Config struct {
 	// "oci://ghcr.io/org/*", "https://github.com/org". An address stands for all
 	// that is below it. "*" stands for any part of a path between two slashes, and
 	// "*." at the start of a host for any names below it; a host that is only "*"
-	// is any. Loopback and link-local addresses are refused unless an entry names
-	// the host itself. docs/sources.md says what redirects may lead to.
+	// is any. docs/sources.md says what redirects may lead to.
 	Allow []string
+	// AllowPrivate lists the hosts that may lead to addresses that are not public: those
+	// of private networks, and, for a host that is named without "*", loopback,
+	// link-local addresses and the metadata of clouds; and networks (10.20.0.0/16) that
+	// any host may lead to that is allowed.
+	AllowPrivate []string
 	// PlainHTTP lists the hosts, with their port if it is not 80, that are spoken
 	// to without TLS: those of http:// addresses, and registries that have none.
 	PlainHTTP []string
@@ -66,6 +73,12 @@ type Config struct {
 
 	// Limits bound what a fetch takes.
 	Limits Limits
+
+	// Process makes the command of a process that does one fetch: it is to call Work
+	// with its standard input and output. What comes is then read there and nowhere
+	// else, and its data stays in files: see Fetcher.Open. It needs Cache.Dir. nil
+	// fetches in this process.
+	Process func() *exec.Cmd
 
 	// Log gets a line when the cache cannot be written; nil is none.
 	Log *slog.Logger
@@ -121,9 +134,14 @@ type Limits struct {
 	// Time bounds one fetch, with its retries and the wait for its turn. 0 is
 	// DefaultTime.
 	Time time.Duration
-	// Concurrent is how many fetches use the network at once; others wait. 0 is
-	// DefaultConcurrent.
+	// Concurrent is how many fetches use the network at once, half of them with one host
+	// or for one tenant; others wait. 0 is DefaultConcurrent.
 	Concurrent int
+	// Rate is how many bytes a second must come, on average over some seconds. 0 is
+	// DefaultRate; less is any.
+	Rate int64
+	// Memory bounds what a fetch in a process of its own takes. 0 is DefaultMemory.
+	Memory int64
 	// Retries is how often a request is sent again after a broken connection, 429
 	// or 5xx. 0 is DefaultRetries; less is never.
 	Retries int
@@ -139,6 +157,8 @@ const (
 	DefaultBytes      = 64 << 20
 	DefaultTime       = 90 * time.Second
 	DefaultConcurrent = 4
+	DefaultRate       = 1 << 10
+	DefaultMemory     = 256 << 20
 	DefaultRetries    = 3
 	DefaultBackoff    = 500 * time.Millisecond
 
@@ -163,7 +183,14 @@ type Fetcher struct {
 	store       *store
 	metrics     *metrics
 	indexes     indexes
-	places      chan struct{} // one for each fetch that may use the network
+	queue       *queue
+	home        home
+	private     privateList
+	credentials []Credentials // the first that knows an address counts
+	scope       string        // of records in the store
+	downloaded  atomic.Int64
+	window      time.Duration // over which the rate of a transfer is taken
+	resolve     func(ctx context.Context, host string) ([]netip.Addr, error)
 	flights     singleflight.Group
 	authorities *x509.CertPool
 	proxy       func(*url.URL) (*url.URL, error)
@@ -187,6 +214,8 @@ func (config Config) Check() error {
 // check reads the allow-list, and adds the certificates of CAFile to a pool.
 func (config Config) check(authorities *x509.CertPool) (allowList, error) {
 	allow, wrong := parseAllow(config.Allow)
+	_, bads := parsePrivate(config.AllowPrivate)
+	wrong = append(wrong, bads...)
 	bad := func(field, message, remedy string) {
 		wrong = append(wrong, finding.Finding{Severity: finding.Error, Rule: "bad-fetching", Field: field, Message: message, Remedy: remedy})
 	}
@@ -230,6 +259,8 @@ func New(config Config) (*Fetcher, error) {
 			Unpacked:   cmp.Or(config.Limits.Unpacked, UnpackedRatio*cmp.Or(config.Limits.Bytes, DefaultBytes)),
 			Time:       cmp.Or(config.Limits.Time, DefaultTime),
 			Concurrent: cmp.Or(config.Limits.Concurrent, DefaultConcurrent),
+			Rate:       cmp.Or(config.Limits.Rate, DefaultRate),
+			Memory:     cmp.Or(config.Limits.Memory, DefaultMemory),
 			Retries:    cmp.Or(config.Limits.Retries, DefaultRetries),
 			Backoff:    cmp.Or(config.Limits.Backoff, DefaultBackoff),
 		},
@@ -241,7 +272,12 @@ func New(config Config) (*Fetcher, error) {
 	if f.allow, err = config.check(f.authorities); err != nil {
 		return nil, err
 	}
-	f.places = make(chan struct{}, f.limits.Concurrent)
+	f.private, _ = parsePrivate(config.AllowPrivate)
+	f.queue, f.home, f.window = newQueue(f.limits.Concurrent), local{f}, paceWindow
+	f.credentials = []Credentials{config.Credentials}
+	f.resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
+		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	}
 	f.metrics = newMetrics(func() int64 { return f.store.size() }, config.Metrics)
 	f.store = openStore(config.Cache, f.log, f.metrics)
 	return f, nil
@@ -251,6 +287,13 @@ func New(config Config) (*Fetcher, error) {
 // and must not be changed. Errors are findings, but for those of ctx.
 func (f *Fetcher) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
 	return asking{f: f}.Fetch(ctx, ref)
+}
+
+// Ensure gets what ref names into the cache, as Fetch does, and leaves its Data there
+// if it is fetched by a process: Open opens it. Who holds what many tenants fetch must
+// not hold it in memory.
+func (f *Fetcher) Ensure(ctx context.Context, ref remote.Ref) (remote.Content, error) {
+	return f.share(ctx, ref, "", false)
 }
 
 // Anew returns a remote.Fetcher that asks the source for all that may have changed
@@ -279,7 +322,16 @@ func (x asking) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, erro
 	if x.recorded != nil {
 		want = x.recorded(ref)
 	}
-	return x.f.share(ctx, ref, want, x.anew || want != "")
+	content, err := x.f.share(ctx, ref, want, x.anew || want != "")
+	if err != nil || x.f.config.Process == nil {
+		return content, err
+	}
+	data, found := x.f.store.blob(content.Digest)
+	if !found {
+		return remote.Content{}, failed(unreachable, "try again, or give the cache more room", "it has gone from the cache already").finding(ref)
+	}
+	content.Data = data
+	return content, nil
 }
 
 // share gets ref once for all who want it at the same time. What uses the network
@@ -379,7 +431,7 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 	if why != nil {
 		return remote.Content{}, why
 	}
-	known, remembered := f.store.recall(ref)
+	known, remembered := f.recall(ref)
 	if want != "" {
 		known = record{Version: known.Version, Digest: want, At: known.At}
 		if known.Version == "" && lasting(ref) {
@@ -390,7 +442,7 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 	age := f.now().Sub(known.At)
 	good := f.config.Offline || !anew && (lasting(ref) || age < f.fresh && age > -f.fresh)
 	if remembered && good {
-		if data, found := f.store.blob(known.Digest); found {
+		if data, found := f.have(known.Digest); found {
 			f.metrics.events.WithLabelValues(string(hit)).Inc()
 			return remote.Content{Version: known.Version, Digest: known.Digest, Data: data}, nil
 		}
@@ -411,14 +463,14 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 		err = f.changed(ref, want, content.Digest)
 	}
 	if err == nil {
-		f.store.put(ref, content, f.now())
+		f.put(ref, content)
 		return content, nil
 	}
 	if !errors.As(err, &why) {
 		return remote.Content{}, err
 	}
 	if remembered && f.config.OnFailure == UseCached && replaceable[why.outcome] {
-		if data, found := f.store.blob(known.Digest); found {
+		if data, found := f.have(known.Digest); found {
 			return remote.Content{Version: known.Version, Digest: known.Digest, Data: data,
 				Warning: finding.WithoutCredentials(fmt.Sprintf("the copy of %s is used: %s", known.At.UTC().Format(time.RFC3339), why.message))}, nil
 		}
@@ -429,8 +481,8 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 // changed is the failure of what is no longer what it was.
 func (f *Fetcher) changed(ref remote.Ref, was, is string) *failure {
 	remedy := "ask those who publish it why, and record the new digest if it is meant"
-	if known, found := f.store.lookup(ref); found && known.Digest == was {
-		remedy += " (the cache has the old one in " + f.store.refPath(ref) + ")"
+	if known, found := f.store.lookup(f.scope, ref); found && known.Digest == was {
+		remedy += " (the cache has the old one in " + f.store.refPath(f.scope, ref) + ")"
 	}
 	return failed(changed, remedy, "its content has changed: its digest was %s and is %s", was, is)
 }
@@ -485,69 +537,29 @@ func (f *Fetcher) address(ref remote.Ref) (*url.URL, *failure) {
 	return at, nil
 }
 
-// exactly gets what a Ref that always is the same names, from the cache if that
-// has it and may be asked, else with load. What was recorded of it, or a digest that the source
-// gives, must be that of what comes.
-func (e *errand) exactly(ref remote.Ref, digest string, load func() (remote.Content, error)) (remote.Content, error) {
-	if !lasting(ref) {
-		return load()
-	}
-	f := e.f
-	known, remembered := f.store.recall(ref)
-	if e.anew {
-		remembered = false
-	}
-	if remembered && digest != "" && digest != known.Digest {
-		return remote.Content{}, f.changed(ref, known.Digest, digest)
-	}
-	if remembered {
-		if data, found := f.store.blob(known.Digest); found {
-			f.metrics.events.WithLabelValues(string(hit)).Inc()
-			return remote.Content{Version: known.Version, Digest: known.Digest, Data: data}, nil
-		}
-	}
-	content, err := load()
-	switch {
-	case err != nil:
-		return remote.Content{}, err
-	case remembered && content.Digest != known.Digest:
-		return remote.Content{}, f.changed(ref, known.Digest, content.Digest)
-	}
-	f.store.put(ref, content, f.now())
-	return content, nil
-}
-
-// turn waits until the network may be used for something that somebody wants.
-func (f *Fetcher) turn(wanted context.Context, deadline time.Time) error {
-	ctx, cancel := context.WithDeadline(wanted, deadline)
-	defer cancel()
-	select {
-	case f.places <- struct{}{}:
-		if wanted.Err() == nil {
-			return nil
-		}
-		<-f.places // both had come
-		return errUnwanted
-	case <-ctx.Done():
-		if wanted.Err() != nil {
-			return errUnwanted
-		}
-		return failed(slow, moreTime, "its turn did not come within %s: others use the network, %d at once", f.limits.Time, f.limits.Concurrent)
-	}
-}
-
-// download gets ref over the network. It begins again after what may pass.
-func (f *Fetcher) download(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (remote.Content, error) {
+// download gets ref over the network, when its turn has come. It begins again after what
+// may pass.
+func (f *Fetcher) download(wanted context.Context, ref remote.Ref, at *url.URL, anew bool) (remote.Content, error) {
 	deadline := time.Now().Add(f.limits.Time)
-	if err := f.turn(ctx, deadline); err != nil {
-		return remote.Content{}, err
+	waiting, cancel := context.WithDeadline(wanted, deadline)
+	defer cancel()
+	leave, err := f.queue.enter(waiting, hostOf(at), tenantOf(wanted))
+	switch {
+	case wanted.Err() != nil:
+		if err == nil {
+			leave()
+		}
+		return remote.Content{}, errUnwanted
+	case err != nil:
+		return remote.Content{}, failed(slow, moreTime, "its turn did not come within %s: others use the network, %d at once, and at most %d of one host or for one tenant",
+			f.limits.Time, f.limits.Concurrent, f.queue.share)
 	}
-	defer func() { <-f.places }()
+	defer leave()
 	defer f.metrics.took(ref.Kind, time.Now())
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(wanted), deadline)
 	defer cancel()
 	for try := 0; ; try++ {
-		content, err := f.try(ctx, ref, at, anew)
+		content, err := f.once(ctx, ref, at, anew)
 		var why *failure
 		if err == nil || !errors.As(err, &why) || !again[why.outcome] || try >= f.limits.Retries {
 			return content, err
@@ -570,11 +582,27 @@ func (f *Fetcher) download(ctx context.Context, ref remote.Ref, at *url.URL, ane
 	}
 }
 
-// try gets ref over the network, once.
-func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (got remote.Content, err error) {
-	e, err := f.begin(ctx, ref, at)
+// once gets ref over the network, once, and records what it came to.
+func (f *Fetcher) once(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (remote.Content, error) {
+	run := f.try
+	if f.config.Process != nil {
+		run = f.send
+	}
+	brought, err := run(ctx, ref, at, anew)
+	if brought.file != "" {
+		defer os.Remove(brought.file) // unless the cache has taken it
+	}
 	if err != nil {
 		return remote.Content{}, err
+	}
+	return f.settle(ref, brought)
+}
+
+// try gets ref over the network in this process.
+func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (got haul, err error) {
+	e, err := f.begin(ctx, ref, at)
+	if err != nil {
+		return haul{}, err
 	}
 	e.anew = anew
 	// What comes is read by libraries, and one of them may not be ready for it.
@@ -589,7 +617,7 @@ func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL, anew boo
 		return e.gitRepository()
 	case ref.Kind == remote.File:
 		data, err := e.get(at.String())
-		return remote.Content{Digest: remote.Digest(data), Data: data}, err
+		return haul{Content: remote.Content{Digest: remote.Digest(data), Data: data}}, err
 	case at.Scheme == "oci":
 		return e.chartOfRegistry()
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +17,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/ladder-cmp/ladder/internal/confine"
 )
 
 // WorkersConfig says how to run worker processes.
@@ -375,15 +376,11 @@ func (in Input) ask(ctx context.Context, q question) reply {
 	return ask(in.Repo, q)
 }
 
-// pace is how often the memory of a worker is looked at. In that time a process
-// can take some ten megabytes.
-const pace = 10 * time.Millisecond
-
 // watch kills the worker when its time is over or its memory too much.
 func (p *process) watch(ctx context.Context, finished <-chan struct{}) {
 	var tick <-chan time.Time
 	if p.limit > 0 {
-		t := time.NewTicker(pace)
+		t := time.NewTicker(confine.Pace)
 		defer t.Stop()
 		tick = t.C
 	}
@@ -396,7 +393,7 @@ func (p *process) watch(ctx context.Context, finished <-chan struct{}) {
 			p.kill()
 			return
 		case <-tick:
-			if took := memoryOf(p.cmd.Process.Pid); took > p.limit {
+			if took := confine.MemoryOf(p.cmd.Process.Pid); took > p.limit {
 				p.took.Store(took)
 				p.killed.Store(true)
 				p.kill()
@@ -406,26 +403,10 @@ func (p *process) watch(ctx context.Context, finished <-chan struct{}) {
 	}
 }
 
-// memoryOf is the memory that a process has to itself, in bytes; 0 where the
-// system does not tell. See proc(5), statm.
-func memoryOf(pid int) int64 {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(text))
-	if len(fields) < 3 {
-		return 0
-	}
-	resident, _ := strconv.ParseInt(fields[1], 10, 64)
-	shared, _ := strconv.ParseInt(fields[2], 10, 64)
-	return (resident - shared) * int64(os.Getpagesize())
-}
-
 // large reports whether a worker has kept so much of what it took that the next
 // job might not have enough.
 func (p *process) large() bool {
-	return p.limit > 0 && memoryOf(p.cmd.Process.Pid) > p.limit/2
+	return p.limit > 0 && confine.MemoryOf(p.cmd.Process.Pid) > p.limit/2
 }
 
 func (p *process) kill() { p.cmd.Process.Kill() }
@@ -449,7 +430,7 @@ func (p *process) fate(ctx context.Context, dir string) (Cause, error) {
 		return e.cause, e.fault
 	case strings.Contains(last, "stack exceeds") || strings.Contains(last, "stack overflow"):
 		return Stack, status.Errorf(codes.ResourceExhausted,
-			"%s: templates call each other without end, or a value holds itself: their stack exceeded %d MiB; end the recursion (more stack comes with --worker-memory)", dir, p.limit/stackShare>>20)
+			"%s: templates call each other without end, or a value holds itself: their stack exceeded %d MiB; end the recursion (more stack comes with --worker-memory)", dir, p.limit/confine.StackShare>>20)
 	case last == "" && !p.cmd.ProcessState.Exited():
 		return Crash, status.Errorf(codes.Unavailable, "%s: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up; compare the container's memory limit with --worker-memory and --parallel", dir)
 	case strings.Contains(last, "out of memory") || strings.Contains(last, "cannot allocate memory"):
