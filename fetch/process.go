@@ -216,7 +216,7 @@ func (t *trip) run(ctx context.Context, files *spools, what order) (*doneWord, e
 	cmd := t.f.config.Process()
 	cmd.ExtraFiles = []*os.File{files.data, files.index, files.known}
 	var last complaint
-	cmd.Stderr = &last
+	cmd.Stderr, cmd.WaitDelay = &last, time.Second
 	to, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, broke(err)
