@@ -20,6 +20,8 @@ type Input struct {
 
 	// digest is the Source's.
 	digest func(key string) string
+	// part reads a part of what Fetch has found.
+	part func(key string, from int64) ([]byte, error)
 }
 
 // Output is an answer, with what the log says about it.

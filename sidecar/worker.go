@@ -84,7 +84,13 @@ func (w *worker) do(j job, tasks Tasks) (d *done) {
 	}
 	in := Input{Repo: asked(w.ask), Dir: j.Dir, Env: j.Env}
 	if j.Fetches {
-		in.Fetch = func(_ context.Context, key string) (Found, error) { return w.ask(question{fetch, key}).thing() }
+		in.Fetch = func(_ context.Context, key string) (Found, error) {
+			f, err := w.ask(question{fetch, key}).thing()
+			if err != nil || f.Size == 0 {
+				return f, err
+			}
+			return f.whole(key, w.ask)
+		}
 	}
 	a, err := tasks.run(context.Background(), j.Task, in)
 	if err != nil {

@@ -370,8 +370,15 @@ func (p *process) do(ctx context.Context, what task, in Input) (*done, error) {
 
 // ask answers a question of a worker.
 func (in Input) ask(ctx context.Context, q question) reply {
-	if q.Op == fetch && in.Fetch != nil {
+	switch {
+	case q.Op == fetch && in.Fetch != nil:
 		return replyOf(in.Fetch(ctx, q.Path))
+	case q.Op == fetchPart && in.part != nil:
+		data, err := in.part(keyOfPart(q.Path))
+		if err != nil {
+			return reply{Fault: faultOf(err)}
+		}
+		return reply{Data: data}
 	}
 	return ask(in.Repo, q)
 }
