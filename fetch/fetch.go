@@ -179,29 +179,34 @@ type Fetcher struct {
 	limits      Limits
 	fresh       time.Duration
 	allow       allowList
+	private     privateList
+	credentials []Credentials // the first that knows an address counts
+	scope       string        // of records in the store; see For
+	home        home
 	log         *slog.Logger
 	store       *store
 	metrics     *metrics
-	indexes     indexes
 	queue       *queue
-	home        home
-	private     privateList
-	credentials []Credentials // the first that knows an address counts
-	scope       string        // of records in the store
-	downloaded  atomic.Int64
 	window      time.Duration // over which the rate of a transfer is taken
-	resolve     func(ctx context.Context, host string) ([]netip.Addr, error)
-	flights     singleflight.Group
 	authorities *x509.CertPool
 	proxy       func(*url.URL) (*url.URL, error)
-	proxies     sync.Map // host and port of each that was chosen
+	*underWay
+
+	now     func() time.Time
+	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	connect func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error)
+}
+
+// underWay is what a Fetcher and those that it is For have in common.
+type underWay struct {
+	indexes    indexes
+	flights    singleflight.Group
+	proxies    sync.Map // host and port of each that was chosen
+	downloaded atomic.Int64
 
 	mu         sync.Mutex
 	transports map[identity]*http.Transport
 	crowds     map[string]*crowd
-
-	now     func() time.Time
-	connect func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error)
 }
 
 // Check finds what is wrong with a Config, as New does: with all of it, and also if
@@ -247,7 +252,7 @@ const idle = 30 * time.Second
 // that is wrong. It does not use the network. The proxies are those of the
 // environment: HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 func New(config Config) (*Fetcher, error) {
-	f := &Fetcher{config: config, now: time.Now, transports: map[identity]*http.Transport{}, crowds: map[string]*crowd{},
+	f := &Fetcher{config: config, now: time.Now, underWay: &underWay{transports: map[identity]*http.Transport{}, crowds: map[string]*crowd{}},
 		proxy: httpproxy.FromEnvironment().ProxyFunc(),
 		log:   cmp.Or(config.Log, slog.New(slog.DiscardHandler)),
 		fresh: cmp.Or(config.Fresh, DefaultFresh),
@@ -341,7 +346,7 @@ func (f *Fetcher) share(ctx context.Context, ref remote.Ref, want string, anew b
 	if err := ctx.Err(); err != nil {
 		return remote.Content{}, err
 	}
-	key, err := json.Marshal([]any{ref, want, anew})
+	key, err := json.Marshal([]any{f.scope, ref, want, anew})
 	if err != nil {
 		return remote.Content{}, err
 	}
