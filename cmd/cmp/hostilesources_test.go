@@ -67,8 +67,8 @@ func TestHostileSources(t *testing.T) {
 		for kind, want := range wants {
 			all.Go(func() {
 				_, err := ask(fmt.Sprintf("%s-%d", kind, i), "evil")
-				// Those whose turn does not come are told that.
-				if err == nil || !strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "its turn did not come within 4s") {
+				// Those whose turn comes late, or not at all, are told that.
+				if err == nil || !strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "its turn did not come within 4s") && !strings.Contains(err.Error(), "took longer than 4s") {
 					t.Errorf("%s-%d: %v", kind, i, err)
 				}
 			})
@@ -83,6 +83,11 @@ func TestHostileSources(t *testing.T) {
 		t.Errorf("the good one takes %s", took)
 	}
 	all.Wait()
+	for kind, want := range wants {
+		if _, err := ask(kind+"-0", "evil"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s, alone: %v", kind, err)
+		}
+	}
 	if out, err := ask("good", "good"); err != nil || !strings.Contains(out, "name: good") {
 		t.Errorf("the good one, later: %v\n%s", err, out)
 	}
