@@ -72,17 +72,17 @@ func TestProcessesThatEnd(t *testing.T) {
 	slow := make(chan struct{})
 	n.host("slow.example.com", func(w http.ResponseWriter, r *http.Request) { <-slow })
 	defer close(slow)
-	config := Config{Allow: []string{"https://*"}, Limits: Limits{Time: 10 * time.Second, Memory: 96 << 20}}
+	config := Config{Allow: []string{"https://*"}, Limits: Limits{Time: 10 * time.Second, Memory: 192 << 20}}
 	n.apart(&config)
 	f := n.fetcher(config)
-	refuse(t, f, chartRef("https://charts.example.com/flow", "1.0.0"), "too-large", "MiB of memory to read, and may take 96; raise --remote-memory")
+	refuse(t, f, chartRef("https://charts.example.com/flow", "1.0.0"), "too-large", "MiB of memory to read, and may take 192; raise --remote-memory")
 	refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large", "the repository has more than")
 	refuse(t, f, chartRef("https://charts.example.com", "1.0.0"), "broken", "sparse")
 	config.Limits.Time = time.Second
 	refuse(t, n.fetcher(config), fileRef("https://slow.example.com/a"), "timeout", "slow.example.com took longer than 1s")
 	// One that is ended by the kernel, one that says what is none, one that never ends.
 	for script, want := range map[string]string{
-		"kill -9 $$":                      "has ended the process that reads it, which has 96 MiB and 1s",
+		"kill -9 $$":                      "has ended the process that reads it, which has 192 MiB and 1s",
 		"echo boo":                        "has ended the process that reads it",
 		`echo '{"Done":{"Version":"x"}}'`: "of no version that can be one",
 		`echo '{"Done":{"Failure":{"Outcome":"ok"}}}'`: "has ended the process that reads it",
