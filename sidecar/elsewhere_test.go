@@ -245,7 +245,7 @@ func TestManyLargeThings(t *testing.T) {
 	from := &library{size: 60 << 20}
 	var held atomic.Int64
 	h := start(t, func(c *sidecar.Config) {
-		c.Source, c.Fetched, c.Parallel = from, 512<<20, 2
+		c.Source, c.Fetched = from, 512<<20
 		c.Generate = func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
 			for _, key := range []string{"1", "2", "3", "4"} {
 				f, err := in.Fetch(ctx, in.Env["ARGOCD_APP_NAME"]+key)
@@ -254,6 +254,7 @@ func TestManyLargeThings(t *testing.T) {
 					return sidecar.Output{}, err
 				}
 			}
+			time.Sleep(50 * time.Millisecond) // the others come meanwhile
 			return sidecar.Output{Manifests: []string{"kind: A"}}, nil
 		}
 	})
