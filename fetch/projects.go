@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +15,10 @@ import (
 // allowFile is the file of a project's directory that lists what it may fetch.
 const allowFile = "allow"
 
+// projectName are the names that an AppProject can have: a DNS subdomain, which is no path
+// to elsewhere.
+var projectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+
 // For is this Fetcher for one AppProject. If it has a directory of its name in dir, it
 // may fetch what the file allow there lists, beside what all may, and its credentials
 // there count before those of all; what it fetches is known to it alone, under scope.
@@ -21,7 +26,7 @@ const allowFile = "allow"
 //
 // The files are read each time, since mounted Secrets and ConfigMaps change.
 func (f *Fetcher) For(dir, project string) (own *Fetcher, scope string, err error) {
-	if dir == "" || project == "" || !filepath.IsLocal(project) || filepath.Base(project) != project {
+	if dir == "" || !projectName.MatchString(project) {
 		return f, "", nil
 	}
 	dir = filepath.Join(dir, project)
