@@ -314,3 +314,22 @@ func TestForms(t *testing.T) {
 		}
 	}
 }
+
+// TestEndlessTags has a registry whose list of tags goes on and on, and one that has
+// more than anybody needs.
+func TestEndlessTags(t *testing.T) {
+	n := newInternet(t)
+	n.host("registry.example.com", func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.Contains(r.URL.Path, "/endless/"):
+			w.Header().Set("Link", "</v2/org/endless/app/tags/list?last=x>; rel=\"next\"")
+			_, _ = io.WriteString(w, `{"tags": ["1.0.0"]}`)
+		case strings.Contains(r.URL.Path, "/many/"):
+			_, _ = io.WriteString(w, `{"tags": ["1.0.0"`+strings.Repeat(`,"1.0.0"`, 60_000)+`]}`)
+		}
+	})
+	f := n.fetcher(Config{Allow: []string{"oci://registry.example.com"}})
+	for _, which := range []string{"endless", "many"} {
+		refuse(t, f, remote.Ref{Kind: remote.Chart, URL: "oci://registry.example.com/org/" + which, Chart: "app", Version: "^1"}, "too-large", "has more than 50000 tags of app, or sends them in more than 500 parts; name an exact version")
+	}
+}
