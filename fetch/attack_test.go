@@ -106,7 +106,7 @@ func TestPacksThatMultiply(t *testing.T) {
 			n := newInternet(t)
 			commit, pack := nestedPack(t, c.width, c.levels, c.file)
 			n.host("git.example.com", packHost(t, commit, pack))
-			f := n.fetcher(Config{Allow: []string{"https://git.example.com"}, Limits: Limits{Time: 20 * time.Second}})
+			f := n.fetcher(Config{Allow: []string{"https://git.example.com"}, Limits: Limits{Time: 60 * time.Second}})
 			refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large", c.text)
 		})
 	}
@@ -165,7 +165,7 @@ func within(t *testing.T, limit time.Duration, what func()) {
 func TestSparseCharts(t *testing.T) {
 	n := newInternet(t)
 	n.host("charts.example.com", serving(map[string]string{"/index.yaml": indexOf("app", release{"1.0.0", "app.tgz", ""}), "/app.tgz": string(sparseChart(t, 1<<62))}))
-	f := n.fetcher(Config{Allow: []string{"https://charts.example.com"}, Limits: Limits{Time: 5 * time.Second}})
+	f := n.fetcher(Config{Allow: []string{"https://charts.example.com"}, Limits: Limits{Time: 60 * time.Second}})
 	within(t, 20*time.Second, func() { refuse(t, f, chartRef("https://charts.example.com", "1.0.0"), "broken", "sparse") })
 }
 

@@ -72,7 +72,7 @@ func TestProcessesThatEnd(t *testing.T) {
 	slow := make(chan struct{})
 	n.host("slow.example.com", func(w http.ResponseWriter, r *http.Request) { <-slow })
 	defer close(slow)
-	config := Config{Allow: []string{"https://*"}, Limits: Limits{Time: 10 * time.Second, Memory: 192 << 20}}
+	config := Config{Allow: []string{"https://*"}, Limits: Limits{Time: 60 * time.Second, Memory: 192 << 20}}
 	n.apart(&config)
 	f := n.fetcher(config)
 	refuse(t, f, chartRef("https://charts.example.com/flow", "1.0.0"), "too-large", "MiB of memory to read, and may take 192; raise --remote-memory")
@@ -82,7 +82,7 @@ func TestProcessesThatEnd(t *testing.T) {
 	refuse(t, n.fetcher(config), fileRef("https://slow.example.com/a"), "timeout", "slow.example.com took longer than 1s")
 	// One that is ended by the kernel, one that says what is none, one that never ends.
 	for script, want := range map[string]string{
-		"kill -9 $$":                      "has ended the process that reads it, which has 192 MiB and 1s",
+		"kill -9 $$":                      "has ended the process that reads it, which has 192 MiB and 30s",
 		"echo boo":                        "has ended the process that reads it",
 		`echo '{"Done":{"Version":"x"}}'`: "of no version that can be one",
 		`echo '{"Done":{"Failure":{"Outcome":"ok"}}}'`: "has ended the process that reads it",
@@ -91,6 +91,10 @@ func TestProcessesThatEnd(t *testing.T) {
 		"exec head -c 100000 /dev/zero":                       "has ended the process that reads it",
 		"while :; do :; done":                                 "took longer than 1s",
 	} {
+		config.Limits.Time = 30 * time.Second
+		if strings.Contains(want, "1s") {
+			config.Limits.Time = time.Second
+		}
 		config.Process = func() *exec.Cmd { return exec.Command("/bin/sh", "-c", script) }
 		_, err := n.fetcher(config).Fetch(t.Context(), fileRef("https://charts.example.com/a"))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -213,17 +217,17 @@ func TestDribble(t *testing.T) {
 			case <-over:
 				return
 			case <-time.After(20 * time.Millisecond):
-				if r.URL.Path == "/steady" && i > 20 {
+				if r.URL.Path == "/steady" && i > 50 {
 					return
 				}
-				fmt.Fprint(w, strings.Repeat("x", map[string]int{"/steady": 100, "/slow": 1}[r.URL.Path]))
+				fmt.Fprint(w, strings.Repeat("x", map[string]int{"/steady": 5000, "/slow": 1}[r.URL.Path]))
 				w.(http.Flusher).Flush()
 			}
 		}
 	})
 	defer close(over)
 	f := n.fetcher(Config{Allow: []string{"https://slow.example.com"}, Limits: Limits{Rate: 1000}})
-	f.window = 200 * time.Millisecond
+	f.window = 500 * time.Millisecond
 	if os.Getenv(everyProcess) != "" {
 		return // whose window is the real one
 	}
