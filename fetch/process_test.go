@@ -82,9 +82,9 @@ func TestProcessesThatEnd(t *testing.T) {
 	refuse(t, n.fetcher(config), fileRef("https://slow.example.com/a"), "timeout", "slow.example.com took longer than 1s")
 	// One that is ended by the kernel, one that says what is none, one that never ends.
 	for script, want := range map[string]string{
-		"kill -9 $$":                      "has ended the process that reads it, which has 192 MiB and 30s",
-		"echo boo":                        "has ended the process that reads it",
-		`echo '{"Done":{"Version":"x"}}'`: "of no version that can be one",
+		"kill -9 $$": "has ended the process that reads it, which has 192 MiB and 30s",
+		"echo boo":   "has ended the process that reads it",
+		`read a; echo '{"Done":{"Version":"x"}}'`:      "of no version that can be one",
 		`echo '{"Done":{"Failure":{"Outcome":"ok"}}}'`: "has ended the process that reads it",
 		`echo '{"Recorded":{"Ref":{"kind":"chart","url":"https://other.example.com","chart":"x","version":"1.0.0"}}}'; read a; read b; echo "$b" >&2`: "has ended the process that reads it",
 		`exec yes '{"Address":"https://charts.example.com"}'`: "took longer than 1s",
