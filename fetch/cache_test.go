@@ -149,7 +149,7 @@ func TestDamagedCache(t *testing.T) {
 	ref := fileRef("https://files.example.com/a")
 	f := n.fetcher(config)
 	get(t, f, ref)
-	blob, record := f.store.blobPath(remote.Digest([]byte("content"))), f.store.refPath(ref)
+	blob, record := f.store.blobPath(remote.Digest([]byte("content"))), f.store.refPath("", ref)
 	for i, damage := range []func() error{
 		func() error { return os.WriteFile(blob, []byte("CONTENT"), 0o600) },
 		func() error { return os.WriteFile(blob, nil, 0o600) },
@@ -184,7 +184,7 @@ func TestNoSecretsInCache(t *testing.T) {
 	f := n.fetcher(Config{Allow: []string{"https://files.example.com"}, Cache: Cache{Dir: t.TempDir()}})
 	ref := fileRef("https://files.example.com/a?token=hunter2")
 	get(t, f, ref)
-	if text := readText(t, f.store.refPath(ref)); strings.Contains(text, "hunter2") {
+	if text := readText(t, f.store.refPath("", ref)); strings.Contains(text, "hunter2") {
 		t.Error(text)
 	}
 }
@@ -342,8 +342,8 @@ func shareCache(t *testing.T, dir string) {
 			for i := range 100 {
 				ref := fileRef(fmt.Sprintf("https://files.example.com/%d", i%30))
 				data := bytes.Repeat([]byte(ref.URL), 40)
-				s.put(ref, remote.Content{Digest: remote.Digest(data), Data: data}, time.Now())
-				if known, found := s.lookup(ref); found {
+				s.put("", ref, remote.Content{Digest: remote.Digest(data), Data: data}, time.Now())
+				if known, found := s.lookup("", ref); found {
 					if got, found := s.blob(known.Digest); found && !bytes.Equal(got, data) {
 						t.Errorf("%s has the data of another", ref)
 					}

@@ -310,12 +310,12 @@ func TestWorkersKilledFromOutside(t *testing.T) {
 // something while it works.
 type keysAsked chan string
 
-func (k keysAsked) Get(_ context.Context, key string) (sidecar.Found, error) {
+func (k keysAsked) Get(_ context.Context, _ sidecar.Requester, key string) (sidecar.Found, error) {
 	k <- key
 	return sidecar.Found{}, nil
 }
 
-func (k keysAsked) Digest(context.Context, string) string { return "" }
+func (k keysAsked) Digest(context.Context, sidecar.Requester, string) string { return "" }
 
 func (k keysAsked) Name(key string) string { return key }
 

@@ -94,6 +94,10 @@ type Config struct {
 	Metrics *prometheus.Registry
 	// Source has what repositories do not hold; nil means that nobody has.
 	Source Source
+	// Fetched bounds the files of the Source that requests hold at the same time,
+	// together, in bytes; 0 means no bound. One that needs more than is left waits. It
+	// must be what one request may hold, 256 MiB, or more.
+	Fetched int64
 	// Traces takes the traces of requests; nil takes none.
 	Traces trace.TracerProvider
 }
@@ -332,6 +336,7 @@ type server struct {
 	cfg          Config
 	places       *places
 	repositories *repositories
+	fetched      *repositories // of which only the room for files is used
 	results      *results
 	sending      *sending
 	metrics      *metrics
@@ -354,6 +359,7 @@ func newServer(cfg Config) *server {
 		keep = 0
 	}
 	s.repositories = newRepositories(cfg.Memory, cfg.Limits.Bytes, keep)
+	s.fetched = newRepositories(cfg.Fetched, maxThingBytes, 0)
 	s.sending = newSending(cfg.Answers)
 	s.results = newResults(cfg.Cache, cfg.CacheAge, func(e cacheEvent) { s.metrics.cache.WithLabelValues(string(e)).Inc() })
 	s.metrics = newMetrics(s, cfg.Metrics)
@@ -455,9 +461,10 @@ func (s *server) perform(what task, ctx context.Context, from stream, send func(
 	about := subject{what, in.Env[appName], in.Dir}
 	var errand *errand
 	if s.cfg.Source != nil {
-		errand = newErrand(ctx, s.cfg.Source)
-		in.Fetch = errand.get
-		in.digest = func(key string) string { return s.cfg.Source.Digest(ctx, key) }
+		errand = newErrand(ctx, s.cfg.Source, in.Env, s.fetched)
+		defer errand.end()
+		in.Fetch, in.part = errand.get, errand.part
+		in.digest = func(key string) string { return s.cfg.Source.Digest(ctx, errand.who, key) }
 	}
 	a, how, err := s.results.get(ctx, about, in, func(in Input) (answer, error) { return s.work(ctx, what, in, l, errand) })
 	repo.release()

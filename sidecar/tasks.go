@@ -24,6 +24,8 @@ type Input struct {
 	tenant tenant
 	// turn is that of the rendering; nil outside of a server.
 	turn *turn
+	// part reads a part of what Fetch has found.
+	part func(key string, from int64) ([]byte, error)
 }
 
 // Output is an answer, with what the log says about it.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/ladder-cmp/ladder/internal/confine"
 	"github.com/ladder-cmp/ladder/internal/sandbox"
 )
 
@@ -473,21 +473,24 @@ func (p *process) do(ctx context.Context, what task, in Input, takes func(int64)
 
 // ask answers a question of a worker.
 func (in Input) ask(ctx context.Context, q question) reply {
-	if q.Op == fetch && in.Fetch != nil {
+	switch {
+	case q.Op == fetch && in.Fetch != nil:
 		return replyOf(in.Fetch(ctx, q.Path))
+	case q.Op == fetchPart && in.part != nil:
+		data, err := in.part(keyOfPart(q.Path))
+		if err != nil {
+			return reply{Fault: faultOf(err)}
+		}
+		return reply{Data: data}
 	}
 	return ask(in.Repo, q)
 }
-
-// pace is how often the memory of a worker is looked at. In that time a process
-// can take some ten megabytes.
-const pace = 10 * time.Millisecond
 
 // watch kills the worker when its time is over or its memory too much.
 func (p *process) watch(ctx context.Context, finished <-chan struct{}, takes func(int64)) {
 	var tick <-chan time.Time
 	if p.limit > 0 {
-		t := time.NewTicker(pace)
+		t := time.NewTicker(confine.Pace)
 		defer t.Stop()
 		tick = t.C
 	}
@@ -500,7 +503,7 @@ func (p *process) watch(ctx context.Context, finished <-chan struct{}, takes fun
 			p.kill()
 			return
 		case <-tick:
-			took := memoryOf(p.cmd.Process.Pid)
+			took := confine.MemoryOf(p.cmd.Process.Pid)
 			p.now.Store(took)
 			takes(took)
 			if took > p.limit {
@@ -513,29 +516,13 @@ func (p *process) watch(ctx context.Context, finished <-chan struct{}, takes fun
 	}
 }
 
-// memoryOf is the memory that a process has to itself, in bytes; 0 where the
-// system does not tell. See proc(5), statm.
-func memoryOf(pid int) int64 {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(text))
-	if len(fields) < 3 {
-		return 0
-	}
-	resident, _ := strconv.ParseInt(fields[1], 10, 64)
-	shared, _ := strconv.ParseInt(fields[2], 10, 64)
-	return (resident - shared) * int64(os.Getpagesize())
-}
-
 // large reports whether a worker has kept so much of what it took that the next
 // job might not have enough.
 func (p *process) large() bool {
 	if p.limit <= 0 {
 		return false
 	}
-	p.now.Store(memoryOf(p.cmd.Process.Pid))
+	p.now.Store(confine.MemoryOf(p.cmd.Process.Pid))
 	return p.now.Load() > p.limit/2
 }
 
@@ -560,7 +547,7 @@ func (p *process) fate(ctx context.Context, dir string) (Cause, error) {
 		return e.cause, e.fault
 	case strings.Contains(last, "stack exceeds") || strings.Contains(last, "stack overflow"):
 		return Stack, status.Errorf(codes.ResourceExhausted,
-			"%s: templates call each other without end, or a value holds itself: their stack exceeded %d MiB; end the recursion (more stack comes with --worker-memory)", dir, p.limit/stackShare>>20)
+			"%s: templates call each other without end, or a value holds itself: their stack exceeded %d MiB; end the recursion (more stack comes with --worker-memory)", dir, p.limit/confine.StackShare>>20)
 	case last == "" && !p.cmd.ProcessState.Exited():
 		return Crash, status.Errorf(codes.Unavailable, "%s: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up; compare the container's memory limit with --worker-memory and --parallel", dir)
 	case strings.Contains(last, "out of memory") || strings.Contains(last, "cannot allocate memory"):

@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/fetch"
 	"github.com/ladder-cmp/ladder/internal/sandbox"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/sidecar"
@@ -96,6 +97,7 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Size of the answers that are remembered; 0 remembers none, and nothing else of a request either")
 	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long an answer is remembered, and so the Secrets in it; 0 is no limit")
 	opt.remote = remoteFlags(f, "")
+	opt.remote.serverFlags(f)
 	f.StringVar(&opt.address, "operations-address", "", "Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty serves none")
 	f.BoolVar(&c.Profiles, "profiles", false, "Serve profiles of the program on --operations-address, too, at /debug/pprof/, to clients within the Pod")
 	f.DurationVar(&c.Drain, "drain", 25*time.Second, "How long requests may go on after SIGTERM")
@@ -141,13 +143,14 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 	config := thisPlugin(opt.config, log)
 	config.WorkerMemory = opt.workerMemory
 	config.Metrics = registry()
-	from, err := opt.remote.remote(log, config.Metrics)
+	from, end, err := opt.remote.server(log, config.Metrics)
 	if err != nil {
 		lis.Close()
 		return err
 	}
+	defer end()
 	if from != nil {
-		config.Source = newSource(from, opt.remote.config.Fresh)
+		config.Source, config.Fetched = from, fetch.DefaultCacheBytes/2
 	}
 	traces := newTraces(ctx, log)
 	defer traces.flush()
@@ -168,15 +171,15 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 		return err
 	}
 	defer workers.Close()
-	forget := make(chan struct{})
+	changed := make(chan struct{})
 	go followLadder(ctx, *opt.ladder, text, log, counted, func(text []byte) error {
 		if err := workers.Renew(text); err != nil {
 			return err
 		}
-		forget <- struct{}{}
+		changed <- struct{}{}
 		return nil
 	})
-	config.Tasks, config.Forget = workers.Tasks(), forget
+	config.Tasks, config.Forget = workers.Tasks(), changed
 	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "traces", traces.protocol, "version", version())
 	defer log.Info("stopped")
 	return sidecar.Serve(ctx, lis, config)
@@ -274,14 +277,7 @@ const (
 // workerCommand is this program as a worker. It sees nothing of the server's
 // environment.
 func (opt *serving) workerCommand() *exec.Cmd {
-	self, err := os.Executable()
-	if err != nil {
-		self = os.Args[0]
-	}
-	cmd := exec.Command(self, workerName, fmt.Sprintf("--%s=%v", rememberFlag, opt.config.Cache > 0))
-	cmd.Env = []string{}
-	cmd.Dir = string(filepath.Separator)
-	return cmd
+	return thisProgram(workerName, fmt.Sprintf("--%s=%v", rememberFlag, opt.config.Cache > 0))
 }
 
 // serveVariable names the variable that stands for a flag.
