@@ -69,7 +69,11 @@ func (b *builder) installed() {
 				if !brings[part] {
 					continue
 				}
-				b.refer(Reference{From: i, To: by.node, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Refused: true, Why: "is of a kind that may come with", Source: by.source})
+				r := Reference{From: i, To: by.node, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Refused: true, Why: "is of a kind that may come with", Source: by.source}
+				if part == n.Part && b.comesFor(by, kind) {
+					r.Inferred, r.Why = false, "is of a kind that comes with"
+				}
+				b.refer(r)
 			}
 		}
 	}
@@ -448,6 +452,23 @@ func (b *builder) produced() {
 			ref := b.inferred(r.From, p, r.Field, knowledge.Healthy, r.Why+" "+r.id.String()+", which may be written by")
 			ref.Written = r.id
 			b.refer(ref)
+		}
+	}
+}
+
+// housed: an object in a namespace that an operator makes is refused until
+// then, unless the Application goes there, who sees to it.
+func (b *builder) housed() {
+	for i, n := range b.Nodes {
+		id := object.ID{Kind: "Namespace", Name: n.Key.Namespace}
+		if id.Name == "" || id.Name == n.home || len(b.byKey[id]) > 0 {
+			continue
+		}
+		for _, maker := range b.producers[id] {
+			if b.Nodes[maker].Part == n.Part {
+				b.refer(Reference{From: i, To: maker, Field: "metadata.namespace", Meaning: knowledge.Healthy, Refused: true, Written: id,
+					Why: "is in " + id.String() + ", which is made by", Source: b.Nodes[maker].Kind.Source})
+			}
 		}
 	}
 }

@@ -214,6 +214,7 @@ func build(b *builder) (*Graph, error) {
 		(*builder).sought,      // which kinds a program looks for when it starts
 		(*builder).conventions, // what the fields of custom resources name by convention
 		(*builder).produced,    // who reads what another object writes at run time
+		(*builder).housed,      // an object needs its namespace, which an operator makes
 		(*builder).backends,    // who stands behind webhooks and APIs
 		(*builder).ownPods,     // which webhooks would refuse their own servers
 		(*builder).calls,       // whom a workload calls, as far as its variables and arguments tell

@@ -79,10 +79,10 @@ func (b *builder) inGroup(in installation) {
 		made := len(b.byKey[object.ID{Kind: "Namespace", Name: first.Key.Namespace}]) > 0
 		switch {
 		case len(groups) == 0 && made:
-			b.report(in.nodes[0], finding.Warning, "no-operator-group", fmt.Sprintf("the component makes namespace %s and no %s in it: the installation fails with \"no operator group found that is managing this namespace\"", first.Key.Namespace, gk.Kind),
+			b.report(in.nodes[0], finding.Warning, "no-operator-group", fmt.Sprintf("the component makes namespace %s and no %s in it: nothing is installed there, and only the log of the catalog operator says so (\"found 0 operatorGroups, expected 1\")", first.Key.Namespace, gk.Kind),
 				"add one "+gk.Kind+" to the namespace")
 		case len(groups) > 1:
-			b.report(groups[1], finding.Warning, "no-operator-group", fmt.Sprintf("%s is in the same namespace: the installation fails with \"more than one operator group(s) are managing this namespace\"", b.Nodes[groups[0]].Key),
+			b.report(groups[1], finding.Warning, "no-operator-group", fmt.Sprintf("%s is in the same namespace: nothing is installed there, and only the log of the catalog operator says so (\"found %d operatorGroups, expected 1\")", b.Nodes[groups[0]].Key, len(groups)),
 				"keep one "+gk.Kind+" per namespace")
 		}
 	}
@@ -211,11 +211,11 @@ func (b *builder) bringsKind(by bringer, kind run, part int) bool {
 	if !n.Kind.Operator.Installs() {
 		return true
 	}
-	gk := knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}
-	from := b.broughtBy(gk)
-	if slices.Contains(from.packages, first(n.Kind.Operator.Package, *n)) {
+	if b.isPackaged(by, kind) {
 		return true
 	}
+	gk := b.kindOf(kind)
+	from := b.broughtBy(gk)
 	if _, defined := b.defined[gk]; defined || from.platform != "" || n.Part != part {
 		return false
 	}
@@ -227,6 +227,31 @@ func (b *builder) bringsKind(by bringer, kind run, part int) bool {
 		return false
 	}
 	return len(from.packages) == 0 || slices.ContainsFunc(from.packages, func(name string) bool { return in.packages[name] })
+}
+
+// isPackaged reports whether a bringer installs a package that is known for a kind.
+func (b *builder) isPackaged(by bringer, kind run) bool {
+	n := &b.Nodes[by.node]
+	return n.Kind.Operator.Installs() && slices.Contains(b.broughtBy(b.kindOf(kind)).packages, first(n.Kind.Operator.Package, *n))
+}
+
+// comesFor reports whether a kind comes for sure with the package of a bringer: no
+// other that the component installs is known for it.
+func (b *builder) comesFor(by bringer, kind run) bool {
+	if !b.isPackaged(by, kind) {
+		return false
+	}
+	in, known := b.installers(b.Nodes[by.node].Part), 0
+	for _, name := range b.broughtBy(b.kindOf(kind)).packages {
+		if in.packages[name] {
+			known++
+		}
+	}
+	return known == 1
+}
+
+func (b *builder) kindOf(r run) knowledge.GroupKind {
+	return knowledge.GroupKind{Group: r.group, Kind: b.Nodes[r.from].ID.Kind}
 }
 
 // origins says how a kind comes to a cluster.

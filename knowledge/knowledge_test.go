@@ -88,7 +88,7 @@ func TestEveryFactGivesItsReason(t *testing.T) {
 // and would be replaced by it.
 func TestEitherHealthOrSees(t *testing.T) {
 	path := regexp.MustCompile(`^status(\.[a-zA-Z]+)+$`)
-	word := regexp.MustCompile(`^[A-Za-z.]+( [a-z]+)*$`)
+	word := regexp.MustCompile(`^[A-Za-z.-]+( [a-z]+)*$`)
 	all := allKinds(t)
 	withSees := 0
 	for _, k := range all {
