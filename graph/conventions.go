@@ -76,25 +76,15 @@ func (b *builder) follow(i int, c knowledge.Convention, v object.Value, field st
 	}
 }
 
-// mayProduce notes that by convention a custom resource writes an object. That is sure
-// where the component defines the kind by an object that is no definition of
-// Kubernetes' own: those make such promises for all their kinds.
+// mayProduce notes that by convention a custom resource writes an object.
 func (b *builder) mayProduce(i int, id object.ID) {
-	n := &b.Nodes[i]
-	if len(b.byKey[id]) > 0 {
-		return
-	}
-	def, defined := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
-	if defined && !b.base.Builtin(b.Nodes[def.node].ID.Group) {
-		b.producers[id] = append(b.producers[id], i)
+	if len(b.byKey[id]) > 0 || slices.Contains(b.likely[id], i) {
 		return
 	}
 	if b.likely == nil {
 		b.likely = map[object.ID][]int{}
 	}
-	if !slices.Contains(b.likely[id], i) {
-		b.likely[id] = append(b.likely[id], i)
-	}
+	b.likely[id] = append(b.likely[id], i)
 }
 
 // objectReference follows a mapping that names kind and name, as references in

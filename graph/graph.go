@@ -316,6 +316,7 @@ type definition struct {
 	node    int
 	plural  string
 	cluster bool
+	by      knowledge.Definition
 }
 
 // read is a reference to an object that may or may not be in the component.
@@ -383,7 +384,8 @@ func neverReady(n Node, base *knowledge.Base) string {
 
 // index gives every object its identity in the cluster and finds doubles.
 func (b *builder) index() error {
-	b.readDefinitions() // which say what has a namespace
+	b.readDefinitions() // which say what has a namespace, and more of kinds without a record
+	b.learn()
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
 		n.Key = n.ID
@@ -452,9 +454,12 @@ func inOrder(nodes []Node) []Node {
 func (b *builder) readDefinitions() {
 	for i, n := range b.Nodes {
 		for _, d := range n.Kind.Defines {
+			if !d.Of(n.Object) {
+				continue
+			}
 			gk := knowledge.GroupKind{Group: cmp.Or(first(d.Group, n), d.GroupIs), Kind: first(d.Kind, n)}
 			if gk.Kind != "" {
-				b.defined[gk] = definition{i, first(d.Plural, n), first(d.Scope, n) == "Cluster"}
+				b.defined[gk] = definition{i, first(d.Plural, n), strings.HasSuffix(cmp.Or(first(d.Scope, n), d.ScopeIs), "Cluster"), d}
 			}
 		}
 	}

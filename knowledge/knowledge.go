@@ -208,7 +208,44 @@ type Definition struct {
 	Group   Path   `yaml:"group"`
 	Kind    Path   `yaml:"kind"`
 	Plural  Path   `yaml:"plural"`
+	// Scope is the path of the scope, which ends in "Cluster" for kinds without
+	// namespace. ScopeIs is the scope where it is not set.
 	Scope   Path   `yaml:"scope"`
+	ScopeIs string `yaml:"scopeIs"`
+	// Versions is the path of the versions of the kind, each with its schema and the
+	// columns that kubectl prints, as a CustomResourceDefinition has them.
+	Versions Path `yaml:"versions"`
+	// When restricts the record to objects of a certain content.
+	When []Condition `yaml:"when"`
+	// Objects is what is known about the objects of the kind, for a kind without a
+	// record.
+	Objects *Objects `yaml:"objects"`
+}
+
+// Objects is what is known about the objects of a kind from the kind of what defines
+// it.
+type Objects struct {
+	Rung string `yaml:"rung"`
+	Why  string `yaml:"why"`
+	// Source is where the facts come from, if that is not the source of the record.
+	Source     string      `yaml:"source"`
+	References []Reference `yaml:"references"`
+	Sees       *Sees       `yaml:"sees"`
+}
+
+// Of reports whether an object defines a kind by this record.
+func (d Definition) Of(o object.Object) bool {
+	return !slices.ContainsFunc(d.When, func(c Condition) bool { return !c.Holds(o) })
+}
+
+// Over lays what is known from the definition of a kind over a guess.
+func (o *Objects) Over(k Kind) Kind {
+	if o == nil {
+		return k
+	}
+	k.Rung, k.Why, k.Source = cmp.Or(o.Rung, k.Rung), cmp.Or(o.Why, k.Why), o.Source
+	k.References, k.Sees = o.References, o.Sees
+	return k
 }
 
 // Health is what Argo CD waits for before it takes an object for healthy.
@@ -310,6 +347,11 @@ type Reference struct {
 	// Manifest means that the value is, or names, an object that is made later:
 	// what is meant is the definition of its kind.
 	Manifest bool `yaml:"manifest"`
+	// Completes means, beside Manifest, that objects of that kind, and of others with
+	// the same definition, depend on the object.
+	Completes bool `yaml:"completes"`
+	// Inferred means that it holds for most objects only: it yields to what is sure.
+	Inferred bool `yaml:"inferred"`
 	// Doubt says how the target can keep the object from becoming healthy.
 	Doubt Doubt `yaml:"doubt"`
 	// Why is the verb of a sentence: object, why, target.
@@ -628,8 +670,32 @@ func loadGroup(name string) (*groupFile, error) {
 		for j := range k.References {
 			f.complete(&k.References[j], k.Source)
 		}
+		f.completeDefines(k)
 	}
 	return f, nil
+}
+
+// completeDefines fills in what is known about the objects of kinds that objects of a
+// kind define. The list may be shared with another record.
+func (f *groupFile) completeDefines(k *Kind) {
+	k.Defines = slices.Clone(k.Defines)
+	for i := range k.Defines {
+		if k.Defines[i].Objects == nil {
+			continue
+		}
+		o := *k.Defines[i].Objects
+		o.Source = cmp.Or(o.Source, k.Source)
+		o.References = slices.Clone(o.References)
+		for j := range o.References {
+			f.complete(&o.References[j], o.Source)
+		}
+		if o.Sees != nil && o.Sees.Source == "" {
+			sees := *o.Sees
+			sees.Source = o.Source
+			o.Sees = &sees
+		}
+		k.Defines[i].Objects = &o
+	}
 }
 
 // complete fills in what a reference takes from the file it stands in: a kind
