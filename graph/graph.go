@@ -308,6 +308,7 @@ type builder struct {
 	guarding         map[int]bool // Jobs that come before a part of the component
 	brought          map[knowledge.GroupKind]origins
 	installersOf     map[int]*installers // by component
+	toldAbout        map[learnable]*told
 	edges            edges
 }
 

@@ -1,0 +1,197 @@
+package graph
+
+import (
+	"strings"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// learnable is a version of a kind without a record.
+type learnable struct {
+	knowledge.GroupKind
+	version string
+}
+
+// learn: of a kind without a record is known what the object says that defines it.
+func (b *builder) learn() {
+	learned := map[learnable]*knowledge.Kind{}
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		l := b.learnable(n)
+		def, defined := b.defined[l.GroupKind]
+		if !defined {
+			continue
+		}
+		if learned[l] == nil {
+			kind := *n.Kind
+			if _, known := b.base.Kind(l.Group, l.Kind); !known {
+				kind = b.learnt(kind, def, l.version)
+			}
+			learned[l] = &kind
+		}
+		n.Kind = learned[l]
+	}
+}
+
+func (b *builder) learnable(n *Node) learnable {
+	_, version, _ := strings.Cut(n.APIVersion, "/")
+	return learnable{knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}, version}
+}
+
+// learnt lays over a guess what a definition says of a kind.
+func (b *builder) learnt(kind knowledge.Kind, def definition, version string) knowledge.Kind {
+	kind = def.by.Objects.Over(kind)
+	if kind.Sees != nil {
+		return kind
+	}
+	by := &b.Nodes[def.node]
+	for _, versions := range def.by.Versions.Find(by.Root()) {
+		for _, v := range versions.Value.Items() {
+			if v.Get("name").Text() == version {
+				kind.Sees = b.base.SeesOf(v, by.Schema(versions.Value, version), version+" schema of "+by.ID.String())
+			}
+		}
+	}
+	return kind
+}
+
+// told is what the definition of a kind tells of a field, read when somebody asks.
+// Of what no definition tells it is nil.
+type told struct {
+	schema object.Schema
+	below  map[string]*told
+}
+
+// toldOf is what the definition of a node's kind tells of its fields, if the kind has
+// no record.
+func (b *builder) toldOf(n *Node) *told {
+	l := b.learnable(n)
+	if t, known := b.toldAbout[l]; known {
+		return t
+	}
+	if b.toldAbout == nil {
+		b.toldAbout = map[learnable]*told{}
+	}
+	b.toldAbout[l] = nil
+	def, defined := b.defined[l.GroupKind]
+	if _, known := b.base.Kind(l.Group, l.Kind); known || !defined {
+		return nil
+	}
+	by := &b.Nodes[def.node]
+	for _, versions := range def.by.Versions.Find(by.Root()) {
+		if schema := by.Schema(versions.Value, l.version); schema.Exists() {
+			b.toldAbout[l] = &told{schema: schema}
+		}
+	}
+	return b.toldAbout[l]
+}
+
+// under is what is told of the values below a key of a mapping; of the elements of a
+// list for an empty key.
+func (t *told) under(key string) *told {
+	if t == nil {
+		return nil
+	}
+	if at, known := t.below[key]; known {
+		return at
+	}
+	if t.below == nil {
+		t.below = map[string]*told{}
+	}
+	schema := t.schema.Get("items")
+	if key != "" {
+		if schema = t.schema.Get("properties", key); !schema.Exists() {
+			schema = t.schema.Get("additionalProperties")
+		}
+	}
+	t.below[key] = nil
+	if schema.Exists() {
+		t.below[key] = &told{schema: schema}
+	}
+	return t.below[key]
+}
+
+// description is what the definition says of a field in words.
+func (t *told) description() string {
+	if t == nil {
+		return ""
+	}
+	return t.schema.Get("description").Text()
+}
+
+// only is the value of a key that a field has, if there is but one, or it is set by
+// default.
+func (t *told) only(key string) string {
+	if t == nil {
+		return ""
+	}
+	at := t.schema.Get("properties", key)
+	if value := at.Get("default").Text(); value != "" {
+		return value
+	}
+	if values := at.Get("enum").Items(); len(values) == 1 {
+		return values[0].Text()
+	}
+	return ""
+}
+
+// asDescribed is the convention by which a field names an object, as its description
+// in the definition says.
+func (b *builder) asDescribed(v object.Value, t *told) (knowledge.Convention, bool) {
+	if t == nil || !v.IsText() && !v.Get("name").IsText() {
+		return knowledge.Convention{}, false
+	}
+	c, ok := b.base.Described(t.description())
+	if !ok && v.IsMap() {
+		c, ok = b.base.Described(t.under("name").description())
+	}
+	if !ok && v.IsMap() {
+		c, ok = b.base.Described(t.under("key").description())
+	}
+	if v.IsMap() {
+		c.Name = "name"
+	}
+	return c, ok
+}
+
+// isWritten reports whether the definition says that the operator makes what a field
+// names.
+func (b *builder) isWritten(c knowledge.Convention, t *told) bool {
+	return t != nil &&
+		(b.base.IsWritten(t.description()) || c.Name != "" && b.base.IsWritten(t.under(c.Name).description()))
+}
+
+// sibling follows a key that is called like another kind of the same group, which the
+// component defines: clusterRef.
+func (b *builder) sibling(i int, v object.Value, at position) {
+	stem, ok := b.base.Sibling(at.key)
+	if !ok {
+		return
+	}
+	var kinds []knowledge.GroupKind
+	for _, kind := range b.runs {
+		gk := knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}
+		if gk.Group == b.Nodes[i].ID.Group && strings.HasSuffix(strings.ToLower(gk.Kind), strings.ToLower(stem)) {
+			kinds = append(kinds, gk)
+		}
+	}
+	values := []object.Value{v}
+	if v.IsList() {
+		values = v.Items()
+	}
+	for _, item := range values {
+		for _, gk := range kinds {
+			rec := knowledge.Reference{To: knowledge.Targets{gk}, Name: "name"}
+			m, ok := readMention(rec, knowledge.Found{Value: item, Field: at.field})
+			if !ok || m.gk != gk || item.IsMap() && item.Get("kind").Exists() {
+				continue
+			}
+			for _, to := range b.resolve(b.identify(i, m), rec) {
+				if to != i && !b.refersTo(i, to) && !b.refersTo(to, i) {
+					b.refer(b.inferred(i, to, at.field, knowledge.Exists, "refers to"))
+				}
+			}
+		}
+	}
+}
