@@ -72,8 +72,8 @@ func (s Schema) Get(path ...string) Schema {
 func (s Schema) child(key string) Schema {
 	for pos := 0; pos < len(s.text); {
 		next := nextLine(s.text, pos)
-		rest, mine := strings.CutPrefix(s.text[min(pos+s.column, len(s.text)):next], key)
-		if !mine || !strings.HasPrefix(rest, ":") || strings.Trim(s.text[pos:pos+s.column], " ") != "" {
+		rest, mine := entryOf(s.text[pos:next], s.column, key)
+		if !mine {
 			pos = next
 			continue
 		}
@@ -85,7 +85,7 @@ func (s Schema) child(key string) Schema {
 			}
 			end = nextLine(s.text, end)
 		}
-		if strings.TrimSpace(rest[1:]) == "" {
+		if strings.TrimSpace(rest) == "" {
 			if b := blockOf(s.text[next:end]); b.block && b.column > s.column && !strings.HasPrefix(b.text[b.column:], "- ") {
 				return b
 			}
@@ -93,6 +93,18 @@ func (s Schema) child(key string) Schema {
 		return parsed(s.text[pos:end], key)
 	}
 	return Schema{}
+}
+
+// entryOf returns what a line has behind a key that is indented by column spaces.
+func entryOf(line string, column int, key string) (rest string, ok bool) {
+	if len(line) <= column || strings.Trim(line[:column], " ") != "" {
+		return "", false
+	}
+	rest, ok = strings.CutPrefix(line[column:], key)
+	if !ok {
+		return "", false
+	}
+	return strings.CutPrefix(rest, ":")
 }
 
 // parsed is the value of the one entry of a text.
