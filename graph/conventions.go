@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,8 +111,14 @@ func (b *builder) mayProduce(i int, id object.ID) {
 // the Kubernetes API do.
 func (b *builder) objectReference(i int, v object.Value, at position) {
 	name := v.Get("name")
-	kind := cmp.Or(v.Get("kind").Text(), at.told.only("kind"))
-	if kind == "" || !name.IsText() || name.Text() == "" {
+	kind := v.Get("kind").Text()
+	if !name.IsText() || name.Text() == "" {
+		return
+	}
+	if kind == "" && b.isNamed(v) {
+		kind = at.told.only("kind")
+	}
+	if kind == "" {
 		return
 	}
 	id := object.ID{Group: "*", Kind: kind, Name: name.Text(), Namespace: v.Get("namespace").Text()}

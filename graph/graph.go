@@ -309,6 +309,7 @@ type builder struct {
 	brought          map[knowledge.GroupKind]origins
 	installersOf     map[int]*installers // by component
 	toldAbout        map[learnable]*told
+	names            map[string]bool // of objects, and of what is read or made
 	edges            edges
 }
 

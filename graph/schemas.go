@@ -2,6 +2,7 @@ package graph
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -49,17 +50,18 @@ func (b *builder) learnt(kind knowledge.Kind, def definition, version string) kn
 	for _, versions := range def.by.Versions.Find(by.Root()) {
 		for _, v := range versions.Value.Items() {
 			if v.Get("name").Text() == version {
-				kind.Sees = b.base.SeesOf(v, by.Schema(versions.Value, version), version+" schema of "+by.ID.String())
+				kind.Sees = b.base.SeesOf(v, func() object.Schema { return by.Schema(versions.Value, version) }, version+" schema of "+by.ID.String())
 			}
 		}
 	}
 	return kind
 }
 
-// told is what the definition of a kind tells of a field, read when somebody asks.
-// Of what no definition tells it is nil.
+// told is what the definition of a kind tells of a field. It is read when somebody
+// asks, since schemas are large and few of their fields count. Of what no definition
+// tells it is nil.
 type told struct {
-	schema object.Schema
+	schema func() object.Schema
 	below  map[string]*told
 }
 
@@ -80,9 +82,7 @@ func (b *builder) toldOf(n *Node) *told {
 	}
 	by := &b.Nodes[def.node]
 	for _, versions := range def.by.Versions.Find(by.Root()) {
-		if schema := by.Schema(versions.Value, l.version); schema.Exists() {
-			b.toldAbout[l] = &told{schema: schema}
-		}
+		b.toldAbout[l] = &told{schema: sync.OnceValue(func() object.Schema { return by.Schema(versions.Value, l.version) })}
 	}
 	return b.toldAbout[l]
 }
@@ -99,17 +99,18 @@ func (t *told) under(key string) *told {
 	if t.below == nil {
 		t.below = map[string]*told{}
 	}
-	schema := t.schema.Get("items")
-	if key != "" {
-		if schema = t.schema.Get("properties", key); !schema.Exists() {
-			schema = t.schema.Get("additionalProperties")
-		}
-	}
-	t.below[key] = nil
-	if schema.Exists() {
-		t.below[key] = &told{schema: schema}
-	}
+	t.below[key] = &told{schema: sync.OnceValue(func() object.Schema { return below(t.schema(), key) })}
 	return t.below[key]
+}
+
+func below(schema object.Schema, key string) object.Schema {
+	if key == "" {
+		return schema.Get("items")
+	}
+	if at := schema.Get("properties", key); at.Exists() {
+		return at
+	}
+	return schema.Get("additionalProperties")
 }
 
 // description is what the definition says of a field in words.
@@ -117,7 +118,7 @@ func (t *told) description() string {
 	if t == nil {
 		return ""
 	}
-	return t.schema.Get("description").Text()
+	return t.schema().Get("description").Text()
 }
 
 // only is the value of a key that a field has, if there is but one, or it is set by
@@ -126,7 +127,7 @@ func (t *told) only(key string) string {
 	if t == nil {
 		return ""
 	}
-	at := t.schema.Get("properties", key)
+	at := t.schema().Get("properties", key)
 	if value := at.Get("default").Text(); value != "" {
 		return value
 	}
@@ -139,7 +140,7 @@ func (t *told) only(key string) string {
 // asDescribed is the convention by which a field names an object, as its description
 // in the definition says.
 func (b *builder) asDescribed(v object.Value, t *told) (knowledge.Convention, bool) {
-	if t == nil || !v.IsText() && !v.Get("name").IsText() {
+	if t == nil || !b.isNamed(v) {
 		return knowledge.Convention{}, false
 	}
 	c, ok := b.base.Described(t.description())
@@ -153,6 +154,24 @@ func (b *builder) asDescribed(v object.Value, t *told) (knowledge.Convention, bo
 		c.Name = "name"
 	}
 	return c, ok
+}
+
+// isNamed reports whether a value is a name that anything in the component has or
+// reads, or a mapping with one. Of others no schema need be read.
+func (b *builder) isNamed(v object.Value) bool {
+	if b.names == nil {
+		b.names = map[string]bool{}
+		for i := range b.Nodes {
+			b.names[b.Nodes[i].ID.Name] = true
+		}
+		for _, r := range b.reads {
+			b.names[r.id.Name] = true
+		}
+		for id := range b.producers {
+			b.names[id.Name] = true
+		}
+	}
+	return v.IsText() && b.names[v.Text()] || b.names[v.Get("name").Text()]
 }
 
 // isWritten reports whether the definition says that the operator makes what a field

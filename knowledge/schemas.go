@@ -75,44 +75,38 @@ var valueColumn = regexp.MustCompile(`^\.(status(?:\.\w+)*\.(\w+))$`)
 
 // SeesOf says how the status of objects tells their health, as far as a version of
 // their definition shows it; nil if it does not. Where is how the source is called.
-func (b *Base) SeesOf(version object.Value, schema object.Schema, where string) *Sees {
+func (b *Base) SeesOf(version object.Value, schema func() object.Schema, where string) *Sees {
 	if !version.Get("subresources", "status").Exists() {
 		return nil
 	}
-	sees := &Sees{Source: where, Note: "Taken from the " + where + ", not from the operator's documentation."}
-	status := schema.Get("properties", "status", "properties")
-	if status.Get("observedGeneration").Exists() {
-		sees.Generation = "status.observedGeneration"
-	}
+	status := sync.OnceValue(func() object.Schema { return schema().Get("properties", "status", "properties") })
 	for _, name := range tellings().Ready {
-		if listed(status, name) || shown(version, func(path, _ string) bool {
-			m := conditionColumn.FindStringSubmatch(path)
-			return m != nil && m[1] == name
-		}) {
-			sees.Healthy = []Sign{{Condition: name}}
-			return sees
+		sign, ok := signOf(version, name)
+		if !ok && !listed(status(), name) {
+			continue
 		}
-		at := ""
-		if shown(version, func(path, kind string) bool {
-			m := valueColumn.FindStringSubmatch(path)
-			if m == nil || kind != "boolean" || !strings.EqualFold(m[2], name) {
-				return false
-			}
-			at = m[1]
-			return true
-		}) {
-			sees.Healthy = []Sign{{At: at, Is: []string{"true"}}}
-			return sees
+		sees := &Sees{Healthy: []Sign{sign}, Source: where, Note: "Taken from the " + where + ", not from the operator's documentation."}
+		if status().Get("observedGeneration").Exists() {
+			sees.Generation = "status.observedGeneration"
 		}
+		return sees
 	}
 	return nil
 }
 
-// shown reports whether kubectl shows a column of a kind.
-func shown(version object.Value, is func(path, kind string) bool) bool {
-	return slices.ContainsFunc(version.Get("additionalPrinterColumns").Items(), func(c object.Value) bool {
-		return is(c.Get("jsonPath").Text(), c.Get("type").Text())
-	})
+// signOf is the sign of a condition, or of a boolean value of that name, of which
+// kubectl shows a column; without a column that of the condition.
+func signOf(version object.Value, name string) (sign Sign, ok bool) {
+	for _, c := range version.Get("additionalPrinterColumns").Items() {
+		path := c.Get("jsonPath").Text()
+		if m := conditionColumn.FindStringSubmatch(path); m != nil && m[1] == name {
+			return Sign{Condition: name}, true
+		}
+		if m := valueColumn.FindStringSubmatch(path); m != nil && c.Get("type").Text() == "boolean" && strings.EqualFold(m[2], name) {
+			return Sign{At: m[1], Is: []string{"true"}}, true
+		}
+	}
+	return Sign{Condition: name}, false
 }
 
 // listed reports whether a schema lists a condition among those that there are.

@@ -1,6 +1,7 @@
 package object
 
 import (
+	"slices"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -21,23 +22,27 @@ type Schema struct {
 // Schema returns the validation schema of a version in an object whose versions stand
 // at the given place, as in a CustomResourceDefinition.
 func (o Object) Schema(versions Value, version string) Schema {
-	var blocks []schemaBlock
-	for i, v := range versions.Items() {
-		if v.Get("name").Text() != version {
-			continue
-		}
+	block, found := 0, -1 // of the versions whose schema Parse left out
+	for _, v := range versions.Items() {
 		schema := v.Get("schema", "openAPIV3Schema")
-		if schema.Exists() {
-			return Schema{value: schema}
+		if v.Get("name").Text() == version {
+			if schema.Exists() {
+				return Schema{value: schema}
+			}
+			found = block
 		}
-		for b := range schemaBlocks(o.doc.text) {
-			blocks = append(blocks, b)
-		}
-		if len(blocks) == len(versions.Items()) {
-			return blockOf(o.doc.text[blocks[i].from:blocks[i].to])
+		if !schema.Exists() {
+			block++
 		}
 	}
-	return Schema{}
+	if found < 0 {
+		return Schema{}
+	}
+	blocks := slices.Collect(schemaBlocks(o.doc.text))
+	if len(blocks) != block {
+		return Schema{}
+	}
+	return blockOf(o.doc.text[blocks[found].from:blocks[found].to])
 }
 
 // blockOf reads the indentation of a block from its first entry.

@@ -19,6 +19,7 @@ spec:
       openAPIV3Schema:
         type: object
     served: false
+  - {name: v1beta1, schema: {openAPIV3Schema: {type: object, description: in one line}}}
   - additionalPrinterColumns:
     - {jsonPath: .status.ready, name: Ready, type: boolean}
     name: v1
@@ -73,7 +74,7 @@ func TestSchema(t *testing.T) {
 	if !schema.Exists() {
 		t.Fatal("there is no schema of v1")
 	}
-	compare(t, schema, whole(t, beacons, 1), "")
+	compare(t, schema, whole(t, beacons, 2), "")
 	if got := schema.Get("properties", "spec", "properties", "lamp", "description").Text(); got != "name: of the lamp, which burns" {
 		t.Errorf("the lamp is described as %q", got)
 	}
@@ -85,6 +86,8 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%s is in the schema", path)
 		}
 	}
+	beta := objs[0].Schema(objs[0].Get("spec", "versions"), "v1beta1")
+	compare(t, beta, whole(t, beacons, 1), "v1beta1")
 	if objs[0].Schema(objs[0].Get("spec", "versions"), "v2").Exists() {
 		t.Error("there is a schema of v2")
 	}
