@@ -115,7 +115,7 @@ func (b *builder) objectReference(i int, v object.Value, at position) {
 	if !name.IsText() || name.Text() == "" {
 		return
 	}
-	if kind == "" && b.isNamed(v) {
+	if kind == "" && at.told != nil && b.isNamed(v) {
 		kind = at.told.only("kind")
 	}
 	if kind == "" {

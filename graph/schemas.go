@@ -25,11 +25,11 @@ func (b *builder) learn() {
 			continue
 		}
 		if learned[l] == nil {
-			kind := *n.Kind
+			learned[l] = n.Kind
 			if _, known := b.base.Kind(l.Group, l.Kind); !known {
-				kind = b.learnt(kind, def, l.version)
+				kind := b.learnt(*n.Kind, def, l.version)
+				learned[l] = &kind
 			}
-			learned[l] = &kind
 		}
 		n.Kind = learned[l]
 	}
