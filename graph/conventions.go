@@ -59,6 +59,9 @@ func (b *builder) byKeyOrWords(i int, v object.Value, at position, records []kno
 		b.follow(i, records[fits], v, at)
 		return
 	}
+	if at.told == nil {
+		return // a record says what its fields name
+	}
 	b.sibling(i, v, at)
 	if c, ok := b.asDescribed(v, at.told); ok {
 		b.follow(i, c, v, at)

@@ -58,15 +58,15 @@ func (b *builder) learnt(kind knowledge.Kind, def definition, version string) kn
 }
 
 // told is what the definition of a kind tells of a field. It is read when somebody
-// asks, since schemas are large and few of their fields count. Of what no definition
-// tells it is nil.
+// asks, since schemas are large and few of their fields count. Of a kind with a record
+// it is nil.
 type told struct {
 	schema func() object.Schema
 	below  map[string]*told
 }
 
-// toldOf is what the definition of a node's kind tells of its fields, if the kind has
-// no record.
+// toldOf is what the definition of a node's kind tells of its fields; nothing if there
+// is no definition, and nil if the kind has a record.
 func (b *builder) toldOf(n *Node) *told {
 	l := b.learnable(n)
 	if t, known := b.toldAbout[l]; known {
@@ -76,9 +76,13 @@ func (b *builder) toldOf(n *Node) *told {
 		b.toldAbout = map[learnable]*told{}
 	}
 	b.toldAbout[l] = nil
-	def, defined := b.defined[l.GroupKind]
-	if _, known := b.base.Kind(l.Group, l.Kind); known || !defined {
+	if _, known := b.base.Kind(l.Group, l.Kind); known {
 		return nil
+	}
+	b.toldAbout[l] = &told{schema: func() object.Schema { return object.Schema{} }}
+	def, defined := b.defined[l.GroupKind]
+	if !defined {
+		return b.toldAbout[l]
 	}
 	by := &b.Nodes[def.node]
 	for _, versions := range def.by.Versions.Find(by.Root()) {
