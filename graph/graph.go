@@ -309,6 +309,8 @@ type builder struct {
 	guarding         map[int]bool // Jobs that come before a part of the component
 	brought          map[knowledge.GroupKind]origins
 	installersOf     map[int]*installers // by component
+	toldAbout        map[learnable]*told
+	names            map[string]bool // of objects, and of what is read or made
 	edges            edges
 }
 
@@ -317,6 +319,7 @@ type definition struct {
 	node    int
 	plural  string
 	cluster bool
+	by      knowledge.Definition
 }
 
 // read is a reference to an object that may or may not be in the component.
@@ -384,7 +387,8 @@ func neverReady(n Node, base *knowledge.Base) string {
 
 // index gives every object its identity in the cluster and finds doubles.
 func (b *builder) index() error {
-	b.readDefinitions() // which say what has a namespace
+	b.readDefinitions() // which say what has a namespace, and more of kinds without a record
+	b.learn()
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
 		n.Key = n.ID
@@ -453,9 +457,12 @@ func inOrder(nodes []Node) []Node {
 func (b *builder) readDefinitions() {
 	for i, n := range b.Nodes {
 		for _, d := range n.Kind.Defines {
+			if !d.Of(n.Object) {
+				continue
+			}
 			gk := knowledge.GroupKind{Group: cmp.Or(first(d.Group, n), d.GroupIs), Kind: first(d.Kind, n)}
 			if gk.Kind != "" {
-				b.defined[gk] = definition{i, first(d.Plural, n), first(d.Scope, n) == "Cluster"}
+				b.defined[gk] = definition{i, first(d.Plural, n), strings.HasSuffix(cmp.Or(first(d.Scope, n), d.ScopeIs), "Cluster"), d}
 			}
 		}
 	}

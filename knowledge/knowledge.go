@@ -37,7 +37,7 @@ import (
 	"github.com/ladder-cmp/ladder/profile"
 )
 
-//go:embed names.yaml programs.yaml crd-switches.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml shapes.yaml smokes.yaml charts.yaml kinds/*.yaml
+//go:embed names.yaml programs.yaml crd-switches.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml schemas.yaml shapes.yaml smokes.yaml charts.yaml kinds/*.yaml
 var files embed.FS
 
 // Rung is a step of the ladder: what objects are for.
@@ -188,29 +188,6 @@ func (o Operator) IsManual(obj object.Object) bool {
 	return len(o.Manual) > 0 && !slices.ContainsFunc(o.Manual, func(c Condition) bool { return !c.Holds(obj) })
 }
 
-// Definitions are the kinds that an object defines: one, or a list of them.
-type Definitions []Definition
-
-// UnmarshalYAML reads one definition or a list of them.
-func (d *Definitions) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.SequenceNode {
-		return n.Decode((*[]Definition)(d))
-	}
-	*d = make([]Definition, 1)
-	return n.Decode(&(*d)[0])
-}
-
-// Definition holds the paths at which an object names a kind that it defines.
-type Definition struct {
-	// GroupIs is the group where all objects define kinds of the same, or where
-	// Group is not set.
-	GroupIs string `yaml:"groupIs"`
-	Group   Path   `yaml:"group"`
-	Kind    Path   `yaml:"kind"`
-	Plural  Path   `yaml:"plural"`
-	Scope   Path   `yaml:"scope"`
-}
-
 // Health is what Argo CD waits for before it takes an object for healthy.
 type Health struct {
 	// When restricts the record to objects of a certain content. The first
@@ -310,6 +287,11 @@ type Reference struct {
 	// Manifest means that the value is, or names, an object that is made later:
 	// what is meant is the definition of its kind.
 	Manifest bool `yaml:"manifest"`
+	// Completes means, beside Manifest, that objects of that kind, and of others with
+	// the same definition, depend on the object.
+	Completes bool `yaml:"completes"`
+	// Inferred means that it holds for most objects only: it yields to what is sure.
+	Inferred bool `yaml:"inferred"`
 	// Doubt says how the target can keep the object from becoming healthy.
 	Doubt Doubt `yaml:"doubt"`
 	// Why is the verb of a sentence: object, why, target.
@@ -628,6 +610,7 @@ func loadGroup(name string) (*groupFile, error) {
 		for j := range k.References {
 			f.complete(&k.References[j], k.Source)
 		}
+		f.completeDefines(k)
 	}
 	return f, nil
 }

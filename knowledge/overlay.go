@@ -335,8 +335,22 @@ func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string
 			}
 		}
 	}
+	r.references(n, field, k.References, k.Group, added)
+	for i, n := range items(value(n, "defines")) {
+		o, field := value(n, "objects"), fmt.Sprintf("%s.defines[%d].objects", field, i)
+		if rung := value(o, "rung"); rung != nil && r.base.rungs[k.Defines[i].Objects.Rung].Name == "" {
+			r.noRung(rung, field+".rung", k.Defines[i].Objects.Rung)
+		}
+		if o != nil {
+			r.references(o, field, k.Defines[i].Objects.References, k.Group, added)
+		}
+	}
+}
+
+// references checks what the references of a record of the right form say.
+func (r *reader) references(n *yaml.Node, field string, all []Reference, group string, added map[string]map[string]addition) {
 	for i, n := range items(value(n, "references")) {
-		ref, field := k.References[i], fmt.Sprintf("%s.references[%d]", field, i)
+		ref, field := all[i], fmt.Sprintf("%s.references[%d]", field, i)
 		if !ref.named() {
 			r.fault(n, field, "a reference has one of at, named and every", `write at: the path of the name, named: a template such as "{name}-app", or every: true`)
 		}
@@ -351,7 +365,7 @@ func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string
 		}
 		r.said(n, field, ref.Why, ref.To)
 		for _, to := range ref.To {
-			if _, own := added[k.Group][to.Kind]; !own && !r.base.has(k.Group, to.Kind) {
+			if _, own := added[group][to.Kind]; !own && !r.base.has(group, to.Kind) {
 				r.target(n, field, to)
 			}
 		}
@@ -492,6 +506,7 @@ func (f *groupFile) merge(k *Kind, a addition, guessed bool) error {
 		f.complete(&k.References[i], source)
 	}
 	k.Operator.Group = f.targets(k.Operator.Group)
+	f.completeDefines(k)
 	own := k.References
 	k.References = slices.DeleteFunc(slices.Clone(before.References), func(ref Reference) bool {
 		return slices.ContainsFunc(own, func(o Reference) bool {
