@@ -20,7 +20,7 @@ import (
 var rolled = []string{"first", "rollout", "environments", "layers"}
 
 // allowed are the AppProjects that components of a fleet may choose from.
-var allowed = map[string][]string{"rollout": {"operators", "team's \"own\""}}
+var allowed = map[string][]string{"rollout": {"operators", "team's \"own\""}, "tiers": {"apps", "data-services", "platform-storage"}}
 
 // loadIn loads a fleet by its path in the repository, which is what its
 // Applications name.
