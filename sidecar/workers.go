@@ -439,6 +439,7 @@ type process struct {
 func (p *process) do(ctx context.Context, what task, in Input, takes func(int64)) (*done, error) {
 	j := job{what, in.Dir, in.Env, in.Fetch != nil}
 	p.spoke = false
+	p.last.forget()
 	finished, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		p.watch(ctx, finished, takes)
@@ -554,7 +555,9 @@ func (p *process) fate(ctx context.Context, dir string) (Cause, error) {
 		return Memory, status.Errorf(codes.ResourceExhausted,
 			"%s: rendering asked for far more memory at once than the %d MiB that it may take; raise --worker-memory, or make the component smaller", dir, p.limit>>20)
 	}
-	return Crash, status.Errorf(codes.Internal, "%s: the worker process that rendered it ended: %s; this is a bug of the plugin, its log has the details", dir, p.last.firstLine())
+	// What it said is for the log alone: a worker serves one Application after the other,
+	// and what it says may be of another.
+	return Crash, status.Errorf(codes.Internal, "%s: the worker process that rendered it ended; this is a bug of the plugin, its log has the details", dir)
 }
 
 // overtime is the fault of a rendering whose context has ended.
@@ -590,6 +593,13 @@ func (c *complaint) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return string(c.text)
+}
+
+// forget drops what was said until now, which is not of the next job.
+func (c *complaint) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.text = nil
 }
 
 // firstLine is the line that says why the process has ended.
