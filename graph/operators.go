@@ -238,7 +238,11 @@ type origins struct {
 func (b *builder) broughtBy(gk knowledge.GroupKind) origins {
 	from, known := b.brought[gk]
 	if !known {
-		from.platform, from.packages = b.base.Brought(gk.Group, gk.Kind)
+		var packages []knowledge.Package
+		from.platform, packages = b.base.Brought(gk.Group, gk.Kind)
+		for _, p := range packages {
+			from.packages = append(from.packages, p.Name)
+		}
 		if b.brought == nil {
 			b.brought = map[knowledge.GroupKind]origins{}
 		}
