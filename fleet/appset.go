@@ -383,7 +383,8 @@ func (f *Fleet) templatePatch(s set, opt SetOptions) string {
 		Split, Remote            bool
 		Parameters               []pluginParameter
 		Earlier                  []*Application
-	}{Label: f.Profile.Label, RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), Revision: s.places[0].Revision, Definitions: f.definitionPhases(), Large: f.largeApplications(), Split: f.split()}
+		Retries                  []retried
+	}{Label: f.Profile.Label, RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), Revision: s.places[0].Revision, Definitions: f.definitionPhases(), Large: f.largeApplications(), Split: f.split(), Retries: f.retries()}
 	common := f.commonOptions()
 	for _, name := range slices.Sorted(maps.Keys(common)) {
 		d.Options = append(d.Options, option{name, common[name]})

@@ -169,7 +169,7 @@ func (l *lint) missingKinds() []fault {
 	for _, of := range order {
 		n := l.graph.Nodes[first[of]]
 		app := l.Applications[of.part]
-		remedy := l.bring(of.group, kinds[of]) + ", at an earlier phase; if they come from elsewhere, apply them before the fleet"
+		remedy := l.bring(of.group, kinds[of], platform) + ", at an earlier phase; if they come from elsewhere, apply them before the fleet"
 		f := l.at(finding.Warning, app, fmt.Sprintf("nothing in the fleet defines %s of %s%s%s", few(kinds[of]), of.group, rendered(Reason{From: n.Key, File: n.File, Line: n.Line}), l.perhaps()), remedy)
 		f.Object, f.Field = n.Key.String(), "kind"
 		all = append(all, f)
@@ -196,17 +196,21 @@ func (l *lint) platform() string {
 	return ""
 }
 
-// bring says what to add for kinds of a group that nothing defines. A fleet that
-// installs operators from packages is told the package, any other the chart.
-func (l *lint) bring(group string, kinds []string) string {
+// bring says what to add for kinds of a group that nothing defines: the package, if the
+// fleet or its platform has packages or if there is no chart, or else the chart.
+func (l *lint) bring(group string, kinds []string, platform string) string {
 	var packages []string
 	for _, p := range l.packages(group, kinds) {
 		packages = append(packages, p.String())
 	}
 	chart := l.bringing(group)
 	switch {
-	case packages != nil && (chart == "" || l.subscribes()):
-		return "add a component with a Subscription for the package " + few(packages)
+	case packages != nil && (chart == "" || platform != "" || l.subscribes()):
+		which := "the package "
+		if len(packages) > 1 {
+			which = "one of the packages "
+		}
+		return "add a component with a Subscription for " + which + few(packages)
 	case chart != "":
 		return "add a component with the definitions, such as the chart " + chart
 	}

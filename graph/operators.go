@@ -202,7 +202,8 @@ func (b *builder) isInstalled(i int) bool {
 // bringsKind reports whether a bringer brings a kind to a component. What installs
 // operators brings whatever neither the platform has, nor other packages or another
 // object of the component bring; to another component only what its package is known
-// for.
+// for. A package of which nothing is known may be one of those by another name, but
+// not what secrets come from: those are often there for the operator itself.
 func (b *builder) bringsKind(by bringer, kind run, part int) bool {
 	n := &b.Nodes[by.node]
 	if !by.brings(kind.group) {
@@ -213,7 +214,8 @@ func (b *builder) bringsKind(by bringer, kind run, part int) bool {
 	}
 	gk := knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}
 	from := b.broughtBy(gk)
-	if slices.Contains(from.packages, first(n.Kind.Operator.Package, *n)) {
+	name := first(n.Kind.Operator.Package, *n)
+	if slices.Contains(from.packages, name) {
 		return true
 	}
 	if _, defined := b.defined[gk]; defined || from.platform != "" || n.Part != part {
@@ -226,7 +228,8 @@ func (b *builder) bringsKind(by bringer, kind run, part int) bool {
 	}) {
 		return false
 	}
-	return len(from.packages) == 0 || slices.ContainsFunc(from.packages, func(name string) bool { return in.packages[name] })
+	return len(from.packages) == 0 || slices.ContainsFunc(from.packages, func(name string) bool { return in.packages[name] }) ||
+		!b.base.HasPackage(name) && b.Nodes[kind.from].Kind.Rung != knowledge.Secrets
 }
 
 // origins says how a kind comes to a cluster.
