@@ -202,8 +202,7 @@ func (b *builder) isInstalled(i int) bool {
 // bringsKind reports whether a bringer brings a kind to a component. What installs
 // operators brings whatever neither the platform has, nor other packages or another
 // object of the component bring; to another component only what its package is known
-// for. A package of which nothing is known may be one of those by another name, but
-// not what secrets come from: those are often there for the operator itself.
+// for.
 func (b *builder) bringsKind(by bringer, kind run, part int) bool {
 	n := &b.Nodes[by.node]
 	if !by.brings(kind.group) {
@@ -214,8 +213,7 @@ func (b *builder) bringsKind(by bringer, kind run, part int) bool {
 	}
 	gk := knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}
 	from := b.broughtBy(gk)
-	name := first(n.Kind.Operator.Package, *n)
-	if slices.Contains(from.packages, name) {
+	if slices.Contains(from.packages, first(n.Kind.Operator.Package, *n)) {
 		return true
 	}
 	if _, defined := b.defined[gk]; defined || from.platform != "" || n.Part != part {
@@ -228,8 +226,7 @@ func (b *builder) bringsKind(by bringer, kind run, part int) bool {
 	}) {
 		return false
 	}
-	return len(from.packages) == 0 || slices.ContainsFunc(from.packages, func(name string) bool { return in.packages[name] }) ||
-		!b.base.HasPackage(name) && b.Nodes[kind.from].Kind.Rung != knowledge.Secrets
+	return len(from.packages) == 0 || slices.ContainsFunc(from.packages, func(name string) bool { return in.packages[name] })
 }
 
 // origins says how a kind comes to a cluster.

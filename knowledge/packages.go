@@ -71,12 +71,6 @@ func (p packages) with(more []Package) packages {
 // Packages lists the known packages by name.
 func (b *Base) Packages() []Package { return b.packages().all }
 
-// HasPackage reports whether it is known what a package brings.
-func (b *Base) HasPackage(name string) bool {
-	_, known := slices.BinarySearchFunc(b.Packages(), name, func(p Package, name string) int { return strings.Compare(p.Name, name) })
-	return known
-}
-
 // Brought says how a kind comes to a cluster: with a platform, or with one of some
 // packages of operators, and then with no others. Of most kinds neither is known. A
 // kind that a package brings by itself does not come with the platform of its group.
