@@ -307,7 +307,7 @@ type builder struct {
 	readsByNamespace map[string][]read
 	guarding         map[int]bool // Jobs that come before a part of the component
 	brought          map[knowledge.GroupKind]origins
-	installersOf     map[int]*installers // by component
+	bringersOf       map[int][]bringer // by component, but for packages
 	edges            edges
 }
 
