@@ -60,6 +60,9 @@ type Source struct {
 	// Partial keeps components whose description has faults: they are as if they
 	// could not be rendered. Without it the faults are the error of Load.
 	Partial bool
+	// Projects are the AppProjects that components may choose from; none fixes the
+	// project.
+	Projects []string
 	// Progress, if not nil, is told how many of all are rendered.
 	Progress func(done, of int, name string)
 	// Rendered, if not nil, is handed what an Application rendered to, one after
@@ -76,6 +79,9 @@ type Fleet struct {
 	// Settings are what the ladder.yaml of the fleet says about it.
 	Settings profile.Fleet
 	Profile  profile.Profile
+	// Projects are the AppProjects that components may choose from. None of them may
+	// choose if it is empty.
+	Projects []string
 	// Components are sorted by the path of their directories.
 	Components []*Component
 	// Applications are sorted by their phases and names.
@@ -161,7 +167,7 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	top := plugin.Request{Repo: src.Repo, Dir: src.top(), Show: src.Show, Files: src.files}
 	base, err = top.Knowledge(base)
 	faults := []error{err}
-	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Dirs: src.Dirs, Passed: passed, base: base}
+	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Projects: src.Projects, Dirs: src.Dirs, Passed: passed, base: base}
 	if err == nil {
 		f.Profile, err = profile.Of(f.Settings)
 		faults = append(faults, err)
