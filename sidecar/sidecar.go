@@ -66,6 +66,9 @@ type Config struct {
 	// Answers bounds the memory of answers on their way to the client, in bytes;
 	// 0 means no bound. One that would need more waits.
 	Answers int64
+	// AnswerBytes bounds the manifests of one answer, with what their aliases stand for:
+	// that is what they cost whoever reads them. 0 is no limit.
+	AnswerBytes int
 	// CacheAge is how long an answer is remembered at most, whether it is used
 	// or not; 0 means no bound.
 	CacheAge time.Duration
@@ -510,6 +513,9 @@ func (s *server) turn(request context.Context, what task, in Input, l *load, e *
 	ctx, cancel := s.limitRendering(ctx)
 	defer cancel()
 	a, err = guarded(s.cfg.Log, in.Dir, func() (answer, error) { return s.cfg.Tasks.run(ctx, what, in) })
+	if err == nil {
+		err = s.checkExpanded(in.Dir, a.Output)
+	}
 	if err != nil && errors.Is(err, ctx.Err()) {
 		err = overtime(ctx, in.Dir)
 	}
@@ -588,6 +594,19 @@ func shortened(err error) error {
 // maxAnswer is how much the manifests of an answer may be. Some are kept for what
 // stands around them.
 const maxAnswer = maxMessage / 10 * 9
+
+// checkExpanded refuses an answer that would cost Argo CD more memory than it may.
+func (s *server) checkExpanded(dir string, out Output) error {
+	size := 0
+	for _, m := range out.Manifests {
+		size += len(m)
+	}
+	size = max(size, out.Expanded)
+	if most := s.cfg.AnswerBytes; most > 0 && size > most {
+		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d bytes where their aliases are followed, and may be %d (--max-answer-bytes); split the component, or write less by aliases", dir, size, most)
+	}
+	return nil
+}
 
 // checkSize refuses an answer that Argo CD's client would refuse with a message
 // about gRPC.

@@ -25,6 +25,9 @@ type Input struct {
 // Output is an answer, with what the log says about it.
 type Output struct {
 	Manifests []string
+	// Expanded is how many bytes the manifests come to where their aliases are followed;
+	// 0 is as many as they are.
+	Expanded int
 	// Log holds key and value pairs for the line about the request: strings,
 	// numbers, booleans. Nothing secret may be in it.
 	Log []any

@@ -66,6 +66,8 @@ func prepare(text []byte) (sidecar.Tasks, error) {
 			case "die":
 				fmt.Fprintln(os.Stderr, "fatal error: concurrent map writes")
 				os.Exit(2)
+			case "mutter":
+				fmt.Fprintln(os.Stderr, "out of memory: the secret of another tenant")
 			case "flood":
 				return sidecar.Output{Manifests: []string{strings.Repeat("x", 95<<20)}}, nil
 			case "setup":
@@ -147,7 +149,7 @@ func TestFaultsOfAWorker(t *testing.T) {
 		"loop":    {codes.DeadlineExceeded, "app: the repo-server's deadline passed while the plugin was rendering: the request had taken 4."},
 		"eat":     {codes.ResourceExhausted, "and may take 512; raise --worker-memory"},
 		"recurse": {codes.ResourceExhausted, "their stack exceeded 64 MiB; end the recursion"},
-		"die":     {codes.Internal, "the worker process that rendered it ended: fatal error: concurrent map writes"},
+		"die":     {codes.Internal, "the worker process that rendered it ended; this is a bug of the plugin"},
 	}
 	stop := make(chan struct{})
 	var others sync.WaitGroup
@@ -191,6 +193,19 @@ func TestFaultsOfAWorker(t *testing.T) {
 	}
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(expected), "ladder_workers_killed_total"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLastWords: what a worker says when it ends is told to nobody, since it may be about
+// an Application that it rendered before; and what it said then says nothing of this one.
+func TestLastWords(t *testing.T) {
+	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Warm = 1 })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	for _, do := range []string{"mutter", "die"} {
+		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": do}})
+		if do == "die" && (status.Code(err) != codes.Internal || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "concurrent map writes")) {
+			t.Error(err)
+		}
 	}
 }
 

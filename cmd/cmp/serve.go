@@ -92,6 +92,7 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 	f.IntVar(&c.Limits.Ratio, "max-repository-ratio", 200, "How many times its compressed size a repository may be above which it is refused, if that is more than 64 MiB; 0 is no limit")
 	f.Int64Var(&c.Memory, "repository-memory", 512<<20, "Size of all repositories that are held at the same time, unpacked; others wait before they arrive or while they do; 0 is no limit")
 	f.Int64Var(&c.Answers, "answer-memory", 256<<20, "Memory of answers on their way to the repo-server, twice the size of each; others wait; 0 is no limit")
+	f.IntVar(&c.AnswerBytes, "max-answer-bytes", 90<<20, "Size of the manifests of an answer, with what their aliases stand for, above which it is refused; 0 is no limit but 90 MiB, since Argo CD takes no more")
 	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Size of the answers that are remembered; 0 remembers none, and nothing else of a request either")
 	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long an answer is remembered, and so the Secrets in it; 0 is no limit")
 	opt.remote = remoteFlags(f, "")

@@ -173,9 +173,9 @@ func (g *generatedSet) generate(t testing.TB) []v1alpha1.Application {
 // fixed is what no component decides.
 type fixed struct {
 	Project, Server, Cluster, RepoURL, Path, Revision, Plugin, Namespace string
-	Automated, SyncRetry                                                string
-	Annotations                                                         map[string]string
-	Finalizers                                                          []string
+	Automated, SyncRetry                                                 string
+	Annotations                                                          map[string]string
+	Finalizers                                                           []string
 }
 
 func fixedOf(t testing.TB, app v1alpha1.Application) fixed {
