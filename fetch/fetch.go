@@ -31,6 +31,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/roots"
 	"github.com/ladder-cmp/ladder/remote"
 )
 
@@ -235,6 +236,7 @@ func New(config Config) (*Fetcher, error) {
 		},
 	}
 	var err error
+	roots.Trust()
 	if f.authorities, err = x509.SystemCertPool(); err != nil {
 		f.authorities = x509.NewCertPool()
 	}

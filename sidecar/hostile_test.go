@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/ladder-cmp/ladder/internal/sandbox"
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 	"github.com/ladder-cmp/ladder/sidecar/wire"
@@ -304,7 +305,8 @@ func TestClientsThatVanish(t *testing.T) {
 func TestWorkersKilledFromOutside(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Metrics = registry })
-	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	pids := make(keysAsked, 1)
+	h := start(t, func(c *sidecar.Config) { c.Tasks, c.Source = workers.Tasks(), pids })
 	ask := func(do string) (string, error) {
 		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do}})
 		return strings.Join(out, ""), err
@@ -333,18 +335,48 @@ func TestWorkersKilledFromOutside(t *testing.T) {
 	}
 	eventually(t, "as many wait as before", func() bool { return metric(t, registry, "ladder_workers_idle") == 2 })
 
-	pidFile := t.TempDir() + "/pid"
 	failed := make(chan error, 1)
 	go func() {
-		_, err := h.GenerateManifest(context.Background(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "sleep", "PID": pidFile}})
+		_, err := h.GenerateManifest(context.Background(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "sleep"}})
 		failed <- err
 	}()
-	var pid []byte
-	eventually(t, "the job begins", func() bool { pid, _ = os.ReadFile(pidFile); return bytes.HasSuffix(pid, []byte("\n")) })
-	kill(strings.TrimSpace(string(pid)))
+	kill(<-pids)
 	wants(t, <-failed, codes.Unavailable, "app: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up")
 	if _, err := ask("who"); err != nil {
 		t.Errorf("after that: %v", err)
+	}
+}
+
+// keysAsked is a source by which a worker, which has no other way out, can say
+// something while it works.
+type keysAsked chan string
+
+func (k keysAsked) Get(_ context.Context, key string) (sidecar.Found, error) {
+	k <- key
+	return sidecar.Found{}, nil
+}
+
+func (k keysAsked) Digest(context.Context, string) string { return "" }
+
+func (k keysAsked) Name(key string) string { return key }
+
+// TestSandboxOfAWorker has a rendering try to get out of its process.
+func TestSandboxOfAWorker(t *testing.T) {
+	var log bytes.Buffer
+	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "escape", "TO": filepath.Dir(h.socket)}})
+	if got := strings.Join(out, ", "); err != nil || got != "tried" {
+		t.Errorf("a rendering could: %s; %v", got, err)
+	}
+	for _, gap := range workers.Gaps() {
+		if gap.Layer != sandbox.Landlock { // not all kernels have it
+			t.Errorf("missing: %s", gap)
+		}
+	}
+	workers.Close()
+	if n := strings.Count(log.String(), "the sandbox of the workers is incomplete"); n != min(len(workers.Gaps()), 1) {
+		t.Errorf("%d lines about %v:\n%s", n, workers.Gaps(), log.String())
 	}
 }
 

@@ -11,12 +11,17 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/ladder-cmp/ladder/internal/sandbox"
 )
 
 // Work answers the jobs of the server at the other end of a connection, one
 // after the other, until it hangs up; then it ends the process. It is what a
 // worker process does. prepare makes the tasks from the text that the server
 // was given for them.
+//
+// Before that, the process enters a sandbox for good: from then on it has the
+// connection and what is open, and neither files nor network nor other processes.
 //
 // Tasks see the repository through their Input only. What they panic with ends
 // the job and not the process.
@@ -30,11 +35,12 @@ func Work(conn io.ReadWriter, prepare func(text []byte) (Tasks, error)) error {
 		return errors.New("the first message is no setup")
 	}
 	limitMemory(first.Setup.Memory)
+	gaps := sandbox.Enter()
 	tasks, err := prepare(first.Setup.Text)
 	if err != nil {
 		return err
 	}
-	if err := w.link.send(fromWorker{Ready: true}); err != nil {
+	if err := w.link.send(fromWorker{Ready: true, Gaps: gaps}); err != nil {
 		return err
 	}
 	jobs := make(chan job)

@@ -18,6 +18,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/ladder-cmp/ladder/internal/sandbox"
 )
 
 // WorkersConfig says how to run worker processes.
@@ -69,6 +71,8 @@ type Workers struct {
 	busy    int // processes that have a job
 	waiting int // processes that are being started to wait
 	setup   []byte
+	gaps    []sandbox.Gap
+	told    bool // of the gaps
 	closed  bool
 	all     sync.WaitGroup // processes that have not ended
 }
@@ -101,6 +105,33 @@ func (w *Workers) Tasks() Tasks {
 			return a.Matched, err
 		},
 	}
+}
+
+// Gaps are what is missing of the workers' sandbox, because the kernel or the
+// container refuses it.
+func (w *Workers) Gaps() []sandbox.Gap {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.gaps
+}
+
+// confined notes what the sandbox of the first worker lacks. The others are in the
+// same container.
+func (w *Workers) confined(gaps []sandbox.Gap) {
+	w.mu.Lock()
+	first := !w.told
+	if first {
+		w.gaps, w.told = gaps, true
+	}
+	w.mu.Unlock()
+	if !first || len(gaps) == 0 {
+		return
+	}
+	missing := make([]string, len(gaps))
+	for i, gap := range gaps {
+		missing[i] = gap.String()
+	}
+	w.cfg.Log.Warn("the sandbox of the workers is incomplete", "missing", strings.Join(missing, "; "))
 }
 
 // Renew makes all jobs from now on start from another setup. If no worker
@@ -314,6 +345,7 @@ func (w *Workers) start(text []byte) (*process, error) {
 		p.end()
 		return fail(fmt.Errorf("it ended before it was ready: %s", p.last.firstLine()))
 	}
+	w.confined(m.Gaps)
 	return p, nil
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/internal/sandbox"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/sidecar"
 )
@@ -129,6 +130,9 @@ func (opt *serving) serve(ctx context.Context, s streams) error {
 		return err
 	}
 	opt.limitMemory()
+	if err := sandbox.Seclude(); err != nil {
+		log.Warn("other processes of this user may read the memory of the server", "error", err.Error())
+	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	lis, err := sidecar.Listen(opt.socket())
