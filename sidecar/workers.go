@@ -485,7 +485,7 @@ func (p *process) fate(ctx context.Context, dir string) (Cause, error) {
 			"%s: templates call each other without end, or a value holds itself: their stack exceeded %d MiB; end the recursion (more stack comes with --worker-memory)", dir, p.limit/stackShare>>20)
 	case last == "" && !p.cmd.ProcessState.Exited():
 		return Crash, status.Errorf(codes.Unavailable, "%s: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up; compare the container's memory limit with --worker-memory and --parallel", dir)
-	case strings.Contains(last, "out of memory") || strings.Contains(last, "cannot allocate memory") || strings.Contains(last, noRandom):
+	case strings.Contains(last, "out of memory") || strings.Contains(last, "cannot allocate memory"):
 		return Memory, status.Errorf(codes.ResourceExhausted,
 			"%s: rendering asked for far more memory at once than the %d MiB that it may take; raise --worker-memory, or make the component smaller", dir, p.limit>>20)
 	}
@@ -493,10 +493,6 @@ func (p *process) fate(ctx context.Context, dir string) (Cause, error) {
 	// and what it says may be of another.
 	return Crash, status.Errorf(codes.Internal, "%s: the worker process that rendered it ended; this is a bug of the plugin, its log has the details", dir)
 }
-
-// noRandom is what crypto/rand says where the kernel cannot fill a buffer: one that is
-// larger than the memory that the process may take.
-const noRandom = "crypto/rand: failed to read random data"
 
 // overtime is the fault of a rendering whose context has ended.
 func overtime(ctx context.Context, dir string) *ended {

@@ -55,7 +55,6 @@ func hostileRepositories(listener string) map[string]struct {
 		"repeat":              {templated(`{{ repeat 2000000000 "x" }}`), "raise --worker-memory"},
 		"repeat too often":    {templated(`{{ repeat 9000000000000000000 "xx" }}`), "Repeat output length overflow"},
 		"randAlphaNum":        {templated(`{{ randAlphaNum 1000000000 | len }}`), "raise --worker-memory"},
-		"randBytes":           {templated(`{{ randBytes 1000000000 | len }}`), "raise --worker-memory"},
 		"printf widths":       {templated(`{{ range until 1000 }}{{ printf "%999999d%999999d%999999d" 1 1 1 }}{{ end }}`), "of memory"},
 		"printf a width":      {templated(`{{ printf "%1000000000d" 1 }}`), "app/templates/a.yaml"},
 		"seq":                 {templated(`{{ seq 1 2000000000 | len }}`), "of memory"},
