@@ -94,7 +94,7 @@ func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) Mani
 		Spec: applicationSpec{
 			Project:     f.projectOf(d.Application),
 			Destination: cluster(d.place.Server, d.Namespace),
-			SyncPolicy:  syncPolicy{Automated: automated{Prune: true, SelfHeal: true}, SyncOptions: f.options(d.Application), Retry: patient},
+			SyncPolicy:  syncPolicy{Automated: automated{Prune: true, SelfHeal: true}, SyncOptions: f.options(d.Application), Retry: f.retry(d.Application)},
 		}}
 	repo := source{RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), TargetRevision: d.place.Revision}
 	if c := d.Component.Chart; c.Remote() && !d.Vendored {

@@ -405,8 +405,9 @@ func (f *Fleet) templatePatch(s set, opt SetOptions) string {
 		Split                 bool
 		Parameters            []templated
 		Earlier               []*Application
+		Retries               []retried
 	}{LabelKey: strconv.Quote(labelKey.String()), ReservedKey: strconv.Quote(f.reservedLabel().String()), RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL),
-		Revision: strconv.Quote(s.places[0].Revision), Definitions: f.definitionPhases(), Large: f.largeApplications(), Split: f.split()}
+		Revision: strconv.Quote(s.places[0].Revision), Definitions: f.definitionPhases(), Large: f.largeApplications(), Split: f.split(), Retries: f.retries()}
 	common := f.commonOptions()
 	for _, name := range slices.Sorted(maps.Keys(common)) {
 		d.Options = append(d.Options, option{name, common[name]})

@@ -393,8 +393,8 @@ func findingsOf(apps []*Application) []finding.Finding {
 }
 
 // dropBrought drops what is missing in an Application where another one of the
-// fleet brings it, or, of a namespace, is deployed to it. Of waits that buy nothing
-// each Application keeps one.
+// fleet brings it, or, of a namespace, is deployed to it, and what the Applications
+// that are generated have. Of waits that buy nothing each Application keeps one.
 func (f *Fleet) dropBrought() {
 	brought := map[string][]*Application{}
 	for _, app := range f.Applications {
@@ -417,7 +417,7 @@ func (f *Fleet) dropBrought() {
 				gates++
 			}
 			// Secrets and settings come from stores and people, too.
-			return gates > 1 && found.Rule == "gate-without-customer" || found.Rule == "missing-object" && found.Severity == finding.Note || found.Missing != "" && slices.ContainsFunc(brought[found.Missing], func(other *Application) bool {
+			return found.Rule == "olm-retry" || gates > 1 && found.Rule == "gate-without-customer" || found.Rule == "missing-object" && found.Severity == finding.Note || found.Missing != "" && slices.ContainsFunc(brought[found.Missing], func(other *Application) bool {
 				return other != app && f.meet(app, other)
 			})
 		})

@@ -308,9 +308,10 @@ type builder struct {
 	readsByNamespace map[string][]read
 	guarding         map[int]bool // Jobs that come before a part of the component
 	brought          map[knowledge.GroupKind]origins
-	installersOf     map[int]*installers // by component
 	toldAbout        map[learnable]*told
-	names            map[string]bool // of objects, and of what is read or made
+	names            map[string]bool         // of objects, and of what is read or made
+	bringersOf       map[int][]bringer       // by component, but for packages
+	packages         map[int]map[string]bool // packages by component
 	edges            edges
 }
 

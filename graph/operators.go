@@ -199,10 +199,9 @@ func (b *builder) isInstalled(i int) bool {
 	return false
 }
 
-// bringsKind reports whether a bringer brings a kind to a component. What installs
-// operators brings whatever neither the platform has, nor other packages or another
-// object of the component bring; to another component only what its package is known
-// for.
+// bringsKind reports whether a bringer brings a kind to a component. A package brings
+// what it is known for. If no package is known for a kind, whatever installs operators
+// brings it to its own component, unless the platform or another object there does.
 func (b *builder) bringsKind(by bringer, kind run, part int) bool {
 	n := &b.Nodes[by.node]
 	if !by.brings(kind.group) {
@@ -216,17 +215,13 @@ func (b *builder) bringsKind(by bringer, kind run, part int) bool {
 	}
 	gk := b.kindOf(kind)
 	from := b.broughtBy(gk)
-	if _, defined := b.defined[gk]; defined || from.platform != "" || n.Part != part {
+	if _, defined := b.defined[gk]; defined || len(from.packages) > 0 || from.platform != "" || n.Part != part {
 		return false
 	}
-	in := b.installers(part)
-	if slices.ContainsFunc(in.others, func(other bringer) bool {
+	return !slices.ContainsFunc(b.otherBringers(part), func(other bringer) bool {
 		o := &b.Nodes[other.node]
 		return (o.ID.Group != gk.Group || o.ID.Kind != gk.Kind) && other.brings(gk.Group)
-	}) {
-		return false
-	}
-	return len(from.packages) == 0 || slices.ContainsFunc(from.packages, func(name string) bool { return in.packages[name] })
+	})
 }
 
 // isPackaged reports whether a bringer installs a package that is known for a kind.
@@ -241,13 +236,31 @@ func (b *builder) comesFor(by bringer, kind run) bool {
 	if !b.isPackaged(by, kind) {
 		return false
 	}
-	in, known := b.installers(b.Nodes[by.node].Part), 0
+	known := 0
 	for _, name := range b.broughtBy(b.kindOf(kind)).packages {
-		if in.packages[name] {
+		if b.packagesOf(b.Nodes[by.node].Part)[name] {
 			known++
 		}
 	}
 	return known == 1
+}
+
+// packagesOf are the packages that a component installs.
+func (b *builder) packagesOf(part int) map[string]bool {
+	if b.packages == nil {
+		b.packages = map[int]map[string]bool{}
+		for _, by := range b.bringers {
+			n := &b.Nodes[by.node]
+			if !n.Kind.Operator.Installs() {
+				continue
+			}
+			if b.packages[n.Part] == nil {
+				b.packages[n.Part] = map[string]bool{}
+			}
+			b.packages[n.Part][first(n.Kind.Operator.Package, *n)] = true
+		}
+	}
+	return b.packages[part]
 }
 
 func (b *builder) kindOf(r run) knowledge.GroupKind {
@@ -263,7 +276,11 @@ type origins struct {
 func (b *builder) broughtBy(gk knowledge.GroupKind) origins {
 	from, known := b.brought[gk]
 	if !known {
-		from.platform, from.packages = b.base.Brought(gk.Group, gk.Kind)
+		var packages []knowledge.Package
+		from.platform, packages = b.base.Brought(gk.Group, gk.Kind)
+		for _, p := range packages {
+			from.packages = append(from.packages, p.Name)
+		}
 		if b.brought == nil {
 			b.brought = map[knowledge.GroupKind]origins{}
 		}
@@ -272,32 +289,15 @@ func (b *builder) broughtBy(gk knowledge.GroupKind) origins {
 	return from
 }
 
-// installers are the packages that a component installs, and what else brings kinds
-// in it.
-type installers struct {
-	packages map[string]bool
-	others   []bringer
-}
-
-func (b *builder) installers(part int) *installers {
-	if b.installersOf == nil {
-		b.installersOf = map[int]*installers{}
+// otherBringers are what brings kinds to a component besides packages.
+func (b *builder) otherBringers(part int) []bringer {
+	if b.bringersOf == nil {
+		b.bringersOf = map[int][]bringer{}
 		for _, by := range b.bringers {
-			n := &b.Nodes[by.node]
-			in := b.installersOf[n.Part]
-			if in == nil {
-				in = &installers{packages: map[string]bool{}}
-				b.installersOf[n.Part] = in
-			}
-			if n.Kind.Operator.Installs() {
-				in.packages[first(n.Kind.Operator.Package, *n)] = true
-			} else {
-				in.others = append(in.others, by)
+			if n := &b.Nodes[by.node]; !n.Kind.Operator.Installs() {
+				b.bringersOf[n.Part] = append(b.bringersOf[n.Part], by)
 			}
 		}
 	}
-	if in := b.installersOf[part]; in != nil {
-		return in
-	}
-	return &installers{}
+	return b.bringersOf[part]
 }

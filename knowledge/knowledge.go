@@ -37,7 +37,7 @@ import (
 	"github.com/ladder-cmp/ladder/profile"
 )
 
-//go:embed names.yaml programs.yaml crd-switches.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml schemas.yaml shapes.yaml smokes.yaml charts.yaml kinds/*.yaml
+//go:embed names.yaml programs.yaml crd-switches.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml schemas.yaml shapes.yaml smokes.yaml charts.yaml packages.yaml kinds/*.yaml
 var files embed.FS
 
 // Rung is a step of the ladder: what objects are for.
@@ -68,10 +68,6 @@ const WithConsumer = "with-consumer"
 // First is the place of settings without health that whatever runs may use, such as
 // where a cluster gets its images from: they stand in the first wave that they can.
 const First = "first"
-
-// ByOperator is the platform of kinds of a platform's groups that come with an
-// operator all the same.
-const ByOperator = "operator"
 
 // Meaning says what a reference demands of the order.
 type Meaning string
@@ -136,12 +132,8 @@ type Kind struct {
 	// the cluster at run time, such as "*.crossplane.io"; a later one with "!"
 	// takes groups out again.
 	Installs []string `yaml:"installs"`
-	// Platform names the platform that has the kind by itself, such as "openshift";
-	// "operator" takes a kind out of what its group says.
+	// Platform names the platform that has the kind by itself, such as "openshift".
 	Platform string `yaml:"platform"`
-	// Packages are the names of the packages of operators that bring the kind. If
-	// there are any, no other package does.
-	Packages []string `yaml:"packages"`
 	// Place overrides where the object stands: "with-consumer" puts it into
 	// the wave of its earliest consumer exactly, and "first" into the first wave.
 	Place string `yaml:"place"`
@@ -163,8 +155,10 @@ type Kind struct {
 
 // Operator says how objects of a kind install operators out of packages.
 type Operator struct {
-	// Package is the path of the name of the package.
+	// Package is the path of the name of the package, and Catalog that of the name
+	// of where it is listed.
 	Package Path `yaml:"package"`
+	Catalog Path `yaml:"catalog"`
 	// Group is the kind of which the namespace must hold exactly one object.
 	Group Targets `yaml:"group"`
 	// Manual says which objects wait until somebody approves the installation. All
@@ -414,7 +408,9 @@ type Base struct {
 	changed     map[string]*group // those that go before them, because somebody knows more
 	migrations  []string          // words besides those of names.yaml
 	fleet       profile.Fleet
+	platform    string // what a ladder.yaml says
 	charts      func() ([]Chart, error)
+	packages    func() packages
 	pods        func() (podFile, error)
 	conventions func() ([]Convention, error)
 	shapes      func() (shapeFile, error)
@@ -438,12 +434,14 @@ type groupFile struct {
 	// Product is what the group belongs to, in plain words.
 	Product string `yaml:"product"`
 	Source  string `yaml:"source"`
-	// Platform and Packages hold for all kinds of the group that do not say
-	// otherwise, also for those without a record.
-	Platform string   `yaml:"platform"`
-	Packages []string `yaml:"packages"`
-	Kinds    []Kind   `yaml:"kinds"`
-	byKind   map[string]*Kind
+	// Platform holds for all kinds of the group that do not say otherwise, also for
+	// those without a record.
+	Platform string `yaml:"platform"`
+	// Only means that no other platform has the group, so that an object of it shows
+	// where it is to run.
+	Only   bool   `yaml:"only"`
+	Kinds  []Kind `yaml:"kinds"`
+	byKind map[string]*Kind
 }
 
 type rungFile struct {
@@ -546,6 +544,7 @@ var builtin = sync.OnceValue(func() *Base {
 		return f, err
 	})
 	b.charts = sync.OnceValues(loadCharts)
+	b.packages = sync.OnceValue(loadPackages)
 	return b
 })
 
@@ -601,9 +600,6 @@ func loadGroup(name string) (*groupFile, error) {
 			k.Sees.Source = k.Source
 		}
 		k.Platform = cmp.Or(k.Platform, f.Platform)
-		if k.Packages == nil {
-			k.Packages = f.Packages
-		}
 		k.Operator.Group = f.targets(k.Operator.Group)
 		// The list may be shared with another kind through a YAML alias.
 		k.References = append([]Reference(nil), k.References...)
@@ -679,19 +675,6 @@ func (b *Base) Kind(groupName, kind string) (Kind, bool) {
 		k = b.guessRung(k)
 	}
 	return k, true
-}
-
-// Brought says how a kind comes to a cluster: with a platform, or with one of some
-// packages of operators. Of most kinds neither is known.
-func (b *Base) Brought(groupName, kind string) (platform string, packages []string) {
-	k, ok := b.Kind(groupName, kind)
-	if f := b.file(groupName); !ok && f != nil {
-		k.Platform, k.Packages = f.Platform, f.Packages
-	}
-	if k.Platform == ByOperator {
-		k.Platform = ""
-	}
-	return k.Platform, k.Packages
 }
 
 // kind returns the record of a kind or, failing that, of all kinds of the file.

@@ -225,29 +225,6 @@ func TestConventions(t *testing.T) {
 	}
 }
 
-// TestBrought asks how kinds come to a cluster.
-func TestBrought(t *testing.T) {
-	tests := []struct {
-		group, kind string
-		platform    string
-		packages    []string
-	}{
-		{"config.openshift.io", "ImageDigestMirrorSet", "openshift", nil},
-		{"config.openshift.io", "Unknown", "openshift", nil}, // of the group
-		{"operator.openshift.io", "CertManager", "", []string{"openshift-cert-manager-operator"}},
-		{"operators.coreos.com", "CatalogSource", "openshift", nil},
-		{"kafka.strimzi.io", "Kafka", "", []string{"amq-streams", "strimzi-kafka-operator"}},
-		{"argoproj.io", "ArgoCD", "", []string{"openshift-gitops-operator", "argocd-operator"}},
-		{"argoproj.io", "Rollout", "", nil},
-		{"docks.example.com", "Crane", "", nil},
-	}
-	for _, tt := range tests {
-		if platform, packages := Default().Brought(tt.group, tt.kind); platform != tt.platform || !slices.Equal(packages, tt.packages) {
-			t.Errorf("%s.%s: platform %q, packages %q", tt.kind, tt.group, platform, packages)
-		}
-	}
-}
-
 // TestWildcards looks at groups and kinds that no file or record names.
 func TestWildcards(t *testing.T) {
 	tests := []struct {

@@ -31,6 +31,10 @@ type userFile struct {
 	Smokes      userSmokes   `yaml:"smokes"`
 	// Migrations are words by which Jobs are called that migrate.
 	Migrations []string `yaml:"migrations"`
+	// Platform is what the clusters are of, so that its kinds are there.
+	Platform string `yaml:"platform"`
+	// Packages are those of other catalogs, or take the place of built-in ones.
+	Packages []Package `yaml:"packages"`
 	// Fleet is about the components below the file, and how they are rolled out.
 	Fleet profile.Fleet `yaml:"fleet"`
 }
@@ -82,6 +86,7 @@ var choices = map[string][]string{
 	"place":     {WithConsumer, First, ""},
 	"namespace": {"any", ""},
 	"meaning":   {string(Exists), string(Healthy), string(Produces), string(With), string(Known)},
+	"platform":  {"openshift", ""},
 	"can":       {"Degraded", "Suspended", "Unknown", "Missing"},
 }
 
@@ -119,6 +124,7 @@ func (b *Base) With(name, text string) (*Base, error) {
 	r.kinds(&over, value(root, "kinds"))
 	r.conventions(&over, value(root, "conventions"))
 	r.words(&over, root)
+	r.packages(&over, root)
 	r.fleet(&over, value(root, "fleet"))
 	if len(r.faults) > 0 {
 		faults := finding.Of(errors.Join(r.faults...))
@@ -445,6 +451,34 @@ func (r *reader) words(over *Base, root *yaml.Node) {
 				return f, err
 			})
 		}
+	}
+}
+
+// packages adds packages of operators, and says what the clusters are of.
+func (r *reader) packages(over *Base, root *yaml.Node) {
+	if n := value(root, "platform"); n != nil {
+		r.decode(n, "platform", &over.platform)
+	}
+	var more []Package
+	for i, n := range items(value(root, "packages")) {
+		field := fmt.Sprintf("packages[%d]", i)
+		var p Package
+		switch {
+		case !r.decode(n, field, &p):
+		case p.Name == "":
+			r.fault(n, field, "the package has no name", "write package: as spec.name of its Subscription says")
+		case len(p.Brings) == 0:
+			r.fault(n, field, "it is not said what the package brings", "write brings: with groups, or Kind.group for one kind of a group")
+		case slices.ContainsFunc(more, func(other Package) bool { return other.Name == p.Name }):
+			r.fault(n, field, "package "+p.Name+" is there twice", "make one record of the two")
+		default:
+			p.Source = cmp.Or(p.Source, fmt.Sprintf("%s:%d", r.Name, n.Line))
+			more = append(more, p)
+		}
+	}
+	if len(more) > 0 {
+		before := over.packages
+		over.packages = sync.OnceValue(func() packages { return before().with(more) })
 	}
 }
 
