@@ -37,7 +37,6 @@ type errand struct {
 	home home
 	// exact is the Ref that always is the same to which this one came; nil if that is
 	// not known.
-	exact *remote.Ref
 
 	mu    sync.Mutex
 	left  int64    // bytes that may still come
