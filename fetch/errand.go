@@ -35,8 +35,6 @@ type errand struct {
 	// anew says that what the cache has is not to be taken.
 	anew bool
 	home home
-	// exact is the Ref that always is the same to which this one came; nil if that is
-	// not known.
 
 	mu    sync.Mutex
 	left  int64    // bytes that may still come
