@@ -51,13 +51,15 @@ type Signer struct {
 // policyFile is the form of the file of a Policy.
 type policyFile struct {
 	Verify []struct {
-		Address    string
-		Provenance *struct{ Keyring string }
-		Cosign     *struct {
-			Key      string
+		Address    string `yaml:"address"`
+		Provenance *struct {
+			Keyring string `yaml:"keyring"`
+		} `yaml:"provenance"`
+		Cosign *struct {
+			Key      string `yaml:"key"`
 			SignedAs string `yaml:"signedAs"`
-		}
-	}
+		} `yaml:"cosign"`
+	} `yaml:"verify"`
 }
 
 // ReadPolicy reads a Policy from a YAML file, and the keys that it names, relative to its
@@ -89,7 +91,7 @@ func ReadPolicy(name string) (Policy, error) {
 	var faults []error
 	for i, entry := range said.Verify {
 		fault := func(field, message, remedy string) {
-			faults = append(faults, file.Fault(lines[i], fmt.Sprintf("verify[%d].%s", i, field), message, remedy))
+			faults = append(faults, file.Fault(lines[i], strings.TrimSuffix(fmt.Sprintf("verify[%d].%s", i, field), "."), message, remedy))
 		}
 		signer := Signer{Address: entry.Address}
 		at, wrong := parsePattern(entry.Address)
