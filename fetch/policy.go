@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -50,16 +51,18 @@ type Signer struct {
 
 // policyFile is the form of the file of a Policy.
 type policyFile struct {
-	Verify []struct {
-		Address    string `yaml:"address"`
-		Provenance *struct {
-			Keyring string `yaml:"keyring"`
-		} `yaml:"provenance"`
-		Cosign *struct {
-			Key      string `yaml:"key"`
-			SignedAs string `yaml:"signedAs"`
-		} `yaml:"cosign"`
-	} `yaml:"verify"`
+	Verify []policyEntry `yaml:"verify"`
+}
+
+type policyEntry struct {
+	Address    string `yaml:"address"`
+	Provenance *struct {
+		Keyring string `yaml:"keyring"`
+	} `yaml:"provenance"`
+	Cosign *struct {
+		Key      string `yaml:"key"`
+		SignedAs string `yaml:"signedAs"`
+	} `yaml:"cosign"`
 }
 
 // ReadPolicy reads a Policy from a YAML file, and the keys that it names, relative to its
@@ -93,39 +96,44 @@ func ReadPolicy(name string) (Policy, error) {
 		fault := func(field, message, remedy string) {
 			faults = append(faults, file.Fault(lines[i], strings.TrimSuffix(fmt.Sprintf("verify[%d].%s", i, field), "."), message, remedy))
 		}
-		signer := Signer{Address: entry.Address}
-		at, wrong := parsePattern(entry.Address)
-		switch {
-		case wrong != "":
-			fault("address", fmt.Sprintf("%q %s", finding.WithoutCredentials(entry.Address), wrong), "write an address such as https://charts.example.com or oci://ghcr.io/org/*")
-		case slices.ContainsFunc(policy, func(s Signer) bool { return s.pattern().same(patternOf(entry.Address)) }):
+		if slices.ContainsFunc(policy, func(s Signer) bool { return s.pattern().same(patternOf(entry.Address)) }) {
 			fault("address", entry.Address+" has an entry already", "keep one of the two")
 		}
-		switch {
-		case (entry.Provenance == nil) == (entry.Cosign == nil):
-			fault("", "an entry needs either provenance or cosign", "write provenance: {keyring: FILE} or cosign: {key: FILE}")
-		case entry.Provenance != nil:
-			if signer.Keyring, wrong = readKey(name, entry.Provenance.Keyring, faultOfKeyring); wrong != "" {
-				fault("provenance.keyring", wrong, "name a file that gpg --export has written")
-			}
-		default:
-			if signer.Key, wrong = readKey(name, entry.Cosign.Key, faultOfKey); wrong != "" {
-				fault("cosign.key", wrong, "name the cosign.pub that cosign generate-key-pair or cosign public-key has written")
-			}
-			if at.scheme != "oci" && at.scheme != "" {
-				fault("cosign", "cosign signs what is in a registry, and "+entry.Address+" is none", "write an oci:// address, or provenance")
-			}
-			signer.SignedAs = entry.Cosign.SignedAs
-			if as, wrong := parsePattern(signer.SignedAs); signer.SignedAs != "" && (wrong != "" || as.scheme != "oci") {
-				fault("cosign.signedAs", fmt.Sprintf("%q is not the address of a registry", finding.WithoutCredentials(signer.SignedAs)), "write the address that was signed, such as oci://ghcr.io/org/*")
-			}
-		}
-		policy = append(policy, signer)
+		policy = append(policy, entry.signer(name, fault))
 	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
 	return policy, nil
+}
+
+// signer reads the key of an entry, and calls fault for what is wrong with the entry.
+func (entry policyEntry) signer(policy string, fault func(field, message, remedy string)) Signer {
+	signer := Signer{Address: entry.Address}
+	at, wrong := parsePattern(entry.Address)
+	if wrong != "" {
+		fault("address", fmt.Sprintf("%q %s", finding.WithoutCredentials(entry.Address), wrong), "write an address such as https://charts.example.com or oci://ghcr.io/org/*")
+	}
+	switch {
+	case (entry.Provenance == nil) == (entry.Cosign == nil):
+		fault("", "an entry needs either provenance or cosign", "write provenance: {keyring: FILE} or cosign: {key: FILE}")
+	case entry.Provenance != nil:
+		if signer.Keyring, wrong = readKey(policy, entry.Provenance.Keyring, faultOfKeyring); wrong != "" {
+			fault("provenance.keyring", wrong, "name a file that gpg --export has written")
+		}
+	default:
+		if signer.Key, wrong = readKey(policy, entry.Cosign.Key, faultOfKey); wrong != "" {
+			fault("cosign.key", wrong, "name the cosign.pub that cosign generate-key-pair or cosign public-key has written")
+		}
+		if at.scheme != "oci" && at.scheme != "" {
+			fault("cosign", "cosign signs what is in a registry, and "+entry.Address+" is not one", "write an oci:// address, or provenance")
+		}
+		signer.SignedAs = entry.Cosign.SignedAs
+		if as, wrong := parsePattern(signer.SignedAs); signer.SignedAs != "" && (wrong != "" || as.scheme != "oci") {
+			fault("cosign.signedAs", fmt.Sprintf("%q is not the address of a registry", finding.WithoutCredentials(signer.SignedAs)), "write the address that was signed, such as oci://ghcr.io/org/*")
+		}
+	}
+	return signer
 }
 
 // linesOf are the lines of the entries.
@@ -262,19 +270,19 @@ func plainly(u *url.URL) *url.URL {
 	return plain
 }
 
+// same says whether two patterns are one; those that cannot be read are not.
 func (p pattern) same(other pattern) bool {
-	return p.scheme == other.scheme && p.host == other.host && p.port == other.port && slices.Equal(p.segments, other.segments)
+	return p.scheme != "" && p.scheme == other.scheme && p.host == other.host && p.port == other.port && slices.Equal(p.segments, other.segments)
 }
 
+// nearer compares two patterns that match the same address, by how little else they match.
 func nearer(a, b pattern) int {
-	letters := func(p pattern) int {
-		return len(strings.Join(p.segments, "")) - 2*strings.Count(strings.Join(p.segments, ""), "*")
-	}
-	hosts := func(p pattern) int {
-		if !strings.HasPrefix(p.host, "*") {
-			return 1000
+	host := func(p pattern) int {
+		if strings.HasPrefix(p.host, "*") {
+			return len(p.host)
 		}
-		return len(p.host)
+		return math.MaxInt // a host by its name
 	}
-	return cmp.Or(cmp.Compare(hosts(a), hosts(b)), cmp.Compare(len(a.segments), len(b.segments)), cmp.Compare(letters(a), letters(b)))
+	letters := func(p pattern) int { return len(strings.ReplaceAll(strings.Join(p.segments, ""), "*", "")) }
+	return cmp.Or(cmp.Compare(host(a), host(b)), cmp.Compare(len(a.segments), len(b.segments)), cmp.Compare(letters(a), letters(b)))
 }

@@ -30,15 +30,12 @@ func (f *Fetcher) scopeOf(ref remote.Ref) string {
 // signers are those of the policy who must have signed a chart: that for the address by
 // which it was asked for, and that for where it comes from.
 func (e *errand) signers(from *url.URL) []Signer {
+	addresses := []*url.URL{from}
+	if named, fault := parseAddress(e.ref.URL); fault == "" {
+		addresses = append(addresses, named.JoinPath(e.ref.Chart))
+	}
 	var all []Signer
-	named, fault := parseAddress(e.ref.URL)
-	for _, at := range []*url.URL{named, from} {
-		if at == nil || fault != "" {
-			continue
-		}
-		if at == named {
-			at = named.JoinPath(e.ref.Chart)
-		}
+	for _, at := range addresses {
 		s, found := e.f.config.Verify.signer(at)
 		if found && !slices.ContainsFunc(all, func(other Signer) bool { return other.Address == s.Address }) {
 			all = append(all, s)
