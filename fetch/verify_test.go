@@ -450,6 +450,15 @@ func TestNearestSigner(t *testing.T) {
 	}
 }
 
+// TestHalfASigner has an entry by which nothing could be verified.
+func TestHalfASigner(t *testing.T) {
+	for _, s := range []Signer{{Address: "oci://ghcr.io"}, {Address: "ghcr.io", Key: []byte("x")}, {Address: "oci://ghcr.io", Key: []byte("x"), Keyring: []byte("x")}} {
+		if err := (Config{Verify: Policy{s}}).Check(); err == nil || !strings.Contains(err.Error(), "has no address, or not one of a keyring and a key") {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+}
+
 // TestReadPolicy has what people write wrong in a policy, each with its line.
 func TestReadPolicy(t *testing.T) {
 	dir := t.TempDir()
