@@ -350,7 +350,8 @@ func (w *Workers) refill() {
 	for !w.closed && w.busy+len(w.idle)+w.waiting < w.cfg.Warm {
 		w.waiting++
 		text := w.setup
-		go func() {
+		// Close waits for what is being started, too.
+		w.all.Go(func() {
 			p, err := w.start(text)
 			w.mu.Lock()
 			w.waiting--
@@ -360,7 +361,7 @@ func (w *Workers) refill() {
 				return // the next request tries again
 			}
 			w.put(p)
-		}()
+		})
 	}
 }
 

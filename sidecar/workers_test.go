@@ -332,7 +332,7 @@ func niceOf(t *testing.T, pid string) int {
 // TestMemoryBesides has renderings step aside until there is no more memory for
 // all of them: the last ones begin again later, and none fails before its time.
 func TestMemoryBesides(t *testing.T) {
-	const limit = 256 << 20 // of each
+	const limit = sidecartest.RaceFactor * 256 << 20 // of each
 	registry := prometheus.NewRegistry()
 	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Metrics, c.Memory = registry, limit })
 	h := start(t, func(c *sidecar.Config) {

@@ -42,8 +42,9 @@ func TestHostileSources(t *testing.T) {
 	defer good.Close()
 	goodURL := strings.Replace(good.URL, "127.0.0.1", "localhost", 1)
 	dir := t.TempDir()
+	const memory = sidecartest.RaceFactor * 192 // MiB
 	files := map[string]string{".git/HEAD": "", "good/kustomization.yaml": "resources: ['" + goodURL + "/a.yaml']"}
-	wants := map[string]string{"memory": "MiB of memory to read, and may take 192", "silent": "took longer than 4s", "endless": "sends more than 20000000 bytes"}
+	wants := map[string]string{"memory": fmt.Sprintf("MiB of memory to read, and may take %d", memory), "silent": "took longer than 4s", "endless": "sends more than 20000000 bytes"}
 	for i := range 4 {
 		for kind := range wants {
 			files[fmt.Sprintf("%s-%d/component.yaml", kind, i)] = fmt.Sprintf("chart: {repoURL: '%s/%s/%d', chart: app, version: ^1}", evil.URL, kind, i)
@@ -53,7 +54,7 @@ func TestHostileSources(t *testing.T) {
 	cache := t.TempDir()
 	s := serve(t, "LADDER_SERVE_ALLOW_REMOTE="+evil.URL+","+goodURL, "LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1,localhost", "LADDER_SERVE_REMOTE_CACHE="+cache,
 		"LADDER_SERVE_REMOTE_PLAIN_HTTP="+strings.TrimPrefix(evil.URL, "http://")+","+strings.TrimPrefix(goodURL, "http://"),
-		"LADDER_SERVE_REMOTE_MEMORY=201326592", "LADDER_SERVE_REMOTE_TIMEOUT=4s", "LADDER_SERVE_REMOTE_MAX_BYTES=20000000")
+		fmt.Sprintf("LADDER_SERVE_REMOTE_MEMORY=%d", memory<<20), "LADDER_SERVE_REMOTE_TIMEOUT=4s", "LADDER_SERVE_REMOTE_MAX_BYTES=20000000")
 	archive, err := sidecartest.Pack(dir)
 	if err != nil {
 		t.Fatal(err)
