@@ -74,6 +74,7 @@ type underWay struct {
 	flights    singleflight.Group
 	proxies    sync.Map // host and port of each that was chosen
 	downloaded atomic.Int64
+	incomplete sync.Once // the sandbox of the processes, in the log
 
 	mu         sync.Mutex
 	transports map[identity]*http.Transport

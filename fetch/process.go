@@ -20,6 +20,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/internal/confine"
+	"github.com/ladder-cmp/ladder/internal/sandbox"
 	"github.com/ladder-cmp/ladder/remote"
 )
 
@@ -62,6 +63,7 @@ type doneWord struct {
 	Kept       bool  // the cache has it, as the reply said
 	Index      bool  // there is a new index in its file
 	Downloaded int64 // bytes
+	Gaps       []sandbox.Gap
 	Failure    *failureWord
 }
 
@@ -263,6 +265,7 @@ func (t *trip) talk(to io.Writer, from io.Reader, what order) (*doneWord, error)
 			return nil, err
 		}
 		if said.Done != nil {
+			t.f.confined(said.Done.Gaps)
 			return said.Done, said.Done.Failure.failure()
 		}
 		answer, err := t.answer(said)
@@ -274,6 +277,21 @@ func (t *trip) talk(to io.Writer, from io.Reader, what order) (*doneWord, error)
 		}
 	}
 	return nil, fmt.Errorf("it asks more than %d times", mostWords)
+}
+
+// confined says once what the sandbox of the processes lacks: they are all in the same
+// container.
+func (f *Fetcher) confined(gaps []sandbox.Gap) {
+	if len(gaps) == 0 {
+		return
+	}
+	f.incomplete.Do(func() {
+		missing := make([]string, min(len(gaps), 10))
+		for i := range missing {
+			missing[i] = gaps[i].String()
+		}
+		f.log.Warn("the sandbox of the processes that fetch is incomplete", "missing", short(strings.Join(missing, "; ")))
+	})
 }
 
 // answer answers a question, as far as it is about what the process is to fetch.
