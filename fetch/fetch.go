@@ -120,7 +120,7 @@ func New(config Config) (*Fetcher, error) {
 	f.resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
 		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	}
-	f.metrics = newMetrics(func() int64 { return f.store.size() }, config.Metrics)
+	f.metrics = newMetrics(func() int64 { return f.store.size() }, func() int { return f.queue.length() }, config.Metrics)
 	f.store = openStore(config.Cache, f.log, f.metrics)
 	return f, nil
 }

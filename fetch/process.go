@@ -230,9 +230,11 @@ func (t *trip) run(ctx context.Context, files *spools, what order) (*doneWord, e
 	if err := cmd.Start(); err != nil {
 		return nil, broke(err)
 	}
+	t.f.metrics.running.Inc()
 	w := watch(ctx, cmd, t.f.limits.Memory)
 	done, err := t.talk(to, from, what)
 	took := w.end()
+	t.f.metrics.running.Dec()
 	var why *failure
 	switch {
 	case errors.As(err, &why):
@@ -240,10 +242,13 @@ func (t *trip) run(ctx context.Context, files *spools, what order) (*doneWord, e
 	case err == nil:
 		return done, nil
 	case took > 0:
+		t.f.metrics.killed(forMemory)
 		return nil, failed(tooLarge, "raise --remote-memory if it is meant to be so large", "what %s sends took %d MiB of memory to read, and may take %d", t.at.Host, took>>20, t.f.limits.Memory>>20)
 	case ctx.Err() != nil:
+		t.f.metrics.killed(forTime)
 		return nil, failed(slow, moreTime, "%s took longer than %s", t.at.Host, t.f.limits.Time)
 	}
+	t.f.metrics.killed(crash)
 	t.f.log.Error("a process that fetches has ended", "host", t.at.Host, "last", last.firstLine(), "error", err)
 	return nil, failed(broken, "ask those who run it; raise --remote-memory if it is meant to be so large", "what %s sends has ended the process that reads it, which has %d MiB and %s", t.at.Host, t.f.limits.Memory>>20, t.f.limits.Time)
 }
