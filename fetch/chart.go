@@ -99,7 +99,7 @@ func (e *errand) packed(exact remote.Ref, listed *helmrepo.ChartVersion, digest 
 	if other := remote.OtherChart(data, exact.Chart, exact.Version); other != "" {
 		return none, failed(broken, "ask those who run "+e.host(), "what the index of %s has at %s is wrong: %s", e.host(), address, other)
 	}
-	return content, nil
+	return content, e.verifyFile(at, data)
 }
 
 // elsewhere fetches from a registry a chart that an index has there.

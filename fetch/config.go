@@ -32,6 +32,10 @@ type Config struct {
 	// to without TLS: those of http:// addresses, and registries that have none.
 	PlainHTTP []string
 
+	// Verify says which charts must be signed. It binds what is fetched, also for
+	// those that a Fetcher is For.
+	Verify Policy
+
 	// Credentials says where names, passwords and certificates are read.
 	Credentials Credentials
 	// CAFile holds certificates of authorities, PEM, that are trusted for all
@@ -160,6 +164,11 @@ func (config Config) check(authorities *x509.CertPool) (allowList, error) {
 	}
 	if l := config.Limits; l.Bytes < 0 || l.Unpacked < 0 || l.Time < 0 || l.Concurrent < 0 || l.Backoff < 0 {
 		bad("limits", "a limit is less than 0", "leave it out for the default")
+	}
+	for _, s := range config.Verify {
+		if _, fault := parsePattern(s.Address); fault != "" || (s.Keyring == nil) == (s.Key == nil) {
+			bad("--remote-verify", fmt.Sprintf("the entry %q has no address, or not one of a keyring and a key", finding.WithoutCredentials(s.Address)), "correct it")
+		}
 	}
 	if config.OnFailure != "" && config.OnFailure != Fail && config.OnFailure != UseCached {
 		bad("--remote-on-failure", fmt.Sprintf("%q is neither %s nor %s", config.OnFailure, Fail, UseCached), "write one of the two")

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -360,7 +361,10 @@ func (c *counted) Read(p []byte) (int, error) {
 }
 
 // get reads what stands at an address.
-func (e *errand) get(address string) ([]byte, error) {
+func (e *errand) get(address string) ([]byte, error) { return e.getAtMost(address, e.f.limits.Bytes) }
+
+// getAtMost reads what stands at an address, if that has no more than some bytes.
+func (e *errand) getAtMost(address string, most int64) ([]byte, error) {
 	req, err := http.NewRequestWithContext(e.ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, failed(badRef, "correct the address", "%s is no address", address)
@@ -376,9 +380,12 @@ func (e *errand) get(address string) ([]byte, error) {
 		}
 		return nil, failed(broken, "look at the address", "%s answers with status %d", e.host(), res.StatusCode)
 	}
-	data, err := io.ReadAll(res.Body)
+	data, err := io.ReadAll(io.LimitReader(res.Body, most+1))
 	if err != nil {
 		return nil, e.failureOf(err)
+	}
+	if int64(len(data)) > most {
+		return nil, failed(tooLarge, "look at the address", "%s sends more than %d bytes for %s", e.host(), most, path.Base(address))
 	}
 	if e.ref.Kind == remote.File && isPage(res.Header, data) && !pageWanted.MatchString(e.at.Path) {
 		return nil, failed(broken, "look at the address: it may want a login (--remote-credentials), or lead to a page about the file", "what %s sends is a page of HTML", e.host())

@@ -275,11 +275,15 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 	}
 	known, remembered := f.recall(ref)
 	if want != "" {
+		seen := known.Digest == want
 		known = record{Version: known.Version, Digest: want, At: known.At}
 		if known.Version == "" && lasting(ref) {
 			known.Version = ref.Version
 		}
 		remembered = known.Version != "" || ref.Kind == remote.File
+		if ref.Kind == remote.Chart && len(f.config.Verify) > 0 {
+			remembered = remembered && seen // a lock says what it is, and not who signed it
+		}
 	}
 	age := f.now().Sub(known.At)
 	good := f.config.Offline || !anew && (lasting(ref) || age < f.fresh && age > -f.fresh)
@@ -323,8 +327,8 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 // changed is the failure of what is no longer what it was.
 func (f *Fetcher) changed(ref remote.Ref, was, is string) *failure {
 	remedy := "ask those who publish it why, and record the new digest if it is meant"
-	if known, found := f.store.lookup(f.scope, ref); found && known.Digest == was {
-		remedy += " (the cache has the old one in " + f.store.refPath(f.scope, ref) + ")"
+	if known, found := f.store.lookup(f.scopeOf(ref), ref); found && known.Digest == was {
+		remedy += " (the cache has the old one in " + f.store.refPath(f.scopeOf(ref), ref) + ")"
 	}
 	return failed(changed, remedy, "its content has changed: its digest was %s and is %s", was, is)
 }

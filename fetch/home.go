@@ -92,9 +92,9 @@ func (f *Fetcher) have(digest string) ([]byte, bool) {
 // that is for other processes.
 func (f *Fetcher) recall(ref remote.Ref) (record, bool) {
 	if f.config.Process == nil {
-		return f.store.recall(f.scope, ref)
+		return f.store.recall(f.scopeOf(ref), ref)
 	}
-	known, found := f.store.lookup(f.scope, ref)
+	known, found := f.store.lookup(f.scopeOf(ref), ref)
 	return known, found && (known.Whole || ref.Kind != remote.Chart)
 }
 
@@ -136,8 +136,8 @@ func (f *Fetcher) settle(ref remote.Ref, h haul) (remote.Content, error) {
 // put records what a Ref came to.
 func (f *Fetcher) put(ref remote.Ref, c remote.Content) {
 	if f.config.Process == nil {
-		f.store.put(f.scope, ref, c, f.now())
+		f.store.put(f.scopeOf(ref), ref, c, f.now())
 		return
 	}
-	f.store.record(f.scope, ref, c, f.now())
+	f.store.record(f.scopeOf(ref), ref, c, f.now())
 }

@@ -148,21 +148,9 @@ const mostManifest = 4 << 20
 // registry's client compares the digest of all that it brings.
 func (e *errand) pull(repository *orasremote.Repository, reference string) (remote.Content, string, error) {
 	none := remote.Content{}
-	at, body, err := repository.FetchReference(e.ctx, reference)
+	at, manifest, err := e.manifest(repository, reference)
 	if err != nil {
-		return none, "", e.failureOf(err)
-	}
-	defer body.Close()
-	if at.Size < 0 || at.Size > mostManifest {
-		return none, "", failed(tooLarge, "look at the address", "the manifest of %s in %s has %d bytes", e.ref.Chart, e.host(), at.Size)
-	}
-	data, err := content.ReadAll(body, at)
-	if err != nil {
-		return none, "", e.failureOf(err)
-	}
-	var manifest ocispec.Manifest
-	if err := json.Unmarshal(data, &manifest); err != nil {
-		return none, "", e.failureOf(err)
+		return none, "", err
 	}
 	chart := slices.IndexFunc(manifest.Layers, func(l ocispec.Descriptor) bool {
 		return l.MediaType == helmregistry.ChartLayerMediaType || l.MediaType == helmregistry.LegacyChartLayerMediaType
@@ -179,7 +167,30 @@ func (e *errand) pull(repository *orasremote.Repository, reference string) (remo
 		return none, "", e.failureOf(err)
 	}
 	got := remote.Content{Version: manifest.Annotations[ocispec.AnnotationVersion], Digest: remote.Digest(packed), Data: packed}
-	return got, at.Digest.String(), packedChart(packed, e.host())
+	if err := packedChart(packed, e.host()); err != nil {
+		return none, "", err
+	}
+	return got, at.Digest.String(), e.verifyManifest(repository, at, manifest.Layers, packed)
+}
+
+// manifest gets a manifest by tag or digest.
+func (e *errand) manifest(repository *orasremote.Repository, reference string) (at ocispec.Descriptor, manifest ocispec.Manifest, err error) {
+	at, body, err := repository.FetchReference(e.ctx, reference)
+	if err != nil {
+		return at, manifest, e.failureOf(err)
+	}
+	defer body.Close()
+	if at.Size < 0 || at.Size > mostManifest {
+		return at, manifest, failed(tooLarge, "look at the address", "the manifest of %s in %s has %d bytes", e.ref.Chart, e.host(), at.Size)
+	}
+	data, err := content.ReadAll(body, at)
+	if err == nil {
+		err = json.Unmarshal(data, &manifest)
+	}
+	if err != nil {
+		return at, manifest, e.failureOf(err)
+	}
+	return at, manifest, nil
 }
 
 func kindOf(at ocispec.Descriptor, manifest ocispec.Manifest) string {

@@ -36,6 +36,7 @@ type order struct {
 	Allow        []string
 	AllowPrivate []string
 	PlainHTTP    []string
+	Verify       Policy
 	CAFile       string
 	Limits       Limits
 	Proxy        *httpproxy.Config
@@ -133,7 +134,7 @@ func (f *Fetcher) send(ctx context.Context, ref remote.Ref, at *url.URL, anew bo
 		}
 	}
 	until, _ := ctx.Deadline()
-	done, err := t.run(ctx, files, order{Ref: ref, Anew: anew, Allow: f.config.Allow, AllowPrivate: f.config.AllowPrivate, PlainHTTP: f.config.PlainHTTP,
+	done, err := t.run(ctx, files, order{Ref: ref, Anew: anew, Allow: f.config.Allow, AllowPrivate: f.config.AllowPrivate, PlainHTTP: f.config.PlainHTTP, Verify: f.config.Verify,
 		CAFile: f.config.CAFile, Limits: f.limits, Proxy: httpproxy.FromEnvironment(), Credential: opens.sealed(), Index: t.index, Until: until})
 	if err != nil {
 		return haul{}, err

@@ -27,7 +27,7 @@ func Work(in io.Reader, out io.Writer) error {
 	}
 	confine.Memory(what.Limits.Memory)
 	confine.Limits{CPU: what.Limits.Time, FileBytes: max(what.Limits.Bytes, what.Limits.Unpacked+what.Limits.Unpacked/512) + 1<<20, OpenFiles: 128}.Apply()
-	f, err := New(Config{Allow: what.Allow, AllowPrivate: what.AllowPrivate, PlainHTTP: what.PlainHTTP, CAFile: what.CAFile, Limits: what.Limits})
+	f, err := New(Config{Allow: what.Allow, AllowPrivate: what.AllowPrivate, PlainHTTP: what.PlainHTTP, Verify: what.Verify, CAFile: what.CAFile, Limits: what.Limits})
 	if err != nil {
 		return err
 	}

@@ -105,6 +105,7 @@ func TestHeavyLibraries(t *testing.T) {
 		"k8s.io/":                      {"cmd/cmp"},
 		"github.com/Masterminds/":      {"render", "fetch"},
 		"github.com/go-git/":           {"fetch", "revision"},
+		"github.com/ProtonMail/":       {"fetch"},
 		"oras.land/":                   {"fetch"},
 		"go.opentelemetry.io/":         {"sidecar", "cmd/cmp"},
 		"github.com/google/go-jsonnet": {"render"},

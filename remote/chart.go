@@ -77,6 +77,13 @@ func sparse(header *tar.Header) bool {
 	return header.Typeflag == tar.TypeGNUSparse
 }
 
+// ChartName is the name and the version of a packed chart, as its Chart.yaml has them;
+// empty if it tells nothing.
+func ChartName(data []byte) (name, version string) {
+	about, _ := aboutChart(data)
+	return about.Name, about.Version
+}
+
 type chartFile struct{ Name, Version string }
 
 // aboutChart reads the Chart.yaml of a packed chart.

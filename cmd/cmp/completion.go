@@ -210,7 +210,7 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"ladder": manifestFiles, "values": manifestFiles, "durations": manifestFiles, "check": manifestFiles, "argocd-cm": manifestFiles,
 	"out": folders, "dir": folders, "plugin-dir": folders, "compare": folders, "path": folders,
 	"components": folders, "libs": folders, "remote-cache": folders, "remote-credentials": folders, "remote-projects": folders,
-	"set-file": anyFile, "kubeconfig": anyFile, "remote-ca": anyFile,
+	"set-file": anyFile, "kubeconfig": anyFile, "remote-ca": anyFile, "remote-verify": manifestFiles,
 	"object":            objects,
 	"component":         applications,
 	"fail":              applications,

@@ -24,6 +24,8 @@ import (
 type fetching struct {
 	config    fetch.Config
 	onFailure string
+	// verify is the file of the policy.
+	verify string
 	// anything is what may be fetched if nobody says.
 	anything []string
 	// projects is the directory of what single AppProjects may fetch; a server has one.
@@ -47,6 +49,7 @@ func remoteFlags(f *pflag.FlagSet, cache string) *fetching {
 	f.Int64Var(&c.Limits.Bytes, "remote-max-bytes", fetch.DefaultBytes, fmt.Sprintf("How much one fetch may download, in bytes; the files of a git repository may have %d times as much", fetch.UnpackedRatio))
 	f.StringVar(&in.onFailure, "remote-on-failure", string(fetch.Fail), "What becomes of a source that is down or broken: error, or cached, which takes what --remote-cache has and warns")
 	f.StringVar(&c.Credentials.Dir, "remote-credentials", "", "Directory with a directory for each host and its username, password, token, ca.crt, tls.crt, tls.key, as Secrets are mounted")
+	f.StringVar(&in.verify, "remote-verify", "", "File that says which charts must be signed, and by which keys: provenance of Helm, or cosign")
 	f.StringVar(&c.CAFile, "remote-ca", "", "File with certificates of authorities (PEM) to trust beside the system's")
 	f.StringSliceVar(&c.PlainHTTP, "remote-plain-http", nil, "Hosts, with their port, that are spoken to without TLS")
 	return in
@@ -72,6 +75,10 @@ func (in *fetching) fetcher(log *slog.Logger, metrics prometheus.Registerer) (*f
 	}
 	if most := config.Limits.Bytes; most <= 0 || most > math.MaxInt64/fetch.UnpackedRatio {
 		err = errors.Join(err, fmt.Errorf("--remote-max-bytes is %d; give it a number of bytes such as %d (64 MiB)", most, fetch.DefaultBytes))
+	}
+	if in.verify != "" {
+		policy, faults := fetch.ReadPolicy(in.verify)
+		config.Verify, err = policy, errors.Join(err, faults)
 	}
 	if err != nil {
 		return nil, usageError{err}
