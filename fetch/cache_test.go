@@ -319,7 +319,7 @@ func TestSharedCache(t *testing.T) {
 		})
 	}
 	done.Wait()
-	s := openStore(Cache{Dir: dir}, slog.New(slog.DiscardHandler), newMetrics(nil, nil))
+	s := openStore(Cache{Dir: dir}, slog.New(slog.DiscardHandler), newMetrics(nil, nil, nil))
 	blobs, sum := listed(filepath.Join(dir, "blobs"))
 	if len(blobs) == 0 || sum > 40_000 {
 		t.Errorf("%d blobs of %d bytes", len(blobs), sum)
@@ -335,7 +335,7 @@ func TestSharedCache(t *testing.T) {
 }
 
 func shareCache(t *testing.T, dir string) {
-	s := openStore(Cache{Dir: dir, MaxBytes: 20_000}, slog.New(slog.NewTextHandler(os.Stderr, nil)), newMetrics(nil, nil))
+	s := openStore(Cache{Dir: dir, MaxBytes: 20_000}, slog.New(slog.NewTextHandler(os.Stderr, nil)), newMetrics(nil, nil, nil))
 	var done sync.WaitGroup
 	for range 4 {
 		done.Go(func() {

@@ -243,6 +243,20 @@ func TestQueueTakesTime(t *testing.T) {
 	if _, err := f.queue.enter(t.Context(), "other.example.com", ""); err != nil { // another fetch, which does not end
 		t.Fatal(err)
 	}
+	waiter, cancel := context.WithCancel(t.Context())
+	waits := make(chan struct{})
+	go func() {
+		_, _ = f.queue.enter(waiter, "third.example.com", "")
+		close(waits)
+	}()
+	for f.queue.length() != 1 {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	<-waits
+	if got := f.queue.length(); got != 0 {
+		t.Errorf("%d wait", got)
+	}
 	refuse(t, f, fileRef("https://files.example.com/a"), "timeout", "its turn did not come within 1ms: others use the network, 1 at once, and at most 1 of one host or for one tenant; try again later")
 }
 

@@ -74,6 +74,7 @@ type underWay struct {
 	flights    singleflight.Group
 	proxies    sync.Map // host and port of each that was chosen
 	downloaded atomic.Int64
+	incomplete sync.Once // the sandbox of the processes, in the log
 
 	mu         sync.Mutex
 	transports map[identity]*http.Transport
@@ -119,7 +120,7 @@ func New(config Config) (*Fetcher, error) {
 	f.resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
 		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	}
-	f.metrics = newMetrics(func() int64 { return f.store.size() }, config.Metrics)
+	f.metrics = newMetrics(func() int64 { return f.store.size() }, func() int { return f.queue.length() }, config.Metrics)
 	f.store = openStore(config.Cache, f.log, f.metrics)
 	return f, nil
 }

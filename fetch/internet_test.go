@@ -174,6 +174,8 @@ const (
 	everyProcess = "LADDER_FETCH_PROCESS"
 	// processHosts says to this program that it is such a process, and where hosts are.
 	processHosts = "LADDER_FETCH_HOSTS"
+	// processTries has such a process try what it must not, with the files of a directory.
+	processTries = "LADDER_FETCH_TRIES"
 )
 
 func TestMain(m *testing.M) {
@@ -185,6 +187,9 @@ func TestMain(m *testing.M) {
 	err := json.Unmarshal([]byte(text), &hosts)
 	if err == nil {
 		connectAs = connectTo(hosts)
+		if dir := os.Getenv(processTries); dir != "" {
+			connectAs = connectToAttempts(dir)
+		}
 		err = Work(os.Stdin, os.Stdout)
 	}
 	if err != nil {

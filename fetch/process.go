@@ -20,6 +20,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/internal/confine"
+	"github.com/ladder-cmp/ladder/internal/sandbox"
 	"github.com/ladder-cmp/ladder/remote"
 )
 
@@ -63,6 +64,7 @@ type doneWord struct {
 	Kept       bool  // the cache has it, as the reply said
 	Index      bool  // there is a new index in its file
 	Downloaded int64 // bytes
+	Gaps       []sandbox.Gap
 	Failure    *failureWord
 }
 
@@ -229,9 +231,11 @@ func (t *trip) run(ctx context.Context, files *spools, what order) (*doneWord, e
 	if err := cmd.Start(); err != nil {
 		return nil, broke(err)
 	}
+	t.f.metrics.running.Inc()
 	w := watch(ctx, cmd, t.f.limits.Memory)
 	done, err := t.talk(to, from, what)
 	took := w.end()
+	t.f.metrics.running.Dec()
 	var why *failure
 	switch {
 	case errors.As(err, &why):
@@ -239,10 +243,13 @@ func (t *trip) run(ctx context.Context, files *spools, what order) (*doneWord, e
 	case err == nil:
 		return done, nil
 	case took > 0:
+		t.f.metrics.killed(forMemory)
 		return nil, failed(tooLarge, "raise --remote-memory if it is meant to be so large", "what %s sends took %d MiB of memory to read, and may take %d", t.at.Host, took>>20, t.f.limits.Memory>>20)
 	case ctx.Err() != nil:
+		t.f.metrics.killed(forTime)
 		return nil, failed(slow, moreTime, "%s took longer than %s", t.at.Host, t.f.limits.Time)
 	}
+	t.f.metrics.killed(crash)
 	t.f.log.Error("a process that fetches has ended", "host", t.at.Host, "last", last.firstLine(), "error", err)
 	return nil, failed(broken, "ask those who run it; raise --remote-memory if it is meant to be so large", "what %s sends has ended the process that reads it, which has %d MiB and %s", t.at.Host, t.f.limits.Memory>>20, t.f.limits.Time)
 }
@@ -264,6 +271,7 @@ func (t *trip) talk(to io.Writer, from io.Reader, what order) (*doneWord, error)
 			return nil, err
 		}
 		if said.Done != nil {
+			t.f.confined(said.Done.Gaps)
 			return said.Done, said.Done.Failure.failure()
 		}
 		answer, err := t.answer(said)
@@ -275,6 +283,21 @@ func (t *trip) talk(to io.Writer, from io.Reader, what order) (*doneWord, error)
 		}
 	}
 	return nil, fmt.Errorf("it asks more than %d times", mostWords)
+}
+
+// confined says once what the sandbox of the processes lacks: they are all in the same
+// container.
+func (f *Fetcher) confined(gaps []sandbox.Gap) {
+	if len(gaps) == 0 {
+		return
+	}
+	f.incomplete.Do(func() {
+		missing := make([]string, min(len(gaps), 10))
+		for i := range missing {
+			missing[i] = gaps[i].String()
+		}
+		f.log.Warn("the sandbox of the processes that fetch is incomplete", "missing", short(strings.Join(missing, "; ")))
+	})
 }
 
 // answer answers a question, as far as it is about what the process is to fetch.

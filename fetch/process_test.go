@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"github.com/ladder-cmp/ladder/remote"
 )
 
@@ -72,14 +75,29 @@ func TestProcessesThatEnd(t *testing.T) {
 	slow := make(chan struct{})
 	n.host("slow.example.com", func(w http.ResponseWriter, r *http.Request) { <-slow })
 	defer close(slow)
-	config := Config{Allow: []string{"https://*"}, Limits: Limits{Time: 60 * time.Second, Memory: 192 << 20}}
+	metrics := prometheus.NewRegistry()
+	config := Config{Allow: []string{"https://*"}, Limits: Limits{Time: 60 * time.Second, Memory: 192 << 20}, Metrics: metrics}
 	n.apart(&config)
 	f := n.fetcher(config)
+	config.Metrics = nil
 	refuse(t, f, chartRef("https://charts.example.com/flow", "1.0.0"), "too-large", "MiB of memory to read, and may take 192; raise --remote-memory")
 	refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large", "")
 	refuse(t, f, chartRef("https://charts.example.com", "1.0.0"), "broken", "sparse")
+	if got := testutil.ToFloat64(f.metrics.ended.WithLabelValues("memory")); got != 1 {
+		t.Errorf("%v were ended for their memory", got)
+	}
 	config.Limits.Time = time.Second
 	refuse(t, n.fetcher(config), fileRef("https://slow.example.com/a"), "timeout", "slow.example.com took longer than 1s")
+	want := `# HELP ladder_fetch_processes Processes that fetch now.
+# TYPE ladder_fetch_processes gauge
+ladder_fetch_processes 0
+# HELP ladder_fetch_waiting Fetches that wait for one of the --remote-parallel places.
+# TYPE ladder_fetch_waiting gauge
+ladder_fetch_waiting 0
+`
+	if err := testutil.GatherAndCompare(metrics, strings.NewReader(want), "ladder_fetch_processes", "ladder_fetch_waiting"); err != nil {
+		t.Error(err)
+	}
 	// One that is ended by the kernel, one that says what is none, one that never ends.
 	for script, want := range map[string]string{
 		"kill -9 $$": "has ended the process that reads it, which has 192 MiB and 30s",
@@ -96,13 +114,35 @@ func TestProcessesThatEnd(t *testing.T) {
 			config.Limits.Time = time.Second
 		}
 		config.Process = func() *exec.Cmd { return exec.Command("/bin/sh", "-c", script) }
-		_, err := n.fetcher(config).Fetch(t.Context(), fileRef("https://charts.example.com/a"))
+		f := n.fetcher(config)
+		_, err := f.Fetch(t.Context(), fileRef("https://charts.example.com/a"))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", script, err)
+		}
+		crashes, overtimes := testutil.ToFloat64(f.metrics.ended.WithLabelValues("crash")), testutil.ToFloat64(f.metrics.ended.WithLabelValues("timeout"))
+		if crashed := strings.Contains(want, "has ended the process"); crashed != (crashes > 0) || (want == "took longer than 1s") != (overtimes > 0) {
+			t.Errorf("%s: %v crashes, %v ended for their time", script, crashes, overtimes)
 		}
 	}
 	if left, _ := filepath.Glob(filepath.Join(config.Cache.Dir, "*", "*")); len(left) > 0 {
 		t.Errorf("%s remain", left)
+	}
+}
+
+// TestProcessesRunning counts the processes while they fetch.
+func TestProcessesRunning(t *testing.T) {
+	n := newInternet(t)
+	config := Config{Allow: []string{"https://busy.example.com"}}
+	n.apart(&config)
+	f := n.fetcher(config)
+	var running float64
+	n.host("busy.example.com", func(w http.ResponseWriter, r *http.Request) {
+		running = testutil.ToFloat64(f.metrics.running)
+		_, _ = io.WriteString(w, "content")
+	})
+	get(t, f, fileRef("https://busy.example.com/a"))
+	if after := testutil.ToFloat64(f.metrics.running); running != 1 || after != 0 {
+		t.Errorf("%v ran, and %v after that", running, after)
 	}
 }
 

@@ -66,6 +66,13 @@ func (q *queue) enter(ctx context.Context, host, tenant string) (leave func(), e
 	return nil, ctx.Err()
 }
 
+// length is how many wait.
+func (q *queue) length() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)
+}
+
 // wake gives the free places to those who may have them.
 func (q *queue) wake() {
 	for q.taken < q.places {

@@ -11,11 +11,13 @@ import (
 	"os"
 
 	"github.com/ladder-cmp/ladder/internal/confine"
+	"github.com/ladder-cmp/ladder/internal/sandbox"
 	"github.com/ladder-cmp/ladder/remote"
 )
 
 // Work fetches one thing for the Fetcher at the other end, whose Config names the
-// process that calls it, and bounds that process first.
+// process that calls it, and bounds that process first: in memory, time and files, and
+// in what it can reach of this machine.
 func Work(in io.Reader, out io.Writer) error {
 	a := &away{write: json.NewEncoder(out), lines: make(chan []byte)}
 	go a.listen(in)
@@ -29,6 +31,9 @@ func Work(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// The authorities are read by now, and nothing has come from outside.
+	net.DefaultResolver.PreferGo = true // the C library's loads libraries
+	gaps := sandbox.EnterFetching(resolving...)
 	if connectAs != nil {
 		f.connect = connectAs
 	}
@@ -37,9 +42,14 @@ func Work(in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithDeadline(context.Background(), what.Until)
 	defer cancel()
 	done := f.do(ctx, what)
+	done.Gaps = gaps
 	done.Index, done.Downloaded = a.wrote, f.downloaded.Load()
 	return a.write.Encode(word{Done: done})
 }
+
+// resolving are the files that Go's resolver reads, again and again: net/conf.go and
+// net/dnsclient_unix.go of Go 1.26.
+var resolving = []string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols", "/etc/mdns.allow"}
 
 // connectAs stands in for the network in tests.
 var connectAs func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error)

@@ -234,12 +234,15 @@ func registry() *prometheus.Registry {
 // showLimits makes metrics of the flags that others are to be compared with.
 func (opt *serving) showLimits(to prometheus.Registerer) {
 	limits := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ladder_limit",
-		Help: "What a flag of cmp serve allows: bytes, seconds of timeouts, renderings of parallel. 0 is no limit."}, []string{"flag"})
+		Help: "What a flag of cmp serve allows: bytes, seconds of timeouts, renderings of parallel, fetches of remote-parallel, bytes a second that remote-min-rate asks for. 0 is no limit."}, []string{"flag"})
 	for flag, value := range map[string]float64{
 		"answer-memory":        float64(opt.config.Answers),
 		"cache-bytes":          float64(opt.config.Cache),
 		"max-repository-bytes": float64(opt.config.Limits.Bytes),
 		"parallel":             float64(opt.config.Parallel),
+		"remote-memory":        float64(opt.remote.config.Limits.Memory),
+		"remote-min-rate":      float64(opt.remote.config.Limits.Rate),
+		"remote-parallel":      float64(opt.remote.config.Limits.Concurrent),
 		"render-timeout":       opt.config.Render.Seconds(),
 		"repository-memory":    float64(opt.config.Memory),
 		"timeout":              opt.config.Timeout.Seconds(),

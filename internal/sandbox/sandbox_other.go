@@ -11,3 +11,8 @@ func Enter() []Gap {
 
 // Seclude does nothing here.
 func Seclude() error { return nil }
+
+// EnterFetching has nothing to take away with.
+func EnterFetching(...string) []Gap {
+	return []Gap{{Landlock, "there is none on " + runtime.GOOS}}
+}
