@@ -350,8 +350,7 @@ func (w *Workers) refill() {
 	for !w.closed && w.busy+len(w.idle)+w.waiting < w.cfg.Warm {
 		w.waiting++
 		text := w.setup
-		// Close waits for what is being started, too.
-		w.all.Go(func() {
+		go func() {
 			p, err := w.start(text)
 			w.mu.Lock()
 			w.waiting--
@@ -361,14 +360,30 @@ func (w *Workers) refill() {
 				return // the next request tries again
 			}
 			w.put(p)
-		})
+		}()
 	}
 }
 
 // timeToStart is how long a worker may take to be ready.
 const timeToStart = 30 * time.Second
 
+// begin says that a worker is being started, for which Close waits. After Close none
+// is.
+func (w *Workers) begin() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return false
+	}
+	w.all.Add(1)
+	return true
+}
+
 func (w *Workers) start(text []byte) (*process, error) {
+	if !w.begin() {
+		return nil, errors.New("no worker is started any more: the server is stopping")
+	}
+	defer w.all.Done()
 	fail := func(err error) (*process, error) {
 		return nil, fmt.Errorf("no worker could be started: %w; look at the memory and process limits of the container", err)
 	}
