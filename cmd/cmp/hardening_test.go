@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,6 +14,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ladder-cmp/ladder/fetch"
+	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
 )
 
@@ -19,14 +23,94 @@ import (
 // promises, the container keeps what it had, and the policy lets nobody reach an
 // address inside.
 func TestHardening(t *testing.T) {
+	found := 0
+	for _, o := range deployed(t, "kustomize", "hardening") {
+		switch o.ID.Kind {
+		case "Deployment":
+			var d appsv1.Deployment
+			decode(t, o.Text(), &d)
+			hardened(t, d.Spec.Template.Spec)
+			found++
+		case "NetworkPolicy":
+			var p networkingv1.NetworkPolicy
+			decode(t, o.Text(), &p)
+			closed(t, p)
+			found++
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d of a Deployment and a NetworkPolicy", found)
+	}
+}
+
+// TestFetchingIsDeployed puts deploy/fetching on top of deploy/kustomize: the cache is a
+// volume on disk that the server may write to, and the limit of memory is the sum of
+// docs/operations.md.
+func TestFetchingIsDeployed(t *testing.T) {
+	plain, fetching := ladderOf(t, deployed(t, "kustomize")), ladderOf(t, deployed(t, "kustomize", "fetching"))
+	env := map[string]string{}
+	for _, e := range fetching.container.Env {
+		env[e.Name] = e.Value
+	}
+	if env["LADDER_SERVE_ALLOW_REMOTE"] == "" {
+		t.Error("nothing may be fetched")
+	}
+	at := slices.IndexFunc(fetching.container.VolumeMounts, func(m corev1.VolumeMount) bool {
+		return m.MountPath == env["LADDER_SERVE_REMOTE_CACHE"] && !m.ReadOnly
+	})
+	if at < 0 {
+		t.Fatalf("no volume is mounted at %q", env["LADDER_SERVE_REMOTE_CACHE"])
+	}
+	volume := slices.IndexFunc(fetching.pod.Volumes, func(v corev1.Volume) bool {
+		return v.Name == fetching.container.VolumeMounts[at].Name && v.EmptyDir != nil && v.EmptyDir.Medium == "" && v.EmptyDir.SizeLimit != nil
+	})
+	if volume < 0 {
+		t.Error("the cache is not on disk, or has no limit")
+	}
+	want := plain.container.Resources.Limits.Memory().Value() + fetch.DefaultConcurrent*fetch.DefaultMemory
+	if limit := fetching.container.Resources.Limits.Memory().Value(); limit != want {
+		t.Errorf("the container may have %d MiB, want %d", limit>>20, want>>20)
+	}
+	if len(fetching.container.VolumeMounts) != len(plain.container.VolumeMounts)+1 || fetching.container.SecurityContext == nil {
+		t.Error("the container has lost what it had")
+	}
+}
+
+// ladderInPod is the sidecar in the repo-server's Pod.
+type ladderInPod struct {
+	pod       corev1.PodSpec
+	container corev1.Container
+}
+
+func ladderOf(t *testing.T, objects []object.Object) ladderInPod {
+	t.Helper()
+	for _, o := range objects {
+		if o.ID.Kind != "Deployment" {
+			continue
+		}
+		var d appsv1.Deployment
+		decode(t, o.Text(), &d)
+		for _, c := range d.Spec.Template.Spec.Containers {
+			if c.Name == "ladder" {
+				return ladderInPod{d.Spec.Template.Spec, c}
+			}
+		}
+	}
+	t.Fatal("there is no container ladder")
+	return ladderInPod{}
+}
+
+// deployed is what components of deploy/ make of an Argo CD.
+func deployed(t *testing.T, components ...string) []object.Object {
+	t.Helper()
 	repo := t.TempDir()
-	for _, name := range []string{"kustomize", "hardening"} {
+	for _, name := range components {
 		if err := os.CopyFS(filepath.Join(repo, name), os.DirFS("../../deploy/"+name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, text := range map[string]string{
-		"kustomization.yaml": "resources: [argocd.yaml]\ncomponents: [kustomize, hardening]\n",
+		"kustomization.yaml": "resources: [argocd.yaml]\ncomponents: [" + strings.Join(components, ", ") + "]\n",
 		"argocd.yaml": `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: argocd-repo-server}
@@ -49,24 +133,7 @@ metadata: {name: argocd-cmd-params-cm}
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := 0
-	for _, o := range res.Objects {
-		switch o.ID.Kind {
-		case "Deployment":
-			var d appsv1.Deployment
-			decode(t, o.Text(), &d)
-			hardened(t, d.Spec.Template.Spec)
-			found++
-		case "NetworkPolicy":
-			var p networkingv1.NetworkPolicy
-			decode(t, o.Text(), &p)
-			closed(t, p)
-			found++
-		}
-	}
-	if found != 2 {
-		t.Errorf("%d of a Deployment and a NetworkPolicy", found)
-	}
+	return res.Objects
 }
 
 func decode(t *testing.T, text string, into any) {
