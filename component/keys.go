@@ -20,10 +20,13 @@ type Key struct {
 func Documented() []Key { return documented(reflect.TypeFor[Description](), "") }
 
 func documented(t reflect.Type, under string) []Key {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
 	var all []Key
 	for _, k := range settings.Keys(t) {
 		key := Key{Name: k.Name, Type: k.Type, Doc: docs[under+k.Name]}
-		key.Keys = documented(k.Type, k.Name+".")
+		key.Keys = documented(k.Type, under+k.Name+".")
 		all = append(all, key)
 	}
 	return all
@@ -53,6 +56,12 @@ var docs = map[string]string{
 	"chart.ignoreMissingValueFiles": "true passes over values files that are not there.",
 	"chart.skipCrds":                "true leaves out the CRDs, as crds: skip does.",
 	"syncOptions":                   "Sync options of the Application besides the fleet's, such as ServerSideApply=true.",
+	"retry":                         "How often Argo CD tries a failed sync again, as syncPolicy.retry of the Application; what it leaves open is the fleet's.",
+	"retry.limit":                   "Attempts after the first; negative for ever more.",
+	"retry.backoff":                 "How long it waits before each.",
+	"retry.backoff.duration":        "The first wait, such as 30s.",
+	"retry.backoff.factor":          "By how much each wait is longer than the one before it.",
+	"retry.backoff.maxDuration":     "The longest wait, such as 5m.",
 	"labels":                        "Labels of the Application besides the fleet's.",
 	"description":                   "What the component is for, for people.",
 	"owner":                         "Who looks after it, for people.",

@@ -53,10 +53,14 @@ func TestAppOfApps(t *testing.T) {
 	results.add(row{"fleet", "application of applications", waves(g.objs), out.Duration, string(out.Result)})
 }
 
-// TestSources syncs one Application with two sources: their waves count together.
+// TestSources syncs one Application with two sources. Each is rendered by itself, so
+// that neither knows of the other: the wave that the owner wrote on the garden stays,
+// and puts it behind the operator.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	s := fleet(t, "sources").at("garden")
+	const file = "garden/garden.yaml"
+	s.files[file] = strings.Replace(s.files[file], "metadata:\n", "metadata:\n  annotations: {argocd.argoproj.io/sync-wave: \"1\"}\n", 1)
 	g := raiseWith(t, s, s.at("operator"))
 	g.app.Sources = append(g.app.Sources, argocd.Source{RepoURL: g.repo.URL(), Path: "operator", Plugin: true})
 	syncs(t, g, "fleet", "two sources")

@@ -115,12 +115,15 @@ func openLab(ctx context.Context) (_ *lab, err error) {
 		return nil, err
 	}
 	if l.double, err = double.Start(ctx, l.cluster.Config, double.Options{
-		Seed: 1, Network: l.cluster, DefaultClass: "WaitForFirstConsumer", Log: slog.New(slog.NewTextHandler(log, nil)),
+		Seed: 1, Network: l.cluster, DefaultClass: "WaitForFirstConsumer", OLM: true, Log: slog.New(slog.NewTextHandler(log, nil)),
 	}); err != nil {
 		return nil, err
 	}
 	settings, err := argocd.ShippedHealth(root)
 	if err != nil {
+		return nil, err
+	}
+	if err := l.addPrintedHealth(ctx, settings); err != nil {
 		return nil, err
 	}
 	every, err := resync()

@@ -53,7 +53,11 @@ func rollOut(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	g.mark = mark
-	text, err := program(ctx, "", "fleet", "appset", filepath.Join(g.repo.Dir, name, "components"), "--repo-url", g.repo.URL(), "--revision", "main")
+	args := []string{"fleet", "appset", filepath.Join(g.repo.Dir, name, "components"), "--repo-url", g.repo.URL(), "--revision", "main", "--project-from-components"}
+	for _, project := range projects(members) {
+		args = append(args, "--allow-project", project.GetName())
+	}
+	text, err := program(ctx, "", args...)
 	if err != nil {
 		t.Fatal(err)
 	}

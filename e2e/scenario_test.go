@@ -34,7 +34,7 @@ func readScenario(component string) (double.Scenario, error) {
 // scenario is that of the story, in its namespace; and the controllers of the
 // kinds that it does not bring run somewhere.
 func (g *stage) scenario() double.Scenario {
-	s := double.Scenario{Makes: g.story.scenario.Makes, Records: g.story.scenario.Records}
+	s := double.Scenario{Makes: g.story.scenario.Makes, Records: g.story.scenario.Records, Packages: g.story.scenario.Packages}
 	for _, n := range g.story.scenario.Needs {
 		s.Needs = append(s.Needs, double.Need{Of: g.in(n.Of), Needs: g.in(n.Needs)})
 	}
@@ -43,6 +43,9 @@ func (g *stage) scenario() double.Scenario {
 	}
 	for _, w := range g.story.scenario.Withhold {
 		s.Withhold = append(s.Withhold, g.in(w))
+	}
+	for _, a := range g.story.scenario.Approvers {
+		s.Approvers = append(s.Approvers, g.in(a))
 	}
 	for i := range s.Makes {
 		s.Makes[i].Of = g.in(s.Makes[i].Of)

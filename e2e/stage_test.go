@@ -16,6 +16,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/e2e/argocd"
 	"github.com/ladder-cmp/ladder/e2e/cluster"
+	"github.com/ladder-cmp/ladder/e2e/double"
 )
 
 // stage is a story in the cluster.
@@ -116,6 +117,9 @@ func (g *stage) before() []*unstructured.Unstructured {
 	return slices.Concat(all, g.foreign, g.world)
 }
 
+// everywhere are the namespaces that the cluster has for all stories.
+var everywhere = append([]string{"default", "kube-system", "kube-public", argocd.Namespace}, double.OpenShiftNamespaces...)
+
 // settle finds the namespaces of the story: its own, and all that its objects
 // are in, unless every cluster has them.
 func (g *stage) settle() {
@@ -125,13 +129,20 @@ func (g *stage) settle() {
 		if obj.GetKind() == "Namespace" {
 			name = obj.GetName()
 		}
-		if name != "" && !slices.Contains(g.namespaces, name) && !slices.Contains([]string{"default", "kube-system", "kube-public", argocd.Namespace}, name) {
+		if name != "" && !slices.Contains(g.namespaces, name) && !slices.Contains(everywhere, name) {
 			g.namespaces = append(g.namespaces, name)
 		}
 	}
 }
 
+// bringsNamespace reports whether a namespace comes with the story: it is in it, or an
+// operator makes it.
 func (g *stage) bringsNamespace(name string) bool {
+	for _, r := range g.story.scenario.Records {
+		if slices.ContainsFunc(r.Makes, func(p double.Product) bool { return p.Kind == "Namespace" && p.Name == name }) {
+			return true
+		}
+	}
 	return slices.ContainsFunc(g.objs, func(obj *unstructured.Unstructured) bool {
 		return obj.GetKind() == "Namespace" && obj.GetName() == name
 	})
@@ -181,32 +192,12 @@ func definedBy(crd *unstructured.Unstructured) (gk schema.GroupKind, scope strin
 	return gk, scope
 }
 
-// definition defines a kind whose objects may hold anything.
+// definition defines a kind for stories that use it and do not bring it.
 func definition(gk schema.GroupKind, versions []string, namespaced bool) *unstructured.Unstructured {
-	singular := strings.ToLower(gk.Kind)
-	plural := singular + "s"
-	scope := "Cluster"
-	if namespaced {
-		scope = "Namespaced"
-	}
-	var served []any
-	for i, version := range versions {
-		served = append(served, map[string]any{
-			"name": version, "served": true, "storage": i == 0,
-			"schema":       map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-			"subresources": map[string]any{"status": map[string]any{}},
-		})
-	}
-	crd := newObject("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", plural+"."+gk.Group)
-	crd.Object["spec"] = map[string]any{
-		"group": gk.Group, "scope": scope, "versions": served,
-		"names": map[string]any{"kind": gk.Kind, "listKind": gk.Kind + "List", "plural": plural, "singular": singular},
-	}
-	crd.SetAnnotations(map[string]string{
-		madeHere: "for stories that use the kind and do not bring it",
-		// Groups of Kubernetes' own ask for a review.
-		"api-approved.kubernetes.io": "unapproved, e2e",
-	})
+	crd := double.Definition{Group: gk.Group, Kind: gk.Kind, Versions: versions, Cluster: !namespaced}.Object()
+	annotations := crd.GetAnnotations()
+	annotations[madeHere] = "for stories that use the kind and do not bring it"
+	crd.SetAnnotations(annotations)
 	return crd
 }
 
@@ -335,12 +326,18 @@ func (g *stage) clean(t *testing.T) {
 	mine := func(obj *unstructured.Unstructured) bool {
 		tracked := obj.GetAnnotations()["argocd.argoproj.io/tracking-id"]
 		gk := obj.GroupVersionKind().GroupKind()
-		return own[nameOf(obj)] || strings.HasPrefix(tracked, g.name+":") ||
+		return own[nameOf(obj)] || g.installs(obj) || strings.HasPrefix(tracked, g.name+":") ||
 			slices.Contains(g.namespaces, obj.GetNamespace()) || gk == schema.GroupKind{Kind: "Namespace"} && slices.Contains(g.namespaces, obj.GetName())
 	}
 	if err := here.cluster.Clean(ctx, mine); err != nil {
 		t.Error(err)
 	}
+}
+
+// installs reports whether an object belongs to an operator of a package that the
+// story installs.
+func (g *stage) installs(obj *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(g.story.scenario.Packages, func(p double.Package) bool { return p.Owns(obj) })
 }
 
 // claims are what a story must have to itself, since its objects have fixed
@@ -366,6 +363,14 @@ func (g *stage) claims() (claims map[string]string, alone bool) {
 	for _, obj := range slices.Concat(g.world, g.objs) {
 		gk := obj.GroupVersionKind().GroupKind()
 		claims[nameOf(obj)] = ""
+		// A catalog for all namespaces disturbs all Subscriptions until it is ready.
+		meaning, claimed := claims["catalogs"]
+		switch own := claimed && meaning == ""; {
+		case gk.String() == "CatalogSource.operators.coreos.com" && slices.Contains(everywhere, obj.GetNamespace()):
+			claims["catalogs"] = ""
+		case gk.String() == "Subscription.operators.coreos.com" && !own:
+			claims["catalogs"] = "used"
+		}
 		alone = alone || gk.Group == "apiregistration.k8s.io" || gk.Group == "admissionregistration.k8s.io" && reachesOut(obj)
 	}
 	return claims, alone
@@ -381,6 +386,20 @@ func (g *stage) definitions() []*unstructured.Unstructured {
 	}
 	if g.brings != nil {
 		all = append(all, g.brings)
+	}
+	for _, p := range g.story.scenario.Packages {
+		all = append(all, objectsOf(p.Defines)...)
+	}
+	for _, r := range g.story.scenario.Records {
+		all = append(all, objectsOf(r.Defines)...)
+	}
+	return all
+}
+
+func objectsOf(definitions []double.Definition) []*unstructured.Unstructured {
+	var all []*unstructured.Unstructured
+	for _, d := range definitions {
+		all = append(all, d.Object())
 	}
 	return all
 }

@@ -7,6 +7,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/ladder-cmp/ladder/finding"
 )
@@ -89,18 +91,55 @@ var byScp = regexp.MustCompile(`^[\w.-]+@[\w.-]+:[^/]`)
 // asciiOfHosts are the bytes of a host and its port.
 const asciiOfHosts = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:[]*"
 
-// faultOfPath says why a path may be another one to its server than to us.
+// faultOfPath says why a path may be another one to its server, or to a proxy before
+// it, than to us: servers take escapes away once or more often, parameters of a
+// segment (;), or what only looks like a dot or a slash.
 func faultOfPath(u *url.URL) string {
-	if strings.Contains(u.Path, "\\") || strings.Contains(strings.ToLower(u.EscapedPath()), "%2f") {
-		return "has slashes in disguise in its path"
+	text := u.EscapedPath()
+	for range maxEscapes {
+		if fault := faultOfSegments(text); fault != "" {
+			return fault
+		}
+		plain, err := url.PathUnescape(text)
+		if err != nil && text != u.EscapedPath() {
+			return "" // a percent sign of the name itself
+		}
+		if err != nil {
+			return "has an escape in its path that cannot be read"
+		}
+		if plain == text {
+			return ""
+		}
+		if strings.Count(plain, "/") != strings.Count(text, "/") {
+			return "has slashes in disguise in its path"
+		}
+		text = plain
 	}
-	for _, s := range strings.Split(u.Path, "/") {
-		if s == "." || s == ".." {
+	return "is escaped again and again"
+}
+
+// maxEscapes is how often a path is looked at again without its escapes.
+const maxEscapes = 5
+
+func faultOfSegments(text string) string {
+	if strings.Contains(text, `\`) || !utf8.ValidString(text) || strings.ContainsAny(text, likeDotsAndSlashes) || strings.Contains(strings.ToLower(text), "%u") {
+		return "has slashes in disguise in its path, or what some servers read as dots or slashes"
+	}
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return "has control characters in its path"
+	}
+	for _, s := range strings.Split(text, "/") {
+		name, _, parameters := strings.Cut(s, ";")
+		if name = strings.TrimSpace(name); name == "." || name == ".." || name == "" && parameters {
 			return "has . or .. in its path"
 		}
 	}
 	return ""
 }
+
+// likeDotsAndSlashes are characters that some servers turn into dots and slashes:
+// those of Unicode whose compatible form is one.
+const likeDotsAndSlashes = "\u2024\u2025\u2026\uff0e\ufe52\uff61\u2044\u2215\uff0f\uff3c\u29f5\u29f8\ufe68"
 
 // aliases are other names of one registry.
 var aliases = map[string]string{
@@ -170,21 +209,6 @@ func (p pattern) matchesHost(host string) bool {
 	return p.host == host
 }
 
-// reach says how far into our own networks a connection to a host may lead.
-func (l allowList) reach(host string) reach {
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	far := public
-	for _, p := range l {
-		switch {
-		case p.host == host:
-			return anywhere
-		case p.matchesHost(host):
-			far = private
-		}
-	}
-	return far
-}
-
 // names says whether an entry names the host and port of an address, with whatever
 // path.
 func (l allowList) names(u *url.URL) bool {
@@ -232,6 +256,13 @@ var guarded = []struct {
 	{netip.MustParsePrefix("198.18.0.0/15"), private, "an address for tests of networks"},
 	{netip.MustParsePrefix("fc00::/7"), private, "a private address"},
 	{netip.MustParsePrefix("fec0::/10"), private, "a private address"},
+	// Those of IANA's registry of special purposes that are not globally reachable.
+	{netip.MustParsePrefix("64:ff9b:1::/48"), anywhere, "an address that a network translates to one of its own (RFC 8215)"},
+	{netip.MustParsePrefix("100::/64"), anywhere, "a reserved address"},
+	{netip.MustParsePrefix("2001::/23"), anywhere, "a reserved address, or one of a tunnel"},
+	{netip.MustParsePrefix("2001:db8::/32"), anywhere, "an address for documentation"},
+	{netip.MustParsePrefix("3fff::/20"), anywhere, "an address for documentation"},
+	{netip.MustParsePrefix("5f00::/16"), anywhere, "an address inside of a network"},
 }
 
 // embedding are ranges of IPv6 that hold an address of IPv4, from a byte on.
@@ -239,39 +270,40 @@ var embedding = []struct {
 	prefix netip.Prefix
 	from   int
 }{
-	{netip.MustParsePrefix("64:ff9b::/96"), 12}, // NAT64, RFC 6052
-	{netip.MustParsePrefix("2002::/16"), 2},     // 6to4, RFC 3056
+	{netip.MustParsePrefix("64:ff9b::/96"), 12},    // NAT64, RFC 6052
+	{netip.MustParsePrefix("2002::/16"), 2},        // 6to4, RFC 3056
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), 12}, // SIIT, RFC 2765
+	{netip.MustParsePrefix("::/96"), 12},           // IPv4-compatible, RFC 4291; :: and ::1 become 0.0.0.0 and 0.0.0.1
+}
+
+// embedded is the address of IPv4 that one of IPv6 leads to, or the same address.
+func embedded(to netip.Addr) netip.Addr {
+	to = to.Unmap().WithZone("")
+	if !to.Is6() {
+		return to
+	}
+	bytes := to.As16()
+	for _, e := range embedding {
+		if e.prefix.Contains(to) {
+			return netip.AddrFrom4([4]byte(bytes[e.from : e.from+4]))
+		}
+	}
+	// ISATAP has it at the end of whatever prefix (RFC 5214).
+	if bytes[8]&^2 == 0 && bytes[9] == 0 && bytes[10] == 0x5e && bytes[11] == 0xfe {
+		return netip.AddrFrom4([4]byte(bytes[12:]))
+	}
+	return to
 }
 
 // guard says why a connection may not lead to an address, or "".
 func guard(to netip.Addr, may reach) string {
 	to = to.Unmap().WithZone("")
-	for _, e := range embedding {
-		if e.prefix.Contains(to) {
-			bytes := to.As16()
-			to = netip.AddrFrom4([4]byte(bytes[e.from : e.from+4]))
-		}
-	}
-	for _, g := range guarded {
-		if g.prefix.Contains(to) {
-			if may >= g.needs {
-				return ""
+	for _, a := range []netip.Addr{to, embedded(to)} {
+		for _, g := range guarded {
+			if g.prefix.Contains(a) && may < g.needs {
+				return fmt.Sprintf("%s, %s", a, g.why)
 			}
-			return fmt.Sprintf("%s, %s", to, g.why)
 		}
-	}
-	return ""
-}
-
-// guardHost says why a host that is an address, in whatever spelling, may not be
-// asked, or "". Names are looked at when they have become addresses.
-func guardHost(host string, may reach) string {
-	if to, err := netip.ParseAddr(host); err == nil {
-		return guard(to, may)
-	}
-	last := host[strings.LastIndexByte(host, '.')+1:]
-	if may < anywhere && last != "" && (strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")) {
-		return "an address in a spelling that programs read in different ways"
 	}
 	return ""
 }

@@ -140,18 +140,19 @@ func TestGuard(t *testing.T) {
 			}
 		}
 	}
+	list, _ := parsePrivate([]string{"*"})
 	for _, host := range []string{"2130706433", "0x7f000001", "127.1", "0177.0.0.1", "127.0.0.1"} {
-		if guardHost(host, private) == "" {
+		if list.guardHost(host) == "" {
 			t.Errorf("%s is let through", host)
 		}
 	}
-	if why := guardHost("charts.example.com", public); why != "" {
+	if why := list.guardHost("charts.example.com"); why != "" {
 		t.Error(why)
 	}
 }
 
 func TestReach(t *testing.T) {
-	list, wrong := parseAllow([]string{"https://charts.corp.example/stable", "https://*.inner.example", "http://localhost:8080"})
+	list, wrong := parsePrivate([]string{"charts.corp.example", "*.inner.example", "localhost", "10.20.0.0/16", "192.168.7.7", "[fd12::7]"})
 	if wrong != nil {
 		t.Fatal(wrong)
 	}
@@ -165,5 +166,14 @@ func TestReach(t *testing.T) {
 		if got := list.reach(host); got != want {
 			t.Errorf("%s: %d, want %d", host, got, want)
 		}
+	}
+	for address, want := range map[string]bool{"10.20.3.4": true, "::ffff:10.20.3.4": true, "64:ff9b::10.20.3.4": true, "10.21.0.1": false, "192.168.7.7": true, "192.168.7.8": false,
+		"fd12::7": true, "fd12::8": false, "169.254.169.254": false} {
+		if why := list.guard("elsewhere.example", netip.MustParseAddr(address)); (why == "") != want {
+			t.Errorf("%s: %q", address, why)
+		}
+	}
+	if _, wrong := parsePrivate([]string{"https://charts.corp.example", "a*b", "", "host:8443", "10.20.0.0/40"}); len(wrong) != 5 {
+		t.Errorf("%d faults: %v", len(wrong), wrong)
 	}
 }

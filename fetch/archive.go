@@ -22,7 +22,11 @@ func (f *files) packed() ([]byte, error) {
 	}
 	inner := tar.NewWriter(outer)
 	for _, e := range f.entries {
-		header := &tar.Header{Typeflag: tar.TypeReg, Name: e.path, Size: int64(len(e.data)), Mode: 0o644, ModTime: time.Unix(0, 0).UTC(), Format: tar.FormatPAX}
+		data, err := e.content()
+		if err != nil {
+			return nil, err
+		}
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: e.path, Size: int64(len(data)), Mode: 0o644, ModTime: time.Unix(0, 0).UTC(), Format: tar.FormatPAX}
 		switch {
 		case e.link != "":
 			header.Typeflag, header.Linkname, header.Mode = tar.TypeSymlink, e.link, 0o777
@@ -32,7 +36,7 @@ func (f *files) packed() ([]byte, error) {
 		if err := inner.WriteHeader(header); err != nil {
 			return nil, err
 		}
-		if _, err := io.WriteString(inner, e.data); err != nil {
+		if _, err := io.WriteString(inner, data); err != nil {
 			return nil, err
 		}
 	}

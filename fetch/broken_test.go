@@ -109,7 +109,7 @@ func TestDamagedInCache(t *testing.T) {
 	half := chartArchive(t, "app", "1.0.0")[:100]
 	store := n.fetcher(config).store
 	for _, ref := range []remote.Ref{exact, ranged} {
-		store.put(ref, remote.Content{Version: "1.0.0", Digest: remote.Digest(half), Data: half}, time.Now())
+		store.put("", ref, remote.Content{Version: "1.0.0", Digest: remote.Digest(half), Data: half}, time.Now())
 	}
 	for _, ref := range []remote.Ref{ranged, exact, ranged} {
 		if got := get(t, n.fetcher(config), ref); len(got.Data) == len(half) {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -43,6 +44,8 @@ type record struct {
 	Version string    `json:"version,omitempty"`
 	Digest  string    `json:"digest"`
 	At      time.Time `json:"at"`
+	// Whole says that a chart was looked into before it was put here.
+	Whole bool `json:"whole,omitempty"`
 }
 
 const (
@@ -78,31 +81,47 @@ func (s *store) blobPath(digest string) string {
 	return filepath.Join(s.dir, "blobs", strings.Replace(digest, ":", "-", 1))
 }
 
-func (s *store) refPath(ref remote.Ref) string {
+// refPath is where the record of a Ref is. Scopes keep what tenants fetch with their own
+// credentials apart: what one of them may see, another may not.
+func (s *store) refPath(scope string, ref remote.Ref) string {
 	ref.URL = strings.TrimSuffix(ref.URL, "/")
 	text, err := json.Marshal(ref)
 	if err != nil {
 		panic(err) // strings only
 	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(append([]byte(scope), text...))
 	return filepath.Join(s.dir, "refs", hex.EncodeToString(sum[:])+".json")
 }
 
 // lookup finds what a Ref came to.
-func (s *store) lookup(ref remote.Ref) (record, bool) {
+func (s *store) lookup(scope string, ref remote.Ref) (record, bool) {
 	if s.dir == "" {
 		return record{}, false
 	}
-	data, err := os.ReadFile(s.refPath(ref))
+	path := s.refPath(scope, ref)
+	data, err := readBounded(path, mostRecord)
 	if err != nil {
 		return record{}, false
 	}
 	var r record
 	if json.Unmarshal(data, &r) != nil || !isDigest(r.Digest) {
-		s.drop(s.refPath(ref))
+		s.drop(path)
 		return record{}, false
 	}
 	return r, true
+}
+
+// mostRecord is more than the largest record that is written.
+const mostRecord = 64 << 10
+
+// readBounded reads a file that others may have written.
+func readBounded(path string, most int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, most))
 }
 
 // isDigest keeps what stands in a file from becoming a path.
@@ -130,6 +149,51 @@ func (s *store) blob(digest string) ([]byte, bool) {
 	return data, true
 }
 
+// open opens what has a digest, as a file whose bytes were compared with it. What is
+// there and has not is dropped. The file can be read on when it is evicted.
+func (s *store) open(digest string) (*os.File, error) {
+	if s.dir == "" || !isDigest(digest) {
+		return nil, fs.ErrNotExist
+	}
+	path := s.blobPath(digest)
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	got, err := digestOf(file)
+	if err != nil || got != digest {
+		file.Close()
+		s.drop(path)
+		return nil, fs.ErrNotExist
+	}
+	now := time.Now()
+	_ = os.Chtimes(path, now, now)
+	return file, nil
+}
+
+// digestOf is the digest of what a file has.
+func digestOf(file *os.File) (string, error) {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(file, 0, 1<<62)); err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// spool makes a file for what comes, which adopt takes.
+func (s *store) spool() (*os.File, error) {
+	return os.CreateTemp(filepath.Join(s.dir, "blobs"), wholefile.Unfinished+"*")
+}
+
+// adopt makes what a spool has that which has a digest.
+func (s *store) adopt(file, digest string) error {
+	if err := os.Rename(file, s.blobPath(digest)); err != nil {
+		return err
+	}
+	s.evict(s.blobPath(digest))
+	return nil
+}
+
 func (s *store) drop(path string) {
 	s.metrics.events.WithLabelValues(string(corrupt)).Inc()
 	_ = os.Remove(path)
@@ -137,8 +201,8 @@ func (s *store) drop(path string) {
 
 // recall finds what a Ref came to, as lookup does. What cannot be it, such as half of
 // a chart, which others may have put there, is dropped with all that came to it.
-func (s *store) recall(ref remote.Ref) (record, bool) {
-	known, found := s.lookup(ref)
+func (s *store) recall(scope string, ref remote.Ref) (record, bool) {
+	known, found := s.lookup(scope, ref)
 	if !found || ref.Kind != remote.Chart {
 		return known, found
 	}
@@ -156,14 +220,14 @@ func (s *store) forget(digest string) {
 	refs, _ := listed(filepath.Join(s.dir, "refs"))
 	for _, ref := range refs {
 		var r record
-		if data, err := os.ReadFile(ref.path); err == nil && json.Unmarshal(data, &r) == nil && r.Digest == digest {
+		if data, err := readBounded(ref.path, mostRecord); err == nil && json.Unmarshal(data, &r) == nil && r.Digest == digest {
 			_ = os.Remove(ref.path)
 		}
 	}
 }
 
 // put keeps what a Ref came to.
-func (s *store) put(ref remote.Ref, c remote.Content, at time.Time) {
+func (s *store) put(scope string, ref remote.Ref, c remote.Content, at time.Time) {
 	if s.dir == "" || int64(len(c.Data)) > s.max {
 		return
 	}
@@ -175,9 +239,14 @@ func (s *store) put(ref remote.Ref, c remote.Content, at time.Time) {
 		}
 		s.evict(blob)
 	}
-	text, err := json.Marshal(record{Ref: finding.Harmless(ref.String()), Version: c.Version, Digest: c.Digest, At: at.UTC()})
+	s.record(scope, ref, c, at)
+}
+
+// record keeps what a Ref came to, whose data is there.
+func (s *store) record(scope string, ref remote.Ref, c remote.Content, at time.Time) {
+	text, err := json.Marshal(record{Ref: finding.Harmless(ref.String()), Version: c.Version, Digest: c.Digest, At: at.UTC(), Whole: true})
 	if err == nil {
-		err = replace(s.refPath(ref), append(text, '\n'))
+		err = replace(s.refPath(scope, ref), append(text, '\n'))
 	}
 	if err != nil {
 		s.complain(err)

@@ -149,7 +149,7 @@ func TestDamagedCache(t *testing.T) {
 	ref := fileRef("https://files.example.com/a")
 	f := n.fetcher(config)
 	get(t, f, ref)
-	blob, record := f.store.blobPath(remote.Digest([]byte("content"))), f.store.refPath(ref)
+	blob, record := f.store.blobPath(remote.Digest([]byte("content"))), f.store.refPath("", ref)
 	for i, damage := range []func() error{
 		func() error { return os.WriteFile(blob, []byte("CONTENT"), 0o600) },
 		func() error { return os.WriteFile(blob, nil, 0o600) },
@@ -184,7 +184,7 @@ func TestNoSecretsInCache(t *testing.T) {
 	f := n.fetcher(Config{Allow: []string{"https://files.example.com"}, Cache: Cache{Dir: t.TempDir()}})
 	ref := fileRef("https://files.example.com/a?token=hunter2")
 	get(t, f, ref)
-	if text := readText(t, f.store.refPath(ref)); strings.Contains(text, "hunter2") {
+	if text := readText(t, f.store.refPath("", ref)); strings.Contains(text, "hunter2") {
 		t.Error(text)
 	}
 }
@@ -319,7 +319,7 @@ func TestSharedCache(t *testing.T) {
 		})
 	}
 	done.Wait()
-	s := openStore(Cache{Dir: dir}, slog.New(slog.DiscardHandler), newMetrics(nil, nil))
+	s := openStore(Cache{Dir: dir}, slog.New(slog.DiscardHandler), newMetrics(nil, nil, nil))
 	blobs, sum := listed(filepath.Join(dir, "blobs"))
 	if len(blobs) == 0 || sum > 40_000 {
 		t.Errorf("%d blobs of %d bytes", len(blobs), sum)
@@ -335,15 +335,15 @@ func TestSharedCache(t *testing.T) {
 }
 
 func shareCache(t *testing.T, dir string) {
-	s := openStore(Cache{Dir: dir, MaxBytes: 20_000}, slog.New(slog.NewTextHandler(os.Stderr, nil)), newMetrics(nil, nil))
+	s := openStore(Cache{Dir: dir, MaxBytes: 20_000}, slog.New(slog.NewTextHandler(os.Stderr, nil)), newMetrics(nil, nil, nil))
 	var done sync.WaitGroup
 	for range 4 {
 		done.Go(func() {
 			for i := range 100 {
 				ref := fileRef(fmt.Sprintf("https://files.example.com/%d", i%30))
 				data := bytes.Repeat([]byte(ref.URL), 40)
-				s.put(ref, remote.Content{Digest: remote.Digest(data), Data: data}, time.Now())
-				if known, found := s.lookup(ref); found {
+				s.put("", ref, remote.Content{Digest: remote.Digest(data), Data: data}, time.Now())
+				if known, found := s.lookup("", ref); found {
 					if got, found := s.blob(known.Digest); found && !bytes.Equal(got, data) {
 						t.Errorf("%s has the data of another", ref)
 					}

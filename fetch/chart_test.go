@@ -178,7 +178,7 @@ func TestWrongCharts(t *testing.T) {
 		"no api":    {"entries: {}", "", "broken", "it has no apiVersion"},
 		"no yaml":   {"a: [", "", "broken", "cannot be read"},
 		"no urls":   {"apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0}]}", "", "broken", "has no address of app 1.0.0"},
-		"bad entry": {"apiVersion: v1\nentries: {app: 7}", "", "broken", "the entry of app"},
+		"bad entry": {"apiVersion: v1\nentries: {app: 7}", "", "broken", "the versions of the chart are no list"},
 		"no entry":  {"apiVersion: v1\nentries: {app: [null]}", "", "missing", "has no version of app"},
 		"large":     {indexOf("app", release{"1.0.0", "app.tgz", ""}), strings.Repeat("x", 5000), "too-large", "sends more than 4096 bytes"},
 	} {
@@ -196,7 +196,7 @@ func TestFewIndexes(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i := range 3 * mostIndexes {
 		now = now.Add(time.Second)
-		x.put(fmt.Sprint(i), index{}, now)
+		x.put(fmt.Sprint(i), dated{at: now})
 	}
 	if len(x.known) != mostIndexes {
 		t.Errorf("%d are remembered", len(x.known))

@@ -27,7 +27,11 @@ type credential struct {
 	identity           identity
 	source             string // the file or directory it is from, for people
 	helper             string // what a Docker configuration would run for it
+	below              string // the address that it is for, with all below it
 }
+
+// covers says whether an address is one that the credential is for.
+func (c credential) covers(u *url.URL) bool { return nearness(c.below, u) >= 0 }
 
 // identity is the TLS side of a credential. It is compared and makes keys of maps.
 type identity struct {
@@ -82,7 +86,7 @@ func (c Credentials) inDir(u *url.URL) (credential, bool, error) {
 	if err != nil {
 		return credential{}, false, unreadable(c.Dir, err)
 	}
-	best, nearest := "", -1
+	best, below, nearest := "", "", -1
 	for _, e := range entries {
 		dir := filepath.Join(c.Dir, e.Name())
 		// What begins with two dots is how the kubelet swaps the files of a Secret.
@@ -98,13 +102,14 @@ func (c Credentials) inDir(u *url.URL) (credential, bool, error) {
 			text = strings.Replace(e.Name(), "_", ":", 1)
 		}
 		if near := nearness(text, u); near > nearest {
-			best, nearest = dir, near
+			best, below, nearest = dir, text, near
 		}
 	}
 	if nearest < 0 {
 		return credential{}, false, nil
 	}
 	found, err := readDir(best)
+	found.below = withScheme(below, u)
 	return found, err == nil, err
 }
 
@@ -153,19 +158,23 @@ func readSecret(dir string, names ...string) (string, bool, error) {
 // nearness says how many parts of its path an address has in common with u, if u
 // is at or below it; else -1. An address may have no scheme.
 func nearness(address string, u *url.URL) int {
-	scheme, _, given := strings.Cut(address, "://")
-	if !given {
-		scheme, address = u.Scheme, u.Scheme+"://"+address
-	}
-	above, err := url.Parse(address)
-	if err != nil {
+	above, err := url.Parse(withScheme(address, u))
+	if err != nil || above.Host == "" {
 		return -1
 	}
-	p := pattern{scheme: scheme, host: hostOf(above), port: portOf(above), segments: segmentsOf(above)}
+	p := pattern{scheme: above.Scheme, host: hostOf(above), port: portOf(above), segments: segmentsOf(above)}
 	if strings.Contains(address, "*") || !p.matches(u) {
 		return -1
 	}
 	return len(p.segments)
+}
+
+// withScheme gives an address without a scheme that of u.
+func withScheme(address string, u *url.URL) string {
+	if strings.Contains(address, "://") {
+		return address
+	}
+	return u.Scheme + "://" + address
 }
 
 // inHelmRepositories finds the entry of Helm's repositories.yaml whose URL is
@@ -191,7 +200,7 @@ func (c Credentials) inHelmRepositories(u *url.URL) (credential, bool, error) {
 	if entry == nil {
 		return credential{}, false, nil
 	}
-	found := credential{username: entry.Username, password: entry.Password, source: c.HelmRepositories,
+	found := credential{username: entry.Username, password: entry.Password, source: c.HelmRepositories, below: entry.URL,
 		identity: identity{insecure: entry.InsecureSkipTLSVerify}}
 	for _, of := range []struct {
 		path string
@@ -230,6 +239,7 @@ func inDocker(path string, u *url.URL) (credential, bool, error) {
 	if err != nil {
 		return credential{}, false, unreadable(path, errors.New("it is no Docker configuration"))
 	}
+	below := u.Scheme + "://" + u.Host
 	host := u.Host
 	if alias, found := aliases[u.Hostname()]; found {
 		host = alias
@@ -240,14 +250,14 @@ func inDocker(path string, u *url.URL) (credential, bool, error) {
 			return credential{}, false, unreadable(path, errors.New("its credentials of "+u.Host+" cannot be read"))
 		}
 		if got != auth.EmptyCredential {
-			return credential{username: got.Username, password: got.Password, token: got.RefreshToken, access: got.AccessToken, source: path}, true, nil
+			return credential{username: got.Username, password: got.Password, token: got.RefreshToken, access: got.AccessToken, source: path, below: below}, true, nil
 		}
 		if helper := helpers.ByHost[address]; helper != "" {
-			return credential{source: path, helper: helper}, true, nil
+			return credential{source: path, helper: helper, below: below}, true, nil
 		}
 	}
 	if helpers.Store != "" {
-		return credential{source: path, helper: helpers.Store}, true, nil
+		return credential{source: path, helper: helpers.Store, below: below}, true, nil
 	}
 	return credential{}, false, nil
 }

@@ -5,17 +5,15 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/ladder-cmp/ladder/remote"
@@ -37,6 +35,7 @@ type errand struct {
 	verified bool
 	// anew says that what the cache has is not to be taken.
 	anew bool
+	home home
 
 	mu    sync.Mutex
 	left  int64    // bytes that may still come
@@ -46,13 +45,13 @@ type errand struct {
 
 // begin makes an errand to an address, which the caller has found to be allowed.
 func (f *Fetcher) begin(ctx context.Context, ref remote.Ref, at *url.URL) (*errand, error) {
-	e := &errand{f: f, ctx: ctx, ref: ref, left: f.limits.Bytes}
+	e := &errand{f: f, ctx: ctx, ref: ref, left: f.limits.Bytes, home: f.home}
 	return e, e.visit(at)
 }
 
 // visit turns the errand to another address, with the credential of that.
 func (e *errand) visit(at *url.URL) error {
-	found, err := e.f.config.Credentials.find(at)
+	found, err := e.home.credential(at)
 	if err != nil {
 		return err
 	}
@@ -102,15 +101,15 @@ func (e *errand) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	strayed := e.strayed(req)
+	own := !e.strayed(req) && sameOrigin(req.URL, e.origin()) && e.credential.covers(e.addressOf(req.URL))
+	redirected := before(req) != nil
 	req = req.Clone(req.Context())
 	req.Header.Set("User-Agent", "ladder-cmp")
 	req.Header.Del("Referer") // it holds the query of the address before
-	if strayed {
+	if redirected && !own {
 		req.Header.Del("Authorization")
 		req.Header.Del("Cookie")
 	}
-	own := !strayed && sameOrigin(req.URL, e.origin())
 	if own && e.at.Scheme != "oci" { // registries have a protocol for it
 		e.credential.sign(req)
 	}
@@ -130,8 +129,26 @@ func (e *errand) RoundTrip(req *http.Request) (*http.Response, error) {
 		res.Body.Close()
 		return nil, e.note(f)
 	}
-	res.Body = &counted{ReadCloser: res.Body, of: e}
+	res.Body = &counted{newPaced(res.Body, e.f.window, e.f.least()), e}
 	return res, nil
+}
+
+// least is how much must come in a window.
+func (f *Fetcher) least() int64 { return int64(float64(f.limits.Rate) * f.window.Seconds()) }
+
+// addressOf is the address that a request is about: that of a registry stands in the
+// middle of its path, and is compared with those that people write.
+func (e *errand) addressOf(u *url.URL) *url.URL {
+	if e.at.Scheme != "oci" {
+		return u
+	}
+	name := strings.TrimPrefix(u.Path, "/v2/")
+	for _, part := range []string{"/blobs/", "/manifests/", "/tags/", "/referrers/"} {
+		if i := strings.LastIndex(name, part); i >= 0 {
+			name = name[:i]
+		}
+	}
+	return &url.URL{Scheme: "oci", Host: u.Host, Path: "/" + strings.TrimPrefix(name, "/")}
 }
 
 // longestAfter is the longest time that a server is left alone for, in its own words:
@@ -223,8 +240,8 @@ func (e *errand) admit(req *http.Request) error {
 	if u.User != nil {
 		return refuse("name the address without them", "%s redirects to an address with credentials", e.host())
 	}
-	if why := guardHost(host, e.f.allow.reach(host)); why != "" {
-		return refuse("name the host itself in the allow-list if this is meant", "%s is %s", u.Host, why)
+	if why := e.f.private.guardHost(host); why != "" {
+		return refuse(nameIt, "%s is %s", u.Host, why)
 	}
 	last := before(req)
 	secret := req.Header.Get("Authorization") != "" || req.Method == http.MethodPost
@@ -316,14 +333,15 @@ func reason(err error) string {
 
 // counted is a body that comes out of what an errand may bring.
 type counted struct {
-	io.ReadCloser
+	*paced
 	of *errand
 }
 
 func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.ReadCloser.Read(p)
+	n, err := c.paced.Read(p)
 	e := c.of
 	e.f.metrics.bytes.WithLabelValues(string(e.ref.Kind)).Add(float64(n))
+	e.f.downloaded.Add(int64(n))
 	e.mu.Lock()
 	e.left -= int64(n)
 	over := e.left < 0
@@ -331,6 +349,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	switch {
 	case over:
 		return 0, e.note(failed(tooLarge, moreBytes, "%s sends more than %d bytes", e.host(), e.f.limits.Bytes))
+	case err != nil && c.slow.Load():
+		return n, e.note(failed(slow, "try again later, or lower --remote-min-rate", "%s sends less than %d bytes a second", e.host(), e.f.limits.Rate))
 	case err != nil && e.ctx.Err() != nil:
 		// A server that ends well when we hang up gives a whole answer, too.
 		return n, e.note(e.failureToSend(e.host(), err))
@@ -341,7 +361,10 @@ func (c *counted) Read(p []byte) (int, error) {
 }
 
 // get reads what stands at an address.
-func (e *errand) get(address string) ([]byte, error) {
+func (e *errand) get(address string) ([]byte, error) { return e.getAtMost(address, e.f.limits.Bytes) }
+
+// getAtMost reads what stands at an address, if that has no more than some bytes.
+func (e *errand) getAtMost(address string, most int64) ([]byte, error) {
 	req, err := http.NewRequestWithContext(e.ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, failed(badRef, "correct the address", "%s is no address", address)
@@ -357,9 +380,12 @@ func (e *errand) get(address string) ([]byte, error) {
 		}
 		return nil, failed(broken, "look at the address", "%s answers with status %d", e.host(), res.StatusCode)
 	}
-	data, err := io.ReadAll(res.Body)
+	data, err := io.ReadAll(io.LimitReader(res.Body, most+1))
 	if err != nil {
 		return nil, e.failureOf(err)
+	}
+	if int64(len(data)) > most {
+		return nil, failed(tooLarge, "look at the address", "%s sends more than %d bytes for %s", e.host(), most, path.Base(address))
 	}
 	if e.ref.Kind == remote.File && isPage(res.Header, data) && !pageWanted.MatchString(e.at.Path) {
 		return nil, failed(broken, "look at the address: it may want a login (--remote-credentials), or lead to a page about the file", "what %s sends is a page of HTML", e.host())
@@ -375,92 +401,4 @@ var pageWanted = regexp.MustCompile(`(?i)\.x?html?$`)
 func isPage(header http.Header, data []byte) bool {
 	const page = "text/html"
 	return strings.HasPrefix(header.Get("Content-Type"), page) && strings.HasPrefix(http.DetectContentType(data), page)
-}
-
-// plain says whether a host, with its port, is spoken to without TLS.
-func (f *Fetcher) plain(host string) bool {
-	host = strings.ToLower(host)
-	for _, p := range f.config.PlainHTTP {
-		if p = strings.ToLower(p); p == host || p+":80" == host || p == host+":80" {
-			return true
-		}
-	}
-	return false
-}
-
-// transport is the connections with an identity. They are kept, so that a second
-// request need not shake hands again.
-func (f *Fetcher) transport(i identity, own bool) (http.RoundTripper, error) {
-	if !own {
-		i.cert, i.key, i.insecure = "", "", false
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if known := f.transports[i]; known != nil {
-		return known, nil
-	}
-	config, err := i.tls(f.authorities, own)
-	if err != nil {
-		return nil, err
-	}
-	// Mounted certificates are renewed now and then. The connections with old
-	// ones end by themselves.
-	if len(f.transports) > 100 {
-		f.transports = map[identity]*http.Transport{}
-	}
-	made := &http.Transport{
-		TLSClientConfig: config,
-		Proxy:           f.proxyOf,
-		DialContext:     f.dial,
-		// A packed chart is not to be unpacked on the way, and what is packed may
-		// be larger than we take.
-		DisableCompression:     true,
-		ForceAttemptHTTP2:      true,
-		MaxIdleConnsPerHost:    f.limits.Concurrent,
-		IdleConnTimeout:        idle,
-		TLSHandshakeTimeout:    idle,
-		MaxResponseHeaderBytes: 1 << 20,
-	}
-	f.transports[i] = made
-	return made, nil
-}
-
-// proxyOf chooses the proxy of a request, and remembers it as one.
-func (f *Fetcher) proxyOf(req *http.Request) (*url.URL, error) {
-	proxy, err := f.proxy(req.URL)
-	if err != nil {
-		return nil, errors.New("the proxy in the environment is no address")
-	}
-	if proxy != nil {
-		port := portOf(proxy)
-		if proxy.Scheme == "socks5" && proxy.Port() == "" {
-			port = "1080"
-		}
-		f.proxies.Store(net.JoinHostPort(proxy.Hostname(), port), true)
-	}
-	return proxy, nil
-}
-
-// dial connects to a host unless its name leads to where it may not. That is
-// looked at for each connection, since names come to lead elsewhere.
-func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	dialer := net.Dialer{Timeout: idle}
-	if _, proxy := f.proxies.Load(address); !proxy {
-		may := f.allow.reach(host)
-		dialer.Control = func(_, resolved string, _ syscall.RawConn) error {
-			to, err := netip.ParseAddrPort(resolved)
-			if err != nil {
-				return fmt.Errorf("%s is no address", resolved)
-			}
-			if why := guard(to.Addr(), may); why != "" {
-				return failed(notAllowed, "name the host itself in the allow-list if this is meant", "%s leads to %s", host, why)
-			}
-			return nil
-		}
-	}
-	return f.connect(ctx, &dialer, network, address)
 }

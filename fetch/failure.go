@@ -28,7 +28,8 @@ const (
 	broken      outcome = "broken"    // an answer that cannot be right
 	changed     outcome = "changed"   // other content than was recorded
 	tooLarge    outcome = "too-large"
-	notCached   outcome = "offline" // and we may not ask
+	unverified  outcome = "unverified" // not signed as the policy wants
+	notCached   outcome = "offline"    // and we may not ask
 	canceled    outcome = "canceled"
 )
 
@@ -36,7 +37,7 @@ const (
 // recorded.
 const Changed = "remote-" + string(changed)
 
-var outcomes = []outcome{fetched, stale, badRef, notAllowed, denied, missing, unreachable, slow, untrusted, broken, changed, tooLarge, notCached, canceled}
+var outcomes = []outcome{fetched, stale, badRef, notAllowed, denied, missing, unreachable, slow, untrusted, broken, changed, tooLarge, unverified, notCached, canceled}
 
 // again are the outcomes after which the same request may fare better.
 var again = map[outcome]bool{unreachable: true}

@@ -206,7 +206,10 @@ func TestGivenUpInTheQueue(t *testing.T) {
 	n := newInternet(t)
 	n.host("files.example.com", serving(map[string]string{"/a": "a", "/b": "b"}))
 	f := n.fetcher(Config{Allow: []string{"https://files.example.com"}, Limits: Limits{Concurrent: 1}})
-	f.places <- struct{}{} // another fetch
+	end, err := f.queue.enter(t.Context(), "other.example.com", "") // another fetch
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, leave := context.WithCancel(t.Context())
 	var joined sync.WaitGroup
 	joined.Add(1)
@@ -220,7 +223,7 @@ func TestGivenUpInTheQueue(t *testing.T) {
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("who leaves is told %v", err)
 	}
-	<-f.places
+	end()
 	get(t, f, fileRef("https://files.example.com/b"))
 	for _, r := range n.asked("files.example.com") {
 		if r.URL.Path == "/a" {
@@ -237,8 +240,24 @@ func TestGivenUpInTheQueue(t *testing.T) {
 // TestQueueTakesTime: the wait for a turn is part of the time of a fetch.
 func TestQueueTakesTime(t *testing.T) {
 	f := newInternet(t).fetcher(Config{Allow: []string{"https://files.example.com"}, Limits: Limits{Concurrent: 1, Time: time.Millisecond}})
-	f.places <- struct{}{} // another fetch, which does not end
-	refuse(t, f, fileRef("https://files.example.com/a"), "timeout", "its turn did not come within 1ms: others use the network, 1 at once; try again later")
+	if _, err := f.queue.enter(t.Context(), "other.example.com", ""); err != nil { // another fetch, which does not end
+		t.Fatal(err)
+	}
+	waiter, cancel := context.WithCancel(t.Context())
+	waits := make(chan struct{})
+	go func() {
+		_, _ = f.queue.enter(waiter, "third.example.com", "")
+		close(waits)
+	}()
+	for f.queue.length() != 1 {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	<-waits
+	if got := f.queue.length(); got != 0 {
+		t.Errorf("%d wait", got)
+	}
+	refuse(t, f, fileRef("https://files.example.com/a"), "timeout", "its turn did not come within 1ms: others use the network, 1 at once, and at most 1 of one host or for one tenant; try again later")
 }
 
 // waiting tells when somebody waits for it to end.

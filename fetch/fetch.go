@@ -19,130 +19,21 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/net/http/httpproxy"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/roots"
 	"github.com/ladder-cmp/ladder/remote"
-)
-
-// Config says what a Fetcher may fetch, and how. The zero Config allows nothing.
-type Config struct {
-	// Allow lists what may be fetched, as addresses: "https://charts.example.com",
-	// "oci://ghcr.io/org/*", "https://github.com/org". An address stands for all
-	// that is below it. "*" stands for any part of a path between two slashes, and
-	// "*." at the start of a host for any names below it; a host that is only "*"
-	// is any. Loopback and link-local addresses are refused unless an entry names
-	// the host itself. docs/sources.md says what redirects may lead to.
-	Allow []string
-	// PlainHTTP lists the hosts, with their port if it is not 80, that are spoken
-	// to without TLS: those of http:// addresses, and registries that have none.
-	PlainHTTP []string
-
-	// Credentials says where names, passwords and certificates are read.
-	Credentials Credentials
-	// CAFile holds certificates of authorities, PEM, that are trusted for all
-	// hosts beside the system's.
-	CAFile string
-
-	// Cache says where what was fetched is kept.
-	Cache Cache
-	// Fresh is how long the answer to what can change is taken from the cache: a
-	// range of versions, a branch, a tag of git, a file. 0 is DefaultFresh; less is
-	// not at all. An exact version of a chart and a commit are kept for ever.
-	Fresh time.Duration
-	// Offline takes everything from the cache, however old.
-	Offline bool
-	// OnFailure says what to do when something that is allowed cannot be had.
-	OnFailure OnFailure
-
-	// Limits bound what a fetch takes.
-	Limits Limits
-
-	// Log gets a line when the cache cannot be written; nil is none.
-	Log *slog.Logger
-	// Metrics is where the ladder_fetch_* metrics are registered; nil is nowhere.
-	Metrics prometheus.Registerer
-}
-
-// Credentials names the files that credentials are read from, each time anew,
-// since mounted Secrets change. Empty fields are not read. Where several know an
-// address, the first of them in this order counts.
-type Credentials struct {
-	// Dir has a directory for each Secret, named like the host, or like anything
-	// with a file "url" that says for which addresses it is. Its files: username,
-	// password, token, ca.crt, tls.crt, tls.key, insecure.
-	Dir string
-	// HelmRepositories is Helm's repositories.yaml.
-	HelmRepositories string
-	// HelmRegistry is Helm's registry/config.json.
-	HelmRegistry string
-	// DockerConfig is Docker's config.json. The helpers it may name are not run.
-	DockerConfig string
-}
-
-// Cache says where what was fetched is kept.
-type Cache struct {
-	// Dir is made if it is missing, and may be shared by any number of processes.
-	// Empty is no cache.
-	Dir string
-	// MaxBytes bounds the files in Dir; what was used longest ago goes first.
-	// 0 is DefaultCacheBytes.
-	MaxBytes int64
-}
-
-// OnFailure says what a Fetcher does when a source is down, slow, or answers
-// what cannot be right.
-type OnFailure string
-
-const (
-	// Fail makes it an error, the default.
-	Fail OnFailure = "error"
-	// UseCached takes what the cache has for the same Ref, however old, with a
-	// Warning. It is no way past a refusal: what is not allowed, what needs other
-	// credentials and what is not there (401, 403, 404) stay errors.
-	UseCached OnFailure = "cached"
-)
-
-// Limits bound what a fetch takes. Zero fields are the defaults.
-type Limits struct {
-	// Bytes bounds what one fetch downloads, and its Data. 0 is DefaultBytes.
-	Bytes int64
-	// Unpacked bounds the files of one git repository. 0 is UnpackedRatio times Bytes.
-	Unpacked int64
-	// Time bounds one fetch, with its retries and the wait for its turn. 0 is
-	// DefaultTime.
-	Time time.Duration
-	// Concurrent is how many fetches use the network at once; others wait. 0 is
-	// DefaultConcurrent.
-	Concurrent int
-	// Retries is how often a request is sent again after a broken connection, 429
-	// or 5xx. 0 is DefaultRetries; less is never.
-	Retries int
-	// Backoff is the wait before the first retry; each further is twice as long.
-	// A Retry-After of the server counts instead. 0 is DefaultBackoff.
-	Backoff time.Duration
-}
-
-// The defaults of a Config.
-const (
-	DefaultFresh      = 5 * time.Minute
-	DefaultCacheBytes = 2 << 30
-	DefaultBytes      = 64 << 20
-	DefaultTime       = 90 * time.Second
-	DefaultConcurrent = 4
-	DefaultRetries    = 3
-	DefaultBackoff    = 500 * time.Millisecond
-
-	UnpackedRatio = 4
 )
 
 // Fetcher fetches over the network. It can be used by several goroutines.
@@ -159,56 +50,35 @@ type Fetcher struct {
 	limits      Limits
 	fresh       time.Duration
 	allow       allowList
+	private     privateList
+	credentials []Credentials // the first that knows an address counts
+	scope       string        // of records in the store; see For
+	home        home
 	log         *slog.Logger
 	store       *store
 	metrics     *metrics
-	indexes     indexes
-	places      chan struct{} // one for each fetch that may use the network
-	flights     singleflight.Group
+	queue       *queue
+	window      time.Duration // over which the rate of a transfer is taken
 	authorities *x509.CertPool
 	proxy       func(*url.URL) (*url.URL, error)
-	proxies     sync.Map // host and port of each that was chosen
+	*underWay
+
+	now     func() time.Time
+	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	connect func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error)
+}
+
+// underWay is what a Fetcher and those that it is For have in common.
+type underWay struct {
+	indexes    indexes
+	flights    singleflight.Group
+	proxies    sync.Map // host and port of each that was chosen
+	downloaded atomic.Int64
+	incomplete sync.Once // the sandbox of the processes, in the log
 
 	mu         sync.Mutex
 	transports map[identity]*http.Transport
 	crowds     map[string]*crowd
-
-	now     func() time.Time
-	connect func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error)
-}
-
-// Check finds what is wrong with a Config, as New does: with all of it, and also if
-// nothing may be fetched.
-func (config Config) Check() error {
-	_, err := config.check(x509.NewCertPool())
-	return err
-}
-
-// check reads the allow-list, and adds the certificates of CAFile to a pool.
-func (config Config) check(authorities *x509.CertPool) (allowList, error) {
-	allow, wrong := parseAllow(config.Allow)
-	bad := func(field, message, remedy string) {
-		wrong = append(wrong, finding.Finding{Severity: finding.Error, Rule: "bad-fetching", Field: field, Message: message, Remedy: remedy})
-	}
-	if l := config.Limits; l.Bytes < 0 || l.Unpacked < 0 || l.Time < 0 || l.Concurrent < 0 || l.Backoff < 0 {
-		bad("limits", "a limit is less than 0", "leave it out for the default")
-	}
-	if config.OnFailure != "" && config.OnFailure != Fail && config.OnFailure != UseCached {
-		bad("--remote-on-failure", fmt.Sprintf("%q is neither %s nor %s", config.OnFailure, Fail, UseCached), "write one of the two")
-	}
-	for _, host := range config.PlainHTTP {
-		if u, err := url.Parse("http://" + host); err != nil || u.Host != host || host == "" {
-			bad("--remote-plain-http", fmt.Sprintf("%q is no host", finding.WithoutCredentials(host)), "write a host alone, or with its port, such as registry.example.com:5000")
-		}
-	}
-	if config.CAFile != "" {
-		if data, err := os.ReadFile(config.CAFile); err != nil {
-			bad("--remote-ca", config.CAFile+" cannot be read: "+errors.Unwrap(err).Error(), "name a file of certificates")
-		} else if !authorities.AppendCertsFromPEM(data) {
-			bad("--remote-ca", config.CAFile+" holds no certificate (PEM)", "name a file of certificates")
-		}
-	}
-	return allow, errors.Join(wrong...)
 }
 
 // idle is how long a connection may take to come about, and is kept unused.
@@ -218,7 +88,7 @@ const idle = 30 * time.Second
 // that is wrong. It does not use the network. The proxies are those of the
 // environment: HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 func New(config Config) (*Fetcher, error) {
-	f := &Fetcher{config: config, now: time.Now, transports: map[identity]*http.Transport{}, crowds: map[string]*crowd{},
+	f := &Fetcher{config: config, now: time.Now, underWay: &underWay{transports: map[identity]*http.Transport{}, crowds: map[string]*crowd{}},
 		proxy: httpproxy.FromEnvironment().ProxyFunc(),
 		log:   cmp.Or(config.Log, slog.New(slog.DiscardHandler)),
 		fresh: cmp.Or(config.Fresh, DefaultFresh),
@@ -230,19 +100,27 @@ func New(config Config) (*Fetcher, error) {
 			Unpacked:   cmp.Or(config.Limits.Unpacked, UnpackedRatio*cmp.Or(config.Limits.Bytes, DefaultBytes)),
 			Time:       cmp.Or(config.Limits.Time, DefaultTime),
 			Concurrent: cmp.Or(config.Limits.Concurrent, DefaultConcurrent),
+			Rate:       cmp.Or(config.Limits.Rate, DefaultRate),
+			Memory:     cmp.Or(config.Limits.Memory, DefaultMemory),
 			Retries:    cmp.Or(config.Limits.Retries, DefaultRetries),
 			Backoff:    cmp.Or(config.Limits.Backoff, DefaultBackoff),
 		},
 	}
 	var err error
+	roots.Trust()
 	if f.authorities, err = x509.SystemCertPool(); err != nil {
 		f.authorities = x509.NewCertPool()
 	}
 	if f.allow, err = config.check(f.authorities); err != nil {
 		return nil, err
 	}
-	f.places = make(chan struct{}, f.limits.Concurrent)
-	f.metrics = newMetrics(func() int64 { return f.store.size() }, config.Metrics)
+	f.private, _ = parsePrivate(config.AllowPrivate)
+	f.queue, f.home, f.window = newQueue(f.limits.Concurrent), local{f}, paceWindow
+	f.credentials = []Credentials{config.Credentials}
+	f.resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
+		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	}
+	f.metrics = newMetrics(func() int64 { return f.store.size() }, func() int { return f.queue.length() }, config.Metrics)
 	f.store = openStore(config.Cache, f.log, f.metrics)
 	return f, nil
 }
@@ -251,6 +129,13 @@ func New(config Config) (*Fetcher, error) {
 // and must not be changed. Errors are findings, but for those of ctx.
 func (f *Fetcher) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
 	return asking{f: f}.Fetch(ctx, ref)
+}
+
+// Ensure gets what ref names into the cache, as Fetch does, and leaves its Data there
+// if it is fetched by a process: Open opens it. Who holds what many tenants fetch must
+// not hold it in memory.
+func (f *Fetcher) Ensure(ctx context.Context, ref remote.Ref) (remote.Content, error) {
+	return f.share(ctx, ref, "", false)
 }
 
 // Anew returns a remote.Fetcher that asks the source for all that may have changed
@@ -279,7 +164,16 @@ func (x asking) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, erro
 	if x.recorded != nil {
 		want = x.recorded(ref)
 	}
-	return x.f.share(ctx, ref, want, x.anew || want != "")
+	content, err := x.f.share(ctx, ref, want, x.anew || want != "")
+	if err != nil || x.f.config.Process == nil {
+		return content, err
+	}
+	data, found := x.f.store.blob(content.Digest)
+	if !found {
+		return remote.Content{}, failed(unreachable, "try again, or give the cache more room", "it has gone from the cache already").finding(ref)
+	}
+	content.Data = data
+	return content, nil
 }
 
 // share gets ref once for all who want it at the same time. What uses the network
@@ -289,7 +183,7 @@ func (f *Fetcher) share(ctx context.Context, ref remote.Ref, want string, anew b
 	if err := ctx.Err(); err != nil {
 		return remote.Content{}, err
 	}
-	key, err := json.Marshal([]any{ref, want, anew})
+	key, err := json.Marshal([]any{f.scope, ref, want, anew})
 	if err != nil {
 		return remote.Content{}, err
 	}
@@ -379,18 +273,22 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 	if why != nil {
 		return remote.Content{}, why
 	}
-	known, remembered := f.store.recall(ref)
+	known, remembered := f.recall(ref)
 	if want != "" {
+		seen := known.Digest == want
 		known = record{Version: known.Version, Digest: want, At: known.At}
 		if known.Version == "" && lasting(ref) {
 			known.Version = ref.Version
 		}
 		remembered = known.Version != "" || ref.Kind == remote.File
+		if ref.Kind == remote.Chart && len(f.config.Verify) > 0 {
+			remembered = remembered && seen // a lock says what it is, and not who signed it
+		}
 	}
 	age := f.now().Sub(known.At)
 	good := f.config.Offline || !anew && (lasting(ref) || age < f.fresh && age > -f.fresh)
 	if remembered && good {
-		if data, found := f.store.blob(known.Digest); found {
+		if data, found := f.have(known.Digest); found {
 			f.metrics.events.WithLabelValues(string(hit)).Inc()
 			return remote.Content{Version: known.Version, Digest: known.Digest, Data: data}, nil
 		}
@@ -411,14 +309,14 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 		err = f.changed(ref, want, content.Digest)
 	}
 	if err == nil {
-		f.store.put(ref, content, f.now())
+		f.put(ref, content)
 		return content, nil
 	}
 	if !errors.As(err, &why) {
 		return remote.Content{}, err
 	}
 	if remembered && f.config.OnFailure == UseCached && replaceable[why.outcome] {
-		if data, found := f.store.blob(known.Digest); found {
+		if data, found := f.have(known.Digest); found {
 			return remote.Content{Version: known.Version, Digest: known.Digest, Data: data,
 				Warning: finding.WithoutCredentials(fmt.Sprintf("the copy of %s is used: %s", known.At.UTC().Format(time.RFC3339), why.message))}, nil
 		}
@@ -429,8 +327,8 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 // changed is the failure of what is no longer what it was.
 func (f *Fetcher) changed(ref remote.Ref, was, is string) *failure {
 	remedy := "ask those who publish it why, and record the new digest if it is meant"
-	if known, found := f.store.lookup(ref); found && known.Digest == was {
-		remedy += " (the cache has the old one in " + f.store.refPath(ref) + ")"
+	if known, found := f.store.lookup(f.scopeOf(ref), ref); found && known.Digest == was {
+		remedy += " (the cache has the old one in " + f.store.refPath(f.scopeOf(ref), ref) + ")"
 	}
 	return failed(changed, remedy, "its content has changed: its digest was %s and is %s", was, is)
 }
@@ -485,69 +383,29 @@ func (f *Fetcher) address(ref remote.Ref) (*url.URL, *failure) {
 	return at, nil
 }
 
-// exactly gets what a Ref that always is the same names, from the cache if that
-// has it and may be asked, else with load. What was recorded of it, or a digest that the source
-// gives, must be that of what comes.
-func (e *errand) exactly(ref remote.Ref, digest string, load func() (remote.Content, error)) (remote.Content, error) {
-	if !lasting(ref) {
-		return load()
-	}
-	f := e.f
-	known, remembered := f.store.recall(ref)
-	if e.anew {
-		remembered = false
-	}
-	if remembered && digest != "" && digest != known.Digest {
-		return remote.Content{}, f.changed(ref, known.Digest, digest)
-	}
-	if remembered {
-		if data, found := f.store.blob(known.Digest); found {
-			f.metrics.events.WithLabelValues(string(hit)).Inc()
-			return remote.Content{Version: known.Version, Digest: known.Digest, Data: data}, nil
-		}
-	}
-	content, err := load()
-	switch {
-	case err != nil:
-		return remote.Content{}, err
-	case remembered && content.Digest != known.Digest:
-		return remote.Content{}, f.changed(ref, known.Digest, content.Digest)
-	}
-	f.store.put(ref, content, f.now())
-	return content, nil
-}
-
-// turn waits until the network may be used for something that somebody wants.
-func (f *Fetcher) turn(wanted context.Context, deadline time.Time) error {
-	ctx, cancel := context.WithDeadline(wanted, deadline)
-	defer cancel()
-	select {
-	case f.places <- struct{}{}:
-		if wanted.Err() == nil {
-			return nil
-		}
-		<-f.places // both had come
-		return errUnwanted
-	case <-ctx.Done():
-		if wanted.Err() != nil {
-			return errUnwanted
-		}
-		return failed(slow, moreTime, "its turn did not come within %s: others use the network, %d at once", f.limits.Time, f.limits.Concurrent)
-	}
-}
-
-// download gets ref over the network. It begins again after what may pass.
-func (f *Fetcher) download(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (remote.Content, error) {
+// download gets ref over the network, when its turn has come. It begins again after what
+// may pass.
+func (f *Fetcher) download(wanted context.Context, ref remote.Ref, at *url.URL, anew bool) (remote.Content, error) {
 	deadline := time.Now().Add(f.limits.Time)
-	if err := f.turn(ctx, deadline); err != nil {
-		return remote.Content{}, err
+	waiting, cancel := context.WithDeadline(wanted, deadline)
+	defer cancel()
+	leave, err := f.queue.enter(waiting, hostOf(at), tenantOf(wanted))
+	switch {
+	case wanted.Err() != nil:
+		if err == nil {
+			leave()
+		}
+		return remote.Content{}, errUnwanted
+	case err != nil:
+		return remote.Content{}, failed(slow, moreTime, "its turn did not come within %s: others use the network, %d at once, and at most %d of one host or for one tenant",
+			f.limits.Time, f.limits.Concurrent, f.queue.share)
 	}
-	defer func() { <-f.places }()
+	defer leave()
 	defer f.metrics.took(ref.Kind, time.Now())
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(wanted), deadline)
 	defer cancel()
 	for try := 0; ; try++ {
-		content, err := f.try(ctx, ref, at, anew)
+		content, err := f.once(ctx, ref, at, anew)
 		var why *failure
 		if err == nil || !errors.As(err, &why) || !again[why.outcome] || try >= f.limits.Retries {
 			return content, err
@@ -570,11 +428,27 @@ func (f *Fetcher) download(ctx context.Context, ref remote.Ref, at *url.URL, ane
 	}
 }
 
-// try gets ref over the network, once.
-func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (got remote.Content, err error) {
-	e, err := f.begin(ctx, ref, at)
+// once gets ref over the network, once, and records what it came to.
+func (f *Fetcher) once(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (remote.Content, error) {
+	run := f.try
+	if f.config.Process != nil {
+		run = f.send
+	}
+	brought, err := run(ctx, ref, at, anew)
+	if brought.file != "" {
+		defer os.Remove(brought.file) // unless the cache has taken it
+	}
 	if err != nil {
 		return remote.Content{}, err
+	}
+	return f.settle(ref, brought)
+}
+
+// try gets ref over the network in this process.
+func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (got haul, err error) {
+	e, err := f.begin(ctx, ref, at)
+	if err != nil {
+		return haul{}, err
 	}
 	e.anew = anew
 	// What comes is read by libraries, and one of them may not be ready for it.
@@ -589,7 +463,7 @@ func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL, anew boo
 		return e.gitRepository()
 	case ref.Kind == remote.File:
 		data, err := e.get(at.String())
-		return remote.Content{Digest: remote.Digest(data), Data: data}, err
+		return haul{Content: remote.Content{Digest: remote.Digest(data), Data: data}}, err
 	case at.Scheme == "oci":
 		return e.chartOfRegistry()
 	}

@@ -34,19 +34,19 @@ func isCommit(version string) bool {
 }
 
 // gitRepository fetches the files of a repository at a branch, a tag or a commit.
-func (e *errand) gitRepository() (remote.Content, error) {
+func (e *errand) gitRepository() (haul, error) {
 	session, have, err := e.advertised(e.at)
 	if err != nil {
-		return remote.Content{}, err
+		return haul{}, err
 	}
 	want, commit, err := e.revision(have)
 	if err != nil {
-		return remote.Content{}, err
+		return haul{}, err
 	}
 	exact := e.ref
 	exact.Version = commit.String()
 	return e.exactly(exact, "", func() (remote.Content, error) {
-		tree := &files{e: e, left: e.f.limits.Unpacked}
+		tree := &files{e: e, left: e.f.limits.Unpacked, more: mostPaths}
 		withModules := e.at.Query().Get("submodules") != "false"
 		if err := tree.add("", session, have, want, commit, withModules); err != nil {
 			return remote.Content{}, err
@@ -160,7 +160,7 @@ func (e *errand) objects(session transport.UploadPackSession, have *packp.AdvRef
 		return nil, err
 	}
 	store := memory.NewStorage()
-	parser, err := packfile.NewParserWithStorage(packfile.NewScanner(bytes.NewReader(pack)), store)
+	parser, err := packfile.NewParserWithStorage(packfile.NewScanner(e.heeding(pack)), store)
 	if err == nil {
 		_, err = parser.Parse()
 	}
@@ -191,7 +191,7 @@ func (e *errand) measure(pack []byte) error {
 		}
 		return failed(tooLarge, moreBytes, "the repository at %s unpacks to more than %d bytes", e.host(), e.f.limits.Unpacked)
 	}
-	scanner := packfile.NewScanner(bytes.NewReader(pack))
+	scanner := packfile.NewScanner(e.heeding(pack))
 	_, count, err := scanner.Header()
 	if err != nil {
 		return e.failureOf(err)
@@ -212,14 +212,14 @@ func (e *errand) measure(pack []byte) error {
 		if !header.Type.IsDelta() {
 			continue
 		}
-		var delta bytes.Buffer
+		delta := beginningOf{most: 2 * binary.MaxVarintLen64}
 		if _, _, err := scanner.NextObject(&delta); err != nil {
 			return e.failureOf(err)
 		}
 		// A delta begins with the sizes of what it is applied to and of what comes
 		// of it, in seven bits a byte, the lowest first.
-		_, n := binary.Uvarint(delta.Bytes())
-		size, m := binary.Uvarint(delta.Bytes()[max(n, 0):])
+		_, n := binary.Uvarint(delta.data)
+		size, m := binary.Uvarint(delta.data[max(n, 0):])
 		if n <= 0 || m <= 0 || size > uint64(e.f.limits.Unpacked) {
 			return over(-1)
 		}
@@ -231,6 +231,38 @@ func (e *errand) measure(pack []byte) error {
 	return nil
 }
 
+// beginningOf keeps the first bytes of what is written to it.
+type beginningOf struct {
+	data []byte
+	most int
+}
+
+func (b *beginningOf) Write(p []byte) (int, error) {
+	b.data = append(b.data, p[:min(len(p), b.most-len(b.data))]...)
+	return len(p), nil
+}
+
+// heeding reads a pack that came until the time of the errand is over: libraries that
+// unpack it do not look.
+func (e *errand) heeding(pack []byte) io.ReadSeeker { return &heeding{bytes.NewReader(pack), e} }
+
+type heeding struct {
+	*bytes.Reader
+	e *errand
+}
+
+func (h *heeding) Read(p []byte) (int, error) {
+	if err := h.e.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return h.Reader.Read(p)
+}
+
+// WriteTo is not to be had, since it would go around Read.
+func (h *heeding) WriteTo(w io.Writer) (int64, error) {
+	return io.Copy(w, struct{ io.Reader }{h})
+}
+
 // objectOverhead is what an object takes in memory beside its bytes, about.
 const objectOverhead = 256
 
@@ -239,15 +271,53 @@ type files struct {
 	e       *errand
 	entries []entry
 	left    int64 // bytes that may still come
+	more    int   // paths that may still come
 	depth   int
+}
+
+// The bounds of what a repository holds: as many paths, directories with them, as the
+// server takes of the component's own by default, and as deep. A pack of a kilobyte can
+// name the same directory again and again.
+const (
+	mostPaths   = 200_000
+	mostNesting = 128
+	headerBytes = 1 << 10 // that a file takes in an archive beside its own, and its name
+)
+
+// count takes a path into account.
+func (f *files) count(name string) error {
+	if err := f.e.ctx.Err(); err != nil {
+		return f.e.failureOf(err)
+	}
+	f.more--
+	f.left -= int64(2*len(name)) + headerBytes
+	switch {
+	case f.more < 0:
+		return failed(tooLarge, "name another repository, or vendor what is needed of it", "the repository has more than %d files and directories", mostPaths)
+	case f.left < 0:
+		return failed(tooLarge, moreBytes, "the files of the repository have more than %d bytes", f.e.f.limits.Unpacked)
+	case strings.Count(name, "/") > mostNesting:
+		return failed(tooLarge, "name another repository, or vendor what is needed of it", "more than %d directories stand in each other in the repository", mostNesting)
+	}
+	return nil
 }
 
 // entry is a file, or a link to one.
 type entry struct {
 	path       string
 	data       string
+	file       *object.File // that has the data, if it is not nil
 	executable bool
 	link       string // where it leads, if it is a link
+}
+
+// content is what is in a file, which is read when it is needed: several may be the
+// same one.
+func (e *entry) content() (string, error) {
+	if e.file == nil {
+		return e.data, nil
+	}
+	return e.file.Contents()
 }
 
 // deepest is how many submodules may stand in each other.
@@ -273,6 +343,9 @@ func (f *files) add(dir string, session transport.UploadPackSession, have *packp
 		if !fs.ValidPath(name) || slices.Contains(strings.Split(strings.ToLower(name), "/"), ".git") || strings.ContainsAny(name, "\\\x00") {
 			return failed(broken, "ask those who keep it", "the repository has a file of the name %q, which can harm", name)
 		}
+		if err := f.count(name); err != nil {
+			return err
+		}
 		full := path.Join(dir, name)
 		switch at.Mode {
 		case filemode.Dir:
@@ -288,12 +361,12 @@ func (f *files) add(dir string, session transport.UploadPackSession, have *packp
 		if f.left -= file.Size; f.left < 0 {
 			return failed(tooLarge, moreBytes, "the files of the repository have more than %d bytes", f.e.f.limits.Unpacked)
 		}
-		text, err := file.Contents()
-		if err != nil {
-			return f.e.failureOf(err)
-		}
-		add := entry{path: full, data: text, executable: at.Mode == filemode.Executable}
+		add := entry{path: full, file: file, executable: at.Mode == filemode.Executable}
 		if at.Mode == filemode.Symlink {
+			text, err := (&entry{file: file}).content()
+			if err != nil {
+				return f.e.failureOf(err)
+			}
 			add = entry{path: full, link: text}
 			if !inside(full, text) {
 				continue

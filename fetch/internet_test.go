@@ -11,6 +11,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -20,7 +21,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -138,12 +141,67 @@ func (n *internet) fetcher(config Config) *Fetcher {
 	if config.Limits.Backoff == 0 {
 		config.Limits.Backoff = 1
 	}
+	if os.Getenv(everyProcess) != "" {
+		n.apart(&config)
+	}
 	f, err := New(config)
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	f.connect = func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error) {
-		if to, found := n.hosts[address]; found {
+	f.connect = connectTo(n.hosts)
+	f.resolve = func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no resolver") }
+	return f
+}
+
+// apart has a Fetcher fetch in processes.
+func (n *internet) apart(config *Config) {
+	if config.Cache.Dir == "" {
+		config.Cache.Dir = n.t.TempDir()
+	}
+	config.Process = func() *exec.Cmd {
+		hosts, err := json.Marshal(n.hosts)
+		if err != nil {
+			n.t.Error(err)
+		}
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = []string{processHosts + "=" + string(hosts)}
+		return cmd
+	}
+}
+
+const (
+	// everyProcess has all tests fetch in processes, to see that it is the same.
+	everyProcess = "LADDER_FETCH_PROCESS"
+	// processHosts says to this program that it is such a process, and where hosts are.
+	processHosts = "LADDER_FETCH_HOSTS"
+	// processTries has such a process try what it must not, with the files of a directory.
+	processTries = "LADDER_FETCH_TRIES"
+)
+
+func TestMain(m *testing.M) {
+	text, process := os.LookupEnv(processHosts)
+	if !process {
+		os.Exit(m.Run())
+	}
+	hosts := map[string]string{}
+	err := json.Unmarshal([]byte(text), &hosts)
+	if err == nil {
+		connectAs = connectTo(hosts)
+		if dir := os.Getenv(processTries); dir != "" {
+			connectAs = connectToAttempts(dir)
+		}
+		err = Work(os.Stdin, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// connectTo reaches these hosts, and those of this machine.
+func connectTo(hosts map[string]string) func(context.Context, *net.Dialer, string, string) (net.Conn, error) {
+	return func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error) {
+		if to, found := hosts[address]; found {
 			return (&net.Dialer{}).DialContext(ctx, network, to)
 		}
 		if host, _, _ := net.SplitHostPort(address); host == "localhost" || net.ParseIP(host) != nil {
@@ -151,7 +209,6 @@ func (n *internet) fetcher(config Config) *Fetcher {
 		}
 		return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
 	}
-	return f
 }
 
 func write(t *testing.T, path, text string) {

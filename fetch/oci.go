@@ -34,20 +34,20 @@ func pinned(version string) (tag, manifest string) {
 
 // chartOfRegistry fetches a chart of a registry, of the version that Helm would
 // take.
-func (e *errand) chartOfRegistry() (remote.Content, error) {
+func (e *errand) chartOfRegistry() (haul, error) {
 	repository, err := e.repository(e.at.Path)
 	if err != nil {
-		return remote.Content{}, err
+		return haul{}, err
 	}
 	version, manifest := pinned(e.ref.Version)
 	reference := manifest
 	if manifest == "" {
 		if version, err = e.tag(repository, version); err != nil {
-			return remote.Content{}, err
+			return haul{}, err
 		}
 		reference = tagOf(version)
 	} else if digest.Digest(manifest).Validate() != nil {
-		return remote.Content{}, failed(badRef, "write sha256: and 64 hexadecimal digits", "%s is no digest", manifest)
+		return haul{}, failed(badRef, "write sha256: and 64 hexadecimal digits", "%s is no digest", manifest)
 	}
 	exact := e.ref
 	if manifest == "" {
@@ -98,6 +98,10 @@ func (e *errand) repository(name string) (*orasremote.Repository, error) {
 	return repository, nil
 }
 
+// mostTagPages is how many parts a list of tags may come in: one that has no end costs
+// time, and holds a place.
+const mostTagPages = 500
+
 // tag finds the version that is asked for. As with Helm, what reads as a version,
 // even without its last parts, is one, and only the rest is a range.
 func (e *errand) tag(repository *orasremote.Repository, version string) (string, error) {
@@ -110,7 +114,11 @@ func (e *errand) tag(repository *orasremote.Repository, version string) (string,
 		}
 	}
 	var all []*semver.Version
+	seen := 0
 	err := repository.Tags(e.ctx, "", func(tags []string) error {
+		if seen += max(len(tags), mostVersions/mostTagPages); seen > mostVersions {
+			return e.note(failed(tooLarge, "name an exact version", "%s has more than %d tags of %s, or sends them in more than %d parts", e.host(), mostVersions, e.ref.Chart, mostTagPages))
+		}
 		for _, tag := range tags {
 			if v, err := semver.StrictNewVersion(strings.ReplaceAll(tag, "_", "+")); err == nil {
 				all = append(all, v)
@@ -140,21 +148,9 @@ const mostManifest = 4 << 20
 // registry's client compares the digest of all that it brings.
 func (e *errand) pull(repository *orasremote.Repository, reference string) (remote.Content, string, error) {
 	none := remote.Content{}
-	at, body, err := repository.FetchReference(e.ctx, reference)
+	at, manifest, err := e.manifest(repository, reference)
 	if err != nil {
-		return none, "", e.failureOf(err)
-	}
-	defer body.Close()
-	if at.Size > mostManifest {
-		return none, "", failed(tooLarge, "look at the address", "the manifest of %s in %s has %d bytes", e.ref.Chart, e.host(), at.Size)
-	}
-	data, err := content.ReadAll(body, at)
-	if err != nil {
-		return none, "", e.failureOf(err)
-	}
-	var manifest ocispec.Manifest
-	if err := json.Unmarshal(data, &manifest); err != nil {
-		return none, "", e.failureOf(err)
+		return none, "", err
 	}
 	chart := slices.IndexFunc(manifest.Layers, func(l ocispec.Descriptor) bool {
 		return l.MediaType == helmregistry.ChartLayerMediaType || l.MediaType == helmregistry.LegacyChartLayerMediaType
@@ -163,7 +159,7 @@ func (e *errand) pull(repository *orasremote.Repository, reference string) (remo
 		return none, "", failed(broken, "look at the address: what is there must have been pushed by helm push", "what %s has is no chart but %s", e.host(), kindOf(at, manifest))
 	}
 	layer := manifest.Layers[chart]
-	if layer.Size > e.f.limits.Bytes {
+	if layer.Size < 0 || layer.Size > e.f.limits.Bytes {
 		return none, "", failed(tooLarge, moreBytes, "the chart has %d bytes, more than %d", layer.Size, e.f.limits.Bytes)
 	}
 	packed, err := content.FetchAll(e.ctx, repository.Blobs(), layer)
@@ -171,7 +167,30 @@ func (e *errand) pull(repository *orasremote.Repository, reference string) (remo
 		return none, "", e.failureOf(err)
 	}
 	got := remote.Content{Version: manifest.Annotations[ocispec.AnnotationVersion], Digest: remote.Digest(packed), Data: packed}
-	return got, at.Digest.String(), packedChart(packed, e.host())
+	if err := packedChart(packed, e.host()); err != nil {
+		return none, "", err
+	}
+	return got, at.Digest.String(), e.verifyManifest(repository, at, manifest.Layers, packed)
+}
+
+// manifest gets a manifest by tag or digest.
+func (e *errand) manifest(repository *orasremote.Repository, reference string) (at ocispec.Descriptor, manifest ocispec.Manifest, err error) {
+	at, body, err := repository.FetchReference(e.ctx, reference)
+	if err != nil {
+		return at, manifest, e.failureOf(err)
+	}
+	defer body.Close()
+	if at.Size < 0 || at.Size > mostManifest {
+		return at, manifest, failed(tooLarge, "look at the address", "the manifest of %s in %s has %d bytes", e.ref.Chart, e.host(), at.Size)
+	}
+	data, err := content.ReadAll(body, at)
+	if err == nil {
+		err = json.Unmarshal(data, &manifest)
+	}
+	if err != nil {
+		return at, manifest, e.failureOf(err)
+	}
+	return at, manifest, nil
 }
 
 func kindOf(at ocispec.Descriptor, manifest ocispec.Manifest) string {

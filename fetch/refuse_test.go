@@ -1,11 +1,13 @@
 package fetch
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -156,8 +158,14 @@ func TestNamesThatLeadInside(t *testing.T) {
 	n := newInternet(t)
 	dir := t.TempDir()
 	write(t, dir+"/localhost_"+port+"/insecure", "true")
-	refuse(t, n.fetcher(Config{Allow: []string{"https://*:" + port}, Credentials: Credentials{Dir: dir}}), fileRef(address), "not-allowed", "name the host itself in the allow-list")
-	get(t, n.fetcher(Config{Allow: []string{address}, Credentials: Credentials{Dir: dir}}), fileRef(address+"/"))
+	for _, allow := range []string{"https://*:" + port, address} {
+		for _, private := range [][]string{nil, {"*"}, {"*.localhost"}, {"127.0.0.2"}} {
+			f := n.fetcher(Config{Allow: []string{allow}, AllowPrivate: private, Credentials: Credentials{Dir: dir}})
+			refuse(t, f, fileRef(address), "not-allowed", "name the host with --allow-private")
+		}
+	}
+	get(t, n.fetcher(Config{Allow: []string{address}, AllowPrivate: []string{"localhost"}, Credentials: Credentials{Dir: dir}}), fileRef(address+"/"))
+	get(t, n.fetcher(Config{Allow: []string{address}, AllowPrivate: []string{"127.0.0.0/8", "::1"}, Credentials: Credentials{Dir: dir}}), fileRef(address+"/"))
 }
 
 func TestPlainHTTP(t *testing.T) {
@@ -203,6 +211,12 @@ func TestProxy(t *testing.T) {
 	get(t, f, fileRef("https://direct.example.com/a"))
 	refuse(t, f, fileRef("https://169.254.169.254/a"), "not-allowed", "metadata")
 	refuse(t, f, fileRef("https://gone.example.com/a"), "unreachable", "gone.example.com cannot be reached")
+	// A name that leads inside is not asked for there, either.
+	inside := n.fetcher(Config{Allow: []string{"https://*"}, Limits: Limits{Retries: -1}})
+	inside.resolve = func(context.Context, string) ([]netip.Addr, error) {
+		return []netip.Addr{netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("fd00:ec2::254")}, nil
+	}
+	refuse(t, inside, fileRef("https://files.example.com/a"), "not-allowed", "files.example.com leads to fd00:ec2::254")
 	if got := strings.Join(through, ", "); got != "CONNECT files.example.com:443, CONNECT gone.example.com:443" {
 		t.Errorf("through the proxy: %s", got)
 	}

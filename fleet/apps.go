@@ -47,7 +47,7 @@ func (f *Fleet) Apps(opt AppsOptions) ([]Manifest, []finding.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	faults := slices.Concat(f.guard(opt.Target, sets), f.nowhere(opt.Target), f.disproved(opt.Target))
+	faults := slices.Concat(f.guard(opt.Target, sets), f.reserved(opt.Target, sets), f.nowhere(opt.Target), f.disproved(opt.Target))
 	ordered, err := atLeast(opt.ArgoCD, deletesInOrder)
 	if err != nil {
 		return nil, nil, err
@@ -92,9 +92,9 @@ func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) Mani
 	made := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
 		Metadata: metadata{Name: d.Name, Namespace: f.namespace(), Labels: f.childLabels(d), Annotations: map[string]string{syncWave: strconv.Itoa(wave)}, Finalizers: []string{cascade}},
 		Spec: applicationSpec{
-			Project:     cmp.Or(d.Project, f.project()),
+			Project:     f.projectOf(d.Application),
 			Destination: cluster(d.place.Server, d.Namespace),
-			SyncPolicy:  syncPolicy{Automated: automated{Prune: true, SelfHeal: true}, SyncOptions: f.options(d.Application), Retry: patient},
+			SyncPolicy:  syncPolicy{Automated: automated{Prune: true, SelfHeal: true}, SyncOptions: f.options(d.Application), Retry: f.retry(d.Application)},
 		}}
 	repo := source{RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), TargetRevision: d.place.Revision}
 	if c := d.Component.Chart; c.Remote() && !d.Vendored {

@@ -114,7 +114,7 @@ func (f *Fleet) applicationSet(s set, opt SetOptions, ordered bool) (Manifest, e
 	m := manifest(s.name, made)
 	m.node.HeadComment = lines(
 		"Written by cmp fleet appset. Write it again when a component gets a phase that no",
-		"step has; cmp fleet appset --check says so.",
+		"step has, or a chart from an address that is new; cmp fleet appset --check says so.",
 		"Steps need progressive syncs: applicationsetcontroller.enable.progressive.syncs: \"true\"",
 		"in the ConfigMap argocd-cmd-params-cm.")
 	if s.title != "" {
@@ -223,10 +223,13 @@ func (f *Fleet) chosen(s set, part crds.Mode) *selector {
 }
 
 // elements lists the places that a component goes to: all of a revision, or
-// those of the environments that it names.
+// those of the environments that it names. They are under values, the only key but
+// path that no component.yaml can set: the git generator writes its own over it, and
+// whatever else the file holds wins over what is listed here.
 func elements(places []place, revision string) string {
 	var b strings.Builder
 	b.WriteString("{{- $only := get . \"environments\" | default list }}\n")
+	b.WriteString("{{- if not (kindIs \"slice\" $only) }}{{ $only = list $only }}{{ end }}\n")
 	for _, p := range places {
 		if p.Revision != revision {
 			continue
@@ -236,7 +239,7 @@ func elements(places []place, revision string) string {
 			conditions = append(conditions, fmt.Sprintf("has %q $only", e))
 		}
 		server := cmp.Or(p.Server, inCluster)
-		fmt.Fprintf(&b, "{{- if or (%s) }}\n- environment: {name: %s, cluster: %s, suffix: %s, revision: %s}\n{{- end }}\n",
+		fmt.Fprintf(&b, "{{- if or (%s) }}\n- values: {environment: %s, cluster: %s, namespaceSuffix: %s, revision: %s}\n{{- end }}\n",
 			strings.Join(conditions, ") ("), strconv.Quote(p.Name), strconv.Quote(server), strconv.Quote(p.Suffix), strconv.Quote(p.Revision))
 	}
 	return b.String()
@@ -319,14 +322,14 @@ func (f *Fleet) template(s set, opt SetOptions) template {
 	t := template{
 		Metadata: metadata{Name: `{{ .values.name }}`, Labels: map[string]string{f.Profile.Label: `{{ .values.phase }}`}, Finalizers: []string{cascade}},
 		Spec: applicationSpec{
-			Project:     fmt.Sprintf(`{{ get . "project" | default %q }}`, f.project()),
+			Project:     f.projectTemplate(),
 			Destination: cluster(s.places[0].Server, `{{ .values.namespace }}`),
-			Source:      &source{RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), TargetRevision: s.places[0].Revision, Path: `{{ .path.path }}`, Plugin: &pluginSource{Name: pluginName, Parameters: f.parameters(s)}},
+			Source:      &source{RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), TargetRevision: s.places[0].Revision, Path: `{{ .path.path }}`, Plugin: &pluginSource{Name: pluginName}},
 			SyncPolicy:  syncPolicy{Automated: automated{Prune: true, SelfHeal: true}, Retry: patient},
 		},
 	}
-	if !slices.ContainsFunc(f.Components, func(c *Component) bool { return c.Project != "" }) {
-		t.Spec.Project = f.project()
+	for _, p := range f.parameters(s) {
+		t.Spec.Source.Plugin.Parameters = append(t.Spec.Source.Plugin.Parameters, pluginParameter{Name: p.Name, String: "{{ " + p.Expression + " }}"})
 	}
 	if opt.Preserve {
 		t.Metadata.Finalizers = nil
@@ -336,32 +339,48 @@ func (f *Fleet) template(s set, opt SetOptions) template {
 	}
 	if s.named() {
 		if s.suffixed {
-			t.Metadata.Name += `-{{ .environment.name }}`
+			t.Metadata.Name += `-{{ .values.environment }}`
 		}
 		if s.labelled() {
-			t.Metadata.Labels["environment"] = `{{ .environment.name }}`
+			t.Metadata.Labels["environment"] = `{{ .values.environment }}`
 		}
-		t.Spec.Source.TargetRevision = `{{ .environment.revision }}`
-		t.Spec.Destination = destination{Namespace: `{{ .values.namespace }}{{ .environment.suffix }}`}
+		t.Spec.Source.TargetRevision = `{{ .values.revision }}`
+		t.Spec.Destination = destination{Namespace: `{{ .values.namespace }}{{ .values.namespaceSuffix }}`}
 		if url := cluster(s.places[0].Server, ""); url.Server != "" {
-			t.Spec.Destination.Server = `{{ .environment.cluster }}`
+			t.Spec.Destination.Server = `{{ .values.cluster }}`
 		} else {
-			t.Spec.Destination.Name = `{{ .environment.cluster }}`
+			t.Spec.Destination.Name = `{{ .values.cluster }}`
 		}
 	}
 	return t
 }
 
+// projectTemplate is the AppProject of every Application. Components choose theirs
+// only among those that the platform allows.
+func (f *Fleet) projectTemplate() string {
+	if len(f.Projects) == 0 {
+		return f.project()
+	}
+	allowed := make([]string, len(f.Projects))
+	for i, name := range f.Projects {
+		allowed[i] = strconv.Quote(name)
+	}
+	return fmt.Sprintf(`{{ $own := get . "project" }}{{ if has $own (list %s) }}{{ $own }}{{ else }}%s{{ end }}`, strings.Join(allowed, " "), f.project())
+}
+
+// templated is a parameter whose value is an expression of a template.
+type templated struct{ Name, Expression string }
+
 // parameters are those that every Application of a set needs: the release is
 // called by the component, also where the Application is called by its
 // environment, and what templates see as namespace is where it goes.
-func (f *Fleet) parameters(s set) []pluginParameter {
+func (f *Fleet) parameters(s set) []templated {
 	if !s.named() {
 		return nil
 	}
-	all := []pluginParameter{{Name: "name", String: `{{ .values.name }}`}}
+	all := []templated{{"name", ".values.name"}}
 	if s.moved() {
-		all = append(all, pluginParameter{Name: "namespace", String: `{{ .values.namespace }}{{ .environment.suffix }}`})
+		all = append(all, templated{"namespace", "print .values.namespace .values.namespaceSuffix"})
 	}
 	return all
 }
@@ -369,30 +388,35 @@ func (f *Fleet) parameters(s set) []pluginParameter {
 //go:embed templatepatch.tmpl
 var templatePatchText string
 
-var templatePatch = texttemplate.Must(texttemplate.New("").Delims("[[", "]]").Parse(templatePatchText))
+var templatePatch = texttemplate.Must(texttemplate.New("").Delims("[[", "]]").Funcs(texttemplate.FuncMap{"quote": strconv.Quote}).Parse(templatePatchText))
 
 // templatePatch is what differs from one Application to the other. Argo CD
 // fills it with the component.yaml of each.
 func (f *Fleet) templatePatch(s set, opt SetOptions) string {
 	type option struct{ Name, Value string }
 	d := struct {
-		Label, RepoURL, Revision string
-		Options                  []option
-		Definitions, Large       []string
-		Vendored                 []string // whose charts from elsewhere lie beside them
-		Split, Remote            bool
-		Parameters               []pluginParameter
-		Earlier                  []*Application
-	}{Label: f.Profile.Label, RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), Revision: s.places[0].Revision, Definitions: f.definitionPhases(), Large: f.largeApplications(), Split: f.split()}
+		LabelKey, ReservedKey string // regular expressions, quoted
+		RepoURL               string
+		Revision              string // an expression
+		Options               []option
+		Definitions, Large    []string
+		Vendored              []string // whose charts from elsewhere lie beside them
+		Addresses             []string // of charts from elsewhere
+		Split                 bool
+		Parameters            []templated
+		Earlier               []*Application
+		Retries               []retried
+	}{LabelKey: strconv.Quote(labelKey.String()), ReservedKey: strconv.Quote(f.reservedLabel().String()), RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL),
+		Revision: strconv.Quote(s.places[0].Revision), Definitions: f.definitionPhases(), Large: f.largeApplications(), Split: f.split(), Retries: f.retries()}
 	common := f.commonOptions()
 	for _, name := range slices.Sorted(maps.Keys(common)) {
 		d.Options = append(d.Options, option{name, common[name]})
 	}
 	if s.named() {
-		d.Revision = `{{ .environment.revision }}`
+		d.Revision = ".values.revision"
 	}
 	if d.Parameters = f.parameters(s); d.Parameters == nil {
-		d.Parameters = []pluginParameter{{Name: "name", String: `{{ .values.name }}`}}
+		d.Parameters = []templated{{"name", ".values.name"}}
 	}
 	for _, app := range f.Applications {
 		if len(app.Earlier) > 0 {
@@ -400,11 +424,16 @@ func (f *Fleet) templatePatch(s set, opt SetOptions) string {
 		}
 	}
 	for _, c := range f.Components {
-		if c.Chart.Remote() && c.Vendored {
+		switch {
+		case !c.Chart.Remote():
+		case c.Vendored:
 			d.Vendored = append(d.Vendored, c.Name)
+		default:
+			d.Addresses = append(d.Addresses, c.Chart.RepoURL)
 		}
-		d.Remote = d.Remote || c.Chart.Remote() && !c.Vendored
 	}
+	slices.Sort(d.Addresses)
+	d.Addresses = slices.Compact(d.Addresses)
 	var b bytes.Buffer
 	if err := templatePatch.Execute(&b, d); err != nil {
 		panic(err) // tests fill it

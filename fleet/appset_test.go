@@ -19,11 +19,14 @@ import (
 // rolled are the fleets whose rollouts are kept beside them.
 var rolled = []string{"first", "rollout", "environments", "layers"}
 
+// allowed are the AppProjects that components of a fleet may choose from.
+var allowed = map[string][]string{"rollout": {"operators", "team's \"own\""}, "tiers": {"apps", "data-services", "platform-storage"}}
+
 // loadIn loads a fleet by its path in the repository, which is what its
 // Applications name.
 func loadIn(t *testing.T, name string) *fleet.Fleet {
 	t.Helper()
-	f, err := fleet.Load(t.Context(), fleet.Source{Repo: os.DirFS(".."), Dirs: []string{"testdata/fleets/" + name + "/components"}}, knowledge.Default())
+	f, err := fleet.Load(t.Context(), fleet.Source{Repo: os.DirFS(".."), Dirs: []string{"testdata/fleets/" + name + "/components"}, Projects: allowed[name]}, knowledge.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

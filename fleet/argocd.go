@@ -6,6 +6,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/profile"
 )
 
@@ -86,9 +87,9 @@ type pluginParameter struct {
 }
 
 type syncPolicy struct {
-	Automated   automated `yaml:"automated"`
-	SyncOptions []string  `yaml:"syncOptions,omitempty"`
-	Retry       retry     `yaml:"retry"`
+	Automated   automated       `yaml:"automated"`
+	SyncOptions []string        `yaml:"syncOptions,omitempty"`
+	Retry       component.Retry `yaml:"retry"`
 }
 
 type automated struct {
@@ -96,20 +97,9 @@ type automated struct {
 	SelfHeal bool `yaml:"selfHeal"`
 }
 
-type retry struct {
-	Limit   int     `yaml:"limit"`
-	Backoff backoff `yaml:"backoff"`
-}
-
-type backoff struct {
-	Duration    string `yaml:"duration"`
-	Factor      int    `yaml:"factor"`
-	MaxDuration string `yaml:"maxDuration"`
-}
-
 // patient is how often a sync is tried again: a webhook that is ready and not
 // yet reachable fails the first one.
-var patient = retry{Limit: 5, Backoff: backoff{Duration: "5s", Factor: 2, MaxDuration: "3m"}}
+var patient = component.Retry{Limit: 5, Backoff: component.Backoff{Duration: "5s", Factor: 2, MaxDuration: "3m"}}
 
 type applicationSet struct {
 	APIVersion string             `yaml:"apiVersion"`

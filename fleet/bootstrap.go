@@ -13,6 +13,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/object"
@@ -109,6 +110,10 @@ func (f *Fleet) Bound(until component.Phase) []*Application {
 func (f *Fleet) cannotBootstrap(apps []*Application) []finding.Finding {
 	var all []finding.Finding
 	for _, app := range apps {
+		if app.Part != crds.Only {
+			all = append(all, f.overreach(app)...)
+		}
+		all = append(all, app.misnamed(app.Name)...)
 		switch {
 		case app.Failed:
 			all = append(all, app.Findings...)
@@ -301,6 +306,9 @@ func waitFor(n graph.Node) (WaitFor, bool) {
 	}
 	what += "/" + n.Key.Name
 	w := WaitFor{Why: cmp.Or(n.Waits.Waits, "healthy")}
+	if !resource.MatchString(what) || n.Key.Namespace != "" && !dnsName.MatchString(n.Key.Namespace) {
+		return w, false // no API server has it, and kubectl may take it for a flag
+	}
 	named := func(args ...string) (WaitFor, bool) {
 		if n.Key.Namespace != "" {
 			args = append(args, "--namespace="+n.Key.Namespace)
@@ -337,10 +345,14 @@ func waitFor(n graph.Node) (WaitFor, bool) {
 	return w, false
 }
 
+// resource is how kubectl is told an object. Names may hold more than those of most
+// kinds, such as the colons of a ClusterRole.
+var resource = regexp.MustCompile(`^[a-z0-9][-a-z0-9.]*/[A-Za-z0-9][-A-Za-z0-9._:]*$`)
+
 //go:embed apply.sh.tmpl
 var scriptText string
 
-var script = texttemplate.Must(texttemplate.New("").Funcs(texttemplate.FuncMap{"quoted": shellQuoted}).Parse(scriptText))
+var script = texttemplate.Must(texttemplate.New("").Funcs(texttemplate.FuncMap{"quoted": shellQuoted, "remark": remark}).Parse(scriptText))
 
 // plainWord is a word that a shell takes as it is.
 var plainWord = regexp.MustCompile(`^[-A-Za-z0-9_./=:@%+,]+$`)
@@ -351,6 +363,9 @@ func shellQuoted(word string) string {
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
+
+// remark is a text as one line of a comment.
+func remark(text string) string { return finding.Harmless(strings.Join(strings.Fields(text), " ")) }
 
 // Script applies the files in their order and waits after each, with kubectl
 // and a POSIX shell.

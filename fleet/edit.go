@@ -18,12 +18,19 @@ type Edit struct {
 type Change struct{ Key, Before, After string }
 
 // Edits lists what is to be written so that every phase is the computed one. Its
-// findings are components that have no file.
+// findings are components that have no file, and those whose phase is not known since
+// that of what they need is not.
 func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 	var all []Edit
 	var faults []finding.Finding
-	for _, row := range p.Places {
-		if v := row.Verdict(); v == Equal || v == Homeless {
+	unknown := p.unknown()
+	for i, row := range p.Places {
+		if v := row.Verdict(); v == Equal || v == Homeless || row.Failed {
+			continue
+		}
+		if n, because := unknown[i]; because {
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "not-written", File: row.File, Object: row.Name,
+				Message: "its phase is not written: it must stand " + p.fleet.sentence(n) + ", and the phase of " + p.fleet.Applications[n.to].Name + " is not known", Remedy: "correct the faults of that first"})
 			continue
 		}
 		if !row.Described {
@@ -44,6 +51,23 @@ func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 	}
 	finding.Sort(faults)
 	return all, faults
+}
+
+// unknown are the Applications whose phase depends on one that has none, or that does
+// not render, each with the need by which it does.
+func (p *Phases) unknown() map[int]need {
+	all := map[int]need{}
+	for more := true; more; {
+		more = false
+		for _, n := range p.needs {
+			to := p.Places[n.to]
+			_, depends := all[n.to]
+			if _, known := all[n.from]; !known && (depends || to.Failed || !to.Computed.Set) {
+				all[n.from], more = n, true
+			}
+		}
+	}
+	return all
 }
 
 // changes are those of the keys that hold the phase: both, if there are two.

@@ -60,6 +60,9 @@ type Source struct {
 	// Partial keeps components whose description has faults: they are as if they
 	// could not be rendered. Without it the faults are the error of Load.
 	Partial bool
+	// Projects are the AppProjects that components may choose from; none fixes the
+	// project.
+	Projects []string
 	// Progress, if not nil, is told how many of all are rendered.
 	Progress func(done, of int, name string)
 	// Rendered, if not nil, is handed what an Application rendered to, one after
@@ -76,6 +79,9 @@ type Fleet struct {
 	// Settings are what the ladder.yaml of the fleet says about it.
 	Settings profile.Fleet
 	Profile  profile.Profile
+	// Projects are the AppProjects that components may choose from. None of them may
+	// choose if it is empty.
+	Projects []string
 	// Components are sorted by the path of their directories.
 	Components []*Component
 	// Applications are sorted by their phases and names.
@@ -161,7 +167,7 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	top := plugin.Request{Repo: src.Repo, Dir: src.top(), Show: src.Show, Files: src.files}
 	base, err = top.Knowledge(base)
 	faults := []error{err}
-	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Dirs: src.Dirs, Passed: passed, base: base}
+	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Projects: src.Projects, Dirs: src.Dirs, Passed: passed, base: base}
 	if err == nil {
 		f.Profile, err = profile.Of(f.Settings)
 		faults = append(faults, err)
@@ -387,8 +393,8 @@ func findingsOf(apps []*Application) []finding.Finding {
 }
 
 // dropBrought drops what is missing in an Application where another one of the
-// fleet brings it, or, of a namespace, is deployed to it. Of waits that buy nothing
-// each Application keeps one.
+// fleet brings it, or, of a namespace, is deployed to it, and what the Applications
+// that are generated have. Of waits that buy nothing each Application keeps one.
 func (f *Fleet) dropBrought() {
 	brought := map[string][]*Application{}
 	for _, app := range f.Applications {
@@ -411,7 +417,7 @@ func (f *Fleet) dropBrought() {
 				gates++
 			}
 			// Secrets and settings come from stores and people, too.
-			return gates > 1 && found.Rule == "gate-without-customer" || found.Rule == "missing-object" && found.Severity == finding.Note || found.Missing != "" && slices.ContainsFunc(brought[found.Missing], func(other *Application) bool {
+			return found.Rule == "olm-retry" || gates > 1 && found.Rule == "gate-without-customer" || found.Rule == "missing-object" && found.Severity == finding.Note || found.Missing != "" && slices.ContainsFunc(brought[found.Missing], func(other *Application) bool {
 				return other != app && f.meet(app, other)
 			})
 		})

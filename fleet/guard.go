@@ -71,6 +71,9 @@ func (f *Fleet) guardOne(app *Application) []finding.Finding {
 		found.Severity = finding.Warning
 		all = append(all, found)
 	}
+	if app.Part != crds.Only {
+		all = append(all, f.overreach(app)...)
+	}
 	return append(all, f.miswritten(app)...)
 }
 
@@ -100,6 +103,8 @@ func (f *Fleet) miswritten(app *Application) []finding.Finding {
 		switch {
 		case key == f.Profile.Label:
 			all = append(all, app.fault("phase-label", "labels", "the label "+key+" holds the phase, by which the rollout finds the Application", "drop it, and write "+f.Profile.Key))
+		case f.reservedLabel().MatchString(key):
+			all = append(all, app.fault(reservedLabel, "labels", "the label "+key+" is the platform's: Argo CD or the rollout goes by it", "drop it"))
 		case !labelKey.MatchString(key):
 			all = append(all, app.fault("bad-label", "labels", fmt.Sprintf("no label can be called %q", key), "use letters, digits, \"-\", \"_\" and \".\", at most 63"))
 		case !labelValue.MatchString(value):

@@ -9,6 +9,7 @@ import (
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/profile"
 )
@@ -144,11 +145,15 @@ func (l *lint) missingKinds() []fault {
 		part  int
 		group string
 	}
+	platform := l.platform()
 	var order []lack
 	kinds := map[lack][]string{}
 	first := map[lack]int{}
 	for i, n := range l.graph.Nodes {
 		if !n.Foreign || l.stub(n) || served[n.Key] || !l.anywhere(l.Applications[n.Part]) {
+			continue
+		}
+		if has, _ := l.base.Brought(n.Key.Group, n.Key.Kind); has != "" && has == platform {
 			continue
 		}
 		of := lack{n.Part, n.Key.Group}
@@ -164,11 +169,7 @@ func (l *lint) missingKinds() []fault {
 	for _, of := range order {
 		n := l.graph.Nodes[first[of]]
 		app := l.Applications[of.part]
-		remedy := "add a component with the definitions"
-		if chart := l.bringing(of.group); chart != "" {
-			remedy += ", such as the chart " + chart
-		}
-		remedy += ", at an earlier phase; if they come from elsewhere, apply them before the fleet"
+		remedy := l.bring(of.group, kinds[of], platform) + ", at an earlier phase; if they come from elsewhere, apply them before the fleet"
 		f := l.at(finding.Warning, app, fmt.Sprintf("nothing in the fleet defines %s of %s%s%s", few(kinds[of]), of.group, rendered(Reason{From: n.Key, File: n.File, Line: n.Line}), l.perhaps()), remedy)
 		f.Object, f.Field = n.Key.String(), "kind"
 		all = append(all, f)
@@ -178,6 +179,60 @@ func (l *lint) missingKinds() []fault {
 
 // stub reports whether a node only stands for what a chart is known to bring.
 func (l *lint) stub(n graph.Node) bool { return l.Applications[n.Part].Chart != nil }
+
+// platform is what the clusters of the fleet are of: as a ladder.yaml says, or as the
+// first object shows that runs nowhere else; empty if nothing tells.
+func (l *lint) platform() string {
+	if said := l.base.Platform(); said != "" {
+		return said
+	}
+	for _, app := range l.Applications {
+		for _, o := range app.Objects {
+			if shown := l.base.Shows(o); shown != "" {
+				return shown
+			}
+		}
+	}
+	return ""
+}
+
+// bring says what to add for kinds of a group that nothing defines: the package, if the
+// fleet or its platform has packages or if there is no chart, or else the chart.
+func (l *lint) bring(group string, kinds []string, platform string) string {
+	var packages []string
+	for _, p := range l.packages(group, kinds) {
+		packages = append(packages, p.String())
+	}
+	chart := l.bringing(group)
+	switch {
+	case packages != nil && (chart == "" || platform != "" || l.subscribes()):
+		which := "the package "
+		if len(packages) > 1 {
+			which = "one of the packages "
+		}
+		return "add a component with a Subscription for " + which + few(packages)
+	case chart != "":
+		return "add a component with the definitions, such as the chart " + chart
+	}
+	return "add a component with the definitions"
+}
+
+// packages are those that bring all of some kinds.
+func (l *lint) packages(group string, kinds []string) []knowledge.Package {
+	_, all := l.base.Brought(group, kinds[0])
+	for _, kind := range kinds[1:] {
+		_, also := l.base.Brought(group, kind)
+		all = slices.DeleteFunc(all, func(p knowledge.Package) bool {
+			return !slices.ContainsFunc(also, func(q knowledge.Package) bool { return q.Name == p.Name })
+		})
+	}
+	return all
+}
+
+// subscribes reports whether the fleet installs operators from packages.
+func (l *lint) subscribes() bool {
+	return slices.ContainsFunc(l.graph.Nodes, func(n graph.Node) bool { return n.Kind.Operator.Installs() })
+}
 
 // bringing names a chart with which kinds of a group come.
 func (l *lint) bringing(group string) string {

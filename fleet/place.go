@@ -194,5 +194,14 @@ func (f *Fleet) name(t Target) string {
 // namespace is where the objects of Argo CD live.
 func (f *Fleet) namespace() string { return cmp.Or(f.Settings.ArgoCDNamespace, "argocd") }
 
-// project is that of components that name none.
+// projectOf is the AppProject of an Application: what its component names, where
+// the platform lets it choose that.
+func (f *Fleet) projectOf(app *Application) string {
+	if slices.Contains(f.Projects, app.Project) {
+		return app.Project
+	}
+	return f.project()
+}
+
+// project is that of components that choose none.
 func (f *Fleet) project() string { return cmp.Or(f.Settings.Project, "default") }

@@ -58,6 +58,7 @@ func Schema() ([]byte, error) {
 		"repoURL": &schema{AnyOf: []*schema{{Required: []string{"chart"}}, {Required: []string{"path"}}}},
 	}
 	root.Properties["syncOptions"].Items.Pattern = "^[^=]+=.+$"
+	root.Properties["retry"].Required = []string{"limit"}
 	root.Properties["enabled"].Default = true
 	text, err := json.MarshalIndent(root, "", "  ")
 	return append(text, '\n'), err
@@ -113,6 +114,8 @@ func ofType(t reflect.Type) *schema {
 		return &schema{Type: "array", Items: ofType(t.Elem())}
 	case reflect.Bool:
 		return &schema{Type: "boolean"}
+	case reflect.Int:
+		return &schema{Type: "integer"}
 	}
 	return &schema{Type: "string"}
 }

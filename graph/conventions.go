@@ -18,35 +18,58 @@ func (b *builder) conventions() {
 		if b.base.Builtin(n.ID.Group) {
 			continue
 		}
+		t := b.toldOf(&n)
 		for _, f := range n.Root().Fields() {
 			switch f.Key {
 			case "apiVersion", "kind", "metadata", "status":
 				continue
 			}
-			b.byConvention(i, f.Value, f.Key, f.Key, records)
+			b.byConvention(i, f.Value, position{f.Key, f.Key, t.under(f.Key)}, records)
 		}
 	}
 }
 
+// position is where a value stands in a custom resource, and what the definition of
+// the kind tells of it.
+type position struct {
+	field, key string
+	told       *told
+}
+
 // byConvention visits the values below a field of a custom resource.
-func (b *builder) byConvention(i int, v object.Value, field, key string, records []knowledge.Convention) {
-	fits := slices.IndexFunc(records, func(c knowledge.Convention) bool { return c.Fits(key) })
-	if fits >= 0 && !b.covered[covered{i, field}] {
-		b.follow(i, records[fits], v, field)
+func (b *builder) byConvention(i int, v object.Value, at position, records []knowledge.Convention) {
+	if !b.covered[covered{i, at.field}] {
+		b.byKeyOrWords(i, v, at, records)
 	}
 	if v.IsMap() {
-		b.objectReference(i, v, field)
+		b.objectReference(i, v, at)
 	}
 	for _, f := range v.Fields() {
-		b.byConvention(i, f.Value, knowledge.Join(field, f.Key), f.Key, records)
+		b.byConvention(i, f.Value, position{knowledge.Join(at.field, f.Key), f.Key, at.told.under(f.Key)}, records)
 	}
-	for at, item := range v.Items() {
-		b.byConvention(i, item, field+"["+strconv.Itoa(at)+"]", "", records)
+	for n, item := range v.Items() {
+		b.byConvention(i, item, position{at.field + "[" + strconv.Itoa(n) + "]", "", at.told.under("")}, records)
+	}
+}
+
+// byKeyOrWords follows a field by its key or, failing that, by what its description says.
+func (b *builder) byKeyOrWords(i int, v object.Value, at position, records []knowledge.Convention) {
+	fits := slices.IndexFunc(records, func(c knowledge.Convention) bool { return c.Fits(at.key) })
+	if fits >= 0 {
+		b.follow(i, records[fits], v, at)
+		return
+	}
+	if at.told == nil {
+		return // a record says what its fields name
+	}
+	b.sibling(i, v, at)
+	if c, ok := b.asDescribed(v, at.told); ok {
+		b.follow(i, c, v, at)
 	}
 }
 
 // follow reads the names that a convention finds in a value.
-func (b *builder) follow(i int, c knowledge.Convention, v object.Value, field string) {
+func (b *builder) follow(i int, c knowledge.Convention, v object.Value, at position) {
 	values := []object.Value{v}
 	if v.IsList() {
 		values = v.Items()
@@ -56,12 +79,12 @@ func (b *builder) follow(i int, c knowledge.Convention, v object.Value, field st
 		if item.IsMap() == (c.Name == "") {
 			continue
 		}
-		m, ok := readMention(rec, knowledge.Found{Value: item, Field: field})
+		m, ok := readMention(rec, knowledge.Found{Value: item, Field: at.field})
 		if !ok {
 			continue
 		}
 		id := b.identify(i, m)
-		if c.Meaning == knowledge.Produces {
+		if c.Meaning == knowledge.Produces || len(b.byKey[id]) == 0 && b.isWritten(c, at.told) {
 			b.mayProduce(i, id)
 			continue
 		}
@@ -76,35 +99,32 @@ func (b *builder) follow(i int, c knowledge.Convention, v object.Value, field st
 	}
 }
 
-// mayProduce notes that by convention a custom resource writes an object. That is sure
-// where the component defines the kind by an object that is no definition of
-// Kubernetes' own: those make such promises for all their kinds.
+// mayProduce notes that by convention a custom resource writes an object.
 func (b *builder) mayProduce(i int, id object.ID) {
-	n := &b.Nodes[i]
-	if len(b.byKey[id]) > 0 {
-		return
-	}
-	def, defined := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
-	if defined && !b.base.Builtin(b.Nodes[def.node].ID.Group) {
-		b.producers[id] = append(b.producers[id], i)
+	if len(b.byKey[id]) > 0 || slices.Contains(b.likely[id], i) {
 		return
 	}
 	if b.likely == nil {
 		b.likely = map[object.ID][]int{}
 	}
-	if !slices.Contains(b.likely[id], i) {
-		b.likely[id] = append(b.likely[id], i)
-	}
+	b.likely[id] = append(b.likely[id], i)
 }
 
 // objectReference follows a mapping that names kind and name, as references in
 // the Kubernetes API do.
-func (b *builder) objectReference(i int, v object.Value, field string) {
-	kind, name := v.Get("kind"), v.Get("name")
-	if !kind.IsText() || !name.IsText() || name.Text() == "" {
+func (b *builder) objectReference(i int, v object.Value, at position) {
+	name := v.Get("name")
+	kind := v.Get("kind").Text()
+	if !name.IsText() || name.Text() == "" {
 		return
 	}
-	id := object.ID{Group: "*", Kind: kind.Text(), Name: name.Text(), Namespace: v.Get("namespace").Text()}
+	if kind == "" && at.told != nil && b.isNamed(v) {
+		kind = at.told.only("kind")
+	}
+	if kind == "" {
+		return
+	}
+	id := object.ID{Group: "*", Kind: kind, Name: name.Text(), Namespace: v.Get("namespace").Text()}
 	if group, written := writtenGroup(v); written {
 		id.Group = group
 	}
@@ -115,7 +135,7 @@ func (b *builder) objectReference(i int, v object.Value, field string) {
 	if len(nodes) != 1 || nodes[0] == i || b.refersTo(i, nodes[0]) || b.refersTo(nodes[0], i) {
 		return // or what is meant is not certain
 	}
-	b.refer(b.inferred(i, nodes[0], field, knowledge.Exists, "refers to"))
+	b.refer(b.inferred(i, nodes[0], at.field, knowledge.Exists, "refers to"))
 }
 
 // covered is a field of a node that a record of its kind is about.

@@ -69,7 +69,11 @@ func (b *builder) installed() {
 				if !brings[part] {
 					continue
 				}
-				b.refer(Reference{From: i, To: by.node, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Refused: true, Why: "is of a kind that may come with", Source: by.source})
+				r := Reference{From: i, To: by.node, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Refused: true, Why: "is of a kind that may come with", Source: by.source}
+				if part == n.Part && b.comesFor(by, kind) {
+					r.Inferred, r.Why = false, "is of a kind that comes with"
+				}
+				b.refer(r)
 			}
 		}
 	}
@@ -173,7 +177,7 @@ func (b *builder) every(from int, rec knowledge.Reference) {
 		for _, to := range b.nodesOf(gk) {
 			t := &b.Nodes[to]
 			if t.Part == n.Part && (rec.Namespace == anyNamespace || t.Key.Namespace == n.Key.Namespace) {
-				b.refer(Reference{From: from, To: to, Field: "spec", Meaning: rec.Meaning, Hard: rec.Hard, Unless: rec.Unless, Optional: rec.Optional, Patient: rec.Patient, Why: rec.Why, Source: rec.Source})
+				b.refer(Reference{From: from, To: to, Field: "spec", Meaning: rec.Meaning, Hard: rec.Hard, Unless: rec.Unless, Inferred: rec.Inferred, Optional: rec.Optional, Patient: rec.Patient, Why: rec.Why, Source: rec.Source})
 				targets = append(targets, to)
 			}
 		}
@@ -303,6 +307,9 @@ func (b *builder) makes(from int, rec knowledge.Reference, manifest object.Value
 	}
 	if def, ok := b.defined[gk]; ok {
 		b.refer(Reference{From: from, To: def.node, Field: field, Meaning: rec.Meaning, Why: rec.Why + " " + gk.String() + ", which is defined by", Source: rec.Source})
+		if rec.Completes {
+			b.completes(from, def.node, field, rec.Source)
+		}
 		return
 	}
 	if slices.ContainsFunc(b.Made, func(m Made) bool { return m.From == from && m.Kind == gk }) {
@@ -313,6 +320,20 @@ func (b *builder) makes(from int, rec knowledge.Reference, manifest object.Value
 	for _, by := range b.bringers {
 		if by.node != from && by.brings(group) && !b.Nodes[by.node].Kind.Operator.Installs() {
 			b.refer(Reference{From: from, To: by.node, Field: field, Meaning: made.Meaning, Inferred: true, Why: made.Why + " " + gk.String() + ", " + MayCome, Source: by.source})
+		}
+	}
+}
+
+// completes: objects of the kinds that a node defines depend on what says how they are
+// made.
+func (b *builder) completes(from, defining int, field, source string) {
+	for _, kind := range b.runs {
+		gk := knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}
+		if def, ok := b.defined[gk]; !ok || b.Nodes[def.node].Key != b.Nodes[defining].Key {
+			continue
+		}
+		for i := kind.from; i < kind.to; i++ {
+			b.refer(Reference{From: i, To: from, Field: field, Meaning: knowledge.Exists, Why: "may be made as is said by", Source: source, Inferred: true})
 		}
 	}
 }
@@ -342,7 +363,7 @@ func writtenGroup(v object.Value) (string, bool) {
 // what does not exist before run time, to nothing yet.
 func (b *builder) mention(from int, rec knowledge.Reference, m mention) {
 	id := b.identify(from, m)
-	r := Reference{From: from, Field: m.field, Meaning: rec.Meaning, Hard: rec.Hard && !m.optional, Unless: rec.Unless, Optional: m.optional, Patient: rec.Patient, Why: rec.Why, Source: rec.Source}
+	r := Reference{From: from, Field: m.field, Meaning: rec.Meaning, Hard: rec.Hard && !m.optional, Unless: rec.Unless, Inferred: rec.Inferred, Optional: m.optional, Patient: rec.Patient, Why: rec.Why, Source: rec.Source}
 	switch {
 	case rec.Meaning == knowledge.Produces:
 		b.producers[id] = append(b.producers[id], from)
@@ -448,6 +469,23 @@ func (b *builder) produced() {
 			ref := b.inferred(r.From, p, r.Field, knowledge.Healthy, r.Why+" "+r.id.String()+", which may be written by")
 			ref.Written = r.id
 			b.refer(ref)
+		}
+	}
+}
+
+// housed: an object in a namespace that an operator makes is refused until
+// then, unless the Application goes there, who sees to it.
+func (b *builder) housed() {
+	for i, n := range b.Nodes {
+		id := object.ID{Kind: "Namespace", Name: n.Key.Namespace}
+		if id.Name == "" || id.Name == n.home || len(b.byKey[id]) > 0 {
+			continue
+		}
+		for _, maker := range b.producers[id] {
+			if b.Nodes[maker].Part == n.Part {
+				b.refer(Reference{From: i, To: maker, Field: "metadata.namespace", Meaning: knowledge.Healthy, Refused: true, Written: id,
+					Why: "is in " + id.String() + ", which is made by", Source: b.Nodes[maker].Kind.Source})
+			}
 		}
 	}
 }

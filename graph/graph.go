@@ -214,6 +214,7 @@ func build(b *builder) (*Graph, error) {
 		(*builder).sought,      // which kinds a program looks for when it starts
 		(*builder).conventions, // what the fields of custom resources name by convention
 		(*builder).produced,    // who reads what another object writes at run time
+		(*builder).housed,      // an object needs its namespace, which an operator makes
 		(*builder).backends,    // who stands behind webhooks and APIs
 		(*builder).ownPods,     // which webhooks would refuse their own servers
 		(*builder).calls,       // whom a workload calls, as far as its variables and arguments tell
@@ -307,7 +308,10 @@ type builder struct {
 	readsByNamespace map[string][]read
 	guarding         map[int]bool // Jobs that come before a part of the component
 	brought          map[knowledge.GroupKind]origins
-	installersOf     map[int]*installers // by component
+	toldAbout        map[learnable]*told
+	names            map[string]bool         // of objects, and of what is read or made
+	bringersOf       map[int][]bringer       // by component, but for packages
+	packages         map[int]map[string]bool // packages by component
 	edges            edges
 }
 
@@ -316,6 +320,7 @@ type definition struct {
 	node    int
 	plural  string
 	cluster bool
+	by      knowledge.Definition
 }
 
 // read is a reference to an object that may or may not be in the component.
@@ -383,7 +388,8 @@ func neverReady(n Node, base *knowledge.Base) string {
 
 // index gives every object its identity in the cluster and finds doubles.
 func (b *builder) index() error {
-	b.readDefinitions() // which say what has a namespace
+	b.readDefinitions() // which say what has a namespace, and more of kinds without a record
+	b.learn()
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
 		n.Key = n.ID
@@ -452,9 +458,12 @@ func inOrder(nodes []Node) []Node {
 func (b *builder) readDefinitions() {
 	for i, n := range b.Nodes {
 		for _, d := range n.Kind.Defines {
+			if !d.Of(n.Object) {
+				continue
+			}
 			gk := knowledge.GroupKind{Group: cmp.Or(first(d.Group, n), d.GroupIs), Kind: first(d.Kind, n)}
 			if gk.Kind != "" {
-				b.defined[gk] = definition{i, first(d.Plural, n), first(d.Scope, n) == "Cluster"}
+				b.defined[gk] = definition{i, first(d.Plural, n), strings.HasSuffix(cmp.Or(first(d.Scope, n), d.ScopeIs), "Cluster"), d}
 			}
 		}
 	}

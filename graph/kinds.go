@@ -31,11 +31,11 @@ func (b *builder) findRuns() {
 	}
 }
 
-// nodesOf are the nodes of a kind.
+// nodesOf are the nodes of a kind; with group "*" of that kind in any group.
 func (b *builder) nodesOf(gk knowledge.GroupKind) []int {
 	var all []int
 	for _, kind := range b.runs {
-		if kind.group == gk.Group && b.Nodes[kind.from].ID.Kind == gk.Kind {
+		if (kind.group == gk.Group || gk.Group == "*") && b.Nodes[kind.from].ID.Kind == gk.Kind {
 			for i := kind.from; i < kind.to; i++ {
 				all = append(all, i)
 			}

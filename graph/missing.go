@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,6 +20,7 @@ func (b *builder) missing() {
 	}
 	b.found = map[saying]bool{}
 	b.missingObjects()
+	b.missingKeys()
 	b.missingRoutes()
 	b.missingServers()
 	b.missingRoles()
@@ -63,6 +66,50 @@ func (b *builder) missingObjects() {
 			message += "; " + a.Elsewhere.String() + " is in another namespace"
 		}
 		b.find(a.From, severity, "missing-object", a.ID.String(), a.Field, message, "correct the name, add it, or see to it that it is there before the sync")
+	}
+}
+
+// missingKeys: Pods read a key of a Secret that the definition of what writes the
+// Secret does not let through.
+func (b *builder) missingKeys() {
+	limited := func(def definition) bool { return !def.by.Keys.IsZero() }
+	if !slices.ContainsFunc(slices.Collect(maps.Values(b.defined)), limited) {
+		return
+	}
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+			for _, list := range []string{"initContainers", "containers"} {
+				for _, c := range tmpl.Value.Get("spec", list).Items() {
+					for _, e := range c.Get("env").Items() {
+						b.missingKey(i, e.Get("valueFrom", "secretKeyRef"), join(tmpl.Field, "spec."+list+".env."+e.Get("name").Text()))
+					}
+				}
+			}
+		}
+	}
+}
+
+func (b *builder) missingKey(i int, ref object.Value, field string) {
+	id := object.ID{Kind: "Secret", Namespace: b.Nodes[i].Key.Namespace, Name: ref.Get("name").Text()}
+	key := ref.Get("key").Text()
+	if ref.Get("optional").True() || len(b.byKey[id]) > 0 {
+		return
+	}
+	for _, p := range b.producers[id] {
+		by := b.Nodes[p].ID
+		def, ok := b.defined[knowledge.GroupKind{Group: by.Group, Kind: by.Kind}]
+		if !ok {
+			continue
+		}
+		keys := def.by.Keys.Find(b.Nodes[def.node].Root())
+		for _, k := range keys {
+			if k.Value.IsList() && len(k.Value.Items()) > 0 && !slices.Contains(texts(k.Value), key) {
+				b.find(i, finding.Warning, "missing-key", id.String()+" "+key, field,
+					fmt.Sprintf("it reads key %s of %s, which %s writes without it: %s lets through %s only, so its Pods do not start", key, id, b.Nodes[p].Key, b.Nodes[def.node].Key, strings.Join(texts(k.Value), ", ")),
+					"correct the key, or add it to "+def.by.Keys.String())
+			}
+		}
 	}
 }
 

@@ -79,10 +79,10 @@ func (b *builder) inGroup(in installation) {
 		made := len(b.byKey[object.ID{Kind: "Namespace", Name: first.Key.Namespace}]) > 0
 		switch {
 		case len(groups) == 0 && made:
-			b.report(in.nodes[0], finding.Warning, "no-operator-group", fmt.Sprintf("the component makes namespace %s and no %s in it: the installation fails with \"no operator group found that is managing this namespace\"", first.Key.Namespace, gk.Kind),
+			b.report(in.nodes[0], finding.Warning, "no-operator-group", fmt.Sprintf("the component makes namespace %s and no %s in it: nothing is installed there, and only the log of the catalog operator says so (\"found 0 operatorGroups, expected 1\")", first.Key.Namespace, gk.Kind),
 				"add one "+gk.Kind+" to the namespace")
 		case len(groups) > 1:
-			b.report(groups[1], finding.Warning, "no-operator-group", fmt.Sprintf("%s is in the same namespace: the installation fails with \"more than one operator group(s) are managing this namespace\"", b.Nodes[groups[0]].Key),
+			b.report(groups[1], finding.Warning, "no-operator-group", fmt.Sprintf("%s is in the same namespace: nothing is installed there, and only the log of the catalog operator says so (\"found %d operatorGroups, expected 1\")", b.Nodes[groups[0]].Key, len(groups)),
 				"keep one "+gk.Kind+" per namespace")
 		}
 	}
@@ -199,10 +199,9 @@ func (b *builder) isInstalled(i int) bool {
 	return false
 }
 
-// bringsKind reports whether a bringer brings a kind to a component. What installs
-// operators brings whatever neither the platform has, nor other packages or another
-// object of the component bring; to another component only what its package is known
-// for.
+// bringsKind reports whether a bringer brings a kind to a component. A package brings
+// what it is known for. If no package is known for a kind, whatever installs operators
+// brings it to its own component, unless the platform or another object there does.
 func (b *builder) bringsKind(by bringer, kind run, part int) bool {
 	n := &b.Nodes[by.node]
 	if !by.brings(kind.group) {
@@ -211,22 +210,61 @@ func (b *builder) bringsKind(by bringer, kind run, part int) bool {
 	if !n.Kind.Operator.Installs() {
 		return true
 	}
-	gk := knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}
-	from := b.broughtBy(gk)
-	if slices.Contains(from.packages, first(n.Kind.Operator.Package, *n)) {
+	if b.isPackaged(by, kind) {
 		return true
 	}
-	if _, defined := b.defined[gk]; defined || from.platform != "" || n.Part != part {
+	gk := b.kindOf(kind)
+	from := b.broughtBy(gk)
+	if _, defined := b.defined[gk]; defined || len(from.packages) > 0 || from.platform != "" || n.Part != part {
 		return false
 	}
-	in := b.installers(part)
-	if slices.ContainsFunc(in.others, func(other bringer) bool {
+	return !slices.ContainsFunc(b.otherBringers(part), func(other bringer) bool {
 		o := &b.Nodes[other.node]
 		return (o.ID.Group != gk.Group || o.ID.Kind != gk.Kind) && other.brings(gk.Group)
-	}) {
+	})
+}
+
+// isPackaged reports whether a bringer installs a package that is known for a kind.
+func (b *builder) isPackaged(by bringer, kind run) bool {
+	n := &b.Nodes[by.node]
+	return n.Kind.Operator.Installs() && slices.Contains(b.broughtBy(b.kindOf(kind)).packages, first(n.Kind.Operator.Package, *n))
+}
+
+// comesFor reports whether a kind comes for sure with the package of a bringer: no
+// other that the component installs is known for it.
+func (b *builder) comesFor(by bringer, kind run) bool {
+	if !b.isPackaged(by, kind) {
 		return false
 	}
-	return len(from.packages) == 0 || slices.ContainsFunc(from.packages, func(name string) bool { return in.packages[name] })
+	known := 0
+	for _, name := range b.broughtBy(b.kindOf(kind)).packages {
+		if b.packagesOf(b.Nodes[by.node].Part)[name] {
+			known++
+		}
+	}
+	return known == 1
+}
+
+// packagesOf are the packages that a component installs.
+func (b *builder) packagesOf(part int) map[string]bool {
+	if b.packages == nil {
+		b.packages = map[int]map[string]bool{}
+		for _, by := range b.bringers {
+			n := &b.Nodes[by.node]
+			if !n.Kind.Operator.Installs() {
+				continue
+			}
+			if b.packages[n.Part] == nil {
+				b.packages[n.Part] = map[string]bool{}
+			}
+			b.packages[n.Part][first(n.Kind.Operator.Package, *n)] = true
+		}
+	}
+	return b.packages[part]
+}
+
+func (b *builder) kindOf(r run) knowledge.GroupKind {
+	return knowledge.GroupKind{Group: r.group, Kind: b.Nodes[r.from].ID.Kind}
 }
 
 // origins says how a kind comes to a cluster.
@@ -238,7 +276,11 @@ type origins struct {
 func (b *builder) broughtBy(gk knowledge.GroupKind) origins {
 	from, known := b.brought[gk]
 	if !known {
-		from.platform, from.packages = b.base.Brought(gk.Group, gk.Kind)
+		var packages []knowledge.Package
+		from.platform, packages = b.base.Brought(gk.Group, gk.Kind)
+		for _, p := range packages {
+			from.packages = append(from.packages, p.Name)
+		}
 		if b.brought == nil {
 			b.brought = map[knowledge.GroupKind]origins{}
 		}
@@ -247,32 +289,15 @@ func (b *builder) broughtBy(gk knowledge.GroupKind) origins {
 	return from
 }
 
-// installers are the packages that a component installs, and what else brings kinds
-// in it.
-type installers struct {
-	packages map[string]bool
-	others   []bringer
-}
-
-func (b *builder) installers(part int) *installers {
-	if b.installersOf == nil {
-		b.installersOf = map[int]*installers{}
+// otherBringers are what brings kinds to a component besides packages.
+func (b *builder) otherBringers(part int) []bringer {
+	if b.bringersOf == nil {
+		b.bringersOf = map[int][]bringer{}
 		for _, by := range b.bringers {
-			n := &b.Nodes[by.node]
-			in := b.installersOf[n.Part]
-			if in == nil {
-				in = &installers{packages: map[string]bool{}}
-				b.installersOf[n.Part] = in
-			}
-			if n.Kind.Operator.Installs() {
-				in.packages[first(n.Kind.Operator.Package, *n)] = true
-			} else {
-				in.others = append(in.others, by)
+			if n := &b.Nodes[by.node]; !n.Kind.Operator.Installs() {
+				b.bringersOf[n.Part] = append(b.bringersOf[n.Part], by)
 			}
 		}
 	}
-	if in := b.installersOf[part]; in != nil {
-		return in
-	}
-	return &installers{}
+	return b.bringersOf[part]
 }

@@ -902,27 +902,6 @@ func reconcile(rules map[string][]rule, group, resource string, own bool) bool {
 	return watch && write
 }
 
-// watched: a controller does not start before the kinds that it reconciles are
-// defined. Within a component the rungs see to that.
-func (b *builder) watched() {
-	for c, controller := range b.Nodes {
-		if controller.Role != knowledge.Controllers {
-			continue
-		}
-		for _, account := range b.accounts(controller) {
-			about := byGroup(b.grants.rulesFor(account))
-			for group := range about {
-				for _, def := range b.definedIn(group) {
-					if b.Nodes[def.node].Part != controller.Part && reconcile(about, group, def.plural, false) {
-						b.refer(Reference{From: c, To: def.node, Field: "spec.template.spec.serviceAccountName", Meaning: knowledge.Healthy, Inferred: true,
-							Why: "watches the kind of", Source: "https://pkg.go.dev/sigs.k8s.io/controller-runtime/pkg/cache#Informers"})
-					}
-				}
-			}
-		}
-	}
-}
-
 // configurationNames returns the words of a workload that may be names of
 // objects, with the field each stands in.
 func (b *builder) configurationNames(i int) map[string]string {

@@ -37,7 +37,7 @@ import (
 	"github.com/ladder-cmp/ladder/profile"
 )
 
-//go:embed names.yaml programs.yaml crd-switches.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml shapes.yaml smokes.yaml charts.yaml kinds/*.yaml
+//go:embed names.yaml programs.yaml crd-switches.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml schemas.yaml shapes.yaml smokes.yaml charts.yaml packages.yaml kinds/*.yaml
 var files embed.FS
 
 // Rung is a step of the ladder: what objects are for.
@@ -68,10 +68,6 @@ const WithConsumer = "with-consumer"
 // First is the place of settings without health that whatever runs may use, such as
 // where a cluster gets its images from: they stand in the first wave that they can.
 const First = "first"
-
-// ByOperator is the platform of kinds of a platform's groups that come with an
-// operator all the same.
-const ByOperator = "operator"
 
 // Meaning says what a reference demands of the order.
 type Meaning string
@@ -136,12 +132,8 @@ type Kind struct {
 	// the cluster at run time, such as "*.crossplane.io"; a later one with "!"
 	// takes groups out again.
 	Installs []string `yaml:"installs"`
-	// Platform names the platform that has the kind by itself, such as "openshift";
-	// "operator" takes a kind out of what its group says.
+	// Platform names the platform that has the kind by itself, such as "openshift".
 	Platform string `yaml:"platform"`
-	// Packages are the names of the packages of operators that bring the kind. If
-	// there are any, no other package does.
-	Packages []string `yaml:"packages"`
 	// Place overrides where the object stands: "with-consumer" puts it into
 	// the wave of its earliest consumer exactly, and "first" into the first wave.
 	Place string `yaml:"place"`
@@ -163,8 +155,10 @@ type Kind struct {
 
 // Operator says how objects of a kind install operators out of packages.
 type Operator struct {
-	// Package is the path of the name of the package.
+	// Package is the path of the name of the package, and Catalog that of the name
+	// of where it is listed.
 	Package Path `yaml:"package"`
+	Catalog Path `yaml:"catalog"`
 	// Group is the kind of which the namespace must hold exactly one object.
 	Group Targets `yaml:"group"`
 	// Manual says which objects wait until somebody approves the installation. All
@@ -186,29 +180,6 @@ func (o Operator) Installs() bool { return !o.Package.IsZero() }
 // IsManual reports whether somebody must approve what an object installs.
 func (o Operator) IsManual(obj object.Object) bool {
 	return len(o.Manual) > 0 && !slices.ContainsFunc(o.Manual, func(c Condition) bool { return !c.Holds(obj) })
-}
-
-// Definitions are the kinds that an object defines: one, or a list of them.
-type Definitions []Definition
-
-// UnmarshalYAML reads one definition or a list of them.
-func (d *Definitions) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.SequenceNode {
-		return n.Decode((*[]Definition)(d))
-	}
-	*d = make([]Definition, 1)
-	return n.Decode(&(*d)[0])
-}
-
-// Definition holds the paths at which an object names a kind that it defines.
-type Definition struct {
-	// GroupIs is the group where all objects define kinds of the same, or where
-	// Group is not set.
-	GroupIs string `yaml:"groupIs"`
-	Group   Path   `yaml:"group"`
-	Kind    Path   `yaml:"kind"`
-	Plural  Path   `yaml:"plural"`
-	Scope   Path   `yaml:"scope"`
 }
 
 // Health is what Argo CD waits for before it takes an object for healthy.
@@ -310,6 +281,11 @@ type Reference struct {
 	// Manifest means that the value is, or names, an object that is made later:
 	// what is meant is the definition of its kind.
 	Manifest bool `yaml:"manifest"`
+	// Completes means, beside Manifest, that objects of that kind, and of others with
+	// the same definition, depend on the object.
+	Completes bool `yaml:"completes"`
+	// Inferred means that it holds for most objects only: it yields to what is sure.
+	Inferred bool `yaml:"inferred"`
 	// Doubt says how the target can keep the object from becoming healthy.
 	Doubt Doubt `yaml:"doubt"`
 	// Why is the verb of a sentence: object, why, target.
@@ -432,7 +408,9 @@ type Base struct {
 	changed     map[string]*group // those that go before them, because somebody knows more
 	migrations  []string          // words besides those of names.yaml
 	fleet       profile.Fleet
+	platform    string // what a ladder.yaml says
 	charts      func() ([]Chart, error)
+	packages    func() packages
 	pods        func() (podFile, error)
 	conventions func() ([]Convention, error)
 	shapes      func() (shapeFile, error)
@@ -456,12 +434,14 @@ type groupFile struct {
 	// Product is what the group belongs to, in plain words.
 	Product string `yaml:"product"`
 	Source  string `yaml:"source"`
-	// Platform and Packages hold for all kinds of the group that do not say
-	// otherwise, also for those without a record.
-	Platform string   `yaml:"platform"`
-	Packages []string `yaml:"packages"`
-	Kinds    []Kind   `yaml:"kinds"`
-	byKind   map[string]*Kind
+	// Platform holds for all kinds of the group that do not say otherwise, also for
+	// those without a record.
+	Platform string `yaml:"platform"`
+	// Only means that no other platform has the group, so that an object of it shows
+	// where it is to run.
+	Only   bool   `yaml:"only"`
+	Kinds  []Kind `yaml:"kinds"`
+	byKind map[string]*Kind
 }
 
 type rungFile struct {
@@ -564,6 +544,7 @@ var builtin = sync.OnceValue(func() *Base {
 		return f, err
 	})
 	b.charts = sync.OnceValues(loadCharts)
+	b.packages = sync.OnceValue(loadPackages)
 	return b
 })
 
@@ -619,15 +600,13 @@ func loadGroup(name string) (*groupFile, error) {
 			k.Sees.Source = k.Source
 		}
 		k.Platform = cmp.Or(k.Platform, f.Platform)
-		if k.Packages == nil {
-			k.Packages = f.Packages
-		}
 		k.Operator.Group = f.targets(k.Operator.Group)
 		// The list may be shared with another kind through a YAML alias.
 		k.References = append([]Reference(nil), k.References...)
 		for j := range k.References {
 			f.complete(&k.References[j], k.Source)
 		}
+		f.completeDefines(k)
 	}
 	return f, nil
 }
@@ -696,19 +675,6 @@ func (b *Base) Kind(groupName, kind string) (Kind, bool) {
 		k = b.guessRung(k)
 	}
 	return k, true
-}
-
-// Brought says how a kind comes to a cluster: with a platform, or with one of some
-// packages of operators. Of most kinds neither is known.
-func (b *Base) Brought(groupName, kind string) (platform string, packages []string) {
-	k, ok := b.Kind(groupName, kind)
-	if f := b.file(groupName); !ok && f != nil {
-		k.Platform, k.Packages = f.Platform, f.Packages
-	}
-	if k.Platform == ByOperator {
-		k.Platform = ""
-	}
-	return k.Platform, k.Packages
 }
 
 // kind returns the record of a kind or, failing that, of all kinds of the file.

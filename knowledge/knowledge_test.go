@@ -88,7 +88,7 @@ func TestEveryFactGivesItsReason(t *testing.T) {
 // and would be replaced by it.
 func TestEitherHealthOrSees(t *testing.T) {
 	path := regexp.MustCompile(`^status(\.[a-zA-Z]+)+$`)
-	word := regexp.MustCompile(`^[A-Za-z.]+( [a-z]+)*$`)
+	word := regexp.MustCompile(`^[A-Za-z.-]+( [a-z]+)*$`)
 	all := allKinds(t)
 	withSees := 0
 	for _, k := range all {
@@ -222,29 +222,6 @@ func TestConventions(t *testing.T) {
 	}
 	if (Convention{Key: "secret*"}).Fits("topsecret") || !(Convention{Key: "secret*"}).Fits("secretName") {
 		t.Error("a star at the end is not about beginnings")
-	}
-}
-
-// TestBrought asks how kinds come to a cluster.
-func TestBrought(t *testing.T) {
-	tests := []struct {
-		group, kind string
-		platform    string
-		packages    []string
-	}{
-		{"config.openshift.io", "ImageDigestMirrorSet", "openshift", nil},
-		{"config.openshift.io", "Unknown", "openshift", nil}, // of the group
-		{"operator.openshift.io", "CertManager", "", []string{"openshift-cert-manager-operator"}},
-		{"operators.coreos.com", "CatalogSource", "openshift", nil},
-		{"kafka.strimzi.io", "Kafka", "", []string{"amq-streams", "strimzi-kafka-operator"}},
-		{"argoproj.io", "ArgoCD", "", []string{"openshift-gitops-operator", "argocd-operator"}},
-		{"argoproj.io", "Rollout", "", nil},
-		{"docks.example.com", "Crane", "", nil},
-	}
-	for _, tt := range tests {
-		if platform, packages := Default().Brought(tt.group, tt.kind); platform != tt.platform || !slices.Equal(packages, tt.packages) {
-			t.Errorf("%s.%s: platform %q, packages %q", tt.kind, tt.group, platform, packages)
-		}
 	}
 }
 

@@ -31,6 +31,10 @@ type userFile struct {
 	Smokes      userSmokes   `yaml:"smokes"`
 	// Migrations are words by which Jobs are called that migrate.
 	Migrations []string `yaml:"migrations"`
+	// Platform is what the clusters are of, so that its kinds are there.
+	Platform string `yaml:"platform"`
+	// Packages are those of other catalogs, or take the place of built-in ones.
+	Packages []Package `yaml:"packages"`
 	// Fleet is about the components below the file, and how they are rolled out.
 	Fleet profile.Fleet `yaml:"fleet"`
 }
@@ -82,6 +86,7 @@ var choices = map[string][]string{
 	"place":     {WithConsumer, First, ""},
 	"namespace": {"any", ""},
 	"meaning":   {string(Exists), string(Healthy), string(Produces), string(With), string(Known)},
+	"platform":  {"openshift", ""},
 	"can":       {"Degraded", "Suspended", "Unknown", "Missing"},
 }
 
@@ -119,6 +124,7 @@ func (b *Base) With(name, text string) (*Base, error) {
 	r.kinds(&over, value(root, "kinds"))
 	r.conventions(&over, value(root, "conventions"))
 	r.words(&over, root)
+	r.packages(&over, root)
 	r.fleet(&over, value(root, "fleet"))
 	if len(r.faults) > 0 {
 		faults := finding.Of(errors.Join(r.faults...))
@@ -335,8 +341,22 @@ func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string
 			}
 		}
 	}
+	r.references(n, field, k.References, k.Group, added)
+	for i, n := range items(value(n, "defines")) {
+		o, field := value(n, "objects"), fmt.Sprintf("%s.defines[%d].objects", field, i)
+		if rung := value(o, "rung"); rung != nil && r.base.rungs[k.Defines[i].Objects.Rung].Name == "" {
+			r.noRung(rung, field+".rung", k.Defines[i].Objects.Rung)
+		}
+		if o != nil {
+			r.references(o, field, k.Defines[i].Objects.References, k.Group, added)
+		}
+	}
+}
+
+// references checks what the references of a record of the right form say.
+func (r *reader) references(n *yaml.Node, field string, all []Reference, group string, added map[string]map[string]addition) {
 	for i, n := range items(value(n, "references")) {
-		ref, field := k.References[i], fmt.Sprintf("%s.references[%d]", field, i)
+		ref, field := all[i], fmt.Sprintf("%s.references[%d]", field, i)
 		if !ref.named() {
 			r.fault(n, field, "a reference has one of at, named and every", `write at: the path of the name, named: a template such as "{name}-app", or every: true`)
 		}
@@ -351,7 +371,7 @@ func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string
 		}
 		r.said(n, field, ref.Why, ref.To)
 		for _, to := range ref.To {
-			if _, own := added[k.Group][to.Kind]; !own && !r.base.has(k.Group, to.Kind) {
+			if _, own := added[group][to.Kind]; !own && !r.base.has(group, to.Kind) {
 				r.target(n, field, to)
 			}
 		}
@@ -434,6 +454,34 @@ func (r *reader) words(over *Base, root *yaml.Node) {
 	}
 }
 
+// packages adds packages of operators, and says what the clusters are of.
+func (r *reader) packages(over *Base, root *yaml.Node) {
+	if n := value(root, "platform"); n != nil {
+		r.decode(n, "platform", &over.platform)
+	}
+	var more []Package
+	for i, n := range items(value(root, "packages")) {
+		field := fmt.Sprintf("packages[%d]", i)
+		var p Package
+		switch {
+		case !r.decode(n, field, &p):
+		case p.Name == "":
+			r.fault(n, field, "the package has no name", "write package: as spec.name of its Subscription says")
+		case len(p.Brings) == 0:
+			r.fault(n, field, "it is not said what the package brings", "write brings: with groups, or Kind.group for one kind of a group")
+		case slices.ContainsFunc(more, func(other Package) bool { return other.Name == p.Name }):
+			r.fault(n, field, "package "+p.Name+" is there twice", "make one record of the two")
+		default:
+			p.Source = cmp.Or(p.Source, fmt.Sprintf("%s:%d", r.Name, n.Line))
+			more = append(more, p)
+		}
+	}
+	if len(more) > 0 {
+		before := over.packages
+		over.packages = sync.OnceValue(func() packages { return before().with(more) })
+	}
+}
+
 // merged is a group with records laid over those that are there.
 func (b *Base) merged(name string, records map[string]addition) (*groupFile, error) {
 	f := &groupFile{Group: name, byKind: map[string]*Kind{}}
@@ -492,6 +540,7 @@ func (f *groupFile) merge(k *Kind, a addition, guessed bool) error {
 		f.complete(&k.References[i], source)
 	}
 	k.Operator.Group = f.targets(k.Operator.Group)
+	f.completeDefines(k)
 	own := k.References
 	k.References = slices.DeleteFunc(slices.Clone(before.References), func(ref Reference) bool {
 		return slices.ContainsFunc(own, func(o Reference) bool {

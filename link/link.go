@@ -303,8 +303,11 @@ func (f *finder) crossing(r graph.Reference) (Strength, bool) {
 		return Healthy, from.HasHealth // most classes are fine alone
 	case !r.Inferred && r.Meaning == knowledge.Exists && f.stubs[to.Part]:
 		return Healthy, true // it comes once what the chart runs is there
-	case r.Field == "webhooks" && f.base.Builtin(from.Key.Group):
-		return 0, false // it was there before the webhook, or comes with whatever is applied later
+	case r.Field == "webhooks" && (!r.Hard || f.base.Builtin(from.Key.Group)):
+		// It was there before the webhook, or comes with whatever is applied later. Of
+		// Pods only the creation is refused, and their owners try again for ever,
+		// whichever kind these are of (reference/access-authn-authz/extensible-admission-controllers).
+		return 0, false
 	case r.Inferred && r.Meaning == knowledge.Exists && strings.HasSuffix(r.Why, graph.MayCome):
 		return Exists, true
 	case r.Inferred && r.Meaning == knowledge.Exists && r.Why != "calls" && r.Why != "is configured by":

@@ -381,40 +381,74 @@ func kindName(v Value) string {
 	return "a single value"
 }
 
-// maxExpanded bounds what a document may grow to when its aliases are
-// followed. The largest CRDs have some 100,000 nodes.
-const maxExpanded = 2_000_000
+// maxExpanded and maxExpandedBytes bound what a document may grow to when its aliases
+// are followed, as everybody does who reads it, Argo CD too. The largest CRDs have some
+// 100,000 nodes, and no object that is applied may have more than 1.5 MiB (etcd).
+const (
+	maxExpanded      = 2_000_000
+	maxExpandedBytes = 32 << 20
+)
+
+// extent is what a node grows to: how many values, and how many bytes of text they hold.
+type extent struct{ values, bytes int }
 
 // checkAliases refuses documents that following aliases would never finish
-// reading: an anchor inside itself, or nested aliases that multiply.
+// reading: an anchor inside itself, nested aliases that multiply, or many of a long text.
 func checkAliases(text string, doc *yaml.Node) error {
-	if !strings.Contains(text, "*") {
-		return nil
+	_, err := expanded(text, doc)
+	return err
+}
+
+// Expanded is how many bytes the text of a manifest comes to where its aliases are
+// followed.
+func Expanded(text string) int {
+	if !strings.Contains(text, "*") || !strings.Contains(text, "&") {
+		return len(text)
 	}
-	const open = -1 // being measured: met again, it contains itself
-	sizes := map[*yaml.Node]int{}
-	var size func(n *yaml.Node) (int, error)
-	size = func(n *yaml.Node) (int, error) {
+	var doc yaml.Node
+	if unmarshal(text, &doc) != nil {
+		return len(text)
+	}
+	grown, err := expanded(text, &doc)
+	if err != nil {
+		return max(len(text), maxExpandedBytes)
+	}
+	return max(len(text), grown.bytes)
+}
+
+func expanded(text string, doc *yaml.Node) (extent, error) {
+	if !strings.Contains(text, "*") {
+		return extent{}, nil
+	}
+	open := extent{-1, -1} // being measured: met again, it contains itself
+	sizes := map[*yaml.Node]extent{}
+	var size func(n *yaml.Node) (extent, error)
+	size = func(n *yaml.Node) (extent, error) {
 		if n.Kind == yaml.AliasNode {
 			n = n.Alias
 		}
 		if s, seen := sizes[n]; seen {
 			if s == open {
-				return 0, fmt.Errorf("yaml: line %d: a value contains itself", n.Line)
+				return extent{}, fmt.Errorf("yaml: line %d: a value contains itself", n.Line)
 			}
 			return s, nil
 		}
 		if n.Anchor != "" {
 			sizes[n] = open
 		}
-		total := 1
+		total := extent{1, len(n.Value)}
 		for _, c := range n.Content {
 			s, err := size(c)
 			if err != nil {
-				return 0, err
+				return extent{}, err
 			}
-			if total += s; total > maxExpanded {
-				return 0, fmt.Errorf("yaml: line %d: aliases expand to more than %d values", n.Line, maxExpanded)
+			total.values += s.values
+			total.bytes += s.bytes
+			if total.values > maxExpanded {
+				return extent{}, fmt.Errorf("yaml: line %d: aliases expand to more than %d values", n.Line, maxExpanded)
+			}
+			if total.bytes > maxExpandedBytes {
+				return extent{}, fmt.Errorf("yaml: line %d: aliases expand to more than %d MiB", n.Line, maxExpandedBytes>>20)
 			}
 		}
 		if n.Anchor != "" {
@@ -422,6 +456,5 @@ func checkAliases(text string, doc *yaml.Node) error {
 		}
 		return total, nil
 	}
-	_, err := size(doc)
-	return err
+	return size(doc)
 }

@@ -1,6 +1,9 @@
 package object
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // withoutSchemas blanks the openAPIV3Schema blocks of a CRD, keeping every
 // line break so that a position in the result is a position in the text.
@@ -12,33 +15,49 @@ import "strings"
 // where a schema was: both are harmless, since the text itself is never
 // touched and parseText then reads all of it.
 func withoutSchemas(text string) string {
-	const kind, key = "\nkind: CustomResourceDefinition", "openAPIV3Schema:"
+	const kind = "\nkind: CustomResourceDefinition"
 	if !strings.Contains(text, kind) && !strings.HasPrefix(text, kind[1:]) {
 		return text
 	}
 	var short strings.Builder
 	done := 0
-	for {
-		at := strings.Index(text[done:], key)
-		if at < 0 {
-			break
-		}
-		at += done
-		lineStart := strings.LastIndexByte(text[:at], '\n') + 1
-		body := nextLine(text, at)
-		short.WriteString(text[done:body])
-		done = body
-		blockKey := strings.Trim(text[lineStart:at], " -") == "" && strings.TrimSpace(text[at+len(key):body]) == ""
-		if blockKey {
-			done = endOfBlock(text, body, at-lineStart)
-			short.WriteString(strings.Repeat("\n", countBreaks(text[body:done])))
-		}
+	for b := range schemaBlocks(text) {
+		short.WriteString(text[done:b.from])
+		done = b.to
+		short.WriteString(strings.Repeat("\n", countBreaks(text[b.from:b.to])))
 	}
 	if done == 0 {
 		return text
 	}
 	short.WriteString(text[done:])
 	return short.String()
+}
+
+// schemaBlock is where a schema in block style begins and ends, below its key.
+type schemaBlock struct{ from, to int }
+
+// schemaBlocks finds the schemas of a CRD that are in block style.
+func schemaBlocks(text string) iter.Seq[schemaBlock] {
+	const key = "openAPIV3Schema:"
+	return func(yield func(schemaBlock) bool) {
+		for done := 0; ; {
+			at := strings.Index(text[done:], key)
+			if at < 0 {
+				return
+			}
+			at += done
+			lineStart := strings.LastIndexByte(text[:at], '\n') + 1
+			body := nextLine(text, at)
+			done = body
+			if strings.Trim(text[lineStart:at], " -") != "" || strings.TrimSpace(text[at+len(key):body]) != "" {
+				continue
+			}
+			done = endOfBlock(text, body, at-lineStart)
+			if !yield(schemaBlock{body, done}) {
+				return
+			}
+		}
+	}
 }
 
 // endOfBlock returns where the lines that are blank, comments or indented

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -103,11 +104,30 @@ func settingsFromVariables(env map[string]string) (Settings, []error) {
 		}
 		for _, f := range finding.Of(err) {
 			f.Field = p.Variable()
+			f.Message = withoutValue(f.Message, append(values, value))
 			faults = append(faults, f)
 		}
 	}
 	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return s, faults
+}
+
+// withoutValue is a message that does not show what a variable holds: messages are read by
+// more people than variables, and these may come from elsewhere than the repository. What
+// quotes a part of a value is left out as a whole.
+func withoutValue(message string, values []string) string {
+	for _, v := range values {
+		message = strings.ReplaceAll(message, strconv.Quote(v), "the value")
+	}
+	text, remedy, _ := strings.Cut(message, "; ")
+	shown := func(v string) bool { return v != "" && strings.Contains(text, v) }
+	if strings.ContainsAny(text, "\"`") || slices.ContainsFunc(values, shown) {
+		text = "the value is not valid"
+	}
+	if remedy == "" {
+		return text
+	}
+	return text + "; " + remedy
 }
 
 // fromVariable reads a variable: lists and maps have commas between their items,

@@ -46,7 +46,11 @@ func BrokenChart(data []byte) string {
 	limited := &io.LimitedReader{R: unpacked, N: mostChart}
 	files := tar.NewReader(limited)
 	for err == nil {
-		if _, err = files.Next(); err == nil {
+		var header *tar.Header
+		if header, err = files.Next(); err == nil && sparse(header) {
+			return "it has a sparse file, which no chart needs"
+		}
+		if err == nil {
 			_, err = io.Copy(io.Discard, files)
 		}
 	}
@@ -60,6 +64,24 @@ func BrokenChart(data []byte) string {
 		return "it has no Chart.yaml with a name"
 	}
 	return ""
+}
+
+// sparse says whether a file of an archive has holes: it can be larger than anything
+// that is made of it, and takes as long to read.
+func sparse(header *tar.Header) bool {
+	for record := range header.PAXRecords {
+		if strings.HasPrefix(record, "GNU.sparse.") {
+			return true
+		}
+	}
+	return header.Typeflag == tar.TypeGNUSparse
+}
+
+// ChartName is the name and the version of a packed chart, as its Chart.yaml has them;
+// empty if it tells nothing.
+func ChartName(data []byte) (name, version string) {
+	about, _ := aboutChart(data)
+	return about.Name, about.Version
 }
 
 type chartFile struct{ Name, Version string }

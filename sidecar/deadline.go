@@ -73,13 +73,7 @@ func deadline(ctx context.Context, dir string, doing activity) error {
 	took, allows := lasting(time.Since(over.since)), lasting(over.allows)
 	switch over.limit {
 	case stallTime:
-		before := "opened a request, and then sent nothing"
-		if over.bytes > 0 {
-			before = fmt.Sprintf("sent %d bytes of the repository, and then nothing", over.bytes)
-		} else if dir != "" {
-			before = "named the component, and then sent nothing of the repository"
-		}
-		return status.Errorf(codes.DeadlineExceeded, "%sthe repo-server %s for %s, and may pause for %s (--stall-timeout); look at its CPU and its log", about, before, took, allows)
+		return status.Errorf(codes.DeadlineExceeded, "%sthe repo-server sent %d bytes of the repository, and then nothing for %s while others waited for the memory that it takes, and may then pause for %s (--stall-timeout); look at its CPU and its log", about, over.bytes, took, allows)
 	case renderTime:
 		return status.Errorf(codes.DeadlineExceeded, "%srendering took %s when it was stopped, and may take %s; raise --render-timeout, or end what runs without end in its templates", about, took, allows)
 	}

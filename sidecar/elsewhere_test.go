@@ -41,7 +41,7 @@ type shelf struct {
 	as    string         // what the things are at the time
 }
 
-func (s *shelf) Get(ctx context.Context, key string) (sidecar.Found, error) {
+func (s *shelf) Get(ctx context.Context, _ sidecar.Requester, key string) (sidecar.Found, error) {
 	s.mu.Lock()
 	if s.got == nil {
 		s.got = map[string]int{}
@@ -64,7 +64,7 @@ func (s *shelf) Get(ctx context.Context, key string) (sidecar.Found, error) {
 	return sidecar.Found{Digest: s.as, About: []byte("about " + key), Data: []byte(key + s.as)}, nil
 }
 
-func (s *shelf) Digest(_ context.Context, key string) string {
+func (s *shelf) Digest(_ context.Context, _ sidecar.Requester, key string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.as
@@ -165,4 +165,125 @@ func TestNoSource(t *testing.T) {
 	h := start(t, func(c *sidecar.Config) { c.Tasks = startWorkers(t, nil).Tasks() })
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"DO": "fetch", "KEYS": "chart"}})
 	wants(t, err, codes.InvalidArgument, "there is no source")
+}
+
+// library is a source whose things are in files, each of size bytes. It counts how many
+// are open.
+type library struct {
+	size int64
+
+	mu         sync.Mutex
+	open, most int
+	who        []sidecar.Requester
+}
+
+func (l *library) Get(_ context.Context, who sidecar.Requester, key string) (sidecar.Found, error) {
+	l.mu.Lock()
+	l.who = append(l.who, who)
+	l.mu.Unlock()
+	return sidecar.Found{Digest: key, About: []byte(key), Size: l.size, Open: func() (sidecar.File, error) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.open++
+		l.most = max(l.most, l.open)
+		return &volume{l}, nil
+	}}, nil
+}
+
+func (l *library) Digest(_ context.Context, _ sidecar.Requester, key string) string { return key }
+func (l *library) Name(key string) string                                           { return key }
+
+// volume is a file of the byte of its own place.
+type volume struct{ of *library }
+
+func (v *volume) ReadAt(p []byte, from int64) (int, error) {
+	for i := range p {
+		p[i] = byte('a' + (from+int64(i))%26)
+	}
+	return len(p), nil
+}
+
+func (v *volume) Close() error {
+	v.of.mu.Lock()
+	defer v.of.mu.Unlock()
+	v.of.open--
+	return nil
+}
+
+// TestThingsInFiles: a worker gets all of a thing that is in a file, in parts, and the
+// file is closed when the request is over.
+func TestThingsInFiles(t *testing.T) {
+	from := &library{size: 3<<20 + 17}
+	h := start(t, func(c *sidecar.Config) { c.Source, c.Tasks = from, startWorkers(t, nil).Tasks() })
+	out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a",
+		Env: map[string]string{"DO": "fetch", "KEYS": "k", "ARGOCD_APP_NAME": "shop", "ARGOCD_APP_PROJECT_NAME": "team"}})
+	if err != nil || len(out) != 1 {
+		t.Fatal(len(out), err)
+	}
+	text := out[0]
+	if want := 2 + int(from.size); len(text) != want {
+		t.Errorf("%d bytes, want %d", len(text), want)
+	}
+	for i := 2; i < len(text); i += 99_991 {
+		if text[i] != byte('a'+(i-2)%26) {
+			t.Fatalf("byte %d is %q", i, text[i])
+		}
+	}
+	from.mu.Lock()
+	defer from.mu.Unlock()
+	if from.open != 0 || from.most != 1 {
+		t.Errorf("%d files are open, and %d were", from.open, from.most)
+	}
+	if from.who[0] != (sidecar.Requester{Application: "shop", Project: "team"}) {
+		t.Errorf("%+v", from.who)
+	}
+}
+
+// TestManyLargeThings: twenty Applications with four files of 60 MiB each. The server
+// holds none of them, and no more of their files than it may; all are answered.
+func TestManyLargeThings(t *testing.T) {
+	from := &library{size: 60 << 20}
+	var held atomic.Int64
+	h := start(t, func(c *sidecar.Config) {
+		c.Source, c.Fetched = from, 512<<20
+		c.Generate = func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
+			for _, key := range []string{"1", "2", "3", "4"} {
+				f, err := in.Fetch(ctx, in.Env["ARGOCD_APP_NAME"]+key)
+				held.Add(int64(len(f.Data)))
+				if err != nil {
+					return sidecar.Output{}, err
+				}
+			}
+			time.Sleep(50 * time.Millisecond) // the others come meanwhile
+			return sidecar.Output{Manifests: []string{"kind: A"}}, nil
+		}
+	})
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			dir := fmt.Sprint("app", i)
+			_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{dir + "/x": ""}), Dir: dir, Env: map[string]string{"ARGOCD_APP_NAME": dir}})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	from.mu.Lock()
+	defer from.mu.Unlock()
+	if from.open != 0 || from.most > 8 || from.most < 4 {
+		t.Errorf("%d files of 60 MiB are open, and %d were; 512 MiB are allowed", from.open, from.most)
+	}
+	if held.Load() != 0 {
+		t.Errorf("%d bytes are held", held.Load())
+	}
+}
+
+// TestTooLargeThings: what one request gets is bounded by what comes, and not only
+// before it is asked for.
+func TestTooLargeThings(t *testing.T) {
+	from := &library{size: 300 << 20}
+	h := start(t, func(c *sidecar.Config) { c.Source, c.Tasks = from, startWorkers(t, nil).Tasks() })
+	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"DO": "fetch", "KEYS": "k"}})
+	wants(t, err, codes.InvalidArgument, "one rendering gets at most 1000 things from elsewhere, and at most 256 MiB")
 }

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/ladder-cmp/ladder/internal/sandbox"
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 	"github.com/ladder-cmp/ladder/sidecar/wire"
@@ -75,7 +76,7 @@ func TestUnnameable(t *testing.T) {
 func TestBadConversations(t *testing.T) {
 	h := start(t, nil)
 	meta := &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0"}}}
-	chunk := &wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: make([]byte, 64<<10)}}}
+	chunk := chunk(make([]byte, 64<<10))
 	rest := make([]*wire.AppStreamRequest, 40)
 	for i := range rest {
 		rest[i] = chunk
@@ -186,6 +187,7 @@ func TestClientsThatDoNotEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	slow.Send(meta)
+	slow.Send(chunk([]byte("abc")))
 	eventually(t, "the memory is taken", func() bool { return metric(t, registry, "ladder_repository_bytes") > 0 })
 	other := make(chan error, 1)
 	go func() {
@@ -213,48 +215,6 @@ func TestClientsThatDoNotEnd(t *testing.T) {
 func shop() *wire.AppStreamRequest {
 	return &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0",
 		Env: []*wire.EnvEntry{{Name: "ARGOCD_APP_NAME", Value: "shop"}}}}}
-}
-
-// TestClientsThatStall begins streams and sends nothing more, long before the
-// time of a request is over.
-func TestClientsThatStall(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	var log bytes.Buffer
-	h := start(t, func(c *sidecar.Config) {
-		c.Memory, c.Timeout, c.Stall, c.Metrics, c.Log = 1<<20, time.Hour, 50*time.Millisecond, registry, slog.New(slog.NewTextHandler(&log, nil))
-	})
-	rpc := wire.NewConfigManagementPluginServiceClient(h.Conn())
-	for _, tt := range []struct {
-		sends []*wire.AppStreamRequest
-		says  string
-	}{
-		{nil, "the repo-server opened a request, and then sent nothing for "},
-		{[]*wire.AppStreamRequest{shop()}, "app: the repo-server named the component, and then sent nothing of the repository for "},
-		{[]*wire.AppStreamRequest{shop(), {Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: []byte("abc")}}}}, "app: the repo-server sent 3 bytes of the repository, and then nothing for "},
-	} {
-		slow, err := rpc.GenerateManifest(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range tt.sends {
-			slow.Send(m)
-		}
-		err = slow.RecvMsg(new(wire.ManifestResponse))
-		wants(t, err, codes.DeadlineExceeded, tt.says)
-		wants(t, err, codes.DeadlineExceeded, "ms, and may pause for 50ms (--stall-timeout); look at its CPU and its log")
-	}
-	params, err := rpc.GetParametersAnnouncement(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	params.Send(shop())
-	wants(t, params.RecvMsg(new(wire.ParametersAnnouncementResponse)), codes.DeadlineExceeded, "app: the repo-server named the component")
-	eventually(t, "the memory is free", func() bool { return metric(t, registry, "ladder_repository_bytes") == 0 })
-	h.stop()
-	<-h.served
-	if n := strings.Count(log.String(), `msg="request failed" application=shop component=app code=DeadlineExceeded error=`); n != 3 {
-		t.Errorf("%d of 3 lines of the log name who failed:\n%s", n, log.String())
-	}
 }
 
 // TestClientsThatVanish leaves in the middle of a stream, and of a rendering.
@@ -304,7 +264,8 @@ func TestClientsThatVanish(t *testing.T) {
 func TestWorkersKilledFromOutside(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Metrics = registry })
-	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	pids := make(keysAsked, 1)
+	h := start(t, func(c *sidecar.Config) { c.Tasks, c.Source = workers.Tasks(), pids })
 	ask := func(do string) (string, error) {
 		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do}})
 		return strings.Join(out, ""), err
@@ -333,18 +294,48 @@ func TestWorkersKilledFromOutside(t *testing.T) {
 	}
 	eventually(t, "as many wait as before", func() bool { return metric(t, registry, "ladder_workers_idle") == 2 })
 
-	pidFile := t.TempDir() + "/pid"
 	failed := make(chan error, 1)
 	go func() {
-		_, err := h.GenerateManifest(context.Background(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "sleep", "PID": pidFile}})
+		_, err := h.GenerateManifest(context.Background(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "sleep"}})
 		failed <- err
 	}()
-	var pid []byte
-	eventually(t, "the job begins", func() bool { pid, _ = os.ReadFile(pidFile); return bytes.HasSuffix(pid, []byte("\n")) })
-	kill(strings.TrimSpace(string(pid)))
+	kill(<-pids)
 	wants(t, <-failed, codes.Unavailable, "app: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up")
 	if _, err := ask("who"); err != nil {
 		t.Errorf("after that: %v", err)
+	}
+}
+
+// keysAsked is a source by which a worker, which has no other way out, can say
+// something while it works.
+type keysAsked chan string
+
+func (k keysAsked) Get(_ context.Context, _ sidecar.Requester, key string) (sidecar.Found, error) {
+	k <- key
+	return sidecar.Found{}, nil
+}
+
+func (k keysAsked) Digest(context.Context, sidecar.Requester, string) string { return "" }
+
+func (k keysAsked) Name(key string) string { return key }
+
+// TestSandboxOfAWorker has a rendering try to get out of its process.
+func TestSandboxOfAWorker(t *testing.T) {
+	var log bytes.Buffer
+	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "escape", "TO": filepath.Dir(h.socket)}})
+	if got := strings.Join(out, ", "); err != nil || got != "tried" {
+		t.Errorf("a rendering could: %s; %v", got, err)
+	}
+	for _, gap := range workers.Gaps() {
+		if gap.Layer != sandbox.Landlock { // not all kernels have it
+			t.Errorf("missing: %s", gap)
+		}
+	}
+	workers.Close()
+	if n := strings.Count(log.String(), "the sandbox of the workers is incomplete"); n != min(len(workers.Gaps()), 1) {
+		t.Errorf("%d lines about %v:\n%s", n, workers.Gaps(), log.String())
 	}
 }
 
@@ -455,6 +446,7 @@ func TestSameStreamsTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: archive.Checksum}}})
+	stream.Send(chunk(archive.Tgz[:10]))
 	eventually(t, "the first arrives", func() bool { return metric(t, registry, "ladder_repository_bytes") > 0 })
 	second := make(chan error, 1)
 	go func() {
@@ -462,7 +454,7 @@ func TestSameStreamsTogether(t *testing.T) {
 		second <- err
 	}()
 	time.Sleep(100 * time.Millisecond) // let it wait; too short only makes the test easier
-	stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: archive.Tgz}}})
+	stream.Send(chunk(archive.Tgz[10:]))
 	if _, err := stream.CloseAndRecv(); err != nil {
 		t.Fatal(err)
 	}

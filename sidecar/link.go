@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"google.golang.org/grpc/codes"
+
+	"github.com/ladder-cmp/ladder/internal/sandbox"
 )
 
 // The server and a worker talk over a pair of sockets, in turns: the server
@@ -38,6 +40,7 @@ type job struct {
 // fromWorker is a message of a worker's. One of the fields is set.
 type fromWorker struct {
 	Ready    bool
+	Gaps     []sandbox.Gap // with Ready
 	Question *question
 	Done     *done
 }

@@ -70,7 +70,7 @@ func newMetrics(s *server, to prometheus.Registerer) *metrics {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
 	to.MustRegister(m.requests, m.seconds, m.stages, m.lost, m.waiting, m.working, m.cache, m.received, m.answered, m.known, m.measures, m.remarks,
-		gauge("ladder_components_suspected", "Components whose last rendering had to be ended, and which leave one place to the others therefore.", func() float64 { return float64(s.places.suspects()) }),
+		gauge("ladder_renderings_aside", "Renderings that take long and have stepped aside for others, with which they go on at the same time.", func() float64 { return float64(s.places.besides()) }),
 		gauge("ladder_cache_bytes", "Bytes of the answers that are remembered.", func() float64 { bytes, _ := s.results.size(); return float64(bytes) }),
 		gauge("ladder_answers_sending_bytes", "Bytes of memory that answers on their way take, as --answer-memory counts.", func() float64 { return float64(s.sending.bytes.Load()) }),
 		gauge("ladder_answers_waiting", "Answers that wait for memory before they are sent.", func() float64 { return float64(s.sending.waiting.Load()) }),
@@ -148,7 +148,7 @@ func newWorkerMetrics(w *Workers, to prometheus.Registerer) *workerMetrics {
 	m := &workerMetrics{
 		started: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_workers_started_total", Help: "Worker processes that were started."}),
 		killed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_workers_killed_total",
-			Help: "Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), memory, stack, crash."}, []string{"cause"}),
+			Help: "Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), yielded (others went first, and it began again), memory, stack, crash."}, []string{"cause"}),
 	}
 	for _, c := range causes {
 		m.killed.WithLabelValues(string(c))

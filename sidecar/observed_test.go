@@ -1,7 +1,6 @@
 package sidecar
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -88,8 +87,9 @@ func (q quiet) Recv() (*wire.AppStreamRequest, error) {
 func TestPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stalled := 0
+		inTheWay := true
 		waits := func(q quiet) {
-			inPace(q, time.Minute, func(since time.Time) {
+			inPace(q, time.Minute, func() bool { return inTheWay }, func(since time.Time) {
 				if time.Since(since) != time.Minute {
 					t.Errorf("it was waited for %s", time.Since(since))
 				}
@@ -104,6 +104,10 @@ func TestPaced(t *testing.T) {
 		if waits(quiet(61 * time.Second)); stalled != 1 {
 			t.Error("the time of a message does not count")
 		}
+		inTheWay = false
+		if waits(quiet(59 * time.Minute)); stalled != 1 {
+			t.Error("it counts though nobody minds")
+		}
 	})
 }
 
@@ -114,11 +118,15 @@ func TestClock(t *testing.T) {
 	in := Input{Repo: fstest.MapFS{}, Dir: "app", Env: map[string]string{}}
 	s.results.get(t.Context(), subject{dir: "app"}, in, func(Input) (answer, error) { return answer{}, nil })
 	times := map[string]time.Time{"the age of an answer": s.results.find(subject{dir: "app"}, in).made}
-	for name, limit := range map[string]func(context.Context) (context.Context, context.CancelFunc){"a request": s.limitTime, "a rendering": s.limitRendering} {
-		ctx, cancel := limit(t.Context())
-		defer cancel()
-		times[name], _ = ctx.Deadline()
+	ctx, cancel := s.limitTime(t.Context())
+	defer cancel()
+	times["a request"], _ = ctx.Deadline()
+	rendering, err := s.places.enter(t.Context(), tenant{}, false)
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer rendering.leave()
+	times["a rendering"] = rendering.until
 	for what, at := range times {
 		if !strings.Contains(at.String(), " m=") {
 			t.Errorf("%s is measured with the clock on the wall", what)

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,10 +47,10 @@ func newOperations(metrics prometheus.Gatherer, healthy *health.Server, profiles
 		fmt.Fprintln(w, "ok")
 	})
 	if profiles {
-		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		mux.HandleFunc("GET /debug/pprof/", local(pprof.Index))
+		mux.HandleFunc("GET /debug/pprof/profile", local(pprof.Profile))
+		mux.HandleFunc("GET /debug/pprof/symbol", local(pprof.Symbol))
+		mux.HandleFunc("GET /debug/pprof/trace", local(pprof.Trace))
 	}
 	probes := grpc.NewServer()
 	healthpb.RegisterHealthServer(probes, healthy)
@@ -60,13 +64,74 @@ func newOperations(metrics prometheus.Gatherer, healthy *health.Server, profiles
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
-	o.server = &http.Server{Handler: both, Protocols: protocols, ReadHeaderTimeout: 10 * time.Second}
+	o.server = &http.Server{Handler: both, Protocols: protocols,
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 16, SendPingTimeout: 15 * time.Second},
+		ErrorLog: log.New(io.Discard, "", 0)} // faults of clients, who could fill the log with them
 	return o
+}
+
+// local answers only who asks from within the Pod, as kubectl port-forward does:
+// profiles show file names and code, and cost time.
+func local(handle http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		from, err := netip.ParseAddrPort(r.RemoteAddr)
+		if err != nil || !from.Addr().Unmap().IsLoopback() {
+			http.NotFound(w, r)
+			return
+		}
+		handle(w, r)
+	}
+}
+
+// maxOperators is how many connections there may be: Prometheus and the kubelet
+// need a few.
+const maxOperators = 64
+
+// boundedListener is a listener with so many connections at a time. For one more the
+// oldest is closed: who holds connections must not keep probes out, for which the
+// kubelet would restart the container.
+type boundedListener struct {
+	net.Listener
+	mu    sync.Mutex
+	conns []*boundedConn // the oldest first
+}
+
+type boundedConn struct {
+	net.Conn
+	of *boundedListener
+}
+
+func (b *boundedListener) Accept() (net.Conn, error) {
+	conn, err := b.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &boundedConn{conn, b}
+	b.mu.Lock()
+	b.conns = append(b.conns, c)
+	var oldest *boundedConn
+	if len(b.conns) > maxOperators {
+		oldest = b.conns[0]
+		b.conns = b.conns[1:]
+	}
+	b.mu.Unlock()
+	if oldest != nil {
+		oldest.Conn.Close()
+	}
+	return c, nil
+}
+
+func (c *boundedConn) Close() error {
+	c.of.mu.Lock()
+	c.of.conns = without(c.of.conns, c)
+	c.of.mu.Unlock()
+	return c.Conn.Close()
 }
 
 // serve answers until close.
 func (o *operations) serve(lis net.Listener) error {
-	if err := o.server.Serve(lis); !errors.Is(err, http.ErrServerClosed) {
+	if err := o.server.Serve(&boundedListener{Listener: lis}); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve on %s: %w", lis.Addr(), err)
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -19,7 +21,8 @@ const (
 	stat
 	lstat
 	readLink
-	fetch // its Path is the key
+	fetch     // its Path is the key
+	fetchPart // its Path is that of part
 )
 
 // question asks something of a repository. It is how a worker reads files, and
@@ -44,20 +47,50 @@ type reply struct {
 type found struct {
 	Digest string
 	About  []byte
+	Size   int64 // of the data, if it comes in parts
 }
 
 func replyOf(f Found, err error) reply {
 	if err != nil {
 		return reply{Fault: faultOf(err)}
 	}
-	return reply{Data: f.Data, Found: &found{f.Digest, f.About}}
+	return reply{Data: f.Data, Found: &found{f.Digest, f.About, f.Size}}
 }
 
 func (r reply) thing() (Found, error) {
 	if r.Found == nil {
 		return Found{}, r.err()
 	}
-	return Found{Digest: r.Found.Digest, About: r.Found.About, Data: r.Data}, nil
+	return Found{Digest: r.Found.Digest, About: r.Found.About, Data: r.Data, Size: r.Found.Size}, nil
+}
+
+// part names the part of a thing that begins at a byte; keyOfPart reads that.
+func part(key string, from int64) string { return strconv.FormatInt(from, 10) + " " + key }
+
+func keyOfPart(part string) (key string, from int64) {
+	number, key, _ := strings.Cut(part, " ")
+	from, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		from = -1
+	}
+	return key, from
+}
+
+// whole gets the data of a thing that comes in parts.
+func (f Found) whole(key string, ask func(question) reply) (Found, error) {
+	data := make([]byte, 0, f.Size)
+	for int64(len(data)) < f.Size {
+		r := ask(question{fetchPart, part(key, int64(len(data)))})
+		if err := r.err(); err != nil {
+			return Found{}, err
+		}
+		if len(r.Data) == 0 {
+			return Found{}, io.ErrUnexpectedEOF
+		}
+		data = append(data, r.Data...)
+	}
+	f.Data = data
+	return f, nil
 }
 
 // fileInfo describes a file across a connection. It has no time: that differs

@@ -31,6 +31,7 @@ type repositories struct {
 	arriving map[*arrival]bool   // those that have begun
 	growing  []*arrival          // wait for memory, in the order of their coming
 	waiting  []*arrival          // wait to begin
+	twins    int                 // wait for one that arrives
 }
 
 // arrival is a tree that arrives.
@@ -76,6 +77,14 @@ func (r *repositories) size() int64 {
 	return r.used
 }
 
+// wanted reports whether somebody waits for what others hold: memory, or a
+// repository that arrives.
+func (r *repositories) wanted() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.growing)+len(r.waiting)+r.twins > 0
+}
+
 // short is how many wait for memory.
 func (r *repositories) short() int {
 	r.mu.Lock()
@@ -105,12 +114,18 @@ func (r *repositories) await(ctx context.Context, checksum string, doing func(ac
 		if other == nil {
 			break
 		}
+		r.twins++
 		r.mu.Unlock()
 		doing(waitingForTwin)
 		select {
 		case <-other.over:
 		case <-ctx.Done():
-			return nil, nil, ctx.Err()
+		}
+		r.mu.Lock()
+		r.twins--
+		r.mu.Unlock()
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
 		}
 	}
 	a := &arrival{of: r, checksum: checksum, want: r.step, over: make(chan struct{})}

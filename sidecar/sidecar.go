@@ -66,6 +66,9 @@ type Config struct {
 	// Answers bounds the memory of answers on their way to the client, in bytes;
 	// 0 means no bound. One that would need more waits.
 	Answers int64
+	// AnswerBytes bounds the manifests of one answer, with what their aliases stand for:
+	// that is what they cost whoever reads them. 0 is no limit.
+	AnswerBytes int
 	// CacheAge is how long an answer is remembered at most, whether it is used
 	// or not; 0 means no bound.
 	CacheAge time.Duration
@@ -73,11 +76,15 @@ type Config struct {
 	// own, or a later one; 0 means no bound.
 	Timeout time.Duration
 	// Render is how long a rendering may take, once it has its place; 0 means no
-	// bound. It bounds how long others wait for one that does not end.
+	// bound. One that has stepped aside for others may take longer.
 	Render time.Duration
+	// WorkerMemory is what one rendering may take, in bytes; 0 means no bound.
+	// Renderings that have stepped aside take no more with the others than
+	// Parallel times that.
+	WorkerMemory int64
 	// Stall is how long a client may send nothing of a repository that it has
-	// begun to send; 0 means no bound. Meanwhile it holds memory that others
-	// wait for.
+	// begun to send while others wait for the memory that it holds; 0 means no
+	// bound. Before that, and where nobody waits, its time is its own.
 	Stall time.Duration
 	// Drain is how long requests may go on after the end was asked for.
 	Drain time.Duration
@@ -90,6 +97,10 @@ type Config struct {
 	Metrics *prometheus.Registry
 	// Source has what repositories do not hold; nil means that nobody has.
 	Source Source
+	// Fetched bounds the files of the Source that requests hold at the same time,
+	// together, in bytes; 0 means no bound. One that needs more than is left waits. It
+	// must be what one request may hold, 256 MiB, or more.
+	Fetched int64
 	// Traces takes the traces of requests; nil takes none.
 	Traces trace.TracerProvider
 }
@@ -328,6 +339,7 @@ type server struct {
 	cfg          Config
 	places       *places
 	repositories *repositories
+	fetched      *repositories // of which only the room for files is used
 	results      *results
 	sending      *sending
 	metrics      *metrics
@@ -344,12 +356,13 @@ func newServer(cfg Config) *server {
 		cfg.Limits.Bytes, cfg.Limits.bytesFlag = cfg.Memory, "--repository-memory"
 	}
 	s := &server{cfg: cfg, tracer: tracerOf(cfg.Traces), read: unpackGrowing}
-	s.places = newPlaces(cfg.Parallel)
+	s.places = newPlaces(cfg.Parallel, cfg.Render, cfg.WorkerMemory)
 	keep := idleTree
 	if cfg.Cache == 0 {
 		keep = 0
 	}
 	s.repositories = newRepositories(cfg.Memory, cfg.Limits.Bytes, keep)
+	s.fetched = newRepositories(cfg.Fetched, maxThingBytes, 0)
 	s.sending = newSending(cfg.Answers)
 	s.results = newResults(cfg.Cache, cfg.CacheAge, func(e cacheEvent) { s.metrics.cache.WithLabelValues(string(e)).Inc() })
 	s.metrics = newMetrics(s, cfg.Metrics)
@@ -451,9 +464,10 @@ func (s *server) perform(what task, ctx context.Context, from stream, send func(
 	about := subject{what, in.Env[appName], in.Dir}
 	var errand *errand
 	if s.cfg.Source != nil {
-		errand = newErrand(ctx, s.cfg.Source)
-		in.Fetch = errand.get
-		in.digest = func(key string) string { return s.cfg.Source.Digest(ctx, key) }
+		errand = newErrand(ctx, s.cfg.Source, in.Env, s.fetched)
+		defer errand.end()
+		in.Fetch, in.part = errand.get, errand.part
+		in.digest = func(key string) string { return s.cfg.Source.Digest(ctx, errand.who, key) }
 	}
 	a, how, err := s.results.get(ctx, about, in, func(in Input) (answer, error) { return s.work(ctx, what, in, l, errand) })
 	repo.release()
@@ -472,11 +486,17 @@ func (s *server) perform(what task, ctx context.Context, from stream, send func(
 }
 
 // work runs a task, again as long as it asks for things that are still on their
-// way: nobody has a place while they are waited for.
+// way, or has to let others go first: nobody has a place while they are waited for.
 func (s *server) work(ctx context.Context, what task, in Input, l *load, e *errand) (answer, error) {
-	for {
-		a, err := s.turn(ctx, what, in, l, e)
+	for slow := false; ; {
+		a, err := s.turn(ctx, what, in, l, e, slow)
+		var over *ended
+		yielded := errors.As(err, &over) && over.cause == Yielded
+		slow = slow || yielded
 		if !e.waits() {
+			if yielded {
+				continue
+			}
 			return a, err
 		}
 		done := s.begin(ctx, fetching)
@@ -489,47 +509,32 @@ func (s *server) work(ctx context.Context, what task, in Input, l *load, e *erra
 }
 
 // turn runs a task once, when there is a place for it, and leaves the place when
-// there is memory for the answer.
-func (s *server) turn(request context.Context, what task, in Input, l *load, e *errand) (a answer, err error) {
-	ctx := request
-	who := component{in.Env[appName], in.Dir}
-	came := time.Now()
-	waited := s.begin(ctx, queueing)
+// there is memory for the answer. One that is slow has yielded before.
+func (s *server) turn(request context.Context, what task, in Input, l *load, e *errand, slow bool) (a answer, err error) {
+	waited := s.begin(request, queueing)
 	s.metrics.waiting.Inc()
-	leave, err := s.places.enter(ctx, who)
+	in.turn, err = s.places.enter(request, in.tenant, slow)
 	s.metrics.waiting.Dec()
 	waited()
 	if err != nil {
-		return a, deadline(ctx, in.Dir, waitingForOthers)
+		return a, deadline(request, in.Dir, waitingForOthers)
 	}
-	defer leave()
-	began := time.Now()
+	defer in.turn.leave()
 	s.metrics.working.Inc()
 	defer s.metrics.working.Dec()
-	defer s.begin(ctx, working)()
-	ctx, cancel := s.limitRendering(ctx)
-	defer cancel()
+	defer s.begin(request, working)()
+	ctx := in.turn.ctx
 	a, err = guarded(s.cfg.Log, in.Dir, func() (answer, error) { return s.cfg.Tasks.run(ctx, what, in) })
+	if err == nil {
+		err = s.checkExpanded(in.Dir, a.Output)
+	}
 	if err != nil && errors.Is(err, ctx.Err()) {
 		err = overtime(ctx, in.Dir)
-	}
-	var over *ended
-	switch {
-	case !errors.As(err, &over):
-		s.places.judge(who, false)
-	case over.byItself(), over.cause == Deadline && s.wasSlow(time.Since(began), began.Sub(came)):
-		s.places.judge(who, true)
 	}
 	if err == nil && !e.waits() {
 		err = l.take(request, a)
 	}
 	return a, err
-}
-
-// wasSlow tells a rendering that was too slow for the deadline of its request
-// from one that was late because of others.
-func (s *server) wasSlow(rendered, waited time.Duration) bool {
-	return rendered > waited || s.cfg.Render > 0 && rendered > s.cfg.Render/3
 }
 
 // limitTime ends a request a little before its deadline, so that the reason for
@@ -545,14 +550,6 @@ func (s *server) limitTime(ctx context.Context) (context.Context, context.Cancel
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadlineCause(ctx, end, &overdue{limit: theirTime, allows: theirs.Sub(now), since: now})
-}
-
-// limitRendering ends a rendering that takes too long.
-func (s *server) limitRendering(ctx context.Context) (context.Context, context.CancelFunc) {
-	if s.cfg.Render <= 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeoutCause(ctx, s.cfg.Render, &overdue{limit: renderTime, allows: s.cfg.Render, since: time.Now()})
 }
 
 // guarded keeps a panic in the work of one request from ending all others.
@@ -588,6 +585,19 @@ func shortened(err error) error {
 // maxAnswer is how much the manifests of an answer may be. Some are kept for what
 // stands around them.
 const maxAnswer = maxMessage / 10 * 9
+
+// checkExpanded refuses an answer that would cost Argo CD more memory than it may.
+func (s *server) checkExpanded(dir string, out Output) error {
+	size := 0
+	for _, m := range out.Manifests {
+		size += len(m)
+	}
+	size = max(size, out.Expanded)
+	if most := s.cfg.AnswerBytes; most > 0 && size > most {
+		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d bytes where their aliases are followed, and may be %d (--max-answer-bytes); split the component, or write less by aliases", dir, size, most)
+	}
+	return nil
+}
 
 // checkSize refuses an answer that Argo CD's client would refuse with a message
 // about gRPC.

@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,28 +27,57 @@ type stream interface {
 	Recv() (*wire.AppStreamRequest, error)
 }
 
-// paced is a stream that calls stalled when a message does not come in time,
-// with the time since when it is waited for. The time in which nobody reads does
-// not count.
+// paced is a stream that calls stalled when a message does not come in time and
+// that is in somebody's way, with the time since when it is waited for. The time
+// in which nobody reads does not count.
 type paced struct {
 	stream
-	limit time.Duration
-	timer *time.Timer
+	limit      time.Duration
+	isInTheWay func() bool
+	stalled    func(since time.Time)
+	timer      *time.Timer
+
+	mu    sync.Mutex
+	since time.Time // when somebody began to read; zero if nobody reads
 }
 
-func inPace(s stream, limit time.Duration, stalled func(since time.Time)) stream {
+func inPace(s stream, limit time.Duration, isInTheWay func() bool, stalled func(since time.Time)) stream {
 	if limit <= 0 {
 		return s
 	}
-	timer := time.AfterFunc(limit, func() { stalled(time.Now().Add(-limit)) })
-	timer.Stop()
-	return &paced{s, limit, timer}
+	p := &paced{stream: s, limit: limit, isInTheWay: isInTheWay, stalled: stalled}
+	p.timer = time.AfterFunc(limit, p.look)
+	p.timer.Stop()
+	return p
 }
 
 func (p *paced) Recv() (*wire.AppStreamRequest, error) {
-	p.timer.Reset(p.limit)
-	defer p.timer.Stop()
+	p.reads(time.Now())
+	defer p.reads(time.Time{})
 	return p.stream.Recv()
+}
+
+func (p *paced) reads(since time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.since = since; since.IsZero() {
+		p.timer.Stop()
+	} else {
+		p.timer.Reset(p.limit)
+	}
+}
+
+// look looks whether a message is late, and again as long as nobody minds.
+func (p *paced) look() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.since.IsZero() || time.Since(p.since) < p.limit: // one came meanwhile
+	case p.isInTheWay():
+		p.stalled(p.since)
+	default:
+		p.timer.Reset(p.limit / 4)
+	}
 }
 
 // progress is how far a request has come whose repository arrives. Another
@@ -96,6 +126,9 @@ func (s *server) metadata(from stream, p *progress) (in Input, meta *wire.Manife
 	in = Input{Dir: path.Clean(meta.GetAppRelPath()), Env: map[string]string{}}
 	size := 0
 	for _, e := range meta.GetEnv() {
+		if depth := slices.Index(tenantVariables[:], e.GetName()); depth >= 0 {
+			in.tenant[depth] = e.GetValue()
+		}
 		if e != nil && (s.cfg.Variables == nil || s.cfg.Variables(e.GetName())) {
 			in.Env[e.GetName()] = e.GetValue()
 			size += len(e.GetName()) + len(e.GetValue())
@@ -148,7 +181,13 @@ func inTime[T any](ctx context.Context, s *server, from stream, p *progress, rec
 	ctx, give := context.WithCancelCause(ctx)
 	defer give(nil)
 	p.is(receivingIt)
-	from = inPace(from, s.cfg.Stall, func(since time.Time) {
+	inTheWay := func() bool {
+		p.mu.Lock()
+		begun := p.bytes > 0
+		p.mu.Unlock()
+		return begun && s.repositories.wanted()
+	}
+	from = inPace(from, s.cfg.Stall, inTheWay, func(since time.Time) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		give(&overdue{limit: stallTime, allows: s.cfg.Stall, since: since, bytes: p.bytes})
@@ -208,8 +247,31 @@ func (s *server) heedInTime(ctx context.Context, from stream) (Input, error) {
 	return p.input(), err
 }
 
-// repository is what a stream holds.
+// begun is a stream whose first message has been read.
+type begun struct {
+	stream
+	first *wire.AppStreamRequest
+	fault error
+	given bool
+}
+
+func (b *begun) Recv() (*wire.AppStreamRequest, error) {
+	if b.given && b.fault == nil {
+		return b.stream.Recv()
+	}
+	first := b.first
+	b.given, b.first = true, nil
+	return first, b.fault
+}
+
+// repository is what a stream holds. No memory is set aside for it before its first
+// bytes are there: Argo CD's client may have to work for long before it sends them.
 func (s *server) repository(ctx context.Context, from stream, checksum string, p *progress) (*held, error) {
+	first, err := from.Recv()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, brokenStream(err)
+	}
+	from = &begun{stream: from, first: first, fault: err}
 	known, place, err := s.repositories.await(ctx, checksum, func(a activity) { p.is(a) })
 	if err != nil {
 		return nil, drained(from, p.fault(ctx))

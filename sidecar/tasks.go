@@ -20,11 +20,20 @@ type Input struct {
 
 	// digest is the Source's.
 	digest func(key string) string
+	// tenant is who the request is for.
+	tenant tenant
+	// turn is that of the rendering; nil outside of a server.
+	turn *turn
+	// part reads a part of what Fetch has found.
+	part func(key string, from int64) ([]byte, error)
 }
 
 // Output is an answer, with what the log says about it.
 type Output struct {
 	Manifests []string
+	// Expanded is how many bytes the manifests come to where their aliases are followed;
+	// 0 is as many as they are.
+	Expanded int
 	// Log holds key and value pairs for the line about the request: strings,
 	// numbers, booleans. Nothing secret may be in it.
 	Log []any

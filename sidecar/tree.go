@@ -166,7 +166,11 @@ func (i *inflated) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func inGit(name string) bool { return name == ".git" || strings.HasPrefix(name, ".git/") }
+// inGit reports whether a path is that of a .git, or leads into one: also of a submodule,
+// whose .git is a file, and in whatever case.
+func inGit(name string) bool {
+	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
+}
 
 func newDir(name string) *node {
 	return &node{name: name, mode: fs.ModeDir | 0o755, children: map[string]*node{}}

@@ -123,14 +123,16 @@ func TestDepthAndRatio(t *testing.T) {
 // TestGitIsLeftOut makes sure that nothing of .git is there or counted.
 func TestGitIsLeftOut(t *testing.T) {
 	tree, err := unpack(archive(t, tar.Header{Name: ".git", Typeflag: tar.TypeDir}, regular(".git/objects/pack", 1<<20),
-		regular(".gitignore", 1), regular("a/.git/config", 1)), Limits{Bytes: 1 << 20})
+		regular(".gitignore", 1), regular("a/.git/config", 1), regular("b/.git", 1), regular("c/.GIT/config", 1), regular("a/x.git/config", 1)), Limits{Bytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fs.Stat(tree, ".git"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf(".git: %v", err)
+	for _, name := range []string{".git", "a/.git/config", "a/.git", "b/.git", "c/.GIT/config"} {
+		if _, err := fs.Stat(tree, name); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	for _, name := range []string{".gitignore", "a/.git/config"} {
+	for _, name := range []string{".gitignore", "a/x.git/config"} {
 		if _, err := fs.Stat(tree, name); err != nil {
 			t.Error(err)
 		}

@@ -11,12 +11,18 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/ladder-cmp/ladder/internal/confine"
+	"github.com/ladder-cmp/ladder/internal/sandbox"
 )
 
 // Work answers the jobs of the server at the other end of a connection, one
 // after the other, until it hangs up; then it ends the process. It is what a
 // worker process does. prepare makes the tasks from the text that the server
 // was given for them.
+//
+// Before that, the process enters a sandbox for good: from then on it has the
+// connection and what is open, and neither files nor network nor other processes.
 //
 // Tasks see the repository through their Input only. What they panic with ends
 // the job and not the process.
@@ -29,12 +35,13 @@ func Work(conn io.ReadWriter, prepare func(text []byte) (Tasks, error)) error {
 	if first.Setup == nil {
 		return errors.New("the first message is no setup")
 	}
-	limitMemory(first.Setup.Memory)
+	confine.Memory(first.Setup.Memory)
+	gaps := sandbox.Enter()
 	tasks, err := prepare(first.Setup.Text)
 	if err != nil {
 		return err
 	}
-	if err := w.link.send(fromWorker{Ready: true}); err != nil {
+	if err := w.link.send(fromWorker{Ready: true, Gaps: gaps}); err != nil {
 		return err
 	}
 	jobs := make(chan job)
@@ -45,28 +52,6 @@ func Work(conn io.ReadWriter, prepare func(text []byte) (Tasks, error)) error {
 		}
 	}
 	return nil
-}
-
-// stackShare is the part of a worker's memory that one stack may take, as its
-// inverse. The runtime doubles stacks and copies them, so that three times as
-// much is needed for a moment.
-const stackShare = 8
-
-// patience is how far the heap may grow between collections, in percent, while
-// it is far from the limit: a rendering is short, and most end before one.
-const patience = 400
-
-// limitMemory makes the garbage collector work harder near the limit, at which
-// the server ends the process, and less far from it; and endless recursion end
-// by itself before the limit, with a message of its own.
-func limitMemory(limit int64) {
-	if limit <= 0 {
-		return
-	}
-	debug.SetMemoryLimit(limit / 5 * 4)
-	debug.SetGCPercent(patience)
-	debug.SetMaxStack(int(limit / stackShare))
-	limitLeap(limit)
 }
 
 type worker struct {
@@ -104,7 +89,13 @@ func (w *worker) do(j job, tasks Tasks) (d *done) {
 	}
 	in := Input{Repo: asked(w.ask), Dir: j.Dir, Env: j.Env}
 	if j.Fetches {
-		in.Fetch = func(_ context.Context, key string) (Found, error) { return w.ask(question{fetch, key}).thing() }
+		in.Fetch = func(_ context.Context, key string) (Found, error) {
+			f, err := w.ask(question{fetch, key}).thing()
+			if err != nil || f.Size == 0 {
+				return f, err
+			}
+			return f.whole(key, w.ask)
+		}
 	}
 	a, err := tasks.run(context.Background(), j.Task, in)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +17,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/ladder-cmp/ladder/internal/confine"
+	"github.com/ladder-cmp/ladder/internal/sandbox"
 )
 
 // WorkersConfig says how to run worker processes.
@@ -49,13 +51,15 @@ const (
 	Canceled Cause = "canceled"
 	// Memory: it took more than it may.
 	Memory Cause = "memory"
+	// Yielded: others went first, and it begins again.
+	Yielded Cause = "yielded"
 	// Stack: a recursion without end.
 	Stack Cause = "stack"
 	// Crash: anything else.
 	Crash Cause = "crash"
 )
 
-var causes = []Cause{RenderTimeout, Deadline, Canceled, Memory, Stack, Crash}
+var causes = []Cause{RenderTimeout, Deadline, Canceled, Yielded, Memory, Stack, Crash}
 
 // Workers are processes that do the tasks of a server, each one at a time. What
 // goes wrong in a rendering, such as a template without end, ends its process
@@ -66,9 +70,12 @@ type Workers struct {
 
 	mu      sync.Mutex
 	idle    []*process
-	busy    int // processes that have a job
+	working map[*process]bool
+	busy    int // processes that have a job, but for those whose rendering is aside
 	waiting int // processes that are being started to wait
 	setup   []byte
+	gaps    []sandbox.Gap
+	told    bool // of the gaps
 	closed  bool
 	all     sync.WaitGroup // processes that have not ended
 }
@@ -79,7 +86,7 @@ func NewWorkers(cfg WorkersConfig) (*Workers, error) {
 	if cfg.Metrics == nil {
 		cfg.Metrics = prometheus.NewRegistry()
 	}
-	w := &Workers{cfg: cfg, setup: cfg.Setup}
+	w := &Workers{cfg: cfg, setup: cfg.Setup, working: map[*process]bool{}}
 	w.metrics = newWorkerMetrics(w, cfg.Metrics)
 	first, err := w.start(cfg.Setup)
 	if err != nil {
@@ -101,6 +108,33 @@ func (w *Workers) Tasks() Tasks {
 			return a.Matched, err
 		},
 	}
+}
+
+// Gaps are what is missing of the workers' sandbox, because the kernel or the
+// container refuses it.
+func (w *Workers) Gaps() []sandbox.Gap {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.gaps
+}
+
+// confined notes what the sandbox of the first worker lacks. The others are in the
+// same container.
+func (w *Workers) confined(gaps []sandbox.Gap) {
+	w.mu.Lock()
+	first := !w.told
+	if first {
+		w.gaps, w.told = gaps, true
+	}
+	w.mu.Unlock()
+	if !first || len(gaps) == 0 {
+		return
+	}
+	missing := make([]string, len(gaps))
+	for i, gap := range gaps {
+		missing[i] = gap.String()
+	}
+	w.cfg.Log.Warn("the sandbox of the workers is incomplete", "missing", strings.Join(missing, "; "))
 }
 
 // Renew makes all jobs from now on start from another setup. If no worker
@@ -137,26 +171,35 @@ func (w *Workers) Close() {
 func (w *Workers) run(ctx context.Context, what task, in Input) (answer, error) {
 	p, err := w.take()
 	if err != nil {
-		w.leave()
+		w.leave(nil)
+		w.refill()
 		return answer{}, status.Error(codes.Unavailable, err.Error())
 	}
-	d, err := p.do(ctx, what, in)
+	d, err := w.have(p, ctx, what, in)
 	if err != nil && !p.spoke {
 		// It may have ended while it waited, of which the job must not know.
 		if fresh, fault := w.replace(ctx, p); fault == nil {
 			p = fresh
-			d, err = p.do(ctx, what, in)
+			d, err = w.have(p, ctx, what, in)
 		}
 	}
 	if err != nil {
 		p.end()
-		w.leave()
+		w.leave(p)
+		w.refill()
 		cause, fault := p.fate(ctx, in.Dir)
 		w.metrics.killed.WithLabelValues(string(cause)).Inc()
-		w.cfg.Log.Warn("a worker was replaced", "component", in.Dir, "cause", string(cause), "last", p.last.firstLine())
+		if cause != Yielded {
+			w.cfg.Log.Warn("a worker was replaced", "component", in.Dir, "cause", string(cause), "last", p.last.firstLine())
+		}
 		return answer{}, &ended{cause, fault}
 	}
-	w.giveBack(p)
+	if w.leave(p); p.isAside {
+		p.end() // it would be slow from now on
+		w.refill()
+	} else {
+		w.put(p)
+	}
 	if d.Panic != "" {
 		w.cfg.Log.Error("a rendering panicked", "component", in.Dir, "panic", d.Panic)
 	}
@@ -169,20 +212,70 @@ func (w *Workers) run(ctx context.Context, what task, in Input) (answer, error) 
 	return d.Answer, nil
 }
 
-// giveBack ends the work of a worker that goes on, and leave that of one that
-// does not.
-func (w *Workers) giveBack(p *process) {
+// have has a worker do a job, and step aside when its turn says so.
+func (w *Workers) have(p *process, ctx context.Context, what task, in Input) (*done, error) {
 	w.mu.Lock()
-	w.busy--
+	w.working[p] = true
 	w.mu.Unlock()
-	w.put(p)
+	in.turn.onStepAside(func() { w.stepAside(p) })
+	return p.do(ctx, what, in, func(took int64) {
+		in.turn.takes(took)
+		if w.short() {
+			in.turn.short()
+		}
+	})
 }
 
-func (w *Workers) leave() {
+// stepAside has a worker go on with what others leave, and another take its place.
+func (w *Workers) stepAside(p *process) {
 	w.mu.Lock()
-	w.busy--
+	first := w.working[p] && !p.isAside
+	if first {
+		p.isAside = true
+		w.busy--
+	}
 	w.mu.Unlock()
-	w.refill()
+	if first {
+		yieldProcessors(p.cmd.Process.Pid)
+		w.refill()
+	}
+}
+
+// short reports whether the workers together take more than they may. Those that
+// wait for work are ended for that.
+func (w *Workers) short() bool {
+	if w.cfg.Memory <= 0 || w.cfg.Warm <= 0 {
+		return false
+	}
+	w.mu.Lock()
+	sum := int64(0)
+	for p := range w.working {
+		sum += p.now.Load()
+	}
+	for _, p := range w.idle {
+		sum += p.now.Load()
+	}
+	if sum <= int64(w.cfg.Warm)*w.cfg.Memory {
+		w.mu.Unlock()
+		return false
+	}
+	idle := w.idle
+	w.idle = nil
+	w.mu.Unlock()
+	for _, p := range idle {
+		p.end()
+	}
+	return len(idle) == 0
+}
+
+// leave ends the work of a worker, if there was one.
+func (w *Workers) leave(p *process) {
+	w.mu.Lock()
+	delete(w.working, p)
+	if p == nil || !p.isAside {
+		w.busy--
+	}
+	w.mu.Unlock()
 }
 
 // take returns a worker that waits, or starts one.
@@ -203,6 +296,13 @@ func (w *Workers) take() (*process, error) {
 // replace starts a worker in place of one that was ended by nobody here.
 func (w *Workers) replace(ctx context.Context, p *process) (*process, error) {
 	p.end()
+	w.mu.Lock()
+	delete(w.working, p)
+	if p.isAside {
+		p.isAside = false
+		w.busy++ // for the one that comes instead
+	}
+	w.mu.Unlock()
 	if p.killed.Load() || ctx.Err() != nil || p.last.String() != "" {
 		return nil, errors.New("it has a reason of its own")
 	}
@@ -267,7 +367,23 @@ func (w *Workers) refill() {
 // timeToStart is how long a worker may take to be ready.
 const timeToStart = 30 * time.Second
 
+// begin says that a worker is being started, for which Close waits. After Close none
+// is.
+func (w *Workers) begin() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return false
+	}
+	w.all.Add(1)
+	return true
+}
+
 func (w *Workers) start(text []byte) (*process, error) {
+	if !w.begin() {
+		return nil, errors.New("no worker is started any more: the server is stopping")
+	}
+	defer w.all.Done()
 	fail := func(err error) (*process, error) {
 		return nil, fmt.Errorf("no worker could be started: %w; look at the memory and process limits of the container", err)
 	}
@@ -314,6 +430,7 @@ func (w *Workers) start(text []byte) (*process, error) {
 		p.end()
 		return fail(fmt.Errorf("it ended before it was ready: %s", p.last.firstLine()))
 	}
+	w.confined(m.Gaps)
 	return p, nil
 }
 
@@ -329,15 +446,19 @@ type process struct {
 	spoke   bool         // during a job
 	killed  atomic.Bool  // during a job, which may have been done all the same
 	took    atomic.Int64 // memory for which it was killed
+	now     atomic.Int64 // memory when it was looked at last
+	isAside bool         // of Workers: its rendering has stepped aside
 }
 
-// do has the worker do a job. After an error it is of no more use.
-func (p *process) do(ctx context.Context, what task, in Input) (*done, error) {
+// do has the worker do a job, and tells what memory that takes. After an error it
+// is of no more use.
+func (p *process) do(ctx context.Context, what task, in Input, takes func(int64)) (*done, error) {
 	j := job{what, in.Dir, in.Env, in.Fetch != nil}
 	p.spoke = false
+	p.last.forget()
 	finished, watched := make(chan struct{}), make(chan struct{})
 	go func() {
-		p.watch(ctx, finished)
+		p.watch(ctx, finished, takes)
 		close(watched)
 	}()
 	// Who watches must not kill a worker that has gone on to another job.
@@ -369,21 +490,24 @@ func (p *process) do(ctx context.Context, what task, in Input) (*done, error) {
 
 // ask answers a question of a worker.
 func (in Input) ask(ctx context.Context, q question) reply {
-	if q.Op == fetch && in.Fetch != nil {
+	switch {
+	case q.Op == fetch && in.Fetch != nil:
 		return replyOf(in.Fetch(ctx, q.Path))
+	case q.Op == fetchPart && in.part != nil:
+		data, err := in.part(keyOfPart(q.Path))
+		if err != nil {
+			return reply{Fault: faultOf(err)}
+		}
+		return reply{Data: data}
 	}
 	return ask(in.Repo, q)
 }
 
-// pace is how often the memory of a worker is looked at. In that time a process
-// can take some ten megabytes.
-const pace = 10 * time.Millisecond
-
 // watch kills the worker when its time is over or its memory too much.
-func (p *process) watch(ctx context.Context, finished <-chan struct{}) {
+func (p *process) watch(ctx context.Context, finished <-chan struct{}, takes func(int64)) {
 	var tick <-chan time.Time
 	if p.limit > 0 {
-		t := time.NewTicker(pace)
+		t := time.NewTicker(confine.Pace)
 		defer t.Stop()
 		tick = t.C
 	}
@@ -396,7 +520,10 @@ func (p *process) watch(ctx context.Context, finished <-chan struct{}) {
 			p.kill()
 			return
 		case <-tick:
-			if took := memoryOf(p.cmd.Process.Pid); took > p.limit {
+			took := confine.MemoryOf(p.cmd.Process.Pid)
+			p.now.Store(took)
+			takes(took)
+			if took > p.limit {
 				p.took.Store(took)
 				p.killed.Store(true)
 				p.kill()
@@ -406,26 +533,14 @@ func (p *process) watch(ctx context.Context, finished <-chan struct{}) {
 	}
 }
 
-// memoryOf is the memory that a process has to itself, in bytes; 0 where the
-// system does not tell. See proc(5), statm.
-func memoryOf(pid int) int64 {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(text))
-	if len(fields) < 3 {
-		return 0
-	}
-	resident, _ := strconv.ParseInt(fields[1], 10, 64)
-	shared, _ := strconv.ParseInt(fields[2], 10, 64)
-	return (resident - shared) * int64(os.Getpagesize())
-}
-
 // large reports whether a worker has kept so much of what it took that the next
 // job might not have enough.
 func (p *process) large() bool {
-	return p.limit > 0 && memoryOf(p.cmd.Process.Pid) > p.limit/2
+	if p.limit <= 0 {
+		return false
+	}
+	p.now.Store(confine.MemoryOf(p.cmd.Process.Pid))
+	return p.now.Load() > p.limit/2
 }
 
 func (p *process) kill() { p.cmd.Process.Kill() }
@@ -434,69 +549,4 @@ func (p *process) kill() { p.cmd.Process.Kill() }
 func (p *process) end() {
 	p.kill()
 	<-p.ended
-}
-
-// fate is why a worker has ended before its job did, for the log and for who
-// asked.
-func (p *process) fate(ctx context.Context, dir string) (Cause, error) {
-	last := p.last.String()
-	switch took := p.took.Load(); {
-	case took > 0:
-		return Memory, status.Errorf(codes.ResourceExhausted,
-			"%s: rendering took %d MiB of memory when it was stopped, and may take %d; raise --worker-memory, or make the component smaller", dir, took>>20, p.limit>>20)
-	case ctx.Err() != nil:
-		e := overtime(ctx, dir)
-		return e.cause, e.fault
-	case strings.Contains(last, "stack exceeds") || strings.Contains(last, "stack overflow"):
-		return Stack, status.Errorf(codes.ResourceExhausted,
-			"%s: templates call each other without end, or a value holds itself: their stack exceeded %d MiB; end the recursion (more stack comes with --worker-memory)", dir, p.limit/stackShare>>20)
-	case last == "" && !p.cmd.ProcessState.Exited():
-		return Crash, status.Errorf(codes.Unavailable, "%s: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up; compare the container's memory limit with --worker-memory and --parallel", dir)
-	case strings.Contains(last, "out of memory") || strings.Contains(last, "cannot allocate memory"):
-		return Memory, status.Errorf(codes.ResourceExhausted,
-			"%s: rendering asked for far more memory at once than the %d MiB that it may take; raise --worker-memory, or make the component smaller", dir, p.limit>>20)
-	}
-	return Crash, status.Errorf(codes.Internal, "%s: the worker process that rendered it ended: %s; this is a bug of the plugin, its log has the details", dir, p.last.firstLine())
-}
-
-// overtime is the fault of a rendering whose context has ended.
-func overtime(ctx context.Context, dir string) *ended {
-	e := &ended{Deadline, deadline(ctx, dir, rendering)}
-	if over, known := context.Cause(ctx).(*overdue); known && over.limit == renderTime {
-		e.cause = RenderTimeout
-	} else if errors.Is(ctx.Err(), context.Canceled) {
-		e.cause = Canceled
-	}
-	return e
-}
-
-// complaint keeps the beginning of what is written to it, where Go says why a
-// program ends, and drops the rest.
-type complaint struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-const maxComplaint = 4 << 10
-
-func (c *complaint) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.text = append(c.text, p[:min(len(p), maxComplaint-len(c.text))]...)
-	return len(p), nil
-}
-
-func (c *complaint) String() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return string(c.text)
-}
-
-// firstLine is the line that says why the process has ended.
-func (c *complaint) firstLine() string {
-	line, _, _ := strings.Cut(strings.TrimSpace(c.String()), "\n")
-	if line == "" {
-		return "it was killed"
-	}
-	return line
 }

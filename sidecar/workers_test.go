@@ -8,10 +8,14 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,11 +65,18 @@ func prepare(text []byte) (sidecar.Tasks, error) {
 					//lint:ignore SA4010 the point of it
 					all = append(all, bytes.Repeat([]byte{1}, 1<<20))
 				}
+			case "hold": // 150 MiB, and no end
+				held := bytes.Repeat([]byte{1}, 150<<20)
+				for {
+					held[0]++
+				}
 			case "recurse":
 				return sidecar.Output{Manifests: []string{fmt.Sprint(deeper(1))}}, nil
 			case "die":
 				fmt.Fprintln(os.Stderr, "fatal error: concurrent map writes")
 				os.Exit(2)
+			case "mutter":
+				fmt.Fprintln(os.Stderr, "out of memory: the secret of another tenant")
 			case "flood":
 				return sidecar.Output{Manifests: []string{strings.Repeat("x", 95<<20)}}, nil
 			case "setup":
@@ -73,11 +84,12 @@ func prepare(text []byte) (sidecar.Tasks, error) {
 			case "who":
 				return sidecar.Output{Manifests: []string{fmt.Sprint(os.Getpid())}}, nil
 			case "sleep":
-				if err := os.WriteFile(in.Env["PID"], []byte(fmt.Sprintln(os.Getpid())), 0o600); err != nil {
+				if _, err := in.Fetch(ctx, fmt.Sprint(os.Getpid())); err != nil {
 					return sidecar.Output{}, err
 				}
-				fs.Stat(in.Repo, ".")
 				time.Sleep(time.Hour)
+			case "escape":
+				return escapes(in)
 			case "leap":
 				return sidecar.Output{Manifests: []string{strings.Repeat("x", 8<<30)}}, nil
 			case "fetch":
@@ -93,6 +105,26 @@ func prepare(text []byte) (sidecar.Tasks, error) {
 			return len(entries) > 0, err
 		},
 	}, nil
+}
+
+// escapes tries what internal/sandbox refuses, and prints what worked: its tests try
+// more.
+func escapes(in sidecar.Input) (sidecar.Output, error) {
+	var out sidecar.Output
+	for name, try := range map[string]func() error{
+		"read a file":  func() error { _, err := os.ReadFile("/etc/passwd"); return err },
+		"environment":  func() error { _, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", os.Getppid())); return err },
+		"write a file": func() error { return os.WriteFile(in.Env["TO"]+"/file", nil, 0o600) },
+		"connect":      func() error { _, err := net.Dial("unix", in.Env["TO"]+"/ladder.sock"); return err },
+		"a program":    func() error { return exec.Command("/bin/true").Run() },
+		"a signal":     func() error { return syscall.Kill(os.Getppid(), syscall.SIGURG) },
+	} {
+		if try() == nil {
+			out.Manifests = append(out.Manifests, name)
+		}
+	}
+	out.Manifests = append(out.Manifests, "tried")
+	return out, nil
 }
 
 func deeper(n int) int {
@@ -147,7 +179,7 @@ func TestFaultsOfAWorker(t *testing.T) {
 		"loop":    {codes.DeadlineExceeded, "app: the repo-server's deadline passed while the plugin was rendering: the request had taken 4."},
 		"eat":     {codes.ResourceExhausted, "and may take 512; raise --worker-memory"},
 		"recurse": {codes.ResourceExhausted, "their stack exceeded 64 MiB; end the recursion"},
-		"die":     {codes.Internal, "the worker process that rendered it ended: fatal error: concurrent map writes"},
+		"die":     {codes.Internal, "the worker process that rendered it ended; this is a bug of the plugin"},
 	}
 	stop := make(chan struct{})
 	var others sync.WaitGroup
@@ -181,16 +213,29 @@ func TestFaultsOfAWorker(t *testing.T) {
 	all.Wait()
 	close(stop)
 	others.Wait()
-	expected := "# HELP ladder_workers_killed_total Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), memory, stack, crash.\n# TYPE ladder_workers_killed_total counter\n"
-	for _, cause := range []sidecar.Cause{sidecar.Canceled, sidecar.Crash, sidecar.Deadline, sidecar.Memory, sidecar.RenderTimeout, sidecar.Stack} {
+	expected := "# HELP ladder_workers_killed_total Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), yielded (others went first, and it began again), memory, stack, crash.\n# TYPE ladder_workers_killed_total counter\n"
+	for _, cause := range []sidecar.Cause{sidecar.Canceled, sidecar.Crash, sidecar.Deadline, sidecar.Memory, sidecar.RenderTimeout, sidecar.Stack, sidecar.Yielded} {
 		n := 1
-		if cause == sidecar.Canceled || cause == sidecar.RenderTimeout {
+		if cause == sidecar.Canceled || cause == sidecar.RenderTimeout || cause == sidecar.Yielded {
 			n = 0
 		}
 		expected += fmt.Sprintf("ladder_workers_killed_total{cause=%q} %d\n", cause, n)
 	}
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(expected), "ladder_workers_killed_total"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLastWords: what a worker says when it ends is told to nobody, since it may be about
+// an Application that it rendered before; and what it said then says nothing of this one.
+func TestLastWords(t *testing.T) {
+	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Warm = 1 })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	for _, do := range []string{"mutter", "die"} {
+		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": do}})
+		if do == "die" && (status.Code(err) != codes.Internal || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "concurrent map writes")) {
+			t.Error(err)
+		}
 	}
 }
 
@@ -223,6 +268,96 @@ func TestWorkingProcessesCount(t *testing.T) {
 	if err := <-long; status.Code(err) != codes.Canceled {
 		t.Errorf("the long one: %v, want that it is canceled", err)
 	}
+}
+
+// TestStepAside has a worker without end step aside for a request of another
+// project: it goes on, with less of the processors, and is of no use to others
+// afterwards.
+func TestStepAside(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Metrics, c.Warm = registry, 1 })
+	h := start(t, func(c *sidecar.Config) {
+		c.Tasks, c.Parallel, c.Metrics, c.WorkerMemory = workers.Tasks(), 1, registry, 512<<20
+	})
+	ask := func(ctx context.Context, project, do string) (string, error) {
+		out, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": do, "ARGOCD_APP_PROJECT_NAME": project}})
+		return strings.Join(out, ""), err
+	}
+	first, err := ask(t.Context(), "evil", "who")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := ask(ctx, "evil", "loop")
+		ended <- err
+	}()
+	eventually(t, "it works", func() bool { return metric(t, registry, "ladder_requests_working") == 1 })
+	for range 3 {
+		if pid, err := ask(t.Context(), "good", "who"); err != nil || pid == first {
+			t.Errorf("beside it %s answers: %v", pid, err)
+		}
+	}
+	if got := metric(t, registry, "ladder_renderings_aside"); got != 1 {
+		t.Errorf("%v are aside", got)
+	}
+	eventually(t, "it has less of the processors", func() bool {
+		return runtime.GOOS != "linux" || niceOf(t, first) > niceOf(t, fmt.Sprint(os.Getpid()))
+	})
+	cancel()
+	<-ended
+	eventually(t, "its process is gone", func() bool { return metric(t, registry, "ladder_renderings_aside") == 0 })
+	if pid, err := ask(t.Context(), "evil", "who"); err != nil || pid == first {
+		t.Errorf("afterwards %s answers: %v", pid, err)
+	}
+	eventually(t, "one waits", func() bool { return metric(t, registry, "ladder_workers_idle") == 1 })
+}
+
+// niceOf is what a process leaves to others: proc(5), stat.
+func niceOf(t *testing.T, pid string) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, behind, _ := strings.Cut(string(text), ") ") // the name of the program
+	n, err := strconv.Atoi(strings.Fields(behind)[16])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestMemoryBesides has renderings step aside until there is no more memory for
+// all of them: the last ones begin again later, and none fails before its time.
+func TestMemoryBesides(t *testing.T) {
+	const limit = sidecartest.RaceFactor * 256 << 20 // of each
+	registry := prometheus.NewRegistry()
+	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Metrics, c.Memory = registry, limit })
+	h := start(t, func(c *sidecar.Config) {
+		c.Tasks, c.Parallel, c.Metrics, c.WorkerMemory = workers.Tasks(), 2, registry, limit
+	})
+	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{
+				"DO": "hold", "ARGOCD_APP_NAME": fmt.Sprint(i), "ARGOCD_APP_PROJECT_NAME": fmt.Sprint(i)}})
+			if code := status.Code(err); code != codes.Canceled {
+				t.Errorf("one ended otherwise: %v", err)
+			}
+		})
+	}
+	eventually(t, "some yield", func() bool { return metric(t, registry, "ladder_workers_killed_total", "yielded") > 0 })
+	// Three take 450 MiB of 512.
+	eventually(t, "no more work than there is memory for", func() bool { return metric(t, registry, "ladder_requests_working") <= 4 })
+	cancel()
+	all.Wait()
 }
 
 // TestRenderTimeout ends a rendering long before the deadline of its request.

@@ -234,6 +234,8 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 		severity, waits = finding.Warning, ", so that the API server refuses it unless "+r.Unless
 	case r.Hard:
 		waits = ", so that the API server refuses it or its Pods"
+	case r.Refused && !r.Inferred && (r.Field == "kind" || r.Field == "metadata.namespace"): // of this object itself, not of what it deploys
+		waits = ", so that the API server refuses it"
 	case !n.HasHealth || !s.awaited(at):
 		severity, waits = finding.Warning, ""
 	}

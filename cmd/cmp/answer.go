@@ -10,6 +10,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/sidecar"
@@ -54,6 +55,9 @@ func answer(ctx context.Context, in sidecar.Input, base *knowledge.Base, memory 
 		Remarks:   remarks(res.Findings),
 		Measures:  map[string]int{"objects": len(res.Objects), "waves": res.Plan.Waves()},
 		Log:       []any{"renderer", string(res.Kind), "objects", len(res.Objects), "waves", res.Plan.Waves(), "findings", len(res.Findings)},
+	}
+	for _, m := range out.Manifests {
+		out.Expanded += object.Expanded(m)
 	}
 	if len(res.Findings) > 0 {
 		out.Log = append(out.Log, "first", worst(res.Findings).Error())

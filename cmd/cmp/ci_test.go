@@ -288,14 +288,15 @@ func TestAction(t *testing.T) {
 // TestPreCommitHooks runs the entries of the hooks as pre-commit does.
 func TestPreCommitHooks(t *testing.T) {
 	var hooks []struct {
-		ID          string `yaml:"id"`
-		Name        string `yaml:"name"`
-		Description string `yaml:"description"`
-		Language    string `yaml:"language"`
-		Entry       string `yaml:"entry"`
-		Files       string `yaml:"files"`
-		Serial      bool   `yaml:"require_serial"`
-		Filenames   *bool  `yaml:"pass_filenames"`
+		ID          string   `yaml:"id"`
+		Name        string   `yaml:"name"`
+		Description string   `yaml:"description"`
+		Language    string   `yaml:"language"`
+		Entry       string   `yaml:"entry"`
+		Args        []string `yaml:"args"`
+		Files       string   `yaml:"files"`
+		Serial      bool     `yaml:"require_serial"`
+		Filenames   *bool    `yaml:"pass_filenames"`
 	}
 	strictly(t, "../../.pre-commit-hooks.yaml", &hooks)
 	if len(hooks) != 2 || hooks[0].ID != "ladder-check" || hooks[1].ID != "ladder-fleet-lint" {
@@ -317,7 +318,7 @@ func TestPreCommitHooks(t *testing.T) {
 	if len(changed) != 4 {
 		t.Errorf("the hook is for %v", changed)
 	}
-	entry := strings.Fields(hooks[0].Entry)
+	entry := append(strings.Fields(hooks[0].Entry), hooks[0].Args...)
 	if out, code := c.run(entry[0], append(entry[1:], changed...)...); code != 0 || !strings.Contains(out, " in 2 components\n") {
 		t.Errorf("%d: %s", code, out)
 	}

@@ -209,8 +209,8 @@ var anyFile = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 var flagValues = map[string]cobra.CompletionFunc{
 	"ladder": manifestFiles, "values": manifestFiles, "durations": manifestFiles, "check": manifestFiles, "argocd-cm": manifestFiles,
 	"out": folders, "dir": folders, "plugin-dir": folders, "compare": folders, "path": folders,
-	"components": folders, "libs": folders, "remote-cache": folders, "remote-credentials": folders,
-	"set-file": anyFile, "kubeconfig": anyFile, "remote-ca": anyFile,
+	"components": folders, "libs": folders, "remote-cache": folders, "remote-credentials": folders, "remote-projects": folders,
+	"set-file": anyFile, "kubeconfig": anyFile, "remote-ca": anyFile, "remote-verify": manifestFiles,
 	"object":            objects,
 	"component":         applications,
 	"fail":              applications,

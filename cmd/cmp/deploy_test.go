@@ -223,7 +223,10 @@ func checkContainer(t *testing.T, container map[string]any) {
 	}
 	var policy struct {
 		Spec struct {
-			Ingress []struct{ Ports []struct{ Port int } }
+			Ingress []struct {
+				From  []map[string]map[string]map[string]string
+				Ports []struct{ Port int }
+			}
 		}
 	}
 	for name, into := range map[string]any{"podmonitor.yaml": &monitor, "networkpolicy.yaml": &policy} {
@@ -240,6 +243,8 @@ func checkContainer(t *testing.T, container map[string]any) {
 	}
 	if i := policy.Spec.Ingress; len(i) != 1 || len(i[0].Ports) != 1 || i[0].Ports[0].Port != c.Ports[0].ContainerPort {
 		t.Errorf("the NetworkPolicy opens %v", i)
+	} else if diff := gocmp.Diff([]map[string]map[string]map[string]string{{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}}, i[0].From); diff != "" {
+		t.Errorf("who may ask for metrics (-want +got):\n%s", diff)
 	}
 }
 

@@ -147,6 +147,7 @@ func (in *inputs) side(cmd *cobra.Command, dir string, at *commit, name string) 
 type diffOutput struct {
 	format             *string
 	exitCode, nameOnly *bool
+	null               *bool
 	limit              *int
 	// given reports whether a flag was.
 	given func(flag string) bool
@@ -160,6 +161,7 @@ func addDiffOutput(cmd *cobra.Command, what string) diffOutput {
 		limit:    flags.Int("limit", mostMarkdown, "Bytes of markdown, of which GitHub takes 65536 characters in a comment; the rest is left out, and said to be"),
 		exitCode: flags.Bool("exit-code", false, "Exit with 1 if anything differs, and with 2 if that could not be found out"),
 		nameOnly: flags.Bool("name-only", false, "Print only the name of each "+what+" that differs"),
+		null:     flags.Bool("null", false, "With --name-only: end each name with a NUL and write it as it is, for programs; names may hold line breaks"),
 	}
 }
 
@@ -172,6 +174,9 @@ func (o diffOutput) check() error {
 	}
 	if *o.nameOnly && *o.format != diffText {
 		return usageError{fmt.Errorf("--name-only prints names and nothing else; drop it, or -o %s", *o.format)}
+	}
+	if *o.null && !*o.nameOnly {
+		return usageError{errors.New("--null is for names; add --name-only, or drop it")}
 	}
 	if o.given("limit") && *o.format != diffMarkdown {
 		return usageError{errors.New("--limit is for markdown, and the rest is never cut; drop it, or add -o markdown")}
@@ -202,7 +207,11 @@ func (o diffOutput) write(s streams, what told, names []string, fails bool, unkn
 	switch {
 	case *o.nameOnly:
 		for _, name := range names {
-			text += name + "\n"
+			if *o.null {
+				text += name + "\x00"
+			} else {
+				text += finding.Harmless(name) + "\n"
+			}
 		}
 	case *o.format == diffJSON:
 		data, err := json.MarshalIndent(what.json(), "", "  ")

@@ -5,6 +5,8 @@ import (
 	"html"
 	"slices"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
 )
 
 // mostMarkdown is how long a comment may be on GitHub, in characters, less what
@@ -135,7 +137,7 @@ func sectionMarkdown(s section, room int) (text string, rest int) {
 	room -= len(before) + len(after)
 	var b strings.Builder
 	for i, l := range s.lines {
-		text := l.String() + "\n"
+		text := finding.Harmless(l.String()) + "\n"
 		if b.Len()+len(text) > room {
 			rest = len(s.lines) - i
 			break
@@ -155,8 +157,12 @@ func itemsIn(lines []line) int {
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// code writes a text as code in a line.
+// code writes a text as code in a line. A line break would end it: what is behind
+// that the code host would obey.
 func code(text string) string {
+	if text = finding.Harmless(text); text == "" {
+		return "(empty)"
+	}
 	fence := "`"
 	for strings.Contains(text, fence) {
 		fence += "`"

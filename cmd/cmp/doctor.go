@@ -40,12 +40,16 @@ the settings of Argo CD, and how Applications ask for the plugin. It looks at an
   - a cluster, if --context or --kubeconfig says which. It is only read, and of
     Secrets only the names.
 
+With --sandbox it looks at the machine or container that it runs in, instead or too:
+whether the kernel lets cmp serve confine the processes that render.
+
 What it is not shown, it does not judge. Exits with 1 if there is a finding of
 severity error.`,
 		Example: `  cmp doctor argocd-values.yaml
   cmp doctor ./argo-cd -f your-values.yaml -f argocd-values.yaml
   kustomize build ./argocd | cmp doctor - ./applications
-  cmp doctor --context production -o sarif > doctor.sarif`,
+  cmp doctor --context production -o sarif > doctor.sarif
+  kubectl -n argocd exec deploy/argocd-repo-server -c ladder -- cmp doctor --sandbox`,
 		Args: cobra.ArbitraryArgs,
 	}
 	in := addInputs(cmd, "name", "namespace", "values", "set", "set-string", "set-file", "kube-version", "api-versions")
@@ -55,6 +59,7 @@ severity error.`,
 	var c cluster
 	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "Look at a cluster too, of this file")
 	flags.StringVar(&c.context, "context", "", "Look at a cluster too, that of this context of the kubeconfig")
+	confined := flags.Bool("sandbox", false, "Look at the sandbox that workers of cmp serve have here")
 	format := formatFlag(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := flags.Bool("strict", false, "Exit with 1 if there are warnings, too")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -65,6 +70,13 @@ severity error.`,
 		given, err := flags.GetStringSlice("values")
 		if err != nil {
 			return err
+		}
+		if *confined && len(args) == 0 && len(given) == 0 && !live {
+			found, err := examineSandbox()
+			if err != nil {
+				return err
+			}
+			return verdict{findings: found, of: "the sandbox of a worker"}.write(s, *format, *strict)
 		}
 		if len(args) == 0 && len(given) == 0 && !live {
 			return usageError{errors.New("there is nothing to look at; name manifests, values of the chart argo-cd, or a cluster with --context; see cmp doctor --help")}
@@ -88,6 +100,13 @@ severity error.`,
 			}
 			e.Objects, e.Secrets, e.Live = append(e.Objects, found.objects...), found.secrets, true
 			r.findings = found.findings
+		}
+		if err == nil && *confined {
+			found, err := examineSandbox()
+			if err != nil {
+				return err
+			}
+			r.findings = append(r.findings, found...)
 		}
 		if err == nil {
 			r.findings = append(r.findings, examine(cmd.Context(), e)...)

@@ -24,8 +24,12 @@ import (
 type fetching struct {
 	config    fetch.Config
 	onFailure string
+	// verify is the file of the policy.
+	verify string
 	// anything is what may be fetched if nobody says.
 	anything []string
+	// projects is the directory of what single AppProjects may fetch; a server has one.
+	projects string
 	// made is the Fetcher of the command, which all its components share.
 	made *fetch.Fetcher
 }
@@ -36,13 +40,16 @@ func remoteFlags(f *pflag.FlagSet, cache string) *fetching {
 	in := &fetching{}
 	c := &in.config
 	f.StringSliceVar(&c.Allow, "allow-remote", nil, "Addresses that may be fetched from, and all below them, such as https://charts.example.com or oci://ghcr.io/org/*; nothing if empty")
+	f.StringSliceVar(&c.AllowPrivate, "allow-private", nil, "Hosts that may lead to private addresses, such as charts.corp.example or *.corp.example, and, without *, to this machine; or networks such as 10.20.0.0/16")
 	f.StringVar(&c.Cache.Dir, "remote-cache", cache, "Directory for what was fetched, which may be shared; empty keeps nothing")
 	f.BoolVar(&c.Offline, "offline", false, "Take what is to be fetched from --remote-cache alone, however old")
 	f.DurationVar(&c.Fresh, "remote-fresh", fetch.DefaultFresh, "How long a range of versions, a branch or a file is taken from --remote-cache before it is asked for again; 0 is not at all")
 	f.DurationVar(&c.Limits.Time, "remote-timeout", fetch.DefaultTime, "How long one fetch may take, with its retries")
+	f.Int64Var(&c.Limits.Rate, "remote-min-rate", fetch.DefaultRate, "How many bytes a second a server must send, on average over ten seconds; 0 is any")
 	f.Int64Var(&c.Limits.Bytes, "remote-max-bytes", fetch.DefaultBytes, fmt.Sprintf("How much one fetch may download, in bytes; the files of a git repository may have %d times as much", fetch.UnpackedRatio))
 	f.StringVar(&in.onFailure, "remote-on-failure", string(fetch.Fail), "What becomes of a source that is down or broken: error, or cached, which takes what --remote-cache has and warns")
 	f.StringVar(&c.Credentials.Dir, "remote-credentials", "", "Directory with a directory for each host and its username, password, token, ca.crt, tls.crt, tls.key, as Secrets are mounted")
+	f.StringVar(&in.verify, "remote-verify", "", "File that says which charts must be signed, and by which keys: provenance of Helm, or cosign")
 	f.StringVar(&c.CAFile, "remote-ca", "", "File with certificates of authorities (PEM) to trust beside the system's")
 	f.StringSliceVar(&c.PlainHTTP, "remote-plain-http", nil, "Hosts, with their port, that are spoken to without TLS")
 	return in
@@ -69,17 +76,25 @@ func (in *fetching) fetcher(log *slog.Logger, metrics prometheus.Registerer) (*f
 	if most := config.Limits.Bytes; most <= 0 || most > math.MaxInt64/fetch.UnpackedRatio {
 		err = errors.Join(err, fmt.Errorf("--remote-max-bytes is %d; give it a number of bytes such as %d (64 MiB)", most, fetch.DefaultBytes))
 	}
+	if in.verify != "" {
+		policy, faults := fetch.ReadPolicy(in.verify)
+		config.Verify, err = policy, errors.Join(err, faults)
+	}
 	if err != nil {
 		return nil, usageError{err}
 	}
-	if len(config.Allow) == 0 {
-		config.Allow = in.anything
+	if len(config.Allow) == 0 && len(in.anything) > 0 {
+		// Whoever vendors does it for themselves, and may reach what they can reach.
+		config.Allow, config.AllowPrivate = in.anything, append([]string{"*"}, config.AllowPrivate...)
 	}
-	if len(config.Allow) == 0 {
+	if len(config.Allow) == 0 && in.projects == "" {
 		return nil, nil
 	}
 	if config.Fresh == 0 {
 		config.Fresh = -1 // which is not at all
+	}
+	if config.Limits.Rate == 0 {
+		config.Limits.Rate = -1 // which is any
 	}
 	helm := helmConfig()
 	config.Credentials.HelmRepositories, config.Credentials.HelmRegistry, config.Credentials.DockerConfig = helm.repositories, helm.registry, dockerConfig()
@@ -91,6 +106,65 @@ func (in *fetching) fetcher(log *slog.Logger, metrics prometheus.Registerer) (*f
 		return nil, usageError{err}
 	}
 	return in.made, nil
+}
+
+// serverFlags puts the flags on a command that fetches for others, beside those of
+// remoteFlags.
+func (in *fetching) serverFlags(f *pflag.FlagSet) {
+	l := &in.config.Limits
+	f.Int64Var(&l.Memory, "remote-memory", fetch.DefaultMemory, "Memory that one fetch may take, in bytes, 64 MiB or more; each is in a process of its own")
+	f.IntVar(&l.Concurrent, "remote-parallel", fetch.DefaultConcurrent, "Fetches at the same time; one host or one AppProject has at most half of them")
+	f.StringVar(&in.projects, "remote-projects", "", "Directory with a directory for each AppProject that may fetch more than --allow-remote says: a file allow with addresses, one a line, and directories as in --remote-credentials")
+}
+
+// server makes the source of a server, whose fetches are in processes of their own; nil
+// if nothing may be fetched. end removes what is left of it.
+func (in *fetching) server(log *slog.Logger, metrics prometheus.Registerer) (from *source, end func(), err error) {
+	end = func() {}
+	l := in.config.Limits
+	switch {
+	case len(in.config.Allow) == 0 && in.projects == "":
+		f, err := in.fetcher(log, metrics) // for the faults of the other flags
+		if f == nil {
+			return nil, end, err
+		}
+	case l.Memory < leastWorkerMemory:
+		return nil, end, usageError{fmt.Errorf("--remote-memory is %d bytes, with which nothing can be fetched; give it %d (64 MiB) or more", l.Memory, leastWorkerMemory)}
+	case l.Concurrent < 1:
+		return nil, end, usageError{fmt.Errorf("--remote-parallel is %d; give it a number from 1 up", l.Concurrent)}
+	}
+	if in.config.Cache.Dir == "" {
+		if in.config.Cache.Dir, err = os.MkdirTemp("", "ladder-"); err != nil {
+			return nil, end, fmt.Errorf("what is fetched is kept in files, and there is no directory for them: %w; mount one, such as an emptyDir, and name it with --remote-cache", err)
+		}
+		end = func() { os.RemoveAll(in.config.Cache.Dir) }
+	} else if err := writable(in.config.Cache.Dir); err != nil {
+		return nil, end, fmt.Errorf("--remote-cache %s cannot be written: %w; what is fetched is kept in files", in.config.Cache.Dir, err)
+	}
+	in.config.Process = fetchCommand
+	f, err := in.fetcher(log, metrics)
+	if err != nil {
+		end()
+		return nil, func() {}, err
+	}
+	of := func(project string) (keeper, string, error) {
+		own, scope, err := f.For(in.projects, project)
+		return own, scope, err
+	}
+	return newSource(of, namedRepositories{file: helmConfig().repositories}, in.config.Fresh), end, nil
+}
+
+// writable makes a directory if need be, and says whether files can be written there.
+func writable(dir string) error {
+	err := os.MkdirAll(dir, 0o700)
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
 // remote returns a Fetcher that knows the names of Helm's repositories; nil if
@@ -157,6 +231,15 @@ type namedRepositories struct {
 }
 
 func (n namedRepositories) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
+	ref, err := n.resolve(ref)
+	if err != nil {
+		return remote.Content{}, err
+	}
+	return n.Fetcher.Fetch(ctx, ref)
+}
+
+// resolve puts the address in for the name of a repository.
+func (n namedRepositories) resolve(ref remote.Ref) (remote.Ref, error) {
 	name, named := strings.CutPrefix(ref.URL, "@")
 	if !named {
 		name, named = strings.CutPrefix(ref.URL, "alias:")
@@ -164,11 +247,11 @@ func (n namedRepositories) Fetch(ctx context.Context, ref remote.Ref) (remote.Co
 	if named {
 		url, err := n.address(name)
 		if err != nil {
-			return remote.Content{}, err
+			return ref, err
 		}
 		ref.URL = url
 	}
-	return n.Fetcher.Fetch(ctx, ref)
+	return ref, nil
 }
 
 func (n namedRepositories) address(name string) (string, error) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
@@ -55,6 +56,8 @@ type fleetInputs struct {
 	base string
 	// at is the revision to load; nil is what is on disk.
 	at *commit
+	// projectsFromComponents lets components choose among the projects of the source.
+	projectsFromComponents bool
 }
 
 // addFleetInputs puts the flags on a command.
@@ -71,6 +74,28 @@ func addFleetInputs(cmd *cobra.Command) *fleetInputs {
 	return in
 }
 
+// addProjects puts the flags on a command that let components choose their AppProject.
+func (in *fleetInputs) addProjects(flags *pflag.FlagSet) {
+	flags.BoolVar(&in.projectsFromComponents, "project-from-components", false, "Let components choose their AppProject, among those of --allow-project")
+	flags.StringSliceVar(&in.source.Projects, "allow-project", nil, "Name of an AppProject that a component may choose; may be repeated")
+}
+
+// checkProjects: a choice needs a list to choose from, and a list means nothing alone.
+func (in *fleetInputs) checkProjects() error {
+	switch {
+	case in.projectsFromComponents && len(in.source.Projects) == 0:
+		return usageError{errors.New("--project-from-components lets components choose among AppProjects that are allowed, and none is; give --allow-project NAME")}
+	case !in.projectsFromComponents && len(in.source.Projects) > 0:
+		return usageError{errors.New("--allow-project has no effect alone; give --project-from-components, too")}
+	}
+	for _, name := range in.source.Projects {
+		if !fleet.IsName(name) {
+			return usageError{fmt.Errorf("--allow-project: %q is not the name of an AppProject; write names in full, patterns are not understood", name)}
+		}
+	}
+	return nil
+}
+
 // load reads and renders the fleet in folders of one repository.
 func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*fleet.Fleet, error) {
 	base, err := knowledgeBase(*in.ladder)
@@ -81,6 +106,9 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 		if dir == "" {
 			return nil, usageError{errors.New(`the name of a folder is empty; name the folder of the components, or "." for this one`)}
 		}
+	}
+	if err := in.checkProjects(); err != nil {
+		return nil, err
 	}
 	if p := in.source.Parallel; p < 0 {
 		return nil, usageError{fmt.Errorf("--parallel is %d; give 1 or more, or 0 for one for each processor", p)}

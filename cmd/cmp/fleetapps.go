@@ -38,6 +38,7 @@ Argo CD waits for a child only if it has a health check for Applications.
 	}
 	in := addFleetInputs(cmd)
 	addTarget(cmd.Flags(), &opt.Target)
+	in.addProjects(cmd.Flags())
 	flags := cmd.Flags()
 	flags.StringVar(&opt.Path, "path", "", "Directory of the repository from which the parent reads the children (default: that of --out)")
 	flags.StringVarP(&out, "out", "o", "", "Directory to write to, a file for each Application")

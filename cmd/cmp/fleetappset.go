@@ -33,6 +33,7 @@ argocd-cmd-params-cm.`,
 	}
 	in := addFleetInputs(cmd)
 	addTarget(cmd.Flags(), &opt.Target)
+	in.addProjects(cmd.Flags())
 	flags := cmd.Flags()
 	flags.BoolVar(&opt.AllSteps, "all-steps", false, "Write steps for the places of the profile at which nothing stands, too")
 	flags.BoolVar(&opt.Preserve, "preserve", false, "Keep what Applications hold when they are deleted, with the ApplicationSet or alone")

@@ -20,13 +20,15 @@ func newFleetCheckRender(s streams) *cobra.Command {
 		Long: `Render every component of a fleet, compute its sync waves and play their sync, as
 cmp check does for one: a line for each Application with the number of its
 objects, waves and findings, and then the findings. Charts in registries are not
-fetched, and so not judged. Disabled components are.
+fetched, and so not judged. Disabled components are. A component.yaml that asks for
+what the platform alone decides is a finding, too, as in cmp fleet lint.
 
 Exits with 1 if there is a finding of severity error.`,
 		Example: `  cmp fleet check-render ./components
   cmp fleet check-render ./components -o json`,
 	}
 	in := addFleetInputs(cmd)
+	in.addProjects(cmd.Flags())
 	format := formatFlag(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := knownReport(*format); err != nil {
@@ -46,6 +48,7 @@ Exits with 1 if there is a finding of severity error.`,
 					objects += len(app.Objects)
 				}
 			}
+			r.findings = append(r.findings, f.Overreach(in.source.Environment)...)
 			finding.Sort(r.findings)
 			r.of = counted(objects, "object") + " of " + counted(len(r.components), "Application")
 			slices.SortFunc(r.components, func(x, y judged) int { return strings.Compare(x.Name, y.Name) })

@@ -27,6 +27,7 @@ finding of severity error.`,
 	}
 	in := addFleetInputs(cmd)
 	in.source.Partial = true
+	in.addProjects(cmd.Flags())
 	in.asksFor(cmd, "Look at what is deployed there only")
 	format := formatFlag(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := cmd.Flags().Bool("strict", false, "Exit with 1 if there are warnings, too")

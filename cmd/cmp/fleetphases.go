@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,8 +29,9 @@ place of its domain's bands that is for what it is, and that comes after what it
 needs of others. Each comes with the reason why it is not earlier.
 
 --diff compares the phases in the component.yaml files with the computed ones.
---write puts the computed ones into the files, where nothing else changes; it
-writes all or none. --compact shows the fewest steps that keep every gate, and
+--write puts the computed ones into the files, where nothing else changes. It
+leaves out components with faults and those that depend on them, says which, and
+exits with 1. --compact shows the fewest steps that keep every gate, and
 how long the rollout takes with each layout.
 
 Exits with 1 if a component has no place, or if components need each other in a
@@ -72,10 +74,6 @@ circle.`,
 		r := phasesReport{fleet: f, phases: p, findings: append(failures(f.Findings), p.Findings...)}
 		switch {
 		case *write:
-			if finding.Err(r.findings) != nil {
-				warn(s, r.findings)
-				return errors.New("no file is written, since the phases are not known; correct the faults first")
-			}
 			return r.write(s, in)
 		case *diff:
 			r.diff()
@@ -313,31 +311,37 @@ func tabled(head []string, rows [][]string) string {
 	})
 }
 
-// write puts the phases into the files, and says what it wrote.
+// write puts the phases into the files, and says what it wrote. Components with faults
+// keep what they have, which is an error once the others are written.
 func (r *phasesReport) write(s streams, in *fleetInputs) error {
 	edits, faults := r.phases.Edits()
-	warn(s, append(r.findings, faults...))
+	faults = append(slices.Clone(r.findings), faults...)
 	var texts []rewrite
 	var b strings.Builder
-	var wrong []error
 	for _, e := range edits {
 		file := filepath.Join(in.base, filepath.FromSlash(e.Dir), component.File)
 		text, err := newText(e, file)
-		wrong = append(wrong, err)
+		if err != nil {
+			faults = append(faults, finding.Of(err)...)
+			continue
+		}
 		texts = append(texts, rewrite{file: file, shown: e.File, text: text})
 		for _, c := range e.Changes {
 			fmt.Fprintf(&b, "%s: %s %s -> %s\n", finding.Harmless(e.File), c.Key, or(c.Before, "(none)"), c.After)
 		}
 	}
-	if err := errors.Join(wrong...); err != nil {
-		return err
-	}
+	warn(s, faults)
 	if err := rewriteAll(texts); err != nil {
 		return err
 	}
-	fmt.Fprintf(&b, "%s written\n", counted(len(edits), "file"))
-	_, err := io.WriteString(s.Out, b.String())
-	return err
+	fmt.Fprintf(&b, "%s written\n", counted(len(texts), "file"))
+	if _, err := io.WriteString(s.Out, b.String()); err != nil {
+		return err
+	}
+	if finding.Err(faults) != nil {
+		return errors.New("not every phase is written; correct the faults above, and run it again")
+	}
+	return nil
 }
 
 // newText is what is to be in a file.

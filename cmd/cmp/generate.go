@@ -38,7 +38,7 @@ ARGOCD_APP_SOURCE_REPO_URL, KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin
 			if err != nil {
 				return err
 			}
-			req, err := plugin.FromEnvironment(repo, c.dir, env)
+			req, err := plugin.FromEnvironment(regularFS{repo}, c.dir, env)
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
@@ -195,4 +196,32 @@ func TestHostileRepositories(t *testing.T) {
 	close(names)
 	askers.Wait()
 	s.settle(t, before)
+}
+
+// TestHugeAllocations asks for far more memory than a worker may take, in sizes of
+// which the system refuses some at once, some for what the runtime needs besides, and
+// some are taken until the server stops them. That is the component's fault, however
+// the process ends.
+func TestHugeAllocations(t *testing.T) {
+	s := serve(t, "LADDER_SERVE_WORKER_MEMORY=134217728", "LADDER_SERVE_TIMEOUT=2m", "LADDER_SERVE_RENDER_TIMEOUT=0", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0")
+	for _, text := range []string{
+		`{{ randBytes 1000000000 }}`,
+		`{{ randBytes 500000000 }}`,
+		`{{ randBytes 400000000 }}`,
+		`{{ randAlphaNum 1000000000 }}`,
+		`{{ randAscii 1000000000 }}`,
+		`{{ repeat 1000000000 "x" }}`,
+		`{{ repeat 500000000 "x" | b64enc }}`,
+		`{{ indent 1000000000 "x" }}`,
+		`{{ nospace (repeat 300000000 "x ") }}`,
+		`{{ encryptAES "a" (repeat 1000000000 "x") }}`,
+		`{{ until 1000000000 }}`,
+		`{{ untilStep 0 1000000000 1 }}`,
+		`{{ seq 1000000000 }}`,
+	} {
+		_, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(templated(text)...), Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "app"}})
+		if status.Code(err) != codes.ResourceExhausted || !strings.Contains(status.Convert(err).Message(), "raise --worker-memory") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 }

@@ -287,6 +287,13 @@ func (a *asked) record(k knowledge.Kind) string {
 	if rest := k.Rest("kind", "scope", "rung", "why", "source", "health", "references", "sees"); rest != "" {
 		line("  besides: %s", strings.ReplaceAll(strings.TrimSuffix(rest, "\n"), "\n", ", "))
 	}
+	if _, packages := a.base.Brought(k.Group, k.Kind); len(packages) > 0 {
+		var names []string
+		for _, p := range packages {
+			names = append(names, p.String())
+		}
+		line("  package: %s", strings.Join(names, ", "))
+	}
 	switch {
 	case a.unknown:
 		line("  source:  none, there is no record of the kind; add one to a %s:", knowledge.File)

@@ -6,6 +6,7 @@ import (
 	"log"
 	"net/http"
 	"os"
+	_ "time/tzdata" // a worker reads no files, and the image has none: dateInZone knew UTC only
 )
 
 func main() {

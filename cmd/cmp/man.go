@@ -64,7 +64,7 @@ func writePages(cmd *cobra.Command, dir string, date time.Time) error {
 		return err
 	}
 	file := filepath.Join(dir, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1")
-	if err := os.WriteFile(file, inOrder(page.Bytes(), date), 0o644); err != nil {
+	if err := writeFile(file, inOrder(page.Bytes(), date)); err != nil {
 		return fmt.Errorf("%s: %s; name a directory to write to", dir, reason(err))
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -84,7 +83,7 @@ The page is the same for the same input. Findings are on it and fail nothing.`,
 			_, err = io.WriteString(s.Out, page)
 			return err
 		}
-		if err := os.WriteFile(*output, []byte(page), 0o644); err != nil {
+		if err := writeFile(*output, []byte(page)); err != nil {
 			return fmt.Errorf("%s: %s; name a file that can be written", *output, reason(err))
 		}
 		return nil

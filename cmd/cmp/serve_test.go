@@ -35,7 +35,12 @@ type served struct {
 }
 
 // serve starts the program with variables besides what it needs.
-func serve(t *testing.T, vars ...string) *served {
+func serve(t testing.TB, vars ...string) *served {
+	t.Helper()
+	return serveProgram(t, "cmp", vars...)
+}
+
+func serveProgram(t testing.TB, program string, vars ...string) *served {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "cmp") // t.TempDir is too long for a socket
 	if err != nil {
@@ -43,7 +48,7 @@ func serve(t *testing.T, vars ...string) *served {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &served{socket: filepath.Join(dir, "ladder.sock"), ended: make(chan struct{})}
-	s.cmd = exec.Command("cmp", "serve", "--plugin-dir", dir)
+	s.cmd = exec.Command(program, "serve", "--plugin-dir", dir)
 	s.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LADDER_SERVE_LOG_FORMAT=json", "LADDER_SERVE_OPERATIONS_ADDRESS=127.0.0.1:0"}, vars...)
 	out, err := s.cmd.StderrPipe()
 	if err != nil {
@@ -80,7 +85,7 @@ func serve(t *testing.T, vars ...string) *served {
 }
 
 // await waits for a line of the log, and takes it.
-func (s *served) await(t *testing.T, msg string) map[string]any {
+func (s *served) await(t testing.TB, msg string) map[string]any {
 	t.Helper()
 	for {
 		s.mu.Lock()

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"sync"
 	"time"
 
+	"github.com/ladder-cmp/ladder/fetch"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/remote"
 	"github.com/ladder-cmp/ladder/sidecar"
@@ -23,11 +27,20 @@ type account struct {
 	Findings []finding.Finding `json:"findings,omitempty"`
 }
 
+// keeper fetches into files: a fetch.Fetcher.
+type keeper interface {
+	Ensure(ctx context.Context, ref remote.Ref) (remote.Content, error)
+	Open(digest string) (*os.File, error)
+}
+
 // source is where a server gets what its workers ask for. It knows the digests of
 // what it got lately, so that a remembered answer can be given without fetching
 // anything: that of an exact version for ever, others as long as they are fresh.
 type source struct {
-	from  remote.Fetcher
+	// of is what fetches for an AppProject, with the name of what it has to itself: of
+	// another such project nothing is known there.
+	of    func(project string) (from keeper, scope string, err error)
+	names namedRepositories
 	fresh time.Duration
 	now   func() time.Time
 
@@ -44,29 +57,58 @@ type known struct {
 // mostKnown bounds the digests that are known, each with some hundred bytes.
 const mostKnown = 10_000
 
-func newSource(from remote.Fetcher, fresh time.Duration) *source {
-	return &source{from: from, fresh: fresh, now: time.Now, known: map[string]known{}}
+func newSource(of func(project string) (keeper, string, error), names namedRepositories, fresh time.Duration) *source {
+	return &source{of: of, names: names, fresh: fresh, now: time.Now, known: map[string]known{}}
 }
 
-func (s *source) Get(ctx context.Context, key string) (sidecar.Found, error) {
+func (s *source) Get(ctx context.Context, who sidecar.Requester, key string) (sidecar.Found, error) {
 	ref, err := refOf(key)
 	if err != nil {
 		return sidecar.Found{}, err
 	}
 	began := s.now()
-	c, err := s.from.Fetch(ctx, ref)
+	from, scope, err := s.of(who.Project)
+	var c remote.Content
+	if err == nil {
+		c, err = s.ensure(fetch.WithTenant(ctx, cmp.Or(who.Project, who.Application)), from, ref)
+	}
 	if ctx.Err() != nil {
 		return sidecar.Found{}, ctx.Err()
 	}
-	if err == nil {
-		s.learn(key, remote.Fetched{Ref: ref, Content: c}, began)
-	}
 	about, fault := json.Marshal(account{c.Version, c.Warning, finding.Of(err)})
-	return sidecar.Found{Digest: c.Digest, About: about, Data: c.Data}, fault
+	found := sidecar.Found{Digest: c.Digest, About: about}
+	if err == nil && fault == nil {
+		s.learn(scope, key, remote.Fetched{Ref: ref, Content: c}, began)
+		found.Size, fault = sizeOf(from, c.Digest)
+		found.Open = func() (sidecar.File, error) { return from.Open(c.Digest) }
+	}
+	return found, fault
+}
+
+func (s *source) ensure(ctx context.Context, from keeper, ref remote.Ref) (remote.Content, error) {
+	ref, err := s.names.resolve(ref)
+	if err != nil {
+		return remote.Content{}, err
+	}
+	return from.Ensure(ctx, ref)
+}
+
+// sizeOf is the size of what has a digest.
+func sizeOf(from keeper, digest string) (int64, error) {
+	file, err := from.Open(digest)
+	if err != nil {
+		return 0, fmt.Errorf("what was fetched has gone from the cache before it could be used: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 // learn notes a digest. A copy of earlier is to be asked for again.
-func (s *source) learn(key string, f remote.Fetched, at time.Time) {
+func (s *source) learn(scope, key string, f remote.Fetched, at time.Time) {
 	k := known{digest: f.Content.Digest}
 	if f.Ref.Kind == remote.File || !f.Exact() || f.Content.Warning != "" {
 		k.until = at.Add(s.fresh)
@@ -76,17 +118,22 @@ func (s *source) learn(key string, f remote.Fetched, at time.Time) {
 	if len(s.known) >= mostKnown {
 		clear(s.known)
 	}
-	s.known[key] = k
+	s.known[scope+"\x00"+key] = k
 }
 
-func (s *source) Digest(ctx context.Context, key string) string {
+func (s *source) Digest(ctx context.Context, who sidecar.Requester, key string) string {
+	_, scope, err := s.of(who.Project)
+	if err != nil {
+		return ""
+	}
 	s.mu.Lock()
-	k, ok := s.known[key]
+	k, ok := s.known[scope+"\x00"+key]
 	s.mu.Unlock()
-	if ok && (k.until.IsZero() || s.now().Before(k.until)) {
+	// What a project may fetch beside the others can change while the server runs.
+	if ok && scope == "" && (k.until.IsZero() || s.now().Before(k.until)) {
 		return k.digest
 	}
-	found, err := s.Get(ctx, key)
+	found, err := s.Get(ctx, who, key)
 	if err != nil {
 		return ""
 	}

@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,9 +27,23 @@ type countedFetcher struct {
 	err     error
 }
 
-func (c *countedFetcher) Fetch(context.Context, remote.Ref) (remote.Content, error) {
+func (c *countedFetcher) Ensure(context.Context, remote.Ref) (remote.Content, error) {
 	c.times.Add(1)
 	return c.content, c.err
+}
+
+func (c *countedFetcher) Open(string) (*os.File, error) { return os.Open(os.DevNull) }
+
+// source is a source of it for all projects.
+func (c *countedFetcher) source(fresh time.Duration) *source {
+	return newSource(func(string) (keeper, string, error) { return c, "", nil }, namedRepositories{}, fresh)
+}
+
+// fetching is a worker's end of a source.
+func (s *source) fetching() serverFetcher {
+	return func(ctx context.Context, key string) (sidecar.Found, error) {
+		return s.Get(ctx, sidecar.Requester{}, key)
+	}
 }
 
 // TestSourceKnowsDigests: whether a remembered answer still holds, is found out
@@ -48,23 +65,23 @@ func TestSourceKnowsDigests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			from := &countedFetcher{content: remote.Content{Version: "1.2.3", Digest: "sha256:1", Warning: tt.warning}}
-			s := newSource(from, 5*time.Minute)
+			s := from.source(5 * time.Minute)
 			now := time.Now()
 			s.now = func() time.Time { return now }
 			key, err := keyOf(tt.ref)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := serverFetcher(s.Get).Fetch(t.Context(), tt.ref)
+			got, err := s.fetching().Fetch(t.Context(), tt.ref)
 			if err != nil || got.Version != "1.2.3" || got.Warning != tt.warning {
 				t.Errorf("%+v, %v", got, err)
 			}
 			now = now.Add(4 * time.Minute)
-			if s.Digest(t.Context(), key) != "sha256:1" || from.times.Load() != 1 {
+			if s.Digest(t.Context(), sidecar.Requester{}, key) != "sha256:1" || from.times.Load() != 1 {
 				t.Errorf("a fresh one was fetched again")
 			}
 			now = now.Add(time.Hour)
-			if s.Digest(t.Context(), key) != "sha256:1" || from.times.Load() != tt.later {
+			if s.Digest(t.Context(), sidecar.Requester{}, key) != "sha256:1" || from.times.Load() != tt.later {
 				t.Errorf("fetched %d times in all, want %d", from.times.Load(), tt.later)
 			}
 		})
@@ -74,8 +91,8 @@ func TestSourceKnowsDigests(t *testing.T) {
 // TestSourceTellsFaults: what is wrong travels to the worker, with the remedy.
 func TestSourceTellsFaults(t *testing.T) {
 	denied := finding.Finding{Severity: finding.Error, Rule: "remote-denied", Object: "chart redis", Message: "is refused", Remedy: "log in"}
-	s := newSource(&countedFetcher{err: errors.Join(denied, errors.New("and more"))}, 0)
-	_, err := serverFetcher(s.Get).Fetch(t.Context(), remote.Ref{Kind: remote.Chart, Chart: "redis"})
+	s := (&countedFetcher{err: errors.Join(denied, errors.New("and more"))}).source(0)
+	_, err := s.fetching().Fetch(t.Context(), remote.Ref{Kind: remote.Chart, Chart: "redis"})
 	if got := finding.Of(err); len(got) != 2 || got[0] != denied || got[1].Message != "and more" {
 		t.Errorf("%v", got)
 	}
@@ -108,7 +125,11 @@ func TestServeFetches(t *testing.T) {
 		out, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: path, Env: map[string]string{"ARGOCD_APP_NAME": path}})
 		return strings.Join(out, "\n"), err
 	}
-	allowed := serve(t, "LADDER_SERVE_ALLOW_REMOTE="+repository.URL, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host)
+	refused := serve(t, "LADDER_SERVE_ALLOW_REMOTE="+repository.URL, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host)
+	if out, err := ask(refused, "shop"); err == nil || !strings.Contains(err.Error(), "name the host with --allow-private if this is meant") {
+		t.Errorf("what is on this machine was fetched: %v\n%s", err, out)
+	}
+	allowed := serve(t, "LADDER_SERVE_ALLOW_REMOTE="+repository.URL, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host, "LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1")
 	for path, want := range map[string]int{"shop": 2, "cache": 1} {
 		out, err := ask(allowed, path)
 		if err != nil || strings.Count(out, "kind: ConfigMap") != want || !strings.Contains(out, "name: redis") {
@@ -122,7 +143,7 @@ func TestServeFetches(t *testing.T) {
 	if out, err := ask(closed, "shop"); err == nil || !strings.Contains(err.Error(), "cmp vendor") {
 		t.Errorf("what nobody allows was fetched, or nobody says what helps: %v\n%s", err, out)
 	}
-	if code := run([]string{"vendor", filepath.Join(dir, "shop"), filepath.Join(dir, "cache"), "--allow-remote", repository.URL, "--remote-plain-http", host, "--remote-cache", ""}, streams{Out: t.Output(), Err: t.Output()}); code != exitOK {
+	if code := run([]string{"vendor", filepath.Join(dir, "shop"), filepath.Join(dir, "cache"), "--allow-remote", repository.URL, "--allow-private", "127.0.0.1", "--remote-plain-http", host, "--remote-cache", ""}, streams{Out: t.Output(), Err: t.Output()}); code != exitOK {
 		t.Fatalf("cmp vendor exits with %d", code)
 	}
 	repository.Close()
@@ -130,6 +151,55 @@ func TestServeFetches(t *testing.T) {
 		if out, err := ask(closed, path); err != nil || !strings.Contains(out, "name: redis") {
 			t.Errorf("%s, vendored: %v\n%s", path, err, out)
 		}
+	}
+}
+
+// TestProjectsFetch: what one AppProject may fetch with its own credentials, no other
+// one gets, neither from its source nor from the cache; and what is allowed to a project
+// without credentials of its own is not sent those of another.
+func TestProjectsFetch(t *testing.T) {
+	var auth []string
+	var mu sync.Mutex
+	private := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		auth = append(auth, r.Header.Get("Authorization"))
+		if r.Header.Get("Authorization") != "Bearer of-blue" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		fmt.Fprint(w, "{apiVersion: v1, kind: ConfigMap, metadata: {name: secret-of-blue}}")
+	}))
+	defer private.Close()
+	host := strings.TrimPrefix(private.URL, "http://")
+	projects, dir := t.TempDir(), t.TempDir()
+	write(t, projects, map[string]string{
+		"blue/allow": "# of team blue\n" + private.URL + "/blue\n", "blue/registry/url": private.URL, "blue/registry/token": "of-blue",
+		"red/allow": private.URL + "/blue\n", "broken/allow": "ftp://example.com\n",
+	})
+	write(t, dir, map[string]string{"app/kustomization.yaml": "resources: ['" + private.URL + "/blue/a.yaml']", ".git/HEAD": ""})
+	s := serve(t, "LADDER_SERVE_REMOTE_PROJECTS="+projects, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host, "LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1", "LADDER_SERVE_REMOTE_CACHE="+t.TempDir())
+	ask := func(project string) (string, error) {
+		archive, err := sidecartest.Pack(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "app", "ARGOCD_APP_PROJECT_NAME": project}})
+		return strings.Join(out, "\n"), err
+	}
+	for range 2 {
+		if out, err := ask("blue"); err != nil || !strings.Contains(out, "secret-of-blue") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		for project, want := range map[string]string{"red": "refuses access (401)", "green": "is not fetched, since nothing is allowed", "": "is not", "../blue": "is not", "blue/../blue": "is not", "broken": "neither https"} {
+			if out, err := ask(project); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v\n%s", project, err, out)
+			}
+		}
+	}
+	write(t, projects, map[string]string{"blue/allow": "https://elsewhere.example.com"})
+	if out, err := ask("blue"); err == nil {
+		t.Errorf("what is no longer allowed is given again: %s", out)
 	}
 }
 

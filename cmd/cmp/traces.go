@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/roots"
 )
 
 // traces is where the traces of a server go, if somewhere.
@@ -46,6 +47,7 @@ func newTraces(ctx context.Context, log *slog.Logger) traces {
 	if protocol == "" {
 		return none
 	}
+	roots.Trust()
 	// An exporter that cannot deliver complains about each batch.
 	few := slog.New(&sparse{Handler: log.Handler(), last: &lastLine{}})
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {

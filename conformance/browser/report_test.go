@@ -45,12 +45,13 @@ func TestSelection(t *testing.T) {
 	is(p, chosen, "harbour")
 	is(p, `location.hash`, beacon)
 	is(p, `document.title`, "Beacon harbour · beacon-operator · Ladder")
-	// It is reconciled and admitted by a Deployment, and defined by a CRD.
-	is(p, arrows, 2)
+	// It is reconciled and admitted by a Deployment, defined by a CRD, and refers to a
+	// class.
+	is(p, arrows, 3)
 	is(p, `document.querySelectorAll(".arrow.gate.needs").length`, 2)
-	is(p, `document.querySelectorAll(".card.near").length`, 2)
+	is(p, `document.querySelectorAll(".card.near").length`, 3)
 	is(p, `document.querySelector("#details h2").textContent`, "Beaconharbour")
-	is(p, `[...document.querySelectorAll("#details h3")].map((e) => e.textContent).join()`, "Why it stands here,Needs 2")
+	is(p, `[...document.querySelectorAll("#details h3")].map((e) => e.textContent).join()`, "Why it stands here,Needs 3")
 	is(p, `document.querySelectorAll("#details .ends .tag.gate").length`, 2)
 	// The details lead on, and back.
 	p.run(chromedp.Click(`#details .ends a[href*="Deployment"]`, chromedp.ByQuery))

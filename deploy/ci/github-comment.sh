@@ -19,10 +19,10 @@ marker="<!-- ladder ${LADDER_KEY:-} -->"
 comments=repos/$GITHUB_REPOSITORY/issues/$LADDER_PULL/comments
 
 body=$(mktemp)
-trap 'rm -f "$body"' EXIT
+trap 'rm -f -- "$body"' EXIT
 {
 	echo "$marker"
-	cat "$file"
+	cat -- "$file"
 	[ -s "$file" ] || echo "Ladder finds no difference any more."
 } >"$body"
 

@@ -29,10 +29,10 @@ gitlab() {
 }
 
 body=$(mktemp)
-trap 'rm -f "$body"' EXIT
+trap 'rm -f -- "$body"' EXIT
 {
 	echo "$marker"
-	cat "$file"
+	cat -- "$file"
 	[ -s "$file" ] || echo "Ladder finds no difference any more."
 } >"$body"
 

@@ -25,38 +25,48 @@ case $fail_on in new | any | never) ;; *) echo "LADDER_FAIL_ON is $fail_on; writ
 components=(${LADDER_COMPONENTS:-}) fleet=(${LADDER_FLEET:-})
 [ ${#components[@]} -gt 0 ] || [ ${#fleet[@]} -gt 0 ] || { echo "set LADDER_COMPONENTS or LADDER_FLEET" >&2; exit 2; }
 
-mkdir -p "$(dirname "$file")"
+# What is printed holds names that anybody may have committed. The runners of GitHub
+# take lines of a log for commands ("::set-env", "::add-mask") until they read a word that
+# nobody can guess.
+if [ "${GITHUB_ACTIONS:-}" = true ]; then
+	word=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+	echo "::stop-commands::$word"
+	trap 'echo "::$word::"' EXIT
+fi
+
+# The file may be committed as a symlink, through which nothing is to be written.
+mkdir -p -- "$(dirname -- "$file")"
+rm -f -- "$file"
 : >"$file"
 brought=0 found=0
 
 # differs runs a comparison, and says whether there is a difference. What could be
 # rendered neither before nor after is no fault of the change, as it would be with
-# --exit-code.
+# --exit-code. Names of directories are behind --, since one may look like a flag.
 differs() {
 	local code=0 names
-	names=$("$@" --name-only) || code=$?
+	names=$("$@") || code=$?
 	[ $code -eq 0 ] || { [ $code -eq 1 ] && [ -n "$names" ]; } || exit 2
 	[ -n "$names" ]
 }
 
 # Both parts together fit into one comment.
 if [ ${#fleet[@]} -gt 0 ]; then
-	if differs "$cmp" fleet diff "$base" "${fleet[@]}"; then
-		"$cmp" fleet diff "$base" "${fleet[@]}" -o markdown --limit 24000 >>"$file" || brought=1
-		"$cmp" fleet diff "$base" "${fleet[@]}" || true
+	if differs "$cmp" fleet diff --name-only -- "$base" "${fleet[@]}"; then
+		"$cmp" fleet diff -o markdown --limit 24000 -- "$base" "${fleet[@]}" >>"$file" || brought=1
+		"$cmp" fleet diff -- "$base" "${fleet[@]}" || true
 	fi
-	"$cmp" fleet lint "${fleet[@]}" || found=1
+	"$cmp" fleet lint -- "${fleet[@]}" || found=1
 fi
 
-if [ ${#components[@]} -gt 0 ] && differs "$cmp" diff "$base" "${components[@]}"; then
-	"$cmp" diff "$base" "${components[@]}" -o markdown --limit 40000 >>"$file" || brought=1
-	"$cmp" diff "$base" "${components[@]}" || true
-	changed=$("$cmp" diff "$base" "${components[@]}" --name-only) || true
-	while IFS= read -r dir; do
+if [ ${#components[@]} -gt 0 ] && differs "$cmp" diff --name-only -- "$base" "${components[@]}"; then
+	"$cmp" diff -o markdown --limit 40000 -- "$base" "${components[@]}" >>"$file" || brought=1
+	"$cmp" diff -- "$base" "${components[@]}" || true
+	while IFS= read -r -d '' dir; do
 		[ -d "$dir" ] || continue # it is gone
-		echo "== cmp check --waves rungs $dir"
-		"$cmp" check --waves rungs "$dir" || found=1
-	done <<<"$changed"
+		printf '== cmp check --waves rungs %q\n' "$dir"
+		"$cmp" check --waves rungs -- "$dir" || found=1
+	done < <("$cmp" diff --name-only --null -- "$base" "${components[@]}" || true)
 fi
 
 case $fail_on in

@@ -21,7 +21,7 @@ var theirs = []schema.GroupKind{
 
 func (t *turn) customResources() {
 	for groupKind, k := range t.kinds {
-		if !k.custom || slices.Contains(theirs, groupKind) {
+		if !k.custom || slices.Contains(theirs, groupKind) || groupKind.Group == olm {
 			continue
 		}
 		record := t.record(k)
@@ -59,12 +59,16 @@ func (t *turn) customResource(o *unstructured.Unstructured, k kind, record Recor
 		t.report(o, "wait", record.Waits, why)
 		return
 	}
-	if !t.pace.ripe(ripening) {
+	if !t.pace.passed(ripening, max(t.pace.delay(ripening), record.Takes.Duration)) {
 		t.wait(o, "its controller works on it")
 		t.report(o, "begin", record.Begins, "")
 		return
 	}
 	t.makeAll(o, record.Makes)
+	if !t.define(o, record.Defines) {
+		t.wait(o, "its controller defines kinds")
+		return
+	}
 	t.becomeReady(o, record)
 	t.wait(o, "it is ready in a moment")
 }
@@ -255,6 +259,9 @@ func (t *turn) letGo(o *unstructured.Unstructured, k kind, record Record) {
 
 // controllerReason says why nobody serves a kind, empty if somebody does.
 func (t *turn) controllerReason(k kind, record Record) string {
+	if p, installed := t.scenarios.operatorOf(k.GroupKind); installed {
+		return t.operatorReason(p)
+	}
 	if record.Alone || t.scenarios.served(k.Group) {
 		return ""
 	}
@@ -395,7 +402,7 @@ func (t *turn) makeOne(o *unstructured.Unstructured, p Product, name string) {
 	if made.GetNamespace() == "" {
 		made.SetNamespace(o.GetNamespace())
 	}
-	if t.namespaceGoes(made.GetNamespace()) {
+	if p.Kind != "Namespace" && t.namespaceGoes(made.GetNamespace()) {
 		return
 	}
 	if !p.Stays && made.GetNamespace() == o.GetNamespace() {
@@ -422,7 +429,10 @@ func (t *turn) namespaceGoes(name string) bool {
 
 // fill gives a product its content.
 func (t *turn) fill(made, o *unstructured.Unstructured, p Product) {
-	if p.Kind == "Service" {
+	switch p.Kind {
+	case "Namespace":
+		return
+	case "Service":
 		var ports []any
 		for _, port := range p.Ports {
 			ports = append(ports, map[string]any{"name": fmt.Sprintf("port-%d", port), "port": port})

@@ -14,6 +14,8 @@
 //	             does the API server reach their webhooks and aggregated APIs
 //	custom       resources become ready when their controller serves and what
 //	             they name is there; then what they make appears (records.yaml)
+//	OLM          installs operators as olm.go says, and with them the kinds that a
+//	             [Scenario] tells
 //	deletion     dependents go after their owners, namespaces with their content,
 //	             finalizers when the controller that handles them serves
 //

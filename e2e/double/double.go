@@ -31,6 +31,8 @@ type Options struct {
 	// DefaultClass is how the default StorageClass binds, which the double makes
 	// if it is not empty: WaitForFirstConsumer or Immediate.
 	DefaultClass string
+	// OLM says that the Operator Lifecycle Manager is there, as on OpenShift.
+	OLM bool
 	// Network leads the API server's connections to Services to the double.
 	// Without it webhooks and aggregated APIs are never reached.
 	Network interface{ Route(cluster.DialFunc) }
@@ -116,6 +118,9 @@ func Start(ctx context.Context, config *rest.Config, opt Options) (*Double, erro
 	}
 	if err == nil && opt.DefaultClass != "" {
 		err = d.makeDefaultClass(ctx)
+	}
+	if err == nil && opt.OLM {
+		err = d.installOLM(ctx)
 	}
 	if err != nil {
 		stop()

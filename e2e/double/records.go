@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -26,6 +27,10 @@ type Record struct {
 	// Finalizer is what its controller puts on it; it takes it away, and all other
 	// finalizers that it finds, when the resource is deleted.
 	Finalizer string `json:"finalizer,omitempty"`
+	// Defines are kinds that come with it, and Takes how long it takes at least to be
+	// ready from when all it needs is there.
+	Defines []Definition    `json:"defines,omitempty"`
+	Takes   metav1.Duration `json:"takes,omitzero"`
 	// Alone says that no controller serves the kind; it is ready by itself.
 	Alone bool `json:"alone,omitempty"`
 }
@@ -49,7 +54,7 @@ type Status struct {
 
 // Product is an object that is made. Where a text of it is empty it is not made.
 type Product struct {
-	Kind      string `json:"kind"` // Secret, ConfigMap or Service
+	Kind      string `json:"kind"` // Secret, ConfigMap, Service or Namespace
 	Name      string `json:"name"`
 	Namespace string `json:"namespace,omitempty"` // empty: its maker's
 	Type      string `json:"type,omitempty"`      // of a Secret

@@ -17,6 +17,11 @@ type Scenario struct {
 	Controllers []Controller
 	// Records say what is known of custom resources, before what is built in.
 	Records []Record
+	// Packages are the operators that the Operator Lifecycle Manager can install.
+	Packages []Package
+	// Approvers are the Jobs that approve the InstallPlans of their namespaces. They
+	// wait until there is one.
+	Approvers []Ref
 }
 
 // Need says that an object cannot start before another is ready. A Pod of a

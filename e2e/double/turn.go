@@ -50,6 +50,7 @@ func (t *turn) decide() {
 	t.garbage()
 	t.volumes()
 	t.workloads()
+	t.operators()
 	t.customResources()
 	t.services()
 	t.autoscalers()

@@ -1,6 +1,7 @@
 package double
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -294,8 +295,13 @@ func (t *turn) job(o *unstructured.Unstructured) {
 		t.wait(o, "its Pod runs")
 		return
 	}
-	if why := t.needReason(o); why != "" {
-		t.jobFails(o, why)
+	why, refused := t.approve(o)
+	if refused = cmp.Or(t.needReason(o), refused); refused != "" {
+		t.jobFails(o, refused)
+		return
+	}
+	if why != "" {
+		t.wait(o, why)
 		return
 	}
 	t.setStatus(o, "complete", map[string]any{

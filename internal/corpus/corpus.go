@@ -29,6 +29,19 @@ func Each(t *testing.T, root string, run func(t *testing.T, text string)) {
 	}
 }
 
+// Experts runs a case for every real component whose owner wrote waves by hand, without
+// these waves.
+func Experts(t *testing.T, root string, run func(t *testing.T, text string)) {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join(root, "../shared/experts/*/in.yaml.gz"))
+	if len(files) == 0 {
+		t.Skip("SKIPPED: no components in ../shared/experts beside the project")
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) { run(t, read(t, file)) })
+	}
+}
+
 // Largest returns the longest rendering.
 func Largest(tb testing.TB, root string) string {
 	tb.Helper()

@@ -1,6 +1,6 @@
 //go:build !race
 
-package sidecar
+package confine
 
 import "syscall"
 

@@ -1,5 +1,5 @@
 //go:build !linux || race
 
-package sidecar
+package confine
 
 func limitLeap(int64) {}

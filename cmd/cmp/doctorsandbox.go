@@ -1,0 +1,34 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/sandbox"
+	"github.com/ladder-cmp/ladder/sidecar"
+)
+
+// examineSandbox starts a worker as cmp serve does, and says what its sandbox lacks.
+// Only the kernel and the container's profile can tell, and only from within.
+func examineSandbox() ([]finding.Finding, error) {
+	workers, err := sidecar.NewWorkers(sidecar.WorkersConfig{Command: new(serving).workerCommand, Warm: 1, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	defer workers.Close()
+	return sandboxFindings(workers.Gaps()), nil
+}
+
+func sandboxFindings(gaps []sandbox.Gap) (all []finding.Finding) {
+	for _, gap := range gaps {
+		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "sandbox-incomplete", Field: string(gap.Layer), Message: "workers run without it: " + gap.Why, Remedy: sandboxRemedies[gap.Layer]})
+	}
+	return all
+}
+
+var sandboxRemedies = map[sandbox.Layer]string{
+	sandbox.Undumpable: "allow prctl in the container's seccomp profile",
+	sandbox.Landlock:   "run it on Linux 5.13 or later with landlock among the kernel's lsm=, and the seccomp profile RuntimeDefault",
+	sandbox.Limits:     "allow prlimit64 in the container's seccomp profile",
+	sandbox.Seccomp:    "run it on Linux, with the seccomp profile RuntimeDefault",
+}

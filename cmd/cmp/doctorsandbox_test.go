@@ -1,0 +1,28 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/sandbox"
+)
+
+// TestSandboxFindings: each layer that is missing is a warning with a remedy of its
+// own, and a complete sandbox is none.
+func TestSandboxFindings(t *testing.T) {
+	if got := sandboxFindings(nil); len(got) != 0 {
+		t.Errorf("a complete sandbox: %v", got)
+	}
+	remedies := map[string]bool{}
+	for _, layer := range []sandbox.Layer{sandbox.Undumpable, sandbox.Landlock, sandbox.Limits, sandbox.Seccomp} {
+		got := sandboxFindings([]sandbox.Gap{{Layer: layer, Why: "refused"}})
+		if len(got) != 1 || got[0].Severity != finding.Warning || got[0].Field != string(layer) || got[0].Remedy == "" {
+			t.Errorf("%s: %+v", layer, got)
+			continue
+		}
+		remedies[got[0].Remedy] = true
+	}
+	if len(remedies) != 4 {
+		t.Errorf("%d remedies for 4 layers", len(remedies))
+	}
+}

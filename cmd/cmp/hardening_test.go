@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ladder-cmp/ladder/fetch"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// TestHardening puts deploy/hardening on top of deploy/kustomize: the Pod has what it
+// promises, the container keeps what it had, and the policy lets nobody reach an
+// address inside.
+func TestHardening(t *testing.T) {
+	found := 0
+	for _, o := range deployed(t, "kustomize", "hardening") {
+		switch o.ID.Kind {
+		case "Deployment":
+			var d appsv1.Deployment
+			decode(t, o.Text(), &d)
+			hardened(t, d.Spec.Template.Spec)
+			found++
+		case "NetworkPolicy":
+			var p networkingv1.NetworkPolicy
+			decode(t, o.Text(), &p)
+			closed(t, p)
+			found++
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d of a Deployment and a NetworkPolicy", found)
+	}
+}
+
+// TestFetchingIsDeployed puts deploy/fetching on top of deploy/kustomize: the cache is a
+// volume on disk that the server may write to, and the limit of memory is the sum of
+// docs/operations.md.
+func TestFetchingIsDeployed(t *testing.T) {
+	plain, fetching := ladderOf(t, deployed(t, "kustomize")), ladderOf(t, deployed(t, "kustomize", "fetching"))
+	env := map[string]string{}
+	for _, e := range fetching.container.Env {
+		env[e.Name] = e.Value
+	}
+	if env["LADDER_SERVE_ALLOW_REMOTE"] == "" {
+		t.Error("nothing may be fetched")
+	}
+	at := slices.IndexFunc(fetching.container.VolumeMounts, func(m corev1.VolumeMount) bool {
+		return m.MountPath == env["LADDER_SERVE_REMOTE_CACHE"] && !m.ReadOnly
+	})
+	if at < 0 {
+		t.Fatalf("no volume is mounted at %q", env["LADDER_SERVE_REMOTE_CACHE"])
+	}
+	volume := slices.IndexFunc(fetching.pod.Volumes, func(v corev1.Volume) bool {
+		return v.Name == fetching.container.VolumeMounts[at].Name && v.EmptyDir != nil && v.EmptyDir.Medium == "" && v.EmptyDir.SizeLimit != nil
+	})
+	if volume < 0 {
+		t.Error("the cache is not on disk, or has no limit")
+	}
+	want := plain.container.Resources.Limits.Memory().Value() + fetch.DefaultConcurrent*fetch.DefaultMemory
+	if limit := fetching.container.Resources.Limits.Memory().Value(); limit != want {
+		t.Errorf("the container may have %d MiB, want %d", limit>>20, want>>20)
+	}
+	if len(fetching.container.VolumeMounts) != len(plain.container.VolumeMounts)+1 || fetching.container.SecurityContext == nil {
+		t.Error("the container has lost what it had")
+	}
+}
+
+// ladderInPod is the sidecar in the repo-server's Pod.
+type ladderInPod struct {
+	pod       corev1.PodSpec
+	container corev1.Container
+}
+
+func ladderOf(t *testing.T, objects []object.Object) ladderInPod {
+	t.Helper()
+	for _, o := range objects {
+		if o.ID.Kind != "Deployment" {
+			continue
+		}
+		var d appsv1.Deployment
+		decode(t, o.Text(), &d)
+		for _, c := range d.Spec.Template.Spec.Containers {
+			if c.Name == "ladder" {
+				return ladderInPod{d.Spec.Template.Spec, c}
+			}
+		}
+	}
+	t.Fatal("there is no container ladder")
+	return ladderInPod{}
+}
+
+// deployed is what components of deploy/ make of an Argo CD.
+func deployed(t *testing.T, components ...string) []object.Object {
+	t.Helper()
+	repo := t.TempDir()
+	for _, name := range components {
+		if err := os.CopyFS(filepath.Join(repo, name), os.DirFS("../../deploy/"+name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"kustomization.yaml": "resources: [argocd.yaml]\ncomponents: [" + strings.Join(components, ", ") + "]\n",
+		"argocd.yaml": `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: argocd-repo-server}
+spec: {template: {spec: {containers: [{name: argocd-repo-server, image: argocd}], volumes: [{name: plugins, emptyDir: {}}]}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cm}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cmd-params-cm}
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res, err := render.Dir(context.Background(), os.DirFS(repo), ".", render.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Objects
+}
+
+func decode(t *testing.T, text string, into any) {
+	t.Helper()
+	if err := yaml.UnmarshalStrict([]byte(text), into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func hardened(t *testing.T, pod corev1.PodSpec) {
+	t.Helper()
+	if pod.HostUsers == nil || *pod.HostUsers {
+		t.Error("the Pod has the users of the node")
+	}
+	for _, c := range pod.Containers {
+		if c.Name != "ladder" {
+			continue
+		}
+		s := c.SecurityContext
+		if s.AppArmorProfile == nil || s.AppArmorProfile.Type != corev1.AppArmorProfileTypeRuntimeDefault {
+			t.Error("the container has no AppArmor profile")
+		}
+		if s.SeccompProfile == nil || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault || s.ReadOnlyRootFilesystem == nil {
+			t.Errorf("the container has lost what it had: %v", s)
+		}
+		return
+	}
+	t.Error("there is no container ladder")
+}
+
+// closed makes sure that no rule lets the Pod connect to addresses that cmp serve
+// refuses to fetch from (docs/sources.md), by whatever name.
+func closed(t *testing.T, p networkingv1.NetworkPolicy) {
+	t.Helper()
+	lets := func(address string) bool {
+		at := netip.MustParseAddr(address)
+		for _, rule := range p.Spec.Egress {
+			for _, to := range rule.To {
+				if to.IPBlock == nil || !netip.MustParsePrefix(to.IPBlock.CIDR).Contains(at) {
+					continue
+				}
+				open := true
+				for _, except := range to.IPBlock.Except {
+					open = open && !netip.MustParsePrefix(except).Contains(at)
+				}
+				if open {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for _, inside := range []string{"127.0.0.1", "10.96.0.1", "172.31.0.2", "192.168.1.1", "100.100.100.200", "169.254.169.254", "::1", "fd00:ec2::254", "fe80::1"} {
+		if lets(inside) {
+			t.Errorf("%s can be reached", inside)
+		}
+	}
+	for _, outside := range []string{"140.82.121.4", "2606:50c0:8000::153"} {
+		if !lets(outside) {
+			t.Errorf("%s cannot be reached", outside)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+)
+
+// TestHostileSources: repositories that take all memory, all time or all bytes of who
+// fetches from them, asked for by several Applications of one project. The server stays
+// up and small, a good Application of another project is answered meanwhile, and each
+// bad one is told what is wrong.
+func TestHostileSources(t *testing.T) {
+	over := make(chan struct{})
+	huge := strings.Repeat("{a: [b], version: x},", 700_000)
+	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch dir := strings.Split(r.URL.Path, "/")[1]; dir {
+		case "memory":
+			fmt.Fprint(w, "{apiVersion: v1, entries: {app: [", huge, "]}}")
+		case "silent":
+			<-over
+		case "endless":
+			for err := error(nil); err == nil; {
+				_, err = io.WriteString(w, huge)
+			}
+		}
+	}))
+	defer evil.Close()
+	defer close(over)
+	good := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "{apiVersion: v1, kind: ConfigMap, metadata: {name: good}}")
+	}))
+	defer good.Close()
+	goodURL := strings.Replace(good.URL, "127.0.0.1", "localhost", 1)
+	dir := t.TempDir()
+	const memory = sidecartest.RaceFactor * 192 // MiB
+	files := map[string]string{".git/HEAD": "", "good/kustomization.yaml": "resources: ['" + goodURL + "/a.yaml']"}
+	wants := map[string]string{"memory": fmt.Sprintf("MiB of memory to read, and may take %d", memory), "silent": "took longer than 4s", "endless": "sends more than 20000000 bytes"}
+	for i := range 4 {
+		for kind := range wants {
+			files[fmt.Sprintf("%s-%d/component.yaml", kind, i)] = fmt.Sprintf("chart: {repoURL: '%s/%s/%d', chart: app, version: ^1}", evil.URL, kind, i)
+		}
+	}
+	write(t, dir, files)
+	cache := t.TempDir()
+	s := serve(t, "LADDER_SERVE_ALLOW_REMOTE="+evil.URL+","+goodURL, "LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1,localhost", "LADDER_SERVE_REMOTE_CACHE="+cache,
+		"LADDER_SERVE_REMOTE_PLAIN_HTTP="+strings.TrimPrefix(evil.URL, "http://")+","+strings.TrimPrefix(goodURL, "http://"),
+		fmt.Sprintf("LADDER_SERVE_REMOTE_MEMORY=%d", memory<<20), "LADDER_SERVE_REMOTE_TIMEOUT=4s", "LADDER_SERVE_REMOTE_MAX_BYTES=20000000")
+	archive, err := sidecartest.Pack(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(app, project string) (string, error) {
+		out, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: app, Env: map[string]string{"ARGOCD_APP_NAME": app, "ARGOCD_APP_PROJECT_NAME": project}})
+		return strings.Join(out, "\n"), err
+	}
+	var all sync.WaitGroup
+	for i := range 4 {
+		for kind, want := range wants {
+			all.Go(func() {
+				_, err := ask(fmt.Sprintf("%s-%d", kind, i), "evil")
+				// Those whose turn comes late, or not at all, are told that.
+				if err == nil || !strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "its turn did not come within 4s") && !strings.Contains(err.Error(), "took longer than 4s") {
+					t.Errorf("%s-%d: %v", kind, i, err)
+				}
+			})
+		}
+	}
+	time.Sleep(500 * time.Millisecond) // they have the network
+	began := time.Now()
+	if out, err := ask("good", "good"); err != nil || !strings.Contains(out, "name: good") {
+		t.Errorf("the good one: %v\n%s", err, out)
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("the good one takes %s", took)
+	}
+	all.Wait()
+	for kind, want := range wants {
+		if _, err := ask(kind+"-0", "evil"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s, alone: %v", kind, err)
+		}
+	}
+	if out, err := ask("good", "good"); err != nil || !strings.Contains(out, "name: good") {
+		t.Errorf("the good one, later: %v\n%s", err, out)
+	}
+	if left, _ := filepath.Glob(filepath.Join(cache, "blobs", ".new*")); len(left) > 0 {
+		t.Errorf("%s remain", left)
+	}
+	if peak := s.peak(t); peak > 400<<20 {
+		t.Errorf("the server has taken %d MiB", peak>>20)
+	}
+}
+
+// peak is the most memory that the server has taken so far, 0 where the system does not
+// tell.
+func (s *served) peak(t *testing.T) (bytes int64) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &bytes); err == nil {
+			return bytes << 10
+		}
+	}
+	return 0
+}

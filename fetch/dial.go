@@ -1,0 +1,128 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// plain says whether a host, with its port, is spoken to without TLS.
+func (f *Fetcher) plain(host string) bool {
+	host = strings.ToLower(host)
+	for _, p := range f.config.PlainHTTP {
+		if p = strings.ToLower(p); p == host || p+":80" == host || p == host+":80" {
+			return true
+		}
+	}
+	return false
+}
+
+// transport is the connections with an identity. They are kept, so that a second
+// request need not shake hands again.
+func (f *Fetcher) transport(i identity, own bool) (http.RoundTripper, error) {
+	if !own {
+		i.cert, i.key, i.insecure = "", "", false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if known := f.transports[i]; known != nil {
+		return known, nil
+	}
+	config, err := i.tls(f.authorities, own)
+	if err != nil {
+		return nil, err
+	}
+	// Mounted certificates are renewed now and then. The connections with old
+	// ones end by themselves.
+	if len(f.transports) > 100 {
+		f.transports = map[identity]*http.Transport{}
+	}
+	made := &http.Transport{
+		TLSClientConfig: config,
+		Proxy:           f.proxyOf,
+		DialContext:     f.dial,
+		// A packed chart is not to be unpacked on the way, and what is packed may
+		// be larger than we take.
+		DisableCompression:     true,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    f.limits.Concurrent,
+		IdleConnTimeout:        idle,
+		TLSHandshakeTimeout:    idle,
+		ResponseHeaderTimeout:  idle,
+		MaxResponseHeaderBytes: 1 << 20,
+	}
+	f.transports[i] = made
+	return made, nil
+}
+
+// proxyOf chooses the proxy of a request, and remembers it as one.
+func (f *Fetcher) proxyOf(req *http.Request) (*url.URL, error) {
+	proxy, err := f.proxy(req.URL)
+	if err != nil {
+		return nil, errors.New("the proxy in the environment is no address")
+	}
+	if proxy != nil {
+		if err := f.guardName(req.Context(), req.URL.Hostname()); err != nil {
+			return nil, err
+		}
+		port := portOf(proxy)
+		if proxy.Scheme == "socks5" && proxy.Port() == "" {
+			port = "1080"
+		}
+		f.proxies.Store(net.JoinHostPort(proxy.Hostname(), port), true)
+	}
+	return proxy, nil
+}
+
+// guardName looks at where a name leads before a proxy is asked for it, as far as that
+// is known here: the proxy looks names up itself, and may be further inside.
+func (f *Fetcher) guardName(ctx context.Context, host string) error {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return nil // which was looked at
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookup)
+	defer cancel()
+	known, err := f.resolve(ctx, host)
+	if err != nil {
+		return nil
+	}
+	for _, to := range known {
+		if why := f.private.guard(host, to); why != "" {
+			return failed(notAllowed, nameIt, "%s leads to %s", host, why)
+		}
+	}
+	return nil
+}
+
+// lookup is how long a name may take that a proxy will look up again.
+const lookup = 2 * time.Second
+
+// dial connects to a host unless its name leads to where it may not. That is
+// looked at for each connection, since names come to lead elsewhere.
+func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	dialer := net.Dialer{Timeout: idle}
+	if _, proxy := f.proxies.Load(address); !proxy {
+		dialer.Control = func(_, resolved string, _ syscall.RawConn) error {
+			to, err := netip.ParseAddrPort(resolved)
+			if err != nil {
+				return fmt.Errorf("%s is no address", resolved)
+			}
+			if why := f.private.guard(host, to.Addr()); why != "" {
+				return failed(notAllowed, nameIt, "%s leads to %s", host, why)
+			}
+			return nil
+		}
+	}
+	return f.connect(ctx, &dialer, network, address)
+}

@@ -1,0 +1,60 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/component"
+)
+
+// retry is how often Argo CD tries to sync an Application: as its component.yaml
+// says, or as what it holds needs (the note olm-retry), or as all others.
+func (f *Fleet) retry(app *Application) component.Retry {
+	if app.Retry != nil {
+		return app.Retry.Or(patient)
+	}
+	for _, o := range app.Objects {
+		if k, _ := f.base.Kind(o.ID.Group, o.ID.Kind); k.Operator.Retry != "" {
+			var needed component.Retry
+			if err := yaml.Unmarshal([]byte(k.Operator.Retry), &needed); err == nil {
+				return needed.Or(patient)
+			}
+		}
+	}
+	return patient
+}
+
+// retried are the Applications with the same retries.
+type retried struct {
+	component.Retry
+	Names []string
+}
+
+// Dict is the retry as an expression of a template of Argo CD's.
+func (r retried) Dict() string {
+	return fmt.Sprintf(`(dict "limit" %d "backoff" (dict "duration" %q "factor" %d "maxDuration" %q))`, r.Limit, r.Backoff.Duration, r.Backoff.Factor, r.Backoff.MaxDuration)
+}
+
+// retries are the Applications that are not tried like all others.
+func (f *Fleet) retries() []retried {
+	var all []retried
+	for _, app := range f.Applications {
+		r := f.retry(app)
+		if r == patient {
+			continue
+		}
+		i := slices.IndexFunc(all, func(other retried) bool { return other.Retry == r })
+		if i < 0 {
+			i, all = len(all), append(all, retried{Retry: r})
+		}
+		all[i].Names = append(all[i].Names, app.Name)
+	}
+	for _, r := range all {
+		slices.Sort(r.Names)
+	}
+	slices.SortFunc(all, func(x, y retried) int { return strings.Compare(x.Names[0], y.Names[0]) })
+	return all
+}

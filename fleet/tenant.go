@@ -1,0 +1,168 @@
+package fleet
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/finding"
+)
+
+// Whoever owns a component writes its component.yaml, and is not trusted with the
+// projects, clusters and Applications of others. What is generated holds whatever a file
+// says; the rules here tell who tried.
+
+const (
+	foreignProject = "foreign-project"
+	reservedLabel  = "reserved-label"
+	unsafeValue    = "unsafe-value"
+	reservedName   = "reserved-name"
+)
+
+// IsName reports whether Kubernetes takes a text as the name of an object.
+func IsName(text string) bool { return dnsName.MatchString(text) }
+
+// Overreach finds the components that ask for what the platform alone decides, in what
+// is deployed in an environment; in all if that is empty.
+func (f *Fleet) Overreach(environment string) []finding.Finding {
+	names := []string{foreignProject, reservedLabel, unsafeValue}
+	found := f.lint(environment).find(slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !slices.Contains(names, r.Name) }))
+	finding.Sort(found)
+	return found
+}
+
+// reservedLabel is the expression for keys of labels that no component may set: that of
+// the phase, by which the steps select, that of the environment, and all of Argo CD's
+// own.
+func (f *Fleet) reservedLabel() *regexp.Regexp {
+	return regexp.MustCompile(`^(environment|` + regexp.QuoteMeta(f.Profile.Label) + `|([^/]*\.)?argoproj\.io/.*)$`)
+}
+
+// overreach finds what one component asks for that is not its own to decide.
+func (f *Fleet) overreach(app *Application) []finding.Finding {
+	var all []finding.Finding
+	if f.asksForeign(app) {
+		all = append(all, app.fault(foreignProject, "project", fmt.Sprintf("%s asks for the project %q, and the fleet deploys it with %q", app.Name, app.Project, f.project()), remedyOfProject(app.Project)))
+	}
+	return append(all, app.unsafe()...)
+}
+
+// asksForeign reports whether a component names an AppProject and does not get it.
+func (f *Fleet) asksForeign(app *Application) bool {
+	return app.Project != "" && app.Project != f.projectOf(app)
+}
+
+func remedyOfProject(name string) string {
+	return "drop it; or, if the platform means it, give --project-from-components --allow-project " + shellQuoted(name)
+}
+
+// unsafe finds values that are no plain texts.
+func (a *Application) unsafe() []finding.Finding {
+	var all []finding.Finding
+	for _, v := range generatedValues(a.Description) {
+		if what := breaksOut(v.text); what != "" {
+			all = append(all, a.fault(unsafeValue, v.field, fmt.Sprintf("%q holds %s, which has no place in an Application", v.text, what), "write a plain value"))
+		}
+	}
+	return all
+}
+
+// foreignProjects finds the components that do not get the AppProject that they name.
+// Where no list is given of those that they may choose, none of them gets it, and one
+// finding for each project is enough.
+func (l *lint) foreignProjects() []fault {
+	var all []fault
+	first := map[string]int{}
+	others := map[string]int{}
+	for _, app := range l.Applications {
+		if app.Part == crds.Only || !l.asksForeign(app) {
+			continue
+		}
+		found := l.at(finding.Error, app, fmt.Sprintf("%s asks for the project %q, and the fleet deploys it with %q", app.Name, app.Project, l.project()), remedyOfProject(app.Project))
+		found.Line, found.Field = app.Line("project"), "project"
+		if len(l.Projects) > 0 {
+			all = append(all, found)
+			continue
+		}
+		if _, told := first[app.Project]; told {
+			others[app.Project]++
+			continue
+		}
+		found.Severity = finding.Warning
+		first[app.Project] = len(all)
+		all = append(all, found)
+	}
+	for name, n := range others {
+		all[first[name]].Message += fmt.Sprintf("; %d more ask for it", n)
+	}
+	return all
+}
+
+// unsafeValues finds values that may be meant to break out of what is generated.
+func (l *lint) unsafeValues() []fault {
+	var all []fault
+	for _, app := range l.Applications {
+		if app.Part == crds.Only { // the file is looked at once
+			continue
+		}
+		for _, found := range app.unsafe() {
+			all = append(all, fault{of: app.Name, Finding: found})
+		}
+	}
+	return all
+}
+
+// value is a text of a component.yaml, and where it stands.
+type value struct{ field, text string }
+
+// generatedValues are the texts of a description that are written into Applications.
+func generatedValues(d component.Description) []value {
+	all := []value{{"name", d.Name}, {"namespace", d.Namespace}, {"project", d.Project}, {"domain", d.Domain}, {"tier", d.Tier}, {"componentType", d.Type}, {"dependencyPhase", d.DependencyPhase},
+		{"chart.repoURL", d.Chart.RepoURL}, {"chart.path", d.Chart.Path}, {"chart.chart", d.Chart.Chart}, {"chart.version", d.Chart.Version}}
+	for field, list := range map[string][]string{"syncOptions": d.SyncOptions, "environments": d.Environments, "chart.valueFiles": d.Chart.ValueFiles} {
+		for i, text := range list {
+			all = append(all, value{fmt.Sprintf("%s[%d]", field, i), text})
+		}
+	}
+	for key, text := range d.Labels {
+		all = append(all, value{"labels", key}, value{"labels", text})
+	}
+	slices.SortFunc(all, func(x, y value) int { return strings.Compare(x.field+"\x00"+x.text, y.field+"\x00"+y.text) })
+	return all
+}
+
+// breaksOut says what of a text is no plain value; empty if it is one.
+func breaksOut(text string) string {
+	switch {
+	case strings.Contains(text, "{{") || strings.Contains(text, "}}"):
+		return "a template"
+	case strings.ContainsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\u0085' || r == '\u2028' || r == '\u2029' }):
+		return "a line break"
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return "a control character"
+	}
+	return ""
+}
+
+// reserved finds Applications that are called like what an app-of-apps consists of:
+// they would take the place of the parent, or of the list of children.
+func (f *Fleet) reserved(t Target, sets []set) []finding.Finding {
+	taken := []string{RootFile, "kustomization", f.name(t)}
+	for _, b := range f.Profile.Bands {
+		taken = append(taken, f.name(t)+"-"+b.Name)
+	}
+	taken = append(taken, f.name(t)+"-other")
+	var all []finding.Finding
+	for _, s := range sets {
+		for _, d := range f.deployments(s) {
+			if slices.Contains(taken, d.Name) {
+				all = append(all, d.fault(reservedName, "name", fmt.Sprintf("%q is the name of a part of the app-of-apps itself", d.Name), "give the component another name"))
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,179 @@
+package fleet_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/knowledge"
+)
+
+// loadFiles loads a fleet of files in components, with a ladder.yaml that says where
+// Argo CD finds it.
+func loadFiles(t *testing.T, files map[string]string, src fleet.Source) *fleet.Fleet {
+	t.Helper()
+	repo := fstest.MapFS{"ladder.yaml": {Data: []byte("fleet: {name: web, project: tenants, repoURL: https://git.example.com/web.git}\n")}}
+	for name, text := range files {
+		repo["components/"+name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	src.Repo, src.Dirs = repo, []string{"components"}
+	f, err := fleet.Load(t.Context(), src, knowledge.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+const oneObject = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}\n"
+
+// TestForeignProject: the project is the fleet's, unless the platform lets components
+// choose one and names it.
+func TestForeignProject(t *testing.T) {
+	files := map[string]string{
+		"shop/component.yaml":  "{name: shop, rolloutPhase: 650, project: shop}\n",
+		"shop/a.yaml":          oneObject,
+		"admin/component.yaml": "{name: admin, rolloutPhase: 650, project: platform-admin}\n",
+		"admin/a.yaml":         strings.Replace(oneObject, "name: a", "name: b", 1),
+	}
+	refuses := func(f *fleet.Fleet, names ...string) {
+		t.Helper()
+		_, _, err := f.ApplicationSets(fleet.SetOptions{})
+		_, _, errApps := f.Apps(fleet.AppsOptions{Path: "apps"})
+		for _, err := range []error{err, errApps} {
+			for _, name := range names {
+				if err == nil || !strings.Contains(err.Error(), `asks for the project "`+name+`"`) {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if len(names) == 0 && err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	f := loadFiles(t, files, fleet.Source{})
+	refuses(f, "shop", "platform-admin")
+	if got := texts(f.Lint("")); strings.Count(got, " asks for the project ") != 2 || strings.Contains(got, "error: ") || !strings.Contains(got, `--allow-project platform-admin`) {
+		t.Errorf("without a list:\n%s", got)
+	}
+	f = loadFiles(t, files, fleet.Source{Projects: []string{"shop"}})
+	refuses(f, "platform-admin")
+	if got := texts(f.Overreach("")); strings.Contains(got, "shop asks") || !strings.Contains(got, "error: components/admin/component.yaml:1: project: admin asks for the project") {
+		t.Errorf("with a list:\n%s", got)
+	}
+	files["admin/component.yaml"] = "{name: admin, rolloutPhase: 650}\n"
+	f = loadFiles(t, files, fleet.Source{Projects: []string{"shop"}})
+	refuses(f)
+	made, _, err := f.Apps(fleet.AppsOptions{Path: "apps"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := fleet.YAML(made...); strings.Count(text, "project: shop\n") != 1 || strings.Count(text, "project: tenants\n") != 2 {
+		t.Errorf("the projects are others:\n%s", text)
+	}
+}
+
+// TestOverreach: what a component asks for that is the platform's is refused where
+// something is generated, and found before.
+func TestOverreach(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"a line break":       {`syncOptions: ["A=b\n  destination: {server: x}"]`, "unsafe-value"},
+		"a template":         {`componentType: "{{ .path.path }}"`, "unsafe-value"},
+		"a control":          {`labels: {a: "b\u0000"}`, "unsafe-value"},
+		"a break of YAML":    {`chart: {repoURL: "https://charts.example.com\u2028x", chart: x, version: "1"}`, "unsafe-value"},
+		"an Argo CD label":   {`labels: {argocd.argoproj.io/instance: x}`, "reserved-label"},
+		"an environment":     {`labels: {environment: prod}`, "reserved-label"},
+		"a patch's own word": {`labels: {$patch: replace}`, "bad-label"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := loadFiles(t, map[string]string{"shop/component.yaml": "name: shop\nrolloutPhase: 650\n" + test.text + "\n", "shop/a.yaml": oneObject}, fleet.Source{})
+			_, _, err := f.ApplicationSets(fleet.SetOptions{})
+			_, _, errApps := f.Apps(fleet.AppsOptions{Path: "apps"})
+			if err == nil || errApps == nil {
+				t.Errorf("it is generated: %v, %v", err, errApps)
+			}
+			found := false
+			for _, l := range f.Lint("") {
+				found = found || l.Rule == test.want && l.Line == 3
+			}
+			if !found {
+				t.Errorf("lint does not find it:\n%s", texts(f.Lint("")))
+			}
+		})
+	}
+}
+
+// TestReservedNames: no component takes the place of the parent or of the list of its
+// children.
+func TestReservedNames(t *testing.T) {
+	for _, name := range []string{"root", "kustomization", "web"} {
+		f := loadFiles(t, map[string]string{"shop/component.yaml": "name: " + name + "\nrolloutPhase: 650\n", "shop/a.yaml": oneObject}, fleet.Source{})
+		if _, _, err := f.Apps(fleet.AppsOptions{Path: "apps"}); err == nil || !strings.Contains(err.Error(), "the name of a part of the app-of-apps itself") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestQuotedInTemplates: what is in the template of an ApplicationSet comes from
+// manifests, too, such as the groups of CRDs, and from components that are disabled.
+func TestQuotedInTemplates(t *testing.T) {
+	const group = `x") (fail "y`
+	f := loadFiles(t, map[string]string{
+		"crds/component.yaml": "{name: crds, rolloutPhase: 110}\n",
+		"crds/a.yaml": `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: as.example.com},
+  spec: {group: 'x") (fail "y', scope: Namespaced, names: {kind: A, plural: as}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`,
+		"shop/component.yaml": "{name: shop, rolloutPhase: 650, capabilities: fleet}\n",
+		"shop/Chart.yaml":     "{apiVersion: v2, name: shop, version: 1.0.0}\n",
+		"shop/templates/a.yaml": `{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {has: {{ .Capabilities.APIVersions.Has "a/v1" | quote }}}}
+`,
+	}, fleet.Source{})
+	made, _, err := f.ApplicationSets(fleet.SetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fleet.YAML(made...)
+	if strings.Contains(text, group) || !strings.Contains(text, `x\") (fail \"y/v1`) {
+		t.Errorf("a group of a CRD is part of the template:\n%s", text)
+	}
+}
+
+// TestHostileBootstrap: neither names nor what a ladder.yaml says get into the script
+// as commands, and no file is outside of its directory.
+func TestHostileBootstrap(t *testing.T) {
+	for _, name := range []string{`x\ntouch pwned`, `../../x`, `-rf`, `$(touch pwned)`} {
+		f := loadFiles(t, map[string]string{"shop/component.yaml": `{name: "` + name + `", rolloutPhase: "010"}` + "\n", "shop/a.yaml": oneObject}, fleet.Source{})
+		if _, _, err := f.Bootstrap(component.Phase{Number: 10, Set: true}); err == nil || !strings.Contains(err.Error(), "can be called") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	f := loadFiles(t, map[string]string{
+		"shop/component.yaml": `{name: shop, rolloutPhase: "010"}` + "\n",
+		"shop/ladder.yaml":    "kinds:\n- {group: example.com, kind: --kubeconfig=pwned, rung: workloads, why: x, health: [{waits: condition Ready}]}\n- {group: example.com, kind: Web, rung: workloads, why: x, health: [{waits: \"x\\ntouch pwned\"}, {waits: condition Ready}]}\n",
+		"shop/a.yaml":         "apiVersion: example.com/v1\nkind: Web\nmetadata: {name: \"a'; touch pwned; '\", namespace: default}\n---\napiVersion: example.com/v1\nkind: --kubeconfig=pwned\nmetadata: {name: a, namespace: default}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: \"a\\ntouch pwned\", namespace: default}\nspec: {template: {spec: {containers: []}}}\n",
+	}, fleet.Source{})
+	made, _, err := f.Bootstrap(component.Phase{Number: 10, Set: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script := filepath.Join(dir, "apply.sh")
+	if err := os.WriteFile(script, []byte(made.Script()), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	kubectl := filepath.Join(dir, "kubectl")
+	if err := os.WriteFile(kubectl, []byte("#!/bin/sh\nfor arg; do case $arg in --kubeconfig*) touch pwned ;; esac; done\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", script)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "KUBECTL="+kubectl)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "pwned")); err == nil {
+		t.Errorf("a command of the tenant ran:\n%s", made.Script())
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package confine
+
+func (l Limits) apply() {}

@@ -1,0 +1,18 @@
+//go:build !linux
+
+package sandbox
+
+import "runtime"
+
+// Enter has nothing to take away with: Landlock and seccomp are Linux's.
+func Enter() []Gap {
+	return []Gap{{Seccomp, "there is none on " + runtime.GOOS}, {Landlock, "there is none on " + runtime.GOOS}}
+}
+
+// Seclude does nothing here.
+func Seclude() error { return nil }
+
+// EnterFetching has nothing to take away with.
+func EnterFetching(...string) []Gap {
+	return []Gap{{Landlock, "there is none on " + runtime.GOOS}}
+}

@@ -1,0 +1,79 @@
+package sandbox
+
+import (
+	seccomp "github.com/elastic/go-seccomp-bpf"
+	"github.com/elastic/go-seccomp-bpf/arch"
+	"golang.org/x/sys/unix"
+)
+
+// The list says what is allowed, and not what is refused: each kernel brings calls
+// that a list of refusals would not know (io_uring was one), and calls of another
+// architecture (32 bits on amd64) have other numbers. What Go's runtime needs is
+// little and changes seldom; a call that a new Go needs and is not here fails with
+// EPERM, on which the tests of the whole program fail.
+//
+// Sources: the runtime's calls are those of runtime/sys_linux_*.s, os_linux.go and
+// internal/runtime/syscall/linux of Go 1.26; strace of the tests of rendering showed
+// no others. With cgo, which only tests use, threads are glibc's.
+
+// computing are the calls that are allowed with any arguments, those that are
+// frequent first.
+var computing = []string{
+	"futex", "read", "write", "epoll_pwait", "epoll_wait", "nanosleep", "sched_yield", "madvise", "munmap",
+	"getpid", "gettid", "rt_sigreturn", "rt_sigprocmask", "rt_sigaction", "sigaltstack", "restart_syscall",
+	"clock_gettime", "clock_nanosleep", "gettimeofday", "time", "getrandom",
+	"epoll_ctl", "epoll_pwait2", "ppoll", "poll", "close", "fstat",
+	"pread64", "sched_getaffinity", // the limit of CPUs, which the runtime reads again every second
+	"mincore", "exit", "exit_group",
+	"brk", "mremap", "set_robust_list", "rseq", "writev", // glibc
+	"getuid", "geteuid", "getgid", "getegid", "getcwd",
+}
+
+// absent are calls that glibc replaces by an older one where the kernel has none.
+var absent = []string{"clone3"}
+
+// newNamespaces are the flags of clone that make anything but a thread.
+const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
+	unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_VFORK | unix.CLONE_PTRACE
+
+// policy is the filter for a process.
+func policy(pid int) (seccomp.Policy, error) {
+	info, err := arch.GetInfo("")
+	if err != nil {
+		return seccomp.Policy{}, err
+	}
+	known := func(names []string) (here []string) {
+		for _, name := range names {
+			if _, ok := info.SyscallNames[name]; ok { // some are of amd64 only
+				here = append(here, name)
+			}
+		}
+		return here
+	}
+	is := func(argument uint32, value uint64) seccomp.Condition {
+		return seccomp.Condition{Argument: argument, Operation: seccomp.Equal, Value: value}
+	}
+	without := func(argument uint32, bits uint64) seccomp.Condition {
+		return seccomp.Condition{Argument: argument, Operation: seccomp.BitsNotSet, Value: bits}
+	}
+	return seccomp.Policy{
+		DefaultAction: seccomp.ActionErrno, // EPERM
+		Syscalls: []seccomp.SyscallGroup{
+			{Action: seccomp.ActionAllow, Names: known(computing)},
+			{Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS), Names: known(absent)},
+			{Action: seccomp.ActionAllow, NamesWithCondtions: []seccomp.NameWithConditions{
+				// Memory, but none that holds code.
+				{Name: "mmap", Conditions: seccomp.ArgumentConditions{without(2, unix.PROT_EXEC)}},
+				{Name: "mprotect", Conditions: seccomp.ArgumentConditions{without(2, unix.PROT_EXEC)}},
+				// Threads, and signals among them, with which the runtime interrupts them.
+				{Name: "clone", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.BitsSet, Value: unix.CLONE_THREAD}, without(0, newNamespaces)}},
+				{Name: "tgkill", Conditions: seccomp.ArgumentConditions{is(0, uint64(pid))}},
+				// What a descriptor is, which os.NewFile asks.
+				{Name: "fcntl", Conditions: seccomp.ArgumentConditions{is(1, unix.F_GETFL)}},
+				{Name: "fcntl", Conditions: seccomp.ArgumentConditions{is(1, unix.F_GETFD)}},
+				// The runtime names its memory.
+				{Name: "prctl", Conditions: seccomp.ArgumentConditions{is(0, unix.PR_SET_VMA)}},
+			}},
+		},
+	}, nil
+}

@@ -1,0 +1,116 @@
+package knowledge
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// schemaTellings is schemas.yaml: what the CRD of a kind tells.
+type schemaTellings struct {
+	Source    string   `yaml:"source"`
+	Ready     []string `yaml:"ready"`
+	Described []struct {
+		Word string  `yaml:"word"`
+		To   Targets `yaml:"to"`
+		Why  string  `yaml:"why"`
+	} `yaml:"described"`
+	Written  []string `yaml:"written"`
+	Siblings []string `yaml:"siblings"`
+}
+
+var tellings = sync.OnceValue(func() schemaTellings {
+	var f schemaTellings
+	must(decode("schemas.yaml", &f))
+	return f
+})
+
+// SchemaSource is where it is known from what schemas tell.
+func (b *Base) SchemaSource() string { return tellings().Source }
+
+// Described returns the convention by which a field of that description names an
+// object, if the description says so.
+func (b *Base) Described(description string) (Convention, bool) {
+	text := strings.ToLower(firstSentence(description))
+	for _, d := range tellings().Described {
+		if strings.Contains(text, d.Word) {
+			return Convention{To: d.To, Meaning: Exists, Why: d.Why, Source: tellings().Source}, true
+		}
+	}
+	return Convention{}, false
+}
+
+// IsWritten reports whether the description of a field that names an object says
+// that the operator makes it.
+func (b *Base) IsWritten(description string) bool {
+	text := strings.ToLower(firstSentence(description))
+	return slices.ContainsFunc(tellings().Written, func(words string) bool { return strings.Contains(text, words) })
+}
+
+func firstSentence(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	first, _, _ := strings.Cut(text, ". ")
+	return first
+}
+
+// Sibling takes the end off a key that may hold the name of another object of the
+// same group. What is left is its kind, or the end of it.
+func (b *Base) Sibling(key string) (kind string, ok bool) {
+	for _, ending := range tellings().Siblings {
+		if stem, cut := strings.CutSuffix(key, ending); cut && stem != "" {
+			return stem, true
+		}
+	}
+	return "", false
+}
+
+// conditionColumn is the path of a column with the status of a condition.
+var conditionColumn = regexp.MustCompile(`^\.status\.conditions\[\?\(@\.type\s*==\s*['"](\w+)['"]\)\]\.status$`)
+
+// valueColumn is the path of a column with a value of the status.
+var valueColumn = regexp.MustCompile(`^\.(status(?:\.\w+)*\.(\w+))$`)
+
+// SeesOf says how the status of objects tells their health, as far as a version of
+// their definition shows it; nil if it does not. Where is how the source is called.
+func (b *Base) SeesOf(version object.Value, schema func() object.Schema, where string) *Sees {
+	if !version.Get("subresources", "status").Exists() {
+		return nil
+	}
+	status := sync.OnceValue(func() object.Schema { return schema().Get("properties", "status", "properties") })
+	for _, name := range tellings().Ready {
+		sign, ok := signOf(version, name)
+		if !ok && !listed(status(), name) {
+			continue
+		}
+		sees := &Sees{Healthy: []Sign{sign}, Source: where, Note: "Taken from the " + where + ", not from the operator's documentation."}
+		if status().Get("observedGeneration").Exists() {
+			sees.Generation = "status.observedGeneration"
+		}
+		return sees
+	}
+	return nil
+}
+
+// signOf is the sign of a condition, or of a boolean value of that name, of which
+// kubectl shows a column; without a column that of the condition.
+func signOf(version object.Value, name string) (sign Sign, ok bool) {
+	for _, c := range version.Get("additionalPrinterColumns").Items() {
+		path := c.Get("jsonPath").Text()
+		if m := conditionColumn.FindStringSubmatch(path); m != nil && m[1] == name {
+			return Sign{Condition: name}, true
+		}
+		if m := valueColumn.FindStringSubmatch(path); m != nil && c.Get("type").Text() == "boolean" && strings.EqualFold(m[2], name) {
+			return Sign{At: m[1], Is: []string{"true"}}, true
+		}
+	}
+	return Sign{Condition: name}, false
+}
+
+// listed reports whether a schema lists a condition among those that there are.
+func listed(status object.Schema, condition string) bool {
+	types := status.Get("conditions", "items", "properties", "type", "enum")
+	return slices.ContainsFunc(types.Items(), func(v object.Value) bool { return v.Text() == condition })
+}
