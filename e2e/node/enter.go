@@ -27,8 +27,11 @@ type inside struct {
 	ended map[string]string // programs that have ended, and how
 }
 
-func enter(_ context.Context, bin, dir string) (*inside, error) {
+// enter starts the node's process 1. Programs that others look for on PATH, as
+// containerd does for its shim, are in the directories of path.
+func enter(bin, dir string, path ...string) (*inside, error) {
 	cmd := exec.Command(bin, "join", dir)
+	cmd.Env = append(os.Environ(), "PATH="+strings.Join(append(path, "/usr/sbin", "/usr/bin", "/sbin", "/bin"), ":"))
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -85,7 +85,7 @@ func (n *Node) open(context.Context) (err error) {
 }
 
 // enter starts process 1 of the node in its namespaces.
-func (n *Node) enter(ctx context.Context) error {
+func (n *Node) enter(context.Context) error {
 	spec := protocol.Spec{
 		Hostname:    nodeName,
 		Cgroups:     n.cgroups.dirs,
@@ -106,7 +106,7 @@ func (n *Node) enter(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(n.Dir, "node.json"), text, 0o644); err != nil {
 		return err
 	}
-	n.inside, err = enter(ctx, n.bin.Inside, n.Dir)
+	n.inside, err = enter(n.bin.Inside, n.Dir, filepath.Dir(n.bin.Shim))
 	return err
 }
 
@@ -149,6 +149,13 @@ func (n *Node) startNode(ctx context.Context) error {
 }
 
 func (n *Node) waitUntilReady(ctx context.Context) error {
+	// Pods are refused before their ServiceAccount exists.
+	if err := n.inside.await(ctx, "the controller-manager", func(ctx context.Context) error {
+		_, err := n.client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
+		return err
+	}); err != nil {
+		return err
+	}
 	return n.inside.await(ctx, "the node", func(ctx context.Context) error {
 		node, err := n.client.CoreV1().Nodes().Get(ctx, nodeName, metav1.GetOptions{})
 		if err != nil {

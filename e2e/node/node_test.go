@@ -58,7 +58,18 @@ func start(ctx context.Context, t *testing.T) (*node.Node, kubernetes.Interface)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := node.Start(ctx, t.TempDir(), bin)
+	dir, err := os.MkdirTemp("", "ladder-node-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("logs: %s", dir)
+			return
+		}
+		os.RemoveAll(dir)
+	})
+	n, err := node.Start(ctx, dir, bin)
 	if err != nil {
 		t.Fatal(err)
 	}
