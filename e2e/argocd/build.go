@@ -58,6 +58,7 @@ func Build(ctx context.Context, root, cacheDir string) (Binaries, error) {
 	if b.Version, b.Module, ok = strings.Cut(strings.TrimSpace(about), " "); !ok {
 		return b, fmt.Errorf("%s: %s is not downloaded; run go mod download there", conformance, argoModule)
 	}
+	// With the flags of the conformance tests, which have compiled most of it.
 	if b.ArgoCD, err = program.Build(ctx, program.Source{
 		Name: "argocd", Dir: "../conformance/v3", Module: argoModule, Package: argoModule + "/cmd",
 		Flags: func(version string) []string {

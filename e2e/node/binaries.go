@@ -59,7 +59,7 @@ func Build(ctx context.Context, cacheDir string) (Binaries, error) {
 
 func containerd(name string) program.Source {
 	const module = "github.com/containerd/containerd/v2"
-	return program.Source{Dir: "servers/containerd", Module: module, Package: module + "/cmd/" + name,
+	return program.Source{Dir: "servers/containerd", Module: module, Package: module + "/cmd/" + name, Static: true,
 		Flags: func(string) []string { return []string{"-ldflags", "-s -w"} }}
 }
 

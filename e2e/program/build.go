@@ -46,6 +46,9 @@ type Source struct {
 	Package string // of the program
 	// Flags returns flags of go build for a version of the module.
 	Flags func(version string) []string
+	// Static programs are linked without any library of the machine, to run in images
+	// and namespaces.
+	Static bool
 }
 
 // Cache is where programs are kept if nobody says otherwise.
@@ -57,7 +60,7 @@ func Cache() (string, error) {
 	return filepath.Join(user, "ladder-e2e"), nil
 }
 
-// Build builds a program for this machine, statically linked, and keeps it in
+// Build builds a program for this machine and keeps it in
 // cacheDir under its version; the next call returns what is there. The first build
 // of a server takes minutes. It must be called from within the e2e module, as tests
 // are.
@@ -87,11 +90,14 @@ func Build(ctx context.Context, s Source, cacheDir string) (string, error) {
 		return bin, nil
 	}
 	fmt.Fprintf(os.Stderr, "building %s %s, which takes some minutes the first time\n", name, version)
-	args := []string{"-C", module, "build", "-trimpath", "-o", bin + ".new"}
+	args := []string{"-C", module, "build", "-o", bin + ".new"}
+	if s.Static {
+		args = append(args, "-trimpath")
+	}
 	if s.Flags != nil {
 		args = append(args, s.Flags(version)...)
 	}
-	if _, err := goOutput(ctx, append(args, s.Package)...); err != nil {
+	if _, err := goCommand(ctx, s.Static, append(args, s.Package)...); err != nil {
 		return "", fmt.Errorf("building %s %s: %w", name, version, err)
 	}
 	return bin, os.Rename(bin+".new", bin)
@@ -100,7 +106,7 @@ func Build(ctx context.Context, s Source, cacheDir string) (string, error) {
 // BuildOwn builds a program of the e2e module, anew each time.
 func BuildOwn(ctx context.Context, pkg, cacheDir string) (string, error) {
 	bin := filepath.Join(cacheDir, filepath.Base(pkg))
-	_, err := goOutput(ctx, "build", "-trimpath", "-o", bin, "github.com/ladder-cmp/ladder/e2e/"+pkg)
+	_, err := goCommand(ctx, true, "build", "-trimpath", "-o", bin, "github.com/ladder-cmp/ladder/e2e/"+pkg)
 	return bin, err
 }
 
@@ -108,7 +114,7 @@ func BuildOwn(ctx context.Context, pkg, cacheDir string) (string, error) {
 // pins.
 func Kubernetes(name string) Source {
 	const module = "k8s.io/kubernetes"
-	return Source{Dir: "servers/kubernetes", Module: module, Package: module + "/cmd/" + name, Flags: func(version string) []string {
+	return Source{Dir: "servers/kubernetes", Module: module, Package: module + "/cmd/" + name, Static: true, Flags: func(version string) []string {
 		// Without a version the server says v0.0.0, which kubectl and Argo CD refuse.
 		set := func(name, value string) string { return " -X k8s.io/component-base/version." + name + "=" + value }
 		parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
@@ -117,8 +123,15 @@ func Kubernetes(name string) Source {
 }
 
 func goOutput(ctx context.Context, args ...string) (string, error) {
+	return goCommand(ctx, false, args...)
+}
+
+func goCommand(ctx context.Context, static bool, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
+	if static {
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=0")
+	}
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
