@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/ladder-cmp/ladder/internal/race"
 	"github.com/ladder-cmp/ladder/remote"
 )
 
@@ -76,11 +77,12 @@ func TestProcessesThatEnd(t *testing.T) {
 	n.host("slow.example.com", func(w http.ResponseWriter, r *http.Request) { <-slow })
 	defer close(slow)
 	metrics := prometheus.NewRegistry()
-	config := Config{Allow: []string{"https://*"}, Limits: Limits{Time: 60 * time.Second, Memory: 192 << 20}, Metrics: metrics}
+	const memory = race.MemoryFactor * 192 // MiB
+	config := Config{Allow: []string{"https://*"}, Limits: Limits{Time: 60 * time.Second, Memory: memory << 20}, Metrics: metrics}
 	n.apart(&config)
 	f := n.fetcher(config)
 	config.Metrics = nil
-	refuse(t, f, chartRef("https://charts.example.com/flow", "1.0.0"), "too-large", "MiB of memory to read, and may take 192; raise --remote-memory")
+	refuse(t, f, chartRef("https://charts.example.com/flow", "1.0.0"), "too-large", fmt.Sprintf("MiB of memory to read, and may take %d; raise --remote-memory", memory))
 	refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large", "")
 	refuse(t, f, chartRef("https://charts.example.com", "1.0.0"), "broken", "sparse")
 	if got := testutil.ToFloat64(f.metrics.ended.WithLabelValues("memory")); got != 1 {
@@ -100,7 +102,7 @@ ladder_fetch_waiting 0
 	}
 	// One that is ended by the kernel, one that says what is none, one that never ends.
 	for script, want := range map[string]string{
-		"kill -9 $$": "has ended the process that reads it, which has 192 MiB and 30s",
+		"kill -9 $$": fmt.Sprintf("has ended the process that reads it, which has %d MiB and 30s", memory),
 		"echo boo":   "has ended the process that reads it",
 		`read a; echo '{"Done":{"Version":"x"}}'`:      "of no version that can be one",
 		`echo '{"Done":{"Failure":{"Outcome":"ok"}}}'`: "has ended the process that reads it",

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/ladder-cmp/ladder/internal/race"
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 )
@@ -332,7 +333,7 @@ func niceOf(t *testing.T, pid string) int {
 // TestMemoryBesides has renderings step aside until there is no more memory for
 // all of them: the last ones begin again later, and none fails before its time.
 func TestMemoryBesides(t *testing.T) {
-	const limit = sidecartest.RaceFactor * 256 << 20 // of each
+	const limit = race.MemoryFactor * 256 << 20 // of each
 	registry := prometheus.NewRegistry()
 	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Metrics, c.Memory = registry, limit })
 	h := start(t, func(c *sidecar.Config) {

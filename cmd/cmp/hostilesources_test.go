@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ladder-cmp/ladder/internal/race"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 )
 
@@ -42,7 +43,7 @@ func TestHostileSources(t *testing.T) {
 	defer good.Close()
 	goodURL := strings.Replace(good.URL, "127.0.0.1", "localhost", 1)
 	dir := t.TempDir()
-	const memory = sidecartest.RaceFactor * 192 // MiB
+	const memory = race.MemoryFactor * 192 // MiB
 	files := map[string]string{".git/HEAD": "", "good/kustomization.yaml": "resources: ['" + goodURL + "/a.yaml']"}
 	wants := map[string]string{"memory": fmt.Sprintf("MiB of memory to read, and may take %d", memory), "silent": "took longer than 4s", "endless": "sends more than 20000000 bytes"}
 	for i := range 4 {
