@@ -28,6 +28,7 @@ import (
 	"github.com/ladder-cmp/ladder/profile"
 	"github.com/ladder-cmp/ladder/remote"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/wave"
 )
 
 // Source is where a fleet lies.
@@ -413,13 +414,16 @@ func (f *Fleet) dropBrought() {
 	for _, app := range f.Applications {
 		gates := 0
 		app.Findings = slices.DeleteFunc(app.Findings, func(found finding.Finding) bool {
-			if found.Rule == "gate-without-customer" {
+			switch {
+			case found.Rule == graph.OLMRetry: // the retry is generated
+				return true
+			case found.Rule == wave.GateWithoutCustomer:
 				gates++
+				return gates > 1
+			case found.Rule == graph.MissingObject && found.Severity == finding.Note: // stores and people bring it, too
+				return true
 			}
-			// Secrets and settings come from stores and people, too.
-			return found.Rule == "olm-retry" || gates > 1 && found.Rule == "gate-without-customer" || found.Rule == "missing-object" && found.Severity == finding.Note || found.Missing != "" && slices.ContainsFunc(brought[found.Missing], func(other *Application) bool {
-				return other != app && f.meet(app, other)
-			})
+			return slices.ContainsFunc(brought[found.Missing], func(other *Application) bool { return other != app && f.meet(app, other) })
 		})
 	}
 }

@@ -29,6 +29,13 @@ func (b *builder) missing() {
 	b.found = nil
 }
 
+// Rules that others go by.
+const (
+	MissingObject = "missing-object"
+	UnknownKind   = "unknown-kind"
+	OLMRetry      = "olm-retry"
+)
+
 // saying is a finding about an object and a target.
 type saying struct {
 	node         int
@@ -44,7 +51,7 @@ func (b *builder) find(i int, severity finding.Severity, rule, target, field, me
 	b.found[s] = true
 	n := &b.Nodes[i]
 	f := finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(), Field: field, Message: message, Remedy: remedy}
-	if rule != "unknown-kind" {
+	if rule != UnknownKind { // of which no object is missing
 		f.Missing = target
 	}
 	b.Findings = append(b.Findings, f)
@@ -65,7 +72,7 @@ func (b *builder) missingObjects() {
 		if !a.Elsewhere.IsZero() {
 			message += "; " + a.Elsewhere.String() + " is in another namespace"
 		}
-		b.find(a.From, severity, "missing-object", a.ID.String(), a.Field, message, "correct the name, add it, or see to it that it is there before the sync")
+		b.find(a.From, severity, MissingObject, a.ID.String(), a.Field, message, "correct the name, add it, or see to it that it is there before the sync")
 	}
 }
 
@@ -233,7 +240,7 @@ func (b *builder) unknownKinds() {
 		names, wrong := b.base.Misspelt(gk.Group, gk.Kind)
 		for i := kind.from; wrong && i < kind.to; i++ {
 			version := b.Nodes[i].Get("apiVersion").Text()
-			b.find(i, finding.Error, "unknown-kind", gk.String(), "kind",
+			b.find(i, finding.Error, UnknownKind, gk.String(), "kind",
 				"unknown kind in "+version+": the API server refuses it", nearest.Or(gk.Kind, names, "correct apiVersion or kind"))
 		}
 	}

@@ -305,6 +305,9 @@ func (s *sync) doubt(i int) {
 		"set a retry in the Application's syncPolicy, or a health override for "+n.Key.GroupKind())
 }
 
+// GateWithoutCustomer is the rule of waits that buy nothing.
+const GateWithoutCustomer = "gate-without-customer"
+
 // idleGates reports waves that Argo CD waits for although nothing later needs all
 // of it healthy: each object in them that needs more than its manifest shows can
 // stop the sync, and nothing is won by the wait.
@@ -336,48 +339,30 @@ func (s *sync) idleGates() {
 		if len(nodes) > 1 {
 			what = fmt.Sprintf("%s and %d more", what, len(nodes)-1)
 		}
-		s.report(nodes[0], finding.Note, "gate-without-customer", fmt.Sprintf("Argo CD waits for %s in wave %d, although nothing that comes later needs that; the sync hangs if one of them needs what comes later and no manifest shows it", what, m.wave),
+		s.report(nodes[0], finding.Note, GateWithoutCustomer, fmt.Sprintf("Argo CD waits for %s in wave %d, although nothing that comes later needs that; the sync hangs if one of them needs what comes later and no manifest shows it", what, m.wave),
 			"move it to the last wave, or let Ladder compute the waves")
 	}
 }
 
 // justified are the nodes that a later object needs healthy, and what these need.
 func (s *sync) justified() []bool {
-	justified := make([]bool, len(s.at))
-	var work []int
-	mark := func(i int) {
-		if !justified[i] {
-			justified[i] = true
-			work = append(work, i)
-		}
-	}
-	rules := s.demands(s.base)
 	needs := make([][]int, len(s.at))
-	for _, c := range rules {
+	behind := s.beforeSmokes()
+	for _, c := range s.demands(s.base) {
 		needs[c.from] = append(needs[c.from], c.to)
 		if c.ref.Meaning == knowledge.With {
 			needs[c.to] = append(needs[c.to], c.from) // the two stand together
 		}
 		if c.gap > 0 && s.at[c.from].compare(s.at[c.to]) > 0 {
-			mark(c.to)
+			behind = append(behind, c.to)
 		}
-	}
-	for _, i := range s.beforeSmokes() {
-		mark(i)
 	}
 	for i := range s.Graph.Nodes {
 		if s.Places[i].Rung.Gates {
-			mark(i)
+			behind = append(behind, i)
 		}
 	}
-	for len(work) > 0 {
-		at := work[len(work)-1]
-		work = work[:len(work)-1]
-		for _, to := range needs[at] {
-			mark(to)
-		}
-	}
-	return justified
+	return withNeeds(behind, needs)
 }
 
 // beforeSmokes are the nodes of the last wave with health before each smoke.

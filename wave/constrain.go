@@ -141,37 +141,34 @@ func appliedBefore(a, b *graph.Node, base *knowledge.Base) bool {
 // awaitedNodes are the nodes that Argo CD waits for: those that a gap leads to, and
 // all that they need. Where a hook or a smoke comes at the end, it waits for all.
 func awaitedNodes(g *graph.Graph, rules []constraint) []bool {
-	needs := make([][]int, len(g.Nodes)) // rules by their from
-	awaited := make([]bool, len(g.Nodes))
-	var work []int
-	mark := func(i int) {
-		if !awaited[i] {
-			awaited[i] = true
-			work = append(work, i)
-		}
-	}
 	if slices.ContainsFunc(g.Nodes, func(n graph.Node) bool {
 		return n.InSync() && (n.IsHook() || n.Role == knowledge.Smokes) || slices.Contains(n.Phases(), object.PostSync)
 	}) {
-		for i := range awaited {
-			awaited[i] = true
-		}
-		return awaited
+		return slices.Repeat([]bool{true}, len(g.Nodes))
 	}
-	for i, c := range rules {
-		needs[c.from] = append(needs[c.from], i)
+	needs := make([][]int, len(g.Nodes))
+	var behind []int
+	for _, c := range rules {
+		needs[c.from] = append(needs[c.from], c.to)
 		if c.gap > 0 {
-			mark(c.to)
+			behind = append(behind, c.to)
 		}
 	}
-	for len(work) > 0 {
-		at := work[len(work)-1]
+	return withNeeds(behind, needs)
+}
+
+// withNeeds marks nodes and all that they need, however far.
+func withNeeds(nodes []int, needs [][]int) []bool {
+	marked := make([]bool, len(needs))
+	for work := slices.Clone(nodes); len(work) > 0; {
+		i := work[len(work)-1]
 		work = work[:len(work)-1]
-		for _, i := range needs[at] {
-			mark(rules[i].to)
+		if !marked[i] {
+			marked[i] = true
+			work = append(work, needs[i]...)
 		}
 	}
-	return awaited
+	return marked
 }
 
 // doubt says why it is doubtful that an object becomes healthy in a sync.
