@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,7 +17,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
-	"github.com/ladder-cmp/ladder/render"
 )
 
 // announcement is a parameter as plugin.yaml writes it.
@@ -102,36 +100,7 @@ func TestDeploy(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	repo := t.TempDir()
-	if err := os.CopyFS(filepath.Join(repo, "ladder"), os.DirFS("../../deploy/kustomize")); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{
-		"kustomization.yaml": "resources: [argocd.yaml]\ncomponents: [ladder]\n",
-		"argocd.yaml": `apiVersion: apps/v1
-kind: Deployment
-metadata: {name: argocd-repo-server}
-spec: {template: {spec: {containers: [{name: argocd-repo-server, image: argocd}], volumes: [{name: plugins, emptyDir: {}}]}}}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: argocd-cm}
-data: {a: b}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: argocd-cmd-params-cm}
-`,
-	} {
-		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	res, err := render.Dir(context.Background(), os.DirFS(repo), ".", render.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range res.Objects {
+	for _, o := range deployed(t, "kustomize") {
 		var m map[string]any
 		if err := yaml.Unmarshal([]byte(o.Text()), &m); err != nil {
 			t.Fatal(err)

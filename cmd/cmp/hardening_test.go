@@ -119,6 +119,7 @@ spec: {template: {spec: {containers: [{name: argocd-repo-server, image: argocd}]
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: argocd-cm}
+data: {a: b}
 ---
 apiVersion: v1
 kind: ConfigMap

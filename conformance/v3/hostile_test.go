@@ -82,7 +82,7 @@ func FuzzHostileComponents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var one map[string]any
 		if yaml.Unmarshal([]byte(text), &one) != nil {
-			t.Skip("Argo CD reads no mapping")
+			return // Argo CD reads mappings only
 		}
 		for _, set := range sets {
 			set.attack(t, text)
