@@ -242,7 +242,7 @@ func (d Description) contradictions(f settings.File) []error {
 	}
 	if d.Retry != nil {
 		if d.lines["retry.limit"] == 0 {
-			fault("retry", "it does not say how often Argo CD tries again", "write {limit: 10, backoff: {duration: 30s, factor: 2, maxDuration: 5m}}")
+			fault("retry", "it has no limit", "write {limit: 10, backoff: {duration: 30s, factor: 2, maxDuration: 5m}}")
 		}
 		for _, key := range []struct{ name, value string }{{"duration", d.Retry.Backoff.Duration}, {"maxDuration", d.Retry.Backoff.MaxDuration}} {
 			if at := "retry.backoff." + key.name; key.value != "" && !duration.MatchString(key.value) {

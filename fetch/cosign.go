@@ -196,7 +196,7 @@ func (c *candidates) claim(payload []byte, signature string) string {
 	err := json.Unmarshal(payload, &said)
 	switch critical := said.Critical; {
 	case err != nil || critical.Type != claimType:
-		return "the key has signed something that is no image"
+		return "the key has signed something other than an image"
 	case critical.Image.Digest != c.digest:
 		return "the key has signed another manifest, " + short(critical.Image.Digest)
 	case !c.expects(critical.Identity.Reference):

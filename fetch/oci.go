@@ -47,7 +47,7 @@ func (e *errand) chartOfRegistry() (haul, error) {
 		}
 		reference = tagOf(version)
 	} else if digest.Digest(manifest).Validate() != nil {
-		return haul{}, failed(badRef, "write sha256: and 64 hexadecimal digits", "%s is no digest", manifest)
+		return haul{}, failed(badRef, "write sha256: and 64 hexadecimal digits", "%s is not a digest", manifest)
 	}
 	exact := e.ref
 	if manifest == "" {

@@ -371,7 +371,7 @@ func (w *failureWord) failure() error {
 		return nil
 	}
 	if !slices.Contains(outcomes, w.Outcome) || w.Outcome == fetched || w.Outcome == stale {
-		return errors.New("it failed in a way that is none")
+		return errors.New("unknown kind of failure")
 	}
 	cut := func(text string) string {
 		return finding.Harmless(strings.ToValidUTF8(text[:min(len(text), 4<<10)], ""))

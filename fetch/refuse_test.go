@@ -55,7 +55,7 @@ func TestRefusedRefs(t *testing.T) {
 		{remote.Ref{Kind: remote.Chart, URL: "https://files.example.com", Chart: "../x"}, "bad-ref", "no name of a chart"},
 		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/x", Chart: "app:1.0.0"}, "bad-ref", "no name of a chart"},
 		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/UPPER", Chart: "app"}, "bad-ref", "no address of a registry"},
-		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/x", Chart: "app", Version: "1.0.0@sha256:12"}, "bad-ref", "no digest"},
+		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/x", Chart: "app", Version: "1.0.0@sha256:12"}, "bad-ref", "not a digest"},
 		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/x", Chart: "app", Version: "one"}, "bad-ref", "no version and no range"},
 	} {
 		refuse(t, f, c.ref, c.rule, c.text)

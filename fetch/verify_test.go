@@ -205,10 +205,10 @@ func TestCosign(t *testing.T) {
 		}, rule: "unverified", text: "it is not by the key of the policy"},
 		"a payload cut off and signed": {push: func(_ *shelf, d string) []layerOf {
 			return []layerOf{signedLayer(t, key, cosigned(t, key, d, signedRepository).data[:150])}
-		}, rule: "unverified", text: "the key has signed something that is no image"},
+		}, rule: "unverified", text: "the key has signed something other than an image"},
 		"a payload of another type": {push: func(_ *shelf, d string) []layerOf {
 			return []layerOf{signedLayer(t, key, strings.Replace(cosigned(t, key, d, signedRepository).data, "container image", "blob", 1))}
-		}, rule: "unverified", text: "something that is no image"},
+		}, rule: "unverified", text: "something other than an image"},
 		"no signature": {push: func(_ *shelf, d string) []layerOf {
 			l := cosigned(t, key, d, signedRepository)
 			l.annotations = nil

@@ -104,7 +104,7 @@ func (f *Fleet) miswritten(app *Application) []finding.Finding {
 		case key == f.Profile.Label:
 			all = append(all, app.fault("phase-label", "labels", "the label "+key+" holds the phase, by which the rollout finds the Application", "drop it, and write "+f.Profile.Key))
 		case f.reservedLabel().MatchString(key):
-			all = append(all, app.fault(reservedLabel, "labels", "the label "+key+" is the platform's: Argo CD or the rollout goes by it", "drop it"))
+			all = append(all, app.fault(reservedLabel, "labels", "the label "+key+" is reserved: Argo CD or the rollout selects by it", "remove it"))
 		case !labelKey.MatchString(key):
 			all = append(all, app.fault("bad-label", "labels", fmt.Sprintf("no label can be called %q", key), "use letters, digits, \"-\", \"_\" and \".\", at most 63"))
 		case !labelValue.MatchString(value):

@@ -46,7 +46,8 @@ func (f *Fleet) reservedLabel() *regexp.Regexp {
 func (f *Fleet) overreach(app *Application) []finding.Finding {
 	var all []finding.Finding
 	if f.asksForeign(app) {
-		all = append(all, app.fault(foreignProject, "project", fmt.Sprintf("%s asks for the project %q, and the fleet deploys it with %q", app.Name, app.Project, f.project()), remedyOfProject(app.Project)))
+		message, remedy := f.foreignProject(app)
+		all = append(all, app.fault(foreignProject, "project", message, remedy))
 	}
 	return append(all, app.unsafe()...)
 }
@@ -56,8 +57,10 @@ func (f *Fleet) asksForeign(app *Application) bool {
 	return app.Project != "" && app.Project != f.projectOf(app)
 }
 
-func remedyOfProject(name string) string {
-	return "drop it; or, if the platform means it, give --project-from-components --allow-project " + shellQuoted(name)
+// foreignProject says that a component does not get the AppProject that it names.
+func (f *Fleet) foreignProject(app *Application) (message, remedy string) {
+	return fmt.Sprintf("%s asks for the AppProject %q, but the fleet deploys it to %q", app.Name, app.Project, f.project()),
+		"remove project, or allow it with --project-from-components --allow-project " + shellQuoted(app.Project)
 }
 
 // unsafe finds values that are no plain texts.
@@ -65,7 +68,7 @@ func (a *Application) unsafe() []finding.Finding {
 	var all []finding.Finding
 	for _, v := range generatedValues(a.Description) {
 		if what := breaksOut(v.text); what != "" {
-			all = append(all, a.fault(unsafeValue, v.field, fmt.Sprintf("%q holds %s, which has no place in an Application", v.text, what), "write a plain value"))
+			all = append(all, a.fault(unsafeValue, v.field, fmt.Sprintf("%q contains %s, which is not allowed in an Application", v.text, what), "write a plain value"))
 		}
 	}
 	return all
@@ -82,7 +85,8 @@ func (l *lint) foreignProjects() []fault {
 		if app.Part == crds.Only || !l.asksForeign(app) {
 			continue
 		}
-		found := l.at(finding.Error, app, fmt.Sprintf("%s asks for the project %q, and the fleet deploys it with %q", app.Name, app.Project, l.project()), remedyOfProject(app.Project))
+		message, remedy := l.foreignProject(app)
+		found := l.at(finding.Error, app, message, remedy)
 		found.Line, found.Field = app.Line("project"), "project"
 		if len(l.Projects) > 0 {
 			all = append(all, found)

@@ -661,7 +661,7 @@ func (c *checker) local(field, entry string) (string, bool) {
 	p, ok := repoPath(c.dir, entry)
 	switch {
 	case ok && irregular(c.fsys, p):
-		c.bad(field, entry, c.show(p)+" is a pipe, a socket or a device, and no file", "name a file or a directory")
+		c.bad(field, entry, c.show(p)+" is a pipe, a socket or a device, not a regular file", "name a file or a directory")
 	case ok && !strings.Contains(entry, "://") && pathExists(c.fsys, p):
 		if isFile := exists(c.fsys, p); isFile && !c.opt.Unrestricted && !strings.HasPrefix(p, prefix(c.dir)) {
 			c.bad(field, entry, "kustomize reads no file outside of the kustomization's directory", "move "+c.show(p)+" below "+c.show(c.dir)+", or name a directory with a kustomization of its own")

@@ -176,7 +176,7 @@ func (o diffOutput) check() error {
 		return usageError{fmt.Errorf("--name-only prints names and nothing else; drop it, or -o %s", *o.format)}
 	}
 	if *o.null && !*o.nameOnly {
-		return usageError{errors.New("--null is for names; add --name-only, or drop it")}
+		return usageError{errors.New("--null has no effect without --name-only; add it")}
 	}
 	if o.given("limit") && *o.format != diffMarkdown {
 		return usageError{errors.New("--limit is for markdown, and the rest is never cut; drop it, or add -o markdown")}

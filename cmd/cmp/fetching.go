@@ -40,16 +40,16 @@ func remoteFlags(f *pflag.FlagSet, cache string) *fetching {
 	in := &fetching{}
 	c := &in.config
 	f.StringSliceVar(&c.Allow, "allow-remote", nil, "Addresses that may be fetched from, and all below them, such as https://charts.example.com or oci://ghcr.io/org/*; nothing if empty")
-	f.StringSliceVar(&c.AllowPrivate, "allow-private", nil, "Hosts that may lead to private addresses, such as charts.corp.example or *.corp.example, and, without *, to this machine; or networks such as 10.20.0.0/16")
+	f.StringSliceVar(&c.AllowPrivate, "allow-private", nil, "Hosts that may resolve to private addresses, such as charts.corp.example or *.corp.example, or networks such as 10.20.0.0/16; a host without a wildcard may resolve to loopback, too")
 	f.StringVar(&c.Cache.Dir, "remote-cache", cache, "Directory for what was fetched, which may be shared; empty keeps nothing")
 	f.BoolVar(&c.Offline, "offline", false, "Take what is to be fetched from --remote-cache alone, however old")
 	f.DurationVar(&c.Fresh, "remote-fresh", fetch.DefaultFresh, "How long a range of versions, a branch or a file is taken from --remote-cache before it is asked for again; 0 is not at all")
 	f.DurationVar(&c.Limits.Time, "remote-timeout", fetch.DefaultTime, "How long one fetch may take, with its retries")
-	f.Int64Var(&c.Limits.Rate, "remote-min-rate", fetch.DefaultRate, "How many bytes a second a server must send, on average over ten seconds; 0 is any")
+	f.Int64Var(&c.Limits.Rate, "remote-min-rate", fetch.DefaultRate, "Minimum transfer rate in bytes per second, averaged over ten seconds; 0 disables it")
 	f.Int64Var(&c.Limits.Bytes, "remote-max-bytes", fetch.DefaultBytes, fmt.Sprintf("How much one fetch may download, in bytes; the files of a git repository may have %d times as much", fetch.UnpackedRatio))
 	f.StringVar(&in.onFailure, "remote-on-failure", string(fetch.Fail), "What becomes of a source that is down or broken: error, or cached, which takes what --remote-cache has and warns")
 	f.StringVar(&c.Credentials.Dir, "remote-credentials", "", "Directory with a directory for each host and its username, password, token, ca.crt, tls.crt, tls.key, as Secrets are mounted")
-	f.StringVar(&in.verify, "remote-verify", "", "File that says which charts must be signed, and by which keys: provenance of Helm, or cosign")
+	f.StringVar(&in.verify, "remote-verify", "", "Policy file that says which charts must be signed and by which keys (Helm provenance or cosign)")
 	f.StringVar(&c.CAFile, "remote-ca", "", "File with certificates of authorities (PEM) to trust beside the system's")
 	f.StringSliceVar(&c.PlainHTTP, "remote-plain-http", nil, "Hosts, with their port, that are spoken to without TLS")
 	return in
@@ -112,9 +112,9 @@ func (in *fetching) fetcher(log *slog.Logger, metrics prometheus.Registerer) (*f
 // remoteFlags.
 func (in *fetching) serverFlags(f *pflag.FlagSet) {
 	l := &in.config.Limits
-	f.Int64Var(&l.Memory, "remote-memory", fetch.DefaultMemory, "Memory that one fetch may take, in bytes, 64 MiB or more; each is in a process of its own")
-	f.IntVar(&l.Concurrent, "remote-parallel", fetch.DefaultConcurrent, "Fetches at the same time; one host or one AppProject has at most half of them")
-	f.StringVar(&in.projects, "remote-projects", "", "Directory with a directory for each AppProject that may fetch more than --allow-remote says: a file allow with addresses, one a line, and directories as in --remote-credentials")
+	f.Int64Var(&l.Memory, "remote-memory", fetch.DefaultMemory, "Memory limit of a fetch in bytes, at least 64 MiB; each fetch is a separate process")
+	f.IntVar(&l.Concurrent, "remote-parallel", fetch.DefaultConcurrent, "Maximum number of concurrent fetches; one host or one AppProject gets at most half of them")
+	f.StringVar(&in.projects, "remote-projects", "", "Directory with a subdirectory for each AppProject that may fetch more than --allow-remote allows: a file named allow with one address per line, and credentials as in --remote-credentials")
 }
 
 // server makes the source of a server, whose fetches are in processes of their own; nil
@@ -129,17 +129,17 @@ func (in *fetching) server(log *slog.Logger, metrics prometheus.Registerer) (fro
 			return nil, end, err
 		}
 	case l.Memory < leastWorkerMemory:
-		return nil, end, usageError{fmt.Errorf("--remote-memory is %d bytes, with which nothing can be fetched; give it %d (64 MiB) or more", l.Memory, leastWorkerMemory)}
+		return nil, end, usageError{fmt.Errorf("--remote-memory is %d bytes, which is too little to fetch anything; set it to %d (64 MiB) or more", l.Memory, leastWorkerMemory)}
 	case l.Concurrent < 1:
-		return nil, end, usageError{fmt.Errorf("--remote-parallel is %d; give it a number from 1 up", l.Concurrent)}
+		return nil, end, usageError{fmt.Errorf("--remote-parallel is %d; set it to 1 or more", l.Concurrent)}
 	}
 	if in.config.Cache.Dir == "" {
 		if in.config.Cache.Dir, err = os.MkdirTemp("", "ladder-"); err != nil {
-			return nil, end, fmt.Errorf("what is fetched is kept in files, and there is no directory for them: %w; mount one, such as an emptyDir, and name it with --remote-cache", err)
+			return nil, end, fmt.Errorf("no writable directory for fetched files: %w; mount a volume, such as an emptyDir, and name it with --remote-cache", err)
 		}
 		end = func() { os.RemoveAll(in.config.Cache.Dir) }
 	} else if err := writable(in.config.Cache.Dir); err != nil {
-		return nil, end, fmt.Errorf("--remote-cache %s cannot be written: %w; what is fetched is kept in files", in.config.Cache.Dir, err)
+		return nil, end, fmt.Errorf("--remote-cache %s is not writable: %w; mount a writable volume there, such as an emptyDir", in.config.Cache.Dir, err)
 	}
 	in.config.Process = fetchCommand
 	f, err := in.fetcher(log, metrics)

@@ -76,7 +76,7 @@ func addFleetInputs(cmd *cobra.Command) *fleetInputs {
 
 // addProjects puts the flags on a command that let components choose their AppProject.
 func (in *fleetInputs) addProjects(flags *pflag.FlagSet) {
-	flags.BoolVar(&in.projectsFromComponents, "project-from-components", false, "Let components choose their AppProject, among those of --allow-project")
+	flags.BoolVar(&in.projectsFromComponents, "project-from-components", false, "Let components choose their AppProject among those of --allow-project")
 	flags.StringSliceVar(&in.source.Projects, "allow-project", nil, "Name of an AppProject that a component may choose; may be repeated")
 }
 
@@ -84,13 +84,13 @@ func (in *fleetInputs) addProjects(flags *pflag.FlagSet) {
 func (in *fleetInputs) checkProjects() error {
 	switch {
 	case in.projectsFromComponents && len(in.source.Projects) == 0:
-		return usageError{errors.New("--project-from-components lets components choose among AppProjects that are allowed, and none is; give --allow-project NAME")}
+		return usageError{errors.New("--project-from-components needs at least one AppProject to choose from; add --allow-project NAME")}
 	case !in.projectsFromComponents && len(in.source.Projects) > 0:
-		return usageError{errors.New("--allow-project has no effect alone; give --project-from-components, too")}
+		return usageError{errors.New("--allow-project has no effect without --project-from-components; add it")}
 	}
 	for _, name := range in.source.Projects {
 		if !fleet.IsName(name) {
-			return usageError{fmt.Errorf("--allow-project: %q is not the name of an AppProject; write names in full, patterns are not understood", name)}
+			return usageError{fmt.Errorf("--allow-project: %q is not a valid AppProject name; write the whole name, patterns are not supported", name)}
 		}
 	}
 	return nil

@@ -339,7 +339,7 @@ func (r *phasesReport) write(s streams, in *fleetInputs) error {
 		return err
 	}
 	if finding.Err(faults) != nil {
-		return errors.New("not every phase is written; correct the faults above, and run it again")
+		return errors.New("some phases were not written; fix the errors above and run it again")
 	}
 	return nil
 }

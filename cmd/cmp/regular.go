@@ -22,7 +22,7 @@ var (
 )
 
 var (
-	errIrregular = errors.New("this is a pipe, a socket or a device, and no file")
+	errIrregular = errors.New("this is a pipe, a socket or a device, not a regular file")
 	errGit       = errors.New("this belongs to git (.git), which no rendering reads")
 )
 

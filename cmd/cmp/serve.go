@@ -84,9 +84,9 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 	f.BoolVar(&check, "check", false, "Ask the server that runs on the socket whether it is well, and exit; for probes")
 	f.BoolVar(&c.Discovery, "discovery", false, "Answer for Applications that name no plugin, if there is something to render; each request then sends the repository twice")
 	f.IntVar(&c.Parallel, "parallel", runtime.GOMAXPROCS(0), "Renderings at the same time, each in a process of its own; 0 is no limit")
-	f.DurationVar(&c.Stall, "stall-timeout", 15*time.Second, "How long the repo-server may send nothing of a repository that it has begun to send, while others wait for the memory; 0 is no limit")
+	f.DurationVar(&c.Stall, "stall-timeout", 15*time.Second, "Timeout for a repo-server that stops in the middle of sending a repository while other requests wait for memory; 0 disables it")
 	f.DurationVar(&c.Timeout, "timeout", 5*time.Minute, "How long a request may take whose own deadline is later; 0 is no limit")
-	f.DurationVar(&c.Render, "render-timeout", 20*time.Second, "How long one rendering may take, from its place on, and longer where it has stepped aside for others; 0 is no limit but that of the request")
+	f.DurationVar(&c.Render, "render-timeout", 20*time.Second, "Timeout of one rendering, from the moment it starts; longer for a rendering that has stepped aside for others; 0 leaves only the deadline of the request")
 	f.Int64Var(&opt.workerMemory, "worker-memory", 512<<20, "Memory that one rendering may take, in bytes, 64 MiB or more; 0 is no limit")
 	f.Int64Var(&c.Limits.Bytes, "max-repository-bytes", 256<<20, "Size of a repository, unpacked and without .git, above which it is refused; 0 is no limit but --repository-memory")
 	f.IntVar(&c.Limits.Files, "max-repository-files", 200_000, "Number of files in a repository above which it is refused; 0 is no limit")
@@ -94,13 +94,13 @@ A changed ` + ladderEnv + ` file is read again while the server runs.`,
 	f.IntVar(&c.Limits.Ratio, "max-repository-ratio", 200, "How many times its compressed size a repository may be above which it is refused, if that is more than 64 MiB; 0 is no limit")
 	f.Int64Var(&c.Memory, "repository-memory", 512<<20, "Size of all repositories that are held at the same time, unpacked; others wait before they arrive or while they do; 0 is no limit")
 	f.Int64Var(&c.Answers, "answer-memory", 256<<20, "Memory of answers on their way to the repo-server, twice the size of each; others wait; 0 is no limit")
-	f.IntVar(&c.AnswerBytes, "max-answer-bytes", 90<<20, "Size of the manifests of an answer, with what their aliases stand for, above which it is refused; 0 is no limit but 90 MiB, since Argo CD takes no more")
+	f.IntVar(&c.AnswerBytes, "max-answer-bytes", 90<<20, "Maximum size of the manifests in an answer, with YAML aliases expanded; 0 leaves only Argo CD's own limit of 90 MiB")
 	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Size of the answers that are remembered; 0 remembers none, and nothing else of a request either")
 	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long an answer is remembered, and so the Secrets in it; 0 is no limit")
 	opt.remote = remoteFlags(f, "")
 	opt.remote.serverFlags(f)
 	f.StringVar(&opt.address, "operations-address", "", "Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty serves none")
-	f.BoolVar(&c.Profiles, "profiles", false, "Serve profiles of the program on --operations-address, too, at /debug/pprof/, to clients within the Pod")
+	f.BoolVar(&c.Profiles, "profiles", false, "Also serve Go profiles on --operations-address, at /debug/pprof/, to clients within the Pod only")
 	f.DurationVar(&c.Drain, "drain", 25*time.Second, "How long requests may go on after SIGTERM")
 	f.StringVar(&opt.logFormat, "log-format", "text", "Form of the log: text or json")
 	f.StringVar(&opt.logLevel, "log-level", "info", "Least important lines of the log: debug, info, warn or error")
@@ -234,7 +234,7 @@ func registry() *prometheus.Registry {
 // showLimits makes metrics of the flags that others are to be compared with.
 func (opt *serving) showLimits(to prometheus.Registerer) {
 	limits := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ladder_limit",
-		Help: "What a flag of cmp serve allows: bytes, seconds of timeouts, renderings of parallel, fetches of remote-parallel, bytes a second that remote-min-rate asks for. 0 is no limit."}, []string{"flag"})
+		Help: "Configured limit of each cmp serve flag, in the unit of the flag: bytes, seconds, renderings, fetches or bytes per second. 0 is no limit."}, []string{"flag"})
 	for flag, value := range map[string]float64{
 		"answer-memory":        float64(opt.config.Answers),
 		"cache-bytes":          float64(opt.config.Cache),
