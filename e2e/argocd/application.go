@@ -39,6 +39,9 @@ type Application struct {
 	Prune bool
 	// Retry is how often a sync that failed is tried again.
 	Retry int
+	// Patient leaves Argo CD its own pauses before that, of 5 seconds and then twice as
+	// long each time; else they begin with one second.
+	Patient bool
 }
 
 // Manifest returns the object, with a finalizer so that its deletion is that of
@@ -135,6 +138,10 @@ type Task struct {
 	SyncPhase string `json:"syncPhase"`
 }
 
+func (t Task) failed() bool {
+	return t.Status == "SyncFailed" || t.HookPhase == "Failed" || t.HookPhase == "Error"
+}
+
 // Resource is an object of the Application.
 type Resource struct {
 	Group           string `json:"group"`
@@ -195,7 +202,11 @@ func (a *ArgoCD) Sync(ctx context.Context, app Application) error {
 	sync := map[string]any{"prune": app.Prune, "syncOptions": texts(app.SyncOptions)}
 	operation := map[string]any{"initiatedBy": map[string]any{"username": "e2e"}, "sync": sync}
 	if app.Retry > 0 {
-		operation["retry"] = map[string]any{"limit": app.Retry, "backoff": map[string]any{"duration": "1s", "factor": 2, "maxDuration": "10s"}}
+		retry := map[string]any{"limit": app.Retry}
+		if !app.Patient {
+			retry["backoff"] = map[string]any{"duration": "1s", "factor": 2, "maxDuration": "10s"}
+		}
+		operation["retry"] = retry
 	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata":  map[string]any{"annotations": map[string]any{"argocd.argoproj.io/refresh": "hard"}},
@@ -282,7 +293,7 @@ func (s Status) Describe() string {
 	if op := s.OperationState; op != nil {
 		fmt.Fprintf(&b, "sync %s: %s\n", op.Phase, op.Message)
 		for _, t := range op.SyncResult.Resources {
-			if t.Status == "SyncFailed" || t.HookPhase == "Failed" || t.HookPhase == "Error" {
+			if t.failed() {
 				fmt.Fprintf(&b, "  failed: %s %s/%s: %s\n", t.Kind, t.Namespace, t.Name, t.Message)
 			}
 		}

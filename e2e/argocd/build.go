@@ -11,6 +11,7 @@ package argocd
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -50,14 +51,15 @@ func Build(ctx context.Context, root, cacheDir string) (Binaries, error) {
 		return b, err
 	}
 	conformance := filepath.Join(root, "conformance", "v3")
-	about, err := run(ctx, conformance, "go", "list", "-m", "-f", "{{.Version}} {{.Dir}}", argoModule)
+	about, err := run(ctx, conformance, "go", "mod", "download", "-json", argoModule)
 	if err != nil {
 		return b, err
 	}
-	var ok bool
-	if b.Version, b.Module, ok = strings.Cut(strings.TrimSpace(about), " "); !ok {
-		return b, fmt.Errorf("%s: %s is not downloaded; run go mod download there", conformance, argoModule)
+	var module struct{ Version, Dir string }
+	if err := json.Unmarshal([]byte(about), &module); err != nil {
+		return b, fmt.Errorf("downloading %s: %w", argoModule, err)
 	}
+	b.Version, b.Module = module.Version, module.Dir
 	// With the flags of the conformance tests, which have compiled most of it.
 	if b.ArgoCD, err = program.Build(ctx, program.Source{
 		Name: "argocd", Dir: "../conformance/v3", Module: argoModule, Package: argoModule + "/cmd",

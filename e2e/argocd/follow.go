@@ -3,6 +3,7 @@ package argocd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,22 @@ type Outcome struct {
 	Result   Result
 	Status   Status
 	Duration time.Duration
+	// Errors are those of all attempts, each once, in the order in which they came.
+	Errors []string
+}
+
+// note keeps what went wrong so far.
+func (o *Outcome) note(op *Operation) {
+	if op == nil {
+		return
+	}
+	for _, task := range op.SyncResult.Resources {
+		if task.failed() {
+			if text := fmt.Sprintf("%s/%s: %s", task.Kind, task.Name, task.Message); !slices.Contains(o.Errors, text) {
+				o.Errors = append(o.Errors, text)
+			}
+		}
+	}
 }
 
 // Follow waits for the end of a sync that was started at or after since, and
@@ -47,6 +64,9 @@ func (a *ArgoCD) Follow(ctx context.Context, name string, since time.Time, patie
 		op := s.OperationState
 		// Argo CD counts seconds.
 		started := op != nil && !op.StartedAt.Before(since.Truncate(time.Second))
+		if started {
+			out.note(op)
+		}
 		if started && !op.Running() {
 			out.Duration = op.FinishedAt.Sub(op.StartedAt)
 			switch {

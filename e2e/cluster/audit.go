@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bufio"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,26 +13,39 @@ import (
 	"time"
 )
 
-// Event is a write that the API server has answered.
+// AuditLog is the file in which an API server logs what it was asked, by [AuditPolicy]:
+// every write, and what ServiceAccounts read. Reads of those in kube-system, most of
+// them controllers of Kubernetes, are left out. A watch is logged when it begins.
+type AuditLog string
+
+// AuditPolicy says what the API server logs of requests.
+//
+//go:embed audit-policy.yaml
+var AuditPolicy []byte
+
+// Event is a request that the API server has answered, most often a write.
 type Event struct {
 	Time        time.Time       // when it was answered, to the microsecond
 	Received    time.Time       // when it came in
-	Verb        string          // create, update, patch, delete or deletecollection
+	Verb        string          // create, update, patch, delete or deletecollection; get, list or watch
 	Group       string          // API group, empty for the core group
 	Version     string          // API version
 	Resource    string          // plural name, such as deployments
 	Subresource string          // such as status, or empty
 	Namespace   string          // empty for what has none
 	Name        string          // empty where the API server chose it
-	User        string          // [Admin] or [ArgoCD], or a system: user of the API server itself
+	User        string          // [Admin] or [ArgoCD], or a system: user, such as a ServiceAccount
 	UserAgent   string          // as the client called itself
 	Code        int             // HTTP status of the answer
 	Message     string          // why it was refused, where it was
 	DryRun      bool            // changes nothing
-	Body        json.RawMessage // the object or the patch that was sent; none for definitions
+	Body        json.RawMessage // the object or the patch that was sent; none for CRDs and reads
 }
 
-// OK reports whether the write was accepted.
+// IsRead reports whether the request changes nothing.
+func (e Event) IsRead() bool { return e.Verb == "get" || e.Verb == "list" || e.Verb == "watch" }
+
+// OK reports whether the request was accepted.
 func (e Event) OK() bool { return e.Code >= 200 && e.Code < 300 }
 
 // String is a line for people.
@@ -64,27 +78,28 @@ type Filter struct {
 	Namespaces  []string // any of these namespaces; "" is no namespace
 	Name        string
 	DryRun      bool // dry runs too
-	Refused     bool // refused writes too
-	Subresource bool // writes to subresources too, such as a status
+	Refused     bool // refused requests too
+	Reads       bool // reads too
+	Subresource bool // requests for subresources too, such as a status
 }
 
 // Mark is a moment of the audit log.
 type Mark int64
 
-// Mark is the present moment: every write answered so far lies before it.
-func (c *Cluster) Mark() (Mark, error) {
-	info, err := os.Stat(c.AuditLog)
+// Mark is the present moment: every request answered so far lies before it.
+func (l AuditLog) Mark() (Mark, error) {
+	info, err := os.Stat(string(l))
 	if err != nil {
 		return 0, fmt.Errorf("reading the audit log: %w", err)
 	}
 	return Mark(info.Size()), nil
 }
 
-// Events reads the writes of the filter from the audit log, in the order in
+// Events reads the requests of the filter from the audit log, in the order in
 // which they were answered. The log is written before a client has its answer,
 // so a write that has returned is in it.
-func (c *Cluster) Events(f Filter) ([]Event, error) {
-	log, err := os.Open(c.AuditLog)
+func (l AuditLog) Events(f Filter) ([]Event, error) {
+	log, err := os.Open(string(l))
 	if err != nil {
 		return nil, fmt.Errorf("reading the audit log: %w", err)
 	}
@@ -94,15 +109,15 @@ func (c *Cluster) Events(f Filter) ([]Event, error) {
 	}
 	events, err := parseAudit(log, f)
 	if err != nil {
-		return nil, fmt.Errorf("reading the audit log %s: %w", c.AuditLog, err)
+		return nil, fmt.Errorf("reading the audit log %s: %w", l, err)
 	}
 	return events, nil
 }
 
 // Applied reads the first successful write of each object by a user, in order:
 // when each object was first applied.
-func (c *Cluster) Applied(after Mark, user string) ([]Event, error) {
-	events, err := c.Events(Filter{After: after, Users: []string{user}, Verbs: []string{"create", "update", "patch"}})
+func (l AuditLog) Applied(after Mark, user string) ([]Event, error) {
+	events, err := l.Events(Filter{After: after, Users: []string{user}, Verbs: []string{"create", "update", "patch"}})
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +158,7 @@ func (f Filter) wants(e Event) bool {
 	return among(f.Users, e.User) && among(f.Verbs, e.Verb) && among(f.Groups, e.Group) &&
 		among(f.Resources, e.Resource) && among(f.Namespaces, e.Namespace) &&
 		(f.Name == "" || f.Name == e.Name) &&
-		(f.DryRun || !e.DryRun) && (f.Refused || e.OK()) && (f.Subresource || e.Subresource == "")
+		(f.DryRun || !e.DryRun) && (f.Reads || !e.IsRead()) && (f.Refused || e.OK()) && (f.Subresource || e.Subresource == "")
 }
 
 // auditRecord is a line of the log, audit.k8s.io/v1 Event, as far as it is read.

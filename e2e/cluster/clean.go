@@ -14,12 +14,28 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 )
+
+// Cleaner deletes what a case has left in a cluster.
+type Cleaner struct {
+	config *rest.Config
+	spare  func(*unstructured.Unstructured) bool
+	kept   map[string]bool
+}
+
+// NewCleaner makes a cleaner of a cluster that keeps what is there now. It never deletes
+// what spare holds for, which may be nil: what controllers make for themselves at any
+// time.
+func NewCleaner(ctx context.Context, config *rest.Config, spare func(*unstructured.Unstructured) bool) (*Cleaner, error) {
+	c := &Cleaner{config: config, spare: spare}
+	return c, c.Keep(ctx)
+}
 
 // Keep makes what is in the cluster now stay when it is cleaned: what the API
 // server makes by itself, what a double has furnished namespaces with, what all
 // cases of a suite share.
-func (c *Cluster) Keep(ctx context.Context) error {
+func (c *Cleaner) Keep(ctx context.Context) error {
 	objects, err := c.objects(ctx)
 	if err != nil {
 		return fmt.Errorf("listing what is in the cluster: %w", err)
@@ -31,13 +47,13 @@ func (c *Cluster) Keep(ctx context.Context) error {
 	return nil
 }
 
-// Clean deletes what has come since [Cluster.Keep] and returns when it is gone:
+// Clean deletes what has come since [Cleaner.Keep] and returns when it is gone:
 // namespaces with all that is in them, definitions, webhook configurations,
 // whatever else. Where mine is given, only what it holds for is deleted, and
 // all that is in a namespace it holds for; so can one of several cases that
 // share the cluster be cleaned. Finalizers are taken away, for nobody may be
 // there to handle them.
-func (c *Cluster) Clean(ctx context.Context, mine func(*unstructured.Unstructured) bool) error {
+func (c *Cleaner) Clean(ctx context.Context, mine func(*unstructured.Unstructured) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -65,14 +81,14 @@ func first(left []found) string {
 // cleanOnce deletes what can be deleted and returns what was still there. What
 // stands in the way of deletions goes first: webhooks and conversions that
 // nobody answers, then aggregated APIs; definitions go last with their objects.
-func (c *Cluster) cleanOnce(ctx context.Context, mine func(*unstructured.Unstructured) bool) ([]found, error) {
+func (c *Cleaner) cleanOnce(ctx context.Context, mine func(*unstructured.Unstructured) bool) ([]found, error) {
 	all, err := c.objects(ctx)
 	if err != nil {
 		return nil, err
 	}
 	namespaces := map[string]bool{}
 	for _, o := range all {
-		if o.resource.Resource == "namespaces" && !c.kept[o.key()] && (mine == nil || mine(o.object)) {
+		if o.resource.Resource == "namespaces" && !c.stays(o) && (mine == nil || mine(o.object)) {
 			namespaces[o.object.GetName()] = true
 		}
 	}
@@ -82,7 +98,7 @@ func (c *Cluster) cleanOnce(ctx context.Context, mine func(*unstructured.Unstruc
 	}
 	var left []found
 	for _, o := range all {
-		if !c.kept[o.key()] && (mine == nil || mine(o.object) || namespaces[o.object.GetNamespace()]) {
+		if !c.stays(o) && (mine == nil || mine(o.object) || namespaces[o.object.GetNamespace()]) {
 			left = append(left, o)
 		}
 	}
@@ -110,6 +126,10 @@ func (c *Cluster) cleanOnce(ctx context.Context, mine func(*unstructured.Unstruc
 	return left, nil
 }
 
+func (c *Cleaner) stays(o found) bool {
+	return c.kept[o.key()] || c.spare != nil && c.spare(o.object)
+}
+
 // cleaning is the order in which objects are deleted.
 var cleaning = []struct {
 	what  string
@@ -123,8 +143,8 @@ var cleaning = []struct {
 	{"definitions", found.isDefinition},
 }
 
-func (c *Cluster) remove(ctx context.Context, o found) error {
-	client, err := dynamic.NewForConfig(c.Config)
+func (c *Cleaner) remove(ctx context.Context, o found) error {
+	client, err := dynamic.NewForConfig(c.config)
 	if err != nil {
 		return err
 	}
@@ -152,8 +172,8 @@ func (c *Cluster) remove(ctx context.Context, o found) error {
 }
 
 // finalize lets a namespace go that is being deleted.
-func (c *Cluster) finalize(ctx context.Context, namespace string) error {
-	client, err := dynamic.NewForConfig(c.Config)
+func (c *Cleaner) finalize(ctx context.Context, namespace string) error {
+	client, err := dynamic.NewForConfig(c.config)
 	if err != nil {
 		return err
 	}
@@ -193,17 +213,18 @@ func (o found) isDefinition() bool { return o.resource.Group == "apiextensions.k
 // passing are resources that the API server or its clients renew by themselves.
 var passing = map[string]bool{
 	"events": true, "leases.coordination.k8s.io": true, "events.events.k8s.io": true, "endpoints": true,
+	"nodes": true, "csinodes.storage.k8s.io": true,
 }
 
 // objects lists all that is in the cluster and can be deleted. Aggregated APIs
 // and definitions that do not answer are passed over: their objects go when
 // what stands before them has gone.
-func (c *Cluster) objects(ctx context.Context) ([]found, error) {
+func (c *Cleaner) objects(ctx context.Context) ([]found, error) {
 	resources, err := c.resources()
 	if err != nil {
 		return nil, err
 	}
-	client, err := dynamic.NewForConfig(c.Config)
+	client, err := dynamic.NewForConfig(c.config)
 	if err != nil {
 		return nil, err
 	}
@@ -235,8 +256,8 @@ func (c *Cluster) objects(ctx context.Context) ([]found, error) {
 	return all, nil
 }
 
-func (c *Cluster) resources() ([]schema.GroupVersionResource, error) {
-	client, err := discovery.NewDiscoveryClientForConfig(c.Config)
+func (c *Cleaner) resources() ([]schema.GroupVersionResource, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(c.config)
 	if err != nil {
 		return nil, err
 	}

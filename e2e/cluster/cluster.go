@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
-	_ "embed"
 	"encoding/hex"
 	"encoding/pem"
 	"errors"
@@ -37,18 +36,13 @@ type Cluster struct {
 	Token      string       // bearer token of ArgoCD, for the cluster Secret that Argo CD deploys with
 	URL        string       // https://127.0.0.1:port
 	CA         []byte       // PEM, the certificate to trust
-	AuditLog   string       // file
 	Dir        string       // files and logs of the servers
+	AuditLog
+	*Cleaner
 
 	etcd, apiserver *program.Process
 	network         *network
-	kept            map[string]bool // what Clean leaves alone
 }
-
-// AuditPolicy says what the API server logs of requests; see [Mark].
-//
-//go:embed audit-policy.yaml
-var AuditPolicy []byte
 
 // Start runs etcd and kube-apiserver with their files and logs in dir, on free
 // ports of loopback. The API server is ready when it returns.
@@ -74,7 +68,7 @@ func startOnce(ctx context.Context, dir string, bin Binaries) (_ *Cluster, err e
 	if err != nil {
 		return nil, fmt.Errorf("starting a cluster: %w", err)
 	}
-	c := &Cluster{Dir: dir, AuditLog: filepath.Join(dir, "audit.log"), URL: "https://" + address(ports[0])}
+	c := &Cluster{Dir: dir, AuditLog: AuditLog(filepath.Join(dir, "audit.log")), URL: "https://" + address(ports[0])}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Stop())
@@ -90,7 +84,7 @@ func startOnce(ctx context.Context, dir string, bin Binaries) (_ *Cluster, err e
 	if c.etcd, err = program.Start(dir, "etcd", bin.Etcd, etcdArgs(dir, ports[1], ports[2])...); err != nil {
 		return nil, err
 	}
-	if c.apiserver, err = program.Start(dir, "kube-apiserver", bin.APIServer, apiserverArgs(dir, c.AuditLog, ports[0], ports[1])...); err != nil {
+	if c.apiserver, err = program.Start(dir, "kube-apiserver", bin.APIServer, apiserverArgs(dir, string(c.AuditLog), ports[0], ports[1])...); err != nil {
 		return nil, err
 	}
 	return c, c.waitUntilReady(ctx, tokens)
@@ -190,7 +184,7 @@ func (c *Cluster) waitUntilReady(ctx context.Context, tokens map[string]string) 
 	}); err != nil {
 		return err
 	}
-	if err := c.Keep(ctx); err != nil {
+	if c.Cleaner, err = NewCleaner(ctx, c.Config, nil); err != nil {
 		return err
 	}
 	return c.writeKubeconfig()

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ladder-cmp/ladder/e2e/cluster"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -118,6 +119,24 @@ func TestEventsTellWhatWasWrittenAndWhatWasNot(t *testing.T) {
 	}
 	applied = slices.DeleteFunc(applied, func(e cluster.Event) bool { return e.Resource != "configmaps" })
 	want(t, applied, "create first 201", "create second 201")
+}
+
+func TestReadsOfServiceAccountsAreEvents(t *testing.T) {
+	mark := markOf(t)
+	namespace := newNamespace(t, "reads")
+	client := clientOf(t, shared.Config)
+	must(client.CoreV1().ServiceAccounts(namespace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "reader"}}, metav1.CreateOptions{}))(t)
+	token := must(client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), "reader", &authenticationv1.TokenRequest{}, metav1.CreateOptions{}))(t)
+	reader := clientOf(t, &rest.Config{Host: shared.URL, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: shared.CA}})
+	if _, err := reader.CoreV1().Secrets(namespace).Get(t.Context(), "wanted", metav1.GetOptions{}); !apierrors.IsForbidden(err) {
+		t.Fatalf("reading a Secret without a Role: %v", err)
+	}
+	must(client.CoreV1().Secrets(namespace).List(t.Context(), metav1.ListOptions{}))(t)
+
+	filter := cluster.Filter{After: mark, Namespaces: []string{namespace}, Resources: []string{"secrets"}, Refused: true}
+	want(t, eventsOf(t, filter))
+	filter.Reads = true
+	want(t, eventsOf(t, filter), "get wanted 403")
 }
 
 func TestEventsLieAfterTheirMark(t *testing.T) {

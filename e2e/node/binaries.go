@@ -15,6 +15,7 @@ import (
 type Binaries struct {
 	APIServer, ControllerManager, Scheduler, Kubelet, KubeProxy string // of Kubernetes
 	Containerd, Shim                                            string // of containerd
+	CoreDNS                                                     string
 	Inside                                                      string // process 1 of the node
 	Pause                                                       string // process 1 of each Pod
 	Etcd, Runc                                                  string // of the machine
@@ -43,6 +44,7 @@ func Build(ctx context.Context, cacheDir string) (Binaries, error) {
 		{&b.KubeProxy, program.Kubernetes("kube-proxy")},
 		{&b.Containerd, containerd("containerd")},
 		{&b.Shim, containerd("containerd-shim-runc-v2")},
+		{&b.CoreDNS, coreDNS()},
 	} {
 		var err error
 		if *of.path, err = program.Build(ctx, of.source, cacheDir); err != nil {
@@ -60,6 +62,12 @@ func Build(ctx context.Context, cacheDir string) (Binaries, error) {
 func containerd(name string) program.Source {
 	const module = "github.com/containerd/containerd/v2"
 	return program.Source{Dir: "servers/containerd", Module: module, Package: module + "/cmd/" + name, Static: true,
+		Flags: func(string) []string { return []string{"-ldflags", "-s -w"} }}
+}
+
+// coreDNS is a main package of ours, with few plugins.
+func coreDNS() program.Source {
+	return program.Source{Dir: "servers/coredns", Module: "github.com/coredns/coredns", Package: "github.com/ladder-cmp/ladder/e2e/servers/coredns", Static: true,
 		Flags: func(string) []string { return []string{"-ldflags", "-s -w"} }}
 }
 

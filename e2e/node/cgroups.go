@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,9 +20,16 @@ type cgroups struct {
 
 const cgroupRoot = "/sys/fs/cgroup"
 
-// newCgroups makes a cgroup of a name in each hierarchy of cgroup v1. What an earlier
-// node of that name left is removed.
-func newCgroups(name string) (*cgroups, error) {
+// cgroupPrefix begins the name of every node's cgroups.
+const cgroupPrefix = "ladder-node-"
+
+// started counts the nodes of this process.
+var started atomic.Int64
+
+// newCgroups makes a cgroup in each hierarchy of cgroup v1. What nodes of processes
+// that were killed left is removed.
+func newCgroups() (*cgroups, error) {
+	name := fmt.Sprintf("%s%d-%d", cgroupPrefix, os.Getpid(), started.Add(1))
 	// Read whole before the first change: the file tells where the reader is now.
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -55,10 +63,10 @@ func (c *cgroups) add(hierarchy, path, name string) error {
 	if _, err := os.Stat(root); err != nil {
 		return nil // a machine with v2 only has its root elsewhere
 	}
-	dir := filepath.Join(root, path, name)
-	if err := removeCgroup(dir); err != nil {
+	if err := removeAbandoned(filepath.Join(root, path)); err != nil {
 		return err
 	}
+	dir := filepath.Join(root, path, name)
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
@@ -68,6 +76,24 @@ func (c *cgroups) add(hierarchy, path, name string) error {
 	}
 	if hierarchy == "cpuset" {
 		return inheritCPUs(root, dir)
+	}
+	return nil
+}
+
+// removeAbandoned removes the cgroups of nodes whose process has ended.
+func removeAbandoned(parent string) error {
+	dirs, err := filepath.Glob(filepath.Join(parent, cgroupPrefix+"*"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), cgroupPrefix), "-")
+		if _, err := os.Stat("/proc/" + pid); err == nil {
+			continue
+		}
+		if err := removeCgroup(dir); err != nil {
+			return err
+		}
 	}
 	return nil
 }

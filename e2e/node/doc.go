@@ -11,6 +11,12 @@
 // Images come from a registry in this process, by whatever name a Pod asks for;
 // [Node.Serve] puts one there.
 //
-// What it does not have: a second node, load balancers, NetworkPolicies (its bridge
-// enforces none), images by digest, and any way out of its network.
+// CoreDNS knows the names of the cluster and no others. PVCs get volumes, and with
+// [Options] load balancers get addresses, from controllers in this process (package
+// provider). What a suite asks afterwards is read by [Node.Restarts], [Node.Logs],
+// [Node.Warnings] and the audit log; [Node.Clean] makes room for the next case.
+//
+// What it does not have: a second node, NetworkPolicies (its bridge enforces none),
+// block volumes and volumes with a size, images by digest, and any way out of its
+// network.
 package node

@@ -64,12 +64,18 @@ func (in *inside) listen(events io.Reader) {
 
 // run starts a program in the node. That it ends is seen by await.
 func (in *inside) run(name, path string, args ...string) error {
-	text, err := json.Marshal(protocol.Run{Name: name, Path: path, Args: args, Log: in.log(name)})
+	return in.request(protocol.Run{Name: name, Path: path, Args: args})
+}
+
+// request is run for what needs more than a name and arguments.
+func (in *inside) request(run protocol.Run) error {
+	run.Log = in.log(run.Name)
+	text, err := json.Marshal(run)
 	if err != nil {
 		return err
 	}
 	if _, err := in.stdin.Write(append(text, '\n')); err != nil {
-		return errors.Join(fmt.Errorf("starting %s: %w", name, err), in.failed())
+		return errors.Join(fmt.Errorf("starting %s: %w", run.Name, err), in.failed())
 	}
 	return nil
 }

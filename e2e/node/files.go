@@ -17,10 +17,12 @@ import (
 	"github.com/ladder-cmp/ladder/e2e/cluster"
 )
 
-// Users of the API server; each may do everything.
+// Users of the API server; each may do everything. The audit log tells by them what a
+// suite, Argo CD and the programs of the node itself have written.
 const (
-	admin  = "admin"
-	argoCD = cluster.ArgoCD
+	admin    = cluster.Admin
+	argoCD   = cluster.ArgoCD
+	programs = "node"
 )
 
 //go:embed config
@@ -28,7 +30,7 @@ var config embed.FS
 
 // writeFiles writes what the node's programs read at their start.
 func (n *Node) writeFiles(context.Context) error {
-	for _, dir := range []string{"pki", "etcd", "kubelet", "containerd", "pods", "containers", "cni", "cni-state", "certs.d/_default", "proc"} {
+	for _, dir := range []string{"pki", "etcd", "kubelet", "containerd", "pods", "containers", "cni", "cni-state", "certs.d/_default", "proc", "volumes"} {
 		if err := os.MkdirAll(n.file(dir), 0o755); err != nil {
 			return err
 		}
@@ -41,15 +43,16 @@ func (n *Node) writeFiles(context.Context) error {
 		return err
 	}
 	n.Kubeconfig = n.file("kubeconfig")
-	if err := n.writeKubeconfig(n.Kubeconfig, n.URL); err != nil {
+	if err := n.writeKubeconfig(n.Kubeconfig, n.URL, admin); err != nil {
 		return err
 	}
-	if err := n.writeKubeconfig(n.file("inside.kubeconfig"), "https://127.0.0.1:6443"); err != nil {
+	if err := n.writeKubeconfig(n.file("inside.kubeconfig"), "https://127.0.0.1:6443", programs); err != nil {
 		return err
 	}
 	for _, of := range []struct{ name, to string }{
 		{"cni.conflist", "cni/10-bridge.conflist"}, {"containerd.toml", "containerd.toml"}, {"hosts.toml", "certs.d/_default/hosts.toml"},
 		{"kubelet.yaml", "kubelet.yaml"}, {"kube-proxy.yaml", "kube-proxy.yaml"}, {"resolv.conf", "resolv.conf"},
+		{"Corefile", "Corefile"},
 	} {
 		if err := n.writeConfig(of.name, n.file(of.to)); err != nil {
 			return err
@@ -64,7 +67,7 @@ func (n *Node) writeFiles(context.Context) error {
 func (n *Node) writeTokens() error {
 	n.tokens = map[string]string{}
 	csv := ""
-	for _, user := range []string{admin, argoCD} {
+	for _, user := range []string{admin, argoCD, programs} {
 		random := make([]byte, 16)
 		rand.Read(random)
 		n.tokens[user] = hex.EncodeToString(random)
@@ -73,11 +76,11 @@ func (n *Node) writeTokens() error {
 	return os.WriteFile(n.file("tokens.csv"), []byte(csv), 0o600)
 }
 
-func (n *Node) writeKubeconfig(file, url string) error {
+func (n *Node) writeKubeconfig(file, url, user string) error {
 	return clientcmd.WriteToFile(api.Config{
 		Clusters:       map[string]*api.Cluster{nodeName: {Server: url, CertificateAuthorityData: n.CA}},
-		AuthInfos:      map[string]*api.AuthInfo{admin: {Token: n.tokens[admin]}},
-		Contexts:       map[string]*api.Context{nodeName: {Cluster: nodeName, AuthInfo: admin}},
+		AuthInfos:      map[string]*api.AuthInfo{user: {Token: n.tokens[user]}},
+		Contexts:       map[string]*api.Context{nodeName: {Cluster: nodeName, AuthInfo: user}},
 		CurrentContext: nodeName,
 	}, file)
 }
@@ -96,7 +99,7 @@ func (n *Node) writeConfig(name, file string) error {
 		return err
 	}
 	defer out.Close()
-	return t.Execute(out, struct{ Dir, Runc string }{n.Dir, n.bin.Runc})
+	return t.Execute(out, struct{ Dir, Runc, Address string }{n.Dir, n.bin.Runc, nodeAddress})
 }
 
 // kernelSettings are those that the kubelet sets for the whole machine. It gets files
@@ -124,7 +127,7 @@ func (n *Node) procFile(name string) string {
 func (n *Node) binds() map[string]string {
 	binds := map[string]string{
 		"/var/lib/kubelet":        n.file("kubelet"),
-		"/var/lib/containerd":     n.file("containerd"),
+		"/var/lib/containerd":     n.content(),
 		"/var/lib/cni":            n.file("cni-state"),
 		"/var/log/pods":           n.file("pods"),
 		"/var/log/containers":     n.file("containers"),
@@ -160,12 +163,12 @@ func (n *Node) apiserverArgs() []string {
 		"--service-cluster-ip-range=10.96.0.0/16",
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + pki("accounts.key"), "--service-account-signing-key-file=" + pki("accounts.key"),
-		"--kubelet-preferred-address-types=InternalIP",
+		"--kubelet-preferred-address-types=InternalIP", "--kubelet-certificate-authority=" + pki("ca.crt"),
 		"--requestheader-client-ca-file=" + pki("ca.crt"), "--requestheader-allowed-names=front-proxy",
 		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--proxy-client-cert-file=" + pki("front-proxy.crt"), "--proxy-client-key-file=" + pki("front-proxy.key"),
-		"--audit-policy-file=" + n.file("audit-policy.yaml"), "--audit-log-path=" + n.AuditLog,
+		"--audit-policy-file=" + n.file("audit-policy.yaml"), "--audit-log-path=" + string(n.AuditLog),
 		// In megabytes; a log that rotates loses what came before.
 		"--audit-log-maxsize=1000000",
 	}

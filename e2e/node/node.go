@@ -5,17 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/gofrs/flock"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/ladder-cmp/ladder/e2e/cluster"
 	"github.com/ladder-cmp/ladder/e2e/node/inside/protocol"
 )
 
@@ -33,33 +32,48 @@ type Node struct {
 	Token      string       // bearer token of Argo CD's user
 	URL        string       // https://127.0.0.1:port
 	CA         []byte       // PEM
-	AuditLog   string       // file
 	Dir        string       // files and logs
+	cluster.AuditLog
+	*cluster.Cleaner
 
-	client  kubernetes.Interface
-	tokens  map[string]string // by user
-	bin     Binaries
-	cgroups *cgroups
-	inside  *inside
-	images  *images
-	door    *door
+	client    kubernetes.Interface
+	tokens    map[string]string // by user
+	bin       Binaries
+	opts      Options
+	lock      *flock.Flock // of Options.Content
+	providers *providers
+	cgroups   *cgroups
+	inside    *inside
+	images    *images
+	door      *door
+}
+
+// Options are what nodes differ in.
+type Options struct {
+	// LoadBalancers gives Services of type LoadBalancer an address that leads to their
+	// Pods. Without it they wait for one, as on a machine of one's own.
+	LoadBalancers bool
+	// Content is a directory for the images that containerd has pulled and unpacked,
+	// which the next node that is given it need not pull again. One node at a time can
+	// have it. If it is empty they go with the node's directory.
+	Content string
 }
 
 // Start runs a node with its files and logs in dir. It is Ready when Start returns.
-// There can be one at a time.
-func Start(ctx context.Context, dir string, bin Binaries) (_ *Node, err error) {
+// Several can run at once.
+func Start(ctx context.Context, dir string, bin Binaries, opts Options) (_ *Node, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{Dir: dir, AuditLog: filepath.Join(dir, "audit.log"), bin: bin}
+	n := &Node{Dir: dir, AuditLog: cluster.AuditLog(filepath.Join(dir, "audit.log")), bin: bin, opts: opts}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("starting a node: %w", errors.Join(err, n.Stop()))
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		n.open, n.writeFiles, n.enter, n.startControlPlane, n.startNode, n.waitUntilReady,
+		n.open, n.lockContent, n.writeFiles, n.enter, n.startContainerd, n.startControlPlane, n.startNode, n.startDNS, n.startProviders, n.waitUntilReady, n.settle,
 	} {
 		if err := step(ctx); err != nil {
 			return n, err
@@ -80,7 +94,7 @@ func (n *Node) open(context.Context) (err error) {
 	if n.images, err = serveImages(filepath.Join(n.Dir, "images"), n.door.registrySocket()); err != nil {
 		return err
 	}
-	n.cgroups, err = newCgroups("ladder-" + nodeName)
+	n.cgroups, err = newCgroups()
 	return err
 }
 
@@ -96,6 +110,7 @@ func (n *Node) enter(context.Context) error {
 		Sysctls:     map[string]string{"net.ipv4.ip_forward": "1", "net.ipv4.conf.all.rp_filter": "0"},
 		Forwards: map[string]string{
 			n.door.apiserverSocket(): "127.0.0.1:6443",
+			n.door.dnsSocket():       nodeAddress + ":8181",
 			nodeAddress + ":5000":    n.door.registrySocket(),
 		},
 	}
@@ -108,6 +123,13 @@ func (n *Node) enter(context.Context) error {
 	}
 	n.inside, err = enter(n.bin.Inside, n.Dir, filepath.Dir(n.bin.Shim))
 	return err
+}
+
+func (n *Node) startContainerd(context.Context) error {
+	if err := n.servePause(); err != nil {
+		return err
+	}
+	return n.inside.run("containerd", n.bin.Containerd, "-c", n.file("containerd.toml"))
 }
 
 func (n *Node) startControlPlane(ctx context.Context) error {
@@ -134,40 +156,13 @@ func (n *Node) startControlPlane(ctx context.Context) error {
 	return n.inside.run("kube-scheduler", n.bin.Scheduler, "--kubeconfig="+n.file("inside.kubeconfig"), "--leader-elect=false")
 }
 
-func (n *Node) startNode(ctx context.Context) error {
-	if err := n.servePause(); err != nil {
-		return err
-	}
+func (n *Node) startNode(context.Context) error {
 	if err := n.inside.run("kube-proxy", n.bin.KubeProxy, "--config="+n.file("kube-proxy.yaml")); err != nil {
 		return err
 	}
-	if err := n.inside.run("containerd", n.bin.Containerd, "-c", n.file("containerd.toml")); err != nil {
-		return err
-	}
-	return n.inside.run("kubelet", n.bin.Kubelet, "--config="+n.file("kubelet.yaml"), "--kubeconfig="+n.file("inside.kubeconfig"),
-		"--hostname-override="+nodeName, "--node-ip="+nodeAddress)
-}
-
-func (n *Node) waitUntilReady(ctx context.Context) error {
-	// Pods are refused before their ServiceAccount exists.
-	if err := n.inside.await(ctx, "the controller-manager", func(ctx context.Context) error {
-		_, err := n.client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
-		return err
-	}); err != nil {
-		return err
-	}
-	return n.inside.await(ctx, "the node", func(ctx context.Context) error {
-		node, err := n.client.CoreV1().Nodes().Get(ctx, nodeName, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		for _, c := range node.Status.Conditions {
-			if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
-				return nil
-			}
-		}
-		return errors.New("the kubelet does not report Ready")
-	})
+	return n.inside.request(protocol.Run{Name: "kubelet", Path: n.bin.Kubelet, After: "/run/containerd/containerd.sock", Args: []string{
+		"--config=" + n.file("kubelet.yaml"), "--kubeconfig=" + n.file("inside.kubeconfig"), "--hostname-override=" + nodeName, "--node-ip=" + nodeAddress,
+	}})
 }
 
 // servePause makes the image that holds a Pod's namespaces open.
@@ -176,15 +171,20 @@ func (n *Node) servePause() error {
 	if err != nil {
 		return err
 	}
-	return n.Serve("registry.k8s.io/pause:3.10", image)
+	return n.Serve("registry.k8s.io/pause", image)
 }
 
-// Serve lets Pods have an image by the name that they ask for.
-func (n *Node) Serve(ref string, image v1.Image) error { return n.images.put(ref, image) }
+// Serve lets Pods have an image as any version of a repository, whatever tag they ask
+// for. A tag in the name is ignored. The registry's log names the images that Pods ask
+// for in vain.
+func (n *Node) Serve(repository string, image v1.Image) error { return n.images.put(repository, image) }
 
 // Stop ends the node with everything that runs on it. Its files stay in Dir.
 func (n *Node) Stop() error {
 	var faults []error
+	if n.providers != nil {
+		faults = append(faults, n.providers.stop())
+	}
 	if n.inside != nil {
 		faults = append(faults, n.inside.stop())
 	}
@@ -197,6 +197,9 @@ func (n *Node) Stop() error {
 	if n.door != nil {
 		faults = append(faults, n.door.close())
 	}
+	if n.lock != nil {
+		faults = append(faults, n.lock.Unlock())
+	}
 	return errors.Join(faults...)
 }
 
@@ -204,39 +207,3 @@ func (n *Node) file(name string) string { return filepath.Join(n.Dir, name) }
 
 // startTimeout is how long each part of a node may take to start.
 const startTimeout = 2 * time.Minute
-
-// door leads connections to a port of loopback into the node's network, through a
-// Unix socket, which is not part of any network.
-type door struct {
-	dir      string // of sockets; their paths must be short
-	listener net.Listener
-}
-
-func openDoor() (*door, error) {
-	dir, err := os.MkdirTemp("", "node")
-	if err != nil {
-		return nil, err
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	d := &door{dir: dir, listener: listener}
-	go d.serve()
-	return d, nil
-}
-
-func (d *door) address() string         { return d.listener.Addr().String() }
-func (d *door) apiserverSocket() string { return filepath.Join(d.dir, "apiserver") }
-func (d *door) registrySocket() string  { return filepath.Join(d.dir, "registry") }
-func (d *door) close() error            { return errors.Join(d.listener.Close(), os.RemoveAll(d.dir)) }
-
-func (d *door) serve() {
-	for {
-		client, err := d.listener.Accept()
-		if err != nil {
-			return
-		}
-		go protocol.Connect(client, d.apiserverSocket())
-	}
-}

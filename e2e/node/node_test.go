@@ -2,7 +2,6 @@ package node_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,69 +22,103 @@ import (
 
 const helloImage = "quay.io/ladder/hello:v1"
 
-// TestNode starts a node once, and tries on it what charts need of one.
+// rig is a node with what its tests need.
+type rig struct {
+	*node.Node
+	client kubernetes.Interface
+}
+
+// TestNode starts a node once, and tries on it what charts need of one; then it starts
+// another with the first one's images.
 func TestNode(t *testing.T) {
+	bin, hello := build(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	before := traces(t)
-	n, client := start(ctx, t)
-	for name, try := range map[string]func(context.Context, *testing.T, kubernetes.Interface){
-		"a Service leads to a Deployment":           serviceLeadsToDeployment,
-		"a Pod waits for the Secret that it mounts": podWaitsForSecret,
-		"a program that fails is restarted":         failureIsRestarted,
-	} {
-		t.Run(name, func(t *testing.T) { try(ctx, t, client) })
-	}
+	content := directory(t)
+	n := start(ctx, t, bin, hello, node.Options{LoadBalancers: true, Content: content})
+	t.Run("it has", func(t *testing.T) {
+		for name, try := range map[string]func(context.Context, *testing.T, rig){
+			"Services that lead to a Deployment":        serviceLeadsToDeployment,
+			"Pods that wait for the Secret they mount":  podWaitsForSecret,
+			"restarts of programs that fail":            failureIsRestarted,
+			"names of Services and Pods":                namesResolve,
+			"volumes for PVCs":                          volumesAreMade,
+			"webhooks and aggregated APIs":              apiIsExtended,
+			"metrics of containers":                     metricsAreServed,
+			"reads of ServiceAccounts in its audit log": readsAreLogged,
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				try(ctx, t, n)
+			})
+		}
+	})
+	t.Run("it is cleaned", func(t *testing.T) { leftoversGo(ctx, t, n) })
 	if err := n.Stop(); err != nil {
 		t.Fatal(err)
 	}
+	t.Run("the next has its images", func(t *testing.T) {
+		imagesStay(ctx, t, start(ctx, t, bin, hello, node.Options{Content: content}))
+	})
 	if after := traces(t); after != before {
 		t.Errorf("the node left traces on the machine; before:\n%s\nafter:\n%s", before, after)
 	}
 }
 
-func start(ctx context.Context, t *testing.T) (*node.Node, kubernetes.Interface) {
+func build(t *testing.T) (bin node.Binaries, hello string) {
 	t.Helper()
 	cache, err := program.Cache()
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin, err := node.Build(ctx, cache)
-	if err != nil {
+	if bin, err = node.Build(t.Context(), cache); err != nil {
 		t.Fatal(err)
 	}
-	hello, err := program.BuildOwn(ctx, "node/hello", cache)
-	if err != nil {
+	if hello, err = program.BuildOwn(t.Context(), "node/hello", cache); err != nil {
 		t.Fatal(err)
 	}
+	return bin, hello
+}
+
+// directory is one that stays if the test fails.
+func directory(t *testing.T) string {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "ladder-node-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("logs: %s", dir)
+			t.Logf("logs and files: %s", dir)
 			return
 		}
 		os.RemoveAll(dir)
 	})
-	n, err := node.Start(ctx, dir, bin)
+	return dir
+}
+
+func start(ctx context.Context, t *testing.T, bin node.Binaries, hello string, opts node.Options) rig {
+	t.Helper()
+	begin := time.Now()
+	n, err := node.Start(ctx, directory(t), bin, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("the node was ready after %s", time.Since(begin).Round(100*time.Millisecond))
 	t.Cleanup(func() { n.Stop() })
 	image, err := node.Program("/hello", map[string]string{"/hello": hello})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Serve(helloImage, image); err != nil {
+	if err := n.Serve("quay.io/ladder/hello", image); err != nil {
 		t.Fatal(err)
 	}
 	client, err := kubernetes.NewForConfig(n.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n, client
+	return rig{n, client}
 }
 
 // traces is what of the machine a node must not change.
@@ -103,96 +136,11 @@ func traces(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cgroups, err := filepath.Glob("/sys/fs/cgroup/*/ladder-node")
+	cgroups, err := filepath.Glob(fmt.Sprintf("/sys/fs/cgroup/*/ladder-node-%d-*", os.Getpid()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return fmt.Sprint(text, string(links), cgroups)
-}
-
-func serviceLeadsToDeployment(ctx context.Context, t *testing.T, client kubernetes.Interface) {
-	probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt32(8080)}}, PeriodSeconds: 1}
-	pod := corev1.PodSpec{Containers: []corev1.Container{{Name: "hello", Image: helloImage, Args: []string{"serve"}, ReadinessProbe: probe}}}
-	labels := map[string]string{"app": "hello"}
-	create(ctx, t, client.AppsV1().Deployments("default").Create, &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: "hello"},
-		Spec: appsv1.DeploymentSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod},
-		},
-	})
-	service := create(ctx, t, client.CoreV1().Services("default").Create, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "hello"},
-		Spec:       corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}}},
-	})
-	eventually(ctx, t, func() error {
-		d, err := client.AppsV1().Deployments("default").Get(ctx, "hello", metav1.GetOptions{})
-		if err == nil && d.Status.AvailableReplicas != 1 {
-			err = errors.New("the Deployment is not available")
-		}
-		return err
-	})
-	create(ctx, t, client.BatchV1().Jobs("default").Create, &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: "ask"},
-		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-			RestartPolicy: corev1.RestartPolicyOnFailure,
-			Containers:    []corev1.Container{{Name: "ask", Image: helloImage, Args: []string{"ask", "http://" + service.Spec.ClusterIP}}},
-		}}},
-	})
-	eventually(ctx, t, func() error {
-		job, err := client.BatchV1().Jobs("default").Get(ctx, "ask", metav1.GetOptions{})
-		if err == nil && job.Status.Succeeded != 1 {
-			err = errors.New("nothing answered at the Service's address")
-		}
-		return err
-	})
-}
-
-func podWaitsForSecret(ctx context.Context, t *testing.T, client kubernetes.Interface) {
-	create(ctx, t, client.CoreV1().Pods("default").Create, &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "waits"},
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "hello", Image: helloImage, Args: []string{"serve"},
-			EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "late"}}}}}}},
-	})
-	state := func() (*corev1.ContainerStatus, error) {
-		pod, err := client.CoreV1().Pods("default").Get(ctx, "waits", metav1.GetOptions{})
-		if err != nil {
-			return nil, err
-		}
-		if len(pod.Status.ContainerStatuses) == 0 {
-			return nil, errors.New("the kubelet has not looked at the Pod")
-		}
-		return &pod.Status.ContainerStatuses[0], nil
-	}
-	eventually(ctx, t, func() error {
-		s, err := state()
-		if err == nil && (s.State.Waiting == nil || s.State.Waiting.Reason != "CreateContainerConfigError") {
-			err = fmt.Errorf("the container is %+v; it has to wait for the Secret", s.State)
-		}
-		return err
-	})
-	create(ctx, t, client.CoreV1().Secrets("default").Create, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "late"}})
-	eventually(ctx, t, func() error {
-		s, err := state()
-		if err == nil && s.State.Running == nil {
-			err = fmt.Errorf("the container is %+v", s.State)
-		}
-		return err
-	})
-}
-
-func failureIsRestarted(ctx context.Context, t *testing.T, client kubernetes.Interface) {
-	create(ctx, t, client.CoreV1().Pods("default").Create, &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "fails"},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "hello", Image: helloImage, Args: []string{"ask", "http://127.0.0.1:1"}}}},
-	})
-	eventually(ctx, t, func() error {
-		pod, err := client.CoreV1().Pods("default").Get(ctx, "fails", metav1.GetOptions{})
-		if err == nil && (len(pod.Status.ContainerStatuses) == 0 || pod.Status.ContainerStatuses[0].RestartCount == 0) {
-			err = errors.New("the kubelet has not restarted the program")
-		}
-		return err
-	})
 }
 
 func create[T any](ctx context.Context, t *testing.T, do func(context.Context, *T, metav1.CreateOptions) (*T, error), obj *T) *T {
@@ -219,4 +167,57 @@ func eventually(ctx context.Context, t *testing.T, check func() error) {
 			t.Fatal(err)
 		}
 	}
+}
+
+func labels(app string) map[string]string { return map[string]string{"app": app} }
+
+// deploy runs hello serve as a Deployment of one Pod, and waits until it is available.
+func deploy(ctx context.Context, t *testing.T, n rig, name string) {
+	t.Helper()
+	deployPod(ctx, t, n, name, corev1.PodSpec{Containers: []corev1.Container{hello("serve")}})
+}
+
+func deployPod(ctx context.Context, t *testing.T, n rig, name string, pod corev1.PodSpec) {
+	t.Helper()
+	create(ctx, t, n.client.AppsV1().Deployments("default").Create, &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels(name)},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels(name)}, Spec: pod},
+		},
+	})
+	eventually(ctx, t, func() error {
+		d, err := n.client.AppsV1().Deployments("default").Get(ctx, name, metav1.GetOptions{})
+		if err == nil && d.Status.AvailableReplicas != 1 {
+			err = fmt.Errorf("Deployment %s is not available", name)
+		}
+		return err
+	})
+}
+
+// hello is a container that is ready once it answers, if it serves.
+func hello(args ...string) corev1.Container {
+	c := corev1.Container{Name: "hello", Image: helloImage, Args: args}
+	if args[0] == "serve" {
+		c.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt32(8080)}}, PeriodSeconds: 1}
+	}
+	return c
+}
+
+// succeed runs hello as a Job until it has succeeded.
+func succeed(ctx context.Context, t *testing.T, n rig, name string, args ...string) {
+	t.Helper()
+	create(ctx, t, n.client.BatchV1().Jobs("default").Create, &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyOnFailure, Containers: []corev1.Container{hello(args...)},
+		}}},
+	})
+	eventually(ctx, t, func() error {
+		job, err := n.client.BatchV1().Jobs("default").Get(ctx, name, metav1.GetOptions{})
+		if err == nil && job.Status.Succeeded != 1 {
+			err = fmt.Errorf("hello %s does not succeed", args)
+		}
+		return err
+	})
 }

@@ -2,6 +2,8 @@ package node
 
 import (
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -17,10 +19,10 @@ import (
 )
 
 // writePKI writes the certificates of a control plane to dir: a CA, the API server's
-// certificate, the front proxy's (for aggregated APIs) and the key that signs tokens.
+// certificate, the kubelet's, the front proxy's (for aggregated APIs) and the key that signs tokens.
 // It returns the CA's certificate as PEM.
 func writePKI(dir string) ([]byte, error) {
-	caKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	caKey, err := newKey()
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +40,13 @@ func writePKI(dir string) ([]byte, error) {
 		Subject:     pkix.Name{CommonName: "front-proxy"},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
+	kubelet := &x509.Certificate{
+		Subject:     pkix.Name{CommonName: "kubelet"},
+		DNSNames:    []string{nodeName},
+		IPAddresses: []net.IP{net.ParseIP(nodeAddress)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	// Programs that check tokens by themselves expect RSA, as most clusters have it.
 	tokens, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		return nil, err
@@ -46,6 +55,7 @@ func writePKI(dir string) ([]byte, error) {
 		func() error { return writePair(dir, "ca", ca.Raw, caKey) },
 		func() error { return issue(dir, "apiserver", server, ca, caKey) },
 		func() error { return issue(dir, "front-proxy", proxy, ca, caKey) },
+		func() error { return issue(dir, "kubelet", kubelet, ca, caKey) },
 		func() error { return writeKey(filepath.Join(dir, "accounts.key"), tokens) },
 	} {
 		if err := write(); err != nil {
@@ -55,9 +65,12 @@ func writePKI(dir string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(dir, "ca.crt"))
 }
 
+// newKey makes a key that takes no time, unlike RSA's.
+func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
+
 // issue writes a certificate of a CA, and its key.
 func issue(dir, name string, template, ca *x509.Certificate, caKey crypto.Signer) error {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	key, err := newKey()
 	if err != nil {
 		return err
 	}
@@ -66,7 +79,7 @@ func issue(dir, name string, template, ca *x509.Certificate, caKey crypto.Signer
 	}
 	template.NotBefore = time.Now().Add(-time.Hour)
 	template.NotAfter = time.Now().Add(30 * 24 * time.Hour)
-	template.KeyUsage = x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment
+	template.KeyUsage = x509.KeyUsageDigitalSignature
 	der, err := x509.CreateCertificate(rand.Reader, template, ca, key.Public(), caKey)
 	if err != nil {
 		return err
@@ -74,7 +87,7 @@ func issue(dir, name string, template, ca *x509.Certificate, caKey crypto.Signer
 	return writePair(dir, name, der, key)
 }
 
-func writePair(dir, name string, der []byte, key *rsa.PrivateKey) error {
+func writePair(dir, name string, der []byte, key crypto.Signer) error {
 	parsed, err := x509.ParseCertificate(der)
 	if err != nil {
 		return err
@@ -89,7 +102,7 @@ func writePair(dir, name string, der []byte, key *rsa.PrivateKey) error {
 	return writeKey(filepath.Join(dir, name+".key"), key)
 }
 
-func writeKey(file string, key *rsa.PrivateKey) error {
+func writeKey(file string, key crypto.Signer) error {
 	text, err := keyutil.MarshalPrivateKeyToPEM(key)
 	if err != nil {
 		return err

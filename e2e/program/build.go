@@ -66,9 +66,9 @@ func Cache() (string, error) {
 // are.
 func Build(ctx context.Context, s Source, cacheDir string) (string, error) {
 	name := cmp.Or(s.Name, filepath.Base(s.Package))
-	root, err := goOutput(ctx, "list", "-m", "-f", "{{.Dir}}", "github.com/ladder-cmp/ladder/e2e")
+	root, err := Root(ctx)
 	if err != nil {
-		return "", fmt.Errorf("finding the e2e module: %w", err)
+		return "", err
 	}
 	module := filepath.Join(root, s.Dir)
 	version, err := goOutput(ctx, "-C", module, "list", "-m", "-f", "{{.Version}}", s.Module)
@@ -103,11 +103,41 @@ func Build(ctx context.Context, s Source, cacheDir string) (string, error) {
 	return bin, os.Rename(bin+".new", bin)
 }
 
+// Root is the directory of the e2e module. It must be called from within it.
+func Root(ctx context.Context) (string, error) {
+	root, err := goOutput(ctx, "list", "-m", "-f", "{{.Dir}}", "github.com/ladder-cmp/ladder/e2e")
+	if err != nil {
+		return "", fmt.Errorf("finding the e2e module: %w", err)
+	}
+	return root, nil
+}
+
+// ModuleDir is where the files of a module are, at the version that the module in dir,
+// relative to the e2e module, pins. It downloads them if they are not there.
+func ModuleDir(ctx context.Context, dir, module string) (string, error) {
+	root, err := Root(ctx)
+	if err != nil {
+		return "", err
+	}
+	if _, err := goOutput(ctx, "-C", filepath.Join(root, dir), "mod", "download", module); err != nil {
+		return "", fmt.Errorf("downloading %s of %s: %w", module, dir, err)
+	}
+	found, err := goOutput(ctx, "-C", filepath.Join(root, dir), "list", "-m", "-f", "{{.Dir}}", module)
+	if err != nil {
+		return "", fmt.Errorf("finding the files of %s of %s: %w", module, dir, err)
+	}
+	return found, nil
+}
+
 // BuildOwn builds a program of the e2e module, anew each time.
 func BuildOwn(ctx context.Context, pkg, cacheDir string) (string, error) {
 	bin := filepath.Join(cacheDir, filepath.Base(pkg))
-	_, err := goCommand(ctx, true, "build", "-trimpath", "-o", bin, "github.com/ladder-cmp/ladder/e2e/"+pkg)
-	return bin, err
+	// Another test binary may be running what is there.
+	next := fmt.Sprintf("%s.%d", bin, os.Getpid())
+	if _, err := goCommand(ctx, true, "build", "-trimpath", "-o", next, "github.com/ladder-cmp/ladder/e2e/"+pkg); err != nil {
+		return "", err
+	}
+	return bin, os.Rename(next, bin)
 }
 
 // Kubernetes is a program of Kubernetes, from the version that servers/kubernetes

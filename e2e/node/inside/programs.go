@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"sync"
+	"time"
 
 	"github.com/ladder-cmp/ladder/e2e/node/inside/protocol"
 )
@@ -33,19 +35,31 @@ func programs(in io.Reader, out io.Writer) error {
 		} else if err != nil {
 			return err
 		}
-		cmd, err := start(run)
-		if err != nil {
-			told.tell(protocol.Event{Name: run.Name, Ended: true, Error: err.Error()})
-			continue
-		}
-		told.tell(protocol.Event{Name: run.Name})
 		go func() {
+			await(run.After)
 			event := protocol.Event{Name: run.Name, Ended: true}
-			if err := cmd.Wait(); err != nil {
+			cmd, err := start(run)
+			if err == nil {
+				told.tell(protocol.Event{Name: run.Name})
+				err = cmd.Wait()
+			}
+			if err != nil {
 				event.Error = err.Error()
 			}
 			told.tell(event)
 		}()
+	}
+}
+
+// await waits until a socket accepts connections. Who started the node gives up when
+// that takes too long, and ends it.
+func await(socket string) {
+	for socket != "" {
+		if conn, err := net.Dial("unix", socket); err == nil {
+			conn.Close()
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
 }
 

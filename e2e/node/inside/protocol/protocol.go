@@ -28,6 +28,9 @@ type Run struct {
 	Args []string
 	Env  []string
 	Log  string // file of its output
+	// After is a Unix socket that must accept connections before the program starts,
+	// for those that give up if a server is not there yet. Empty is none.
+	After string
 }
 
 // Event says that a program has started or ended; one per line of standard output.
