@@ -1,0 +1,139 @@
+package real_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/ladder-cmp/ladder/e2e/argocd"
+	"github.com/ladder-cmp/ladder/e2e/node"
+	"github.com/ladder-cmp/ladder/e2e/program"
+	"github.com/ladder-cmp/ladder/e2e/real/images"
+)
+
+// workshop is what all cases are made with.
+type workshop struct {
+	root   string // of the repository
+	dir    string // of logs
+	node   node.Binaries
+	argocd argocd.Binaries
+	images *images.Table
+	health map[string]string // settings of Argo CD
+	cases  map[string]component
+}
+
+var shop *workshop
+
+func TestMain(m *testing.M) {
+	code, err := inWorkshop(m.Run)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "reality:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func inWorkshop(tests func() int) (int, error) {
+	var err error
+	if shop, err = openWorkshop(context.Background()); err != nil {
+		return 1, err
+	}
+	code := tests()
+	fmt.Printf("\n%s\nlogs: %s\n", results.table(), shop.dir)
+	return code, nil
+}
+
+func openWorkshop(ctx context.Context) (*workshop, error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return nil, err
+	}
+	cache, err := program.Cache()
+	if err != nil {
+		return nil, err
+	}
+	w := &workshop{root: root}
+	if w.cases, err = components(); err != nil {
+		return nil, err
+	}
+	if w.node, err = node.Build(ctx, cache); err != nil {
+		return nil, err
+	}
+	if w.argocd, err = argocd.Build(ctx, root, cache); err != nil {
+		return nil, err
+	}
+	if w.images, err = images.Open(ctx, cache); err != nil {
+		return nil, err
+	}
+	if w.health, err = argocd.ShippedHealth(root); err != nil {
+		return nil, err
+	}
+	w.dir, err = os.MkdirTemp("", "ladder-real-")
+	return w, err
+}
+
+// lab is a cluster with nothing in it but Argo CD.
+type lab struct {
+	node   *node.Node
+	argo   *argocd.ArgoCD
+	client kubernetes.Interface
+}
+
+// resync is shorter than Argo CD's default, as in the other suites.
+const resync = 15 * time.Second
+
+// openLab makes a cluster for one case in one order, which ends with the test.
+func openLab(ctx context.Context, t *testing.T, name string, opt node.Options) *lab {
+	t.Helper()
+	dir := filepath.Join(shop.dir, name)
+	n, err := node.Start(ctx, filepath.Join(dir, "node"), shop.node, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	server := argocd.Server{Config: n.Config, Kubeconfig: n.Kubeconfig, URL: n.URL, Token: n.Token}
+	argo, err := argocd.Start(ctx, server, filepath.Join(dir, "argocd"), shop.argocd, argocd.Options{Settings: shop.health, Resync: resync})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(argo.Stop)
+	client, err := kubernetes.NewForConfig(n.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &lab{n, argo, client}
+}
+
+// serve puts images where the node finds them.
+func (l *lab) serve(ctx context.Context, repositories []string) error {
+	for _, repository := range repositories {
+		image, err := shop.images.Make(ctx, repository)
+		if err != nil {
+			return err
+		}
+		if err := l.node.Serve(repository, image); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restarts counts how often programs were started again.
+func (l *lab) restarts(ctx context.Context) (int, error) {
+	all, err := l.node.Restarts(ctx, metav1.NamespaceAll)
+	n := 0
+	for _, r := range all {
+		n += r.Count
+	}
+	return n, err
+}

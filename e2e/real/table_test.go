@@ -1,0 +1,36 @@
+package real_test
+
+import (
+	"fmt"
+	"strings"
+)
+
+// row is a line of the table that a run ends with.
+type row struct {
+	component string
+	way       way
+	outcome
+}
+
+// results are the rows of this run, in the order in which the cases ran.
+var results table
+
+type table []row
+
+func (r *table) add(row row) { *r = append(*r, row) }
+
+// table prints the rows as docs/reality.md has them.
+func (r table) table() string {
+	var b strings.Builder
+	b.WriteString("| component | order | waves | result | attempts | seconds | restarts | errors on the way |\n")
+	b.WriteString("| --- | --- | ---: | --- | ---: | ---: | ---: | --- |\n")
+	for _, row := range r {
+		seen := row.Errors
+		if len(seen) > 2 {
+			seen = append(seen[:2:2], fmt.Sprintf("and %d more", len(row.Errors)-2))
+		}
+		fmt.Fprintf(&b, "| %s | %s | %d | %s | %d | %.0f | %d | %s |\n", row.component, row.way, row.waves, row.Result, row.attempts,
+			row.settled.Seconds(), row.restarts, strings.ReplaceAll(strings.Join(seen, "; "), "|", `\|`))
+	}
+	return b.String()
+}
