@@ -80,6 +80,15 @@ func (f Finding) Error() string {
 	return b.String()
 }
 
+// failed is the rule of errors that name none.
+const failed = "failed"
+
+// Fault is the error of a function that does not know the place of what it is given:
+// what is wrong, and what to do about it. Its caller adds the place.
+func Fault(message, remedy string) error {
+	return Finding{Severity: Error, Rule: failed, Message: message, Remedy: remedy}
+}
+
 // Of returns the findings that err carries, in the order they were joined.
 // What is no Finding comes back as one of severity Error that holds only the
 // text, so a caller can print every error the same way.
@@ -103,7 +112,7 @@ func Of(err error) []Finding {
 			return Of(e.Unwrap())
 		}
 	}
-	return []Finding{{Severity: Error, Rule: "failed", Message: err.Error()}}
+	return []Finding{{Severity: Error, Rule: failed, Message: err.Error()}}
 }
 
 // Err joins those findings that are errors; nil means there are none.

@@ -8,10 +8,10 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// backends: webhook configurations, API registrations and conversions name a
+// referToBackends: webhook configurations, API registrations and conversions name a
 // Service; what counts is the workload behind it, which thereby is a
 // controller.
-func (b *builder) backends() {
+func (b *builder) referToBackends() {
 	b.selectPods()
 	for i, n := range b.Nodes {
 		for _, rec := range n.Kind.References {
@@ -39,10 +39,10 @@ func (b *builder) backends() {
 	}
 }
 
-// ownPods: a fail-closed webhook that must admit the Pods of the workload behind
+// orderOwnWebhooks: a fail-closed webhook that must admit the Pods of the workload behind
 // it cannot be there before they run: it would refuse them. Then, and only
 // then, the configuration comes after its server.
-func (b *builder) ownPods() {
+func (b *builder) orderOwnWebhooks() {
 	for w, config := range b.Nodes {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
 			for _, hook := range hooks.Value.Items() {
@@ -143,11 +143,11 @@ func hasLabels(template object.Value, want []object.Field) bool {
 	return !slices.ContainsFunc(want, func(f object.Field) bool { return labels.Get(f.Key).Text() != f.Value.Text() })
 }
 
-// admitted: an object that a fail-closed webhook of the component must admit
+// referToWebhooks: an object that a fail-closed webhook of the component must admit
 // waits for the workload behind the webhook. Controllers and what they need are
 // exempt: they stand in the wave of the webhook or below, where Argo CD applies
 // them before it.
-func (b *builder) admitted() {
+func (b *builder) referToWebhooks() {
 	exempted := exemptions{builder: b}
 	b.converted(&exempted)
 	for w, config := range b.Nodes {
@@ -175,19 +175,19 @@ func (b *builder) admitted() {
 						if !asked || !b.selects(hook, *n) {
 							if serves(*n) && b.admitsPods(hook, *n) {
 								for _, backend := range backends {
-									b.refer(Reference{From: i, To: backend, Field: "webhooks", Meaning: knowledge.Healthy, Refused: n.Kind.Pod.String() == ".",
+									b.refer(Reference{From: i, To: backend, Field: webhooksField, Meaning: knowledge.Healthy, Refused: n.Kind.Pod.String() == ".",
 										Why: "has Pods that must be admitted by webhook " + name + " of", Source: config.Kind.Source})
 								}
 							}
 							continue
 						}
 						for _, backend := range backends {
-							b.refer(Reference{From: i, To: backend, Field: "webhooks", Meaning: knowledge.Healthy, Hard: true, Refused: true,
+							b.refer(Reference{From: i, To: backend, Field: webhooksField, Meaning: knowledge.Healthy, Hard: true, Refused: true,
 								Why: "must be admitted by webhook " + name + " of", Source: config.Kind.Source})
 						}
 						for _, j := range trusted {
 							if !needed[i] {
-								r := b.inferred(i, j, "webhooks", knowledge.Healthy, "must be admitted by webhook "+name+", which answers nobody before")
+								r := b.inferred(i, j, webhooksField, knowledge.Healthy, "must be admitted by webhook "+name+", which answers nobody before")
 								r.Refused = true
 								b.refer(r)
 							}
@@ -212,7 +212,7 @@ func (b *builder) converted(exempt *exemptions) {
 		}
 		for _, converter := range b.converters(i) {
 			if !exempt.of(b.Nodes[converter].Part)[i] {
-				b.refer(Reference{From: i, To: converter, Field: "kind", Meaning: knowledge.Healthy, Hard: true, Refused: true, Why: "is converted by",
+				b.refer(Reference{From: i, To: converter, Field: kindField, Meaning: knowledge.Healthy, Hard: true, Refused: true, Why: "is converted by",
 					Source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#webhook-conversion"})
 			}
 		}

@@ -9,10 +9,10 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// conventions: custom resources name other objects by keys and shapes that the
+// referByConventions: custom resources name other objects by keys and shapes that the
 // whole field shares. What is found so is inferred; a record of the kind about
 // the same field wins, since it also knows what an operator writes.
-func (b *builder) conventions() {
+func (b *builder) referByConventions() {
 	records := b.base.Conventions()
 	for i, n := range b.Nodes {
 		if b.base.Builtin(n.ID.Group) {

@@ -32,8 +32,8 @@ const (
 	nelmDependency = "werf.io/deploy-dependency-"
 )
 
-// explicit: what people wrote down counts, whatever we would infer.
-func (b *builder) explicit() {
+// referByAnnotation: what people wrote down counts, whatever we would infer.
+func (b *builder) referByAnnotation() {
 	groups := map[string][]int{}
 	for i, n := range b.Nodes {
 		for _, f := range n.Get("metadata", "annotations").Fields() {
@@ -82,9 +82,9 @@ func (b *builder) release(from, to int, _ string) {
 	b.releases[[2]int{from, to}] = true
 }
 
-// released turns references that somebody said need no waiting into demands that
+// dropReleased turns references that somebody said need no waiting into demands that
 // the two may share a wave.
-func (b *builder) released() {
+func (b *builder) dropReleased() {
 	for i := range b.References {
 		if r := &b.References[i]; b.releases[[2]int{r.From, r.To}] && !r.Explicit && r.Meaning == knowledge.Healthy {
 			r.Meaning, r.Hard, r.Refused, r.Data = knowledge.Exists, false, false, false

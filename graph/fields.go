@@ -10,21 +10,21 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// namespaces: an object needs the namespace that it is in.
-func (b *builder) namespaces() {
+// referToNamespaces: an object needs the namespace that it is in.
+func (b *builder) referToNamespaces() {
 	for i, n := range b.Nodes {
 		if n.Key.Namespace == "" {
 			continue
 		}
 		for _, to := range b.byKey[object.ID{Kind: "Namespace", Name: n.Key.Namespace}] {
-			b.refer(Reference{From: i, To: to, Field: "metadata.namespace", Meaning: knowledge.Exists, Hard: true, Why: "is in",
+			b.refer(Reference{From: i, To: to, Field: namespaceField, Meaning: knowledge.Exists, Hard: true, Why: "is in",
 				Source: "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/"})
 		}
 	}
 }
 
-// definitions: a custom resource needs its definition, established.
-func (b *builder) definitions() {
+// referToCRDs: a custom resource needs its definition, established.
+func (b *builder) referToCRDs() {
 	for i, n := range b.Nodes {
 		def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
 		if !ok {
@@ -32,21 +32,21 @@ func (b *builder) definitions() {
 		}
 		// Several components may hold the definition, of which not all are deployed.
 		for _, to := range b.byKey[b.Nodes[def.node].Key] {
-			b.refer(Reference{From: i, To: to, Field: "kind", Meaning: knowledge.Healthy, Hard: true, Why: "is defined by",
+			b.refer(Reference{From: i, To: to, Field: kindField, Meaning: knowledge.Healthy, Hard: true, Why: "is defined by",
 				Source: b.Nodes[to].Kind.Source})
 		}
 	}
 }
 
-// installed: a custom resource whose kind is brought to the cluster at run time
+// referToInstallers: a custom resource whose kind is brought to the cluster at run time
 // waits for what brings it.
-func (b *builder) installed() {
+func (b *builder) referToInstallers() {
 	for to, n := range b.Nodes {
 		if group := first(n.Kind.Serves, n); !n.Kind.Serves.IsZero() && group != "" {
 			for _, kind := range b.runs {
 				for i := kind.from; i < kind.to && kind.group == group; i++ {
 					if b.Nodes[i].Foreign {
-						b.refer(Reference{From: i, To: to, Field: "kind", Meaning: knowledge.Healthy, Hard: true, Why: "is of a kind that is served through", Source: n.Kind.Source})
+						b.refer(Reference{From: i, To: to, Field: kindField, Meaning: knowledge.Healthy, Hard: true, Why: "is of a kind that is served through", Source: n.Kind.Source})
 					}
 				}
 			}
@@ -69,7 +69,7 @@ func (b *builder) installed() {
 				if !brings[part] {
 					continue
 				}
-				r := Reference{From: i, To: by.node, Field: "kind", Meaning: knowledge.Healthy, Inferred: true, Refused: true, Why: "is of a kind that may come with", Source: by.source}
+				r := Reference{From: i, To: by.node, Field: kindField, Meaning: knowledge.Healthy, Inferred: true, Refused: true, Why: "is of a kind that may come with", Source: by.source}
 				if part == n.Part && b.comesFor(by, kind) {
 					r.Inferred, r.Why = false, "is of a kind that comes with"
 				}
@@ -79,9 +79,9 @@ func (b *builder) installed() {
 	}
 }
 
-// sought: a program that looks once which kinds there are comes after their
+// referToSoughtCRDs: a program that looks once which kinds there are comes after their
 // definitions.
-func (b *builder) sought() {
+func (b *builder) referToSoughtCRDs() {
 	for i, n := range b.Nodes {
 		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 			for _, c := range tmpl.Value.Get("spec", "containers").Items() {
@@ -121,8 +121,8 @@ func (b *builder) brings(n Node) (group func(string) bool, source string) {
 	return nil, ""
 }
 
-// fields: what the records of each kind, and of Pods, say about its fields.
-func (b *builder) fields() {
+// referByFields: what the records of each kind, and of Pods, say about its fields.
+func (b *builder) referByFields() {
 	for i, n := range b.Nodes {
 		for _, rec := range n.Kind.References {
 			b.record(i, rec, n.Root(), "")
@@ -285,62 +285,6 @@ func serviceAt(address string) (name, namespace string) {
 	return "", ""
 }
 
-// Made is a kind that is foreign to all components of a graph, and of which From
-// says in a field that it makes objects.
-type Made struct {
-	From  int
-	Kind  knowledge.GroupKind
-	Field string
-	// Meaning is what From needs of the definition.
-	Meaning knowledge.Meaning
-	// Why is the verb of a sentence: From, why, Kind.
-	Why    string
-	Source string
-}
-
-// makes: who makes objects later needs the definition of their kind.
-func (b *builder) makes(from int, rec knowledge.Reference, manifest object.Value, field string) {
-	group, written := writtenGroup(manifest)
-	gk := knowledge.GroupKind{Group: group, Kind: manifest.Get("kind").Text()}
-	if !written || gk.Kind == "" || b.base.Builtin(group) {
-		return
-	}
-	if def, ok := b.defined[gk]; ok {
-		b.refer(Reference{From: from, To: def.node, Field: field, Meaning: rec.Meaning, Why: rec.Why + " " + gk.String() + ", which is defined by", Source: rec.Source})
-		if rec.Completes {
-			b.completes(from, def.node, field, rec.Source)
-		}
-		return
-	}
-	if slices.ContainsFunc(b.Made, func(m Made) bool { return m.From == from && m.Kind == gk }) {
-		return
-	}
-	made := Made{From: from, Kind: gk, Field: field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source}
-	b.Made = append(b.Made, made)
-	for _, by := range b.bringers {
-		if by.node != from && by.brings(group) && !b.Nodes[by.node].Kind.Operator.Installs() {
-			b.refer(Reference{From: from, To: by.node, Field: field, Meaning: made.Meaning, Inferred: true, Why: made.Why + " " + gk.String() + ", " + MayCome, Source: by.source})
-		}
-	}
-}
-
-// completes: objects of the kinds that a node defines depend on what says how they are
-// made.
-func (b *builder) completes(from, defining int, field, source string) {
-	for _, kind := range b.runs {
-		gk := knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}
-		if def, ok := b.defined[gk]; !ok || b.Nodes[def.node].Key != b.Nodes[defining].Key {
-			continue
-		}
-		for i := kind.from; i < kind.to; i++ {
-			b.refer(Reference{From: i, To: from, Field: field, Meaning: knowledge.Exists, Why: "may be made as is said by", Source: source, Inferred: true})
-		}
-	}
-}
-
-// MayCome ends the reason of a reference to what may bring a kind.
-const MayCome = "which may come with"
-
 // writtenGroup reads the group of an object reference, which is written as
 // group, apiGroup or apiVersion.
 func writtenGroup(v object.Value) (string, bool) {
@@ -442,65 +386,4 @@ func (b *builder) preferPlain(nodes []int) []int {
 		return plain
 	}
 	return nodes
-}
-
-// produced: who reads an object that another object writes at run time waits
-// for the writer, unless its own component has a Job that writes the object, too:
-// then it starts with what that wrote.
-func (b *builder) produced() {
-	for _, r := range b.reads {
-		producers := b.producers[r.id]
-		if len(producers) == 0 && r.anywhere {
-			producers = b.producerAnywhere(r.id)
-		}
-		for _, p := range producers {
-			if b.Nodes[p].Part != b.Nodes[r.From].Part && b.writtenBeside(r) {
-				continue
-			}
-			ref := r.Reference
-			ref.To, ref.Meaning, ref.Hard, ref.Written = p, knowledge.Healthy, false, r.id
-			ref.Why += " " + r.id.String() + ", which is written by"
-			b.refer(ref)
-		}
-		if len(producers) > 0 || len(b.byKey[r.id]) > 0 {
-			continue
-		}
-		for _, p := range b.likely[r.id] {
-			ref := b.inferred(r.From, p, r.Field, knowledge.Healthy, r.Why+" "+r.id.String()+", which may be written by")
-			ref.Written = r.id
-			b.refer(ref)
-		}
-	}
-}
-
-// housed: an object in a namespace that an operator makes is refused until
-// then, unless the Application goes there, who sees to it.
-func (b *builder) housed() {
-	for i, n := range b.Nodes {
-		id := object.ID{Kind: "Namespace", Name: n.Key.Namespace}
-		if id.Name == "" || id.Name == n.home || len(b.byKey[id]) > 0 {
-			continue
-		}
-		for _, maker := range b.producers[id] {
-			if b.Nodes[maker].Part == n.Part {
-				b.refer(Reference{From: i, To: maker, Field: "metadata.namespace", Meaning: knowledge.Healthy, Refused: true, Written: id,
-					Why: "is in " + id.String() + ", which is made by", Source: b.Nodes[maker].Kind.Source})
-			}
-		}
-	}
-}
-
-// producerAnywhere finds who writes an object of a name in whatever namespace,
-// if that is one object only.
-func (b *builder) producerAnywhere(id object.ID) []int {
-	var all []int
-	for other, producers := range b.producers {
-		if other.Group == id.Group && other.Kind == id.Kind && other.Name == id.Name {
-			all = append(all, producers...)
-		}
-	}
-	if len(all) == 1 {
-		return all
-	}
-	return nil
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// missing: what a component names and does not have, where that is more likely a
+// reportMissing: what a component names and does not have, where that is more likely a
 // mistake than the business of another Application.
-func (b *builder) missing() {
+func (b *builder) reportMissing() {
 	if b.joined {
 		return // among several components each may bring what another one names
 	}

@@ -16,9 +16,9 @@ type installation struct {
 	nodes []int
 }
 
-// operators: what installs an operator depends on the group of its namespace and on
+// referToOperators: what installs an operator depends on the group of its namespace and on
 // whoever approves it, and Jobs that ask how far it is come before what it brings.
-func (b *builder) operators() {
+func (b *builder) referToOperators() {
 	noted := map[int]bool{}
 	for _, in := range b.installations() {
 		first := in.nodes[0]
@@ -70,7 +70,7 @@ func (b *builder) inGroup(in installation) {
 		}
 		for _, g := range groups {
 			for _, i := range in.nodes {
-				b.refer(Reference{From: i, To: g, Field: "metadata.namespace", Meaning: knowledge.Exists, Why: "is installed for the namespaces of", Source: first.Kind.Source})
+				b.refer(Reference{From: i, To: g, Field: namespaceField, Meaning: knowledge.Exists, Why: "is installed for the namespaces of", Source: first.Kind.Source})
 			}
 		}
 		if b.joined {
@@ -173,7 +173,7 @@ func (b *builder) progress() {
 		for i := range b.Nodes {
 			n := &b.Nodes[i]
 			if n.Foreign && n.InSync() && n.Part == b.Nodes[j].Part && b.isInstalled(i) && !b.refersTo(j, i) {
-				b.refer(b.inferred(i, j, "kind", knowledge.Exists, "is of a kind for which waits"))
+				b.refer(b.inferred(i, j, kindField, knowledge.Exists, "is of a kind for which waits"))
 				b.guards(j)
 			}
 		}
@@ -192,7 +192,7 @@ func (b *builder) guards(j int) {
 // isInstalled reports whether an operator of the component brings the kind of a node.
 func (b *builder) isInstalled(i int) bool {
 	for r := range b.referencesOf(i) {
-		if r.Field == "kind" && b.Nodes[r.To].Kind.Operator.Installs() {
+		if r.IsAboutKind() && b.Nodes[r.To].Kind.Operator.Installs() {
 			return true
 		}
 	}

@@ -2,9 +2,9 @@ package graph
 
 import "github.com/ladder-cmp/ladder/knowledge"
 
-// smokes: a Job, CronJob or Pod that runs to its end and is called a test
+// findSmokes: a Job, CronJob or Pod that runs to its end and is called a test
 // checks the rest of the component, and comes after all of it.
-func (b *builder) smokes() {
+func (b *builder) findSmokes() {
 	for i, n := range b.Nodes {
 		if n.Kind.Runs == "" || !n.InSync() || b.guarding[i] {
 			continue

@@ -9,12 +9,12 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// tiers: a Job that runs once among the workloads has its place between them.
+// orderJobs: a Job that runs once among the workloads has its place between them.
 // What it calls must run first. If it is the migration of others (by its name,
 // or because it runs their image), those wait for it; if others call the same
 // store it stands in one wave with them; and if nobody else does, it configures
 // what it calls and comes last.
-func (b *builder) tiers() {
+func (b *builder) orderJobs() {
 	for j, job := range b.Nodes {
 		if job.Kind.Runs != "once" || job.Kind.Pod.IsZero() {
 			continue
@@ -154,7 +154,7 @@ func (b *builder) jobNeeds(j int) map[int]Reference {
 					if mentioned {
 						meaning = knowledge.Known
 					}
-					needs[server] = b.inferred(j, server, w.field, meaning, "calls")
+					needs[server] = b.calling(j, server, w.field, meaning)
 				}
 			}
 		}

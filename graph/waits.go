@@ -9,10 +9,10 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// waits: an init container, or a container of a Job, that tries until something of the
+// referByWaits: an init container, or a container of a Job, that tries until something of the
 // component answers depends on it: it must not come before it. That it tries makes
 // sure that nothing has to be healthy first.
-func (b *builder) waits() {
+func (b *builder) referByWaits() {
 	b.waitsFor = map[int]map[int]bool{}
 	for i, n := range b.Nodes {
 		if n.Kind.Pod.IsZero() || n.Kind.Runs == "later" {

@@ -12,10 +12,10 @@ type watcher struct {
 	defs []int
 }
 
-// watched: a controller does not start before the kinds that it reconciles are
+// referToWatchedCRDs: a controller does not start before the kinds that it reconciles are
 // defined. Within a component the rungs see to that. What belongs to another
 // controller it watches only if it is there, as Kueue does with the jobs of others.
-func (b *builder) watched() {
+func (b *builder) referToWatchedCRDs() {
 	watchers := b.watchers()
 	parts := map[int][]int{} // the components that reconcile a kind, by its definition
 	for _, w := range watchers {

@@ -371,11 +371,11 @@ func (b *builder) servers(service object.ID) []int {
 	return append(all, b.producers[service]...)
 }
 
-// calls: what a workload is told of addresses and names. The Service and the
+// referByCalls: what a workload is told of addresses and names. The Service and the
 // object that bear them should be there when it starts; that the workload
 // behind a Service must run first does not follow, since two workloads may call
 // each other.
-func (b *builder) calls() {
+func (b *builder) referByCalls() {
 	b.findServices()
 	for i, n := range b.Nodes {
 		if n.Kind.Pod.IsZero() {
@@ -384,13 +384,13 @@ func (b *builder) calls() {
 		for _, w := range b.words(i) {
 			for _, a := range b.addresses(w, n.Key.Namespace) {
 				for _, s := range b.byKey[a.service] {
-					b.refer(b.inferred(i, s, w.field, knowledge.Exists, "calls"))
+					b.refer(b.calling(i, s, w.field, knowledge.Exists))
 				}
 				if n.Kind.Runs == "once" {
 					continue // tiers knows better
 				}
 				for _, server := range b.servers(a.service) {
-					b.refer(b.inferred(i, server, w.field, knowledge.Known, "calls"))
+					b.refer(b.calling(i, server, w.field, knowledge.Known))
 				}
 			}
 			for _, to := range b.namedBy(w, n.Key.Namespace) {
@@ -402,9 +402,9 @@ func (b *builder) calls() {
 	}
 }
 
-// addressed: a custom resource whose controller calls a Service of the
+// referByAddresses: a custom resource whose controller calls a Service of the
 // component cannot become healthy before the workload behind it is.
-func (b *builder) addressed() {
+func (b *builder) referByAddresses() {
 	if len(b.serviceNames) == 0 {
 		return
 	}
@@ -423,7 +423,7 @@ func (b *builder) addressed() {
 			for _, a := range b.addresses(word{name: key, value: text, field: field, from: i, certified: b.base.IsCertifiedField(key)}, n.Key.Namespace) {
 				for _, server := range b.servers(a.service) {
 					if !b.refersTo(i, server) {
-						b.refer(b.inferred(i, server, field, meaning, "calls"))
+						b.refer(b.calling(i, server, field, meaning))
 					}
 				}
 			}
@@ -446,6 +446,13 @@ func eachText(v object.Value, field, key string, visit func(field, key, text str
 
 func (b *builder) inferred(from, to int, field string, meaning knowledge.Meaning, why string) Reference {
 	return Reference{From: from, To: to, Field: field, Meaning: meaning, Inferred: true, Why: why, Source: b.base.NamesSource()}
+}
+
+// calling is a reference to what an object calls.
+func (b *builder) calling(from, to int, field string, meaning knowledge.Meaning) Reference {
+	r := b.inferred(from, to, field, meaning, "calls")
+	r.Sign = Call
+	return r
 }
 
 // namedBy finds the objects whose name a word is, alone or behind the

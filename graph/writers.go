@@ -226,11 +226,11 @@ func claimed(n Node, name string) bool {
 	})
 }
 
-// absent: what Pods do not start without, or keeps another object from being healthy,
+// findAbsent: what Pods do not start without, or keeps another object from being healthy,
 // and nothing here holds or makes. What a workload may make once it runs is not absent
 // for Pods, which start as soon as it is there; an object that looks once may be
 // Degraded before.
-func (b *builder) absent() {
+func (b *builder) findAbsent() {
 	for _, r := range b.reads {
 		n := &b.Nodes[r.From]
 		pods := !n.Kind.Pod.IsZero()

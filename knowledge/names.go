@@ -62,6 +62,8 @@ type Installer struct {
 	// Installs are the groups of the kinds, as in Kind.
 	Installs []string `yaml:"installs"`
 	Source   string   `yaml:"source"`
+	// Observed is the version that was seen to do so on a real node, if it was.
+	Observed string `yaml:"observed"`
 }
 
 // Brings reports whether the program brings kinds of a group.

@@ -180,25 +180,12 @@ func (r *reader) fleet(over *Base, n *yaml.Node) {
 		fleet.Accepted[i].Line = n.Line
 	}
 	if _, err := profile.Of(fleet); err != nil {
-		message, remedy, _ := strings.Cut(err.Error(), "; ")
-		r.fault(n, "fleet", message, remedy)
+		fault := finding.Of(err)[0]
+		r.fault(n, "fleet", fault.Message, fault.Remedy)
 		return
 	}
 	fleet.File, fleet.Line = r.Name, n.Line
 	over.fleet = fleet
-}
-
-// accepted checks that it is said which finding is accepted, and why.
-func (r *reader) accepted(n *yaml.Node, field string, a profile.Accepted) {
-	for _, key := range []struct{ name, value, remedy string }{
-		{"rule", a.Rule, "write rule: the name of the rule that finds it"},
-		{"component", a.Component, "write component: the name of the Application that it is about"},
-		{"why", a.Why, "write why: what makes up for it"},
-	} {
-		if strings.TrimSpace(key.value) == "" {
-			r.fault(n, field, "the accepted finding has no "+key.name, key.remedy)
-		}
-	}
 }
 
 // rungs moves the numbers of the ladder.
@@ -258,18 +245,6 @@ func (r *reader) rungs(over *Base, list *yaml.Node) {
 	}
 }
 
-func (r *reader) noRung(n *yaml.Node, field, name string) {
-	var names []string
-	for _, rung := range r.base.ladder {
-		names = append(names, rung.Name)
-	}
-	message := fmt.Sprintf("there is no rung %q", name)
-	if name == "" {
-		message = "no rung is named"
-	}
-	r.fault(n, field, message, "use one of "+strings.Join(names, ", "))
-}
-
 // kinds lays records over those that are there, group by group.
 func (r *reader) kinds(over *Base, list *yaml.Node) {
 	added := map[string]map[string]addition{}
@@ -302,103 +277,6 @@ func (r *reader) kinds(over *Base, list *yaml.Node) {
 	for name, records := range added {
 		over.changed[name] = &group{name: name, load: sync.OnceValues(func() (*groupFile, error) { return r.base.merged(name, records) })}
 	}
-}
-
-// identified checks which kind a record is about.
-func (r *reader) identified(n *yaml.Node, field string, k userKind) bool {
-	before := len(r.faults)
-	group, kind := value(n, "group"), value(n, "kind")
-	switch {
-	case group == nil:
-		r.fault(n, field, "the record names no group", `write group: the part of apiVersion before the slash, or group: "" for kinds of core`)
-	case strings.Contains(k.Group, "/"):
-		r.fault(group, field+".group", fmt.Sprintf("%q is no group", k.Group), "leave out the version")
-	case strings.Contains(strings.TrimPrefix(k.Group, anything+"."), anything):
-		r.fault(group, field+".group", fmt.Sprintf("%q is no group", k.Group), `write a star only in front, as in "*.example.com"`)
-	}
-	if kind == nil || k.Kind.Kind == "" {
-		r.fault(n, field, "the record names no kind", `write kind: as manifests do, or kind: "*" for every other kind of the group`)
-	}
-	return len(r.faults) == before
-}
-
-// record checks what a record of the right form says.
-func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string]map[string]addition) {
-	if rung := value(n, "rung"); rung != nil && r.base.rungs[k.Rung].Name == "" {
-		r.noRung(rung, field+".rung", k.Rung)
-	}
-	for i, n := range items(value(n, "health")) {
-		h, field := k.Health[i], fmt.Sprintf("%s.health[%d]", field, i)
-		if h.Waits == "" && !h.Healthy {
-			r.fault(n, field, "it is not said what Argo CD waits for", "write waits: in words, or healthy: true if it waits for nothing")
-		}
-		if h.Never != "" && h.Passes != "" {
-			r.fault(n, field, "never and passes are two reasons not to wait for the object", "keep the one that weighs more")
-		}
-		for j, n := range items(value(n, "when")) {
-			if c := h.When[j]; c.At.IsZero() || len(c.In) == 0 {
-				r.fault(n, fmt.Sprintf("%s.when[%d]", field, j), "the condition lacks a path or values", "write {at: path, in: [value, ...]}")
-			}
-		}
-	}
-	r.references(n, field, k.References, k.Group, added)
-	for i, n := range items(value(n, "defines")) {
-		o, field := value(n, "objects"), fmt.Sprintf("%s.defines[%d].objects", field, i)
-		if rung := value(o, "rung"); rung != nil && r.base.rungs[k.Defines[i].Objects.Rung].Name == "" {
-			r.noRung(rung, field+".rung", k.Defines[i].Objects.Rung)
-		}
-		if o != nil {
-			r.references(o, field, k.Defines[i].Objects.References, k.Group, added)
-		}
-	}
-}
-
-// references checks what the references of a record of the right form say.
-func (r *reader) references(n *yaml.Node, field string, all []Reference, group string, added map[string]map[string]addition) {
-	for i, n := range items(value(n, "references")) {
-		ref, field := all[i], fmt.Sprintf("%s.references[%d]", field, i)
-		if !ref.named() {
-			r.fault(n, field, "a reference has one of at, named and every", `write at: the path of the name, named: a template such as "{name}-app", or every: true`)
-		}
-		if ref.Meaning == "" {
-			r.fault(n, field, "the reference has no meaning", "write meaning: "+strings.Join(choices["meaning"], " or "))
-		}
-		if d := ref.Doubt; d.At.IsZero() != (d.Why == "") {
-			r.fault(n, field+".doubt", "a doubt has both at and why", "write at: the path in the target, and why: what it means for the health of the object")
-		}
-		if ref.Unless != "" && !ref.Hard {
-			r.fault(n, field+".unless", "only a hard reference is so unless something is", "add hard: true, or leave it out")
-		}
-		r.said(n, field, ref.Why, ref.To)
-		for _, to := range ref.To {
-			if _, own := added[group][to.Kind]; !own && !r.base.has(group, to.Kind) {
-				r.target(n, field, to)
-			}
-		}
-	}
-}
-
-// said checks what references and conventions have in common.
-func (r *reader) said(n *yaml.Node, field, why string, to Targets) {
-	if why == "" {
-		r.fault(n, field, "it is not said why", "write why: the verb of a sentence such as: mounts, reads, is signed by")
-	}
-	if len(to) == 0 {
-		r.fault(n, field, "the kinds that are meant are missing", "write to: Kind, or to: Kind.group")
-	}
-}
-
-// target finds a kind whose group was forgotten: the reference would lead
-// nowhere, and nobody would notice.
-func (r *reader) target(n *yaml.Node, field string, to GroupKind) {
-	if to.Group != "" || r.base.has("", to.Kind) {
-		return
-	}
-	remedy := "write its group: " + to.Kind + ".group"
-	if known := r.base.groupsOf(to.Kind); len(known) > 0 {
-		remedy = "write its group, as in " + GroupKind{known[0], to.Kind}.String()
-	}
-	r.fault(cmp.Or(value(n, "to"), n), field+".to", to.Kind+" is neither a kind of the record's group nor of core", remedy)
 }
 
 // conventions puts those of the file before those that are there.
@@ -480,92 +358,6 @@ func (r *reader) packages(over *Base, root *yaml.Node) {
 		before := over.packages
 		over.packages = sync.OnceValue(func() packages { return before().with(more) })
 	}
-}
-
-// merged is a group with records laid over those that are there.
-func (b *Base) merged(name string, records map[string]addition) (*groupFile, error) {
-	f := &groupFile{Group: name, byKind: map[string]*Kind{}}
-	if under := b.file(name); under != nil {
-		*f = *under
-		f.byKind = maps.Clone(under.byKind)
-	}
-	over := make([]Kind, 0, len(records))
-	guessed := map[string]bool{}
-	for _, kind := range slices.Sorted(maps.Keys(records)) {
-		k, ok := b.Kind(name, kind)
-		if !ok && kind != anything { // "*" stands for kinds that are guessed one by one
-			k = b.Guess(name, kind)
-		}
-		k.Group, k.Kind, guessed[kind] = name, kind, !ok
-		over = append(over, k)
-		f.byKind[kind] = &over[len(over)-1] // before any is merged, since they may name each other
-	}
-	for i := range over {
-		if err := f.merge(&over[i], records[over[i].Kind], guessed[over[i].Kind]); err != nil {
-			return nil, err
-		}
-	}
-	f.Kinds = slices.DeleteFunc(slices.Clone(f.Kinds), func(k Kind) bool { _, again := records[k.Kind]; return again })
-	f.Kinds = append(f.Kinds, over...)
-	slices.SortFunc(f.Kinds, func(x, y Kind) int { return strings.Compare(x.Kind, y.Kind) })
-	return f, nil
-}
-
-// merge lays a record over the one that was there, or over a guess.
-func (f *groupFile) merge(k *Kind, a addition, guessed bool) error {
-	before := *k
-	k.References = nil
-	merged := userKind{Kind: *k}
-	if err := a.node.Decode(&merged); err != nil {
-		return fmt.Errorf("%s: %w", a.place, err)
-	}
-	*k = merged.Kind
-	k.Group = f.Group
-	if k.Scope == namespaced {
-		k.Scope = ""
-	}
-	k.ChangedBy = append(slices.Clip(before.ChangedBy), a.place)
-	placed := k.Rung != before.Rung || guessed && value(a.node, "rung") != nil
-	k.Moved = before.Moved || k.Rung != before.Rung
-	if placed && value(a.node, "why") == nil {
-		k.Why = "was put there by " + a.place
-	}
-	source := a.place
-	if n := value(a.node, "source"); n != nil {
-		source = k.Source
-	} else if k.Source == "" || placed || k.Why != before.Why {
-		k.Source = a.place
-	}
-	for i := range k.References {
-		f.complete(&k.References[i], source)
-	}
-	k.Operator.Group = f.targets(k.Operator.Group)
-	f.completeDefines(k)
-	own := k.References
-	k.References = slices.DeleteFunc(slices.Clone(before.References), func(ref Reference) bool {
-		return slices.ContainsFunc(own, func(o Reference) bool {
-			return o.At.String() == ref.At.String() && o.Named == ref.Named && (!o.Every || slices.Equal(o.To, ref.To))
-		})
-	})
-	k.References = append(k.References, own...)
-	return nil
-}
-
-// has reports whether a group has a record of just this kind.
-func (b *Base) has(groupName, kind string) bool {
-	f := b.file(groupName)
-	return f != nil && f.byKind[kind] != nil
-}
-
-// groupsOf lists the groups with a record of a kind.
-func (b *Base) groupsOf(kind string) []string {
-	var all []string
-	for _, g := range b.Groups() {
-		if b.has(g.Name, kind) {
-			all = append(all, g.Name)
-		}
-	}
-	return all
 }
 
 // value returns the value of a key in a mapping, without its aliases; nil if

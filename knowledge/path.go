@@ -7,6 +7,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -34,7 +35,7 @@ func ParsePath(text string) (Path, error) {
 		return p, nil
 	}
 	bad := func() (Path, error) {
-		return Path{}, fmt.Errorf("%q is no path; write keys with dots between them, such as spec.items[].name", text)
+		return Path{}, finding.Fault(fmt.Sprintf("%q is no path", text), "write keys with dots between them, such as spec.items[].name")
 	}
 	for first := true; rest != ""; first = false {
 		switch {

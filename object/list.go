@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
 // isList follows Argo CD, which takes apart every object whose kind ends in
@@ -58,7 +60,7 @@ func (d located) unfold(v Value) ([]Object, error) {
 // with aliases to anchors outside of them) is written anew.
 func (d located) itemTexts(list Value) ([]string, error) {
 	items := list.Get("items").resolved()
-	lines := &lines{text: d.text}
+	lines := textedit.NewLines(d.text)
 	texts := make([]string, len(items.Content))
 	for i, item := range items.Content {
 		cut, ok := "", false
@@ -78,11 +80,11 @@ func (d located) itemTexts(list Value) ([]string, error) {
 
 // cutItem returns the text of an item of a block sequence without its dash and
 // indentation.
-func cutItem(lines *lines, seq *yaml.Node, i int) (string, bool) {
+func cutItem(lines *textedit.Lines, seq *yaml.Node, i int) (string, bool) {
 	item := seq.Content[i]
 	dash := seq.Column - 1
 	first := item.Line - 1
-	last := lines.count()
+	last := lines.Count()
 	if i+1 < len(seq.Content) {
 		last = aboveComments(lines, seq.Content[i+1].Line-1, dash)
 	}
@@ -92,10 +94,10 @@ func cutItem(lines *lines, seq *yaml.Node, i int) (string, bool) {
 	indent := item.Column - 1
 	var b strings.Builder
 	for n := aboveComments(lines, first, dash); n < first; n++ {
-		b.WriteString(strings.TrimLeft(lines.at(n), " "))
+		b.WriteString(strings.TrimLeft(lines.At(n), " "))
 	}
 	for n := first; n < last; n++ {
-		line := lines.at(n)
+		line := lines.At(n)
 		if n == first {
 			if len(line) < indent || strings.Trim(line[:indent], " -") != "" {
 				return "", false
@@ -119,9 +121,9 @@ func cutItem(lines *lines, seq *yaml.Node, i int) (string, bool) {
 
 // aboveComments moves up from an item's line over the comments that stand
 // right above its dash: they are about it, not about the item before.
-func aboveComments(lines *lines, line, dash int) int {
+func aboveComments(lines *textedit.Lines, line, dash int) int {
 	for line > 0 {
-		above := lines.at(line - 1)
+		above := lines.At(line - 1)
 		body := strings.TrimLeft(above, " ")
 		if !strings.HasPrefix(body, "#") || len(above)-len(body) != dash {
 			break

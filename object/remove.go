@@ -6,6 +6,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
 // Without returns the object without the entries at the given paths, such as
@@ -46,8 +47,8 @@ func cutEntries(text string, root *yaml.Node, paths [][]string) (string, bool) {
 	if strings.ContainsAny(text, "\r&") {
 		return "", false // an anchor may be needed elsewhere
 	}
-	all := lines{text: text}
-	var drop []splice
+	all := textedit.NewLines(text)
+	var drop []textedit.Splice
 	for _, path := range paths {
 		n := root
 		for _, key := range path[:len(path)-1] {
@@ -59,14 +60,13 @@ func cutEntries(text string, root *yaml.Node, paths [][]string) (string, bool) {
 		if !ok {
 			return "", false
 		}
-		from, next := all.span(key.Line - 1)
+		from, next := all.Span(key.Line - 1)
 		if from+key.Column-1 > len(text) || strings.Trim(text[from:from+key.Column-1], " ") != "" {
 			return "", false
 		}
-		drop = append(drop, splice{from: from, to: withoutTail(text, next, endOfBlock(text, next, key.Column-1))})
+		drop = append(drop, textedit.Splice{From: from, To: withoutTail(text, next, endOfBlock(text, next, key.Column-1))})
 	}
-	e := editor{text: text, splices: drop}
-	cut := e.apply()
+	cut := textedit.Apply(text, drop...)
 	left, err := parseText(cut)
 	if err != nil || left == nil {
 		return "", false

@@ -3,6 +3,8 @@ package object
 import (
 	"iter"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
 // withoutSchemas blanks the openAPIV3Schema blocks of a CRD, keeping every
@@ -24,7 +26,7 @@ func withoutSchemas(text string) string {
 	for b := range schemaBlocks(text) {
 		short.WriteString(text[done:b.from])
 		done = b.to
-		short.WriteString(strings.Repeat("\n", countBreaks(text[b.from:b.to])))
+		short.WriteString(strings.Repeat("\n", textedit.CountBreaks(text[b.from:b.to])))
 	}
 	if done == 0 {
 		return text

@@ -126,7 +126,7 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 // customersNow finds for each object those that need it healthy and come later.
 func (s *sync) customersNow() map[int][]For {
 	all := map[int][]For{}
-	rules := s.demands(s.base)
+	rules := s.byDefault(s.base)
 	last := map[int]int{} // customer, by object
 	for _, c := range rules {
 		if c.gap == 0 || s.at[c.from].compare(s.at[c.to]) <= 0 || all[c.to] != nil && last[c.to] == c.from {

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-
-	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // refine keeps the order that is there. Whoever wrote a wave took objects without
@@ -14,47 +12,51 @@ import (
 // is not between the author's numbers, all of them are spread; where nothing needs
 // it, they stay as they are. This makes our own output, read again, come out
 // unchanged.
-func (p *Plan) refine(base *knowledge.Base) error {
+func (in input) refine() (ordering, error) {
 	waves := map[int][]int{} // the author's, with the nodes in it
-	for _, i := range p.ours() {
-		wave, _ := p.Graph.Nodes[i].Wave()
+	for _, i := range in.syncNodes() {
+		wave, _ := in.graph.Nodes[i].Wave()
 		waves[wave] = append(waves[wave], i)
 	}
 	holds := holdsWithinWave
-	if p.opt.Waves == Compact {
+	if in.opt.Waves == Compact {
 		holds = Need.fails
 	}
-	rules, yielded := constraints(p, base, holds)
-	maps.Copy(p.yielded, yielded)
+	d := constraints(in.graph, in.base, holds)
 	inner := map[int][]constraint{}
-	for _, c := range rules {
-		from, _ := p.Graph.Nodes[c.from].Wave()
-		if to, _ := p.Graph.Nodes[c.to].Wave(); from == to {
+	for _, c := range d.rules {
+		from, _ := in.graph.Nodes[c.from].Wave()
+		if to, _ := in.graph.Nodes[c.to].Wave(); from == to {
 			inner[from] = append(inner[from], c)
 		}
 	}
+	d.rules = nil // those that hold by default are others
 	arrangements := map[int]arrangement{}
 	for wave, nodes := range waves {
-		a, err := arrange(p, nodes, inner[wave], base, true)
+		c, err := condense(in.graph, nodes, inner[wave])
 		if err != nil {
-			return err
+			return ordering{}, err
 		}
-		if !a.hasGate() {
-			a.level()
+		if a := arrange(in, c, true); a.hasGate() {
+			arrangements[wave] = a
+		} else {
+			arrangements[wave] = a.onOneLevel()
 		}
-		if err := a.verify(p); err != nil {
-			return err
-		}
-		arrangements[wave] = a
 	}
 	factor := spread(arrangements)
+	var all []numbered
 	for wave, a := range arrangements {
-		a.settle(p, func(level int) int { return wave*factor + level })
-		for _, i := range waves[wave] {
-			p.Places[i].Author = true
+		n := numbered{a, func(level int) int { return wave*factor + level }}
+		if err := n.verify(in.graph); err != nil {
+			return ordering{}, err
 		}
+		all = append(all, n)
 	}
-	return nil
+	o := settle(in, d, all...)
+	for _, i := range in.syncNodes() {
+		o.Places[i].Author = true
+	}
+	return o, nil
 }
 
 // hasGate reports whether something must be healthy before something else.
@@ -62,9 +64,10 @@ func (a *arrangement) hasGate() bool {
 	return slices.ContainsFunc(a.units, func(u unit) bool { return u.gated }) || slices.Max(a.levels) > 0 && slices.ContainsFunc(a.traits, func(t trait) bool { return t.smoke })
 }
 
-// level puts all units on one level.
-func (a *arrangement) level() {
-	clear(a.levels)
+// onOneLevel is the arrangement with all units on one level.
+func (a arrangement) onOneLevel() arrangement {
+	a.levels = make([]int, len(a.levels))
+	return a
 }
 
 // spread is the least power of ten by which the author's waves must be multiplied
@@ -84,58 +87,58 @@ func spread(arrangements map[int]arrangement) int {
 // keep leaves the waves that are there. Whoever wrote them took the objects
 // without one to be in wave 0, so that is where these stay, unless they need
 // something that comes later, or nothing may wait for them.
-func (p *Plan) keep(base *knowledge.Base) error {
-	a, err := p.arrangeAll(base)
+func (in input) keep() (ordering, error) {
+	d, a, err := in.arrangeAll()
 	if err != nil {
-		return err
+		return ordering{}, err
 	}
-	a.settle(p, func(level int) int { return level })
+	o := settle(in, d, numbered{a, func(level int) int { return level }})
 	for u := range a.units {
 		least := math.MinInt
 		for _, e := range a.units[u].needs {
 			if !e.companion {
-				least = max(least, p.Places[e.to].Wave+e.gap)
+				least = max(least, o.Places[e.to].Wave+e.gap)
 			}
 		}
 		for _, i := range a.units[u].nodes {
-			place := &p.Places[i]
-			author, set := p.Graph.Nodes[i].Wave()
+			place := &o.Places[i]
+			author, set := in.graph.Nodes[i].Wave()
 			place.Wave, place.Author = author, true
-			place.Kept = set || p.opt.Waves == Off
+			place.Kept = set || in.opt.Waves == Off
 			if !place.Kept {
 				place.Wave = max(author, least)
 			}
 		}
 	}
 	last := math.MinInt
-	for _, i := range p.ours() {
-		last = max(last, p.Places[i].Wave)
+	for _, i := range in.syncNodes() {
+		last = max(last, o.Places[i].Wave)
 	}
 	for u := range a.units {
 		switch {
 		case a.checksAll(u), a.traits[u].doubtful >= 0 && !a.awaited[u] && !a.traits[u].consumed:
-			p.raise(a.units[u].nodes, last)
+			o.raise(a.units[u].nodes, last)
 		case a.traits[u].consumed:
 			first := math.MaxInt
 			for _, e := range a.units[u].users {
-				if !p.Graph.Nodes[e.from].Idle {
-					first = min(first, p.Places[e.from].Wave)
+				if !in.graph.Nodes[e.from].Idle {
+					first = min(first, o.Places[e.from].Wave)
 				}
 			}
 			if first == math.MaxInt {
 				first = last
 			}
-			p.raise(a.units[u].nodes, first)
+			o.raise(a.units[u].nodes, first)
 		}
 	}
-	return nil
+	return o, nil
 }
 
 // raise puts nodes into a wave, unless that would be down, or their author wrote
 // another one.
-func (p *Plan) raise(nodes []int, wave int) {
+func (o ordering) raise(nodes []int, wave int) {
 	for _, i := range nodes {
-		if place := &p.Places[i]; !place.Kept {
+		if place := &o.Places[i]; !place.Kept {
 			place.Wave = max(place.Wave, wave)
 		}
 	}

@@ -121,11 +121,5 @@ func (p *Plan) GoesWithoutSaying(r graph.Reference) bool { return goesWithoutSay
 
 func goesWithoutSaying(g *graph.Graph, r *graph.Reference) bool {
 	to := &g.Nodes[r.To]
-	switch r.Field {
-	case "metadata.namespace":
-		return to.Key.Kind == "Namespace"
-	case "kind":
-		return to.Kind.Defines != nil
-	}
-	return false
+	return r.IsAboutNamespace() && to.Key.Kind == "Namespace" || r.IsAboutKind() && to.Kind.Defines != nil
 }

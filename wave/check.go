@@ -102,7 +102,7 @@ func (s *sync) schedule() {
 		}
 	}
 	for i, n := range nodes {
-		s.hooked = s.hooked || s.at[i] == s.final && (n.IsHook() || s.opt.Jobs == AsHooks && s.changesFail(i))
+		s.hooked = s.hooked || s.at[i] == s.final && (n.IsHook() || s.opt.Jobs == AsHooks && changesFail(&s.Graph.Nodes[i]))
 	}
 }
 
@@ -110,7 +110,7 @@ func (s *sync) schedule() {
 // reference is there first.
 func (s *sync) pulledForward(r *graph.Reference) bool {
 	to := s.Graph.Nodes[r.To]
-	return s.base.Builtin(to.Key.Group) && len(to.Kind.Defines) > 0 && r.Field == "kind" || to.Key.Kind == "Namespace" && to.Key.Group == "" && r.Field == "metadata.namespace"
+	return s.base.Builtin(to.Key.Group) && len(to.Kind.Defines) > 0 && r.IsAboutKind() || to.Key.Kind == "Namespace" && to.Key.Group == "" && r.IsAboutNamespace()
 }
 
 // readNeeds collects the references without whose target an object cannot be
@@ -234,7 +234,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 		severity, waits = finding.Warning, ", so that the API server refuses it unless "+r.Unless
 	case r.Hard:
 		waits = ", so that the API server refuses it or its Pods"
-	case r.Refused && !r.Inferred && (r.Field == "kind" || r.Field == "metadata.namespace"): // of this object itself, not of what it deploys
+	case r.Refused && !r.Inferred && (r.IsAboutKind() || r.IsAboutNamespace()): // of this object itself, not of what it deploys
 		waits = ", so that the API server refuses it"
 	case !n.HasHealth || !s.awaited(at):
 		severity, waits = finding.Warning, ""
@@ -326,7 +326,7 @@ func (s *sync) idleGates() {
 		}
 	}
 	for i, n := range s.Graph.Nodes {
-		hooks[s.at[i]] = hooks[s.at[i]] || n.IsHook() || s.opt.Jobs == AsHooks && s.changesFail(i)
+		hooks[s.at[i]] = hooks[s.at[i]] || n.IsHook() || s.opt.Jobs == AsHooks && changesFail(&s.Graph.Nodes[i])
 		if m := s.at[i]; n.HasHealth && !n.Elsewhere && m.phase == object.Sync && m != last && !justified[i] && !isDefinition(&n, s.base) && !stopped[n.Key.String()] {
 			idle[m] = append(idle[m], i)
 		}
@@ -348,7 +348,7 @@ func (s *sync) idleGates() {
 func (s *sync) justified() []bool {
 	needs := make([][]int, len(s.at))
 	behind := s.beforeSmokes()
-	for _, c := range s.demands(s.base) {
+	for _, c := range s.byDefault(s.base) {
 		needs[c.from] = append(needs[c.from], c.to)
 		if c.ref.Meaning == knowledge.With {
 			needs[c.to] = append(needs[c.to], c.from) // the two stand together

@@ -19,15 +19,22 @@ type constraint struct {
 	// companion means that from may need to when it starts, in ways that no
 	// manifest shows. It yields to everything.
 	companion bool
-	ref       *graph.Reference
+	// dropped means that it gave way in a cycle.
+	dropped bool
+	ref     *graph.Reference
+}
+
+// demands are constraints, and references that are no gates although they would be,
+// each with the reason.
+type demands struct {
+	rules   []constraint
+	yielded map[graph.Reference]string
 }
 
 // constraints turns the references between objects of the Sync phase into
 // demands on their waves. What another Application applies is there already.
-// holds says which needs make a gate. It also says of references that are no gates
-// although they would be, why not.
-func constraints(p *Plan, base *knowledge.Base, holds func(Need) bool) ([]constraint, map[graph.Reference]string) {
-	g := p.Graph
+// holds says which needs make a gate.
+func constraints(g *graph.Graph, base *knowledge.Base, holds func(Need) bool) demands {
 	doubts := doubtsOf(g, base)
 	yielded := map[graph.Reference]string{}
 	var rules []constraint
@@ -38,12 +45,12 @@ func constraints(p *Plan, base *knowledge.Base, holds func(Need) bool) ([]constr
 			continue
 		}
 		if r.Meaning == knowledge.Known {
-			if c, ok := company(from, to, r); ok && (r.Why != graph.MayNeed || doubts[r.To].why == "") {
+			if c, ok := company(from, to, r); ok && (r.Sign != graph.Company || doubts[r.To].why == "") {
 				rules = append(rules, c)
 			}
 			continue
 		}
-		if !p.Orders(*r) {
+		if !orders(g, r) {
 			continue
 		}
 		c := constraint{from: r.From, to: r.To, ref: r}
@@ -67,7 +74,7 @@ func constraints(p *Plan, base *knowledge.Base, holds func(Need) bool) ([]constr
 			c.gap, c.need = 1, Degrades
 		}
 	}
-	return rules, yielded
+	return demands{rules, yielded}
 }
 
 // showsHealth reports whether Argo CD has a health check for an object, or can have
@@ -103,9 +110,9 @@ func company(from, to *graph.Node, r *graph.Reference) (constraint, bool) {
 		return constraint{}, false
 	case !from.Kind.Pod.IsZero() && from.Kind.Runs != "later" && runsForEver(to):
 		return constraint{from: r.From, to: r.To, ref: r, companion: true}, true
-	case r.Field == "kind" && runsForEver(to) && from.HasHealth:
+	case r.IsAboutKind() && runsForEver(to) && showsHealth(from):
 		return constraint{from: r.From, to: r.To, ref: r}, true // not healthy without it
-	case r.Field == "kind" && runsForEver(to):
+	case r.IsAboutKind() && runsForEver(to):
 		// Operators may exit unless a resource that configures them is there.
 		return constraint{from: r.To, to: r.From, ref: r, companion: true}, true
 	}
@@ -114,9 +121,11 @@ func company(from, to *graph.Node, r *graph.Reference) (constraint, bool) {
 
 // Orders reports whether a reference demands an order of two objects that Argo
 // CD applies. In the Sync phase waves keep it; otherwise the phases must.
-func (p *Plan) Orders(r graph.Reference) bool {
-	from, to := &p.Graph.Nodes[r.From], &p.Graph.Nodes[r.To]
-	if len(from.Phases()) == 0 || len(to.Phases()) == 0 || runsLater(from, &r) {
+func (p *Plan) Orders(r graph.Reference) bool { return orders(p.Graph, &r) }
+
+func orders(g *graph.Graph, r *graph.Reference) bool {
+	from, to := &g.Nodes[r.From], &g.Nodes[r.To]
+	if len(from.Phases()) == 0 || len(to.Phases()) == 0 || runsLater(from, r) {
 		return false
 	}
 	return r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy || r.Meaning == knowledge.With
@@ -169,103 +178,6 @@ func withNeeds(nodes []int, needs [][]int) []bool {
 		}
 	}
 	return marked
-}
-
-// doubt says why it is doubtful that an object becomes healthy in a sync.
-type doubt struct {
-	why string
-	// lacking means that the only reason is that somebody else must bring what
-	// Pods need to start. It is there in time more often than not.
-	lacking bool
-	// pods means that Pods wait for what is missing: they do not fail meanwhile.
-	pods bool
-}
-
-// forbids says why an object must not be awaited for a customer's sake; empty if
-// it may. What a person asked for is done. A customer that would fail without an
-// object is worth waiting for one that others help to start.
-func (d doubt) forbids(need Need) string {
-	if d.why == "" || need == Asked || d.lacking && need.fails() {
-		return ""
-	}
-	return d.why
-}
-
-// doubtsOf finds the objects of which it is doubtful that they become healthy in
-// a sync, and those that cannot without them.
-func doubtsOf(g *graph.Graph, base *knowledge.Base) []doubt {
-	doubts := make([]doubt, len(g.Nodes))
-	var work []int
-	mark := func(i int, d doubt) {
-		old := doubts[i]
-		if n := &g.Nodes[i]; d.why == "" || !n.HasHealth || n.Kind.Place == knowledge.WithConsumer || old.why != "" && (!old.lacking || d.lacking) {
-			return
-		}
-		doubts[i] = d
-		work = append(work, i)
-	}
-	for i := range g.Nodes {
-		n := &g.Nodes[i]
-		mark(i, doubt{why: n.Uncertain()})
-		mark(i, doubt{why: n.Passes, lacking: true})
-	}
-	made := mayMake(g, base)
-	for _, a := range g.Absent {
-		mark(a.From, doubt{why: g.Nodes[a.From].Key.String() + " " + a.Why + " " + a.ID.String() + ", which nothing in the component makes", lacking: a.Starts && !made, pods: a.Starts})
-	}
-	for _, i := range withoutController(g) {
-		mark(i, doubt{why: "nothing shows who in the component reconciles " + g.Nodes[i].Key.String()})
-	}
-	users := make([][]*graph.Reference, len(g.Nodes))
-	for i := range g.References {
-		r := &g.References[i]
-		if !r.Optional && (r.Meaning == knowledge.Healthy || r.Meaning == knowledge.With) && g.Nodes[r.From].HasHealth {
-			users[r.To] = append(users[r.To], r)
-		}
-	}
-	for len(work) > 0 {
-		at := work[len(work)-1]
-		work = work[:len(work)-1]
-		for _, r := range users[at] {
-			mark(r.From, doubts[at])
-		}
-	}
-	return doubts
-}
-
-// mayMake reports whether something in the component may make objects that no manifest
-// shows: a custom resource or a controller. Then what is missing is likely to come from
-// it, and not from outside, so that nothing may wait for it.
-func mayMake(g *graph.Graph, base *knowledge.Base) bool {
-	return slices.ContainsFunc(g.Nodes, func(n graph.Node) bool {
-		custom := !base.Builtin(n.ID.Group) && n.Kind.Pod.IsZero() && (n.Kind.Rung == knowledge.Workloads || n.Kind.Rung == knowledge.Secrets)
-		return n.InSync() && !n.Elsewhere && (custom || n.Role == knowledge.Controllers)
-	})
-}
-
-// withoutController are the custom resources with health whose kind the component
-// defines, so that what reconciles them is likely in it, too, and of which nothing
-// shows who that is.
-func withoutController(g *graph.Graph) []int {
-	const isDefined, isReconciled = 1, 2
-	seen := make([]int, len(g.Nodes))
-	for i := range g.References {
-		if r := &g.References[i]; r.Field == "kind" {
-			if to := &g.Nodes[r.To]; to.Kind.Defines != nil && !to.Elsewhere {
-				seen[r.From] |= isDefined
-			} else if !to.Kind.Pod.IsZero() {
-				seen[r.From] |= isReconciled
-			}
-		}
-	}
-	var all []int
-	programs := slices.ContainsFunc(g.Nodes, func(n graph.Node) bool { return runsForEver(&n) && n.InSync() && !n.Elsewhere })
-	for i, how := range seen {
-		if programs && how == isDefined && g.Nodes[i].HasHealth {
-			all = append(all, i)
-		}
-	}
-	return all
 }
 
 // runsForEver reports whether an object is a workload that does not end.

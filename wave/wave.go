@@ -19,9 +19,7 @@
 package wave
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,8 +79,6 @@ type Reason struct {
 // Plan is a component in order.
 type Plan struct {
 	Graph *graph.Graph
-	// Places has an entry for each node of the graph.
-	Places []Placement
 	// Order lists the nodes in the order in which Argo CD applies them, without
 	// those that another Application applies.
 	Order []int
@@ -90,14 +86,7 @@ type Plan struct {
 	Findings []finding.Finding
 
 	opt Options
-	// yielded are references that do not hold, with what became of them.
-	yielded map[graph.Reference]string
-	// customers are those of each node for whose sake it is awaited.
-	customers map[int][]Customer
-	// rules are the demands that hold by default, once they are known.
-	rules []constraint
-	// unwaved means that all objects stand in one wave, so that none is written.
-	unwaved bool
+	ordering
 }
 
 // Customers are the objects that come only when a node is healthy, and why. A node
@@ -168,92 +157,16 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 	if err := checkAnnotations(g); err != nil {
 		return nil, err
 	}
-	p := newPlan(g, base, opt)
-	if err := p.order(base); err != nil {
+	in := input{graph: g, base: base, opt: opt, rungs: rungsOf(g, base)}
+	o, err := in.order()
+	if err != nil {
 		return nil, err
 	}
+	p := &Plan{Graph: g, opt: opt, ordering: o}
 	p.Order = slices.DeleteFunc(applyOrder(p, base), func(i int) bool { return g.Nodes[i].Elsewhere })
-	p.Findings = append(p.Findings, p.Check(base)...)
-	p.reportJobs()
+	p.Findings = slices.Concat(g.Findings, o.warnings, p.Check(base), p.jobFindings())
 	finding.Sort(p.Findings)
 	return p, nil
-}
-
-// newPlan puts every object on its rung.
-func newPlan(g *graph.Graph, base *knowledge.Base, opt Options) *Plan {
-	p := &Plan{Graph: g, Places: make([]Placement, len(g.Nodes)), Findings: slices.Clone(g.Findings), opt: opt,
-		yielded: map[graph.Reference]string{}, customers: map[int][]Customer{}}
-	for i := range g.Nodes {
-		n, place := &g.Nodes[i], &p.Places[i]
-		place.Rung, _ = base.Rung(cmp.Or(n.Role, n.Kind.Rung))
-		place.Computed = n.InSync()
-		place.Wave, _ = n.Wave()
-		place.Because.Cause = ByPhase
-		if place.Computed {
-			place.Wave = place.Rung.Wave
-			place.Because.Cause = ByRung
-		}
-	}
-	return p
-}
-
-// order gives the objects of the Sync phase their waves, under the order of their
-// author where there is one.
-func (p *Plan) order(base *knowledge.Base) error {
-	switch ordered := p.isOrdered(); {
-	case p.opt.Waves == Off, ordered && p.opt.Author == Keep:
-		return p.keep(base)
-	case ordered && p.opt.Author != Override:
-		return p.refine(base)
-	}
-	a, err := p.arrangeAll(base)
-	if err != nil {
-		return err
-	}
-	p.unwaved = len(a.waves) == 1
-	a.settle(p, func(level int) int { return a.waves[level] })
-	return a.verify(p)
-}
-
-// arrangeAll arranges the whole component in the style that is asked for.
-func (p *Plan) arrangeAll(base *knowledge.Base) (arrangement, error) {
-	holds, fewest := holdsByDefault, p.opt.Waves == Compact
-	if fewest {
-		holds = Need.fails
-	}
-	rules, yielded := constraints(p, base, holds)
-	maps.Copy(p.yielded, yielded)
-	if !fewest {
-		p.rules = rules
-	}
-	return arrange(p, p.ours(), rules, base, fewest)
-}
-
-// demands are the constraints that hold by default, whatever the style.
-func (p *Plan) demands(base *knowledge.Base) []constraint {
-	if p.rules == nil {
-		p.rules, _ = constraints(p, base, holdsByDefault)
-	}
-	return p.rules
-}
-
-// ours are the nodes that this Application applies in the Sync phase.
-func (p *Plan) ours() []int {
-	var all []int
-	for i := range p.Graph.Nodes {
-		if n := &p.Graph.Nodes[i]; p.Places[i].Computed && !n.Elsewhere {
-			all = append(all, i)
-		}
-	}
-	return all
-}
-
-// isOrdered reports whether an author wrote a wave.
-func (p *Plan) isOrdered() bool {
-	return slices.ContainsFunc(p.ours(), func(i int) bool {
-		_, set := p.Graph.Nodes[i].Wave()
-		return set
-	})
 }
 
 // farthest is how far from 0 an author's wave may be, so that it can be
@@ -280,83 +193,4 @@ func checkAnnotations(g *graph.Graph) error {
 	}
 	finding.Sort(faults)
 	return finding.Err(faults)
-}
-
-// applyOrder sorts the nodes as Argo CD sorts its tasks: by phase, wave, kind
-// and name; then it pulls namespaces and definitions before their first user
-// (gitops-engine pkg/sync/sync_tasks.go). Where Argo CD leaves the order open,
-// the identity decides. What is never applied comes last.
-func applyOrder(p *Plan, base *knowledge.Base) []int {
-	order := make([]int, len(p.Graph.Nodes))
-	for i := range order {
-		order[i] = i
-	}
-	phase := func(i int) int {
-		if ps := p.Graph.Nodes[i].Phases(); len(ps) > 0 {
-			return ps[0].Order()
-		}
-		return object.PostDelete.Order() + 1
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		x, y := p.Graph.Nodes[a].Key, p.Graph.Nodes[b].Key
-		return cmp.Or(cmp.Compare(phase(a), phase(b)), cmp.Compare(p.Places[a].Wave, p.Places[b].Wave),
-			cmp.Compare(base.KindOrder(x.Kind), base.KindOrder(y.Kind)), cmp.Compare(x.Name, y.Name),
-			cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Group, y.Group), cmp.Compare(x.Namespace, y.Namespace))
-	})
-	nodes := p.Graph.Nodes
-	order = pullForward(order,
-		func(i int) string {
-			if nodes[i].Key.Kind == "Namespace" && nodes[i].Key.Group == "" {
-				return nodes[i].Key.Name
-			}
-			return ""
-		},
-		func(i int) string { return nodes[i].Key.Namespace })
-	return pullForward(order,
-		func(i int) string {
-			// Argo CD knows definitions of Kubernetes' own kind only.
-			for _, d := range nodes[i].Kind.Defines {
-				if base.Builtin(nodes[i].Key.Group) {
-					return text(d.Group, nodes[i]) + "/" + text(d.Kind, nodes[i])
-				}
-			}
-			return ""
-		},
-		func(i int) string { return nodes[i].Key.Group + "/" + nodes[i].Key.Kind })
-}
-
-func text(path knowledge.Path, n graph.Node) string {
-	for _, f := range path.Find(n.Root()) {
-		return f.Value.Text()
-	}
-	return ""
-}
-
-// pullForward moves each object that provides something in front of the first
-// one that uses it.
-func pullForward(order []int, provides, uses func(int) string) []int {
-	firstUse := map[string]int{} // position in order
-	for at, i := range order {
-		key := provides(i)
-		if key == "" {
-			if use := uses(i); use != "" {
-				if _, seen := firstUse[use]; !seen {
-					firstUse[use] = at
-				}
-			}
-			continue
-		}
-		to, used := firstUse[key]
-		if !used {
-			continue
-		}
-		copy(order[to+1:at+1], order[to:at])
-		order[to] = i
-		for k, pos := range firstUse {
-			if pos >= to {
-				firstUse[k] = pos + 1
-			}
-		}
-	}
-	return order
 }

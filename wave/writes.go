@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -52,7 +53,7 @@ func (p *Plan) writes(i int) []object.Annotation {
 	if text, changed := p.mergedOptions(i); changed {
 		all = append(all, object.Annotation{Key: object.SyncOptions, Value: text})
 	}
-	if p.opt.Jobs == AsHooks && p.changesFail(i) {
+	if p.opt.Jobs == AsHooks && changesFail(&p.Graph.Nodes[i]) {
 		all = append(all, object.Annotation{Key: object.Hook, Value: string(object.Sync)})
 		if _, set := n.Annotation(hookDeletePolicy); !set {
 			all = append(all, object.Annotation{Key: hookDeletePolicy, Value: "BeforeHookCreation"})
@@ -149,25 +150,25 @@ func escapes(text string) int {
 
 // changesFail reports whether a plain Job stands in the order that configures
 // or validates what runs: when its template changes, the API server refuses it.
-func (p *Plan) changesFail(i int) bool {
-	return p.isImmutable(i) && slices.Contains([]string{knowledge.Bootstraps, knowledge.Smokes}, p.Graph.Nodes[i].Role)
+func changesFail(n *graph.Node) bool {
+	return isImmutable(n) && slices.Contains([]string{knowledge.Bootstraps, knowledge.Smokes}, n.Role)
 }
 
 // isImmutable reports whether the API server refuses an object when its template
 // changes.
-func (p *Plan) isImmutable(i int) bool {
-	n := &p.Graph.Nodes[i]
+func isImmutable(n *graph.Node) bool {
 	return !n.IsHook() && n.Kind.Immutable && !n.Generated
 }
 
-// reportJobs says of Jobs that are left as they are what will happen to them.
-func (p *Plan) reportJobs() {
+// jobFindings say of Jobs that are left as they are what will happen to them.
+func (p *Plan) jobFindings() []finding.Finding {
+	var found []finding.Finding
 	for i, n := range p.Graph.Nodes {
 		report := func(severity finding.Severity, rule, message, remedy string) {
-			p.Findings = append(p.Findings, finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(),
+			found = append(found, finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(),
 				Message: message, Remedy: remedy})
 		}
-		fails := p.changesFail(i)
+		fails := changesFail(&p.Graph.Nodes[i])
 		if fails && p.opt.Jobs == AsHooks {
 			continue
 		}
@@ -182,11 +183,12 @@ func (p *Plan) reportJobs() {
 		case fails:
 			report(finding.Note, "immutable-job", "it runs once, and a sync fails when its template changes, because the API server refuses that",
 				fmt.Sprintf("set jobs: hook, so that Ladder makes it a Sync hook that is deleted before it runs again, or write %s: Sync", object.Hook))
-		case p.isImmutable(i) && len(expires) == 0 && n.InSync() && !n.Elsewhere:
+		case isImmutable(&n) && len(expires) == 0 && n.InSync() && !n.Elsewhere:
 			report(finding.Note, "immutable-job", "it runs once, and a sync fails when its template changes, because the API server refuses that",
 				fmt.Sprintf("write %s: Sync with %s: BeforeHookCreation, or give it a name that changes with its template", object.Hook, hookDeletePolicy))
 		}
 	}
+	return found
 }
 
 // RunTests turns Helm's tests, which Argo CD never applies, into Sync hooks,

@@ -1,0 +1,321 @@
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+type builder struct {
+	*Graph
+	base *knowledge.Base
+	opt  Options
+	// joined means that the graph is of several components.
+	joined bool
+	// byKey finds nodes; hooks may share the key of a plain object.
+	byKey map[object.ID][]int
+	// byName finds nodes where the namespace is not known.
+	byName map[object.ID][]int
+	// byKindName finds nodes where only these two are known.
+	byKindName map[string][]int
+	// covered are the fields that records have found something in.
+	covered map[covered]bool
+	// defined are the kinds that objects of the component define.
+	defined map[knowledge.GroupKind]definition
+	// reads are the fields that name an object which must be there, and
+	// producers the nodes that write an object at run time.
+	reads     []read
+	producers map[object.ID][]int
+	// likely are nodes that write an object by convention.
+	likely map[object.ID][]int
+	// behind are the workloads behind each Service, by node.
+	behind map[int][]int
+	// converting are the workloads that convert the objects of a kind, by the node
+	// that defines it.
+	converting map[int][]int
+	grants     grants
+	// said are the words each workload is given, serviceNames the Services they
+	// may lead to, and nameable the other kinds.
+	said         map[int][]word
+	serviceNames map[object.ID]bool
+	nameable     []knowledge.GroupKind
+	// releases are pairs of which somebody said that the first need not wait for the
+	// second.
+	releases map[[2]int]bool
+	// pairs are the references found so far, by the two nodes.
+	pairs  map[[2]int][]int
+	faults []finding.Finding
+
+	// Ways to nodes and references (see kinds.go). Those that are maps are made
+	// when they are first asked for.
+	runs             []run
+	bringers         []bringer
+	roleNodes        []int
+	definedByGroup   map[string][]definition
+	definedByPart    map[int][]knowledge.GroupKind
+	byWord           map[string][]int
+	runtimes         map[string][]int // by namespace, custom resources that run something
+	byImage          map[[2]string][]int
+	jobs, pods       map[int][]int
+	jobsByImage      map[[2]string]imageJobs
+	hooksServed      map[int]ownHooks
+	writers          map[partID][]writer
+	tokensOf         map[int]map[string]bool
+	starters         map[object.ID][]int // whose Pods do not start without an object
+	claimed          map[[2]string]bool
+	namespaceNames   map[string]bool
+	found            map[saying]bool
+	waitables        map[[2]string][]int
+	waitsFor         map[int]map[int]bool // what the containers of a node wait for
+	readsByNamespace map[string][]read
+	guarding         map[int]bool // Jobs that come before a part of the component
+	brought          map[knowledge.GroupKind]origins
+	toldAbout        map[learnable]*told
+	names            map[string]bool         // of objects, and of what is read or made
+	bringersOf       map[int][]bringer       // by component, but for packages
+	packages         map[int]map[string]bool // packages by component
+	edges            edges
+}
+
+// definition is a kind as a CustomResourceDefinition of the component has it.
+type definition struct {
+	node    int
+	plural  string
+	cluster bool
+	by      knowledge.Definition
+}
+
+// read is a reference to an object that may or may not be in the component.
+type read struct {
+	Reference
+	id       object.ID
+	anywhere bool // the namespace is not known
+	starts   bool // the Pods do not start without it
+}
+
+func newBuilder(parts []Part, base *knowledge.Base, opt Options) *builder {
+	size := 0
+	for _, p := range parts {
+		size += len(p.Objects)
+	}
+	b := &builder{
+		Graph: &Graph{}, base: base, opt: opt,
+		byKey: map[object.ID][]int{}, byName: map[object.ID][]int{}, byKindName: map[string][]int{}, covered: map[covered]bool{},
+		defined:   map[knowledge.GroupKind]definition{},
+		producers: map[object.ID][]int{}, behind: map[int][]int{}, converting: map[int][]int{},
+		said: map[int][]word{}, serviceNames: map[object.ID]bool{},
+		pairs: map[[2]int][]int{},
+	}
+	b.Nodes = make([]Node, 0, size)
+	b.References = make([]Reference, 0, 4*size) // as many as most components have
+	for part, p := range parts {
+		for _, o := range p.Objects {
+			kind := base.Of(o)
+			n := Node{Object: o, Kind: &kind, Part: part, hook: o.IsHook(), phases: o.Phases(), home: p.Namespace}
+			n.Elsewhere = opt.Elsewhere != nil && opt.Elsewhere(o)
+			n.Waits, n.HasHealth = n.Kind.HealthOf(o)
+			n.Idle = isIdle(n)
+			if n.HasHealth && n.Waits.Never == "" {
+				n.Waits.Never = neverReady(n, base)
+			}
+			b.Nodes = append(b.Nodes, n)
+		}
+	}
+	b.nameable = b.nameableKinds()
+	return b
+}
+
+// isIdle reports whether a workload runs no Pods for now.
+func isIdle(n Node) bool {
+	if n.Kind.Pod.IsZero() {
+		return false
+	}
+	replicas, scaled := n.Get("spec", "replicas").Int()
+	return scaled && replicas == 0 || n.Get("spec", "paused").True() || n.Get("spec", "suspend").True()
+}
+
+// neverReady says why the Pods of a workload do not become ready by
+// themselves; empty if nothing is known against it.
+func neverReady(n Node, base *knowledge.Base) string {
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
+			if p, ok := base.Program(c.Get("image").Text(), append(texts(c.Get("command")), texts(c.Get("args"))...),
+				c.Get("readinessProbe", "httpGet", "path").Text()); ok {
+				return p.Never
+			}
+		}
+	}
+	return ""
+}
+
+// index gives every object its identity in the cluster and finds doubles.
+func (b *builder) index() error {
+	b.readDefinitions() // which say what has a namespace, and more of kinds without a record
+	b.learn()
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		n.Key = n.ID
+		if b.clusterScoped(knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}) {
+			n.Key.Namespace = ""
+		} else if n.Key.Namespace == "" {
+			n.Key.Namespace = n.home
+		}
+	}
+	b.Nodes = inOrder(b.Nodes)
+	b.readDefinitions() // again, because they have moved
+	b.findRuns()
+	b.findBringers()
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
+		// Argo CD looks for definitions of Kubernetes' own kind only.
+		seen := ok && b.base.Builtin(b.Nodes[def.node].ID.Group)
+		n.Lifted = seen && b.Nodes[def.node].Elsewhere
+		n.Foreign = !seen && !n.Kind.Assured && !b.base.Builtin(n.ID.Group)
+	}
+	var faults []finding.Finding
+	for i, n := range b.Nodes {
+		faults = append(faults, b.duplicates(n)...)
+		b.byKey[n.Key] = append(b.byKey[n.Key], i)
+		anywhere := n.Key
+		anywhere.Namespace = ""
+		b.byName[anywhere] = append(b.byName[anywhere], i)
+		b.byKindName[kindName(n.Key)] = append(b.byKindName[kindName(n.Key)], i)
+	}
+	for _, f := range faults {
+		if f.Severity != finding.Error {
+			b.Findings = append(b.Findings, f)
+		}
+	}
+	return finding.Err(faults)
+}
+
+// inOrder sorts nodes by their identity.
+func inOrder(nodes []Node) []Node {
+	pointers := make([]*Node, len(nodes)) // for a node is large
+	for i := range nodes {
+		pointers[i] = &nodes[i]
+	}
+	slices.SortStableFunc(pointers, func(x, y *Node) int {
+		if c := compareIDs(x.Key, y.Key); c != 0 {
+			return c
+		}
+		// Hooks and plain objects may share an identity. Their texts, which are
+		// megabytes, decide only between what no author means to have twice.
+		if c := slices.Compare(x.phases, y.phases); c != 0 || x.hook != y.hook {
+			return cmp.Or(c, map[bool]int{false: -1, true: 1}[x.hook])
+		}
+		if x.Part != y.Part {
+			return cmp.Compare(x.Part, y.Part)
+		}
+		return strings.Compare(x.Text(), y.Text())
+	})
+	sorted := make([]Node, len(nodes))
+	for i, n := range pointers {
+		sorted[i] = *n
+	}
+	return sorted
+}
+
+func (b *builder) readDefinitions() {
+	for i, n := range b.Nodes {
+		for _, d := range n.Kind.Defines {
+			if !d.Of(n.Object) {
+				continue
+			}
+			gk := knowledge.GroupKind{Group: cmp.Or(first(d.Group, n), d.GroupIs), Kind: first(d.Kind, n)}
+			if gk.Kind != "" {
+				b.defined[gk] = definition{i, first(d.Plural, n), strings.HasSuffix(cmp.Or(first(d.Scope, n), d.ScopeIs), "Cluster"), d}
+			}
+		}
+	}
+}
+
+// maxDuplicates is how many objects with the same identity as another are named.
+// A file may hold thousands, and each would be reported against each.
+const maxDuplicates = 3
+
+// duplicates compares an object with those before it.
+func (b *builder) duplicates(n Node) []finding.Finding {
+	var found []finding.Finding
+	wrong := false
+	for _, other := range b.byKey[n.Key] {
+		if b.Nodes[other].Part != n.Part {
+			continue
+		}
+		if len(found) >= maxDuplicates {
+			if wrong || n.IsHook() {
+				break
+			}
+			if b.Nodes[other].IsHook() {
+				continue // a warning more
+			}
+		}
+		if f, double := duplicate(b.Nodes[other], n); double {
+			found = append(found, f)
+			wrong = wrong || f.Severity == finding.Error
+		}
+	}
+	return found
+}
+
+// duplicate reports two objects that Argo CD takes for one, of which it then
+// applies only the last. Plain objects must not share an identity; a hook and
+// a plain object do in some charts of Helm's, where that is legal.
+func duplicate(a, b Node) (finding.Finding, bool) {
+	if a.Generated || b.Generated {
+		return finding.Finding{}, false
+	}
+	f := finding.Finding{Severity: finding.Error, Rule: "duplicate-object", File: b.File, Line: b.Line, Object: b.Key.String(),
+		Message: "the same object is also in " + place(a), Remedy: "keep one of the two"}
+	if a.IsHook() || b.IsHook() {
+		f.Severity = finding.Warning
+		f.Message = "the same object is also in " + place(a) + ", one of them as a hook; Argo CD applies only one"
+	}
+	return f, true
+}
+
+func place(n Node) string {
+	if n.Line > 0 {
+		return fmt.Sprintf("%s:%d", n.File, n.Line)
+	}
+	return n.File
+}
+
+func first(p knowledge.Path, n Node) string {
+	for _, found := range p.Find(n.Root()) {
+		return found.Value.Text()
+	}
+	return ""
+}
+
+// clusterScoped reports whether objects of a kind have no namespace. A kind
+// that nobody knows is taken to have one.
+func (b *builder) clusterScoped(gk knowledge.GroupKind) bool {
+	if def, ok := b.defined[gk]; ok {
+		return def.cluster
+	}
+	k, _ := b.base.Kind(gk.Group, gk.Kind)
+	return k.Scope == "cluster"
+}
+
+// compareIDs orders by group, kind, namespace and name.
+func compareIDs(x, y object.ID) int {
+	return cmp.Or(strings.Compare(x.Group, y.Group), strings.Compare(x.Kind, y.Kind),
+		strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name))
+}
+
+// refer adds a reference unless it is there already or refers to itself.
+func (b *builder) refer(r Reference) {
+	pair := [2]int{r.From, r.To}
+	if r.From == r.To || slices.ContainsFunc(b.pairs[pair], func(i int) bool { return b.References[i] == r }) {
+		return
+	}
+	b.pairs[pair] = append(b.pairs[pair], len(b.References))
+	b.References = append(b.References, r)
+}

@@ -1,0 +1,350 @@
+package graph
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// referToControllers: which workload reconciles a custom resource. The resource waits for it
+// only if the API server may refuse the resource before (see refuses); otherwise it is
+// referToControllers whenever the workload comes. Between components, one comes behind the
+// other all the same. If the workload names the resource as its
+// own configuration, or can only read its kind, it is the workload that needs the
+// resource.
+func (b *builder) referToControllers() {
+	type interest struct {
+		controller int
+		rules      map[string][]rule
+		kind       run
+	}
+	var all []interest
+	named := map[[2]int]bool{}
+	for c, controller := range b.Nodes {
+		if controller.Role != knowledge.Controllers {
+			continue
+		}
+		var rules []rule
+		for _, account := range b.accounts(controller) {
+			rules = append(rules, b.grants.rulesFor(account)...)
+		}
+		b.Nodes[c].Reconciles = b.reconciledGroups(rules)
+		names := b.configurationNames(c)
+		about := byGroup(rules)
+		for _, kind := range b.runs {
+			if b.base.Builtin(kind.group) || !b.reconciles(about, kind, controller.Part) {
+				continue
+			}
+			all = append(all, interest{c, about, kind})
+			for i := kind.from; i < kind.to; i++ {
+				if field, ok := names[b.Nodes[i].ID.Name]; ok && b.Nodes[i].InSync() {
+					b.refer(Reference{From: c, To: i, Field: field, Meaning: knowledge.Exists, Hard: true, Inferred: true, Sign: Configuration, Why: "is configured by"})
+					named[[2]int{c, i}] = true
+				}
+			}
+		}
+	}
+	exempt := exemptions{builder: b}
+	for _, in := range all {
+		for i := in.kind.from; i < in.kind.to; i++ {
+			if !b.Nodes[i].InSync() || named[[2]int{in.controller, i}] {
+				continue
+			}
+			r := Reference{From: i, To: in.controller, Field: kindField, Meaning: knowledge.Known, Inferred: true, Why: "is reconciled by"}
+			switch sure := b.refuses(in.controller, i, in.kind, in.rules); {
+			case sure != none && !exempt.of(b.Nodes[in.controller].Part)[i]:
+				r.Meaning, r.Refused, r.Inferred = knowledge.Healthy, true, sure != byRules
+			case sure == none && b.Nodes[i].Part != b.Nodes[in.controller].Part:
+				// A component is healthy when its resources are, so that it comes
+				// behind the one that reconciles them.
+				r.Meaning = knowledge.Healthy
+			case sure == none && b.statusless(i) && !writes(in.rules, in.kind):
+				b.refer(Reference{From: in.controller, To: i, Field: kindField, Meaning: knowledge.Exists, Inferred: true, Why: "reads",
+					Source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#status-subresource"})
+			}
+			b.refer(r)
+		}
+	}
+}
+
+// exemptions are the nodes that do not wait for webhooks, by component.
+type exemptions struct {
+	*builder
+	byPart map[int]map[int]bool
+}
+
+func (e *exemptions) of(part int) map[int]bool {
+	if _, known := e.byPart[part]; !known {
+		if e.byPart == nil {
+			e.byPart = map[int]map[int]bool{}
+		}
+		e.byPart[part] = e.unadmitted(part)
+	}
+	return e.byPart[part]
+}
+
+// evidence is what says that the API server refuses an object while a workload does
+// not answer.
+type evidence int
+
+const (
+	none    evidence = iota
+	bySign           // webhooks that get their rules at run time
+	byRules          // the rules of a webhook
+)
+
+// refuses says whether the API server refuses a custom resource while a controller
+// that reconciles its kind does not answer: a fail-closed webhook that it serves is
+// asked about the resource, or it converts the resource, or it serves webhooks whose
+// rules come at run time, which only kinds with a status are likely to be under.
+func (b *builder) refuses(c, i int, kind run, rules map[string][]rule) evidence {
+	n := &b.Nodes[i]
+	own := b.webhooksOf(c)
+	for _, h := range own.ruled {
+		if h.asked(kind.group, kind.plural) && b.selects(h, *n) {
+			return byRules
+		}
+	}
+	_, defined := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
+	switch {
+	case slices.Contains(b.converters(i), c):
+		return byRules
+	case n.Foreign && mayDefine(rules):
+		return bySign // the kind is likely to come with the controller
+	case b.statusless(i):
+		return none
+	case own.open, defined && b.mayRegister(rules, own):
+		return bySign
+	}
+	return none
+}
+
+// mayDefine reports whether rules let their owner create definitions of kinds, as
+// operators do that bring their own when they start.
+func mayDefine(rules map[string][]rule) bool {
+	return slices.ContainsFunc(rules[extensions], func(r rule) bool { return r.allows(extensions, "customresourcedefinitions", "create") })
+}
+
+// extensions is the group of definitions.
+const extensions = "apiextensions.k8s.io"
+
+// mayRegister reports whether rules let their owner bring webhooks of which the
+// component does not say what they ask. Who only changes what is there, and serves
+// webhooks with rules, writes the CA into them.
+func (b *builder) mayRegister(rules map[string][]rule, own ownHooks) bool {
+	for _, reg := range registrars {
+		if reg.group != admission {
+			continue
+		}
+		for _, r := range rules[reg.group] {
+			switch {
+			case r.allows(reg.group, reg.resource, "create"):
+				return true
+			case !r.allows(reg.group, reg.resource, "update", "patch"), len(own.ruled) > 0:
+			default:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ownHooks are the fail-closed webhooks that a workload serves.
+type ownHooks struct {
+	ruled []hook
+	// open means that one of them gets its rules at run time.
+	open bool
+}
+
+func (b *builder) webhooksOf(workload int) ownHooks {
+	if b.hooksServed == nil {
+		b.findHooksServed()
+	}
+	return b.hooksServed[workload]
+}
+
+func (b *builder) findHooksServed() {
+	b.hooksServed = map[int]ownHooks{}
+	add := func(workload int, h hook, open bool) {
+		s := b.hooksServed[workload]
+		if open {
+			s.open = true
+		} else {
+			s.ruled = append(s.ruled, h)
+		}
+		b.hooksServed[workload] = s
+	}
+	empty := map[string][]string{} // names of configurations without webhooks, by resource
+	for w, config := range b.Nodes {
+		if config.Kind.Admits.IsZero() {
+			continue
+		}
+		any := false
+		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
+			for _, v := range hooks.Value.Items() {
+				any = true
+				if failsOpen(v) {
+					continue
+				}
+				h := readHook(v)
+				for _, backend := range b.backendsOf(w, v) {
+					add(backend, h, len(v.Get("rules").Items()) == 0)
+				}
+			}
+		}
+		if !any {
+			empty[b.plural(config)] = append(empty[b.plural(config)], config.ID.Name)
+		}
+	}
+	if len(empty) == 0 {
+		return
+	}
+	// What they ask, and whom, is written by who may change them and names them.
+	for i, n := range b.Nodes {
+		if !serves(n) {
+			continue
+		}
+		for _, account := range b.accounts(n) {
+			for _, r := range b.grants.rulesFor(account) {
+				for resource, names := range empty {
+					if !slices.Contains(r.groups, "*") && r.allows(admission, resource, "update", "patch") &&
+						(containsAny(r.names, names...) || slices.ContainsFunc(b.words(i), func(w word) bool { return slices.Contains(names, w.value) })) {
+						add(i, hook{}, true)
+					}
+				}
+			}
+		}
+	}
+}
+
+// statusless reports whether the definition of a custom resource, which is in the
+// component, gives its version no status subresource. Who is interested in such a
+// resource reads it; there is nothing to write back.
+func (b *builder) statusless(i int) bool {
+	version, ok := b.versionOf(i)
+	return ok && !version.Get("subresources", "status").Exists()
+}
+
+// versionOf is the version of a custom resource in its definition.
+func (b *builder) versionOf(i int) (object.Value, bool) {
+	n := &b.Nodes[i]
+	def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
+	if !ok || !b.base.Builtin(b.Nodes[def.node].ID.Group) {
+		return object.Value{}, false
+	}
+	_, name := cutVersion(n.Get("apiVersion").Text())
+	for _, v := range b.Nodes[def.node].Get("spec", "versions").Items() {
+		if v.Get("name").Text() == name {
+			return v, true
+		}
+	}
+	return object.Value{}, false
+}
+
+func cutVersion(apiVersion string) (group, version string) {
+	if group, version, ok := strings.Cut(apiVersion, "/"); ok {
+		return group, version
+	}
+	return "", apiVersion
+}
+
+// converters are the workloads that must convert a custom resource before it is
+// stored: they stand behind the webhook of its definition, and its version is not the
+// one in which it is kept, or the definition does not tell.
+func (b *builder) converters(i int) []int {
+	n := &b.Nodes[i]
+	def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
+	if !ok || len(b.converting[def.node]) == 0 {
+		return nil
+	}
+	if v, ok := b.versionOf(i); ok && v.Get("storage").True() {
+		return nil
+	}
+	return b.converting[def.node]
+}
+
+// writes reports whether rules let their owner write objects of a kind.
+func writes(rules map[string][]rule, kind run) bool {
+	allows := func(r rule) bool {
+		return slices.ContainsFunc([]string{kind.plural, kind.plural + "/status", kind.plural + "/finalizers"}, func(resource string) bool {
+			return r.allows(kind.group, resource, "create", "update", "patch", "delete")
+		})
+	}
+	return slices.ContainsFunc(rules[kind.group], allows) || slices.ContainsFunc(rules["*"], allows)
+}
+
+// byGroup finds rules by the groups that they are about. Those about every group
+// stand under "*" alone.
+func byGroup(rules []rule) map[string][]rule {
+	all := map[string][]rule{}
+	for _, r := range rules {
+		if slices.Contains(r.groups, "*") {
+			all["*"] = append(all["*"], r)
+			continue
+		}
+		for _, group := range r.groups {
+			all[group] = append(all[group], r)
+		}
+	}
+	return all
+}
+
+// reconciledGroups are the groups of which rules let their owner watch kinds and
+// write their status.
+func (b *builder) reconciledGroups(rules []rule) []string {
+	var all []string
+	for _, r := range rules {
+		for _, group := range r.groups {
+			if group == "*" || b.base.Builtin(group) || slices.Contains(all, group) {
+				continue
+			}
+			if slices.ContainsFunc(r.resources, func(resource string) bool {
+				kind, part, _ := strings.Cut(resource, "/")
+				return (resource == "*" || part == "status") && containsAny(r.verbs, "*", "update", "patch") && watches(rules, group, kind)
+			}) {
+				all = append(all, group)
+			}
+		}
+	}
+	return all
+}
+
+// reconciles reports whether rules let their owner, which is in a component,
+// watch a kind and write it or its status. Rights to every group count for kinds
+// that the component defines itself.
+func (b *builder) reconciles(rules map[string][]rule, kind run, part int) bool {
+	def, own := b.defined[knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}]
+	own = own && b.Nodes[def.node].Part == part
+	return reconcile(rules, kind.group, kind.plural, own)
+}
+
+// reconcile reports whether rules let their owner watch a kind and write its
+// status, or only watch it if it is its own.
+func reconcile(rules map[string][]rule, group, resource string, own bool) bool {
+	watch, write := false, own
+	look := func(rules []rule) {
+		for _, r := range rules {
+			watch = watch || r.allows(group, resource, "watch", "list")
+			write = write || r.allows(group, resource+"/status", "update", "patch")
+		}
+	}
+	look(rules[group])
+	if own {
+		look(rules["*"])
+	}
+	return watch && write
+}
+
+// configurationNames returns the words of a workload that may be names of
+// objects, with the field each stands in.
+func (b *builder) configurationNames(i int) map[string]string {
+	names := map[string]string{}
+	for _, w := range b.words(i) {
+		if !w.file && w.value != "" && !b.isNamespace(w.value) {
+			names[w.value] = w.field
+		}
+	}
+	return names
+}

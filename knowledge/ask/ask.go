@@ -1,0 +1,337 @@
+// Package ask answers questions about what is known of kinds.
+package ask
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/table"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/nearest"
+)
+
+// Question is a question about what is known, and what it is about.
+type Question struct {
+	Base   *knowledge.Base
+	Groups []knowledge.Group
+	// Kinds are what is asked for, others what the same word may mean.
+	Kinds, others []knowledge.Kind
+	// unknown means that there is no record of the kind.
+	unknown bool
+	// listed means that the kinds of a group are asked for.
+	listed bool
+}
+
+// Find understands the argument: a group, a kind of a group, or a bare kind.
+func (a *Question) Find(arg string) error {
+	if g, ok := a.group(arg); ok {
+		a.Kinds, a.listed = g.Kinds, true
+		return nil
+	}
+	if at := strings.LastIndexByte(arg, '/'); at >= 0 {
+		group, kind := arg[:at], arg[at+1:]
+		if kind == "" || strings.Contains(group, "/") {
+			return notFound(arg, "this is neither a group nor a kind", "write GROUP/KIND, without a version")
+		}
+		a.qualified(group, kind)
+		return nil
+	}
+	if kind, group, ok := strings.Cut(arg, "."); ok {
+		_, known := a.group(group)
+		if kind == "" || group == "" || !known && strings.ToLower(arg) == arg {
+			return notFound(arg, "nothing is known about such a group", a.nearest(arg)+"to ask about a kind in it, write "+arg+"/KIND")
+		}
+		a.qualified(group, kind)
+		return nil
+	}
+	for _, g := range a.Groups {
+		for _, k := range g.Kinds {
+			if !strings.EqualFold(k.Kind, arg) {
+				continue
+			}
+			if g.Builtin && len(a.Kinds) == 0 { // which people mean most
+				a.Kinds = append(a.Kinds, k)
+				continue
+			}
+			a.others = append(a.others, k)
+		}
+	}
+	if len(a.Kinds) == 0 {
+		a.Kinds, a.others = a.others, nil
+	}
+	if len(a.Kinds) == 0 {
+		return notFound(arg, "nothing is known about a kind or group of that name", a.nearest(arg)+"see what is known with cmp knowledge")
+	}
+	return nil
+}
+
+func (a *Question) group(name string) (knowledge.Group, bool) {
+	if name == coreGroup {
+		name = ""
+	} else if name == "" {
+		return knowledge.Group{}, false
+	}
+	at := slices.IndexFunc(a.Groups, func(g knowledge.Group) bool { return g.Name == name })
+	if at < 0 {
+		return knowledge.Group{}, false
+	}
+	return a.Groups[at], true
+}
+
+// qualified looks up a kind in its group, however it is spelt.
+func (a *Question) qualified(group, kind string) {
+	if g, ok := a.group(group); ok {
+		for _, k := range g.Kinds {
+			if strings.EqualFold(k.Kind, kind) {
+				kind = k.Kind
+			}
+		}
+	}
+	if group == coreGroup {
+		group = ""
+	}
+	k, ok := a.Base.Kind(group, kind)
+	if !ok {
+		k = a.Base.Guess(group, kind)
+	}
+	a.Kinds, a.unknown = []knowledge.Kind{k}, !ok
+}
+
+// nearest is the beginning of a remedy that names what may have been meant.
+func (a *Question) nearest(arg string) string {
+	near := nearest.New(arg)
+	for _, g := range a.Groups {
+		near.Add(GroupName(g.Name), g.Name, g.Product)
+		for _, k := range g.Kinds {
+			near.Add(k.Kind, k.Kind)
+		}
+	}
+	return near.String()
+}
+
+// GroupTable lists the groups of which something is known.
+func (a *Question) GroupTable() string {
+	return table.Columns("GROUP\tKINDS\tPRODUCT", func(w io.Writer) {
+		for _, g := range a.Groups {
+			fmt.Fprintf(w, "%s\t%d\t%s\n", finding.Harmless(GroupName(g.Name)), len(g.Kinds), a.product(g.Name))
+		}
+	})
+}
+
+// product says to what a group belongs.
+func (a *Question) product(group string) string {
+	at := slices.IndexFunc(a.Groups, func(g knowledge.Group) bool {
+		ok, err := path.Match(g.Name, group)
+		return g.Product != "" && (g.Name == group || ok && err == nil)
+	})
+	if at < 0 {
+		return "-"
+	}
+	return a.Groups[at].Product
+}
+
+// Text answers for people.
+func (a *Question) Text() string {
+	if a.listed || len(a.Kinds) > 1 {
+		table := table.Columns("GROUP\tKIND\tRUNG\tWAVE\tWAITED FOR\tWHY", func(w io.Writer) {
+			for _, k := range a.Kinds {
+				if k.Rung == "" { // of a record for any kind of its group
+					k.Rung = a.Base.Guess(k.Group, k.Kind).Rung
+				}
+				rung, _ := a.Base.Rung(k.Rung)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", finding.Harmless(GroupName(k.Group)), finding.Harmless(k.Kind), k.Rung, rung.Wave, waited(k), finding.Harmless(k.Why))
+			}
+		})
+		if !a.listed {
+			table += "Ask about one of them as GROUP/KIND.\n"
+		}
+		return table
+	}
+	return a.record(a.Kinds[0])
+}
+
+// record writes out all that is known about a kind.
+func (a *Question) record(k knowledge.Kind) string {
+	var b strings.Builder
+	line := func(format string, args ...any) {
+		for text := range strings.SplitSeq(fmt.Sprintf(format, args...), "\n") {
+			b.WriteString(finding.Harmless(text) + "\n")
+		}
+	}
+	rung, _ := a.Base.Rung(k.Rung)
+	line("%s", knowledge.GroupKind{Group: k.Group, Kind: k.Kind})
+	line("  group:   %s%s", GroupName(k.Group), note(strings.TrimPrefix(a.product(k.Group), "-")))
+	switch {
+	case k.Scope == "cluster":
+		line("  scope:   cluster, it has no namespace")
+	case a.unknown:
+		line("  scope:   taken for namespaced, unless its definition is in the component")
+	default:
+		line("  scope:   namespaced")
+	}
+	line("  rung:    %s, wave %d: %s", k.Rung, rung.Wave, k.Why)
+	a.health(k, line)
+	if len(k.References) > 0 {
+		line("  refers to:")
+		table := table.Columns("FIELD\tMEANING\tTO\tWHY", func(w io.Writer) {
+			for _, r := range k.References {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", finding.Harmless(field(r)), meaning(r), finding.Harmless(targets(r.To)), finding.Harmless(r.Why+note(r.Note)))
+			}
+		})
+		line("    %s", strings.ReplaceAll(strings.TrimSuffix(table, "\n"), "\n", "\n    "))
+	}
+	if rest := k.Rest("kind", "scope", "rung", "why", "source", "health", "references", "sees"); rest != "" {
+		line("  besides: %s", strings.ReplaceAll(strings.TrimSuffix(rest, "\n"), "\n", ", "))
+	}
+	if _, packages := a.Base.Brought(k.Group, k.Kind); len(packages) > 0 {
+		var names []string
+		for _, p := range packages {
+			names = append(names, p.String())
+		}
+		line("  package: %s", strings.Join(names, ", "))
+	}
+	switch {
+	case a.unknown:
+		line("  source:  none, there is no record of the kind; add one to a %s:", knowledge.File)
+		line("    %s", strings.ReplaceAll(strings.TrimSuffix(knowledge.YAML([]knowledge.Kind{k}), "\n"), "\n", "\n    "))
+	default:
+		line("  source:  %s", k.Source)
+	}
+	if k.Observed != "" {
+		line("  seen:    %s ran on a real node", k.Observed)
+	}
+	if len(k.ChangedBy) > 0 {
+		line("  changed: by %s", strings.Join(k.ChangedBy, ", then by "))
+	} else if !a.unknown {
+		line("  changed: by no %s", knowledge.File)
+	}
+	if len(a.others) > 0 {
+		var names []string
+		for _, o := range a.others {
+			names = append(names, knowledge.GroupKind{Group: o.Group, Kind: o.Kind}.String())
+		}
+		line("There are others of that name: %s", strings.Join(names, ", "))
+	}
+	return b.String()
+}
+
+// health writes what Argo CD waits for, one line for each case.
+func (a *Question) health(k knowledge.Kind, line func(string, ...any)) {
+	if len(k.Health) == 0 {
+		line("  health:  no health check: a wave does not wait for it")
+		if k.Sees != nil {
+			line("           cmp health makes one: healthy when %s", signs(k.Sees.Healthy))
+		}
+		return
+	}
+	for i, h := range k.Health {
+		label := "health: "
+		if i > 0 {
+			label = "        "
+		}
+		var where, parts []string
+		for _, c := range h.When {
+			where = append(where, fmt.Sprintf("%s is %s", c.At, strings.Join(c.In, " or ")))
+		}
+		if len(where) > 0 {
+			label += " where " + strings.Join(where, " and ") + ":"
+		}
+		if h.Healthy {
+			parts = append(parts, "healthy as soon as it is applied")
+		} else {
+			parts = append(parts, "a wave waits for "+h.Waits)
+		}
+		if len(h.Can) > 0 {
+			parts = append(parts, "it can be "+strings.Join(h.Can, " or "))
+		}
+		for _, warning := range []struct{ what, why string }{{"it may never be healthy", h.Never}, {"it passes through Degraded", h.Passes}} {
+			if warning.why != "" {
+				parts = append(parts, warning.what+": "+warning.why)
+			}
+		}
+		if h.Since != "" {
+			parts = append(parts, "since Argo CD "+h.Since)
+		}
+		line("  %s %s%s", label, strings.Join(parts, "; "), note(h.Note))
+	}
+}
+
+// coreGroup is what the group without a name is called here.
+const coreGroup = "core"
+
+func notFound(arg, message, remedy string) finding.Finding {
+	return finding.Finding{Severity: finding.Error, Rule: "unknown-kind", Field: arg, Message: message, Remedy: remedy}
+}
+
+// GroupName is what a group is called on the command line.
+func GroupName(name string) string {
+	if name == "" {
+		return coreGroup
+	}
+	return name
+}
+
+func waited(k knowledge.Kind) string {
+	switch {
+	case k.Waited():
+		return "yes"
+	case len(k.Health) == 0 || !slices.ContainsFunc(k.Health, func(h knowledge.Health) bool { return !h.Healthy }):
+		return "no"
+	}
+	return "at times"
+}
+
+// signs tells the signs of health in words.
+func signs(all []knowledge.Sign) string {
+	var parts []string
+	for _, sign := range all {
+		what := sign.At
+		if sign.Condition != "" {
+			what = "condition " + sign.Condition
+		}
+		parts = append(parts, what+" is "+strings.Join(sign.Values(), " or "))
+	}
+	return finding.Harmless(strings.Join(parts, " and "))
+}
+
+func note(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
+}
+
+// field is where a reference stands.
+func field(r knowledge.Reference) string {
+	if r.Named != "" {
+		return "its name, as " + r.Named
+	}
+	text := r.At.String()
+	if r.Name != "name" {
+		text += " (" + r.Name + ")"
+	}
+	if r.Default != "" {
+		text += " or else " + r.Default
+	}
+	return text
+}
+
+func meaning(r knowledge.Reference) string {
+	text := string(r.Meaning)
+	if r.Hard {
+		text += ", hard"
+	}
+	return text
+}
+
+func targets(to knowledge.Targets) string {
+	var names []string
+	for _, gk := range to {
+		names = append(names, gk.String())
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,232 @@
+package knowledge
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"fmt"
+	"strings"
+	"sync"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+//go:embed names.yaml programs.yaml crd-switches.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml schemas.yaml shapes.yaml smokes.yaml charts.yaml packages.yaml kinds/*.yaml
+var files embed.FS
+
+// group is a file of knowledge, decoded on first use.
+type group struct {
+	name string
+	load func() (*groupFile, error)
+}
+
+// groupFile is the content of a file under kinds/.
+type groupFile struct {
+	Group   string `yaml:"group"`
+	Builtin bool   `yaml:"builtin"`
+	// Complete means that the group has the kinds of the file and Others, and no
+	// more, in any release of Kubernetes.
+	Complete bool     `yaml:"complete"`
+	Others   []string `yaml:"others"`
+	// Product is what the group belongs to, in plain words.
+	Product string `yaml:"product"`
+	Source  string `yaml:"source"`
+	// Observed is the version of the program behind the group that ran on a real node
+	// (docs/reality.md). Without it the records are from what was read alone.
+	Observed string `yaml:"observed"`
+	// Platform holds for all kinds of the group that do not say otherwise, also for
+	// those without a record.
+	Platform string `yaml:"platform"`
+	// Only means that no other platform has the group, so that an object of it shows
+	// where it is to run.
+	Only   bool   `yaml:"only"`
+	Kinds  []Kind `yaml:"kinds"`
+	byKind map[string]*Kind
+}
+
+type rungFile struct {
+	Rungs []Rung `yaml:"rungs"`
+}
+
+// podFile is pods.yaml: what a Pod refers to.
+type podFile struct {
+	Shape  string `yaml:"shape"`
+	Source string `yaml:"source"`
+	// Everywhere names what Kubernetes itself puts into every namespace or
+	// cluster, as Kind/name, with "*" for any end.
+	Everywhere []string    `yaml:"everywhere"`
+	References []Reference `yaml:"references"`
+}
+
+// conventionFile is conventions.yaml: how custom resources name others.
+type conventionFile struct {
+	Source      string       `yaml:"source"`
+	Conventions []Convention `yaml:"conventions"`
+}
+
+// kindOrderFile is kind-order.yaml: the order of kinds within a wave.
+type kindOrderFile struct {
+	Source string   `yaml:"source"`
+	Kinds  []string `yaml:"kinds"`
+}
+
+// shapeFile is shapes.yaml: what the name of an unknown kind tells.
+type shapeFile struct {
+	Shapes []struct {
+		Suffix string `yaml:"suffix"`
+		Rung   string `yaml:"rung"`
+		Why    string `yaml:"why"`
+		Source string `yaml:"source"`
+	} `yaml:"shapes"`
+}
+
+// smokeFile is smokes.yaml: how objects are called that check the rest.
+type smokeFile struct {
+	Words  []string `yaml:"words"`
+	Labels []string `yaml:"labels"`
+	Why    string   `yaml:"why"`
+	Source string   `yaml:"source"`
+}
+
+var builtin = sync.OnceValue(func() *Base {
+	var rungs rungFile
+	must(decode("rungs.yaml", &rungs))
+	var order kindOrderFile
+	must(decode("kind-order.yaml", &order))
+	b := &Base{rungs: map[string]Rung{}, ladder: rungs.Rungs, order: map[string]int{}, groups: map[string]*group{}}
+	for _, r := range rungs.Rungs {
+		b.rungs[r.Name] = r
+	}
+	for i, kind := range order.Kinds {
+		b.order[kind] = i - len(order.Kinds)
+	}
+	entries, err := files.ReadDir("kinds")
+	must(err)
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), ".yaml")
+		if name == coreFile {
+			name = ""
+		}
+		if ending, ok := strings.CutPrefix(name, anyGroupFile); ok {
+			name = anything + ending
+		}
+		b.groups[name] = &group{name: name, load: sync.OnceValues(func() (*groupFile, error) { return loadGroup("kinds/" + e.Name()) })}
+	}
+	b.pods = sync.OnceValues(func() (podFile, error) {
+		var f podFile
+		err := decode("pods.yaml", &f)
+		for i := range f.References {
+			(&groupFile{}).complete(&f.References[i], f.Source)
+		}
+		return f, err
+	})
+	b.conventions = sync.OnceValues(func() ([]Convention, error) {
+		var f conventionFile
+		err := decode("conventions.yaml", &f)
+		for i := range f.Conventions {
+			f.Conventions[i].Source = cmp.Or(f.Conventions[i].Source, f.Source)
+		}
+		return f.Conventions, err
+	})
+	b.shapes = sync.OnceValues(func() (f shapeFile, err error) {
+		err = decode("shapes.yaml", &f)
+		return f, err
+	})
+	b.smokes = sync.OnceValues(func() (f smokeFile, err error) {
+		err = decode("smokes.yaml", &f)
+		return f, err
+	})
+	b.charts = sync.OnceValues(loadCharts)
+	b.packages = sync.OnceValue(loadPackages)
+	return b
+})
+
+// coreFile is the name of the file of the core group, which has no name.
+const coreFile = "core"
+
+// anything stands for any kind, and for any beginning of a group's name. In names of
+// files, where "*" is not allowed everywhere, it is written "_".
+const (
+	anything     = "*"
+	anyGroupFile = "_"
+)
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// decode reads a file strictly: an unknown key is a fault.
+func decode(name string, into any) error {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	d.KnownFields(true)
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("knowledge/%s: %w", name, err)
+	}
+	return nil
+}
+
+func loadGroup(name string) (*groupFile, error) {
+	f := &groupFile{byKind: map[string]*Kind{}}
+	if err := decode(name, f); err != nil {
+		return nil, err
+	}
+	for i := range f.Kinds {
+		k := &f.Kinds[i]
+		if f.byKind[k.Kind] != nil {
+			return nil, fmt.Errorf("knowledge/%s: kind %s is there twice", name, k.Kind)
+		}
+		f.byKind[k.Kind] = k
+	}
+	for i := range f.Kinds {
+		k := &f.Kinds[i]
+		k.Group, k.Observed = f.Group, f.Observed
+		if k.Source == "" {
+			k.Source = f.Source
+		}
+		if k.Sees != nil && k.Sees.Source == "" {
+			k.Sees.Source = k.Source
+		}
+		k.Platform = cmp.Or(k.Platform, f.Platform)
+		k.Operator.Group = f.targets(k.Operator.Group)
+		// The list may be shared with another kind through a YAML alias.
+		k.References = append([]Reference(nil), k.References...)
+		for j := range k.References {
+			f.complete(&k.References[j], k.Source)
+		}
+		f.completeDefines(k)
+	}
+	return f, nil
+}
+
+// complete fills in what a reference takes from the file it stands in: a kind
+// written without a group is one of the same file, or else a core kind.
+func (f *groupFile) complete(r *Reference, source string) {
+	if r.Source == "" {
+		r.Source = source
+	}
+	if r.Name == "" {
+		r.Name = "name"
+	}
+	r.To, r.Via.To = f.targets(r.To), f.targets(r.Via.To)
+}
+
+// targets fills in the group of kinds of the same file.
+func (f *groupFile) targets(all Targets) Targets {
+	if all == nil {
+		return nil
+	}
+	to := make(Targets, len(all))
+	for i, t := range all {
+		if t.Group == "" && f.byKind[t.Kind] != nil {
+			t.Group = f.Group
+		}
+		to[i] = t
+	}
+	return to
+}

@@ -1,0 +1,94 @@
+package knowledge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// merged is a group with records laid over those that are there.
+func (b *Base) merged(name string, records map[string]addition) (*groupFile, error) {
+	f := &groupFile{Group: name, byKind: map[string]*Kind{}}
+	if under := b.file(name); under != nil {
+		*f = *under
+		f.byKind = maps.Clone(under.byKind)
+	}
+	over := make([]Kind, 0, len(records))
+	guessed := map[string]bool{}
+	for _, kind := range slices.Sorted(maps.Keys(records)) {
+		k, ok := b.Kind(name, kind)
+		if !ok && kind != anything { // "*" stands for kinds that are guessed one by one
+			k = b.Guess(name, kind)
+		}
+		k.Group, k.Kind, guessed[kind] = name, kind, !ok
+		over = append(over, k)
+		f.byKind[kind] = &over[len(over)-1] // before any is merged, since they may name each other
+	}
+	for i := range over {
+		if err := f.merge(&over[i], records[over[i].Kind], guessed[over[i].Kind]); err != nil {
+			return nil, err
+		}
+	}
+	f.Kinds = slices.DeleteFunc(slices.Clone(f.Kinds), func(k Kind) bool { _, again := records[k.Kind]; return again })
+	f.Kinds = append(f.Kinds, over...)
+	slices.SortFunc(f.Kinds, func(x, y Kind) int { return strings.Compare(x.Kind, y.Kind) })
+	return f, nil
+}
+
+// merge lays a record over the one that was there, or over a guess.
+func (f *groupFile) merge(k *Kind, a addition, guessed bool) error {
+	before := *k
+	k.References = nil
+	merged := userKind{Kind: *k}
+	if err := a.node.Decode(&merged); err != nil {
+		return fmt.Errorf("%s: %w", a.place, err)
+	}
+	*k = merged.Kind
+	k.Group = f.Group
+	if k.Scope == namespaced {
+		k.Scope = ""
+	}
+	k.ChangedBy = append(slices.Clip(before.ChangedBy), a.place)
+	placed := k.Rung != before.Rung || guessed && value(a.node, "rung") != nil
+	k.Moved = before.Moved || k.Rung != before.Rung
+	if placed && value(a.node, "why") == nil {
+		k.Why = "was put there by " + a.place
+	}
+	source := a.place
+	if n := value(a.node, "source"); n != nil {
+		source = k.Source
+	} else if k.Source == "" || placed || k.Why != before.Why {
+		k.Source = a.place
+	}
+	for i := range k.References {
+		f.complete(&k.References[i], source)
+	}
+	k.Operator.Group = f.targets(k.Operator.Group)
+	f.completeDefines(k)
+	own := k.References
+	k.References = slices.DeleteFunc(slices.Clone(before.References), func(ref Reference) bool {
+		return slices.ContainsFunc(own, func(o Reference) bool {
+			return o.At.String() == ref.At.String() && o.Named == ref.Named && (!o.Every || slices.Equal(o.To, ref.To))
+		})
+	})
+	k.References = append(k.References, own...)
+	return nil
+}
+
+// has reports whether a group has a record of just this kind.
+func (b *Base) has(groupName, kind string) bool {
+	f := b.file(groupName)
+	return f != nil && f.byKind[kind] != nil
+}
+
+// groupsOf lists the groups with a record of a kind.
+func (b *Base) groupsOf(kind string) []string {
+	var all []string
+	for _, g := range b.Groups() {
+		if b.has(g.Name, kind) {
+			all = append(all, g.Name)
+		}
+	}
+	return all
+}

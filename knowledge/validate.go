@@ -1,0 +1,133 @@
+package knowledge
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/profile"
+)
+
+// accepted checks that it is said which finding is accepted, and why.
+func (r *reader) accepted(n *yaml.Node, field string, a profile.Accepted) {
+	for _, key := range []struct{ name, value, remedy string }{
+		{"rule", a.Rule, "write rule: the name of the rule that finds it"},
+		{"component", a.Component, "write component: the name of the Application that it is about"},
+		{"why", a.Why, "write why: what makes up for it"},
+	} {
+		if strings.TrimSpace(key.value) == "" {
+			r.fault(n, field, "the accepted finding has no "+key.name, key.remedy)
+		}
+	}
+}
+
+func (r *reader) noRung(n *yaml.Node, field, name string) {
+	var names []string
+	for _, rung := range r.base.ladder {
+		names = append(names, rung.Name)
+	}
+	message := fmt.Sprintf("there is no rung %q", name)
+	if name == "" {
+		message = "no rung is named"
+	}
+	r.fault(n, field, message, "use one of "+strings.Join(names, ", "))
+}
+
+// identified checks which kind a record is about.
+func (r *reader) identified(n *yaml.Node, field string, k userKind) bool {
+	before := len(r.faults)
+	group, kind := value(n, "group"), value(n, "kind")
+	switch {
+	case group == nil:
+		r.fault(n, field, "the record names no group", `write group: the part of apiVersion before the slash, or group: "" for kinds of core`)
+	case strings.Contains(k.Group, "/"):
+		r.fault(group, field+".group", fmt.Sprintf("%q is no group", k.Group), "leave out the version")
+	case strings.Contains(strings.TrimPrefix(k.Group, anything+"."), anything):
+		r.fault(group, field+".group", fmt.Sprintf("%q is no group", k.Group), `write a star only in front, as in "*.example.com"`)
+	}
+	if kind == nil || k.Kind.Kind == "" {
+		r.fault(n, field, "the record names no kind", `write kind: as manifests do, or kind: "*" for every other kind of the group`)
+	}
+	return len(r.faults) == before
+}
+
+// record checks what a record of the right form says.
+func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string]map[string]addition) {
+	if rung := value(n, "rung"); rung != nil && r.base.rungs[k.Rung].Name == "" {
+		r.noRung(rung, field+".rung", k.Rung)
+	}
+	for i, n := range items(value(n, "health")) {
+		h, field := k.Health[i], fmt.Sprintf("%s.health[%d]", field, i)
+		if h.Waits == "" && !h.Healthy {
+			r.fault(n, field, "it is not said what Argo CD waits for", "write waits: in words, or healthy: true if it waits for nothing")
+		}
+		if h.Never != "" && h.Passes != "" {
+			r.fault(n, field, "never and passes are two reasons not to wait for the object", "keep the one that weighs more")
+		}
+		for j, n := range items(value(n, "when")) {
+			if c := h.When[j]; c.At.IsZero() || len(c.In) == 0 {
+				r.fault(n, fmt.Sprintf("%s.when[%d]", field, j), "the condition lacks a path or values", "write {at: path, in: [value, ...]}")
+			}
+		}
+	}
+	r.references(n, field, k.References, k.Group, added)
+	for i, n := range items(value(n, "defines")) {
+		o, field := value(n, "objects"), fmt.Sprintf("%s.defines[%d].objects", field, i)
+		if rung := value(o, "rung"); rung != nil && r.base.rungs[k.Defines[i].Objects.Rung].Name == "" {
+			r.noRung(rung, field+".rung", k.Defines[i].Objects.Rung)
+		}
+		if o != nil {
+			r.references(o, field, k.Defines[i].Objects.References, k.Group, added)
+		}
+	}
+}
+
+// references checks what the references of a record of the right form say.
+func (r *reader) references(n *yaml.Node, field string, all []Reference, group string, added map[string]map[string]addition) {
+	for i, n := range items(value(n, "references")) {
+		ref, field := all[i], fmt.Sprintf("%s.references[%d]", field, i)
+		if !ref.named() {
+			r.fault(n, field, "a reference has one of at, named and every", `write at: the path of the name, named: a template such as "{name}-app", or every: true`)
+		}
+		if ref.Meaning == "" {
+			r.fault(n, field, "the reference has no meaning", "write meaning: "+strings.Join(choices["meaning"], " or "))
+		}
+		if d := ref.Doubt; d.At.IsZero() != (d.Why == "") {
+			r.fault(n, field+".doubt", "a doubt has both at and why", "write at: the path in the target, and why: what it means for the health of the object")
+		}
+		if ref.Unless != "" && !ref.Hard {
+			r.fault(n, field+".unless", "only a hard reference is so unless something is", "add hard: true, or leave it out")
+		}
+		r.said(n, field, ref.Why, ref.To)
+		for _, to := range ref.To {
+			if _, own := added[group][to.Kind]; !own && !r.base.has(group, to.Kind) {
+				r.target(n, field, to)
+			}
+		}
+	}
+}
+
+// said checks what references and conventions have in common.
+func (r *reader) said(n *yaml.Node, field, why string, to Targets) {
+	if why == "" {
+		r.fault(n, field, "it is not said why", "write why: the verb of a sentence such as: mounts, reads, is signed by")
+	}
+	if len(to) == 0 {
+		r.fault(n, field, "the kinds that are meant are missing", "write to: Kind, or to: Kind.group")
+	}
+}
+
+// target finds a kind whose group was forgotten: the reference would lead
+// nowhere, and nobody would notice.
+func (r *reader) target(n *yaml.Node, field string, to GroupKind) {
+	if to.Group != "" || r.base.has("", to.Kind) {
+		return
+	}
+	remedy := "write its group: " + to.Kind + ".group"
+	if known := r.base.groupsOf(to.Kind); len(known) > 0 {
+		remedy = "write its group, as in " + GroupKind{known[0], to.Kind}.String()
+	}
+	r.fault(cmp.Or(value(n, "to"), n), field+".to", to.Kind+" is neither a kind of the record's group nor of core", remedy)
+}

@@ -1,0 +1,20 @@
+package object
+
+import (
+	"strings"
+)
+
+// FileName is the name of a file for an object: kind, namespace and name in
+// letters that every file system takes.
+func FileName(id ID) string {
+	parts := []string{id.Kind}
+	if id.Namespace != "" {
+		parts = append(parts, id.Namespace)
+	}
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(strings.Join(append(parts, id.Name), "-")))
+}

@@ -1,0 +1,133 @@
+// Package explain prints the order of a component with the reasons for it.
+package explain
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/nearest"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// Table prints the order in columns.
+func Table(rows []wave.Row) string {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "WAVE\tRUNG\tKIND\tNAME\tWHY")
+	for _, r := range rows {
+		name := r.Object.Name
+		if r.Object.Namespace != "" {
+			name = r.Object.Namespace + "/" + name
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Wave, r.Rung, finding.Harmless(r.Object.Kind), finding.Harmless(name), finding.Harmless(r.Why))
+	}
+	w.Flush() // into memory
+	return b.String()
+}
+
+// asShown leaves the names of files as they are: the rendering names them for
+// the user.
+func asShown(file string) string { return file }
+
+// Find returns the objects that the user named, of which there must be one. An
+// object with generateName is found by that prefix, too.
+func Find(p *wave.Plan, expr string) ([]int, error) {
+	for _, end := range []string{"", "*", "-*"} {
+		if found := p.Find(expr + end); len(found) > 0 {
+			return found, nil
+		}
+	}
+	near := nearest.New(expr)
+	name := expr[strings.LastIndexByte(expr, '/')+1:]
+	for _, n := range p.Graph.Nodes {
+		id := n.Key
+		if strings.EqualFold(id.Name, name) {
+			near.Add(id.Kind+"/"+id.Name, expr) // of another kind or namespace
+		}
+		near.Add(id.Kind+"/"+id.Name, id.Name, id.Kind, id.Kind+"/"+id.Name, id.GroupKind()+"/"+id.Name, id.Kind+"/"+id.Namespace+"/"+id.Name)
+	}
+	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "the component has no such object",
+		Remedy: near.String() + "name it as KIND/NAME, KIND/NAMESPACE/NAME or NAME; KIND and NAME are columns of the table that cmp explain prints without it"}
+}
+
+// Text tells the whole chain of reasons for the wave of the objects that the user
+// named.
+func Text(p *wave.Plan, expr string) (string, error) {
+	found, err := Find(p, expr)
+	if err != nil {
+		return "", err
+	}
+	var texts []string
+	for _, i := range found {
+		var lines []string
+		for _, line := range strings.Split(p.Explain(i, asShown), "\n") {
+			lines = append(lines, finding.Harmless(line))
+		}
+		texts = append(texts, strings.Join(lines, "\n"))
+	}
+	return strings.Join(texts, "\n"), nil
+}
+
+// Explanation is an order as other programs read it.
+type Explanation struct {
+	Objects []Object `json:"objects"`
+}
+
+// Object is one of them.
+type Object struct {
+	// Wave is the sync wave; without one, Phase says when it is applied: the
+	// phase and weight of a hook, "elsewhere" or "-" for never.
+	Wave      *int   `json:"wave,omitempty"`
+	Phase     string `json:"phase,omitempty"`
+	Rung      string `json:"rung,omitempty"`
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	// Why says what decided the wave.
+	Why  string `json:"why"`
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	// References are what the object refers to.
+	References []Reference `json:"references"`
+}
+
+// Reference is one of what an object refers to.
+type Reference struct {
+	To       string            `json:"to"`
+	Field    string            `json:"field"`
+	Meaning  knowledge.Meaning `json:"meaning"`
+	Why      string            `json:"why"`
+	Hard     bool              `json:"hard"`
+	Inferred bool              `json:"inferred"`
+}
+
+// Objects explains some objects of a plan.
+func Objects(p *wave.Plan, asked []int) []Object {
+	rows := map[int]wave.Row{}
+	for at, row := range p.Table() {
+		rows[p.Order[at]] = row
+	}
+	all := []Object{}
+	for _, i := range asked {
+		n, row := p.Graph.Nodes[i], rows[i]
+		o := Object{Group: n.Key.Group, Kind: n.Key.Kind, Namespace: n.Key.Namespace, Name: n.Key.Name,
+			Why: row.Why, File: n.File, Line: n.Line, References: []Reference{}}
+		if place := p.Places[i]; place.Computed && !n.Elsewhere {
+			o.Wave, o.Rung = &place.Wave, row.Rung
+		} else {
+			o.Phase = row.Wave
+		}
+		for _, r := range p.Graph.References {
+			if r.From == i {
+				o.References = append(o.References, Reference{To: p.Graph.Nodes[r.To].Key.String(), Field: r.Field, Meaning: r.Meaning, Why: r.Why, Hard: r.Hard, Inferred: r.Inferred})
+			}
+		}
+		all = append(all, o)
+	}
+	return all
+}

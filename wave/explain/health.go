@@ -1,0 +1,33 @@
+package explain
+
+import (
+	"slices"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/health"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// Health returns the kinds of blind objects for which a check can be made,
+// and a note for each kind of which nothing is known.
+func Health(p *wave.Plan, blind []wave.Gated) ([]knowledge.Kind, []finding.Finding) {
+	var kinds []knowledge.Kind
+	var unknown []finding.Finding
+	var seen []string
+	for _, g := range blind {
+		if slices.Contains(seen, g.Kind) {
+			continue
+		}
+		seen = append(seen, g.Kind)
+		n := p.Graph.Nodes[g.Node]
+		if n.Kind.Sees != nil {
+			kinds = append(kinds, *n.Kind)
+			continue
+		}
+		unknown = append(unknown, finding.Finding{Severity: finding.Note, Rule: "blind-gate", File: n.File, Line: n.Line, Object: g.Object,
+			Message: g.Why + ", but Argo CD has no health check for " + g.Kind + ", and it is not known how its status tells its health",
+			Remedy:  "write " + health.Key(n.ID.Group, n.ID.Kind) + " into argocd-cm if its status does tell"})
+	}
+	return kinds, unknown
+}

@@ -1,0 +1,124 @@
+package wave
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/knowledge"
+)
+
+// reasons says what decided the level of each unit.
+func (a *arrangement) reasons(g *graph.Graph) []Reason {
+	why := make([]Reason, len(a.units))
+	last := 0
+	for _, level := range a.levels {
+		last = max(last, level)
+	}
+	controller := a.firstNode(g)
+	for u := range a.units {
+		why[u] = Reason{Cause: ByRung}
+		if last == 0 || a.checksAll(u) {
+			continue
+		}
+		for _, e := range a.units[u].needs {
+			if !e.companion && !goesWithoutSaying(g, e.ref) && a.levels[u] == a.levels[e.unit]+e.gap && (e.gap > 0 || e.ref.Meaning == knowledge.With || a.levels[u] > 0 && a.levels[u] < last) {
+				why[u] = Reason{Cause: ByReference, Reference: *e.ref, Other: e.to}
+				if e.gap > 0 {
+					break
+				}
+			}
+		}
+		if why[u].Cause == ByReference && (a.units[u].gated || why[u].Reference.Meaning == knowledge.With) {
+			continue
+		}
+		at, by := a.before(u, a.levels, last, func(int) bool { return true })
+		if by != nil && goesWithoutSaying(g, by.ref) {
+			by = nil
+		}
+		switch {
+		case a.traits[u].doubtful >= 0 && a.levels[u] == last && !a.awaited[u] && (by == nil || !a.traits[u].consumed):
+			why[u] = Reason{Cause: ByDoubt, Other: a.traits[u].doubtful}
+		case a.units[u].gated || why[u].Cause == ByReference && a.levels[u] == last:
+		case by != nil && at == a.levels[u] && (a.awaited[u] || a.traits[u].passive) && (at < last || a.traits[u].consumed):
+			why[u] = Reason{Cause: ByConsumer, Reference: *by.ref, Other: by.from}
+			if by.companion && by.ref.From != by.from { // beside its controller
+				why[u] = Reason{Cause: ByController, Other: by.from}
+			}
+		case a.traits[u].passive && a.levels[u] < last && a.traits[u].rung > a.waves[a.levels[u]] && controller >= 0 && why[u].Cause == ByRung:
+			why[u] = Reason{Cause: ByController, Other: controller}
+		}
+	}
+	return why
+}
+
+// firstNode is the first program that is awaited, or -1.
+func (a *arrangement) firstNode(g *graph.Graph) int {
+	first, level := -1, math.MaxInt
+	for u := range a.units {
+		if a.awaited[u] && a.traits[u].starts && a.levels[u] < level {
+			first, level = a.units[u].nodes[0], a.levels[u]
+		}
+	}
+	return first
+}
+
+// numbers gives each level a wave. In the order of rungs it is that of the highest
+// rung on the level among what is awaited, or, on the last level, among all; levels
+// are counted from 0 where the fewest waves are asked for.
+func (a *arrangement) numbers(fewest bool) []int {
+	last := 0
+	for _, level := range a.levels {
+		last = max(last, level)
+	}
+	if last == 0 {
+		return []int{0}
+	}
+	highest, passive := make([]int, last+1), make([]int, last+1)
+	for u, level := range a.levels {
+		t := a.traits[u]
+		switch {
+		case a.units[u].gated, !t.passive, level == last:
+			highest[level] = max(highest[level], t.rung)
+		case t.passive:
+			passive[level] = max(passive[level], t.rung)
+		}
+	}
+	for level := range highest {
+		if highest[level] == 0 {
+			highest[level] = passive[level]
+		}
+	}
+	waves := make([]int, last+1)
+	for level := range waves {
+		if level > 0 {
+			waves[level] = waves[level-1] + 1
+		}
+		if !fewest {
+			waves[level] = max(waves[level], highest[level])
+		}
+	}
+	return waves
+}
+
+// reason is why a node of a unit stands where it stands.
+func (a *arrangement) reason(in input, u, node int) Reason {
+	why, nodes := a.why[u], a.units[u].nodes
+	if len(nodes) == 1 {
+		return why
+	}
+	decider := -1
+	switch why.Cause {
+	case ByReference:
+		decider = why.Reference.From
+	case ByConsumer:
+		decider = why.Reference.To
+	case ByRung:
+		decider = slices.MaxFunc(nodes, func(x, y int) int { return cmp.Compare(in.rungs[x].Wave, in.rungs[y].Wave) })
+	}
+	if decider >= 0 && decider != node && slices.Contains(nodes, decider) {
+		return Reason{Cause: ByCompany, Other: decider}
+	}
+	return why
+}
