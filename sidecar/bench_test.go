@@ -8,6 +8,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
 // BenchmarkWarm is a request whose answer is remembered, each for a new commit:
@@ -25,8 +26,8 @@ func BenchmarkWarm(b *testing.B) {
 			}
 			h := start(b, func(c *sidecar.Config) {
 				c.Cache = 64 << 20
-				c.Generate = func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
-					var out sidecar.Output
+				c.Generate = func(_ context.Context, in task.Input) (task.Output, error) {
+					var out task.Output
 					err := fs.WalkDir(in.Repo, in.Dir, func(name string, d fs.DirEntry, err error) error {
 						if err != nil || d.IsDir() {
 							return err

@@ -23,6 +23,21 @@ type overdue struct {
 
 func (o *overdue) Error() string { return string(o.limit) + " is over" }
 
+// limitTime ends a request a little before its deadline, so that the reason for
+// missing it still arrives, or when it has taken most; 0 is no bound.
+func limitTime(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+	now := time.Now()
+	theirs, limited := ctx.Deadline()
+	end := theirs.Add(-timeToAnswer)
+	if own := now.Add(most); most > 0 && (!limited || own.Before(end)) {
+		return context.WithDeadlineCause(ctx, own, &overdue{limit: requestTime, allows: most, since: now})
+	}
+	if !limited {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadlineCause(ctx, end, &overdue{limit: theirTime, allows: theirs.Sub(now), since: now})
+}
+
 // timeLimit is what sets a time, in the words of who can change it.
 type timeLimit string
 
@@ -56,14 +71,15 @@ var busy = map[activity]string{
 	waitingForMemory:  "raise --repository-memory with the container's memory limit",
 }
 
-// deadline says why a request for a directory ends before its answer is there:
+// timeoutError says why a request for a directory ends before its answer is there:
 // what the plugin was doing, and which time was over.
-func deadline(ctx context.Context, dir string, doing activity) error {
+func timeoutError(ctx context.Context, dir string, doing activity) error {
 	about := ""
 	if dir != "" {
 		about = dir + ": "
 	}
-	over, known := context.Cause(ctx).(*overdue)
+	var over *overdue
+	known := errors.As(context.Cause(ctx), &over)
 	if !known {
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return status.Errorf(codes.Canceled, "%sthe repo-server gave up the request while the plugin was %s", about, doing)
@@ -102,19 +118,4 @@ func lasting(d time.Duration) time.Duration {
 		return d.Round(time.Millisecond)
 	}
 	return d.Round(100 * time.Millisecond)
-}
-
-// ended is the fault of a request whose rendering had to be ended.
-type ended struct {
-	cause Cause
-	fault error // with a gRPC status
-}
-
-func (e *ended) Error() string              { return e.fault.Error() }
-func (e *ended) GRPCStatus() *status.Status { return status.Convert(e.fault) }
-
-// byItself reports whether the rendering had to be ended for what it did, which
-// it would do again.
-func (e *ended) byItself() bool {
-	return e.cause == RenderTimeout || e.cause == Memory || e.cause == Stack
 }

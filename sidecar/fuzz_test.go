@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"path"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/ladder-cmp/ladder/sidecar/repository"
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
@@ -92,41 +92,41 @@ func FuzzReceive(f *testing.F) {
 		f.Add([]byte(moves), good.Bytes()[:good.Len()/2])
 	}
 	f.Add([]byte("\x08\x05\x07"), good.Bytes())
-	limits := Limits{Bytes: 1 << 19, Files: 100, Depth: 10, Ratio: 100}
+	limits := repository.Limits{Bytes: 1 << 19, Files: 100, Depth: 10, Ratio: 100}
 	s := newServer(Config{Memory: 1 << 20, Limits: limits, Log: slog.New(slog.DiscardHandler), Cache: 1 << 20, Stall: time.Hour, Metrics: prometheus.NewRegistry()})
-	s.repositories.keep = time.Hour // until it is forgotten
+	s.receiver.repositories.keep = time.Hour // until it is forgotten
 	f.Fuzz(func(t *testing.T, moves, archive []byte) {
 		// The second time it may be there already.
 		arrived := 0
 		for range 2 {
 			known := testutil.ToFloat64(s.metrics.known)
 			from := &script{moves: moves, archive: archive}
-			in, repo, err := s.receiveInTime(context.Background(), from)
+			got, err := s.receiver.receive(context.Background(), from)
 			if !from.ended {
 				t.Error("the stream was not read to its end")
 			}
-			if (err == nil) == (repo == nil) {
-				t.Errorf("a repository %v beside the error %v", repo, err)
+			if (err == nil) == (got.repo == nil) {
+				t.Errorf("a repository %v beside the error %v", got.repo, err)
 			}
 			if _, known := status.FromError(err); !known && !errors.Is(err, io.EOF) {
 				t.Errorf("no error for a client: %v", err)
 			}
-			if repo != nil {
-				if !fs.ValidPath(in.Dir) {
-					t.Errorf("the path %q was let through", in.Dir)
+			if got.repo != nil {
+				if !fs.ValidPath(got.input.Dir) {
+					t.Errorf("the path %q was let through", got.input.Dir)
 				}
 				if again := testutil.ToFloat64(s.metrics.known) > known; again != (arrived > 0) {
 					t.Errorf("it was known: %v, after it had come %d times", again, arrived)
 				}
 				arrived++
-				repo.release()
+				got.repo.release()
 			}
 		}
 		// And a third time the request ends at one of the moves.
 		ctx, cancel := context.WithCancel(context.Background())
 		from := &script{moves: moves, archive: archive, leave: cancel, at: len(archive) % (len(moves) + 1)}
-		if _, repo, _ := s.receiveInTime(ctx, from); repo != nil {
-			repo.release()
+		if got, _ := s.receiver.receive(ctx, from); got.repo != nil {
+			got.repo.release()
 		}
 		cancel()
 		var size int64
@@ -141,99 +141,11 @@ func FuzzReceive(f *testing.F) {
 
 // empty forgets the repositories that nobody uses, and returns what is left.
 func (s *server) empty() int64 {
-	r := s.repositories
+	r := s.receiver.repositories
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.idle) > 0 {
 		r.drop(r.idle[0])
 	}
 	return r.used + int64(len(r.coming)+len(r.arriving)+len(r.waiting)+len(r.growing))
-}
-
-// FuzzUnpack unpacks any bytes. Whatever is in them, what comes out keeps to the
-// limits, can be walked to its end, and does not lead out of itself. The bytes
-// are packed for the unpacker first, since no change to a packed file would get
-// past its checksum.
-func FuzzUnpack(f *testing.F) {
-	for _, headers := range [][]tar.Header{
-		{regular("app/a.yaml", 10), regular("app/b/c.yaml", 600)},
-		{regular("../x", 1)}, {regular("/x", 1)}, {regular("a/../../x", 1)}, {regular("caf\xe9/x", 1)},
-		{regular(strings.Repeat("a/", 150), 1)}, {regular(".git/x", 1), regular("a/.git/x", 1)},
-		{{Name: "l", Typeflag: tar.TypeSymlink, Linkname: "../x"}},
-		{{Name: "l", Typeflag: tar.TypeSymlink, Linkname: "."}, {Name: "m", Typeflag: tar.TypeSymlink, Linkname: "l/l/m"}},
-		{regular("a", 3), {Name: "h", Typeflag: tar.TypeLink, Linkname: "a"}, {Name: "a", Typeflag: tar.TypeSymlink, Linkname: "h"}},
-		{{Name: "d", Typeflag: tar.TypeChar}}, {{Name: "a/", Typeflag: tar.TypeDir}, regular("a", 1)},
-	} {
-		var buf bytes.Buffer
-		w := tar.NewWriter(&buf)
-		for _, h := range headers {
-			w.WriteHeader(&h)
-			w.Write(bytes.Repeat([]byte("a"), int(h.Size)))
-		}
-		w.Close()
-		f.Add(buf.Bytes())
-	}
-	limits := Limits{Bytes: 1 << 20, Files: 200, Depth: 20, Ratio: 200}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		unpack(bytes.NewReader(data), limits) // as gzip, which it hardly ever is
-		var packed bytes.Buffer
-		z, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
-		z.Write(data)
-		z.Close()
-		tree, err := unpack(&packed, limits)
-		if err != nil {
-			if tree != nil {
-				t.Error("a tree beside an error")
-			}
-			return
-		}
-		files := 0
-		err = fs.WalkDir(tree, ".", func(p string, d fs.DirEntry, err error) error {
-			if err != nil {
-				if strings.Contains(err.Error(), "is not UTF-8") {
-					return fs.SkipDir
-				}
-				return err
-			}
-			if p == "." {
-				return nil
-			}
-			files++
-			if strings.Count(p, "/")+1 > limits.Depth {
-				t.Errorf("%s is too deep", p)
-			}
-			info, err := d.Info()
-			if err != nil {
-				return err
-			}
-			switch mode := info.Mode(); {
-			case mode.IsRegular():
-				content, err := fs.ReadFile(tree, p)
-				if err != nil || int64(len(content)) != info.Size() {
-					t.Errorf("%s: %d bytes, want %d: %v", p, len(content), info.Size(), err)
-				}
-			case mode&fs.ModeSymlink != 0:
-				target, err := fs.ReadLink(tree, p)
-				if err != nil {
-					return err
-				}
-				if at := path.Join(path.Dir(p), target); strings.HasPrefix(at, "../") || at == ".." || strings.HasPrefix(target, "/") {
-					t.Errorf("%s leads to %q", p, target)
-				}
-				if _, err := fs.Stat(tree, p); err != nil && !errors.As(err, new(*fs.PathError)) {
-					t.Errorf("%s: %v", p, err)
-				}
-			case !mode.IsDir():
-				t.Errorf("%s has mode %s", p, mode)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-		// Hard links share what they hold.
-		if files > limits.Files || tree.bytes > limits.Bytes || tree.files > limits.Files {
-			t.Errorf("%d files, counted as %d with %d bytes", files, tree.files, tree.bytes)
-		}
-	})
 }

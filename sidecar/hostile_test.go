@@ -26,7 +26,9 @@ import (
 	"github.com/ladder-cmp/ladder/internal/sandbox"
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+	"github.com/ladder-cmp/ladder/sidecar/task"
 	"github.com/ladder-cmp/ladder/sidecar/wire"
+	"github.com/ladder-cmp/ladder/sidecar/worker"
 )
 
 // wants checks an error that a client got: its code, a part of its text, and
@@ -53,9 +55,9 @@ func TestTwice(t *testing.T) {
 // and nobody else notices.
 func TestUnnameable(t *testing.T) {
 	h := start(t, func(c *sidecar.Config) {
-		c.Generate = func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+		c.Generate = func(_ context.Context, in task.Input) (task.Output, error) {
 			entries, err := fs.ReadDir(in.Repo, in.Dir)
-			return sidecar.Output{Manifests: []string{fmt.Sprint(len(entries))}}, err
+			return task.Output{Manifests: []string{fmt.Sprint(len(entries))}}, err
 		}
 	})
 	archive := sidecartest.PackEntries(file("app/manifest.yaml", "kind: A\n"), file("old/caf\xe9.txt", "x"), file("old/\xff/b", "x"), link("app/l", "../old/caf\xe9.txt"))
@@ -127,8 +129,8 @@ func TestBadConversations(t *testing.T) {
 // TestLongReason gives a reason that no header could carry.
 func TestLongReason(t *testing.T) {
 	h := start(t, func(c *sidecar.Config) {
-		c.Generate = func(context.Context, sidecar.Input) (sidecar.Output, error) {
-			return sidecar.Output{}, errors.New("wrong: " + strings.Repeat("é", 20<<20))
+		c.Generate = func(context.Context, task.Input) (task.Output, error) {
+			return task.Output{}, errors.New("wrong: " + strings.Repeat("é", 20<<20))
 		}
 	})
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
@@ -223,12 +225,12 @@ func TestClientsThatVanish(t *testing.T) {
 	running := make(chan struct{}, 1)
 	h := start(t, func(c *sidecar.Config) {
 		c.Memory, c.Metrics = 1<<20, registry
-		c.Generate = func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
+		c.Generate = func(ctx context.Context, in task.Input) (task.Output, error) {
 			if in.Dir == "app" {
 				running <- struct{}{}
 				<-ctx.Done()
 			}
-			return sidecar.Output{Manifests: []string{"ok"}}, ctx.Err()
+			return task.Output{Manifests: []string{"ok"}}, ctx.Err()
 		}
 	})
 	ctx, leave := context.WithCancel(t.Context())
@@ -263,7 +265,7 @@ func TestClientsThatVanish(t *testing.T) {
 // notice, and while they work, which one may.
 func TestWorkersKilledFromOutside(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Metrics = registry })
+	workers := startWorkers(t, func(c *worker.Config) { c.Metrics = registry })
 	pids := make(keysAsked, 1)
 	h := start(t, func(c *sidecar.Config) { c.Tasks, c.Source = workers.Tasks(), pids })
 	ask := func(do string) (string, error) {
@@ -310,9 +312,9 @@ func TestWorkersKilledFromOutside(t *testing.T) {
 // something while it works.
 type keysAsked chan string
 
-func (k keysAsked) Get(_ context.Context, _ sidecar.Requester, key string) (sidecar.Found, error) {
+func (k keysAsked) Get(_ context.Context, _ sidecar.Requester, key string) (task.Found, error) {
 	k <- key
-	return sidecar.Found{}, nil
+	return task.Found{}, nil
 }
 
 func (k keysAsked) Digest(context.Context, sidecar.Requester, string) string { return "" }
@@ -322,7 +324,7 @@ func (k keysAsked) Name(key string) string { return key }
 // TestSandboxOfAWorker has a rendering try to get out of its process.
 func TestSandboxOfAWorker(t *testing.T) {
 	var log bytes.Buffer
-	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	workers := startWorkers(t, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
 	out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "escape", "TO": filepath.Dir(h.socket)}})
 	if got := strings.Join(out, ", "); err != nil || got != "tried" {
@@ -343,7 +345,7 @@ func TestSandboxOfAWorker(t *testing.T) {
 // table of a container is full.
 func TestNoMoreProcesses(t *testing.T) {
 	var full atomic.Bool
-	workers := startWorkers(t, func(c *sidecar.WorkersConfig) {
+	workers := startWorkers(t, func(c *worker.Config) {
 		command := c.Command
 		c.Warm = 1
 		c.Command = func() *exec.Cmd {
@@ -396,13 +398,13 @@ func TestEndlessPaths(t *testing.T) {
 	works := 0
 	h := start(t, func(c *sidecar.Config) {
 		c.Cache = 1 << 30
-		c.Generate = func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+		c.Generate = func(_ context.Context, in task.Input) (task.Output, error) {
 			works++
 			for i := range 20_000 {
 				fs.ReadFile(in.Repo, strings.Repeat(fmt.Sprintf("%04d/", i), 700)+"a")
 			}
 			_, err := fs.ReadFile(in.Repo, strings.Repeat("self/", 1000)+"a")
-			return sidecar.Output{Manifests: []string{fmt.Sprint(err)}}, nil
+			return task.Output{Manifests: []string{fmt.Sprint(err)}}, nil
 		}
 	})
 	archive := sidecartest.PackEntries(file("app/manifest.yaml", "x"), link("app/self", "."))

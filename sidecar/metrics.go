@@ -7,6 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
 // metrics are what the server counts. Labels have a few values each: nothing of
@@ -37,10 +39,9 @@ const (
 	fetching  stage = "fetch"   // nothing runs, until what the task needs is there
 )
 
-// newMetrics registers the metrics of a server.
-func newMetrics(s *server, to prometheus.Registerer) *metrics {
+func newMetrics() *metrics {
 	seconds := prometheus.ExponentialBuckets(0.005, 2, 15) // 5 ms to 82 s
-	m := &metrics{
+	return &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_requests_total",
 			Help: "Requests of the repo-server that were answered, by task (generate, match, parameters) and gRPC code."}, []string{"task", "code"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_request_seconds", Buckets: seconds,
@@ -66,20 +67,23 @@ func newMetrics(s *server, to prometheus.Registerer) *metrics {
 		remarks: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_findings_total",
 			Help: "Findings about components that were rendered, by severity."}, []string{"severity"}),
 	}
+}
+
+// register registers the metrics of a server. All values of a label are there from the
+// start, so that a rate has a zero to rise from.
+func (m *metrics) register(s *server, to prometheus.Registerer) {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
 	to.MustRegister(m.requests, m.seconds, m.stages, m.lost, m.waiting, m.working, m.cache, m.received, m.answered, m.known, m.measures, m.remarks,
-		gauge("ladder_renderings_aside", "Renderings that take long and have stepped aside for others, with which they go on at the same time.", func() float64 { return float64(s.places.besides()) }),
+		gauge("ladder_renderings_aside", "Renderings that take long and have stepped aside for others, with which they go on at the same time.", func() float64 { return float64(s.scheduler.asideCount()) }),
 		gauge("ladder_cache_bytes", "Bytes of the answers that are remembered.", func() float64 { bytes, _ := s.results.size(); return float64(bytes) }),
-		gauge("ladder_answers_sending_bytes", "Bytes of memory that answers on their way take, as --answer-memory counts.", func() float64 { return float64(s.sending.bytes.Load()) }),
-		gauge("ladder_answers_waiting", "Answers that wait for memory before they are sent.", func() float64 { return float64(s.sending.waiting.Load()) }),
+		gauge("ladder_answers_sending_bytes", "Bytes of memory that answers on their way take, as --answer-memory counts.", func() float64 { return float64(s.sender.bytes.Load()) }),
+		gauge("ladder_answers_waiting", "Answers that wait for memory before they are sent.", func() float64 { return float64(s.sender.waiting.Load()) }),
 		gauge("ladder_cache_entries", "Answers that are remembered.", func() float64 { _, n := s.results.size(); return float64(n) }),
-		gauge("ladder_repository_bytes", "Bytes of memory that repositories take, as --repository-memory counts: those that are there, and those that arrive, as far as they have.", func() float64 { return float64(s.repositories.size()) }),
-		gauge("ladder_repositories_waiting", "Repositories that wait for memory, before they arrive or while they do.", func() float64 { return float64(s.repositories.short()) }),
+		gauge("ladder_repository_bytes", "Bytes of memory that repositories take, as --repository-memory counts: those that are there, and those that arrive, as far as they have.", func() float64 { return float64(s.receiver.repositories.size()) }),
+		gauge("ladder_repositories_waiting", "Repositories that wait for memory, before they arrive or while they do.", func() float64 { return float64(s.receiver.repositories.short()) }),
 	)
-	// All values of a label are there from the start, so that a rate has a zero
-	// to rise from.
 	for _, event := range []cacheEvent{hit, shared, miss, evicted, expired} {
 		m.cache.WithLabelValues(string(event))
 	}
@@ -89,13 +93,12 @@ func newMetrics(s *server, to prometheus.Registerer) *metrics {
 	for _, s := range []stage{receiving, queueing, working, fetching} {
 		m.stages.WithLabelValues(string(s))
 	}
-	for _, t := range []task{generate, match, parameters} {
+	for _, t := range []task.Name{task.Generate, task.Match, task.Parameters} {
 		for _, c := range answerCodes {
 			m.requests.WithLabelValues(string(t), c.String())
 		}
 		m.seconds.WithLabelValues(string(t))
 	}
-	return m
 }
 
 // answerCodes are the codes that requests are answered with. Others would be
@@ -111,19 +114,31 @@ var answerCodes = []codes.Code{
 	codes.Internal,    // the plugin is at fault
 }
 
+// countCache notes what became of a request, or of a result.
+func (m *metrics) countCache(e cacheEvent) { m.cache.WithLabelValues(string(e)).Inc() }
+
+// setSocketLost notes whether the socket is gone.
+func (m *metrics) setSocketLost(lost bool) {
+	if lost {
+		m.lost.Set(1)
+	} else {
+		m.lost.Set(0)
+	}
+}
+
 // took notes the time that a stage took since start.
 func (m *metrics) took(s stage, start time.Time) {
 	m.stages.WithLabelValues(string(s)).Observe(time.Since(start).Seconds())
 }
 
-// ended notes the end of a request.
-func (m *metrics) ended(t task, start time.Time, err error) {
+// finished notes the end of a request.
+func (m *metrics) finished(t task.Name, start time.Time, err error) {
 	m.requests.WithLabelValues(string(t), status.Code(err).String()).Inc()
 	m.seconds.WithLabelValues(string(t)).Observe(time.Since(start).Seconds())
 }
 
-// gave notes what an answer holds.
-func (m *metrics) gave(out Output) {
+// answeredWith notes what an answer holds.
+func (m *metrics) answeredWith(out task.Output) {
 	for what, n := range out.Measures {
 		m.measures.WithLabelValues(what).Observe(float64(n))
 	}
@@ -137,27 +152,3 @@ func (m *metrics) gave(out Output) {
 
 // severities are what the levels of remarks are called in metrics.
 var severities = map[slog.Level]string{slog.LevelError: "error", slog.LevelWarn: "warning", slog.LevelInfo: "note"}
-
-// workerMetrics are what Workers count.
-type workerMetrics struct {
-	started prometheus.Counter
-	killed  *prometheus.CounterVec // by cause
-}
-
-func newWorkerMetrics(w *Workers, to prometheus.Registerer) *workerMetrics {
-	m := &workerMetrics{
-		started: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_workers_started_total", Help: "Worker processes that were started."}),
-		killed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_workers_killed_total",
-			Help: "Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), yielded (others went first, and it began again), memory, stack, crash."}, []string{"cause"}),
-	}
-	for _, c := range causes {
-		m.killed.WithLabelValues(string(c))
-	}
-	to.MustRegister(m.started, m.killed, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ladder_workers_idle", Help: "Worker processes that wait for work."},
-		func() float64 {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			return float64(len(w.idle))
-		}))
-	return m
-}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/ladder-cmp/ladder/sidecar/repository"
 )
 
 // repositories are the trees in memory: those that requests work on, and those
@@ -24,31 +26,31 @@ type repositories struct {
 	keep  time.Duration // how long a tree stays that nobody uses
 
 	mu       sync.Mutex
-	used     int64               // by trees, and set aside for those that arrive
-	held     map[string]*held    // by checksum
-	idle     []*held             // the one used last at the end
-	coming   map[string]*arrival // by checksum
-	arriving map[*arrival]bool   // those that have begun
-	growing  []*arrival          // wait for memory, in the order of their coming
-	waiting  []*arrival          // wait to begin
-	twins    int                 // wait for one that arrives
+	used     int64                   // by trees, and set aside for those that arrive
+	held     map[string]*heldTree    // by checksum
+	idle     []*heldTree             // the one used last at the end
+	coming   map[string]*reservation // by checksum
+	arriving map[*reservation]bool   // those that have begun
+	growing  []*reservation          // wait for memory, in the order of their coming
+	waiting  []*reservation          // wait to begin
+	twins    int                     // wait for one that arrives
 }
 
-// arrival is a tree that arrives.
-type arrival struct {
+// reservation is memory that is set aside for a tree that arrives.
+type reservation struct {
 	of       *repositories
 	checksum string
 	took     int64         // set aside
 	want     int64         // to be set aside, while it waits
-	turn     chan struct{} // closed when it is
+	granted  chan struct{} // closed when it is
 	over     chan struct{} // closed when the tree is there, or will not come
 }
 
-// held is a tree in memory.
-type held struct {
+// heldTree is a tree in memory.
+type heldTree struct {
 	of       *repositories
 	checksum string
-	tree     *tree
+	tree     *repository.Tree
 	users    int
 	end      *time.Timer // runs while nobody uses it
 }
@@ -63,7 +65,7 @@ func newRepositories(limit, most int64, keep time.Duration) *repositories {
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
-	r := &repositories{limit: limit, most: most, step: maxStep, keep: keep, held: map[string]*held{}, coming: map[string]*arrival{}, arriving: map[*arrival]bool{}}
+	r := &repositories{limit: limit, most: most, step: maxStep, keep: keep, held: map[string]*heldTree{}, coming: map[string]*reservation{}, arriving: map[*reservation]bool{}}
 	if most > 0 {
 		r.step = min(max(most/64, minStep), maxStep, most)
 	}
@@ -92,7 +94,7 @@ func (r *repositories) short() int {
 	return len(r.growing) + len(r.waiting)
 }
 
-func (r *repositories) use(h *held) {
+func (r *repositories) use(h *heldTree) {
 	if h.users++; h.users == 1 {
 		h.end.Stop()
 		r.idle = without(r.idle, h)
@@ -102,7 +104,7 @@ func (r *repositories) use(h *held) {
 // await returns the tree whose stream had that checksum; that of one which is
 // arriving is waited for. If there is none, it waits until one may begin to
 // arrive, in the order of the requests. doing is told what is waited for.
-func (r *repositories) await(ctx context.Context, checksum string, doing func(activity)) (*held, *arrival, error) {
+func (r *repositories) await(ctx context.Context, checksum string, doing func(activity)) (*heldTree, *reservation, error) {
 	for {
 		r.mu.Lock()
 		if h := r.held[checksum]; h != nil {
@@ -128,7 +130,7 @@ func (r *repositories) await(ctx context.Context, checksum string, doing func(ac
 			return nil, nil, err
 		}
 	}
-	a := &arrival{of: r, checksum: checksum, want: r.step, over: make(chan struct{})}
+	a := &reservation{of: r, checksum: checksum, want: r.step, over: make(chan struct{})}
 	r.coming[checksum] = a
 	r.mu.Unlock()
 	doing(waitingForMemory)
@@ -141,7 +143,7 @@ func (r *repositories) await(ctx context.Context, checksum string, doing func(ac
 
 // grow sets memory aside for a tree that needs so much, and waits for it if need
 // be.
-func (a *arrival) grow(ctx context.Context, need int64) error {
+func (a *reservation) grow(ctx context.Context, need int64) error {
 	if need <= a.took {
 		return nil
 	}
@@ -157,20 +159,20 @@ func (a *arrival) grow(ctx context.Context, need int64) error {
 }
 
 // wait waits in a queue for what it wants.
-func (a *arrival) wait(ctx context.Context, queue *[]*arrival) error {
+func (a *reservation) wait(ctx context.Context, queue *[]*reservation) error {
 	r := a.of
 	r.mu.Lock()
-	a.turn = make(chan struct{})
+	a.granted = make(chan struct{})
 	*queue = append(*queue, a)
 	r.wake()
 	r.mu.Unlock()
 	select {
-	case <-a.turn:
+	case <-a.granted:
 		return nil
 	default:
 	}
 	select {
-	case <-a.turn:
+	case <-a.granted:
 		return nil
 	case <-ctx.Done():
 	}
@@ -182,7 +184,7 @@ func (a *arrival) wait(ctx context.Context, queue *[]*arrival) error {
 }
 
 // take sets aside what one that waits wants, if it can be.
-func (r *repositories) take(a *arrival) bool {
+func (r *repositories) take(a *reservation) bool {
 	sum, largest := a.want, a.want
 	for other := range r.arriving {
 		if other != a {
@@ -203,17 +205,17 @@ func (r *repositories) take(a *arrival) bool {
 	r.used += more
 	a.took = a.want
 	r.arriving[a] = true
-	close(a.turn)
+	close(a.granted)
 	return true
 }
 
 // drop forgets a tree that nobody uses.
-func (r *repositories) drop(h *held) {
+func (r *repositories) drop(h *heldTree) {
 	if h.end != nil {
 		h.end.Stop()
 	}
 	r.idle = without(r.idle, h)
-	r.used -= h.tree.bytes
+	r.used -= h.tree.Bytes
 	h.tree = nil // a timer that is about to run holds h
 	if r.held[h.checksum] == h {
 		delete(r.held, h.checksum)
@@ -234,7 +236,7 @@ func (r *repositories) wake() {
 
 // arrived gives back what a tree does not need of the memory that was set
 // aside, all of it if there is none.
-func (r *repositories) arrived(a *arrival, t *tree) *held {
+func (r *repositories) arrived(a *reservation, t *repository.Tree) *heldTree {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer r.wake()
@@ -246,15 +248,15 @@ func (r *repositories) arrived(a *arrival, t *tree) *held {
 	if t == nil {
 		return nil
 	}
-	r.used += t.bytes
-	h := &held{of: r, checksum: a.checksum, tree: t, users: 1}
+	r.used += t.Bytes
+	h := &heldTree{of: r, checksum: a.checksum, tree: t, users: 1}
 	r.held[a.checksum] = h
 	return h
 }
 
 // release ends the use of a tree. It stays as long as its memory is not needed,
 // if others can find it.
-func (h *held) release() {
+func (h *heldTree) release() {
 	r := h.of
 	r.mu.Lock()
 	defer r.mu.Unlock()

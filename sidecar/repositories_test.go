@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ladder-cmp/ladder/sidecar/repository"
 )
 
 // arriveSlowly lets repositories of those sizes arrive at the same time, each a
@@ -37,7 +39,7 @@ func arriveSlowly(t *testing.T, ctx context.Context, r *repositories, sizes []in
 			}
 			now(0)
 		}
-		h := r.arrived(a, &tree{root: newDir("."), bytes: size})
+		h := r.arrived(a, &repository.Tree{Bytes: size})
 		go func() {
 			time.Sleep(10 * time.Second) // it is rendered
 			h.release()
@@ -123,14 +125,14 @@ func TestArrivalsThatGiveUp(t *testing.T) {
 		if err := <-grown; err == nil {
 			t.Error("one had more memory than there is")
 		}
-		twin := make(chan *held)
+		twin := make(chan *heldTree)
 		go func() {
 			h, _, _ := r.await(t.Context(), "2", doing)
 			twin <- h
 		}()
 		synctest.Wait()
 		r.arrived(three, nil)
-		h := r.arrived(two, &tree{root: newDir("."), bytes: 90_000})
+		h := r.arrived(two, &repository.Tree{Bytes: 90_000})
 		if same := <-twin; same != h {
 			t.Error("the same repository was not waited for")
 		}

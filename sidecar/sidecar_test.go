@@ -29,7 +29,9 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/ladder-cmp/ladder/sidecar"
+	"github.com/ladder-cmp/ladder/sidecar/repository"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+	"github.com/ladder-cmp/ladder/sidecar/task"
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
@@ -46,12 +48,12 @@ type harness struct {
 func start(t testing.TB, change func(*sidecar.Config)) *harness {
 	t.Helper()
 	cfg := sidecar.Config{
-		Tasks: sidecar.Tasks{
-			Generate: func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+		Tasks: task.Tasks{
+			Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 				data, err := fs.ReadFile(in.Repo, in.Dir+"/manifest.yaml")
-				return sidecar.Output{Manifests: []string{string(data)}}, err
+				return task.Output{Manifests: []string{string(data)}}, err
 			},
-			Match: func(_ context.Context, in sidecar.Input) (bool, error) {
+			Match: func(_ context.Context, in task.Input) (bool, error) {
 				_, err := fs.Stat(in.Repo, in.Dir+"/manifest.yaml")
 				return err == nil, nil
 			},
@@ -108,7 +110,7 @@ func TestGenerate(t *testing.T) {
 // TestBadStreams sends what a broken or hostile repository would. Each must be
 // refused with one line that says what is wrong, and only then.
 func TestBadStreams(t *testing.T) {
-	h := start(t, func(c *sidecar.Config) { c.Limits = sidecar.Limits{Bytes: 1 << 20, Files: 100} })
+	h := start(t, func(c *sidecar.Config) { c.Limits = repository.Limits{Bytes: 1 << 20, Files: 100} })
 	truncated := good().Tgz[:40]
 	tests := []struct {
 		name    string
@@ -284,19 +286,19 @@ func TestProbe(t *testing.T) {
 
 func TestFaultsOfARendering(t *testing.T) {
 	h := start(t, func(c *sidecar.Config) {
-		c.Generate = func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
+		c.Generate = func(ctx context.Context, in task.Input) (task.Output, error) {
 			switch in.Env["DO"] {
 			case "fail":
-				return sidecar.Output{}, errors.New("values.yaml:3: wrong")
+				return task.Output{}, errors.New("values.yaml:3: wrong")
 			case "panic":
 				panic("index out of range")
 			case "hang":
 				<-ctx.Done()
-				return sidecar.Output{}, ctx.Err()
+				return task.Output{}, ctx.Err()
 			case "flood":
-				return sidecar.Output{Manifests: []string{strings.Repeat("x", 95<<20)}}, nil
+				return task.Output{Manifests: []string{strings.Repeat("x", 95<<20)}}, nil
 			}
-			return sidecar.Output{Manifests: []string{"ok"}}, nil
+			return task.Output{Manifests: []string{"ok"}}, nil
 		}
 	})
 	ask := func(do string) error {
@@ -328,7 +330,7 @@ func TestParallel(t *testing.T) {
 	running, most := 0, 0
 	h := start(t, func(c *sidecar.Config) {
 		c.Parallel = 2
-		c.Generate = func(context.Context, sidecar.Input) (sidecar.Output, error) {
+		c.Generate = func(context.Context, task.Input) (task.Output, error) {
 			mu.Lock()
 			running++
 			most = max(most, running)
@@ -337,7 +339,7 @@ func TestParallel(t *testing.T) {
 			mu.Lock()
 			running--
 			mu.Unlock()
-			return sidecar.Output{Manifests: []string{"ok"}}, nil
+			return task.Output{Manifests: []string{"ok"}}, nil
 		}
 	})
 	var wg sync.WaitGroup
@@ -371,10 +373,10 @@ func TestParallel(t *testing.T) {
 // TestBusy has the server's own time end while a request waits for a place.
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := bubble(t, sidecar.Config{Parallel: 1, Timeout: time.Minute, Tasks: sidecar.Tasks{
-			Generate: func(context.Context, sidecar.Input) (sidecar.Output, error) {
+		h := bubble(t, sidecar.Config{Parallel: 1, Timeout: time.Minute, Tasks: task.Tasks{
+			Generate: func(context.Context, task.Input) (task.Output, error) {
 				time.Sleep(50 * time.Second)
-				return sidecar.Output{Manifests: []string{"ok"}}, nil
+				return task.Output{Manifests: []string{"ok"}}, nil
 			}}})
 		var others sync.WaitGroup
 		for i := range 20 { // more than have a place or step aside, twice
@@ -397,14 +399,14 @@ func TestMemory(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	running, release := make(chan struct{}, 10), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
-		c.Limits = sidecar.Limits{Bytes: 10 * limit} // more than there is
+		c.Limits = repository.Limits{Bytes: 10 * limit} // more than there is
 		c.Memory, c.Metrics = limit, registry
-		c.Generate = func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+		c.Generate = func(_ context.Context, in task.Input) (task.Output, error) {
 			running <- struct{}{}
 			if in.Dir == "app" {
 				<-release
 			}
-			return sidecar.Output{Manifests: []string{"ok"}}, nil
+			return task.Output{Manifests: []string{"ok"}}, nil
 		}
 	})
 	large := func(size int) sidecartest.Archive {
@@ -452,12 +454,12 @@ func TestSmallRepositoriesStandTogether(t *testing.T) {
 	const together = 4
 	running, release := make(chan struct{}), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
-		c.Limits = sidecar.Limits{Bytes: 1 << 20}
+		c.Limits = repository.Limits{Bytes: 1 << 20}
 		c.Memory = 1<<20 + 64<<10
-		c.Generate = func(context.Context, sidecar.Input) (sidecar.Output, error) {
+		c.Generate = func(context.Context, task.Input) (task.Output, error) {
 			running <- struct{}{}
 			<-release
-			return sidecar.Output{Manifests: []string{"ok"}}, nil
+			return task.Output{Manifests: []string{"ok"}}, nil
 		}
 	})
 	var wg sync.WaitGroup
@@ -481,7 +483,7 @@ func TestFaultsOfAMatch(t *testing.T) {
 	h := start(t, func(c *sidecar.Config) {
 		c.Discovery = true
 		c.Log = slog.New(slog.NewTextHandler(&log, nil))
-		c.Match = func(_ context.Context, in sidecar.Input) (bool, error) {
+		c.Match = func(_ context.Context, in task.Input) (bool, error) {
 			if in.Dir == "app" {
 				panic("index out of range")
 			}
@@ -550,10 +552,10 @@ func TestPings(t *testing.T) {
 func TestDrain(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
-		c.Generate = func(context.Context, sidecar.Input) (sidecar.Output, error) {
+		c.Generate = func(context.Context, task.Input) (task.Output, error) {
 			close(started)
 			<-release
-			return sidecar.Output{Manifests: []string{"ok"}}, nil
+			return task.Output{Manifests: []string{"ok"}}, nil
 		}
 	})
 	answered := make(chan error, 1)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+	"github.com/ladder-cmp/ladder/sidecar/task"
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
@@ -24,9 +25,9 @@ import (
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
-		h := bubble(t, sidecar.Config{Memory: 1 << 20, Stall: 15 * time.Second, Timeout: time.Hour, Metrics: registry, Tasks: sidecar.Tasks{
-			Generate: func(context.Context, sidecar.Input) (sidecar.Output, error) {
-				return sidecar.Output{Manifests: []string{"ok"}}, nil
+		h := bubble(t, sidecar.Config{Memory: 1 << 20, Stall: 15 * time.Second, Timeout: time.Hour, Metrics: registry, Tasks: task.Tasks{
+			Generate: func(context.Context, task.Input) (task.Output, error) {
+				return task.Output{Manifests: []string{"ok"}}, nil
 			}}})
 		var all sync.WaitGroup
 		for i := range 32 {
@@ -75,9 +76,9 @@ func chunk(text []byte) *wire.AppStreamRequest {
 func TestClientsThatStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
-		h := bubble(t, sidecar.Config{Memory: 1 << 20, Stall: 15 * time.Second, Timeout: time.Hour, Metrics: registry, Tasks: sidecar.Tasks{
-			Generate: func(context.Context, sidecar.Input) (sidecar.Output, error) {
-				return sidecar.Output{Manifests: []string{"ok"}}, nil
+		h := bubble(t, sidecar.Config{Memory: 1 << 20, Stall: 15 * time.Second, Timeout: time.Hour, Metrics: registry, Tasks: task.Tasks{
+			Generate: func(context.Context, task.Input) (task.Output, error) {
+				return task.Output{Manifests: []string{"ok"}}, nil
 			}}})
 		// Random bytes do not shrink: all but the end has to be unpacked.
 		large := func(seed byte) sidecartest.Archive {

@@ -49,9 +49,14 @@ func tracerOf(from trace.TracerProvider) trace.Tracer {
 	return from.Tracer("github.com/ladder-cmp/ladder/sidecar")
 }
 
-// begin begins a stage of a request. The function that it returns ends the
-// stage, for metrics and traces.
-func (s *server) begin(ctx context.Context, what stage) (end func()) {
+// stages measure the parts of the time that a request takes, for metrics and traces.
+type stages struct {
+	tracer  trace.Tracer
+	metrics *metrics
+}
+
+// begin begins a stage of a request. The function that it returns ends it.
+func (s stages) begin(ctx context.Context, what stage) (end func()) {
 	start := time.Now()
 	_, span := s.tracer.Start(ctx, string(what))
 	return func() {
@@ -60,10 +65,10 @@ func (s *server) begin(ctx context.Context, what stage) (end func()) {
 	}
 }
 
-// failed notes in the span of a request that there is no answer, and whose fault
+// traceFailure notes in the span of a request that there is no answer, and whose fault
 // that is. The reason is for the log and the Application: what is wrong with a
 // component is told in words of the component, and traces go far.
-func failed(ctx context.Context, err error) {
+func traceFailure(ctx context.Context, err error) {
 	message := "the request failed with " + status.Code(err).String() + "; the log says why"
 	if status.Code(err) == grpccodes.InvalidArgument {
 		message = "the component is at fault; the log says where"
@@ -71,8 +76,8 @@ func failed(ctx context.Context, err error) {
 	trace.SpanFromContext(ctx).SetStatus(codes.Error, message)
 }
 
-// tell adds what the log says of a request to its span.
-func tell(ctx context.Context, pairs ...any) {
+// traceResult adds what the log says of a request to its span.
+func traceResult(ctx context.Context, pairs ...any) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {
 		return

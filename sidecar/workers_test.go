@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -27,6 +26,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/race"
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+	"github.com/ladder-cmp/ladder/sidecar/task"
+	"github.com/ladder-cmp/ladder/sidecar/worker"
 )
 
 // asWorker makes the test binary a worker.
@@ -36,24 +37,21 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asWorker) == "" {
 		os.Exit(m.Run())
 	}
-	err := sidecar.Work(struct {
-		io.Reader
-		io.Writer
-	}{os.Stdin, os.Stdout}, prepare)
+	err := worker.Main(os.Stdin, os.Stdout, prepare)
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
 
 // prepare makes tasks that do what the environment of a request says.
-func prepare(text []byte) (sidecar.Tasks, error) {
+func prepare(text []byte) (task.Tasks, error) {
 	if string(text) == "broken" {
-		return sidecar.Tasks{}, errors.New("ladder.yaml:1: broken")
+		return task.Tasks{}, errors.New("ladder.yaml:1: broken")
 	}
-	return sidecar.Tasks{
-		Generate: func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
+	return task.Tasks{
+		Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
 			switch in.Env["DO"] {
 			case "fail":
-				return sidecar.Output{}, errors.New("values.yaml:3: wrong")
+				return task.Output{}, errors.New("values.yaml:3: wrong")
 			case "panic":
 				panic("index out of range")
 			case "loop":
@@ -72,36 +70,36 @@ func prepare(text []byte) (sidecar.Tasks, error) {
 					held[0]++
 				}
 			case "recurse":
-				return sidecar.Output{Manifests: []string{fmt.Sprint(deeper(1))}}, nil
+				return task.Output{Manifests: []string{fmt.Sprint(deeper(1))}}, nil
 			case "die":
 				fmt.Fprintln(os.Stderr, "fatal error: concurrent map writes")
 				os.Exit(2)
 			case "mutter":
 				fmt.Fprintln(os.Stderr, "out of memory: the secret of another tenant")
 			case "flood":
-				return sidecar.Output{Manifests: []string{strings.Repeat("x", 95<<20)}}, nil
+				return task.Output{Manifests: []string{strings.Repeat("x", 95<<20)}}, nil
 			case "setup":
-				return sidecar.Output{Manifests: []string{string(text)}}, nil
+				return task.Output{Manifests: []string{string(text)}}, nil
 			case "who":
-				return sidecar.Output{Manifests: []string{fmt.Sprint(os.Getpid())}}, nil
+				return task.Output{Manifests: []string{fmt.Sprint(os.Getpid())}}, nil
 			case "sleep":
 				if _, err := in.Fetch(ctx, fmt.Sprint(os.Getpid())); err != nil {
-					return sidecar.Output{}, err
+					return task.Output{}, err
 				}
 				time.Sleep(time.Hour)
 			case "escape":
 				return escapes(in)
 			case "leap":
-				return sidecar.Output{Manifests: []string{strings.Repeat("x", 8<<30)}}, nil
+				return task.Output{Manifests: []string{strings.Repeat("x", 8<<30)}}, nil
 			case "fetch":
 				return fetchKeys(ctx, in)
 			case "environment":
-				return sidecar.Output{Manifests: os.Environ()}, nil
+				return task.Output{Manifests: os.Environ()}, nil
 			}
 			data, err := fs.ReadFile(in.Repo, in.Dir+"/manifest.yaml")
-			return sidecar.Output{Manifests: []string{string(data)}, Log: []any{"bytes", len(data)}}, err
+			return task.Output{Manifests: []string{string(data)}, Log: []any{"bytes", len(data)}}, err
 		},
-		Match: func(_ context.Context, in sidecar.Input) (bool, error) {
+		Match: func(_ context.Context, in task.Input) (bool, error) {
 			entries, err := fs.ReadDir(in.Repo, in.Dir)
 			return len(entries) > 0, err
 		},
@@ -110,8 +108,8 @@ func prepare(text []byte) (sidecar.Tasks, error) {
 
 // escapes tries what internal/sandbox refuses, and prints what worked: its tests try
 // more.
-func escapes(in sidecar.Input) (sidecar.Output, error) {
-	var out sidecar.Output
+func escapes(in task.Input) (task.Output, error) {
+	var out task.Output
 	for name, try := range map[string]func() error{
 		"read a file":  func() error { _, err := os.ReadFile("/etc/passwd"); return err },
 		"environment":  func() error { _, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", os.Getppid())); return err },
@@ -135,9 +133,9 @@ func deeper(n int) int {
 	return deeper(n+1) + int(room[n%7])
 }
 
-func startWorkers(t *testing.T, change func(*sidecar.WorkersConfig)) *sidecar.Workers {
+func startWorkers(t *testing.T, change func(*worker.Config)) *worker.Pool {
 	t.Helper()
-	cfg := sidecar.WorkersConfig{
+	cfg := worker.Config{
 		Command: func() *exec.Cmd {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = []string{asWorker + "=yes"}
@@ -150,7 +148,7 @@ func startWorkers(t *testing.T, change func(*sidecar.WorkersConfig)) *sidecar.Wo
 	if change != nil {
 		change(&cfg)
 	}
-	workers, err := sidecar.NewWorkers(cfg)
+	workers, err := worker.NewPool(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +160,7 @@ func startWorkers(t *testing.T, change func(*sidecar.WorkersConfig)) *sidecar.Wo
 // worker is replaced, and that a request at the same time notices nothing.
 func TestFaultsOfAWorker(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Metrics = registry })
+	workers := startWorkers(t, func(c *worker.Config) { c.Metrics = registry })
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
 	ask := func(do string, limit time.Duration) (string, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -215,9 +213,9 @@ func TestFaultsOfAWorker(t *testing.T) {
 	close(stop)
 	others.Wait()
 	expected := "# HELP ladder_workers_killed_total Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), yielded (others went first, and it began again), memory, stack, crash.\n# TYPE ladder_workers_killed_total counter\n"
-	for _, cause := range []sidecar.Cause{sidecar.Canceled, sidecar.Crash, sidecar.Deadline, sidecar.Memory, sidecar.RenderTimeout, sidecar.Stack, sidecar.Yielded} {
+	for _, cause := range []task.Cause{task.Canceled, task.Crash, task.Deadline, task.Memory, task.RenderTimeout, task.Stack, task.Yielded} {
 		n := 1
-		if cause == sidecar.Canceled || cause == sidecar.RenderTimeout || cause == sidecar.Yielded {
+		if cause == task.Canceled || cause == task.RenderTimeout || cause == task.Yielded {
 			n = 0
 		}
 		expected += fmt.Sprintf("ladder_workers_killed_total{cause=%q} %d\n", cause, n)
@@ -230,7 +228,7 @@ func TestFaultsOfAWorker(t *testing.T) {
 // TestLastWords: what a worker says when it ends is told to nobody, since it may be about
 // an Application that it rendered before; and what it said then says nothing of this one.
 func TestLastWords(t *testing.T) {
-	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Warm = 1 })
+	workers := startWorkers(t, func(c *worker.Config) { c.Warm = 1 })
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
 	for _, do := range []string{"mutter", "die"} {
 		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": do}})
@@ -244,7 +242,7 @@ func TestLastWords(t *testing.T) {
 // kept, those that work included: the memory of the container follows from it.
 func TestWorkingProcessesCount(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Metrics = registry })
+	workers := startWorkers(t, func(c *worker.Config) { c.Metrics = registry })
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
 	ask := func(ctx context.Context, name, do string) error {
 		_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": name}})
@@ -276,7 +274,7 @@ func TestWorkingProcessesCount(t *testing.T) {
 // afterwards.
 func TestStepAside(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Metrics, c.Warm = registry, 1 })
+	workers := startWorkers(t, func(c *worker.Config) { c.Metrics, c.Warm = registry, 1 })
 	h := start(t, func(c *sidecar.Config) {
 		c.Tasks, c.Parallel, c.Metrics, c.WorkerMemory = workers.Tasks(), 1, registry, 512<<20
 	})
@@ -335,7 +333,7 @@ func niceOf(t *testing.T, pid string) int {
 func TestMemoryBesides(t *testing.T) {
 	const limit = race.MemoryFactor * 256 << 20 // of each
 	registry := prometheus.NewRegistry()
-	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Metrics, c.Memory = registry, limit })
+	workers := startWorkers(t, func(c *worker.Config) { c.Metrics, c.Memory = registry, limit })
 	h := start(t, func(c *sidecar.Config) {
 		c.Tasks, c.Parallel, c.Metrics, c.WorkerMemory = workers.Tasks(), 2, registry, limit
 	})

@@ -1,4 +1,4 @@
-package sidecar
+package repository
 
 import (
 	"archive/tar"
@@ -66,11 +66,11 @@ func TestLimits(t *testing.T) {
 		"a long link":          {[]tar.Header{{Name: "l", Typeflag: tar.TypeSymlink, Linkname: deep(2048)}}, `a path of more than 4096 bytes, which begins with "l"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := unpack(archive(t, tt.files...), limits)
+			_, err := Unpack(archive(t, tt.files...), limits, nil)
 			if got := fmt.Sprint(err); tt.want == "" && err != nil || !strings.Contains(got, tt.want) || len(got) > 200 {
 				t.Errorf("got %s\nwant %q", got, tt.want)
 			}
-			if strings.Contains(tt.want, "more than 1") && !errors.Is(err, errLimit) {
+			if strings.Contains(tt.want, "more than 1") && !errors.Is(err, ErrLimit) {
 				t.Errorf("%v is not about a limit", err)
 			}
 		})
@@ -102,8 +102,8 @@ func TestDepthAndRatio(t *testing.T) {
 		"small and well packed": {[]tar.Header{regular("a", 1<<20)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := unpack(archive(t, tt.files...), Limits{Depth: 10, Ratio: 200})
-			if got := fmt.Sprint(err); tt.want == "" && err != nil || !strings.Contains(got, tt.want) || len(got) > 250 || err != nil && !errors.Is(err, errLimit) {
+			_, err := Unpack(archive(t, tt.files...), Limits{Depth: 10, Ratio: 200}, nil)
+			if got := fmt.Sprint(err); tt.want == "" && err != nil || !strings.Contains(got, tt.want) || len(got) > 250 || err != nil && !errors.Is(err, ErrLimit) {
 				t.Errorf("got %s\nwant %q", got, tt.want)
 			}
 		})
@@ -115,15 +115,15 @@ func TestDepthAndRatio(t *testing.T) {
 		z.Write(make([]byte, 1<<20))
 	}
 	z.Close()
-	if _, err := unpack(&buf, Limits{Ratio: 200}); !errors.Is(err, errLimit) {
+	if _, err := Unpack(&buf, Limits{Ratio: 200}, nil); !errors.Is(err, ErrLimit) {
 		t.Errorf("zeros without end: %v", err)
 	}
 }
 
 // TestGitIsLeftOut makes sure that nothing of .git is there or counted.
 func TestGitIsLeftOut(t *testing.T) {
-	tree, err := unpack(archive(t, tar.Header{Name: ".git", Typeflag: tar.TypeDir}, regular(".git/objects/pack", 1<<20),
-		regular(".gitignore", 1), regular("a/.git/config", 1), regular("b/.git", 1), regular("c/.GIT/config", 1), regular("a/x.git/config", 1)), Limits{Bytes: 1 << 20})
+	tree, err := Unpack(archive(t, tar.Header{Name: ".git", Typeflag: tar.TypeDir}, regular(".git/objects/pack", 1<<20),
+		regular(".gitignore", 1), regular("a/.git/config", 1), regular("b/.git", 1), regular("c/.GIT/config", 1), regular("a/x.git/config", 1)), Limits{Bytes: 1 << 20}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestGitIsLeftOut(t *testing.T) {
 
 // TestTree runs the standard library's checks of a file system on a tree.
 func TestTree(t *testing.T) {
-	tree, err := unpack(archive(t,
+	tree, err := Unpack(archive(t,
 		tar.Header{Name: "./", Typeflag: tar.TypeDir},
 		tar.Header{Name: "a/b/c.txt", Typeflag: tar.TypeReg, Size: 3},
 		tar.Header{Name: "a/d.txt", Typeflag: tar.TypeReg},
@@ -149,7 +149,7 @@ func TestTree(t *testing.T) {
 		tar.Header{Name: "a/link", Typeflag: tar.TypeSymlink, Linkname: "b/c.txt"},
 		tar.Header{Name: "loop", Typeflag: tar.TypeSymlink, Linkname: "loop2"},
 		tar.Header{Name: "loop2", Typeflag: tar.TypeSymlink, Linkname: "loop"},
-	), Limits{})
+	), Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 //go:build !linux
 
-package sidecar
+package worker
 
 func yieldProcessors(int) {}

@@ -15,14 +15,15 @@ import (
 
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
 // fetchKeys is a task that prints what the keys in its environment stand for.
-func fetchKeys(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
+func fetchKeys(ctx context.Context, in task.Input) (task.Output, error) {
 	if in.Fetch == nil {
-		return sidecar.Output{}, errors.New("there is no source")
+		return task.Output{}, errors.New("there is no source")
 	}
-	var out sidecar.Output
+	var out task.Output
 	var faults []error
 	for key := range strings.SplitSeq(in.Env["KEYS"], ",") {
 		f, err := in.Fetch(ctx, key)
@@ -41,7 +42,7 @@ type shelf struct {
 	as    string         // what the things are at the time
 }
 
-func (s *shelf) Get(ctx context.Context, _ sidecar.Requester, key string) (sidecar.Found, error) {
+func (s *shelf) Get(ctx context.Context, _ sidecar.Requester, key string) (task.Found, error) {
 	s.mu.Lock()
 	if s.got == nil {
 		s.got = map[string]int{}
@@ -56,12 +57,12 @@ func (s *shelf) Get(ctx context.Context, _ sidecar.Requester, key string) (sidec
 		select {
 		case <-gate:
 		case <-ctx.Done():
-			return sidecar.Found{}, ctx.Err()
+			return task.Found{}, ctx.Err()
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return sidecar.Found{Digest: s.as, About: []byte("about " + key), Data: []byte(key + s.as)}, nil
+	return task.Found{Digest: s.as, About: []byte("about " + key), Data: []byte(key + s.as)}, nil
 }
 
 func (s *shelf) Digest(_ context.Context, _ sidecar.Requester, key string) string {
@@ -121,7 +122,7 @@ func TestRememberedThings(t *testing.T) {
 	from := &shelf{as: "1"}
 	h := start(t, func(c *sidecar.Config) {
 		c.Source, c.Cache = from, 1<<20
-		c.Generate = func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
+		c.Generate = func(ctx context.Context, in task.Input) (task.Output, error) {
 			works.Add(1)
 			return fetchKeys(ctx, in)
 		}
@@ -149,7 +150,7 @@ func TestRememberedThings(t *testing.T) {
 func TestSlowFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		never := &shelf{gates: map[string]chan struct{}{"chart": make(chan struct{})}}
-		c := bubble(t, sidecar.Config{Source: never, Parallel: 1, Timeout: 2 * time.Minute, Render: time.Second, Tasks: sidecar.Tasks{Generate: fetchKeys}})
+		c := bubble(t, sidecar.Config{Source: never, Parallel: 1, Timeout: 2 * time.Minute, Render: time.Second, Tasks: task.Tasks{Generate: fetchKeys}})
 		began := time.Now()
 		_, err := c.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"KEYS": "chart"}})
 		wants(t, err, codes.DeadlineExceeded, "a: the time was over while the plugin was fetching the thing chart: the request had taken 2m0s of 2m0s; vendor it, so that nothing is fetched, or raise --timeout")
@@ -177,11 +178,11 @@ type library struct {
 	who        []sidecar.Requester
 }
 
-func (l *library) Get(_ context.Context, who sidecar.Requester, key string) (sidecar.Found, error) {
+func (l *library) Get(_ context.Context, who sidecar.Requester, key string) (task.Found, error) {
 	l.mu.Lock()
 	l.who = append(l.who, who)
 	l.mu.Unlock()
-	return sidecar.Found{Digest: key, About: []byte(key), Size: l.size, Open: func() (sidecar.File, error) {
+	return task.Found{Digest: key, About: []byte(key), Size: l.size, Open: func() (task.File, error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.open++
@@ -246,16 +247,16 @@ func TestManyLargeThings(t *testing.T) {
 	var held atomic.Int64
 	h := start(t, func(c *sidecar.Config) {
 		c.Source, c.Fetched = from, 512<<20
-		c.Generate = func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
+		c.Generate = func(ctx context.Context, in task.Input) (task.Output, error) {
 			for _, key := range []string{"1", "2", "3", "4"} {
 				f, err := in.Fetch(ctx, in.Env["ARGOCD_APP_NAME"]+key)
 				held.Add(int64(len(f.Data)))
 				if err != nil {
-					return sidecar.Output{}, err
+					return task.Output{}, err
 				}
 			}
 			time.Sleep(50 * time.Millisecond) // the others come meanwhile
-			return sidecar.Output{Manifests: []string{"kind: A"}}, nil
+			return task.Output{Manifests: []string{"kind: A"}}, nil
 		}
 	})
 	var all sync.WaitGroup

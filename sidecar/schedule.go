@@ -8,9 +8,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
-// places are where renderings happen: so many at the same time, and fairly.
+// scheduler says where renderings happen: so many at the same time, and fairly.
 //
 // Nobody knows beforehand how long a rendering will take, and a tenant can see to
 // it that each of theirs is new and has no end. So nothing is remembered of those
@@ -19,16 +21,16 @@ import (
 //   - tenants take turns: first comes whose tenant has the fewest renderings under
 //     way, then whose tenant was served the longest time ago. Only among requests
 //     of one tenant the order is that of their coming;
-//   - a rendering has its place for a slice of time. After that it has to make
+//   - a rendering has its slot for a slice of time. After that it has to make
 //     room for others that wait: it steps aside, where it goes on with what the
 //     others leave of the processors;
 //   - when there is no room aside, either, it is ended and begins again later,
 //     there: it yields. So it does only for a tenant that has less under way.
 //
-// A rendering that nobody waits for keeps its place until it is done.
-type places struct {
-	n      int           // places
-	aside  int           // how many may be aside
+// A rendering that nobody waits for keeps its slot until it is done.
+type scheduler struct {
+	n      int           // slots
+	most   int           // how many may be aside
 	render time.Duration // that a rendering may take; 0 is no bound
 	// memory bounds what renderings take together before another may step aside,
 	// in bytes; 0 is no bound.
@@ -36,20 +38,20 @@ type places struct {
 
 	mu       sync.Mutex
 	count    int // of all that came, and of all that were served
-	fresh    []*turn
-	slow     []*turn // have yielded, and wait to go on aside
-	placed   []*turn // have a place; the first in it at the beginning
-	beside   []*turn // are aside
+	fresh    []*slot
+	slow     []*slot // have yielded, and wait to go on aside
+	running  []*slot // have a slot; the first in it at the beginning
+	aside    []*slot // are aside
 	yielding int     // have been told to, and are still there
 	shares   map[level]*share
 	alarm    *time.Timer // set while somebody waits
 }
 
 const (
-	// slice is how long a rendering has its place before it steps aside for
+	// slice is how long a rendering has its slot before it steps aside for
 	// another tenant. Most are done by then.
 	slice = 250 * time.Millisecond
-	// longSlice is how long it has its place before it steps aside for its own
+	// longSlice is how long it has its slot before it steps aside for its own
 	// tenant, which gains little by that, and before it yields.
 	longSlice = time.Second
 	// stay is how long it is aside before it yields to one that came later.
@@ -61,7 +63,7 @@ const (
 )
 
 // errYield ends a rendering that is to begin again.
-var errYield = errors.New("others go first")
+var errYield = &task.Ended{Cause: task.Yielded, Err: errors.New("others go first")}
 
 // tenant is who a rendering is for, from the outside in: AppProject, repository
 // and Application. All that Argo CD says of it, and no Application can change.
@@ -90,16 +92,16 @@ func (t tenant) upTo(depth int) level {
 	return l
 }
 
-// share is what a tenant has of the places.
+// share is what a tenant has of the slots.
 type share struct {
-	turns    int // that wait or are under way
+	slots    int // that wait or are under way
 	underWay int
-	served   int // when it was served last, as places count
+	served   int // when it was served last, as the scheduler counts
 }
 
-// turn is a rendering that waits or is under way.
-type turn struct {
-	of     *places
+// slot is a rendering that waits or is under way.
+type slot struct {
+	of     *scheduler
 	who    tenant
 	number int           // in the order of coming
 	came   time.Time     // where it is now
@@ -117,38 +119,39 @@ type turn struct {
 	isAside    bool
 }
 
-// newPlaces makes n places, or any number if n is 0, for renderings of which each
+// newScheduler makes n slots, or any number if n is 0, for renderings of which each
 // may take so much time and memory.
-func newPlaces(n int, render time.Duration, memory int64) *places {
-	p := &places{n: n, aside: mostAside, render: render, memory: int64(n) * memory, shares: map[level]*share{}}
+func newScheduler(n int, render time.Duration, memory int64) *scheduler {
+	s := &scheduler{n: n, most: mostAside, render: render, memory: int64(n) * memory, shares: map[level]*share{}}
 	if n <= 0 {
-		p.n, p.memory = math.MaxInt, 0
+		s.n, s.memory = math.MaxInt, 0
 	}
-	return p
+	return s
 }
 
-// enter waits until a rendering may begin. Whoever gets a turn ends it with leave,
+// acquire waits until a rendering may begin. Whoever gets a slot gives it back with
+// release,
 // and renders within its ctx.
-func (p *places) enter(ctx context.Context, who tenant, slow bool) (*turn, error) {
-	t := &turn{of: p, who: who, came: time.Now(), slow: slow, ready: make(chan struct{})}
+func (s *scheduler) acquire(ctx context.Context, who tenant, slow bool) (*slot, error) {
+	t := &slot{of: s, who: who, came: time.Now(), slow: slow, ready: make(chan struct{})}
 	t.ctx, t.end = context.WithCancelCause(ctx)
-	p.mu.Lock()
-	p.count++
-	t.number = p.count
+	s.mu.Lock()
+	s.count++
+	t.number = s.count
 	if slow {
-		p.slow = append(p.slow, t)
+		s.slow = append(s.slow, t)
 	} else {
-		p.fresh = append(p.fresh, t)
+		s.fresh = append(s.fresh, t)
 	}
 	for depth := range t.who {
 		l := t.who.upTo(depth)
-		if p.shares[l] == nil {
-			p.shares[l] = &share{}
+		if s.shares[l] == nil {
+			s.shares[l] = &share{}
 		}
-		p.shares[l].turns++
+		s.shares[l].slots++
 	}
-	p.wake()
-	p.mu.Unlock()
+	s.wake()
+	s.mu.Unlock()
 	select {
 	case <-t.ready:
 		return t, nil
@@ -158,77 +161,79 @@ func (p *places) enter(ctx context.Context, who tenant, slow bool) (*turn, error
 	case <-t.ready:
 		return t, nil
 	case <-ctx.Done():
-		t.leave()
+		t.release()
 		return nil, ctx.Err()
 	}
 }
 
-// leave ends a turn, or the wait for it.
-func (t *turn) leave() {
-	p := t.of
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	began := slices.Contains(p.placed, t) || slices.Contains(p.beside, t)
-	for _, queue := range []*[]*turn{&p.fresh, &p.slow, &p.placed, &p.beside} {
+// release gives a slot back, or ends the wait for it.
+func (t *slot) release() {
+	s := t.of
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	began := slices.Contains(s.running, t) || slices.Contains(s.aside, t)
+	for _, queue := range []*[]*slot{&s.fresh, &s.slow, &s.running, &s.aside} {
 		*queue = without(*queue, t)
 	}
 	for depth := range t.who {
 		l := t.who.upTo(depth)
-		s := p.shares[l]
+		of := s.shares[l]
 		if began {
-			s.underWay--
+			of.underWay--
 		}
-		if s.turns--; s.turns == 0 {
-			delete(p.shares, l)
+		if of.slots--; of.slots == 0 {
+			delete(s.shares, l)
 		}
 	}
 	if t.yields {
-		p.yielding--
+		s.yielding--
 	}
 	if t.limit != nil {
 		t.limit.Stop()
 	}
 	t.end(nil)
-	p.wake()
+	s.wake()
 }
 
 // wake lets those begin who may.
-func (p *places) wake() {
-	for t := p.next(p.fresh); t != nil && (len(p.placed) < p.n || p.makePlace(t)); t = p.next(p.fresh) {
-		p.fresh = without(p.fresh, t)
-		p.placed = append(p.placed, t)
-		p.begin(t)
+func (s *scheduler) wake() {
+	for t := s.next(s.fresh); t != nil && (len(s.running) < s.n || s.freeSlot(t)); t = s.next(s.fresh) {
+		s.fresh = without(s.fresh, t)
+		s.running = append(s.running, t)
+		s.begin(t)
 	}
-	for t := p.next(p.slow); t != nil && p.makeRoom(t); t = p.next(p.slow) {
-		p.slow = without(p.slow, t)
-		p.begin(t)
-		p.setAside(t)
+	for t := s.next(s.slow); t != nil && s.freeAside(t); t = s.next(s.slow) {
+		s.slow = without(s.slow, t)
+		s.begin(t)
+		s.setAside(t)
 	}
-	if len(p.fresh)+len(p.slow) > 0 && p.alarm == nil {
-		p.alarm = time.AfterFunc(look, func() {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.alarm = nil
-			p.wake()
-		})
+	if len(s.fresh)+len(s.slow) > 0 && s.alarm == nil {
+		s.alarm = time.AfterFunc(look, s.lookAgain)
 	}
+}
+
+func (s *scheduler) lookAgain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.alarm = nil
+	s.wake()
 }
 
 // next is who comes next of those that wait.
-func (p *places) next(of []*turn) *turn {
+func (s *scheduler) next(of []*slot) *slot {
 	if len(of) == 0 {
 		return nil
 	}
-	return slices.MinFunc(of, p.order)
+	return slices.MinFunc(of, s.order)
 }
 
 // order compares two that wait.
-func (p *places) order(a, b *turn) int {
+func (s *scheduler) order(a, b *slot) int {
 	for depth := range a.who {
 		if a.who.upTo(depth) == b.who.upTo(depth) {
 			continue
 		}
-		x, y := p.shares[a.who.upTo(depth)], p.shares[b.who.upTo(depth)]
+		x, y := s.shares[a.who.upTo(depth)], s.shares[b.who.upTo(depth)]
 		if x.underWay != y.underWay {
 			return x.underWay - y.underWay
 		}
@@ -242,89 +247,89 @@ func (p *places) order(a, b *turn) int {
 
 // hasMore compares what the tenants of two have under way, and reports whether a's is
 // more. Applications of one repository are one tenant.
-func (p *places) hasMore(a, b *turn) bool {
+func (s *scheduler) hasMore(a, b *slot) bool {
 	for depth := range ofApplication {
 		x, y := a.who.upTo(depth), b.who.upTo(depth)
 		if x != y {
-			return p.shares[x].underWay > p.shares[y].underWay
+			return s.shares[x].underWay > s.shares[y].underWay
 		}
 	}
 	return false
 }
 
 // begin gives one that has waited its time to render.
-func (p *places) begin(t *turn) {
+func (s *scheduler) begin(t *slot) {
 	t.came = time.Now()
-	p.count++
+	s.count++
 	for depth := range t.who {
-		s := p.shares[t.who.upTo(depth)]
-		s.underWay++
-		s.served = p.count
+		of := s.shares[t.who.upTo(depth)]
+		of.underWay++
+		of.served = s.count
 	}
-	if p.render > 0 {
-		t.until = t.came.Add(p.render)
-		t.limit = time.AfterFunc(p.render, func() { t.overtime() })
+	if s.render > 0 {
+		t.until = t.came.Add(s.render)
+		t.limit = time.AfterFunc(s.render, t.overtime)
 	}
 	close(t.ready)
 }
 
 // overtime ends a rendering that took too long.
-func (t *turn) overtime() {
+func (t *slot) overtime() {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
-	t.end(&overdue{limit: renderTime, allows: t.of.render, since: t.until.Add(-t.of.render)})
+	t.end(&task.Ended{Cause: task.RenderTimeout, Err: &overdue{limit: renderTime, allows: t.of.render, since: t.until.Add(-t.of.render)}})
 }
 
-// makePlace has somebody leave a place to one that waits, and reports whether it
+// freeSlot has somebody leave a slot to one that waits, and reports whether it
 // is free.
-func (p *places) makePlace(waits *turn) bool {
-	for _, t := range p.placed { // who has a place the longest comes first
+func (s *scheduler) freeSlot(waits *slot) bool {
+	for _, t := range s.running { // who has a slot the longest comes first
 		since := time.Since(t.came)
-		if since < slice || since < longSlice && !p.others(t, waits) {
+		if since < slice || since < longSlice && !s.others(t, waits) {
 			continue
 		}
-		if p.roomAside() {
-			p.placed = without(p.placed, t)
-			p.setAside(t)
+		if s.roomAside() {
+			s.running = without(s.running, t)
+			s.setAside(t)
 			return true
 		}
 	}
-	p.yield(p.placed, longSlice, waits)
+	s.yield(s.running, longSlice, waits)
 	return false
 }
 
-// makeRoom is makePlace for one that is to go on aside.
-func (p *places) makeRoom(waits *turn) bool {
-	if p.roomAside() {
+// freeAside is freeSlot for one that is to go on aside.
+func (s *scheduler) freeAside(waits *slot) bool {
+	if s.roomAside() {
 		return true
 	}
-	p.yield(p.beside, stay, waits)
+	s.yield(s.aside, stay, waits)
 	return false
 }
 
 // others reports whether two are of different tenants.
-func (p *places) others(a, b *turn) bool {
+func (s *scheduler) others(a, b *slot) bool {
 	return a.who.upTo(ofRepository) != b.who.upTo(ofRepository)
 }
 
 // roomAside reports whether another may go on aside. One may, whatever it takes.
-func (p *places) roomAside() bool {
-	if len(p.beside) == 0 || p.memory == 0 {
-		return len(p.beside) < p.aside
+func (s *scheduler) roomAside() bool {
+	if len(s.aside) == 0 || s.memory == 0 {
+		return len(s.aside) < s.most
 	}
-	sum := p.memory / int64(p.n) / 2 // for who comes instead
-	for _, t := range slices.Concat(p.placed, p.beside) {
+	sum := s.memory / int64(s.n) / 2 // for who comes instead
+	for _, t := range slices.Concat(s.running, s.aside) {
 		sum += t.memory.Load()
 	}
-	return len(p.beside) < p.aside && sum <= p.memory
+	return len(s.aside) < s.most && sum <= s.memory
 }
 
 // setAside has a rendering go on with what others leave of the processors, and
 // gives it more time for that.
-func (p *places) setAside(t *turn) {
-	p.beside = append(p.beside, t)
+func (s *scheduler) setAside(t *slot) {
+	s.aside = append(s.aside, t)
 	if t.limit != nil && t.limit.Stop() {
-		rest := time.Until(t.until) * time.Duration(p.aside+p.n) / time.Duration(p.n)
+		rest := time.Until(t.until) * time.Duration(s.most+s.n) / time.Duration(s.n)
 		t.until = time.Now().Add(rest)
 		t.limit.Reset(rest)
 	}
@@ -337,39 +342,35 @@ func (p *places) setAside(t *turn) {
 // yield ends a rendering for one that waits: of those that have been there for
 // some time that whose tenant has most under way, and of these the last to come,
 // which loses least. It ends none of a tenant that has no more than the other's.
-func (p *places) yield(of []*turn, after time.Duration, waits *turn) {
-	var last *turn
+func (s *scheduler) yield(of []*slot, after time.Duration, waits *slot) {
+	var last *slot
 	for _, t := range of {
-		if !t.yields && time.Since(t.came) >= after && p.hasMore(t, waits) && (last == nil || !p.hasMore(last, t)) {
+		if !t.yields && time.Since(t.came) >= after && s.hasMore(t, waits) && (last == nil || !s.hasMore(last, t)) {
 			last = t
 		}
 	}
-	if last != nil && p.yielding == 0 { // one after the other
-		p.tellToYield(last)
+	if last != nil && s.yielding == 0 { // one after the other
+		s.tellToYield(last)
 	}
 }
 
-func (p *places) tellToYield(t *turn) {
+func (s *scheduler) tellToYield(t *slot) {
 	t.yields = true
-	p.yielding++
+	s.yielding++
 	t.end(errYield)
 }
 
-// relieve ends the rendering that stepped aside last, since memory is short.
-func (p *places) relieve() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n := len(p.beside); n > 0 && p.yielding == 0 {
-		p.tellToYield(p.beside[n-1])
+// relieveMemory ends the rendering that stepped aside last, since memory is short.
+func (s *scheduler) relieveMemory() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.aside); n > 0 && s.yielding == 0 {
+		s.tellToYield(s.aside[n-1])
 	}
 }
 
-// onStepAside says what to do when the rendering steps aside. If it already has, it is
-// done at once.
-func (t *turn) onStepAside(do func()) {
-	if t == nil {
-		return
-	}
+// OnStepAside implements task.Slot.
+func (t *slot) OnStepAside(do func()) {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
 	if t.stepsAside = do; t.isAside {
@@ -377,23 +378,15 @@ func (t *turn) onStepAside(do func()) {
 	}
 }
 
-// takes notes what memory the rendering takes.
-func (t *turn) takes(bytes int64) {
-	if t != nil {
-		t.memory.Store(bytes)
-	}
-}
+// Uses implements task.Slot.
+func (t *slot) Uses(bytes int64) { t.memory.Store(bytes) }
 
-// short says that all renderings together take too much memory.
-func (t *turn) short() {
-	if t != nil {
-		t.of.relieve()
-	}
-}
+// RelieveMemory implements task.Slot.
+func (t *slot) RelieveMemory() { t.of.relieveMemory() }
 
-// besides is how many renderings are aside.
-func (p *places) besides() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.beside)
+// asideCount is how many renderings are aside.
+func (s *scheduler) asideCount() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.aside)
 }

@@ -1,4 +1,4 @@
-package sidecar
+package worker
 
 import (
 	"os"

@@ -12,12 +12,13 @@ import (
 	"google.golang.org/grpc/mem"
 	protobuf "google.golang.org/protobuf/proto"
 
+	"github.com/ladder-cmp/ladder/sidecar/task"
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
-// sending bounds the memory of answers on their way. gRPC takes a message of any
-// size at once, and keeps it until the client has read it.
-type sending struct {
+// sender sends answers, and bounds the memory of those on their way. gRPC takes a message
+// of any size at once, and keeps it until the client has read it.
+type sender struct {
 	limit   int64
 	memory  *semaphore.Weighted
 	bytes   atomic.Int64
@@ -27,56 +28,50 @@ type sending struct {
 // smallAnswer is the size up to which an answer does not count.
 const smallAnswer = 64 << 10
 
-func newSending(limit int64) *sending {
+func newSender(limit int64) *sender {
 	if limit <= 0 {
 		limit = math.MaxInt64
 	}
-	return &sending{limit: limit, memory: semaphore.NewWeighted(limit)}
+	return &sender{limit: limit, memory: semaphore.NewWeighted(limit)}
 }
 
-// load is the memory that one answer takes.
-type load struct {
-	of    *sending
-	dir   string
-	bytes int64
-}
-
-// take waits for the memory that an answer needs: for its manifests, which may
+// reserve waits for the memory that an answer needs: for its manifests, which may
 // be in no cache, and for the message made of them. One that needs more than
-// there is takes all. Who has taken before takes nothing more.
-func (l *load) take(ctx context.Context, a answer) error {
+// there is takes all. A request that has memory takes nothing more.
+func (s *sender) reserve(ctx context.Context, req *request, a task.Answer) error {
 	need := int64(0)
 	for _, m := range a.Output.Manifests {
 		need += 2 * int64(len(m))
 	}
-	if l.bytes > 0 || need <= 2*smallAnswer {
+	if req.answer > 0 || need <= 2*smallAnswer {
 		return nil
 	}
-	need = min(need, l.of.limit)
-	l.of.waiting.Add(1)
-	err := l.of.memory.Acquire(ctx, need)
-	l.of.waiting.Add(-1)
+	need = min(need, s.limit)
+	s.waiting.Add(1)
+	err := s.memory.Acquire(ctx, need)
+	s.waiting.Add(-1)
 	if err != nil {
-		return deadline(ctx, l.dir, waitingForAnswers)
+		return timeoutError(ctx, req.dir, waitingForAnswers)
 	}
-	l.bytes = need
-	l.of.bytes.Add(need)
+	req.answer = need
+	s.bytes.Add(need)
 	return nil
 }
 
-func (l *load) release() {
-	if l.bytes > 0 {
-		l.of.memory.Release(l.bytes)
-		l.of.bytes.Add(-l.bytes)
-		l.bytes = 0
+// release gives back what reserve has taken for a request.
+func (s *sender) release(req *request) {
+	if req.answer > 0 {
+		s.memory.Release(req.answer)
+		s.bytes.Add(-req.answer)
+		req.answer = 0
 	}
 }
 
 // send sends manifests. Of a large answer it returns when gRPC holds nothing of
 // it any more, or with ctx.
-func (l *load) send(ctx context.Context, to grpc.ServerStream, manifests []string) error {
+func (s *sender) send(ctx context.Context, req *request, to grpc.ServerStream, manifests []string) error {
 	res := &wire.ManifestResponse{Manifests: manifests}
-	if l.bytes == 0 {
+	if req.answer == 0 {
 		return to.SendMsg(res)
 	}
 	m := &tracked{ManifestResponse: res, gone: make(chan struct{})}
@@ -87,7 +82,7 @@ func (l *load) send(ctx context.Context, to grpc.ServerStream, manifests []strin
 	case <-m.gone:
 		return nil
 	case <-ctx.Done():
-		return deadline(ctx, l.dir, sendingIt)
+		return timeoutError(ctx, req.dir, sendingIt)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+	"github.com/ladder-cmp/ladder/sidecar/task"
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
@@ -24,11 +25,11 @@ func TestAnswersOnTheirWay(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	h := start(t, func(c *sidecar.Config) {
 		c.Metrics, c.Cache, c.Answers = registry, 1<<30, 5*size // two, each with its message
-		c.Generate = func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+		c.Generate = func(_ context.Context, in task.Input) (task.Output, error) {
 			if in.Dir == "small" {
-				return sidecar.Output{Manifests: []string{"ok"}}, nil
+				return task.Output{Manifests: []string{"ok"}}, nil
 			}
-			return sidecar.Output{Manifests: []string{strings.Repeat("x", size)}}, nil
+			return task.Output{Manifests: []string{strings.Repeat("x", size)}}, nil
 		}
 	})
 	// The window keeps gRPC from reading for a client that does not.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
 // application is what Argo CD says of the one that a request is for.
@@ -37,7 +38,7 @@ type crowd struct {
 }
 
 func newCrowd(t *testing.T, cfg sidecar.Config) *crowd {
-	cfg.Generate = func(ctx context.Context, in sidecar.Input) (sidecar.Output, error) {
+	cfg.Generate = func(ctx context.Context, in task.Input) (task.Output, error) {
 		takes := 100 * time.Millisecond
 		switch name := in.Env["ARGOCD_APP_NAME"]; {
 		case len(name) > 8 && name[:8] == "endless-":
@@ -47,9 +48,9 @@ func newCrowd(t *testing.T, cfg sidecar.Config) *crowd {
 		}
 		select {
 		case <-time.After(takes):
-			return sidecar.Output{Manifests: []string{"ok"}}, nil
+			return task.Output{Manifests: []string{"ok"}}, nil
 		case <-ctx.Done():
-			return sidecar.Output{}, ctx.Err()
+			return task.Output{}, ctx.Err()
 		}
 	}
 	return &crowd{Client: bubble(t, cfg), t: t, faults: map[string]error{}}

@@ -23,27 +23,29 @@ import (
 
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+	"github.com/ladder-cmp/ladder/sidecar/task"
+	"github.com/ladder-cmp/ladder/sidecar/worker"
 )
 
 // counting is a generator that counts how often it works. It reads the
 // component's directory, its file manifest.yaml, one that may be there and the
 // file that the component refers to.
-func counting(works *atomic.Int64) func(context.Context, sidecar.Input) (sidecar.Output, error) {
-	return func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+func counting(works *atomic.Int64) func(context.Context, task.Input) (task.Output, error) {
+	return func(_ context.Context, in task.Input) (task.Output, error) {
 		works.Add(1)
 		entries, err := fs.ReadDir(in.Repo, in.Dir)
 		if err != nil {
-			return sidecar.Output{}, err
+			return task.Output{}, err
 		}
 		text, err := fs.ReadFile(in.Repo, in.Dir+"/manifest.yaml")
 		if err != nil {
-			return sidecar.Output{}, err
+			return task.Output{}, err
 		}
 		if _, err := fs.Stat(in.Repo, in.Dir+"/optional.yaml"); err == nil {
 			text = append(text, "optional"...)
 		}
 		shared, _ := fs.ReadFile(in.Repo, "shared/values.yaml")
-		return sidecar.Output{
+		return task.Output{
 			Manifests: []string{fmt.Sprint(len(entries), string(text), string(shared), in.Env["VALUE"])},
 			Unused:    []string{"REVISION"},
 		}, nil
@@ -148,9 +150,9 @@ func TestCacheBounds(t *testing.T) {
 		forget := make(chan struct{})
 		h := bubble(t, sidecar.Config{
 			Cache: 10 << 10, CacheAge: time.Hour, Forget: forget,
-			Tasks: sidecar.Tasks{Generate: func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+			Tasks: task.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 				works.Add(1)
-				return sidecar.Output{Manifests: []string{strings.Repeat("x", 3<<10)}}, nil
+				return task.Output{Manifests: []string{strings.Repeat("x", 3<<10)}}, nil
 			}},
 		})
 		worked := func(app string) bool {
@@ -191,11 +193,11 @@ func TestForgetDuringWork(t *testing.T) {
 	forget, begun, release := make(chan struct{}), make(chan struct{}, 2), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
 		c.Cache, c.Forget = 1<<20, forget
-		c.Generate = func(context.Context, sidecar.Input) (sidecar.Output, error) {
+		c.Generate = func(context.Context, task.Input) (task.Output, error) {
 			works.Add(1)
 			begun <- struct{}{}
 			<-release
-			return sidecar.Output{Manifests: []string{"ok"}}, nil
+			return task.Output{Manifests: []string{"ok"}}, nil
 		}
 	})
 	ask := func() error {
@@ -224,11 +226,11 @@ func TestForgetBeforeASecond(t *testing.T) {
 	forget, begun, release := make(chan struct{}), make(chan struct{}, 2), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
 		c.Cache, c.Forget = 1<<20, forget
-		c.Generate = func(context.Context, sidecar.Input) (sidecar.Output, error) {
+		c.Generate = func(context.Context, task.Input) (task.Output, error) {
 			with := setup.Load().(string)
 			begun <- struct{}{}
 			<-release
-			return sidecar.Output{Manifests: []string{with}}, nil
+			return task.Output{Manifests: []string{with}}, nil
 		}
 	})
 	answers := make(chan string, 2)
@@ -285,15 +287,15 @@ func TestSameRequestsTogether(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		h := start(t, func(c *sidecar.Config) {
 			c.Metrics = registry
-			c.Generate = func(_ context.Context, in sidecar.Input) (sidecar.Output, error) {
+			c.Generate = func(_ context.Context, in task.Input) (task.Output, error) {
 				works.Add(1)
 				text, err := fs.ReadFile(in.Repo, "app/manifest.yaml")
 				if err != nil {
-					return sidecar.Output{}, err
+					return task.Output{}, err
 				}
 				begun <- struct{}{}
 				<-release
-				return sidecar.Output{Manifests: []string{string(text)}}, fault
+				return task.Output{Manifests: []string{string(text)}}, fault
 			}
 		})
 		var all sync.WaitGroup
@@ -338,7 +340,7 @@ func TestEnvironmentOfAWorker(t *testing.T) {
 // TestRenew gives workers another setup. One that does not hold changes
 // nothing.
 func TestRenew(t *testing.T) {
-	workers := startWorkers(t, func(c *sidecar.WorkersConfig) { c.Setup = []byte("old") })
+	workers := startWorkers(t, func(c *worker.Config) { c.Setup = []byte("old") })
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
 	ask := func() string {
 		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "setup"}})

@@ -1,0 +1,40 @@
+package sidecar
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ladder-cmp/ladder/sidecar/task"
+)
+
+// TestClock makes sure that what is measured is measured with the clock that
+// nobody can set: a jump of the other one makes no answer old and no request late.
+func TestClock(t *testing.T) {
+	s := newServer(Config{Cache: 1 << 20, CacheAge: time.Hour, Timeout: time.Hour, Render: time.Hour, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	req := &request{subject: subject{dir: "app"}, input: task.Input{Repo: fstest.MapFS{}, Dir: "app", Env: map[string]string{}}}
+	_, _, flight, err := s.results.lookUp(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flight.land(task.Answer{}, nil)
+	times := map[string]time.Time{"the age of an answer": s.results.find(req).made}
+	ctx, cancel := limitTime(t.Context(), time.Hour)
+	defer cancel()
+	times["a request"], _ = ctx.Deadline()
+	rendering, err := s.scheduler.acquire(t.Context(), tenant{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rendering.release()
+	times["a rendering"] = rendering.until
+	for what, at := range times {
+		if !strings.Contains(at.String(), " m=") {
+			t.Errorf("%s is measured with the clock on the wall", what)
+		}
+	}
+}

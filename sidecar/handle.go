@@ -1,0 +1,246 @@
+package sidecar
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/ladder-cmp/ladder/sidecar/task"
+	"github.com/ladder-cmp/ladder/sidecar/wire"
+)
+
+// server is what a request goes through, one after the other; handle is the way.
+type server struct {
+	wire.UnimplementedConfigManagementPluginServiceServer
+	cfg       Config
+	receiver  *receiver  // receive.go: the repository arrives
+	results   *results   // lookup.go: it may have been rendered before
+	scheduler *scheduler // schedule.go: it waits for its turn
+	renderer  *renderer  // render.go: a task runs
+	sender    *sender    // send.go: the answer leaves
+	fetched   *repositories
+	metrics   *metrics
+	stages    stages
+}
+
+// idleTree is how long a repository stays in memory that no request uses. The
+// requests for the Applications of a commit follow each other in less.
+const idleTree = 30 * time.Second
+
+func newServer(cfg Config) *server {
+	if cfg.Memory > 0 && (cfg.Limits.Bytes == 0 || cfg.Limits.Bytes > cfg.Memory) {
+		cfg.Limits.Bytes, cfg.Limits.BytesFlag = cfg.Memory, "--repository-memory"
+	}
+	keep := idleTree
+	if cfg.Cache == 0 {
+		keep = 0
+	}
+	s := &server{cfg: cfg}
+	s.metrics = newMetrics()
+	s.stages = stages{tracerOf(cfg.Traces), s.metrics}
+	s.receiver = newReceiver(cfg, newRepositories(cfg.Memory, cfg.Limits.Bytes, keep), s.stages)
+	s.results = newResults(cfg.Cache, cfg.CacheAge, s.metrics.countCache)
+	s.scheduler = newScheduler(cfg.Parallel, cfg.Render, cfg.WorkerMemory)
+	s.renderer = &renderer{tasks: cfg.Tasks, answerBytes: cfg.AnswerBytes, log: cfg.Log}
+	s.sender = newSender(cfg.Answers)
+	s.fetched = newRepositories(cfg.Fetched, maxFetchedBytes, 0)
+	s.metrics.register(s, cfg.Metrics)
+	return s
+}
+
+// request is one of Argo CD's, as far as it has come.
+type request struct {
+	subject
+	start  time.Time
+	log    *slog.Logger // names the request, once it is known
+	input  task.Input
+	tenant tenant
+	repo   *heldTree
+	fetch  *fetchSession // nil without a Source
+	answer int64         // memory set aside for the answer; of sender
+}
+
+func (s *server) CheckPluginConfiguration(context.Context, *emptypb.Empty) (*wire.CheckPluginConfigurationResponse, error) {
+	return &wire.CheckPluginConfigurationResponse{IsDiscoveryConfigured: s.cfg.Discovery}, nil
+}
+
+func (s *server) GenerateManifest(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ManifestResponse]) error {
+	return s.handle(stream.Context(), task.Generate, stream, func(ctx context.Context, req *request, a task.Answer) error {
+		req.log.Info("request answered", append(slices.Clip(a.Output.Log), "duration", time.Since(req.start))...)
+		for _, r := range a.Output.Remarks {
+			req.log.Log(ctx, r.Level, r.Text)
+		}
+		return s.sender.send(ctx, req, stream, a.Output.Manifests)
+	})
+}
+
+func (s *server) MatchRepository(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.RepositoryResponse]) error {
+	if !s.cfg.Discovery {
+		if err := s.discard(stream.Context(), task.Match, stream); err != nil {
+			return err
+		}
+		return stream.SendAndClose(&wire.RepositoryResponse{})
+	}
+	return s.handle(stream.Context(), task.Match, stream, func(_ context.Context, req *request, a task.Answer) error {
+		req.log.Debug("request answered", "task", string(task.Match), "matched", a.Matched, "duration", time.Since(req.start))
+		return stream.SendAndClose(&wire.RepositoryResponse{IsSupported: a.Matched, IsDiscoveryEnabled: true})
+	})
+}
+
+func (s *server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ParametersAnnouncementResponse]) error {
+	// The answer is always the same, but the stream must be read.
+	if err := s.discard(stream.Context(), task.Parameters, stream); err != nil {
+		return err
+	}
+	return stream.SendAndClose(&wire.ParametersAnnouncementResponse{ParameterAnnouncements: s.cfg.Parameters})
+}
+
+// handle is the path of a request: its repository is received when there is memory for
+// it; the answer is looked up, or rendered when it is the request's turn; and it is sent
+// when there is memory for that. All of it keeps to the deadline of the request.
+func (s *server) handle(ctx context.Context, name task.Name, from stream, send func(context.Context, *request, task.Answer) error) (err error) {
+	req := &request{subject: subject{task: name}, start: time.Now(), log: s.cfg.Log}
+	defer func() { err = s.finish(ctx, req, err) }()
+	ctx, cancel := limitTime(ctx, s.cfg.Timeout)
+	defer cancel()
+
+	got, err := s.receiver.receive(ctx, from)
+	s.identify(ctx, req, got)
+	if err != nil {
+		return err
+	}
+	if s.cfg.Source != nil {
+		req.fetch = newFetchSession(ctx, s.cfg.Source, got.input.Env, s.fetched)
+		defer req.fetch.end()
+		req.input.Fetch, req.input.FetchPart = req.fetch.get, req.fetch.part
+	}
+	defer s.sender.release(req)
+
+	a, how, flight, err := s.results.lookUp(ctx, req)
+	if flight != nil {
+		a, err = s.render(ctx, req)
+		flight.land(a, err)
+	}
+	req.repo.release()
+	if err != nil {
+		return asStatus(err)
+	}
+	if err := s.sender.reserve(ctx, req, a); err != nil {
+		return err
+	}
+	s.metrics.answeredWith(a.Output)
+	traceResult(ctx, append([]any{"cache", string(how)}, a.Output.Log...)...)
+	req.log = req.log.With("cache", string(how))
+	return send(ctx, req, a)
+}
+
+// render makes an answer, from the start again as long as the task asks for things that
+// are still on their way, or has to let others go first: nobody has a slot while they are
+// waited for.
+func (s *server) render(ctx context.Context, req *request) (task.Answer, error) {
+	for slow := false; ; {
+		a, err := s.renderOnce(ctx, req, slow)
+		var ended *task.Ended
+		yielded := errors.As(err, &ended) && ended.Cause == task.Yielded
+		slow = slow || yielded
+		if req.fetch.waits() {
+			done := s.stages.begin(ctx, fetching)
+			err = req.fetch.await(ctx, req.dir)
+			done()
+			if err != nil {
+				return task.Answer{}, err
+			}
+		} else if !yielded {
+			return a, err
+		}
+	}
+}
+
+// renderOnce runs the task when it is the request's turn, and gives the slot back when
+// there is memory for the answer. slow says that the task has yielded before.
+func (s *server) renderOnce(ctx context.Context, req *request, slow bool) (task.Answer, error) {
+	waited := s.stages.begin(ctx, queueing)
+	s.metrics.waiting.Inc()
+	slot, err := s.scheduler.acquire(ctx, req.tenant, slow)
+	s.metrics.waiting.Dec()
+	waited()
+	if err != nil {
+		return task.Answer{}, timeoutError(ctx, req.dir, waitingForOthers)
+	}
+	defer slot.release()
+	s.metrics.working.Inc()
+	defer s.metrics.working.Dec()
+	defer s.stages.begin(ctx, working)()
+	a, err := s.renderer.render(slot, req)
+	if err == nil && !req.fetch.waits() {
+		err = s.sender.reserve(ctx, req, a)
+	}
+	return a, err
+}
+
+// discard takes a request whose answer does not depend on its repository.
+func (s *server) discard(ctx context.Context, name task.Name, from stream) (err error) {
+	req := &request{subject: subject{task: name}, start: time.Now(), log: s.cfg.Log}
+	defer func() { err = s.finish(ctx, req, err) }()
+	ctx, cancel := limitTime(ctx, s.cfg.Timeout)
+	defer cancel()
+	got, err := s.receiver.discard(ctx, from)
+	s.identify(ctx, req, got)
+	if err == nil {
+		req.log.Debug("request answered", "task", string(name), "duration", time.Since(req.start))
+	}
+	return err
+}
+
+// identify notes what has been received, and names the request to the log and its
+// trace, as far as it is known.
+func (s *server) identify(ctx context.Context, req *request, got received) {
+	req.input, req.tenant, req.repo = got.input, got.tenant, got.repo
+	req.app, req.dir = got.input.Env[appName], got.input.Dir
+	if req.dir != "" {
+		traceResult(ctx, "application", req.app, "component", req.dir)
+		req.log = s.cfg.Log.With("application", req.app, "component", req.dir)
+	}
+}
+
+// finish notes the end of a request, and returns the error that its client gets.
+func (s *server) finish(ctx context.Context, req *request, err error) error {
+	err = shortened(err)
+	s.metrics.finished(req.task, req.start, err)
+	if err != nil {
+		traceFailure(ctx, err)
+		req.log.Error("request failed", "code", status.Code(err).String(), "error", status.Convert(err).Message(), "duration", time.Since(req.start))
+	}
+	return err
+}
+
+// asStatus gives the error of a task the status of a component that is at fault, unless
+// it has one of its own.
+func asStatus(err error) error {
+	if _, known := status.FromError(err); known {
+		return err
+	}
+	return status.Error(codes.InvalidArgument, err.Error())
+}
+
+// maxFault is the longest reason that is given for a failure, in bytes. It
+// travels in a header, and stands in the Application's conditions.
+const maxFault = 32 << 10
+
+// shortened leaves out what is too much of a reason.
+func shortened(err error) error {
+	s, known := status.FromError(err)
+	if !known || len(s.Message()) <= maxFault {
+		return err
+	}
+	text := strings.ToValidUTF8(s.Message()[:maxFault], "")
+	return status.Errorf(s.Code(), "%s... (and %d bytes more)", text, len(s.Message())-len(text))
+}

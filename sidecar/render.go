@@ -1,0 +1,60 @@
+package sidecar
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ladder-cmp/ladder/sidecar/task"
+)
+
+// renderer runs tasks.
+type renderer struct {
+	tasks       task.Tasks
+	answerBytes int // see Config.AnswerBytes
+	log         *slog.Logger
+}
+
+// render runs the task of a request once, within the context of its slot. One that had
+// to be ended is a task.Ended.
+func (r *renderer) render(slot *slot, req *request) (task.Answer, error) {
+	in := req.input
+	in.Slot = slot
+	a, err := guarded(r.log, req.dir, func() (task.Answer, error) { return r.tasks.Run(slot.ctx, req.task, in) })
+	if err == nil {
+		err = r.checkExpanded(req.dir, a.Output)
+	}
+	if err != nil && errors.Is(err, slot.ctx.Err()) {
+		err = &task.Ended{Cause: task.CauseOf(slot.ctx), Err: timeoutError(slot.ctx, req.dir, rendering)}
+	}
+	return a, err
+}
+
+// checkExpanded refuses an answer that would cost Argo CD more memory than it may.
+func (r *renderer) checkExpanded(dir string, out task.Output) error {
+	size := 0
+	for _, m := range out.Manifests {
+		size += len(m)
+	}
+	size = max(size, out.Expanded)
+	if most := r.answerBytes; most > 0 && size > most {
+		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d bytes where their aliases are followed, and may be %d (--max-answer-bytes); split the component, or write less by aliases", dir, size, most)
+	}
+	return nil
+}
+
+// guarded keeps a panic in the work of one request from ending all others.
+// about says what the work is about, for messages.
+func guarded[T any](log *slog.Logger, about string, work func() (T, error)) (out T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			log.Error("a request panicked", "about", about, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			err = status.Error(codes.Internal, task.Panicked(about, r))
+		}
+	}()
+	return work()
+}

@@ -1,0 +1,218 @@
+// Package repository holds a repository in memory: unpacks it as it arrives, reads it as
+// a file system, and tells whether another one would say the same to all that was asked
+// of it. A process that has no files reads it by Questions.
+package repository
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/ladder-cmp/ladder/internal/memfs"
+)
+
+// operation is one of the things that can be asked of a repository.
+type operation uint8
+
+const (
+	readFile operation = iota + 1
+	readDir
+	stat
+	lstat
+	readLink
+)
+
+// Question asks something of a repository. It is how a worker reads files, and
+// what a result remembers of the repository that it came from.
+type Question struct {
+	Op   operation
+	Path string
+}
+
+// Reply is what a repository says to a question. The same repository always
+// says the same.
+type Reply struct {
+	Data    []byte     // of readFile
+	Target  string     // of readLink
+	Info    FileInfo   // of stat and lstat
+	Entries []FileInfo // of readDir
+	Fault   *Fault
+}
+
+// FileInfo describes a file across a connection. It has no time: that differs
+// between checkouts of the same commit.
+type FileInfo struct {
+	Base string
+	Len  int64
+	Bits fs.FileMode
+}
+
+func (i FileInfo) Name() string       { return i.Base }
+func (i FileInfo) Size() int64        { return i.Len }
+func (i FileInfo) Mode() fs.FileMode  { return i.Bits }
+func (i FileInfo) ModTime() time.Time { return time.Time{} }
+func (i FileInfo) IsDir() bool        { return i.Bits.IsDir() }
+func (i FileInfo) Sys() any           { return nil }
+
+// Fault is an error of a file system across a connection.
+type Fault struct {
+	Op, Path, Text string
+	Kind           faultKind
+}
+
+type faultKind uint8
+
+const (
+	otherFault faultKind = iota
+	notExist
+	invalid
+)
+
+// FaultOf makes a Fault of an error. What is missing and what cannot be asked for stay
+// fs.ErrNotExist and fs.ErrInvalid.
+func FaultOf(err error) *Fault {
+	f := &Fault{Text: err.Error()}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		f.Op, f.Path, f.Text = pe.Op, pe.Path, pe.Err.Error()
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.Kind = notExist
+	case errors.Is(err, fs.ErrInvalid):
+		f.Kind = invalid
+	}
+	return f
+}
+
+// Err is the error again.
+func (f *Fault) Err() error {
+	var err error
+	switch f.Kind {
+	case notExist:
+		err = fs.ErrNotExist
+	case invalid:
+		err = fs.ErrInvalid
+	default:
+		err = errors.New(f.Text)
+	}
+	if f.Op == "" {
+		return err
+	}
+	return &fs.PathError{Op: f.Op, Path: f.Path, Err: err}
+}
+
+// maxFile is the largest file that is handed out. It takes some times as much
+// memory in the server on its way, which --worker-memory does not bound.
+const maxFile = 64 << 20
+
+// Ask asks a repository. It answers the same for the same files.
+func Ask(repo fs.FS, q Question) Reply {
+	var r Reply
+	var err error
+	if len(q.Path) > MaxPath {
+		// Symlinks to directories above make longer ones.
+		return Reply{Fault: FaultOf(&fs.PathError{Op: "open", Path: q.Path[:40] + "...", Err: fmt.Errorf("a path of more than %d bytes; is there a symlink loop?", MaxPath)})}
+	}
+	switch q.Op {
+	case readFile:
+		var info fs.FileInfo
+		if info, err = fs.Stat(repo, q.Path); err == nil && info.Size() > maxFile {
+			err = &fs.PathError{Op: "read", Path: q.Path, Err: fmt.Errorf("the file has %d MiB, and at most %d are read", info.Size()>>20, maxFile>>20)}
+		}
+		if err == nil {
+			r.Data, err = fs.ReadFile(repo, q.Path)
+		}
+	case readDir:
+		var entries []fs.DirEntry
+		entries, err = fs.ReadDir(repo, q.Path)
+		for _, e := range entries {
+			var info fs.FileInfo
+			if info, err = e.Info(); err != nil {
+				break
+			}
+			r.Entries = append(r.Entries, infoOf(info))
+		}
+	case stat:
+		var info fs.FileInfo
+		if info, err = fs.Stat(repo, q.Path); err == nil {
+			r.Info = infoOf(info)
+		}
+	case lstat:
+		var info fs.FileInfo
+		if info, err = fs.Lstat(repo, q.Path); err == nil {
+			r.Info = infoOf(info)
+		}
+	case readLink:
+		r.Target, err = fs.ReadLink(repo, q.Path)
+	default:
+		err = errors.New("no such Operation")
+	}
+	if err != nil {
+		return Reply{Fault: FaultOf(err)}
+	}
+	return r
+}
+
+func infoOf(info fs.FileInfo) FileInfo {
+	i := FileInfo{Base: info.Name(), Bits: info.Mode()}
+	if !info.IsDir() {
+		i.Len = info.Size()
+	}
+	return i
+}
+
+// FS is a repository that is read by questions: it answers each by a function. It implements fs.ReadDirFS,
+// fs.ReadFileFS, fs.StatFS and fs.ReadLinkFS.
+type FS func(Question) Reply
+
+func (a FS) ReadFile(name string) ([]byte, error) {
+	r := a(Question{readFile, name})
+	return r.Data, r.Err()
+}
+
+func (a FS) ReadDir(name string) ([]fs.DirEntry, error) {
+	r := a(Question{readDir, name})
+	entries := make([]fs.DirEntry, len(r.Entries))
+	for i, info := range r.Entries {
+		entries[i] = fs.FileInfoToDirEntry(info)
+	}
+	return entries, r.Err()
+}
+
+func (a FS) Stat(name string) (fs.FileInfo, error)  { return a.info(stat, name) }
+func (a FS) Lstat(name string) (fs.FileInfo, error) { return a.info(lstat, name) }
+
+func (a FS) info(op operation, name string) (fs.FileInfo, error) {
+	r := a(Question{op, name})
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	return r.Info, nil
+}
+
+func (a FS) ReadLink(name string) (string, error) {
+	r := a(Question{readLink, name})
+	return r.Target, r.Err()
+}
+
+func (a FS) Open(name string) (fs.File, error) {
+	info, err := a.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		entries, err := a.ReadDir(name)
+		return memfs.NewDirFile(info, entries), err
+	}
+	data, err := a.ReadFile(name)
+	return memfs.NewFile(info, data), err
+}
+
+func (r Reply) Err() error {
+	if r.Fault == nil {
+		return nil
+	}
+	return r.Fault.Err()
+}

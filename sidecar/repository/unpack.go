@@ -1,0 +1,310 @@
+package repository
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/ladder-cmp/ladder/internal/memfs"
+)
+
+// Limits bound what a repository may cost. Zero means no limit.
+type Limits struct {
+	// Bytes is the size of all files and names together, unpacked, and 512
+	// bytes for each entry, as in a tar file.
+	Bytes int64
+	// Files is the number of files, directories and links.
+	Files int
+	// Depth is how many directories and files stand in each other, in the
+	// repository and in the target of a symlink. Reading a path takes a time
+	// that grows with it.
+	Depth int
+	// Ratio is how many times the size of the stream all that it unpacks to may
+	// be, .git included, which no other limit counts. Below 64 MiB it does not
+	// matter: small archives shrink well.
+	Ratio int
+
+	// BytesFlag is the flag that sets Bytes, for messages; "" is
+	// --max-repository-bytes.
+	BytesFlag string
+}
+
+// ratioFrom is the size from which the ratio of Limits counts.
+const ratioFrom = 64 << 20
+
+const (
+	// entrySize is about what a node costs besides its name and content.
+	entrySize = 512
+	// MaxPath is the longest path in Linux, in bytes.
+	MaxPath = 4096
+)
+
+// unpacker is a Tree while its archive arrives.
+type unpacker struct {
+	*Tree
+	limits Limits
+	grow   func(bytes int64) error // may be nil
+}
+
+// ErrLimit is the error of a repository that exceeds one of its Limits.
+var ErrLimit = errors.New("the repository is too large for this plugin")
+
+// Unpack reads a tgz stream into a tree. It refuses, by name, whatever points
+// out of the repository (absolute and ".." paths, symlinks and hard links that
+// leave it) and whatever is no file (devices, pipes). The files of .git are
+// left out: no rendering needs them, and they are often the larger half.
+//
+// grow is called with the size that the tree is about to have, and waits until there is
+// the memory for it; nil waits for nothing.
+func Unpack(r io.Reader, limits Limits, grow func(bytes int64) error) (*Tree, error) {
+	packed := &counted{from: r}
+	z, err := gzip.NewReader(packed)
+	if err != nil {
+		return nil, fmt.Errorf("the stream is no gzip file: %w", err)
+	}
+	unpacked := &inflated{from: z, packed: packed, ratio: int64(limits.Ratio)}
+	t := &unpacker{Tree: &Tree{Tree: memfs.Tree{Root: memfs.NewDir(".")}}, limits: limits, grow: grow}
+	for tr := tar.NewReader(unpacked); ; {
+		h, err := tr.Next()
+		if err == io.EOF {
+			break
+		}
+		if errors.Is(err, ErrLimit) {
+			return nil, err
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the stream is no tar file: %w", err)
+		}
+		if len(h.Name) > MaxPath || len(h.Linkname) > MaxPath {
+			return nil, fmt.Errorf("the repository holds a path of more than %d bytes, which begins with %q", MaxPath, h.Name[:min(len(h.Name), 40)])
+		}
+		name := path.Clean(h.Name)
+		if inGit(name) {
+			continue
+		}
+		if !utf8.ValidString(name) {
+			if err := t.addUnnameable(name); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if !fs.ValidPath(name) {
+			return nil, fmt.Errorf("the repository holds %q, which leaves it", h.Name)
+		}
+		if err := t.add(name, h, tr); err != nil {
+			return nil, err
+		}
+	}
+	// What follows the end of the tar file is part of the checksum, and gzip
+	// checks its own only at its end.
+	if _, err := io.Copy(io.Discard, unpacked); errors.Is(err, ErrLimit) {
+		return nil, err
+	} else if err != nil {
+		return nil, fmt.Errorf("the stream is no gzip file: %w", err)
+	}
+	if err := t.checkLinks(".", t.Root); err != nil {
+		return nil, err
+	}
+	return t.Tree, nil
+}
+
+// counted counts what is read.
+type counted struct {
+	from io.Reader
+	n    int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// inflated ends a stream that unpacks to many times its size.
+type inflated struct {
+	from   io.Reader
+	packed *counted
+	ratio  int64
+	n      int64
+}
+
+func (i *inflated) Read(p []byte) (int, error) {
+	n, err := i.from.Read(p)
+	i.n += int64(n)
+	if i.ratio > 0 && i.n > ratioFrom && i.n/i.ratio > i.packed.n {
+		return n, fmt.Errorf("%w: it unpacks to more than %d times the size of its stream (--max-repository-ratio)", ErrLimit, i.ratio)
+	}
+	return n, err
+}
+
+// inGit reports whether a path is that of a .git, or leads into one: also of a submodule,
+// whose .git is a file, and in whatever case.
+func inGit(name string) bool {
+	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
+}
+
+// charge counts an entry that is about to be held, whose path and target have so
+// many bytes.
+func (t *unpacker) charge(name string, size int64, names int) error {
+	if t.files++; t.limits.Files > 0 && t.files > t.limits.Files {
+		return fmt.Errorf("%w: more than %d files (--max-repository-files), at %q", ErrLimit, t.limits.Files, beginning(name))
+	}
+	t.Bytes += entrySize + int64(names)
+	// The size is a claim, and a sum with it could overflow.
+	if t.limits.Bytes > 0 && size > t.limits.Bytes-t.Bytes {
+		flag := t.limits.BytesFlag
+		if flag == "" {
+			flag = "--max-repository-bytes"
+		}
+		return fmt.Errorf("%w: more than %d bytes (%s), at %q", ErrLimit, t.limits.Bytes, flag, beginning(name))
+	}
+	t.Bytes += size
+	if t.grow != nil && t.limits.Bytes > 0 {
+		return t.grow(t.Bytes)
+	}
+	return nil
+}
+
+// beginning is as much of a path as fits into a message.
+func beginning(name string) string { return name[:min(len(name), 100)] }
+
+// deep says what is wrong with a path that has too many parts.
+func (t *unpacker) deep(name string) error {
+	if n := strings.Count(name, "/") + 1; t.limits.Depth > 0 && n > t.limits.Depth {
+		return fmt.Errorf("%w: %d levels of directories, and %d are allowed (--max-repository-depth), at %q", ErrLimit, n, t.limits.Depth, name[:min(len(name), 40)])
+	}
+	return nil
+}
+
+// addUnnameable notes that a directory holds something that nobody can ask for,
+// since its name is no UTF-8. That directory cannot be listed, but a file of
+// another component, maybe an old one, does not make the repository unusable.
+func (t *unpacker) addUnnameable(name string) error {
+	parts := strings.Split(name, "/")
+	named := slices.IndexFunc(parts, func(part string) bool { return !utf8.ValidString(part) })
+	dir := path.Join(append([]string{"."}, parts[:named]...)...)
+	if !fs.ValidPath(dir) {
+		return fmt.Errorf("the repository holds %q, which leaves it", name)
+	}
+	if err := errors.Join(t.deep(name), t.charge(name, 0, len(name))); err != nil {
+		return err
+	}
+	parent, err := t.dir(dir)
+	if err == nil {
+		parent.Unlistable = fmt.Errorf("the name %q in it is not UTF-8; rename it", parts[named])
+	}
+	return err
+}
+
+// add puts one entry of the archive into the tree.
+func (t *unpacker) add(name string, h *tar.Header, content io.Reader) error {
+	if name == "." {
+		return nil
+	}
+	if err := t.deep(name); err != nil {
+		return err
+	}
+	switch h.Typeflag {
+	case tar.TypeXGlobalHeader:
+		return nil
+	case tar.TypeDir:
+		_, err := t.dir(name)
+		return err
+	}
+	if err := t.charge(name, h.Size, len(h.Name)+len(h.Linkname)); err != nil {
+		return err
+	}
+	n := &memfs.Node{Name: path.Base(name), Mode: 0o644}
+	switch h.Typeflag {
+	case tar.TypeReg:
+		data, err := t.content(content, h.Size)
+		if errors.Is(err, ErrLimit) {
+			return err
+		}
+		if err != nil {
+			return fmt.Errorf("the stream ends inside %q: %w", h.Name, err)
+		}
+		n.Data = data
+	case tar.TypeSymlink:
+		n.Mode |= fs.ModeSymlink
+		n.Target = h.Linkname
+	case tar.TypeLink:
+		target := path.Clean(h.Linkname)
+		if !fs.ValidPath(target) {
+			return fmt.Errorf("the repository holds the hard link %q to %q, which leaves it", h.Name, h.Linkname)
+		}
+		other := t.Lookup(target)
+		if other == nil || other.IsDir() {
+			return fmt.Errorf("the repository holds the hard link %q to %q, which is no file", h.Name, h.Linkname)
+		}
+		n.Mode, n.Data, n.Target = other.Mode, other.Data, other.Target
+	default:
+		return fmt.Errorf("the repository holds %q, which is neither file, directory nor link", h.Name)
+	}
+	parent, err := t.dir(path.Dir(name))
+	if err != nil {
+		return err
+	}
+	if old := parent.Children[n.Name]; old != nil && old.IsDir() {
+		return fmt.Errorf("the repository holds %q twice, as a directory and as a file", h.Name)
+	}
+	parent.Children[n.Name] = n
+	return nil
+}
+
+// content reads a file whose size has been charged. It is believed as far as
+// there is a limit that it was held against.
+func (t *unpacker) content(r io.Reader, size int64) ([]byte, error) {
+	if t.limits.Bytes == 0 {
+		return io.ReadAll(r)
+	}
+	data := make([]byte, size)
+	_, err := io.ReadFull(r, data)
+	return data, err
+}
+
+// dir returns the directory of that name, made with those above it if need be.
+func (t *unpacker) dir(name string) (*memfs.Node, error) {
+	d, err := t.MakeDirs(name, func(part string) error { return t.charge(name, 0, len(part)) })
+	if errors.As(err, new(*memfs.NotDirError)) {
+		return nil, fmt.Errorf("the repository holds files below %q, which is no directory", name)
+	}
+	return d, err
+}
+
+// checkLinks refuses symlinks below a directory that leave the repository. Links to
+// nothing are legal; they fail where they are used.
+func (t *unpacker) checkLinks(dir string, n *memfs.Node) error {
+	for _, name := range n.SortedNames() {
+		child, at := n.Children[name], path.Join(dir, name)
+		var err error
+		switch {
+		case child.IsDir():
+			err = t.checkLinks(at, child)
+		case child.IsLink():
+			err = t.checkLink(at, path.Join(dir, child.Target), child.Target)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *unpacker) checkLink(name, leadsTo, target string) error {
+	if !utf8.ValidString(leadsTo) {
+		return nil // it leads to what nobody can ask for
+	}
+	if strings.HasPrefix(target, "/") || !fs.ValidPath(leadsTo) {
+		return fmt.Errorf("the repository holds the symlink %q to %q, which leaves it", name, target)
+	}
+	return t.deep(leadsTo)
+}

@@ -1,0 +1,173 @@
+package sidecar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// Listen makes the socket at path, which the repo-server finds by its name. A
+// socket that a dead server left behind is replaced; one that answers is not,
+// nor is anything that is no socket. Closing the listener removes the socket.
+//
+// Errors end in a remedy, behind a semicolon.
+func Listen(path string) (net.Listener, error) {
+	// A longer path does not fit into a socket's address.
+	if len(path) > maxSocketPath {
+		return nil, fmt.Errorf("listen on %s: the path has more than %d characters; shorten it", path, maxSocketPath)
+	}
+	if info, err := os.Lstat(path); err == nil {
+		if info.Mode().Type() != fs.ModeSocket {
+			return nil, fmt.Errorf("listen on %s: something else than a socket is there; move it away", path)
+		}
+		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
+			conn.Close()
+			return nil, fmt.Errorf("listen on %s: another plugin server answers there; stop it", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, listenFault(path, err)
+		}
+	}
+	lis, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, listenFault(path, err)
+	}
+	// The repo-server runs as the same user or shares the group.
+	if err := os.Chmod(path, 0o770); err != nil {
+		lis.Close()
+		return nil, listenFault(path, err)
+	}
+	file, err := os.Lstat(path)
+	if err != nil {
+		lis.Close()
+		return nil, listenFault(path, err)
+	}
+	own := lis.(*net.UnixListener)
+	own.SetUnlinkOnClose(false)
+	return &socket{own, path, file}, nil
+}
+
+const maxSocketPath = 107
+
+// socket is a listener that knows its file. That of another, which stands at the
+// same path by now, is none of its business.
+type socket struct {
+	*net.UnixListener
+	path string
+	file fs.FileInfo
+}
+
+// there reports whether the repo-server would still find this socket.
+func (s *socket) there() bool {
+	file, err := os.Lstat(s.path)
+	return err == nil && os.SameFile(file, s.file)
+}
+
+func (s *socket) Close() error {
+	if s.there() {
+		os.Remove(s.path)
+	}
+	return s.UnixListener.Close()
+}
+
+// socketPace is how often a server looks whether its socket is still there.
+const socketPace = time.Second
+
+// socketKeeper makes a socket again that somebody has removed: the repo-server could
+// not reach the server any more, and nobody else would notice.
+type socketKeeper struct {
+	log   *slog.Logger
+	serve func(net.Listener) error
+	// lost is told when a socket cannot be made again, because something else stands
+	// there or the directory is gone, and when it is back.
+	lost  func(bool)
+	fault string // why it cannot be made; "" if it is there
+}
+
+// keep keeps a listener's socket until ctx ends.
+func (k *socketKeeper) keep(ctx context.Context, first net.Listener) {
+	now, known := first.(*socket)
+	if !known {
+		return
+	}
+	ticks := time.NewTicker(socketPace)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+			now = k.look(now)
+		}
+	}
+}
+
+// look looks whether a socket is there, and returns the one that is from now on.
+func (k *socketKeeper) look(now *socket) *socket {
+	if now.there() {
+		if k.fault != "" { // it was moved away for a while
+			k.fault = ""
+			k.lost(false)
+			k.log.Warn("the socket is back", "socket", now.path)
+		}
+		return now
+	}
+	lis, err := Listen(now.path)
+	if err != nil {
+		if err.Error() != k.fault {
+			k.fault = err.Error()
+			k.lost(true)
+			k.log.Error("the socket is gone and cannot be made again", "error", k.fault)
+		}
+		return now
+	}
+	k.fault = ""
+	k.lost(false)
+	k.log.Warn("the socket was gone, and was made again", "socket", now.path)
+	go k.serve(lis)
+	return lis.(*socket)
+}
+
+// listenFault says in a user's words why there can be no socket at a path.
+func listenFault(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("listen on %s: there is no such directory; create it", path)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("listen on %s: this user may not write there; grant it that", path)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("listen on %s: a file stands where the directory should be; move it away", path)
+	}
+	return fmt.Errorf("listen on %s: %w; mend the directory", path, err)
+}
+
+// Probe asks the server behind a socket whether it serves, for the probes of a
+// container that has neither shell nor client.
+func Probe(ctx context.Context, path string) error {
+	conn, err := grpc.NewClient("unix:"+path, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	res, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
+	if err != nil {
+		if _, missing := os.Lstat(path); missing != nil {
+			return fmt.Errorf("no plugin server answers on %s, which does not exist", path)
+		}
+		return fmt.Errorf("no plugin server answers on %s", path)
+	}
+	if res.GetStatus() != healthpb.HealthCheckResponse_SERVING {
+		return fmt.Errorf("the plugin server on %s takes no requests: it is about to end", path)
+	}
+	return nil
+}

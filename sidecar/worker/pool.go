@@ -1,0 +1,375 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ladder-cmp/ladder/internal/sandbox"
+	"github.com/ladder-cmp/ladder/sidecar/task"
+)
+
+// Config says how to run worker processes.
+type Config struct {
+	// Command makes the command of a worker, which calls Main with its standard input
+	// and output.
+	Command func() *exec.Cmd
+	// Setup goes to each worker's prepare function.
+	Setup []byte
+	// Warm is how many processes are kept, whether they work or wait for work.
+	Warm int
+	// Memory is what a worker may take, in bytes; 0 means no limit. It is
+	// looked at every few milliseconds, where the system tells (Linux).
+	Memory int64
+	Log    *slog.Logger
+	// Metrics takes the metrics; nil takes them nowhere.
+	Metrics prometheus.Registerer
+}
+
+// Pool is processes that do the tasks of a server, each one at a time.
+type Pool struct {
+	cfg     Config
+	metrics *metrics
+
+	mu      sync.Mutex
+	idle    []*process
+	working map[*process]bool
+	busy    int // processes that have a job, but for those whose task is aside
+	waiting int // processes that are being started to wait
+	setup   []byte
+	gaps    []sandbox.Gap
+	told    bool // of the gaps
+	closed  bool
+	all     sync.WaitGroup // processes that have not ended
+}
+
+// NewPool starts the processes that wait for work. It returns when the first
+// of them is ready, or with the reason why it is not.
+func NewPool(cfg Config) (*Pool, error) {
+	if cfg.Metrics == nil {
+		cfg.Metrics = prometheus.NewRegistry()
+	}
+	pool := &Pool{cfg: cfg, setup: cfg.Setup, working: map[*process]bool{}}
+	pool.metrics = newMetrics(pool, cfg.Metrics)
+	first, err := pool.start(cfg.Setup)
+	if err != nil {
+		return nil, err
+	}
+	pool.keep(first)
+	return pool, nil
+}
+
+// Tasks are those of the workers. An error of a worker that had to be ended is a
+// task.Ended.
+func (pool *Pool) Tasks() task.Tasks {
+	return task.Tasks{
+		Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
+			a, err := pool.run(ctx, task.Generate, in)
+			return a.Output, err
+		},
+		Match: func(ctx context.Context, in task.Input) (bool, error) {
+			a, err := pool.run(ctx, task.Match, in)
+			return a.Matched, err
+		},
+	}
+}
+
+// Gaps are what is missing of the workers' sandbox, because the kernel or the
+// container refuses it.
+func (pool *Pool) Gaps() []sandbox.Gap {
+	pool.mu.Lock()
+	defer pool.mu.Unlock()
+	return pool.gaps
+}
+
+// noteGaps notes what the sandbox of the first worker lacks. The others are in the
+// same container.
+func (pool *Pool) noteGaps(gaps []sandbox.Gap) {
+	pool.mu.Lock()
+	first := !pool.told
+	if first {
+		pool.gaps, pool.told = gaps, true
+	}
+	pool.mu.Unlock()
+	if !first || len(gaps) == 0 {
+		return
+	}
+	missing := make([]string, len(gaps))
+	for i, gap := range gaps {
+		missing[i] = gap.String()
+	}
+	pool.cfg.Log.Warn("the sandbox of the workers is incomplete", "missing", strings.Join(missing, "; "))
+}
+
+// Renew makes all jobs from now on start from another setup. If no worker
+// starts with it, nothing changes.
+func (pool *Pool) Renew(text []byte) error {
+	first, err := pool.start(text)
+	if err != nil {
+		return err
+	}
+	pool.mu.Lock()
+	old := pool.idle
+	pool.idle, pool.setup = nil, text
+	pool.mu.Unlock()
+	for _, p := range old {
+		p.end()
+	}
+	pool.keep(first)
+	return nil
+}
+
+// Close ends the workers. Jobs under way fail.
+func (pool *Pool) Close() {
+	pool.mu.Lock()
+	pool.closed = true
+	idle := pool.idle
+	pool.idle = nil
+	pool.mu.Unlock()
+	for _, p := range idle {
+		p.end()
+	}
+	pool.all.Wait()
+}
+
+// run has a worker do a task, and a new one take its place if it had to be ended.
+func (pool *Pool) run(ctx context.Context, name task.Name, in task.Input) (task.Answer, error) {
+	p, err := pool.take()
+	if err != nil {
+		pool.leave(nil)
+		pool.refill()
+		return task.Answer{}, status.Error(codes.Unavailable, err.Error())
+	}
+	r, err := pool.runIn(p, ctx, name, in)
+	if err != nil && !p.spoke {
+		// It may have ended while it waited, of which the job must not know.
+		if fresh, fault := pool.replace(ctx, p); fault == nil {
+			p = fresh
+			r, err = pool.runIn(p, ctx, name, in)
+		}
+	}
+	if err != nil {
+		p.end()
+		pool.leave(p)
+		pool.refill()
+		why := p.whyEnded(ctx, in.Dir)
+		pool.metrics.killed.WithLabelValues(string(why.Cause)).Inc()
+		if why.Cause != task.Yielded {
+			pool.cfg.Log.Warn("a worker was replaced", "component", in.Dir, "cause", string(why.Cause), "last", p.lastWords())
+		}
+		return task.Answer{}, why
+	}
+	if pool.leave(p); p.isAside {
+		p.end() // it would be slow from now on
+		pool.refill()
+	} else {
+		pool.keep(p)
+	}
+	if r.Panic != "" {
+		pool.cfg.Log.Error("a rendering panicked", "component", in.Dir, "panic", r.Panic)
+	}
+	return r.answer()
+}
+
+// runIn has a worker do a task, and step aside when its slot says so.
+func (pool *Pool) runIn(p *process, ctx context.Context, name task.Name, in task.Input) (*result, error) {
+	pool.mu.Lock()
+	pool.working[p] = true
+	pool.mu.Unlock()
+	if in.Slot == nil {
+		return p.do(ctx, name, in, func(int64) {})
+	}
+	in.Slot.OnStepAside(func() { pool.stepAside(p) })
+	return p.do(ctx, name, in, func(bytes int64) {
+		in.Slot.Uses(bytes)
+		if pool.isShortOfMemory() {
+			in.Slot.RelieveMemory()
+		}
+	})
+}
+
+// stepAside has a worker go on with what others leave, and another take its place.
+func (pool *Pool) stepAside(p *process) {
+	pool.mu.Lock()
+	first := pool.working[p] && !p.isAside
+	if first {
+		p.isAside = true
+		pool.busy--
+	}
+	pool.mu.Unlock()
+	if first {
+		yieldProcessors(p.cmd.Process.Pid)
+		pool.refill()
+	}
+}
+
+// isShortOfMemory reports whether the workers together take more than they may. Those
+// that wait for work are ended for that.
+func (pool *Pool) isShortOfMemory() bool {
+	if pool.cfg.Memory <= 0 || pool.cfg.Warm <= 0 {
+		return false
+	}
+	pool.mu.Lock()
+	sum := int64(0)
+	for p := range pool.working {
+		sum += p.now.Load()
+	}
+	for _, p := range pool.idle {
+		sum += p.now.Load()
+	}
+	if sum <= int64(pool.cfg.Warm)*pool.cfg.Memory {
+		pool.mu.Unlock()
+		return false
+	}
+	idle := pool.idle
+	pool.idle = nil
+	pool.mu.Unlock()
+	for _, p := range idle {
+		p.end()
+	}
+	return len(idle) == 0
+}
+
+// leave ends the work of a worker, if there was one.
+func (pool *Pool) leave(p *process) {
+	pool.mu.Lock()
+	defer pool.mu.Unlock()
+	delete(pool.working, p)
+	if p == nil || !p.isAside {
+		pool.busy--
+	}
+}
+
+// take returns a worker that waits, or starts one.
+func (pool *Pool) take() (*process, error) {
+	pool.mu.Lock()
+	pool.busy++
+	text := pool.setup
+	if n := len(pool.idle); n > 0 {
+		p := pool.idle[n-1]
+		pool.idle = pool.idle[:n-1]
+		pool.mu.Unlock()
+		return p, nil
+	}
+	pool.mu.Unlock()
+	return pool.start(text)
+}
+
+// replace starts a worker in place of one that was ended by nobody here.
+func (pool *Pool) replace(ctx context.Context, p *process) (*process, error) {
+	p.end()
+	pool.mu.Lock()
+	delete(pool.working, p)
+	if p.isAside {
+		p.isAside = false
+		pool.busy++ // for the one that comes instead
+	}
+	text := pool.setup
+	pool.mu.Unlock()
+	if p.killed || ctx.Err() != nil || p.stderr.String() != "" {
+		return nil, errors.New("it has a reason of its own")
+	}
+	return pool.start(text)
+}
+
+// forget forgets a worker that has ended while it waited.
+func (pool *Pool) forget(p *process) {
+	pool.mu.Lock()
+	i := slices.Index(pool.idle, p)
+	if i >= 0 {
+		pool.idle = slices.Delete(pool.idle, i, i+1)
+	}
+	pool.mu.Unlock()
+	if i >= 0 {
+		pool.metrics.killed.WithLabelValues(string(task.Crash)).Inc()
+		pool.cfg.Log.Warn("a worker that waited was killed from outside, and is replaced")
+		pool.refill()
+	}
+}
+
+// keep lets a worker wait, unless there are enough, it was killed with the last
+// word of its job, it has grown large, or its setup no longer holds.
+func (pool *Pool) keep(p *process) {
+	pool.mu.Lock()
+	keep := !pool.closed && !p.killed && len(pool.idle) < max(pool.cfg.Warm, 1) && string(p.setup) == string(pool.setup) && !p.isLarge()
+	if keep {
+		pool.idle = append(pool.idle, p)
+	}
+	pool.mu.Unlock()
+	if !keep {
+		p.end()
+	}
+	pool.refill()
+}
+
+// refill starts what is missing, behind the scenes: as many processes as are
+// kept warm, those that work included.
+func (pool *Pool) refill() {
+	pool.mu.Lock()
+	defer pool.mu.Unlock()
+	for !pool.closed && pool.busy+len(pool.idle)+pool.waiting < pool.cfg.Warm {
+		pool.waiting++
+		go pool.startToWait(pool.setup)
+	}
+}
+
+func (pool *Pool) startToWait(setup []byte) {
+	p, err := pool.start(setup)
+	pool.mu.Lock()
+	pool.waiting--
+	pool.mu.Unlock()
+	if err != nil {
+		pool.cfg.Log.Error("no worker could be started", "error", err.Error())
+		return // the next request tries again
+	}
+	pool.keep(p)
+}
+
+// start starts a worker, and returns it when it is ready. After Close none is started.
+func (pool *Pool) start(setup []byte) (*process, error) {
+	if !pool.begin() {
+		return nil, errors.New("no worker is started any more: the server is stopping")
+	}
+	defer pool.all.Done()
+	p, err := startProcess(pool.cfg.Command(), setup, pool.cfg.Memory)
+	if err != nil {
+		return nil, startError(err)
+	}
+	pool.metrics.started.Inc()
+	pool.all.Add(1)
+	go func() {
+		defer pool.all.Done()
+		p.wait()
+		pool.forget(p)
+	}()
+	r, err := p.greet()
+	if err != nil {
+		return nil, startError(err)
+	}
+	pool.noteGaps(r.Gaps)
+	return p, nil
+}
+
+// begin says that a worker is being started, for which Close waits.
+func (pool *Pool) begin() bool {
+	pool.mu.Lock()
+	defer pool.mu.Unlock()
+	if pool.closed {
+		return false
+	}
+	pool.all.Add(1)
+	return true
+}
+
+func startError(err error) error {
+	return fmt.Errorf("no worker could be started: %w; look at the memory and process limits of the container", err)
+}

@@ -1,0 +1,166 @@
+package worker
+
+import (
+	"bufio"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ladder-cmp/ladder/internal/sandbox"
+	"github.com/ladder-cmp/ladder/sidecar/repository"
+	"github.com/ladder-cmp/ladder/sidecar/task"
+)
+
+// The server and a worker talk over a pair of pipes, in turns. All that they say stands
+// here:
+//
+//	server                     worker
+//	setup                  ->
+//	                       <-  ready
+//	job                    ->
+//	                       <-  question about the repository, or request to fetch
+//	reply, or fetched      ->
+//	                       ...
+//	                       <-  result
+
+// toWorker is a message of the server's. One of the fields is set.
+type toWorker struct {
+	Setup   *setup
+	Job     *job
+	Reply   *repository.Reply // to a Question
+	Fetched *fetched          // to a Fetch
+}
+
+// setup is the first message.
+type setup struct {
+	Text   []byte // what the tasks are made of
+	Memory int64  // the limit, in bytes; 0 is none
+}
+
+// job is something to do.
+type job struct {
+	Task task.Name
+	Dir  string
+	Env  map[string]string
+	// Fetches means that the server fetches.
+	Fetches bool
+}
+
+// fetched is what came of a fetchRequest.
+type fetched struct {
+	Digest string
+	About  []byte
+	Data   []byte
+	Size   int64 // of the data, if it comes in parts
+	Fault  *repository.Fault
+}
+
+// fromWorker is a message of a worker's. One of the fields is set.
+type fromWorker struct {
+	Ready    *ready
+	Question *repository.Question
+	Fetch    *fetchRequest
+	Result   *result
+}
+
+// ready says that the worker waits for jobs.
+type ready struct {
+	Gaps []sandbox.Gap // in its sandbox
+}
+
+// fetchRequest asks for what a key stands for, or for the part of its data that begins
+// at a byte.
+type fetchRequest struct {
+	Key  string
+	Part bool
+	From int64
+}
+
+// result is the end of a job.
+type result struct {
+	Answer task.Answer
+	Fault  string     // why there is no answer
+	Code   codes.Code // of the fault, if it has one
+	Panic  string     // with the stack, for the log
+}
+
+func resultOf(a task.Answer, err error) *result {
+	if err == nil {
+		return &result{Answer: a}
+	}
+	if s, ok := status.FromError(err); ok {
+		return &result{Fault: s.Message(), Code: s.Code()}
+	}
+	return &result{Fault: err.Error()}
+}
+
+func (r *result) answer() (task.Answer, error) {
+	switch {
+	case r.Code != codes.OK:
+		return task.Answer{}, status.Error(r.Code, r.Fault)
+	case r.Fault != "":
+		return task.Answer{}, errors.New(r.Fault)
+	}
+	return r.Answer, nil
+}
+
+// link is one end of the connection.
+type link struct {
+	enc *gob.Encoder
+	out *bufio.Writer
+	dec *gob.Decoder
+	in  *bounded
+}
+
+// maxLinkMessage bounds a message. An answer of task.MaxMessage fits, with what
+// stands around it.
+const maxLinkMessage = task.MaxMessage + task.MaxMessage/4
+
+func newLink(in io.Reader, out io.Writer) *link {
+	writer := bufio.NewWriterSize(out, 64<<10)
+	reader := &bounded{from: bufio.NewReaderSize(in, 64<<10)}
+	return &link{gob.NewEncoder(writer), writer, gob.NewDecoder(reader), reader}
+}
+
+func (l *link) send(message any) error {
+	if err := l.enc.Encode(message); err != nil {
+		return err
+	}
+	return l.out.Flush()
+}
+
+func (l *link) receive(message any) error {
+	l.in.left = maxLinkMessage
+	return l.dec.Decode(message)
+}
+
+// bounded reads no more than what is left. It is an io.ByteReader, so that the
+// decoder reads no further than the message.
+type bounded struct {
+	from *bufio.Reader
+	left int
+}
+
+var errLongMessage = fmt.Errorf("a message of more than %d MB", maxLinkMessage>>20)
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errLongMessage
+	}
+	n, err := b.from.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+func (b *bounded) ReadByte() (byte, error) {
+	if b.left <= 0 {
+		return 0, errLongMessage
+	}
+	c, err := b.from.ReadByte()
+	b.left--
+	return c, err
+}

@@ -1,0 +1,154 @@
+// Package worker runs the tasks of a plugin server in processes of their own: a Pool of
+// them on the server's side, and Main in each process. What goes wrong in a task, such
+// as a template without end, ends its process and nothing else.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/ladder-cmp/ladder/internal/confine"
+	"github.com/ladder-cmp/ladder/internal/sandbox"
+	"github.com/ladder-cmp/ladder/sidecar/repository"
+	"github.com/ladder-cmp/ladder/sidecar/task"
+)
+
+// Main answers the jobs of the server at the other end of in and out, one after the
+// other, until it hangs up; then it ends the process. It is what a worker process
+// does. prepare makes the tasks from the text that the server was given for them.
+//
+// Before that, the process enters a sandbox for good: from then on it has the
+// connection and what is open, and neither files nor network nor other processes.
+//
+// Tasks see the repository through their Input only. What they panic with ends
+// the job and not the process.
+func Main(in io.Reader, out io.Writer, prepare func(text []byte) (task.Tasks, error)) error {
+	w := &worker{link: newLink(in, out), replies: make(chan toWorker)}
+	var first toWorker
+	if err := w.link.receive(&first); err != nil {
+		return fmt.Errorf("no setup arrived: %w", err)
+	}
+	if first.Setup == nil {
+		return errors.New("the first message is no setup")
+	}
+	confine.Memory(first.Setup.Memory)
+	gaps := sandbox.Enter()
+	tasks, err := prepare(first.Setup.Text)
+	if err != nil {
+		return err
+	}
+	if err := w.link.send(fromWorker{Ready: &ready{gaps}}); err != nil {
+		return err
+	}
+	jobs := make(chan job)
+	go w.listen(jobs)
+	for j := range jobs {
+		if err := w.link.send(fromWorker{Result: w.do(j, tasks)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// worker is the process, seen from itself.
+type worker struct {
+	link    *link
+	replies chan toWorker
+	asking  sync.Mutex
+}
+
+// listen reads all the time, so that the process ends when the server does,
+// whatever a job is at.
+func (w *worker) listen(jobs chan<- job) {
+	for {
+		var m toWorker
+		if err := w.link.receive(&m); err != nil {
+			os.Exit(0)
+		}
+		if m.Job != nil {
+			jobs <- *m.Job
+		} else {
+			w.replies <- m
+		}
+	}
+}
+
+// do does a job. Its context never ends: the server ends the process instead.
+func (w *worker) do(j job, tasks task.Tasks) (r *result) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = &result{Fault: task.Panicked(j.Dir, p), Code: codes.Internal, Panic: fmt.Sprintf("%v\n%s", p, debug.Stack())}
+		}
+	}()
+	if j.Env == nil {
+		j.Env = map[string]string{} // an empty map does not travel
+	}
+	in := task.Input{Repo: repository.FS(w.read), Dir: j.Dir, Env: j.Env}
+	if j.Fetches {
+		in.Fetch = w.fetch
+	}
+	return resultOf(tasks.Run(context.Background(), j.Task, in))
+}
+
+// ask sends a message to the server and returns the reply.
+func (w *worker) ask(m fromWorker) toWorker {
+	w.asking.Lock()
+	defer w.asking.Unlock()
+	if err := w.link.send(m); err != nil {
+		os.Exit(0)
+	}
+	return <-w.replies
+}
+
+// read asks about the repository.
+func (w *worker) read(q repository.Question) repository.Reply {
+	reply := w.ask(fromWorker{Question: &q}).Reply
+	if reply == nil {
+		return repository.Reply{Fault: repository.FaultOf(errNoReply)}
+	}
+	return *reply
+}
+
+var errNoReply = errors.New("the server replied to something else")
+
+// fetch gets what a key stands for, in parts if it is large.
+func (w *worker) fetch(_ context.Context, key string) (task.Found, error) {
+	got, err := w.askToFetch(fetchRequest{Key: key})
+	if err != nil {
+		return task.Found{}, err
+	}
+	found := task.Found{Digest: got.Digest, About: got.About, Data: got.Data}
+	if got.Size == 0 {
+		return found, nil
+	}
+	found.Size, found.Data = got.Size, make([]byte, 0, got.Size)
+	for int64(len(found.Data)) < got.Size {
+		part, err := w.askToFetch(fetchRequest{Key: key, Part: true, From: int64(len(found.Data))})
+		if err != nil {
+			return task.Found{}, err
+		}
+		if len(part.Data) == 0 {
+			return task.Found{}, io.ErrUnexpectedEOF
+		}
+		found.Data = append(found.Data, part.Data...)
+	}
+	return found, nil
+}
+
+func (w *worker) askToFetch(what fetchRequest) (*fetched, error) {
+	got := w.ask(fromWorker{Fetch: &what}).Fetched
+	switch {
+	case got == nil:
+		return nil, errNoReply
+	case got.Fault != nil:
+		return nil, got.Fault.Err()
+	}
+	return got, nil
+}
