@@ -129,7 +129,7 @@ func (s side) gates() []graph.Reference {
 		if r.Meaning != knowledge.Healthy || !there || !both || !s.plan.Orders(r) || s.compare(from, to) <= 0 {
 			continue
 		}
-		if r.Field == "kind" && s.plan.Graph.Nodes[r.To].Kind.Defines != nil {
+		if r.IsAboutKind() && s.plan.Graph.Nodes[r.To].Kind.Defines != nil {
 			continue
 		}
 		if n := len(all); n > 0 && all[n-1].From == r.From && all[n-1].To == r.To {

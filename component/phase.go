@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/finding"
 )
 
 // Phase is a place in the rollout of a fleet, as a component.yaml has it: 10,
@@ -36,7 +38,7 @@ var phases = regexp.MustCompile(PhasePattern)
 // ParsePhase reads a phase.
 func ParsePhase(text string) (Phase, error) {
 	if !phases.MatchString(text) {
-		return Phase{Text: text}, fmt.Errorf("%q is no phase; write a whole number, such as 120 or \"010\"", text)
+		return Phase{Text: text}, finding.Fault(fmt.Sprintf("%q is no phase", text), "write a whole number, such as 120 or \"010\"")
 	}
 	number, err := strconv.Atoi(text)
 	return Phase{Number: number, Text: text, Set: err == nil}, err
@@ -45,7 +47,7 @@ func ParsePhase(text string) (Phase, error) {
 // UnmarshalYAML reads a number or a text.
 func (p *Phase) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
-		return fmt.Errorf("line %d: this is no single value; write a whole number, such as 120 or \"010\"", n.Line)
+		return fmt.Errorf("line %d: %w", n.Line, finding.Fault("this is no single value", "write a whole number, such as 120 or \"010\""))
 	}
 	read, err := ParsePhase(n.Value)
 	if err != nil {

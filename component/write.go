@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
 // Set returns the text of a component.yaml in which a key has another value. All
@@ -20,14 +21,14 @@ import (
 func Set(text []byte, key, value string) ([]byte, error) {
 	root, err := mapping(text)
 	if err != nil {
-		return nil, fmt.Errorf("%w; correct the syntax first", err)
+		return nil, finding.Fault(err.Error(), "correct the syntax first")
 	}
-	for _, edit := range edits(text, root, key, value) {
-		if after, err := mapping(edit); err == nil && onlyDiffers(root, after, key, value) {
-			return edit, nil
+	for _, edit := range edits(string(text), root, key, value) {
+		if after, err := mapping([]byte(edit)); err == nil && onlyDiffers(root, after, key, value) {
+			return []byte(edit), nil
 		}
 	}
-	return nil, fmt.Errorf("the value of %s cannot be changed without changing more; write %s: %q yourself", key, key, value)
+	return nil, finding.Fault(fmt.Sprintf("the value of %s cannot be changed without changing more", key), fmt.Sprintf("write %s: %q yourself", key, value))
 }
 
 // mapping parses a file, which may be empty.
@@ -51,7 +52,7 @@ func mapping(text []byte) (*yaml.Node, error) {
 
 // edits are ways to write the value, the best first. Which of them do what they
 // are meant to, reading them shows.
-func edits(text []byte, root *yaml.Node, key, value string) [][]byte {
+func edits(text string, root *yaml.Node, key, value string) []string {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		if root.Content[i].Value == key {
 			return replaced(text, root.Content[i+1], value)
@@ -66,7 +67,7 @@ func edits(text []byte, root *yaml.Node, key, value string) [][]byte {
 
 // replaced writes a value over another, in the same kind of quotes. Without
 // quotes, others than we would read a number with a 0 in front for an octal one.
-func replaced(text []byte, n *yaml.Node, value string) [][]byte {
+func replaced(text string, n *yaml.Node, value string) []string {
 	if n.Kind != yaml.ScalarNode || n.Anchor != "" {
 		return nil
 	}
@@ -86,10 +87,10 @@ func replaced(text []byte, n *yaml.Node, value string) [][]byte {
 			value = `"` + value + `"`
 		}
 	}
-	if old == "" || !bytes.HasPrefix(text[at:], []byte(old)) {
+	if old == "" || !strings.HasPrefix(text[at:], old) {
 		return nil
 	}
-	return [][]byte{splice(text, at, at+len(old), value)}
+	return []string{splice(text, at, at+len(old), value)}
 }
 
 // neighbours are the keys behind which a new one stands well, the best first.
@@ -102,12 +103,12 @@ func neighbours(key string) []string {
 }
 
 // addedLines puts the entry on a line of its own.
-func addedLines(text []byte, root *yaml.Node, key, entry string) [][]byte {
+func addedLines(text string, root *yaml.Node, key, entry string) []string {
 	eol := "\n"
-	if bytes.Contains(text, []byte("\r\n")) {
+	if strings.Contains(text, "\r\n") {
 		eol = "\r\n"
 	}
-	var all [][]byte
+	var all []string
 	if len(root.Content) == 0 {
 		if len(text) > 0 && !ended(text) {
 			entry = eol + entry
@@ -135,8 +136,8 @@ func addedLines(text []byte, root *yaml.Node, key, entry string) [][]byte {
 }
 
 // addedInFlow puts the entry between those of a mapping in braces.
-func addedInFlow(text []byte, root *yaml.Node, key, entry string) [][]byte {
-	var all [][]byte
+func addedInFlow(text string, root *yaml.Node, key, entry string) []string {
+	var all []string
 	before := func(n *yaml.Node) {
 		if at, ok := offset(text, n.Line, n.Column); ok {
 			all = append(all, splice(text, at, at, entry+", "))
@@ -157,37 +158,14 @@ func addedInFlow(text []byte, root *yaml.Node, key, entry string) [][]byte {
 	return all
 }
 
-func ended(text []byte) bool { return bytes.HasSuffix(text, []byte("\n")) }
+func ended(text string) bool { return strings.HasSuffix(text, "\n") }
 
-func splice(text []byte, from, to int, with string) []byte {
-	return slices.Concat(text[:from], []byte(with), text[to:])
+func splice(text string, from, to int, with string) string {
+	return textedit.Apply(text, textedit.Splice{From: from, To: to, Text: with})
 }
 
-// lineBreak is what ends a line of YAML.
-var lineBreak = regexp.MustCompile("\r\n|[\n\r\u0085\u2028\u2029]")
-
-// offset finds a place that is given by line and column, which count from 1 and
-// by runes. The line behind the last one begins at the end.
-func offset(text []byte, line, column int) (int, bool) {
-	at := 0
-	for ; line > 1; line-- {
-		end := lineBreak.FindIndex(text[at:])
-		if end == nil {
-			return len(text), line == 2 && column == 1
-		}
-		at += end[1]
-	}
-	if bytes.HasPrefix(text, []byte("\ufeff")) && at == 0 {
-		at = len("\ufeff")
-	}
-	for ; column > 1; column-- {
-		if at >= len(text) {
-			return 0, false
-		}
-		_, size := utf8.DecodeRune(text[at:])
-		at += size
-	}
-	return at, true
+func offset(text string, line, column int) (int, bool) {
+	return textedit.NewLines(text).Offset(line, column)
 }
 
 // onlyDiffers reports whether two files say the same but for one key, which has

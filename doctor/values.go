@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	yaml "go.yaml.in/yaml/v3"
+
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -87,3 +89,36 @@ func (l layers) workload(role, key string) *workload {
 	}
 	return w
 }
+
+// ChartValues tells values of the chart argo-cd, also as those of a subchart, from
+// other files.
+func ChartValues(file string, text []byte) (Values, bool) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil || len(doc.Content) == 0 {
+		return Values{}, false
+	}
+	v := object.ValueOf(doc.Content[0])
+	if v.Get("apiVersion").Exists() && v.Get("kind").Exists() {
+		return Values{}, false
+	}
+	for _, v := range []object.Value{v, v.Get("argo-cd"), v.Get("argocd")} {
+		if slices.ContainsFunc(ChartKeys, func(key string) bool { return v.Get(key).IsMap() }) {
+			return Values{File: file, Root: v}, true
+		}
+	}
+	return Values{}, false
+}
+
+// IsNeither reports whether a file begins with a mapping that does not even look
+// like a manifest.
+func IsNeither(text []byte) bool {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil || len(doc.Content) == 0 {
+		return false
+	}
+	v := object.ValueOf(doc.Content[0])
+	return v.IsMap() && !v.Get("apiVersion").Exists() && !v.Get("kind").Exists()
+}
+
+// ChartKeys are values by which the chart argo-cd is known.
+var ChartKeys = []string{"repoServer", "configs", "applicationSet", "controller", "server"}

@@ -20,10 +20,10 @@ func exactVersion(version string) bool {
 
 // chartOfRepository fetches a chart of a repository with an index.yaml, of the
 // version that Helm would take.
-func (e *errand) chartOfRepository() (haul, error) {
+func (e *attempt) chartOfRepository() (fetchedContent, error) {
 	index, err := e.index(true)
 	if err != nil {
-		return haul{}, err
+		return fetchedContent{}, err
 	}
 	listed, err := index.choose(e.ref)
 	if err != nil && index.remembered {
@@ -33,13 +33,13 @@ func (e *errand) chartOfRepository() (haul, error) {
 		}
 	}
 	if err != nil {
-		return haul{}, err
+		return fetchedContent{}, err
 	}
 	digest := ""
 	if listed.Digest != "" {
 		digest = "sha256:" + strings.ToLower(strings.TrimPrefix(listed.Digest, "sha256:"))
 		if !isDigest(digest) {
-			return haul{}, failed(broken, "ask those who run "+e.host(), "the index of %s has the digest %q of %s %s, which is none (sha256: and 64 hexadecimal digits)", e.host(), short(listed.Digest), e.ref.Chart, listed.Version)
+			return fetchedContent{}, failed(broken, "ask those who run "+e.host(), "the index of %s has the digest %q of %s %s, which is none (sha256: and 64 hexadecimal digits)", e.host(), short(listed.Digest), e.ref.Chart, listed.Version)
 		}
 	}
 	exact := e.ref
@@ -50,7 +50,7 @@ func (e *errand) chartOfRepository() (haul, error) {
 }
 
 // packed downloads a chart from where the index says that it is.
-func (e *errand) packed(exact remote.Ref, listed *helmrepo.ChartVersion, digest string) (remote.Content, error) {
+func (e *attempt) packed(exact remote.Ref, listed *helmrepo.ChartVersion, digest string) (remote.Content, error) {
 	none := remote.Content{}
 	if len(listed.URLs) == 0 {
 		return none, failed(broken, "ask those who run it", "the index of %s has no address of %s %s", e.host(), exact.Chart, exact.Version)
@@ -103,7 +103,7 @@ func (e *errand) packed(exact remote.Ref, listed *helmrepo.ChartVersion, digest 
 }
 
 // elsewhere fetches from a registry a chart that an index has there.
-func (e *errand) elsewhere(at *url.URL, exact remote.Ref, digest string) (remote.Content, error) {
+func (e *attempt) elsewhere(at *url.URL, exact remote.Ref, digest string) (remote.Content, error) {
 	dir, name := path.Split(at.Path)
 	version := exact.Version
 	if chart, tag, found := strings.Cut(name, ":"); found {

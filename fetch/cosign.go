@@ -53,7 +53,7 @@ type candidates struct {
 }
 
 // byCosign verifies the manifest of a chart.
-func (e *errand) byCosign(s Signer, repository *orasremote.Repository, at ocispec.Descriptor, _ []ocispec.Descriptor, _ []byte) error {
+func (e *attempt) byCosign(s Signer, repository *orasremote.Repository, at ocispec.Descriptor, _ []ocispec.Descriptor, _ []byte) error {
 	key, err := publicKey(s.Key)
 	if err != nil {
 		return unsigned(s, signByCosign, "the key of the policy %s", err)
@@ -82,7 +82,7 @@ func signatureTag(at ocispec.Descriptor) string {
 }
 
 // byTag looks at the signatures under a tag.
-func (e *errand) byTag(repository *orasremote.Repository, at ocispec.Descriptor, c *candidates) (bool, error) {
+func (e *attempt) byTag(repository *orasremote.Repository, at ocispec.Descriptor, c *candidates) (bool, error) {
 	_, manifest, err := e.manifest(repository, signatureTag(at))
 	if err != nil {
 		return false, unlessMissing(err)
@@ -110,7 +110,7 @@ func (e *errand) byTag(repository *orasremote.Repository, at ocispec.Descriptor,
 }
 
 // byReferrers looks at the bundles that refer to a manifest.
-func (e *errand) byReferrers(repository *orasremote.Repository, at ocispec.Descriptor, c *candidates) (bool, error) {
+func (e *attempt) byReferrers(repository *orasremote.Repository, at ocispec.Descriptor, c *candidates) (bool, error) {
 	var all []ocispec.Descriptor
 	enough := errors.New("enough")
 	err := repository.Referrers(e.ctx, at, bundleType, func(page []ocispec.Descriptor) error {
@@ -165,7 +165,7 @@ func unlessMissing(err error, others ...outcome) error {
 }
 
 // small reads what is signed.
-func (e *errand) small(repository *orasremote.Repository, layer ocispec.Descriptor) ([]byte, error) {
+func (e *attempt) small(repository *orasremote.Repository, layer ocispec.Descriptor) ([]byte, error) {
 	if layer.Size < 0 || layer.Size > mostSigned {
 		return nil, failed(tooLarge, "ask those who sign it", "a signature in %s has %d bytes, more than %d", e.host(), layer.Size, mostSigned)
 	}

@@ -66,9 +66,9 @@ func (f *failure) finding(of remote.Ref) finding.Finding {
 		Message: finding.WithoutCredentials(f.message), Remedy: finding.WithoutCredentials(f.remedy)}
 }
 
-// failureOf makes a failure of the error of a library. What the errand saw itself
+// failureOf makes a failure of the error of a library. What the attempt saw itself
 // says more than what became of it on the way.
-func (e *errand) failureOf(err error) *failure {
+func (e *attempt) failureOf(err error) *failure {
 	var f *failure
 	switch {
 	case errors.As(err, &f):
@@ -94,12 +94,12 @@ const (
 	moreBytes = "raise --remote-max-bytes if it is meant to be so large"
 )
 
-func (e *errand) tookTooLong() *failure {
+func (e *attempt) tookTooLong() *failure {
 	return failed(slow, moreTime, "%s took longer than %s", e.host(), e.f.limits.Time)
 }
 
 // failureOfStatus is what an HTTP status says, nil where that is nothing bad.
-func (e *errand) failureOfStatus(status int) *failure {
+func (e *attempt) failureOfStatus(status int) *failure {
 	switch {
 	case status == 401 || status == 403:
 		remedy := "mount a name and a password, or a token, for " + e.host()

@@ -445,10 +445,10 @@ func (f *Fetcher) once(ctx context.Context, ref remote.Ref, at *url.URL, anew bo
 }
 
 // try gets ref over the network in this process.
-func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (got haul, err error) {
+func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (got fetchedContent, err error) {
 	e, err := f.begin(ctx, ref, at)
 	if err != nil {
-		return haul{}, err
+		return fetchedContent{}, err
 	}
 	e.anew = anew
 	// What comes is read by libraries, and one of them may not be ready for it.
@@ -463,7 +463,7 @@ func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL, anew boo
 		return e.gitRepository()
 	case ref.Kind == remote.File:
 		data, err := e.get(at.String())
-		return haul{Content: remote.Content{Digest: remote.Digest(data), Data: data}}, err
+		return fetchedContent{Content: remote.Content{Digest: remote.Digest(data), Data: data}}, err
 	case at.Scheme == "oci":
 		return e.chartOfRegistry()
 	}

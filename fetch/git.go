@@ -34,14 +34,14 @@ func isCommit(version string) bool {
 }
 
 // gitRepository fetches the files of a repository at a branch, a tag or a commit.
-func (e *errand) gitRepository() (haul, error) {
+func (e *attempt) gitRepository() (fetchedContent, error) {
 	session, have, err := e.advertised(e.at)
 	if err != nil {
-		return haul{}, err
+		return fetchedContent{}, err
 	}
 	want, commit, err := e.revision(have)
 	if err != nil {
-		return haul{}, err
+		return fetchedContent{}, err
 	}
 	exact := e.ref
 	exact.Version = commit.String()
@@ -57,7 +57,7 @@ func (e *errand) gitRepository() (haul, error) {
 }
 
 // advertised asks a repository what it has.
-func (e *errand) advertised(at *url.URL) (transport.UploadPackSession, *packp.AdvRefs, error) {
+func (e *attempt) advertised(at *url.URL) (transport.UploadPackSession, *packp.AdvRefs, error) {
 	bare := *at
 	bare.RawQuery = ""
 	endpoint, err := transport.NewEndpoint(strings.TrimSuffix(bare.String(), "/"))
@@ -80,7 +80,7 @@ func (e *errand) advertised(at *url.URL) (transport.UploadPackSession, *packp.Ad
 
 // revision finds what to ask for, and the commit that it stands for. Names are
 // looked for as git fetch does.
-func (e *errand) revision(have *packp.AdvRefs) (want, commit plumbing.Hash, err error) {
+func (e *attempt) revision(have *packp.AdvRefs) (want, commit plumbing.Hash, err error) {
 	version := e.ref.Version
 	if isCommit(version) {
 		hash := plumbing.NewHash(version)
@@ -110,7 +110,7 @@ func (e *errand) revision(have *packp.AdvRefs) (want, commit plumbing.Hash, err 
 
 // objects downloads a commit with its files. The commit of the result is found by
 // its hash, which is computed from what came, so that it is what was asked for.
-func (e *errand) objects(session transport.UploadPackSession, have *packp.AdvRefs, want, commit plumbing.Hash) (*object.Tree, error) {
+func (e *attempt) objects(session transport.UploadPackSession, have *packp.AdvRefs, want, commit plumbing.Hash) (*object.Tree, error) {
 	request := packp.NewUploadPackRequest()
 	for _, c := range []capability.Capability{capability.Sideband64k, capability.OFSDelta} {
 		if have.Capabilities.Supports(c) {
@@ -178,13 +178,13 @@ func (e *errand) objects(session transport.UploadPackSession, have *packp.AdvRef
 	return tree, nil
 }
 
-func (e *errand) noCommit(commit plumbing.Hash) *failure {
+func (e *attempt) noCommit(commit plumbing.Hash) *failure {
 	return failed(missing, "name one that is on a branch or a tag", "the repository has no commit %s that it gives", commit)
 }
 
 // measure adds up what the objects of a pack unpack to, before they are: a small
 // pack can be large.
-func (e *errand) measure(pack []byte) error {
+func (e *attempt) measure(pack []byte) error {
 	over := func(n int64) *failure {
 		if n >= 0 && n <= e.f.limits.Unpacked {
 			return nil
@@ -242,13 +242,13 @@ func (b *beginningOf) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// heeding reads a pack that came until the time of the errand is over: libraries that
+// heeding reads a pack that came until the time of the attempt is over: libraries that
 // unpack it do not look.
-func (e *errand) heeding(pack []byte) io.ReadSeeker { return &heeding{bytes.NewReader(pack), e} }
+func (e *attempt) heeding(pack []byte) io.ReadSeeker { return &heeding{bytes.NewReader(pack), e} }
 
 type heeding struct {
 	*bytes.Reader
-	e *errand
+	e *attempt
 }
 
 func (h *heeding) Read(p []byte) (int, error) {
@@ -268,7 +268,7 @@ const objectOverhead = 256
 
 // files are those of a repository and its submodules.
 type files struct {
-	e       *errand
+	e       *attempt
 	entries []entry
 	left    int64 // bytes that may still come
 	more    int   // paths that may still come

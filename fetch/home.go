@@ -6,7 +6,7 @@ import (
 	"github.com/ladder-cmp/ladder/remote"
 )
 
-// home is what an errand asks of the Fetcher that sent it out. An errand that is in a
+// home is what an attempt asks of the Fetcher that sent it out. An attempt that is in a
 // process of its own asks through a pipe: see Work.
 type home interface {
 	// credential opens an address that may be fetched from.
@@ -20,10 +20,10 @@ type home interface {
 	keepIndex(address string, data []byte)
 }
 
-// haul is what an errand brings home.
-type haul struct {
+// fetchedContent is what an attempt brings home.
+type fetchedContent struct {
 	remote.Content
-	// exact is the Ref that always is the same to which the one of the errand came, if
+	// exact is the Ref that always is the same to which the one of the attempt came, if
 	// that was found out on the way, and was is the digest that is recorded for it.
 	exact *remote.Ref
 	was   string
@@ -33,7 +33,7 @@ type haul struct {
 	file string
 }
 
-// local is the home of an errand in the same process.
+// local is the home of an attempt in the same process.
 type local struct{ f *Fetcher }
 
 func (l local) credential(at *url.URL) (credential, error) { return l.f.credential(at) }
@@ -101,24 +101,24 @@ func (f *Fetcher) recall(ref remote.Ref) (record, bool) {
 // exactly gets what a Ref that always is the same names, from the cache if that
 // has it and may be asked, else with load. sourceSays is a digest that the source
 // gives, or "".
-func (e *errand) exactly(ref remote.Ref, sourceSays string, load func() (remote.Content, error)) (haul, error) {
+func (e *attempt) exactly(ref remote.Ref, sourceSays string, load func() (remote.Content, error)) (fetchedContent, error) {
 	if !lasting(ref) {
 		content, err := load()
-		return haul{Content: content}, err
+		return fetchedContent{Content: content}, err
 	}
 	known, there, err := e.home.recorded(ref, sourceSays, e.anew)
 	if err != nil {
-		return haul{}, err
+		return fetchedContent{}, err
 	}
 	if there {
-		return haul{Content: known, exact: &ref, kept: true}, nil
+		return fetchedContent{Content: known, exact: &ref, kept: true}, nil
 	}
 	content, err := load()
-	return haul{Content: content, exact: &ref, was: known.Digest}, err
+	return fetchedContent{Content: content, exact: &ref, was: known.Digest}, err
 }
 
-// settle records what an errand brought home, and finds out whether it is what it was.
-func (f *Fetcher) settle(ref remote.Ref, h haul) (remote.Content, error) {
+// settle records what an attempt brought home, and finds out whether it is what it was.
+func (f *Fetcher) settle(ref remote.Ref, h fetchedContent) (remote.Content, error) {
 	if h.exact != nil && h.was != "" && h.was != h.Digest {
 		return remote.Content{}, f.changed(*h.exact, h.was, h.Digest)
 	}

@@ -55,10 +55,10 @@ func (i index) choose(ref remote.Ref) (*helmrepo.ChartVersion, error) {
 	return chosen, nil
 }
 
-// index reads what the index of the repository says about the chart of the errand. It
+// index reads what the index of the repository says about the chart of the attempt. It
 // may be an index of earlier if it is fresh: a component takes many charts of one
 // repository.
-func (e *errand) index(remembered bool) (index, error) {
+func (e *attempt) index(remembered bool) (index, error) {
 	address, err := helmrepo.ResolveReferenceURL(e.ref.URL, "index.yaml")
 	if err != nil {
 		return index{}, failed(badRef, "correct the address", "%s is no address", e.ref.URL)

@@ -34,20 +34,20 @@ func pinned(version string) (tag, manifest string) {
 
 // chartOfRegistry fetches a chart of a registry, of the version that Helm would
 // take.
-func (e *errand) chartOfRegistry() (haul, error) {
+func (e *attempt) chartOfRegistry() (fetchedContent, error) {
 	repository, err := e.repository(e.at.Path)
 	if err != nil {
-		return haul{}, err
+		return fetchedContent{}, err
 	}
 	version, manifest := pinned(e.ref.Version)
 	reference := manifest
 	if manifest == "" {
 		if version, err = e.tag(repository, version); err != nil {
-			return haul{}, err
+			return fetchedContent{}, err
 		}
 		reference = tagOf(version)
 	} else if digest.Digest(manifest).Validate() != nil {
-		return haul{}, failed(badRef, "write sha256: and 64 hexadecimal digits", "%s is not a digest", manifest)
+		return fetchedContent{}, failed(badRef, "write sha256: and 64 hexadecimal digits", "%s is not a digest", manifest)
 	}
 	exact := e.ref
 	if manifest == "" {
@@ -67,7 +67,7 @@ func (e *errand) chartOfRegistry() (haul, error) {
 
 // asked says whether what a registry has under the name and the version of a chart is
 // that chart. The version is a tag, which may leave out its last parts.
-func (e *errand) asked(packed []byte, version string) error {
+func (e *attempt) asked(packed []byte, version string) error {
 	if v, err := semver.NewVersion(version); err == nil {
 		version = v.String()
 	}
@@ -78,8 +78,8 @@ func (e *errand) asked(packed []byte, version string) error {
 }
 
 // repository is a repository of the registry, whose client sends its requests
-// through the errand.
-func (e *errand) repository(name string) (*orasremote.Repository, error) {
+// through the attempt.
+func (e *attempt) repository(name string) (*orasremote.Repository, error) {
 	repository, err := orasremote.NewRepository(e.origin().Host + "/" + strings.Trim(name, "/"))
 	if err != nil || repository.Reference.Reference != "" {
 		return nil, failed(badRef, "write oci://HOST/PATH in lower case, and the chart's name", "oci://%s/%s is no address of a registry", e.at.Host, strings.Trim(name, "/"))
@@ -104,7 +104,7 @@ const mostTagPages = 500
 
 // tag finds the version that is asked for. As with Helm, what reads as a version,
 // even without its last parts, is one, and only the rest is a range.
-func (e *errand) tag(repository *orasremote.Repository, version string) (string, error) {
+func (e *attempt) tag(repository *orasremote.Repository, version string) (string, error) {
 	if _, err := semver.NewVersion(version); err == nil {
 		return version, nil
 	}
@@ -146,7 +146,7 @@ const mostManifest = 4 << 20
 
 // pull gets a chart by tag or digest, and says the digest of its manifest. The
 // registry's client compares the digest of all that it brings.
-func (e *errand) pull(repository *orasremote.Repository, reference string) (remote.Content, string, error) {
+func (e *attempt) pull(repository *orasremote.Repository, reference string) (remote.Content, string, error) {
 	none := remote.Content{}
 	at, manifest, err := e.manifest(repository, reference)
 	if err != nil {
@@ -174,7 +174,7 @@ func (e *errand) pull(repository *orasremote.Repository, reference string) (remo
 }
 
 // manifest gets a manifest by tag or digest.
-func (e *errand) manifest(repository *orasremote.Repository, reference string) (at ocispec.Descriptor, manifest ocispec.Manifest, err error) {
+func (e *attempt) manifest(repository *orasremote.Repository, reference string) (at ocispec.Descriptor, manifest ocispec.Manifest, err error) {
 	at, body, err := repository.FetchReference(e.ctx, reference)
 	if err != nil {
 		return at, manifest, e.failureOf(err)

@@ -9,10 +9,7 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"os/exec"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/Masterminds/semver/v3"
@@ -29,103 +26,19 @@ import (
 // the one address, and two files to write to. It and the server talk in lines of JSON;
 // the server reads nothing else of what came.
 
-// order is the first line, to the process.
-type order struct {
-	Ref          remote.Ref
-	Anew         bool
-	Allow        []string
-	AllowPrivate []string
-	PlainHTTP    []string
-	Verify       Policy
-	CAFile       string
-	Limits       Limits
-	Proxy        *httpproxy.Config
-	Credential   secret
-	Index        bool // there is an index of earlier
-	Until        time.Time
-}
-
-// word is a line of the process. One of the fields is set; a reply follows but for the
-// last.
-type word struct {
-	Recorded *recordedWord `json:",omitempty"`
-	Address  string        `json:",omitempty"` // which a credential is for
-	Done     *doneWord     `json:",omitempty"`
-}
-
-type recordedWord struct {
-	Ref        remote.Ref
-	SourceSays string
-}
-
-// doneWord is what came of it. The data is in the file.
-type doneWord struct {
-	Version    string
-	Kept       bool  // the cache has it, as the reply said
-	Index      bool  // there is a new index in its file
-	Downloaded int64 // bytes
-	Gaps       []sandbox.Gap
-	Failure    *failureWord
-}
-
-type failureWord struct {
-	Outcome         outcome
-	Message, Remedy string
-	After           time.Duration
-}
-
-// answerWord is a line of the server.
-type answerWord struct {
-	Credential secret
-	Version    string
-	Digest     string
-	There      bool
-	Failure    *failureWord
-}
-
-// secret is a credential across a pipe.
-type secret struct {
-	Username, Password, Token, Access string
-	CA, Cert, Key                     string
-	Insecure                          bool
-	Source, Helper, Below             string
-}
-
-func (c credential) sealed() secret {
-	return secret{c.username, c.password, c.token, c.access, c.identity.ca, c.identity.cert, c.identity.key, c.identity.insecure, c.source, c.helper, c.below}
-}
-
-func (s secret) opened() credential {
-	return credential{username: s.Username, password: s.Password, token: s.Token, access: s.Access, source: s.Source, helper: s.Helper, below: s.Below,
-		identity: identity{ca: s.CA, cert: s.Cert, key: s.Key, insecure: s.Insecure}}
-}
-
-// mostWord is the longest line of a process, in bytes, mostWords how many there are.
-const (
-	mostWord  = 64 << 10
-	mostWords = 1000
-)
-
-// The files of a process, behind its standard ones.
-const (
-	dataFile = 3 + iota
-	newIndexFile
-	indexFile
-)
-
 // send has a process fetch ref.
-func (f *Fetcher) send(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (haul, error) {
+func (f *Fetcher) send(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (fetchedContent, error) {
 	opens, err := f.credential(at)
 	if err != nil {
-		return haul{}, err
+		return fetchedContent{}, err
 	}
 	files, err := f.spools()
 	if err != nil {
 		f.store.complain(err)
-		return haul{}, failed(unreachable, "look at the space and the rights in it", "the directory of what is fetched (--remote-cache) cannot be written: %s", short(err.Error()))
+		return fetchedContent{}, failed(unreachable, "look at the space and the rights in it", "the directory of what is fetched (--remote-cache) cannot be written: %s", short(err.Error()))
 	}
 	defer files.close()
-	t := &trip{f: f, ref: ref, at: at, anew: anew}
+	t := &childFetch{f: f, ref: ref, at: at, anew: anew}
 	address := ""
 	if ref.Kind == remote.Chart && at.Scheme != "oci" {
 		address = f.scope + at.String()
@@ -134,10 +47,10 @@ func (f *Fetcher) send(ctx context.Context, ref remote.Ref, at *url.URL, anew bo
 		}
 	}
 	until, _ := ctx.Deadline()
-	done, err := t.run(ctx, files, order{Ref: ref, Anew: anew, Allow: f.config.Allow, AllowPrivate: f.config.AllowPrivate, PlainHTTP: f.config.PlainHTTP, Verify: f.config.Verify,
+	done, err := t.run(ctx, files, fetchOrder{Ref: ref, Anew: anew, Allow: f.config.Allow, AllowPrivate: f.config.AllowPrivate, PlainHTTP: f.config.PlainHTTP, Verify: f.config.Verify,
 		CAFile: f.config.CAFile, Limits: f.limits, Proxy: httpproxy.FromEnvironment(), Credential: opens.sealed(), Index: t.index, Until: until})
 	if err != nil {
-		return haul{}, err
+		return fetchedContent{}, err
 	}
 	if done.Index && address != "" {
 		f.adoptIndex(address, files.index)
@@ -198,8 +111,8 @@ func (f *Fetcher) adoptIndex(address string, file *os.File) {
 	f.indexes.put(address, dated{digest: digest, at: f.now()})
 }
 
-// trip is a fetch by a process, seen from the server.
-type trip struct {
+// childFetch is a fetch by a process, seen from the server.
+type childFetch struct {
 	f     *Fetcher
 	ref   remote.Ref
 	at    *url.URL
@@ -211,14 +124,14 @@ type trip struct {
 }
 
 // run starts the process and answers it until it is done, or has to be ended.
-func (t *trip) run(ctx context.Context, files *spools, what order) (*doneWord, error) {
+func (t *childFetch) run(ctx context.Context, files *spools, what fetchOrder) (*doneMessage, error) {
 	broke := func(err error) error {
 		t.f.log.Error("no process could be started to fetch", "error", err)
 		return failed(unreachable, "look at the memory and process limits of the container", "no process could be started to fetch it")
 	}
 	cmd := t.f.config.Process()
 	cmd.ExtraFiles = []*os.File{files.data, files.index, files.known}
-	var last complaint
+	var last confine.LastWords
 	cmd.Stderr, cmd.WaitDelay = &last, time.Second
 	to, err := cmd.StdinPipe()
 	if err != nil {
@@ -232,9 +145,11 @@ func (t *trip) run(ctx context.Context, files *spools, what order) (*doneWord, e
 		return nil, broke(err)
 	}
 	t.f.metrics.running.Inc()
-	w := watch(ctx, cmd, t.f.limits.Memory)
+	w := confine.Watch(ctx, cmd.Process, t.f.limits.Memory, nil)
 	done, err := t.talk(to, from, what)
-	took := w.end()
+	_, took := w.Stop()
+	_ = cmd.Process.Kill() // whatever it is at
+	_ = cmd.Wait()         // how it ended is of no interest; what it said is
 	t.f.metrics.running.Dec()
 	var why *failure
 	switch {
@@ -250,23 +165,23 @@ func (t *trip) run(ctx context.Context, files *spools, what order) (*doneWord, e
 		return nil, failed(slow, moreTime, "%s took longer than %s", t.at.Host, t.f.limits.Time)
 	}
 	t.f.metrics.killed(crash)
-	t.f.log.Error("a process that fetches has ended", "host", t.at.Host, "last", last.firstLine(), "error", err)
+	t.f.log.Error("a process that fetches has ended", "host", t.at.Host, "last", short(last.FirstLine()), "error", err)
 	return nil, failed(broken, "ask those who run it; raise --remote-memory if it is meant to be so large", "what %s sends has ended the process that reads it, which has %d MiB and %s", t.at.Host, t.f.limits.Memory>>20, t.f.limits.Time)
 }
 
 // talk answers the process.
-func (t *trip) talk(to io.Writer, from io.Reader, what order) (*doneWord, error) {
+func (t *childFetch) talk(to io.Writer, from io.Reader, what fetchOrder) (*doneMessage, error) {
 	write := json.NewEncoder(to)
 	if err := write.Encode(what); err != nil {
 		return nil, err
 	}
-	lines := bufio.NewReaderSize(from, mostWord)
-	for range mostWords {
+	lines := bufio.NewReaderSize(from, maxMessage)
+	for range maxMessages {
 		line, err := lines.ReadSlice('\n')
 		if err != nil {
 			return nil, err
 		}
-		var said word
+		var said childMessage
 		if err := json.Unmarshal(line, &said); err != nil {
 			return nil, err
 		}
@@ -282,7 +197,7 @@ func (t *trip) talk(to io.Writer, from io.Reader, what order) (*doneWord, error)
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("it asks more than %d times", mostWords)
+	return nil, fmt.Errorf("it asks more than %d times", maxMessages)
 }
 
 // confined says once what the sandbox of the processes lacks: they are all in the same
@@ -301,39 +216,39 @@ func (f *Fetcher) confined(gaps []sandbox.Gap) {
 }
 
 // answer answers a question, as far as it is about what the process is to fetch.
-func (t *trip) answer(said word) (answerWord, error) {
+func (t *childFetch) answer(said childMessage) (serverMessage, error) {
 	f := t.f
 	if said.Recorded == nil {
 		at, fault := parseAddress(said.Address)
 		if fault != "" || !f.allow.allows(at) {
-			return answerWord{}, nil
+			return serverMessage{}, nil
 		}
 		opens, err := f.credential(at)
-		return answerWord{Credential: opens.sealed(), Failure: wordOf(err)}, nil
+		return serverMessage{Credential: opens.sealed(), Failure: failureMessageOf(err)}, nil
 	}
 	ref := said.Recorded.Ref
 	if ref.Kind != t.ref.Kind || ref.URL != t.ref.URL || ref.Chart != t.ref.Chart || !lasting(ref) {
-		return answerWord{}, errors.New("it asks for something else")
+		return serverMessage{}, errors.New("it asks for something else")
 	}
 	known, there, err := local{f}.recorded(ref, said.Recorded.SourceSays, t.anew)
 	t.exact, t.known, t.there = &ref, known, there
-	return answerWord{Version: known.Version, Digest: known.Digest, There: there, Failure: wordOf(err)}, nil
+	return serverMessage{Version: known.Version, Digest: known.Digest, There: there, Failure: failureMessageOf(err)}, nil
 }
 
 // brought takes what a process that is done has written.
-func (t *trip) brought(done *doneWord, files *spools) (haul, error) {
+func (t *childFetch) brought(done *doneMessage, files *spools) (fetchedContent, error) {
 	t.f.metrics.bytes.WithLabelValues(string(t.ref.Kind)).Add(float64(max(done.Downloaded, 0)))
 	if done.Kept && t.there {
-		return haul{Content: t.known, exact: t.exact, kept: true}, nil
+		return fetchedContent{Content: t.known, exact: t.exact, kept: true}, nil
 	}
 	if !t.versioned(done.Version) {
-		return haul{}, failed(broken, "ask those who run it", "what %s has is of no version that can be one", t.at.Host)
+		return fetchedContent{}, failed(broken, "ask those who run it", "what %s has is of no version that can be one", t.at.Host)
 	}
 	digest, err := digestOf(files.data)
 	if err != nil {
-		return haul{}, failed(unreachable, "look at the space and the rights in it", "the directory of what is fetched (--remote-cache) cannot be read: %s", short(err.Error()))
+		return fetchedContent{}, failed(unreachable, "look at the space and the rights in it", "the directory of what is fetched (--remote-cache) cannot be read: %s", short(err.Error()))
 	}
-	got := haul{Content: remote.Content{Version: done.Version, Digest: digest}, file: files.data.Name()}
+	got := fetchedContent{Content: remote.Content{Version: done.Version, Digest: digest}, file: files.data.Name()}
 	if t.exact != nil {
 		got.exact, got.was = t.exact, t.known.Digest
 	}
@@ -343,7 +258,7 @@ func (t *trip) brought(done *doneWord, files *spools) (haul, error) {
 }
 
 // versioned says whether a version can be one of what is fetched.
-func (t *trip) versioned(version string) bool {
+func (t *childFetch) versioned(version string) bool {
 	switch t.ref.Kind {
 	case remote.Repository:
 		return isCommit(version)
@@ -352,92 +267,4 @@ func (t *trip) versioned(version string) bool {
 		return len(version) < 256 && (err == nil || finding.Harmless(version) == version)
 	}
 	return version == ""
-}
-
-func wordOf(err error) *failureWord {
-	if err == nil {
-		return nil
-	}
-	var f *failure
-	if !errors.As(err, &f) {
-		f = failed(broken, "look at the log", "%s", short(err.Error()))
-	}
-	return &failureWord{f.outcome, f.message, f.remedy, f.after}
-}
-
-// failure reads a failure that came across a pipe.
-func (w *failureWord) failure() error {
-	if w == nil {
-		return nil
-	}
-	if !slices.Contains(outcomes, w.Outcome) || w.Outcome == fetched || w.Outcome == stale {
-		return errors.New("unknown kind of failure")
-	}
-	cut := func(text string) string {
-		return finding.Harmless(strings.ToValidUTF8(text[:min(len(text), 4<<10)], ""))
-	}
-	return &failure{outcome: w.Outcome, message: cut(w.Message), remedy: cut(w.Remedy), after: max(0, min(w.After, longestAfter))}
-}
-
-// watcher ends a process that takes too much or too long.
-type watcher struct {
-	cmd     *exec.Cmd
-	stop    chan struct{}
-	stopped chan struct{}
-	took    int64 // of memory, when it was ended for that
-}
-
-func watch(ctx context.Context, cmd *exec.Cmd, memory int64) *watcher {
-	w := &watcher{cmd: cmd, stop: make(chan struct{}), stopped: make(chan struct{})}
-	go func() {
-		defer close(w.stopped)
-		ticks := time.NewTicker(confine.Pace)
-		defer ticks.Stop()
-		for {
-			select {
-			case <-w.stop:
-				return
-			case <-ctx.Done():
-				_ = cmd.Process.Kill()
-				return
-			case <-ticks.C:
-				if took := confine.MemoryOf(cmd.Process.Pid); took > memory {
-					w.took = took
-					_ = cmd.Process.Kill()
-					return
-				}
-			}
-		}
-	}()
-	return w
-}
-
-// end ends the process, whatever it is at, and says for how much memory it was ended
-// before.
-func (w *watcher) end() int64 {
-	close(w.stop)
-	<-w.stopped
-	_ = w.cmd.Process.Kill()
-	_ = w.cmd.Wait() // how it ended is of no interest; what it said is
-	return w.took
-}
-
-// complaint keeps the beginning of what a process says when it ends.
-type complaint struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (c *complaint) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.text = append(c.text, p[:min(len(p), 4<<10-len(c.text))]...)
-	return len(p), nil
-}
-
-func (c *complaint) firstLine() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	line, _, _ := strings.Cut(strings.TrimSpace(string(c.text)), "\n")
-	return short(line)
 }

@@ -29,7 +29,7 @@ func (f *Fetcher) scopeOf(ref remote.Ref) string {
 
 // signers are those of the policy who must have signed a chart: that for the address by
 // which it was asked for, and that for where it comes from.
-func (e *errand) signers(from *url.URL) []Signer {
+func (e *attempt) signers(from *url.URL) []Signer {
 	addresses := []*url.URL{from}
 	if named, fault := parseAddress(e.ref.URL); fault == "" {
 		addresses = append(addresses, named.JoinPath(e.ref.Chart))
@@ -56,7 +56,7 @@ const (
 )
 
 // verifyFile verifies a chart of a repository by the provenance file beside it.
-func (e *errand) verifyFile(at *url.URL, packed []byte) error {
+func (e *attempt) verifyFile(at *url.URL, packed []byte) error {
 	for _, s := range e.signers(at) {
 		if s.Keyring == nil {
 			return unsigned(s, "write provenance for its repository into the policy", "the chart is no manifest of a registry, which alone cosign signs")
@@ -81,7 +81,7 @@ func (e *errand) verifyFile(at *url.URL, packed []byte) error {
 }
 
 // verifyManifest verifies a chart of a registry, by its manifest and layers.
-func (e *errand) verifyManifest(repository *orasremote.Repository, at ocispec.Descriptor, layers []ocispec.Descriptor, packed []byte) error {
+func (e *attempt) verifyManifest(repository *orasremote.Repository, at ocispec.Descriptor, layers []ocispec.Descriptor, packed []byte) error {
 	from := &url.URL{Scheme: "oci", Host: e.at.Host, Path: "/" + repository.Reference.Repository}
 	for _, s := range e.signers(from) {
 		verify := e.byCosign
@@ -96,7 +96,7 @@ func (e *errand) verifyManifest(repository *orasremote.Repository, at ocispec.De
 }
 
 // byProvenanceLayer verifies by the layer that helm push makes of a provenance file.
-func (e *errand) byProvenanceLayer(s Signer, repository *orasremote.Repository, _ ocispec.Descriptor, layers []ocispec.Descriptor, packed []byte) error {
+func (e *attempt) byProvenanceLayer(s Signer, repository *orasremote.Repository, _ ocispec.Descriptor, layers []ocispec.Descriptor, packed []byte) error {
 	i := slices.IndexFunc(layers, func(l ocispec.Descriptor) bool { return l.MediaType == helmregistry.ProvLayerMediaType })
 	if i < 0 {
 		return unsigned(s, signByHelm, "the chart in %s has no provenance file (a layer that helm push makes of the .prov)", e.host())

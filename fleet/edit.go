@@ -85,8 +85,9 @@ func (e Edit) Apply(text []byte) ([]byte, error) {
 	for _, c := range e.Changes {
 		var err error
 		if text, err = component.Set(text, c.Key, c.After); err != nil {
-			message, remedy, _ := strings.Cut(err.Error(), "; ")
-			return nil, finding.Finding{Severity: finding.Error, Rule: "not-written", File: e.File, Line: e.Line(c.Key), Field: c.Key, Message: message, Remedy: remedy}
+			f := finding.Of(err)[0]
+			f.Rule, f.File, f.Line, f.Field = "not-written", e.File, e.Line(c.Key), c.Key
+			return nil, f
 		}
 	}
 	return text, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/profile"
 )
@@ -268,7 +269,7 @@ func (f *Fleet) used(add func(part int, what, name string)) {
 			add(to.Part, "Services that others use", to.Key.Namespace+"/"+to.Key.Name)
 		case to.Key.Group == "" && to.Key.Kind == "Secret":
 			add(to.Part, "Secrets for others", to.Key.Namespace+"/"+to.Key.Name)
-		case !to.Kind.Pod.IsZero() && r.Why == "calls":
+		case !to.Kind.Pod.IsZero() && r.Sign == graph.Call:
 			add(to.Part, "workloads that others call", to.Key.Namespace+"/"+to.Key.Name)
 		case r.Written.Kind == "Secret":
 			add(to.Part, "Secrets for others", r.Written.Namespace+"/"+r.Written.Name)

@@ -3,10 +3,13 @@ package fleet
 import (
 	"cmp"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/cycle"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -114,10 +117,7 @@ func (f *Fleet) ordered(all []need) (kept []need, dropped []need, stuck map[int]
 			circles[group[n.from]] = true
 		}
 	}
-	for g := range group {
-		if !circles[g] {
-			continue
-		}
+	for _, g := range slices.Sorted(maps.Keys(circles)) {
 		circle := f.circle(kept, group, g)
 		faults = append(faults, f.circleFinding(circle))
 		for i := range group {
@@ -152,73 +152,27 @@ func chain(out [][]need, from, to int, strictly bool) []need {
 		at     int
 		strict bool
 	}
-	type step struct {
-		before state
-		along  need
-	}
-	start := state{from, !strictly}
-	came := map[state]step{start: {}}
-	for queue := []state{start}; len(queue) > 0; queue = queue[1:] {
-		s := queue[0]
-		if s.at == to && s.strict {
-			way := []need{}
-			for ; s != start; s = came[s].before {
-				way = append(way, came[s].along)
-			}
-			slices.Reverse(way)
-			return way
-		}
-		for _, n := range out[s.at] {
-			next := state{n.to, s.strict || n.later}
-			if _, seen := came[next]; !seen {
-				came[next] = step{s, n}
-				queue = append(queue, next)
+	isEnd := func(s state) bool { return s.at == to && s.strict }
+	way, _ := cycle.Path(state{from, !strictly}, isEnd, func(s state) iter.Seq2[need, state] {
+		return func(yield func(need, state) bool) {
+			for _, n := range out[s.at] {
+				if !yield(n, state{n.to, s.strict || n.later}) {
+					return
+				}
 			}
 		}
-	}
-	return nil
+	})
+	return way
 }
 
 // groups gives each Application the number of its group: those that need each
-// other in a circle are one. It is that of a member.
+// other in a circle are one.
 func groups(count int, needs []need) []int {
 	out := make([][]int, count)
 	for _, n := range needs {
 		out[n.from] = append(out[n.from], n.to)
 	}
-	group, index, low := make([]int, count), make([]int, count), make([]int, count)
-	var stack []int
-	next := 0
-	var visit func(i int)
-	visit = func(i int) { // Tarjan's algorithm; index 0 is not visited yet
-		next++
-		index[i], low[i], group[i] = next, next, -1
-		stack = append(stack, i)
-		for _, to := range out[i] {
-			if index[to] == 0 {
-				visit(to)
-				low[i] = min(low[i], low[to])
-			} else if group[to] < 0 {
-				low[i] = min(low[i], index[to])
-			}
-		}
-		if low[i] != index[i] {
-			return
-		}
-		for at := len(stack) - 1; ; at-- {
-			group[stack[at]] = i
-			if stack[at] == i {
-				stack = stack[:at]
-				return
-			}
-		}
-	}
-	for i := range count {
-		if index[i] == 0 {
-			visit(i)
-		}
-	}
-	return group
+	return cycle.Components(out)
 }
 
 // circle is the shortest one in a group that demands what cannot be.

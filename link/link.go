@@ -103,15 +103,15 @@ type finder struct {
 	apps  []Application
 	base  *knowledge.Base
 	graph *graph.Graph
-	of    []int        // the Application, by part of the graph
+	appOf []int        // the Application, by part of the graph
 	stubs map[int]bool // the parts that stand for charts that are not at hand
 	links map[[2]int][]Reason
 	// groups are the nodes of each group of kinds that is not Kubernetes' own,
-	// asking those that name a program, and charts the groups whose definitions
+	// classes those that name a program, and charts the groups whose definitions
 	// are in a chart of their own.
-	groups map[string][]int
-	asking []int
-	charts map[string]bool
+	groups  map[string][]int
+	classes []int
+	charts  map[string]bool
 }
 
 // Find says what Applications need of each other, sorted by both, besides the
@@ -123,7 +123,7 @@ func Find(apps []Application, base *knowledge.Base, known ...Link) (*graph.Graph
 	for i, app := range apps {
 		for _, part := range app.Parts {
 			parts = append(parts, part)
-			f.of = append(f.of, i)
+			f.appOf = append(f.appOf, i)
 		}
 		for _, chart := range app.Charts {
 			stubs, err := chart.Stubs()
@@ -132,7 +132,7 @@ func Find(apps []Application, base *knowledge.Base, known ...Link) (*graph.Graph
 			}
 			f.stubs[len(parts)] = true
 			parts = append(parts, graph.Part{Objects: stubs})
-			f.of = append(f.of, i)
+			f.appOf = append(f.appOf, i)
 		}
 	}
 	var err error
@@ -140,15 +140,15 @@ func Find(apps []Application, base *knowledge.Base, known ...Link) (*graph.Graph
 		return nil, nil, err
 	}
 	f.index()
-	f.fromObjects()
-	f.fromCharts()
+	f.linkObjects()
+	f.linkCharts()
 	for _, l := range known {
 		for _, r := range l.Reasons {
 			f.add(l.From, l.To, r)
 		}
 	}
 	for i := range f.graph.Nodes {
-		f.graph.Nodes[i].Part = f.of[f.graph.Nodes[i].Part]
+		f.graph.Nodes[i].Part = f.appOf[f.graph.Nodes[i].Part]
 	}
 	return f.graph, f.sorted(), nil
 }
@@ -162,7 +162,7 @@ func (f *finder) index() {
 			f.groups[n.Key.Group] = append(f.groups[n.Key.Group], i)
 		}
 		if !n.Kind.Provider.IsZero() {
-			f.asking = append(f.asking, i)
+			f.classes = append(f.classes, i)
 		}
 	}
 	for _, app := range f.apps {
@@ -202,17 +202,17 @@ func boolean(b bool) int {
 	return 0
 }
 
-// fromObjects: references that cross from one Application to another.
-func (f *finder) fromObjects() {
-	own, providers := f.held(), f.providers()
+// linkObjects: references that cross from one Application to another.
+func (f *finder) linkObjects() {
+	own, providers := f.ownObjects(), f.providers()
 	for _, r := range f.graph.References {
 		node, target := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
-		from, to := f.of[node.Part], f.of[target.Part]
-		f.behind(r, providers[r.To])
+		from, to := f.appOf[node.Part], f.appOf[target.Part]
+		f.linkToProviders(r, providers[r.To])
 		if from == to || own[holding{from, target.Key}] {
 			continue
 		}
-		if strength, counts := f.crossing(r); counts {
+		if strength, counts := f.strength(r); counts {
 			f.add(from, to, Reason{Strength: strength, Inferred: r.Inferred, From: node.Key, To: target.Key,
 				Field: r.Field, File: node.File, Line: node.Line, Why: r.Why, Source: r.Source})
 		}
@@ -225,10 +225,10 @@ type holding struct {
 	key object.ID
 }
 
-func (f *finder) held() map[holding]bool {
+func (f *finder) ownObjects() map[holding]bool {
 	own := make(map[holding]bool, len(f.graph.Nodes))
 	for _, n := range f.graph.Nodes {
-		own[holding{f.of[n.Part], n.Key}] = true
+		own[holding{f.appOf[n.Part], n.Key}] = true
 	}
 	return own
 }
@@ -248,10 +248,10 @@ func (f *finder) providers() map[int][]provider {
 	all := map[int][]provider{}
 	for _, r := range f.graph.References {
 		if to := f.graph.Nodes[r.To]; isProvider(f.graph.Nodes[r.From], r) {
-			all[r.From] = append(all[r.From], provider{app: f.of[to.Part], workload: to.Key, inferred: true, source: r.Source})
+			all[r.From] = append(all[r.From], provider{app: f.appOf[to.Part], workload: to.Key, inferred: true, source: r.Source})
 		}
 	}
-	for _, i := range f.asking {
+	for _, i := range f.classes {
 		n := f.graph.Nodes[i]
 		for _, asked := range n.Kind.Provider.Find(n.Root()) {
 			for app, a := range f.apps {
@@ -266,9 +266,9 @@ func (f *finder) providers() map[int][]provider {
 	return all
 }
 
-// behind: a class may be there long before the program that it asks for. Who
+// linkToProviders: a class may be there long before the program that it asks for. Who
 // uses the class needs the program.
-func (f *finder) behind(r graph.Reference, providers []provider) {
+func (f *finder) linkToProviders(r graph.Reference, providers []provider) {
 	if r.Inferred || r.Meaning != knowledge.Exists {
 		return
 	}
@@ -279,7 +279,7 @@ func (f *finder) behind(r graph.Reference, providers []provider) {
 		if p.chart != "" {
 			reason.Why += " the chart " + p.chart
 		}
-		f.add(f.of[from.Part], p.app, reason)
+		f.add(f.appOf[from.Part], p.app, reason)
 	}
 }
 
@@ -289,30 +289,30 @@ func isProvider(class graph.Node, r graph.Reference) bool {
 	return !class.Kind.Provider.IsZero() && r.Field == class.Kind.Provider.String()
 }
 
-// crossing says what a reference from one Application to another demands, and
+// strength says what a reference from one Application to another demands, and
 // whether it is one: signs that are good enough among the objects of a
 // component (a bare word, an image, a webhook for Pods of anybody) lead astray
 // among those of eighty.
-func (f *finder) crossing(r graph.Reference) (Strength, bool) {
+func (f *finder) strength(r graph.Reference) (Strength, bool) {
 	from, to := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
 	switch {
 	case r.Explicit:
-	case r.Field == "kind" && from.Kind.Assured:
+	case r.IsAboutKind() && from.Kind.Assured:
 		return 0, false // its kind is there wherever Argo CD is
 	case isProvider(from, r):
 		return Healthy, from.HasHealth // most classes are fine alone
 	case !r.Inferred && r.Meaning == knowledge.Exists && f.stubs[to.Part]:
 		return Healthy, true // it comes once what the chart runs is there
-	case r.Field == "webhooks" && (!r.Hard || f.base.Builtin(from.Key.Group)):
+	case r.IsAboutWebhook() && (!r.Hard || f.base.Builtin(from.Key.Group)):
 		// It was there before the webhook, or comes with whatever is applied later. Of
 		// Pods only the creation is refused, and their owners try again for ever,
 		// whichever kind these are of (reference/access-authn-authz/extensible-admission-controllers).
 		return 0, false
-	case r.Inferred && r.Meaning == knowledge.Exists && strings.HasSuffix(r.Why, graph.MayCome):
+	case r.Inferred && r.Meaning == knowledge.Exists && r.Sign == graph.Bringer:
 		return Exists, true
-	case r.Inferred && r.Meaning == knowledge.Exists && r.Why != "calls" && r.Why != "is configured by":
+	case r.Inferred && r.Meaning == knowledge.Exists && r.Sign != graph.Call && r.Sign != graph.Configuration:
 		return 0, false
-	case r.Meaning == knowledge.Exists && r.Field == "metadata.namespace" && to.Key.Kind == "Namespace":
+	case r.Meaning == knowledge.Exists && r.IsAboutNamespace() && to.Key.Kind == "Namespace":
 		return Exists, true // CreateNamespace makes it, without its labels
 	}
 	switch r.Meaning {
@@ -330,13 +330,13 @@ func (f *finder) crossing(r graph.Reference) (Strength, bool) {
 	return Calls, true
 }
 
-// fromCharts: kinds of a chart in a registry come with what is known of it.
-func (f *finder) fromCharts() {
+// linkCharts: kinds of a chart in a registry come with what is known of it.
+func (f *finder) linkCharts() {
 	for to, app := range f.apps {
 		for _, chart := range app.Charts {
-			f.broughtBy(to, chart)
+			f.linkToChart(to, chart)
 			for _, group := range chart.Needs {
-				for _, provider := range f.serving(group) {
+				for _, provider := range f.servers(group) {
 					f.add(to, provider, Reason{Strength: Healthy, Why: fmt.Sprintf("the chart %s uses kinds of %s", chart.Name, group), Source: chart.Source})
 				}
 			}
@@ -344,13 +344,13 @@ func (f *finder) fromCharts() {
 	}
 }
 
-// broughtBy links what uses a chart to the Application that has it: its kinds,
+// linkToChart links what uses a chart to the Application that has it: its kinds,
 // also those that others make, and the classes that it answers for.
-func (f *finder) broughtBy(to int, chart knowledge.Chart) {
+func (f *finder) linkToChart(to int, chart knowledge.Chart) {
 	add := func(i int, r Reason) {
 		n := &f.graph.Nodes[i]
 		r.From, r.File, r.Line, r.Source = n.Key, n.File, n.Line, chart.Source
-		f.add(f.of[n.Part], to, r)
+		f.add(f.appOf[n.Part], to, r)
 	}
 	for group, nodes := range f.groups {
 		if chart.Brings(group) {
@@ -364,7 +364,7 @@ func (f *finder) broughtBy(to int, chart knowledge.Chart) {
 			if made.Meaning == knowledge.Healthy {
 				strength = Healthy
 			}
-			f.add(f.of[n.Part], to, Reason{Strength: strength, From: n.Key, Field: made.Field, File: n.File, Line: n.Line, Source: made.Source,
+			f.add(f.appOf[n.Part], to, Reason{Strength: strength, From: n.Key, Field: made.Field, File: n.File, Line: n.Line, Source: made.Source,
 				Why: fmt.Sprintf("%s %s, which comes with the chart %s", made.Why, made.Kind, chart.Name)})
 		}
 	}
@@ -397,7 +397,7 @@ func (f *finder) byKind(group string, nodes []int, chart knowledge.Chart, add fu
 
 // byClass says who names a program of a chart.
 func (f *finder) byClass(chart knowledge.Chart, add func(int, Reason)) {
-	for _, i := range f.asking {
+	for _, i := range f.classes {
 		n := &f.graph.Nodes[i]
 		if !n.HasHealth {
 			continue // most classes are fine alone
@@ -410,17 +410,17 @@ func (f *finder) byClass(chart knowledge.Chart, add func(int, Reason)) {
 	}
 }
 
-// serving are the Applications that define kinds of a group, or reconcile them.
-func (f *finder) serving(group string) []int {
+// servers are the Applications that define kinds of a group, or reconcile them.
+func (f *finder) servers(group string) []int {
 	var all []int
 	for _, n := range f.graph.Nodes {
-		if slices.Contains(n.Reconciles, group) && !slices.Contains(all, f.of[n.Part]) {
-			all = append(all, f.of[n.Part])
+		if slices.Contains(n.Reconciles, group) && !slices.Contains(all, f.appOf[n.Part]) {
+			all = append(all, f.appOf[n.Part])
 		}
 		for _, d := range n.Kind.Defines {
 			for _, found := range d.Group.Find(n.Root()) {
-				if found.Value.Text() == group && !slices.Contains(all, f.of[n.Part]) {
-					all = append(all, f.of[n.Part])
+				if found.Value.Text() == group && !slices.Contains(all, f.appOf[n.Part]) {
+					all = append(all, f.appOf[n.Part])
 				}
 			}
 		}

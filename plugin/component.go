@@ -104,7 +104,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 	}
 	// What a parameter finds wrong is said once.
 	described = slices.DeleteFunc(described, func(f error) bool {
-		return slices.ContainsFunc(faults, func(other error) bool { return samePlace(f, other) })
+		return slices.ContainsFunc(faults, func(other error) bool { return isSamePlace(f, other) })
 	})
 	faults = slices.Concat(own.Twice(root, ""), faults, described)
 	if d.Chart.SkipCRDs && s.CRDs == "" {
@@ -125,9 +125,9 @@ func placesOf(file, key string, list *yaml.Node) map[string]render.Place {
 	return places
 }
 
-// misnamed reports the name of a chart's release that Helm takes for none, if it is
+// checkName reports the name of a chart's release that Helm takes for none, if it is
 // component.yaml that says it, and nobody says another.
-func (req Request) misnamed(name string, d component.Description) error {
+func (req Request) checkName(name string, d component.Description) error {
 	said := func(s Settings) bool { return s.Name != "" }
 	if name == "" || req.App.Name != "" || slices.ContainsFunc(req.Settings, said) || strings.Contains(name, "$") {
 		return nil
@@ -143,26 +143,26 @@ func (req Request) misnamed(name string, d component.Description) error {
 	return f
 }
 
-func samePlace(a, b error) bool {
+func isSamePlace(a, b error) bool {
 	x, y := finding.Of(a)[0], finding.Of(b)[0]
 	return x.Line == y.Line && x.Field == y.Field
 }
 
-// located is the request with the place where the component's manifests are,
+// locate returns the request and its options with the place where the component's manifests are,
 // which its component.yaml may name: another directory, or a chart from elsewhere.
 // Values files of its chart come before all others.
-func (req Request) located(ctx context.Context, d component.Description, opt *options) (Request, error) {
+func (req Request) locate(ctx context.Context, d component.Description, opt options) (Request, options, error) {
 	c := d.Chart
 	home := req.Dir
 	own := settings.File{Name: req.show(path.Join(home, component.File)), Rule: "bad-component"}
-	fault := func(field, message, remedy string) (Request, error) {
-		return req, own.Fault(d.Line("chart"), field, message, remedy)
+	fault := func(field, message, remedy string) (Request, options, error) {
+		return req, opt, own.Fault(d.Line("chart"), field, message, remedy)
 	}
 	switch {
 	case c.Remote():
-		from, err := req.fetchChart(ctx, c, *opt)
+		from, err := req.fetchChart(ctx, c, opt)
 		if err != nil {
-			return req, placed(err, own.Name, d.Line("chart"), "chart")
+			return req, opt, atPlace(err, own.Name, d.Line("chart"), "chart")
 		}
 		from.named = finding.Finding{File: own.Name, Line: d.Line("chart"), Field: "chart"}
 		req.from, opt.crds.dir = from, from.show(from.dir)
@@ -187,10 +187,10 @@ func (req Request) located(ctx context.Context, d component.Description, opt *op
 		req.Dir = at
 	}
 	if len(c.ValueFiles) > 0 {
-		values := req.chartValues(ctx, d, *opt, home)
+		values := req.chartValues(ctx, d, opt, home)
 		opt.render.Values = append([]render.Values{values}, opt.render.Values...)
 	}
-	return req, nil
+	return req, opt, nil
 }
 
 // fromYAML flattens a value of component.yaml, and reports whether it has the

@@ -45,8 +45,8 @@ func (l lifting) wanted(objs []object.Object) ([]object.Object, error) {
 	return crds.CleanAll(definitions, l.prune)
 }
 
-// elsewhere tells which objects another Application applies.
-func (l lifting) elsewhere() func(object.Object) bool {
+// isExternal tells which objects another Application applies.
+func (l lifting) isExternal() func(object.Object) bool {
 	if l.mode == crds.Skip {
 		return crds.Is
 	}
@@ -144,7 +144,7 @@ func Ship(ctx context.Context, req Request, base *knowledge.Base) (Shipment, err
 	}
 	_, rest := crds.Split(all.rendered.Objects)
 	objs := append(definitions, rest...)
-	return Shipment{Definitions: crds.List(objs, all.survey), Objects: objs, On: all.switches, Findings: append(all.rendered.Findings, opt.came()...)}, nil
+	return Shipment{Definitions: crds.List(objs, all.survey), Objects: objs, On: all.switches, Findings: append(all.rendered.Findings, opt.fetchFindings()...)}, nil
 }
 
 // onlyNoDefinitions reports whether all that is wrong is that there are none.

@@ -142,7 +142,7 @@ func (p Parameter) fromVariable(value string) ([]string, error) {
 				return values, nil
 			}
 		}
-		return nil, p.fault("this is no list; write it as YAML")
+		return nil, p.fault("this is no list", "write it as YAML")
 	case p.Collection == "array", p.Verbatim:
 		return splitList(value), nil
 	}

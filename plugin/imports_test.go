@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -42,7 +43,7 @@ func listPackages(t *testing.T) []goPackage {
 	}
 }
 
-var pure = []string{"finding", "object", "settings", "knowledge", "graph", "wave", "health", "draw", "crds", "component", "profile", "link", "remote", "compare", "report", "doctor", "nearest"}
+var pure = []string{"finding", "object", "settings", "knowledge", "graph", "wave", "health", "draw", "crds", "component", "profile", "link", "link/appofapps", "remote", "compare", "report", "doctor", "nearest"}
 
 // TestFoldersAreDocumented compares the table of folders, and the list of those that
 // are pure, with what there is.
@@ -64,6 +65,31 @@ func TestFoldersAreDocumented(t *testing.T) {
 	names := strings.FieldsFunc(strings.ReplaceAll(list, " and ", ", "), func(r rune) bool { return strings.ContainsRune("`, \n", r) })
 	if !slices.Equal(names, pure) {
 		t.Errorf("docs/development.md calls %v pure, and the test %v", names, pure)
+	}
+}
+
+// TestWalksAreTrue looks for the functions of the walks in docs/development.md in the
+// files that it names.
+func TestWalksAreTrue(t *testing.T) {
+	text, err := os.ReadFile("../docs/development.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hops := regexp.MustCompile("(?m)^\\| \\d+ \\| `(?:(\\w+)\\.)?(\\w+)` \\| `([^`]+\\.go)` \\|").FindAllStringSubmatch(string(text), -1)
+	if len(hops) == 0 {
+		t.Fatal("there is no walk")
+	}
+	for _, hop := range hops {
+		code, err := os.ReadFile("../" + hop[3])
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		// What stands before a function is its type or its package.
+		function := regexp.MustCompile(`(?m)^func (\(\w+ \*?` + hop[1] + `(\[[^)]*)?\) )?` + hop[2] + `[([]`)
+		if !function.Match(code) {
+			t.Errorf("%s has no %s", hop[3], strings.TrimPrefix(hop[1]+"."+hop[2], "."))
+		}
 	}
 }
 
@@ -98,16 +124,16 @@ func TestPurePackages(t *testing.T) {
 // there for it.
 func TestHeavyLibraries(t *testing.T) {
 	owners := map[string][]string{
-		"helm.sh/":                     {"render", "fetch"},
+		"helm.sh/":                     {"render", "render/vary", "fetch"},
 		"sigs.k8s.io/kustomize/":       {"render", "krm"},
-		"google.golang.org/grpc":       {"sidecar", "sidecar/wire", "sidecar/sidecartest"},
-		"github.com/spf13/cobra":       {"cmd/cmp"},
-		"k8s.io/":                      {"cmd/cmp"},
-		"github.com/Masterminds/":      {"render", "fetch"},
+		"google.golang.org/grpc":       {"sidecar", "sidecar/task", "sidecar/worker", "sidecar/wire", "sidecar/sidecartest"},
+		"github.com/spf13/cobra":       {"cmd/cmp", "internal/option", "internal/complete", "internal/manual"},
+		"k8s.io/":                      {"cmd/cmp", "internal/argocd"},
+		"github.com/Masterminds/":      {"render", "render/vary", "fetch"},
 		"github.com/go-git/":           {"fetch", "revision"},
 		"github.com/ProtonMail/":       {"fetch"},
 		"oras.land/":                   {"fetch"},
-		"go.opentelemetry.io/":         {"sidecar", "cmd/cmp"},
+		"go.opentelemetry.io/":         {"sidecar", "internal/server"},
 		"github.com/google/go-jsonnet": {"render"},
 	}
 	for _, p := range listPackages(t) {
@@ -120,7 +146,7 @@ func TestHeavyLibraries(t *testing.T) {
 			}
 		}
 		if strings.HasPrefix(name, "sidecar") && slices.ContainsFunc(p.Imports, func(i string) bool {
-			return strings.HasPrefix(i, module) && !strings.HasPrefix(i, module+"sidecar") && !slices.Contains([]string{module + "internal/confine", module + "internal/sandbox"}, i)
+			return strings.HasPrefix(i, module) && !strings.HasPrefix(i, module+"sidecar") && !slices.Contains([]string{module + "internal/confine", module + "internal/memfs", module + "internal/sandbox"}, i)
 		}) {
 			t.Errorf("%s imports packages of the project: it is to know nothing of charts or waves", name)
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/render"
 )
 
@@ -186,7 +187,7 @@ func boolValue(set func(*Settings, bool)) func(*Settings, []string) error {
 	return func(s *Settings, values []string) error {
 		b, err := strconv.ParseBool(values[0])
 		if err != nil {
-			return fmt.Errorf("%q is neither true nor false; write one of them", values[0])
+			return finding.Fault(fmt.Sprintf("%q is neither true nor false", values[0]), "write one of them")
 		}
 		set(s, b)
 		return nil
@@ -242,7 +243,7 @@ func jsonnetVariables(field func(*render.Jsonnet) *[]render.Variable, code bool)
 		seen := map[string]bool{}
 		for _, v := range *field(&o.render.Directory.Jsonnet) {
 			if seen[v.Name] {
-				return fmt.Errorf("%s is given as text and as code; keep one of the two", v.Name)
+				return finding.Fault(fmt.Sprintf("%s is given as text and as code", v.Name), "keep one of the two")
 			}
 			seen[v.Name] = true
 		}
@@ -258,10 +259,10 @@ func eachPair(set func(s *Settings, key, value string)) func(*Settings, []string
 			key, value, ok := strings.Cut(pair, "=")
 			if !ok || key == "" {
 				// What stands there may be a secret.
-				return fmt.Errorf("entry %d is no key=value; write it so", i+1)
+				return finding.Fault(fmt.Sprintf("entry %d is no key=value", i+1), "write it so")
 			}
 			if seen[key] {
-				return fmt.Errorf("%s is given twice; keep one of the two", key)
+				return finding.Fault(fmt.Sprintf("%s is given twice", key), "keep one of the two")
 			}
 			seen[key] = true
 			set(s, key, value)
@@ -270,11 +271,11 @@ func eachPair(set func(s *Settings, key, value string)) func(*Settings, []string
 	}
 }
 
-func patternFault(pattern string) string {
+func patternFault(pattern string) error {
 	if render.ValidPattern(pattern) {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("%q is no pattern, or a brace in it has no other one; write it like {*.yaml,base/*}, and \"\\{\" for a brace in a name", pattern)
+	return finding.Fault(fmt.Sprintf("%q is no pattern, or a brace in it has no other one", pattern), "write it like {*.yaml,base/*}, and \"\\{\" for a brace in a name")
 }
 
 // What names, keys of labels and annotations, and values of labels are
@@ -292,48 +293,48 @@ const (
 
 // prefixFault and suffixFault say why no name of an object can begin or end so. A
 // few kinds take more (RBAC), but what is added to all names must suit most.
-func prefixFault(prefix string) string { return nameFault(prefix, prefix+"a", "begin") }
-func suffixFault(suffix string) string { return nameFault(suffix, "a"+suffix, "end") }
+func prefixFault(prefix string) error { return nameFault(prefix, prefix+"a", "begin") }
+func suffixFault(suffix string) error { return nameFault(suffix, "a"+suffix, "end") }
 
-func nameFault(text, name, verb string) string {
+func nameFault(text, name, verb string) error {
 	if objectNames.MatchString(name) && len(name) <= longestName {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("no name can %s with %q; use small letters, digits, \"-\" and \".\"", verb, text)
+	return finding.Fault(fmt.Sprintf("no name can %s with %q", verb, text), "use small letters, digits, \"-\" and \".\"")
 }
 
-func labelFault(pair string) string {
+func labelFault(pair string) error {
 	key, value, _ := strings.Cut(pair, "=")
-	if fault := annotationFault(pair); fault != "" {
+	if fault := annotationFault(pair); fault != nil {
 		return fault
 	}
 	filled := expandKnown(value, func(name string) (string, bool) { return "a", slices.Contains(substitutable, name) })
 	if labelValues.MatchString(filled) && len(filled) <= longestKey {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("the value of %s can be none of a label; use at most 63 letters, digits, \"-\", \"_\" and \".\"", key)
+	return finding.Fault(fmt.Sprintf("the value of %s can be none of a label", key), "use at most 63 letters, digits, \"-\", \"_\" and \".\"")
 }
 
 // annotationFault says why a label or an annotation cannot be called so.
-func annotationFault(pair string) string {
+func annotationFault(pair string) error {
 	key, _, valued := strings.Cut(pair, "=")
 	if key == "" || !valued {
-		return "" // eachPair says so; what stands there may be a secret
+		return nil // eachPair says so; what stands there may be a secret
 	}
 	domain, name, qualified := strings.Cut(key, "/")
 	if !qualified {
 		domain, name = "example.com", key
 	}
 	if keyNames.MatchString(name) && len(name) <= longestKey && objectNames.MatchString(domain) && len(domain) <= longestName {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("%q can be no key; write it like team or example.com/team", key)
+	return finding.Fault(fmt.Sprintf("%q can be no key", key), "write it like team or example.com/team")
 }
 
-func replicasFault(pair string) string {
+func replicasFault(pair string) error {
 	name, count, ok := strings.Cut(pair, "=")
 	if n, err := strconv.Atoi(count); ok && name != "" && err == nil && n >= 0 {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("%q is no number of replicas; write it like web: 3", pair)
+	return finding.Fault(fmt.Sprintf("%q is no number of replicas", pair), "write it like web: 3")
 }

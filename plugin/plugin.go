@@ -16,16 +16,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
-	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/link/appofapps"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/remote"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/vary"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -72,7 +71,7 @@ type Request struct {
 	Files *Files
 
 	// from is where the manifests are, if not in Repo.
-	from *elsewhere
+	from *externalFiles
 }
 
 // App is the Application that a component is rendered for.
@@ -147,26 +146,24 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	if err != nil {
 		return Result{}, err
 	}
-	rendered.Findings = append(append(rendered.Findings, req.useless(rendered, opt.crds.mode)...), opt.came()...)
-	rendered.Findings = append(rendered.Findings, req.beside()...)
 	refs, err := opt.refer(rendered, base)
 	if err != nil {
 		return Result{}, err
 	}
-	children, err := req.follow(ctx, refs, opt, base)
+	children, err := appofapps.Follow(ctx, refs, base, req.appOfApps(opt, base))
 	if err != nil {
 		return Result{}, err
 	}
-	rendered.Findings = append(rendered.Findings, children.findings...)
-	res, err := opt.order(rendered, refs, base)
+	rendered.Findings = slices.Concat(rendered.Findings, req.unusedParameters(rendered, opt.crds.mode), opt.fetchFindings(), req.ignoredFiles(), children.Findings)
+	res, err := opt.order(rendered, children.Graph, base)
 	res.Variables = opt.named
-	res.Revision = res.Revision || children.revision || slices.Contains(opt.named, Revision)
-	res.RepoURL = children.repoURL || slices.Contains(opt.named, RepoURL)
+	res.Revision = res.Revision || children.Revision || slices.Contains(opt.named, Revision)
+	res.RepoURL = children.RepoURL || slices.Contains(opt.named, RepoURL)
 	return res, err
 }
 
-// Vary finds what makes the component of a request come out otherwise from one
-// rendering to the next, and from one cluster to another (see render.Vary).
+// Vary finds what makes the component of a request differ from one rendering to the
+// next, and from one cluster to another (see package vary).
 func (req Request) Vary(ctx context.Context, base *knowledge.Base) ([]finding.Finding, error) {
 	req, opt, _, err := req.prepare(ctx, base)
 	if err != nil {
@@ -176,7 +173,7 @@ func (req Request) Vary(ctx context.Context, base *knowledge.Base) ([]finding.Fi
 	if req.from != nil {
 		fsys, dir, opt.render.Show = req.from.fsys, req.from.dir, req.from.show
 	}
-	return render.Vary(ctx, fsys, dir, opt.render)
+	return vary.Find(ctx, fsys, dir, opt.render)
 }
 
 // AsksFleet reports whether the component takes the API versions of its fleet.
@@ -193,71 +190,8 @@ func (req Request) prepare(ctx context.Context, base *knowledge.Base) (Request, 
 	if err := errors.Join(err, unknown); err != nil {
 		return req, opt, base, err
 	}
-	req, err = req.located(ctx, described, &opt)
+	req, opt, err = req.locate(ctx, described, opt)
 	return req, opt, base, err
-}
-
-// useless reports what was asked for and means nothing for the kind of
-// component: only templates see it. Settings of component.yaml are not looked
-// at, since the file describes the component to others, too.
-func (req Request) useless(rendered render.Result, mode crds.Mode) []finding.Finding {
-	prunes := false
-	var found []finding.Finding
-	for _, s := range req.Settings {
-		prunes = prunes || s.PruneCRDs != nil
-		said := s.said()
-		for _, p := range parameters {
-			if !slices.Contains(said, p.Name) || p.means(rendered) {
-				continue
-			}
-			message := "it changes nothing, since there are no templates to see it"
-			switch {
-			case !slices.Contains(p.Kinds, render.Helm):
-				message = "it changes nothing, since it is for " + p.Kinds[0].Article() + ", and this is " + rendered.Kind.Article()
-			case rendered.Inflated:
-				message = "it changes nothing, since the charts of a kustomization have their own"
-			}
-			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter " + p.Name,
-				Message: message, Remedy: "drop it, or check that this is the right directory"})
-		}
-	}
-	if prunes && mode != crds.Only {
-		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter crds-prune",
-			Message: "it changes nothing, since it is about definitions that are lifted out", Remedy: "drop it, or set crds: only"})
-	}
-	return found
-}
-
-// means reports whether a parameter means something to what was rendered. The
-// charts of kustomizations see the cluster, and have names of their own. The
-// kustomizations of a tree are edited as one alone is.
-func (p Parameter) means(rendered render.Result) bool {
-	of := func(kinds ...render.Kind) bool {
-		return slices.ContainsFunc(kinds, func(k render.Kind) bool { return slices.Contains(p.Kinds, k) })
-	}
-	switch {
-	case p.Kinds == nil || of(rendered.Kind):
-		return true
-	case rendered.Kind == render.HelmKustomize:
-		return of(render.Helm, render.Kustomize)
-	case rendered.Kind == render.Tree && rendered.Edited && of(render.Kustomize):
-		return true
-	case rendered.Kind == render.Kustomize:
-		return rendered.Inflated && (p.Name == "kube-version" || p.Name == "api-versions")
-	}
-	return rendered.Inflated && of(render.Helm)
-}
-
-// said names the parameters that the settings set, also those that were set
-// otherwise than by Parameter.Set.
-func (s Settings) said() []string {
-	all := slices.Clone(s.given)
-	for name, set := range map[string]bool{"name": s.Name != "", "kube-version": s.KubeVersion != "", "api-versions": len(s.APIVersions) > 0, "skip-tests": s.SkipTests != nil} {
-		if set {
-			all = append(all, name)
-		}
-	}
-	return all
 }
 
 // Annotate orders manifests that somebody else rendered. Of the settings only
@@ -275,12 +209,12 @@ func Annotate(objs []object.Object, base *knowledge.Base, settings ...Settings) 
 	}
 	// What children hold that lies in a repository is not there to be rendered;
 	// charts in registries are known by their names.
-	children, err := Request{}.follow(context.Background(), refs, opt, base)
+	children, err := appofapps.Follow(context.Background(), refs, base, Request{}.appOfApps(opt, base))
 	if err != nil {
 		return Result{}, err
 	}
-	rendered.Findings = append(rendered.Findings, children.findings...)
-	return opt.order(rendered, refs, base)
+	rendered.Findings = append(rendered.Findings, children.Findings...)
+	return opt.order(rendered, children.Graph, base)
 }
 
 // render renders the component of a request: of its definitions those that are
@@ -313,7 +247,7 @@ func (opt options) refer(rendered render.Result, base *knowledge.Base) (*graph.G
 			return nil, err
 		}
 	}
-	return graph.Build(objs, base, graph.Options{Namespace: opt.render.Namespace, Elsewhere: opt.crds.elsewhere()})
+	return graph.Build(objs, base, graph.Options{Namespace: opt.render.Namespace, Elsewhere: opt.crds.isExternal()})
 }
 
 // order computes the waves of objects from their references, and annotates them.
@@ -336,112 +270,6 @@ func (opt options) order(rendered render.Result, refs *graph.Graph, base *knowle
 	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Revision: rendered.Revision, Findings: append(found, plan.Findings...)}, nil
 }
 
-// options are the settings that hold for a request.
-type options struct {
-	render render.Options
-	waves  wave.Options
-	tests  string
-	crds   lifting
-	// fetched is what came from elsewhere; nil if nothing can.
-	fetched *remote.Recorder
-	// fillAnnotations puts variables into common annotations, too; named are the
-	// variables that parameters name.
-	fillAnnotations bool
-	// capabilities says which API versions templates see.
-	capabilities string
-	named        []string
-}
-
-// options puts together what is said about a rendering, in this order of
-// precedence from low to high: defaults, the cluster, component.yaml, the
-// Application, the settings of the request. The Application comes after
-// component.yaml because several may deploy the same component.
-func (req Request) options() (options, component.Description, error) {
-	own, described, err := req.componentSettings()
-	if err = errors.Join(err, req.misnamed(own.Name, described)); err != nil {
-		return options{}, described, err
-	}
-	opt := options{render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory}}
-	if opt.fetched, err = req.sources(); err != nil {
-		return options{}, described, err
-	}
-	if opt.fetched != nil {
-		opt.render.Remote = opt.fetched
-	}
-	app := Settings{Name: req.App.Name, Namespace: req.App.Namespace, Revision: req.App.Revision}
-	for _, s := range append([]Settings{own, app}, req.Settings...) {
-		opt.add(s)
-	}
-	name := req.DirName
-	if name == "" {
-		name = path.Base(req.Dir)
-	}
-	opt.complete(name)
-	opt.crds.dir = req.show(req.Dir)
-	switch opt.capabilities {
-	case "", capabilitiesOfCluster:
-		opt.render.APIVersions = append(slices.Clone(req.APIVersions), opt.render.APIVersions...)
-	case CapabilitiesOfFleet:
-		opt.render.APIVersions = append(slices.Clone(req.Earlier), opt.render.APIVersions...)
-	}
-	opt.render.Pinned = opt.capabilities != "" && opt.capabilities != capabilitiesOfCluster
-	opt.substitute(req.variables())
-	return opt, described, nil
-}
-
-// complete sets what nobody said.
-func (opt *options) complete(name string) {
-	if opt.render.Name == "" {
-		opt.render.Name = name
-	}
-	if opt.render.Namespace == "" {
-		opt.render.Namespace = defaultNamespace
-	}
-	if opt.crds.mode == "" {
-		opt.crds.mode = crds.Include
-	}
-	if opt.crds.upgraders == "" {
-		opt.crds.upgraders = upgradersLeft
-	}
-}
-
-// defaultNamespace is where kubectl and Helm go when nobody says.
-const defaultNamespace = "default"
-
-// add lays settings over those that are there.
-func (opt *options) add(s Settings) {
-	override((*string)(&opt.render.Kind), s.Renderer)
-	override(&opt.render.Name, s.Name)
-	override(&opt.render.Namespace, s.Namespace)
-	override(&opt.render.Revision, s.Revision)
-	override(&opt.render.KubeVersion, s.KubeVersion)
-	override(&opt.waves.Waves, s.Order.Waves)
-	override(&opt.waves.Author, s.Order.Author)
-	override(&opt.waves.Jobs, s.Order.Jobs)
-	override(&opt.tests, s.Tests)
-	override(&opt.crds.mode, s.CRDs)
-	override(&opt.crds.upgraders, s.Upgraders)
-	if s.PruneCRDs != nil {
-		opt.crds.prune = *s.PruneCRDs
-	}
-	opt.render.APIVersions = append(opt.render.APIVersions, s.APIVersions...)
-	if s.SkipTests != nil {
-		opt.render.SkipTests = *s.SkipTests
-	}
-	if !s.Values.Empty() {
-		opt.render.Values = append(opt.render.Values, s.Values)
-	}
-	for _, say := range s.native {
-		say(opt)
-	}
-}
-
-func override[T ~string](to *T, with T) {
-	if with != "" {
-		*to = with
-	}
-}
-
 // Detect reports whether there is anything in a directory that Ladder renders.
 func Detect(repo fs.FS, dir string) (bool, error) {
 	if info, err := fs.Stat(repo, path.Clean(dir)); err != nil || !info.IsDir() {
@@ -452,42 +280,6 @@ func Detect(repo fs.FS, dir string) (bool, error) {
 	}
 	kind, err := render.Detect(repo, path.Clean(dir))
 	return kind != "", err
-}
-
-// values lets values name files relative to the component's directory. A
-// leading slash means the root of the repository, as in the valueFiles of an
-// Application.
-func (req Request) values() render.Values {
-	locate := func(name string) string {
-		if strings.HasPrefix(name, "/") {
-			return path.Clean(strings.TrimLeft(name, "/"))
-		}
-		return path.Join(req.Dir, name)
-	}
-	read := func(name string) ([]byte, error) {
-		if strings.Contains(name, "://") {
-			return nil, finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: finding.WithoutCredentials(name),
-				Message: "values files are not fetched", Remedy: "put the file into the repository, and name it there"}
-		}
-		p := locate(name)
-		if !fs.ValidPath(p) {
-			return nil, finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: name,
-				Message: "the path leaves the repository", Remedy: "name a file inside the repository, relative to " + req.show(req.Dir)}
-		}
-		return fs.ReadFile(req.Repo, p)
-	}
-	glob := func(pattern string) ([]string, error) {
-		p := locate(pattern)
-		if !fs.ValidPath(p) {
-			return nil, nil
-		}
-		found, err := doublestar.Glob(req.Repo, p, doublestar.WithFilesOnly())
-		for i := range found {
-			found[i] = "/" + found[i]
-		}
-		return found, err
-	}
-	return render.Values{Read: read, Glob: glob, Path: func(name string) string { return req.show(locate(name)) }}
 }
 
 // show names a path of the repository for people.

@@ -72,9 +72,9 @@ func (req Request) Vendored(c component.Chart) bool {
 	return known
 }
 
-// came tells of what was fetched: which versions open ones came to, and what may
+// fetchFindings tell of what was fetched: which versions open ones came to, and what may
 // not be what the address has now.
-func (opt options) came() []finding.Finding {
+func (opt options) fetchFindings() []finding.Finding {
 	if opt.fetched == nil {
 		return nil
 	}
@@ -112,8 +112,8 @@ func Fetch(ctx context.Context, req Request, base *knowledge.Base) error {
 	return err
 }
 
-// elsewhere is where the manifests of a component are, if not in its repository.
-type elsewhere struct {
+// externalFiles is where the manifests of a component are, if not in its repository.
+type externalFiles struct {
 	fsys fs.FS
 	dir  string
 	show func(string) string
@@ -123,9 +123,9 @@ type elsewhere struct {
 	named finding.Finding
 }
 
-// told is a finding about what is elsewhere, at the place in the component that
+// inComponent is a finding about such a file, at the place in the component that
 // people can change.
-func (e elsewhere) told(f finding.Finding) finding.Finding {
+func (e externalFiles) inComponent(f finding.Finding) finding.Finding {
 	if f.File != e.title && !strings.HasPrefix(f.File, e.title+"/") {
 		return f
 	}
@@ -135,9 +135,9 @@ func (e elsewhere) told(f finding.Finding) finding.Finding {
 	return f
 }
 
-// beside reports what lies in the directory of a component whose chart is elsewhere,
+// ignoredFiles reports what lies in the directory of a component whose chart is elsewhere,
 // and would be a component without that.
-func (req Request) beside() []finding.Finding {
+func (req Request) ignoredFiles() []finding.Finding {
 	if req.from == nil {
 		return nil
 	}
@@ -159,14 +159,14 @@ func (req Request) renderDir(ctx context.Context, opt render.Options) (render.Re
 		opt.Show = req.from.show
 		res, err := render.Dir(ctx, req.from.fsys, req.from.dir, opt)
 		for i, f := range res.Findings {
-			res.Findings[i] = req.from.told(f)
+			res.Findings[i] = req.from.inComponent(f)
 		}
 		if err == nil || ctx.Err() != nil {
 			return res, err
 		}
 		var all []error
 		for _, f := range finding.Of(err) {
-			all = append(all, req.from.told(f))
+			all = append(all, req.from.inComponent(f))
 		}
 		return res, errors.Join(all...)
 	}
@@ -175,7 +175,7 @@ func (req Request) renderDir(ctx context.Context, opt render.Options) (render.Re
 
 // fetchChart gets the chart that a component.yaml names, and finds it in what
 // came.
-func (req Request) fetchChart(ctx context.Context, c component.Chart, opt options) (*elsewhere, error) {
+func (req Request) fetchChart(ctx context.Context, c component.Chart, opt options) (*externalFiles, error) {
 	fault := func(rule, message, remedy string) finding.Finding {
 		return finding.Finding{Severity: finding.Error, Rule: rule, Message: message, Remedy: remedy}
 	}
@@ -196,7 +196,7 @@ func (req Request) fetchChart(ctx context.Context, c component.Chart, opt option
 	if err != nil {
 		return nil, fault(remote.Broken, "what "+ref.String()+" came to cannot be unpacked: "+err.Error(), "ask those who publish it")
 	}
-	from := &elsewhere{fsys: files, dir: path.Clean(strings.TrimLeft(c.Path, "/"))}
+	from := &externalFiles{fsys: files, dir: path.Clean(strings.TrimLeft(c.Path, "/"))}
 	title := strings.TrimSuffix(path.Base(strings.TrimRight(ref.URL, "/")), ".git") + "@" + got.Version
 	if ref.Kind == remote.Chart {
 		title = ref.Chart + "-" + got.Version
@@ -330,8 +330,8 @@ func (req Request) valueFile(written string) valueFile {
 	return valueFile{name: path.Join(req.Dir, written)}
 }
 
-// placed are faults about a chart from elsewhere, at the place that names it.
-func placed(err error, file string, line int, field string) error {
+// atPlace returns faults about a chart from elsewhere, at the place that names it.
+func atPlace(err error, file string, line int, field string) error {
 	var all []error
 	for _, f := range finding.Of(err) {
 		if f.File == "" {

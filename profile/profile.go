@@ -20,6 +20,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/finding"
 )
 
 // Fleet is what a ladder.yaml says about the fleet that lies below it.
@@ -190,7 +191,7 @@ func Builtin(name string) (Profile, error) {
 func written(name string) (Profile, error) {
 	text, err := files.ReadFile("profiles/" + name + ".yaml")
 	if err != nil {
-		return Profile{}, fmt.Errorf("there is no profile %q; use one of %s", name, strings.Join(Names(), ", "))
+		return Profile{}, finding.Fault(fmt.Sprintf("there is no profile %q", name), fmt.Sprintf("use one of %s", strings.Join(Names(), ", ")))
 	}
 	var p Profile
 	dec := yaml.NewDecoder(bytes.NewReader(text))
@@ -257,33 +258,33 @@ func (p Profile) complete() Profile {
 // check finds what makes a profile useless. Errors end in a remedy.
 func (p Profile) check() error {
 	if p.Style != Steps && p.Style != Waves {
-		return fmt.Errorf("there is no style %q; use %s or %s", p.Style, Steps, Waves)
+		return finding.Fault(fmt.Sprintf("there is no style %q", p.Style), fmt.Sprintf("use %s or %s", Steps, Waves))
 	}
 	if p.Sets != "" && p.Sets != Together && p.Sets != Independent {
-		return fmt.Errorf("bands cannot be %q to each other; let sets be %s or %s", p.Sets, Together, Independent)
+		return finding.Fault(fmt.Sprintf("bands cannot be %q to each other", p.Sets), fmt.Sprintf("let sets be %s or %s", Together, Independent))
 	}
 	if p.Key != "rolloutPhase" && p.Key != "wave" {
-		return fmt.Errorf("phases cannot be in the key %q; use rolloutPhase or wave", p.Key)
+		return finding.Fault(fmt.Sprintf("phases cannot be in the key %q", p.Key), "use rolloutPhase or wave")
 	}
 	for i, b := range p.Bands {
 		if b.To < b.From {
-			return fmt.Errorf("band %s ends at %d, before it begins; correct from and to", b.Name, b.To)
+			return finding.Fault(fmt.Sprintf("band %s ends at %d, before it begins", b.Name, b.To), "correct from and to")
 		}
 		if i > 0 && b.From <= p.Bands[i-1].To {
-			return fmt.Errorf("band %s begins at %d, where %s has not ended; let bands follow each other", b.Name, b.From, p.Bands[i-1].Name)
+			return finding.Fault(fmt.Sprintf("band %s begins at %d, where %s has not ended", b.Name, b.From, p.Bands[i-1].Name), "let bands follow each other")
 		}
 		for j, place := range b.Places {
 			if place.Phase < b.From || place.Phase > b.To {
-				return fmt.Errorf("the place %d is not in its band %s; correct its phase", place.Phase, b.Name)
+				return finding.Fault(fmt.Sprintf("the place %d is not in its band %s", place.Phase, b.Name), "correct its phase")
 			}
 			if place.MaxUpdate < 0 {
-				return fmt.Errorf("the place %d has a maxUpdate of %d; write a whole number, or leave it out to update all at once", place.Phase, place.MaxUpdate)
+				return finding.Fault(fmt.Sprintf("the place %d has a maxUpdate of %d", place.Phase, place.MaxUpdate), "write a whole number, or leave it out to update all at once")
 			}
 			if place.Manual && place.MaxUpdate > 0 {
-				return fmt.Errorf("the place %d is manual and has a maxUpdate; keep one of the two", place.Phase)
+				return finding.Fault(fmt.Sprintf("the place %d is manual and has a maxUpdate", place.Phase), "keep one of the two")
 			}
 			if j > 0 && place.Phase == b.Places[j-1].Phase {
-				return fmt.Errorf("band %s has the place %d twice; keep one of the two", b.Name, place.Phase)
+				return finding.Fault(fmt.Sprintf("band %s has the place %d twice", b.Name, place.Phase), "keep one of the two")
 			}
 		}
 	}

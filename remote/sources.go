@@ -93,6 +93,8 @@ type Sources struct {
 	Network Fetcher
 	// Dir is how messages call the component's directory.
 	Dir string
+	// Remedy is what helps a component that lacks something; empty for what is usual.
+	Remedy string
 }
 
 // Fetch gets what ref names.
@@ -107,7 +109,7 @@ func (s Sources) Fetch(ctx context.Context, ref Ref) (Content, error) {
 	if s.Vendored != nil {
 		f = s.Vendored.missing(ref)
 	}
-	f.Remedy = Remedy(s.Dir)
+	f.Remedy = cmp.Or(s.Remedy, Remedy(s.Dir))
 	return Content{}, f
 }
 

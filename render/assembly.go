@@ -14,6 +14,7 @@ import (
 	"testing/fstest"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/symlink"
 	"github.com/ladder-cmp/ladder/remote"
 )
 
@@ -281,38 +282,19 @@ func resolve(fsys fs.FS, name string) (string, error) {
 	if !ok || name == "." {
 		return name, nil
 	}
-	done := "."
-	rest := strings.Split(name, "/")
-	for hops := 0; len(rest) > 0; {
-		next := path.Join(done, rest[0])
-		rest = rest[1:]
-		info, err := links.Lstat(next)
-		if err != nil {
-			return "", err
+	at, err := symlink.Resolve(name, true, func(name string) (string, bool, error) {
+		info, err := links.Lstat(name)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			return "", false, err
 		}
-		if info.Mode()&fs.ModeSymlink == 0 {
-			done = next
-			continue
-		}
-		if hops++; hops > maxHops {
-			return "", &fs.PathError{Op: "resolve", Path: name, Err: errors.New("too many symlinks")}
-		}
-		target, err := links.ReadLink(next)
-		if err != nil {
-			return "", err
-		}
-		target = path.Join(done, filepath.ToSlash(target))
-		if !fs.ValidPath(target) {
-			return "", &fs.PathError{Op: "resolve", Path: name, Err: errors.New("the symlink leaves the repository")}
-		}
-		rest = append(strings.Split(target, "/"), rest...)
-		done = "."
+		target, err := links.ReadLink(name)
+		return filepath.ToSlash(target), true, err
+	})
+	if errors.Is(err, symlink.ErrLeaves) || errors.Is(err, symlink.ErrTooMany) {
+		err = &fs.PathError{Op: "resolve", Path: name, Err: err}
 	}
-	return done, nil
+	return at, err
 }
-
-// maxHops bounds the symlinks on a path.
-const maxHops = 255
 
 // unused returns a name for a file that is made in a directory of a tree.
 func (t *tree) unused(dir, stem, ext string) string {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -166,4 +167,21 @@ func hidden(name string) bool {
 // manifests with a misspelt key.
 func claims(text string) bool {
 	return strings.Contains(text, "apiVersion:") && strings.Contains(text, "kind:") && strings.Contains(text, "metadata:")
+}
+
+// listed names all of some things.
+func listed(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// someOf names a few of them.
+func someOf(names []string) string {
+	const most = 4
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return listed(names)
 }

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/overlay"
 )
 
 // Edits are made to a kustomization before it is built, as source.kustomize of an
@@ -63,14 +64,14 @@ func BuildOptions(text string) (restricted bool, err error) {
 	flags.Bool("enable-helm", false, "")
 	flags.String("reorder", "", "")
 	if err := flags.Parse(strings.Fields(text)); err != nil {
-		return true, fmt.Errorf("%s; use --load-restrictor and --enable-helm", err)
+		return true, finding.Fault(err.Error(), "use --load-restrictor and --enable-helm")
 	}
 	if len(flags.Args()) > 0 {
-		return true, fmt.Errorf("%q is no option; drop it", flags.Arg(0))
+		return true, finding.Fault(fmt.Sprintf("%q is no option", flags.Arg(0)), "drop it")
 	}
 	for name, on := range off {
 		if *on {
-			return true, fmt.Errorf("--%s runs programs, and none is run; drop it", name)
+			return true, finding.Fault(fmt.Sprintf("--%s runs programs, and none is run", name), "drop it")
 		}
 	}
 	switch *restrictor {
@@ -79,7 +80,7 @@ func BuildOptions(text string) (restricted bool, err error) {
 	case types.LoadRestrictionsRootOnly.String():
 		return true, nil
 	}
-	return true, fmt.Errorf("there is no load restrictor %q; use LoadRestrictionsNone or LoadRestrictionsRootOnly", *restrictor)
+	return true, finding.Fault(fmt.Sprintf("there is no load restrictor %q", *restrictor), "use LoadRestrictionsNone or LoadRestrictionsRootOnly")
 }
 
 // none reports whether there is nothing to edit.
@@ -120,7 +121,7 @@ func (s source) edited(ctx context.Context) (source, error) {
 			return s, fault("components", err)
 		}
 	}
-	s.fsys = overlaid{s.fsys, name, file.data, data}
+	s.fsys = editedFS{overlay.FS{FS: s.fsys, Files: map[string]string{name: string(file.data)}}, name, data}
 	return s, nil
 }
 
@@ -268,23 +269,10 @@ func (f *editedFile) Glob(pattern string) ([]string, error) {
 	return names, nil
 }
 
-// overlaid is a repository in which one file has another content.
-type overlaid struct {
-	fs.FS
+// editedFS is a repository in which a kustomization has been edited.
+type editedFS struct {
+	overlay.FS
 	name string
-	data []byte
 	// was is the content that people see.
 	was []byte
 }
-
-func (o overlaid) ReadFile(name string) ([]byte, error) {
-	if name == o.name {
-		return bytes.Clone(o.data), nil
-	}
-	return fs.ReadFile(o.FS, name)
-}
-
-func (o overlaid) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(o.FS, name) }
-func (o overlaid) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(o.FS, name) }
-func (o overlaid) ReadLink(name string) (string, error)       { return fs.ReadLink(o.FS, name) }
-func (o overlaid) Lstat(name string) (fs.FileInfo, error)     { return fs.Lstat(o.FS, name) }

@@ -60,7 +60,6 @@ func (s source) inflate(ctx context.Context) ([]rendered, Result, error) {
 	if err := errors.Join(loadErr, s.checkChart(ch, caps), remoteErr, valuesErr); err != nil {
 		return nil, Result{}, err
 	}
-	funcs := s.chance.prepare(s, ch)
 	var ships shipped
 	if s.opt.Ship {
 		// Before the subcharts go that the values leave out.
@@ -83,7 +82,7 @@ func (s source) inflate(ctx context.Context) ([]rendered, Result, error) {
 			return nil, Result{}, err
 		}
 	}
-	files, err := s.execute(engine.Engine{CustomTemplateFuncs: funcs}, ch, top)
+	files, err := s.execute(engine.Engine{CustomTemplateFuncs: s.probed(ch)}, ch, top)
 	if err != nil {
 		return nil, Result{}, err
 	}
@@ -122,7 +121,7 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 
 // InvalidRelease is the fault of a name that no release can have, without a place.
 func InvalidRelease(name string) (f finding.Finding, invalid bool) {
-	return finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "name",
+	return finding.Finding{Severity: finding.Error, Rule: BadName, Field: "name",
 		Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", name),
 		Remedy:  "choose another with the parameter name, which is --name on a command line"}, chartutil.ValidateReleaseName(name) != nil
 }

@@ -55,14 +55,14 @@ func (s source) build(ctx context.Context, first string) (res Result, err error)
 	defer openapi.ResetOpenAPI()
 	built, err := a.run(path.Join(t.at, dir))
 	if err != nil {
-		return Result{}, finding.Err(a.faults(t, dir, err))
+		return Result{}, a.fault(t, dir, err)
 	}
 	res.Findings, res.Inflated, res.Edited = sortedOnce(a.findings), a.inflated, true
 	var faults []error
 	for _, r := range built.Resources() {
 		text, err := r.AsYAML()
 		if err != nil {
-			return Result{}, s.fault("kustomize", s.kustomizationFile(s.dir), a.shown(kustomizeText(err.Error(), a.read)), "correct the resource "+r.CurId().String())
+			return Result{}, s.fault("kustomize", s.kustomizationFile(s.dir), a.shown(withoutValues(kustomizeMessage(err.Error()), a.read)), "correct the resource "+r.CurId().String())
 		}
 		objs, err := object.Parse(s.show(path.Join(s.dir, s.kustomizationFile(s.dir))), 0, string(text))
 		res.Objects = append(res.Objects, objs...)
@@ -102,15 +102,11 @@ func (s source) kustomizationFile(dir string) string {
 // attempt to clone it. What kustomize is not to see is replaced: what it would
 // fetch by what was fetched, charts by what they render to.
 func (a *assembly) look(t *tree, dir, namespace string) (inherits bool, err error) {
-	c := checker{assembly: a, tree: t, dir: dir, file: path.Join(dir, t.kustomizationFile(dir)), namespace: namespace}
-	data, err := fs.ReadFile(t.fsys, c.file)
+	c, err := a.checker(t, dir)
 	if err != nil {
 		return false, t.unreadable(err)
 	}
-	c.data, c.written = data, data
-	if o, edited := t.fsys.(overlaid); edited && o.name == c.file {
-		c.written = o.was
-	}
+	c.namespace = namespace
 	k, faults := c.decode()
 	c.faults = append(c.faults, faults...)
 	if k.Namespace != "" {
@@ -398,6 +394,17 @@ type checker struct {
 	// by, with the entry.
 	held   map[string]string
 	faults []error
+}
+
+// checker is that of the kustomization in a directory.
+func (a *assembly) checker(t *tree, dir string) (c *checker, err error) {
+	c = &checker{assembly: a, tree: t, dir: dir, file: path.Join(dir, t.kustomizationFile(dir))}
+	c.data, err = fs.ReadFile(t.fsys, c.file)
+	c.written = c.data
+	if edited, ok := t.fsys.(editedFS); ok && edited.name == c.file {
+		c.written = edited.was
+	}
+	return c, err
 }
 
 func (c *checker) bad(field, entry, message, remedy string) {

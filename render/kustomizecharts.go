@@ -140,12 +140,11 @@ func (c *checker) inflate(in named) string {
 	if len(c.faults) > have {
 		return ""
 	}
-	src.chance = c.component.chance
 	src.opt = Options{
 		Name: release, Namespace: in.Namespace, Values: []Values{values},
 		KubeVersion: c.component.opt.KubeVersion, APIVersions: c.component.opt.APIVersions,
 		SkipTests: in.SkipTests, SkipHooks: in.SkipHooks, SkipCRDs: !in.IncludeCRDs,
-		Memory: c.component.opt.Memory, Remote: c.component.opt.Remote, Show: src.opt.Show,
+		Memory: c.component.opt.Memory, Remote: c.component.opt.Remote, Probe: c.component.opt.Probe, Show: src.opt.Show,
 	}
 	if src.opt.Namespace == "" {
 		src.opt.Namespace = "default" // as helm has it, which knows nothing of the component

@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -12,30 +11,9 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/finding"
-)
-
-// entriesTried are the fields of a kustomization whose entries are looked at for
-// the one that an error of kustomize is about: those first that it comes to last,
-// since what comes earlier changes what fails later.
-var entriesTried = []string{
-	"validators", "transformers", "vars", "replacements", "images", "replicas",
-	"commonAnnotations", "commonLabels", "labels", "nameSuffix", "namePrefix", "namespace",
-	"patchesJson6902", "patchesStrategicMerge", "patches",
-	"components", "secretGenerator", "configMapGenerator", "generators", "configurations", "crds", "bases", "resources",
-}
-
-// producing are those fields that others work on: without an entry of them, others
-// fail that are right.
-var producing = []string{"components", "secretGenerator", "configMapGenerator", "generators", "configurations", "crds", "bases", "resources"}
-
-const (
-	// mostTries bounds how often a kustomization is built to find what is wrong
-	// with it, and triedBytes the files that are read for it, all in all.
-	mostTries  = 100
-	triedBytes = 4 << 20
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // run has kustomize build what was assembled.
@@ -53,198 +31,116 @@ func (a *assembly) run(at string) (built resmap.ResMap, err error) {
 	return krusty.MakeKustomizer(opts).Run(repoFS{a}, at)
 }
 
-// search finds the entries of kustomizations that kustomize fails over. It says
-// which only for a few: an entry is at fault if without it kustomize says something
-// else.
-type search struct {
-	*assembly
-	at   string // of the kustomization that is built
-	left int    // how often it may be built still
+// buildError is what an error of kustomize tells, which is a text: each kustomization
+// on the way down puts its layer before the cause.
+type buildError struct {
+	// dirs are the kustomizations on the way, from the outermost down.
+	dirs []string
+	// resource is the entry under resources of the last of them that was being read.
+	resource string
+	// duplicate is the object that kustomize was given twice.
+	duplicate string
+	message   string
 }
 
-// faults are all that can be found: what kustomize said, and what it says once that
-// is taken out.
-func (a *assembly) faults(t *tree, dir string, err error) []finding.Finding {
-	size := 1
-	for _, f := range a.read {
-		size += len(f.data)
-	}
-	s := &search{assembly: a, at: path.Join(t.at, dir), left: min(mostTries, triedBytes/size)}
-	var all []finding.Finding
-	var last entry
-	for err != nil {
-		message := a.shown(kustomizeText(err.Error(), a.read))
-		e, found := s.culprit(t, dir, err)
-		switch {
-		case len(all) > 0 && (!found || slices.Contains(producing, last.key) && last.key != e.key):
-			return all // it may fail for want of what was taken out
-		case !found:
-			f := t.fault("kustomize", t.kustomizationFile(dir), message, "correct the kustomization")
-			f.File = t.show(path.Join(dir, t.kustomizationFile(dir)))
-			return []finding.Finding{f}
-		}
-		all, last = append(all, e.fault(a, message)), e
-		e.drop()
-		_, err = a.run(s.at)
-	}
-	return all
-}
+// The layers. What a generator or a transformer was given is quoted in some of them,
+// and may be a secret.
+var (
+	fileLayer        = regexp.MustCompile(`^(?:accumulating|merging) resources from '([^']*)': `)
+	directoryLayer   = regexp.MustCompile(`(?s)^(?:accumulation err='.*?': )?(?:recursed accumulation of|recursed merging from|couldn't make target for) path '([^']*)': `)
+	notDirectory     = regexp.MustCompile(`(?s)^accumulation err='(.*)': must build at directory: '.*$`)
+	notResource      = regexp.MustCompile(`(?s)^accumulation err='.*?': (cycle detected: .*)$`)
+	componentLayer   = regexp.MustCompile(`^accumulateDirectory: (".*")$`)
+	namelessLayer    = regexp.MustCompile("(?s)^(?:accumulating (?:resources|components): |MalformedYAMLError: |(?:merging from|adding origin annotations for) generator &\\{.*\\}: |trouble configuring builtin \\w+ with config: `.*?`: )")
+	duplicateMessage = regexp.MustCompile(`^may not add resource with an already registered id: (.*)$`)
+)
 
-// try is what kustomize says now, as far as it is the same for the same fault.
-func (s *search) try() string {
-	s.left--
-	have := len(s.read)
-	_, err := s.run(s.at)
-	s.assembly.read = s.read[:have:have]
-	return said(err)
-}
-
-// addresses are those of memory.
-var addresses = regexp.MustCompile(`0x[0-9a-f]+`)
-
-func said(err error) string {
-	if err == nil {
-		return ""
-	}
-	return addresses.ReplaceAllString(err.Error(), "")
-}
-
-// culprit finds the entry that an error is about, in a kustomization or in those
-// below it.
-func (s *search) culprit(t *tree, dir string, err error) (entry, bool) {
-	if s.left < 2 || s.ctx.Err() != nil || s.try() != said(err) {
-		return entry{}, false
-	}
-	return s.among(t, dir, said(err))
-}
-
-func (s *search) among(t *tree, dir, message string) (entry, bool) {
-	for _, key := range entriesTried {
-		for i := t.entries(dir, key) - 1; i >= 0; i-- {
-			if s.left <= 0 || s.ctx.Err() != nil {
-				return entry{}, false
+// readBuildError takes an error of kustomize apart.
+func readBuildError(text string) buildError {
+	var e buildError
+	for {
+		if m := fileLayer.FindStringSubmatch(text); m != nil {
+			e.resource, text = m[1], text[len(m[0]):]
+		} else if m := directoryLayer.FindStringSubmatch(text); m != nil {
+			e.dirs, e.resource, text = append(e.dirs, m[1]), "", text[len(m[0]):]
+		} else if m := notDirectory.FindStringSubmatch(text); m != nil {
+			text = m[1]
+		} else if m := notResource.FindStringSubmatch(text); m != nil {
+			text = m[1]
+		} else if m := namelessLayer.FindString(text); m != "" {
+			text = text[len(m):]
+		} else if m := componentLayer.FindStringSubmatch(text); m != nil {
+			inner, err := strconv.Unquote(m[1])
+			if err != nil {
+				inner = m[1]
 			}
-			e := entry{tree: t, dir: dir, key: key, index: i}
-			restore := e.drop()
-			now := s.try()
-			restore()
-			if now == message {
-				continue
-			}
-			if below, at, ok := e.leads(s.assembly); ok {
-				if deeper, found := s.among(below, at, message); found {
-					return deeper, true
-				}
-			}
-			return e, true
+			text = inner
+		} else {
+			break
 		}
 	}
-	return entry{}, false
+	e.message = kustomizeMessage(text)
+	if m := duplicateMessage.FindStringSubmatch(e.message); m != nil {
+		e.duplicate, e.message = m[1], "the same object is there twice: "+m[1]
+	}
+	return e
 }
 
-// entry is one of a list in a kustomization, or the value of a key.
-type entry struct {
-	tree  *tree
-	dir   string
-	key   string
-	index int
+// What kustomize quotes in a message besides: objects by their identity, the path of a
+// patch, and what it failed over, in the notation of Go, YAML or JSON.
+var (
+	kustomizeID   = regexp.MustCompile(`"?([A-Za-z]\w*)\.[\w\[\]]+\.[\w.\[\]-]+/([\w.-]+?)\.(\[noNs\]|[\w-]+)"?`)
+	kustomizeGoID = regexp.MustCompile(`&?resid\.ResId\{Gvk:resid\.Gvk\{[^}]*?Kind:"([^"]*)"[^}]*\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`)
+	quotedPath    = regexp.MustCompile(`\[path: "([^"]*)"\]`)
+	quotedScalar  = regexp.MustCompile("(cannot unmarshal !!\\w+) `[^`]*`")
+	quotedTree    = regexp.MustCompile(`(^|[\s(])(?:&|map|\w+\.)*[\[{].*[\]}]`)
+)
+
+// kustomizeMessage is the first line of a message of kustomize, which names objects as
+// people do, and leaves out whole trees, such as the patch that does not fit.
+func kustomizeMessage(text string) string {
+	for _, ids := range []*regexp.Regexp{kustomizeGoID, kustomizeID} {
+		text = ids.ReplaceAllStringFunc(text, func(id string) string {
+			m := ids.FindStringSubmatch(id)
+			return object.ID{Kind: m[1], Namespace: strings.TrimPrefix(m[3], "[noNs]"), Name: m[2]}.String()
+		})
+	}
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	text = quotedPath.ReplaceAllString(text, "$1")
+	text = quotedScalar.ReplaceAllString(text, "$1")
+	text = quotedTree.ReplaceAllString(text, "$1(…)")
+	// The same once more, in other words.
+	text, _, _ = strings.Cut(text, ": no matches for Id ")
+	return strings.TrimRight(text, " :")
 }
 
-// content is a kustomization as kustomize sees it.
-func (t *tree) content(dir string) (name string, k map[string]any) {
-	name = path.Join(dir, t.kustomizationFile(dir))
-	data, made := t.made[name]
-	if !made {
-		var err error
-		if data, err = fs.ReadFile(t.fsys, name); err != nil {
-			return name, nil
+// fault is what kustomize failed over, at the innermost kustomization that its error
+// names, and the resource if it names one. It stops at the first.
+func (a *assembly) fault(t *tree, dir string, err error) finding.Finding {
+	e := readBuildError(err.Error())
+	for _, at := range slices.Backward(e.dirs) {
+		if inner, innerDir, ok := a.kustomizationAt(at); ok {
+			t, dir = inner, innerDir
+			break
+		}
+		e.resource = "" // of a kustomization that was made for charts
+	}
+	if f, known := a.ofCharts[path.Join(t.at, dir)+" "+e.duplicate]; known {
+		return f
+	}
+	f := finding.Finding{Severity: finding.Error, Rule: "kustomize", File: t.show(path.Join(dir, t.kustomizationFile(dir))),
+		Message: a.shown(withoutValues(e.message, a.read)), Remedy: "correct the kustomization"}
+	if c, err := a.checker(t, dir); err == nil && e.resource != "" {
+		k, _ := c.decode()
+		if i := slices.Index(k.Resources, e.resource); i >= 0 {
+			return c.at(f, fmt.Sprintf("resources[%d]", i), e.resource)
 		}
 	}
-	if yaml.Unmarshal(data, &k) != nil {
-		return name, nil
-	}
-	return name, k
+	return f
 }
 
-// entries counts those of a key.
-func (t *tree) entries(dir, key string) int {
-	_, k := t.content(dir)
-	switch v := k[key].(type) {
-	case nil:
-		return 0
-	case []any:
-		return len(v)
-	}
-	return 1
-}
-
-// drop takes the entry out, until restore is called.
-func (e entry) drop() (restore func()) {
-	name, k := e.tree.content(e.dir)
-	was, made := e.tree.made[name]
-	if list, ok := k[e.key].([]any); ok {
-		k[e.key] = slices.Delete(list, e.index, e.index+1)
-	} else {
-		delete(k, e.key)
-	}
-	if len(k) == 0 { // which is no kustomization
-		k = map[string]any{"kind": types.KustomizationKind, "apiVersion": types.KustomizationVersion}
-	}
-	if data, err := yaml.Marshal(k); err == nil {
-		e.tree.made[name] = data
-	}
-	return func() {
-		if delete(e.tree.made, name); made {
-			e.tree.made[name] = was
-		}
-	}
-}
-
-// leads finds the kustomization that an entry names.
-func (e entry) leads(a *assembly) (*tree, string, bool) {
-	if !slices.Contains([]string{"resources", "bases", "components"}, e.key) {
-		return nil, "", false
-	}
-	_, k := e.tree.content(e.dir)
-	list, _ := k[e.key].([]any)
-	if e.index >= len(list) {
-		return nil, "", false
-	}
-	name, _ := list[e.index].(string)
-	at, rest, _ := strings.Cut(strings.TrimPrefix(path.Join(e.tree.at, e.dir, name), "/"), "/")
-	n, err := strconv.Atoi(at)
-	if err != nil || n >= len(a.trees) {
-		return nil, "", false
-	}
-	t, dir := a.trees[n], path.Clean(rest)
-	file := path.Join(dir, t.kustomizationFile(dir))
-	_, made := t.made[file]
-	return t, dir, t.visits[dir] != nil && (made || exists(t.fsys, file))
-}
-
-// fault is what kustomize said, at the entry as people wrote it.
-func (e entry) fault(a *assembly, message string) finding.Finding {
-	c := checker{assembly: a, tree: e.tree, dir: e.dir, file: path.Join(e.dir, e.tree.kustomizationFile(e.dir))}
-	c.data, _ = fs.ReadFile(e.tree.fsys, c.file)
-	c.written = c.data
-	if o, edited := e.tree.fsys.(overlaid); edited && o.name == c.file {
-		c.written = o.was
-	}
-	var as map[string]any
-	_ = yaml.Unmarshal(c.data, &as) // it was read before
-	f := finding.Finding{Severity: finding.Error, Rule: "kustomize", Message: message, Remedy: "correct the kustomization"}
-	list, ok := as[e.key].([]any)
-	_, now := e.tree.content(e.dir)
-	have, _ := now[e.key].([]any)
-	// What was put in place stands before the entries that people wrote.
-	index := e.index - (len(have) - len(list))
-	if !ok || index < 0 {
-		if _, twice, is := strings.Cut(message, sameTwice); is {
-			if f, known := a.ofCharts[path.Join(e.tree.at, e.dir)+" "+twice]; known {
-				return f
-			}
-		}
-		return c.at(f, e.key, e.key+":")
-	}
-	return c.at(f, fmt.Sprintf("%s[%d]", e.key, index), "")
+// kustomizationAt finds one that people wrote by its directory as kustomize calls it.
+func (a *assembly) kustomizationAt(p string) (*tree, string, bool) {
+	t, dir, err := repoFS{a}.find(p)
+	return t, dir, err == nil && t.visits[dir] != nil
 }

@@ -1,10 +1,11 @@
 package render
 
 import (
-	"container/list"
+	"math"
 	"slices"
 	"sync"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/ladder-cmp/ladder/object"
@@ -68,46 +69,43 @@ func (m *Memory) compile(text []byte, compile func() (compiled, error)) (compile
 type memory[K comparable, V any] struct {
 	limit int // of size
 
-	mu    sync.Mutex
-	by    map[K]*list.Element
-	order *list.List // of *remembered, the last used first
-	size  int
+	mu   sync.Mutex
+	all  *simplelru.LRU[K, remembered[V]]
+	size int
 }
 
-type remembered[K comparable, V any] struct {
-	key   K
+type remembered[V any] struct {
 	value V
 	size  int
 }
 
 func newMemory[K comparable, V any](limit int) *memory[K, V] {
-	return &memory[K, V]{limit: limit, by: map[K]*list.Element{}, order: list.New()}
+	all, _ := simplelru.NewLRU[K, remembered[V]](math.MaxInt, nil) // fails for a size of 0 only
+	return &memory[K, V]{limit: limit, all: all}
 }
 
 // get returns what was made of a key, or makes it, and remembers it if make says
 // so. Errors are not remembered.
 func (m *memory[K, V]) get(key K, size int, make func() (v V, keep bool, err error)) (V, error) {
 	m.mu.Lock()
-	if e := m.by[key]; e != nil {
-		m.order.MoveToFront(e)
-		m.mu.Unlock()
-		return e.Value.(*remembered[K, V]).value, nil
-	}
+	known, found := m.all.Get(key)
 	m.mu.Unlock()
+	if found {
+		return known.value, nil
+	}
 	v, keep, err := make()
 	if err != nil || !keep || size > m.limit {
 		return v, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.by[key] == nil {
-		m.by[key] = m.order.PushFront(&remembered[K, V]{key, v, size})
+	if !m.all.Contains(key) {
+		m.all.Add(key, remembered[V]{v, size})
 		m.size += size
 	}
 	for m.size > m.limit {
-		last := m.order.Remove(m.order.Back()).(*remembered[K, V])
-		delete(m.by, last.key)
-		m.size -= last.size
+		_, oldest, _ := m.all.RemoveOldest()
+		m.size -= oldest.size
 	}
 	return v, nil
 }

@@ -29,8 +29,7 @@ func TestMemory(t *testing.T) {
 		return objs
 	}
 	kept := func(file, text string) bool {
-		_, ok := m.documents.by[document{file, 1, text}]
-		return ok
+		return m.documents.all.Contains(document{file, 1, text})
 	}
 	a, b, c, d := manifest("ConfigMap", "a"), manifest("ConfigMap", "b"), manifest("ConfigMap", "c"), manifest("ConfigMap", "d")
 	for _, text := range []string{a, b, c, a, d} {

@@ -21,6 +21,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"text/template"
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
@@ -74,6 +75,10 @@ type Options struct {
 	Empty bool
 	// Memory is what renderings before this one have left; it may be nil.
 	Memory *Memory
+	// Probe is handed the templates of each chart before they run, and returns functions
+	// that they are to call instead of Helm's; nil means none. It is for who looks for
+	// what a rendering depends on.
+	Probe func([]TemplateText) template.FuncMap
 	// Remote fetches what the component names and the repository does not hold;
 	// nil means that nothing is fetched.
 	Remote remote.Fetcher
@@ -147,8 +152,6 @@ type source struct {
 	opt  Options
 	// whole is the directory of the tree that dir is a part of, if it is one.
 	whole string
-	// chance is what templates draw from; nil is the machine's.
-	chance *chance
 }
 
 // Dir renders the component in the directory dir of the repository fsys.
@@ -197,7 +200,7 @@ func (s source) render(ctx context.Context, kind Kind) (Result, error) {
 		return s.template()
 	}
 	if slices.ContainsFunc(s.opt.Values, func(v Values) bool { return !v.Empty() }) {
-		return Result{}, s.fault("useless-values", "", "values were given to "+kind.Article()+", which takes none",
+		return Result{}, s.fault(UselessValues, "", "values were given to "+kind.Article()+", which takes none",
 			"drop the values, or render a chart or templated YAML")
 	}
 	switch kind {

@@ -37,7 +37,11 @@ func (s source) template() (Result, error) {
 	}
 	ch, err := s.templateChart()
 	funcs := machineFuncs()
-	maps.Copy(funcs, s.chance.prepare(s, ch))
+	for name, f := range s.probed(ch) {
+		if funcs[name] == nil {
+			funcs[name] = f
+		}
+	}
 	vals, valuesErr := s.mergeValues()
 	if err := errors.Join(err, valuesErr); err != nil {
 		return Result{}, err

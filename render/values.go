@@ -23,7 +23,7 @@ import (
 func (s source) mergeValues() (map[string]any, error) {
 	base := map[string]any{}
 	var faults []error
-	for _, v := range append(slices.Clone(s.opt.Values), s.chance.overrides()...) {
+	for _, v := range s.opt.Values {
 		var err error
 		base, err = v.mergeInto(base, s.opt.IgnoreMissing || v.IgnoreMissing)
 		faults = append(faults, err)

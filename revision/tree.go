@@ -1,7 +1,6 @@
 package revision
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -13,6 +12,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/ladder-cmp/ladder/internal/memfs"
+	"github.com/ladder-cmp/ladder/internal/symlink"
 )
 
 // tree is the file system of a commit.
@@ -58,66 +60,37 @@ func (e entry) Mode() fs.FileMode {
 }
 
 var (
-	errLeaves  = errors.New("the symlink leaves the repository")
-	errHops    = errors.New("too many symlinks")
 	errIsDir   = errors.New("is a directory")
 	errNotDir  = errors.New("not a directory")
 	errNotLink = errors.New("not a symlink")
 )
 
-// maxHops is how many symlinks a path may have, as on Linux.
-const maxHops = 40
-
 // find looks a path up. A symlink at its end is followed if wanted, and all
 // before that always.
 func (t *tree) find(op, name string, follow bool) (entry, error) {
-	fault := func(err error) (entry, error) { return entry{}, &fs.PathError{Op: op, Path: name, Err: err} }
-	if !fs.ValidPath(name) {
-		return fault(fs.ErrInvalid)
+	// The directories of a path are read before what is in them.
+	found := map[string]entry{".": {name: ".", mode: filemode.Dir, hash: t.root.Hash}}
+	at, err := symlink.Resolve(name, follow, func(name string) (string, bool, error) {
+		dir := found[path.Dir(name)]
+		if !dir.IsDir() {
+			return "", false, errNotDir
+		}
+		e, err := t.child(dir, path.Base(name))
+		found[name] = e
+		if err != nil || e.mode != filemode.Symlink {
+			return "", false, err
+		}
+		target, err := t.content(e)
+		return string(target), true, err
+	})
+	if err != nil {
+		return entry{}, &fs.PathError{Op: op, Path: name, Err: err}
 	}
-	at := entry{name: ".", mode: filemode.Dir, hash: t.root.Hash}
-	var above []entry // the directories around it, from the root
-	rest := strings.Split(name, "/")
-	for hops := 0; len(rest) > 0; {
-		part := rest[0]
-		rest = rest[1:]
-		switch part {
-		case "", ".":
-			continue
-		case "..":
-			if len(above) == 0 {
-				return fault(errLeaves)
-			}
-			at, above = above[len(above)-1], above[:len(above)-1]
-			continue
-		}
-		if !at.IsDir() {
-			return fault(errNotDir)
-		}
-		next, err := t.child(at, part)
-		if err != nil {
-			return fault(err)
-		}
-		if next.mode != filemode.Symlink || len(rest) == 0 && !follow {
-			above, at = append(above, at), next
-			continue
-		}
-		if hops++; hops > maxHops {
-			return fault(errHops)
-		}
-		target, err := t.content(next)
-		if err != nil {
-			return fault(err)
-		}
-		if path.IsAbs(string(target)) {
-			return fault(errLeaves)
-		}
-		rest = append(strings.Split(string(target), "/"), rest...)
+	e := found[at]
+	if name != "." {
+		e.name = path.Base(name)
 	}
-	if at.name != "." || name != "." {
-		at.name = path.Base(name)
-	}
-	return at, nil
+	return e, nil
 }
 
 func (t *tree) child(dir entry, name string) (entry, error) {
@@ -242,46 +215,8 @@ func (t *tree) Open(name string) (fs.File, error) {
 	}
 	if info.IsDir() {
 		all, err := t.ReadDir(name)
-		return &directory{info: info, name: name, rest: all}, err
+		return memfs.NewDirFile(info, all), err
 	}
 	data, err := t.ReadFile(name)
-	return &file{Reader: bytes.NewReader(data), info: info}, err
-}
-
-// file is a file of a commit that was opened.
-type file struct {
-	*bytes.Reader
-	info fs.FileInfo
-}
-
-func (f *file) Stat() (fs.FileInfo, error) { return f.info, nil }
-func (f *file) Close() error               { return nil }
-
-// directory is a directory of a commit that was opened.
-type directory struct {
-	info fs.FileInfo
-	name string
-	rest []fs.DirEntry
-}
-
-func (d *directory) Stat() (fs.FileInfo, error) { return d.info, nil }
-func (d *directory) Close() error               { return nil }
-
-func (d *directory) Read([]byte) (int, error) {
-	return 0, &fs.PathError{Op: "read", Path: d.name, Err: errIsDir}
-}
-
-func (d *directory) ReadDir(n int) ([]fs.DirEntry, error) {
-	if n <= 0 {
-		all := d.rest
-		d.rest = nil
-		return all, nil
-	}
-	if len(d.rest) == 0 {
-		return nil, io.EOF
-	}
-	n = min(n, len(d.rest))
-	next := d.rest[:n]
-	d.rest = d.rest[n:]
-	return next, nil
+	return memfs.NewFile(info, data), err
 }

@@ -132,9 +132,11 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 		c.fault(n, field, "there is no value", "write "+wants+", or drop the key")
 	case reflect.PointerTo(t).Implements(unmarshaler) && (t.Kind() != reflect.Slice || len(Keys(t.Elem())) == 0):
 		if err := reflect.New(t).Interface().(yaml.Unmarshaler).UnmarshalYAML(n); err != nil {
-			_, message, _ := strings.Cut(err.Error(), ": ") // the line, which we know
-			message, remedy, _ := strings.Cut(message, "; ")
-			c.fault(n, field, message, remedy)
+			var f finding.Finding // within an error that names the line, which we know
+			if !errors.As(err, &f) {
+				f.Message = err.Error()
+			}
+			c.fault(n, field, f.Message, f.Remedy)
 		}
 	case n.Kind != kind || t.Kind() == reflect.Bool && n.Tag != "!!bool" || t.Kind() == reflect.Int && n.Tag != "!!int":
 		remedy := "write " + key + ": " + sample

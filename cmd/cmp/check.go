@@ -1,13 +1,13 @@
 package main
 
 import (
-	"fmt"
-	"io"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/manifests"
+	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/internal/verdict"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/wave"
 )
@@ -40,7 +40,7 @@ Exits with 1 if there is a finding of severity error.`,
 		}
 		return cobra.ExactArgs(1)(cmd, args)
 	}
-	format := formatFlag(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
+	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := knownReport(*format); err != nil {
 			return err
@@ -51,85 +51,22 @@ Exits with 1 if there is a finding of severity error.`,
 		}
 		var res plugin.Result
 		var err error
-		if isDir(args[0]) {
+		if manifests.IsDir(args[0]) {
 			res, err = in.generate(cmd, args[0], asTheyAre)
 		} else {
 			res, err = in.annotate(s, args[0], asTheyAre)
 		}
-		if _, usage := err.(usageError); usage {
+		if usage.Is(err) {
 			return err
 		}
-		r := verdict{findings: res.Findings}
+		r := verdict.Verdict{Findings: res.Findings}
 		if err != nil {
 			// What cannot be ordered at all is the gravest finding.
-			r.findings = finding.Of(err)
+			r.Findings = finding.Of(err)
 		} else {
-			r.plan, r.gates = res.Plan, res.Plan.Audit(res.Base)
+			r.Plan, r.Gates = res.Plan, res.Plan.Audit(res.Base)
 		}
-		text, err := r.render(*format)
-		if err != nil {
-			return err
-		}
-		if _, err := io.WriteString(s.Out, text); err != nil {
-			return err
-		}
-		if r.count(finding.Error) > 0 {
-			return errReported
-		}
-		return nil
+		return writeVerdict(s, r, *format, false)
 	}
 	return cmd
-}
-
-// verdict is what a check found. plan is nil if there was no order to check.
-type verdict struct {
-	findings []finding.Finding
-	plan     *wave.Plan
-	gates    []wave.Gate
-	// of says what of a fleet was looked at; empty for a component.
-	of string
-	// components are those of a fleet, where each was judged by itself.
-	components []judged
-}
-
-func (r verdict) count(severity finding.Severity) int {
-	n := 0
-	for _, f := range r.findings {
-		if f.Severity == severity {
-			n++
-		}
-	}
-	return n
-}
-
-// text prints a line for each finding, what each wave really waits for, and a
-// line that sums all up.
-func (r verdict) text() string {
-	var b strings.Builder
-	b.WriteString(judgedTable(r.components))
-	for _, f := range r.findings {
-		fmt.Fprintf(&b, "%s: %s\n", f.Severity, f.Error())
-	}
-	if len(r.gates) > 0 {
-		if len(r.findings) > 0 {
-			b.WriteByte('\n')
-		}
-		fmt.Fprintf(&b, "%s\n", wave.AuditText(r.gates))
-	}
-	fmt.Fprintf(&b, "%s, %s, %s", counted(r.count(finding.Error), "error"), counted(r.count(finding.Warning), "warning"), counted(r.count(finding.Note), "note"))
-	if r.plan != nil {
-		fmt.Fprintf(&b, " in %s and %s", counted(len(r.plan.Order), "object"), counted(r.plan.Waves(), "wave"))
-	}
-	if r.of != "" {
-		b.WriteString(" in " + r.of)
-	}
-	b.WriteByte('\n')
-	return b.String()
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/ladder-cmp/ladder/internal/build"
 )
 
 // commands are all that people see, by what they are called.
@@ -194,7 +196,7 @@ func TestFlagsComplete(t *testing.T) {
 // TestVersion makes sure that a build says all that it knows, and that the
 // releases of Argo CD are those whose code is asked by the conformance tests.
 func TestVersion(t *testing.T) {
-	b := build{Version: "v1.2.3", Commit: "0123456789abcdef", Date: "2026-01-02T03:04:05Z", Dirty: true, Go: "go1.26.8", Platform: "linux/arm64", Helm: "v4.2.4", Kustomize: "v0.21.2", ArgoCD: "2.14 to 3.5"}
+	b := build.Info{Version: "v1.2.3", Commit: "0123456789abcdef", Date: "2026-01-02T03:04:05Z", Dirty: true, Go: "go1.26.8", Platform: "linux/arm64", Helm: "v4.2.4", Kustomize: "v0.21.2", ArgoCD: "2.14 to 3.5"}
 	want := `cmp v1.2.3
   commit:    0123456789abcdef, and changes
   date:      2026-01-02T03:04:05Z
@@ -203,7 +205,7 @@ func TestVersion(t *testing.T) {
   kustomize: api v0.21.2
   argo cd:   plugin protocol of 2.14 to 3.5
 `
-	if got := b.text(); got != want {
+	if got := b.Text(); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	var tested []string
@@ -214,7 +216,7 @@ func TestVersion(t *testing.T) {
 		}
 		tested = append(tested, string(regexp.MustCompile(`argo-cd/v\d v(\d+\.\d+)\.`).FindSubmatch(text)[1]))
 	}
-	if got := strings.Join(tested, " to "); got != argoCD {
-		t.Errorf("tested with the protocol of %s, and the program says %s", got, argoCD)
+	if got := strings.Join(tested, " to "); got != build.ArgoCD {
+		t.Errorf("tested with the protocol of %s, and the program says %s", got, build.ArgoCD)
 	}
 }

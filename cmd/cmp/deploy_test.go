@@ -15,6 +15,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/health"
 	"github.com/ladder-cmp/ladder/internal/golden"
+	"github.com/ladder-cmp/ladder/internal/server"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -34,7 +35,7 @@ type announcement struct {
 func TestPluginYAML(t *testing.T) {
 	const file = "../../plugin.yaml"
 	var want []announcement
-	for _, a := range announcements() {
+	for _, a := range server.Announcements() {
 		want = append(want, announcement{a.Name, a.Title, a.Tooltip, a.ItemType, a.CollectionType, a.String_})
 	}
 	data, err := os.ReadFile(file)
@@ -250,7 +251,7 @@ func checkMemory(t *testing.T, container map[string]any) {
 	if env := container["env"]; env != nil && strings.Contains(fmt.Sprint(env), "GOMEMLIMIT") {
 		t.Errorf("the server computes its memory limit from its flags, unless the container sets GOMEMLIMIT: %v", env)
 	}
-	server := size("repository-memory") + size("cache-bytes") + size("answer-memory") + ownMemory>>20
+	server := size("repository-memory") + size("cache-bytes") + size("answer-memory") + server.OwnMemory>>20
 	parallel, err := flags.GetInt("parallel")
 	if err != nil || !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--parallel=") }) {
 		t.Errorf("as many renderings as the node has CPUs do not fit into any limit: %v", err)

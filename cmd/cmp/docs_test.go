@@ -17,10 +17,12 @@ import (
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/golden"
+	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/profile"
-	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/vary"
 )
 
 // documents are run from the root of the repository, as a reader would.
@@ -222,7 +224,7 @@ func rulesTable() string {
 func varyingTable() string {
 	var b strings.Builder
 	b.WriteString("| rule | severity | finds |\n| --- | --- | --- |\n")
-	for _, r := range render.VaryRules() {
+	for _, r := range vary.Rules() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, r.Severity, r.Finds)
 	}
 	return b.String()
@@ -288,7 +290,7 @@ func drawing(t *testing.T) string {
 
 func serveTable(t *testing.T) string {
 	t.Setenv(socketDirEnv, "") // they set defaults
-	t.Setenv(ladderEnv, "")
+	t.Setenv(ladderfile.Variable, "")
 	var b strings.Builder
 	b.WriteString("| flag | variable | default | meaning |\n| --- | --- | --- | --- |\n")
 	newServe(streams{}).Flags().VisitAll(func(f *pflag.Flag) {
@@ -299,7 +301,7 @@ func serveTable(t *testing.T) string {
 		case f.Name == "parallel":
 			value = "the CPUs that the container has"
 		}
-		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", f.Name, serveVariable(f.Name), value, f.Usage)
+		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", f.Name, option.Variable(f.Name), value, f.Usage)
 	})
 	return b.String()
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/internal/corpus"
 	"github.com/ladder-cmp/ladder/internal/golden"
+	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -32,7 +33,7 @@ func TestDoctorRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := examine(t.Context(), doctor.Input{Objects: manifests(t, string(base))}); len(found) > 0 {
+	if found := examine(t.Context(), doctor.Input{Objects: manifestsIn(t, string(base))}); len(found) > 0 {
 		t.Errorf("of what has no fault: %v", found)
 	}
 	proved := map[string]bool{}
@@ -40,15 +41,15 @@ func TestDoctorRules(t *testing.T) {
 		var e doctor.Input
 		switch in.Name {
 		case "values.yaml":
-			v, ok := chartValues(in.Name, in.Data)
+			v, ok := doctor.ChartValues(in.Name, in.Data)
 			if !ok {
 				t.Fatal("these are no values")
 			}
 			e.Values = []doctor.Values{v}
 		case "alone.yaml":
-			e.Objects = manifests(t, string(in.Data))
+			e.Objects = manifestsIn(t, string(in.Data))
 		default:
-			e.Objects = manifests(t, patched(t, string(base), string(in.Data)))
+			e.Objects = manifestsIn(t, patched(t, string(base), string(in.Data)))
 			e.Live = in.Name == "live.yaml"
 			e.Secrets = []string{"there"}
 		}
@@ -87,7 +88,7 @@ func checkSeverity(t *testing.T, f finding.Finding) {
 	}
 }
 
-func manifests(t *testing.T, text string) []object.Object {
+func manifestsIn(t *testing.T, text string) []object.Object {
 	t.Helper()
 	all, err := object.Parse("argocd.yaml", 1, text)
 	if err != nil {
@@ -129,7 +130,7 @@ func TestDoctorDeploy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, ok := chartValues("argocd-values.yaml", text)
+	v, ok := doctor.ChartValues("argocd-values.yaml", text)
 	if !ok {
 		t.Fatal("the values are not known as such")
 	}
@@ -148,7 +149,7 @@ func TestDoctorDeploy(t *testing.T) {
 		}
 		docs[0] = patched(t, docs[0], string(patch))
 	}
-	for _, f := range examine(t.Context(), doctor.Input{Objects: manifests(t, docs[0])}) {
+	for _, f := range examine(t.Context(), doctor.Input{Objects: manifestsIn(t, docs[0])}) {
 		t.Errorf("deploy/kustomize: %s: %v", f.Rule, f)
 	}
 }
@@ -162,7 +163,7 @@ func TestDoctorCorpus(t *testing.T) {
 	}
 	corpus.Each(t, "../..", func(t *testing.T, text string) {
 		look := func(text string) (rules []string) {
-			for _, f := range examine(t.Context(), doctor.Input{Objects: manifests(t, text)}) {
+			for _, f := range examine(t.Context(), doctor.Input{Objects: manifestsIn(t, text)}) {
 				if f.Severity != finding.Note {
 					rules = append(rules, f.Rule)
 				}
@@ -202,7 +203,7 @@ spec: {containers: [{name: ladder, image: "registry.example.com/ladder:v1.2.3"}]
 status: {containerStatuses: [{name: ladder, ready: false, restartCount: 7, state: {waiting: {reason: CrashLoopBackOff}}}]}
 `)
 	byResource := map[string][]any{}
-	for _, o := range manifests(t, live) {
+	for _, o := range manifestsIn(t, live) {
 		var item map[string]any
 		if err := kyaml.Unmarshal([]byte(o.Text()), &item); err != nil {
 			t.Fatal(err)
@@ -281,8 +282,8 @@ current-context: production
 // in its environment.
 func TestServingOf(t *testing.T) {
 	t.Setenv("LADDER_SERVE_PARALLEL", "7")
-	t.Setenv(ladderEnv, "elsewhere.yaml")
-	f, err := servingOf([]string{"--parallel=3"}, map[string]string{"LADDER_SERVE_RENDER_TIMEOUT": "10s", ladderEnv: "/etc/ladder/ladder.yaml"})
+	t.Setenv(ladderfile.Variable, "elsewhere.yaml")
+	f, err := servingOf([]string{"--parallel=3"}, map[string]string{"LADDER_SERVE_RENDER_TIMEOUT": "10s", ladderfile.Variable: "/etc/ladder/ladder.yaml"})
 	if err != nil || f.Parallel != 3 || f.Render != 10 || f.Ladder != "/etc/ladder/ladder.yaml" || f.PluginDir != socketDir {
 		t.Errorf("read %+v, %v", f, err)
 	}

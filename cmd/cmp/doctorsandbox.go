@@ -2,16 +2,17 @@ package main
 
 import (
 	"log/slog"
+	"os/exec"
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/internal/sandbox"
-	"github.com/ladder-cmp/ladder/sidecar"
+	"github.com/ladder-cmp/ladder/sidecar/worker"
 )
 
 // examineSandbox starts a worker as cmp serve does, and says what its sandbox lacks.
 // Only the kernel and the container's profile can tell, and only from within.
 func examineSandbox() ([]finding.Finding, error) {
-	workers, err := sidecar.NewWorkers(sidecar.WorkersConfig{Command: new(serving).workerCommand, Warm: 1, Log: slog.New(slog.DiscardHandler)})
+	workers, err := worker.NewPool(worker.Config{Command: func() *exec.Cmd { return workerCommand(false) }, Warm: 1, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
 	}

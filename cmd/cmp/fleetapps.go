@@ -1,21 +1,17 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
-
-// checkPatience is how long a health check of a few lines may run.
-const checkPatience = 5 * time.Second
 
 func newFleetApps(s streams) *cobra.Command {
 	var opt fleet.AppsOptions
@@ -64,15 +60,15 @@ Argo CD waits for a child only if it has a health check for Applications.
 			return printChildHealth(s, *in.ladder, form)
 		}
 		if opt.Sets && !opt.Tiers {
-			return usageError{errors.New("--sets is for tiers; add --tiers, or use cmp fleet appset")}
+			return usage.New("--sets is for tiers; add --tiers, or use cmp fleet appset")
 		}
 		for _, dir := range args {
-			if err := isThere(dir); err != nil {
+			if err := checkout.IsThere(dir); err != nil {
 				return err
 			}
 		}
 		if opt.Path == "" && out == "" {
-			return usageError{errors.New("the parent must know where in the repository its children lie; give --out DIR, or --path")}
+			return usage.New("the parent must know where in the repository its children lie; give --out DIR, or --path")
 		}
 		if argocdCM != "" {
 			if err := checkChildHealth(cmd.Context(), argocdCM); err != nil {
@@ -84,13 +80,13 @@ Argo CD waits for a child only if it has a health check for Applications.
 			return err
 		}
 		if opt.Path == "" {
-			if opt.Path, err = inRepository(args[0], out); err != nil {
+			if opt.Path, err = checkout.InRepository(args[0], out); err != nil {
 				return err
 			}
 		}
 		made, faults, err := f.Apps(opt)
 		if err != nil {
-			warn(s, failures(f.Findings))
+			warn(s, fleet.Failures(f.Findings))
 			return unproven(s, err)
 		}
 		warn(s, append(f.Findings, faults...))
@@ -105,32 +101,7 @@ Argo CD waits for a child only if it has a health check for Applications.
 		for _, m := range append(made, fleet.Kustomizations(made)...) {
 			files[m.File+".yaml"] = fleet.YAML(m)
 		}
-		return replaceDir(out, force, files)
+		return wholefile.ReplaceDir(out, force, files)
 	}
 	return cmd
-}
-
-func printChildHealth(s streams, ladder, form string) error {
-	base, err := knowledgeBase(ladder)
-	if err != nil {
-		return err
-	}
-	configMap, values := fleet.HealthCheck(base)
-	text, ok := map[string]string{"configmap": configMap, "values": values}[form]
-	if !ok {
-		return usageError{fmt.Errorf("there is no form %q; use --health-check=configmap or --health-check=values", form)}
-	}
-	_, err = io.WriteString(s.Out, text)
-	return err
-}
-
-func checkChildHealth(ctx context.Context, file string) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: reason(err), Remedy: "name the ConfigMap argocd-cm, or values of the Argo CD Helm chart"}
-	}
-	ctx, cancel := context.WithTimeout(ctx, checkPatience)
-	defer cancel()
-	found, err := fleet.ChecksChildren(ctx, file, string(text))
-	return errors.Join(err, finding.Err(found))
 }

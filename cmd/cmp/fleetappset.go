@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -12,6 +10,8 @@ import (
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/show"
+	"github.com/ladder-cmp/ladder/internal/checkout"
 )
 
 func newFleetAppset(s streams) *cobra.Command {
@@ -46,12 +46,12 @@ argocd-cmd-params-cm.`,
 		}
 		made, faults, err := f.ApplicationSets(opt)
 		if err != nil {
-			warn(s, failures(f.Findings))
+			warn(s, fleet.Failures(f.Findings))
 			return unproven(s, err)
 		}
 		warn(s, append(f.Findings, faults...))
 		if check != "" {
-			return upToDate(check, made)
+			return show.UpToDate(check, made)
 		}
 		if _, err := io.WriteString(s.Out, fleet.YAML(made...)); err != nil {
 			return err
@@ -87,31 +87,14 @@ func (in *fleetInputs) loadTarget(cmd *cobra.Command, s streams, dirs []string, 
 	if err != nil {
 		return nil, err
 	}
-	c, err := openCheckout(dirs[0])
+	c, err := checkout.Open(dirs[0])
 	if err != nil {
 		return nil, err
 	}
-	defer c.close()
-	if gitRoot(c.base) == "" {
+	defer c.Close()
+	if checkout.GitRoot(c.Base) == "" {
 		return nil, finding.Finding{Severity: finding.Error, Rule: "no-checkout", File: dirs[0], Message: "this is in no git repository, and so nobody can tell by which paths Argo CD would find the components",
 			Remedy: "run it in a checkout, or run git init where the repository begins"}
 	}
 	return f, nil
-}
-
-// upToDate says where a committed file is not what would be written.
-func upToDate(file string, made []fleet.Manifest) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: reason(err), Remedy: "name the committed file, or write it with cmp fleet " + "appset > " + file}
-	}
-	differences, err := fleet.Differences(string(text), made)
-	if err != nil {
-		return finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Message: err.Error(), Remedy: "write the file again"}
-	}
-	var all []error
-	for _, d := range differences {
-		all = append(all, finding.Finding{Severity: finding.Error, Rule: "out-of-date", File: file, Line: d.Line, Field: d.Path, Message: d.Message, Remedy: "write the file again"})
-	}
-	return errors.Join(all...)
 }

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
 func newFleetBootstrap(s streams) *cobra.Command {
@@ -36,22 +37,22 @@ Argo CD adopts later what is there: it renders the same from the same components
 	flags.BoolVar(&talos, "talos", false, "Write talos.yaml, a patch with inline manifests, too")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if until == "" {
-			return usageError{errors.New("say where Argo CD takes over; give --until PHASE")}
+			return usage.New("say where Argo CD takes over; give --until PHASE")
 		}
 		if out == "" {
-			return usageError{errors.New("there is no place to write to; give --out DIR")}
+			return usage.New("there is no place to write to; give --out DIR")
 		}
 		phase, err := component.ParsePhase(until)
 		if err != nil {
-			return usageError{fmt.Errorf("--until: %w", err)}
+			return usage.Errorf("--until: %w", err)
 		}
 		f, err := in.load(cmd, s, args)
 		if err != nil {
 			return err
 		}
 		if bound := f.Bound(phase); len(bound) > 0 && in.source.Environment == "" {
-			return usageError{fmt.Errorf("%s: %s is for %s only, and a cluster is of one environment; give --environment %s",
-				bound[0].File, bound[0].Name, strings.Join(bound[0].Environments, ", "), strings.Join(f.Environments(), " or "))}
+			return usage.Errorf("%s: %s is for %s only, and a cluster is of one environment; give --environment %s",
+				bound[0].File, bound[0].Name, strings.Join(bound[0].Environments, ", "), strings.Join(f.Environments(), " or "))
 		}
 		made, notes, err := f.Bootstrap(phase)
 		if err != nil {
@@ -65,7 +66,7 @@ Argo CD adopts later what is there: it renders the same from the same components
 		if talos {
 			files["talos.yaml"] = made.Talos()
 		}
-		if err := replaceDir(out, force, files); err != nil {
+		if err := wholefile.ReplaceDir(out, force, files); err != nil {
 			return err
 		}
 		for _, step := range made.Steps {

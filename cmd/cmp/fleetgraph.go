@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/draw"
-	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/nearest"
+	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 func newFleetGraph(s streams) *cobra.Command {
@@ -31,16 +31,16 @@ follow from others are left out, and so are those that order nothing. The page o
 	}
 	in := addFleetInputs(cmd)
 	in.source.Partial = true
-	format := formatFlag(cmd, "Format of the drawing", drawings()...)
+	format := option.Format(cmd, "Format of the drawing", drawings()...)
 	component := cmd.Flags().String("component", "", "Draw only this component, all that it needs, and what needs it")
 	all := cmd.Flags().Bool("all", false, "Draw every link, also those that follow from others or order nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := knownFormat(*format, drawings()...); err != nil {
+		if err := option.KnownFormat(*format, drawings()...); err != nil {
 			return err
 		}
 		if *format == drawnPage {
 			if cmd.Flags().Changed("component") || *all {
-				return usageError{errWholePage}
+				return usage.Error{Err: errWholePage}
 			}
 			page, err := in.report(cmd, s, args, "")
 			if err != nil {
@@ -55,7 +55,7 @@ follow from others are left out, and so are those that order nothing. The page o
 		}
 		opt := fleet.GraphOptions{All: *all}
 		if cmd.Flags().Changed("component") {
-			if opt.Around, err = findApplication(f, *component); err != nil {
+			if opt.Around, err = fleet.FindApplication(f, *component); err != nil {
 				return err
 			}
 		}
@@ -64,18 +64,4 @@ follow from others are left out, and so are those that order nothing. The page o
 		return err
 	}
 	return cmd
-}
-
-// findApplication returns the Applications that the user named: several, if the
-// component is split.
-func findApplication(f *fleet.Fleet, name string) ([]int, error) {
-	if found := f.Named(name); len(found) > 0 {
-		return found, nil
-	}
-	near := nearest.New(name)
-	for _, app := range f.Applications {
-		near.Add(app.Name, app.Name)
-	}
-	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-component", Object: name, Message: "the fleet has no such component",
-		Remedy: near.String() + "name one of those that cmp fleet inventory lists"}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/option"
 )
 
 // inventories are the formats of an inventory, the usual one first.
@@ -37,7 +38,7 @@ Components that are disabled or bound to environments keep their places.`,
 	in := addFleetInputs(cmd)
 	in.source.Partial = true
 	in.asksFor(cmd, "Say what is not deployed there")
-	format := formatFlag(cmd, "Format", names...)
+	format := option.Format(cmd, "Format", names...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, i := range inventories {
 			if i.name != *format {
@@ -59,7 +60,7 @@ Components that are disabled or bound to environments keep their places.`,
 			_, err = io.WriteString(s.Out, text)
 			return err
 		}
-		return knownFormat(*format, names...)
+		return option.KnownFormat(*format, names...)
 	}
 	return cmd
 }

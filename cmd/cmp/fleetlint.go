@@ -2,12 +2,13 @@ package main
 
 import (
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/verdict"
 )
 
 func newFleetLint(s streams) *cobra.Command {
@@ -29,22 +30,22 @@ finding of severity error.`,
 	in.source.Partial = true
 	in.addProjects(cmd.Flags())
 	in.asksFor(cmd, "Look at what is deployed there only")
-	format := formatFlag(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
+	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := cmd.Flags().Bool("strict", false, "Exit with 1 if there are warnings, too")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := knownReport(*format); err != nil {
 			return err
 		}
 		f, err := in.loadAll(cmd, s, args)
-		if err != nil && !reportable(err) {
+		if err != nil && !verdict.Reportable(err) {
 			return err
 		}
-		r := verdict{findings: finding.Of(err)}
+		r := verdict.Verdict{Findings: finding.Of(err)}
 		if err == nil {
-			r.findings = f.Lint(in.source.Environment)
-			r.of = counted(len(f.Components), "component") + " and " + counted(len(f.Links), "need")
+			r.Findings = f.Lint(in.source.Environment)
+			r.Of = finding.Counted(len(f.Components), "component") + " and " + finding.Counted(len(f.Links), "need")
 		}
-		return r.write(s, *format, *strict)
+		return writeVerdict(s, r, *format, *strict)
 	}
 	return cmd
 }
@@ -63,27 +64,19 @@ func (in *fleetInputs) loadAll(cmd *cobra.Command, s streams, dirs []string) (*f
 	if err != nil {
 		return nil, err
 	}
-	return f, in.isEnvironment(f)
+	return f, f.CheckEnvironment(in.source.Environment)
 }
 
-// reportable reports whether an error is about the input that a report is of.
-func reportable(err error) bool {
-	if _, usage := err.(usageError); usage {
-		return false
-	}
-	return !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return f.Rule == "failed" })
-}
-
-// write prints a report. The error says that there is something in it.
-func (r verdict) write(s streams, format string, strict bool) error {
-	text, err := r.render(format)
+// writeVerdict prints a report. The error says that there is something in it.
+func writeVerdict(s streams, r verdict.Verdict, format string, strict bool) error {
+	text, err := r.Render(format)
 	if err != nil {
 		return err
 	}
 	if _, err := io.WriteString(s.Out, text); err != nil {
 		return err
 	}
-	if r.count(finding.Error) > 0 || strict && r.count(finding.Warning) > 0 {
+	if r.Count(finding.Error) > 0 || strict && r.Count(finding.Warning) > 0 {
 		return errReported
 	}
 	return nil

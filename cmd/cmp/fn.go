@@ -1,12 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/krm"
 )
 
@@ -30,13 +31,13 @@ told on standard error.`,
   cmp fn < resource-list.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("cmp fn reads standard input and takes no %s; write cmp fn < %s, or cmp annotate %s if it holds manifests", args[0], args[0], args[0])}
+				return usage.Errorf("cmp fn reads standard input and takes no %s; write cmp fn < %s, or cmp annotate %s if it holds manifests", args[0], args[0], args[0])
 			}
 			return nil
 		},
 	}
 	cmd.RunE = func(*cobra.Command, []string) error {
-		base, err := knowledgeBase("")
+		base, err := ladderfile.Base("")
 		if err != nil {
 			return err
 		}

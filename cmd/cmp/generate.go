@@ -3,17 +3,19 @@ package main
 import (
 	"io"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/fetchers"
+	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
 func newGenerate(s streams) *cobra.Command {
 	var ladder *string
-	var from *fetching
+	var from *fetchers.Options
 	cmd := &cobra.Command{
 		Use:   "generate",
 		Short: "Print the manifests of the component in the working directory, as Argo CD's plugin command",
@@ -28,25 +30,25 @@ ARGOCD_APP_SOURCE_REPO_URL, KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin
 			if err != nil {
 				return err
 			}
-			env := environment()
-			c, err := openCheckoutAt(pluginRoot(wd, env["ARGOCD_APP_SOURCE_PATH"]), wd)
+			env := option.Environment()
+			c, err := checkout.OpenAt(checkout.PluginRoot(wd, env["ARGOCD_APP_SOURCE_PATH"]), wd)
 			if err != nil {
 				return err
 			}
-			defer c.close()
-			repo, err := newUnpacked(c.root)
+			defer c.Close()
+			repo, err := checkout.NewUnpacked(c.Root)
 			if err != nil {
 				return err
 			}
-			req, err := plugin.FromEnvironment(regularFS{repo}, c.dir, env)
+			req, err := plugin.FromEnvironment(checkout.Regular{FS: repo}, c.Dir, env)
 			if err != nil {
 				return err
 			}
-			req.DirName = c.name
-			if req.Remote, err = from.remote(nil, nil); err != nil {
+			req.DirName = c.Name
+			if req.Remote, err = from.Remote(nil, nil); err != nil {
 				return err
 			}
-			base, err := knowledgeBase(*ladder)
+			base, err := ladderfile.Base(*ladder)
 			if err != nil {
 				return err
 			}
@@ -62,46 +64,4 @@ ARGOCD_APP_SOURCE_REPO_URL, KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin
 	ladder = ladderFlag(cmd.Flags())
 	from = remoteFlags(cmd.Flags(), "")
 	return cmd
-}
-
-// pluginRoot finds the repository around the working directory of a plugin
-// command. Argo CD unpacks it to a temporary directory and starts the command
-// in the Application's path below it. Where the path does not tell, the nearest
-// .git does. An Application with manifest-generate-paths gets a part of the
-// repository and is started in the end of its path; the more of the path fits,
-// the smaller is the part that is missing. Failing all that, nothing outside of
-// the working directory is read.
-func pluginRoot(wd, sourcePath string) string {
-	path := filepath.Clean(filepath.FromSlash("/" + sourcePath))
-	if base := below(wd, path); base != "" {
-		return base
-	}
-	if base := gitRoot(wd); base != "" {
-		return base
-	}
-	for rest := path[1:]; rest != ""; {
-		if base := below(wd, "/"+rest); base != "" {
-			return base
-		}
-		_, rest, _ = strings.Cut(rest, string(filepath.Separator))
-	}
-	return wd
-}
-
-// below returns the directory that wd is path below, or "" if it is not.
-func below(wd, path string) string {
-	base, ok := strings.CutSuffix(wd, filepath.FromSlash(path))
-	if !ok || path == string(filepath.Separator) {
-		return ""
-	}
-	return base
-}
-
-func environment() map[string]string {
-	env := map[string]string{}
-	for _, entry := range os.Environ() {
-		name, value, _ := strings.Cut(entry, "=")
-		env[name] = value
-	}
-	return env
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/draw"
+	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/wave/explain"
 )
 
 func newGraph(s streams) *cobra.Command {
@@ -31,16 +34,16 @@ most objects.`,
 		Args: cobra.ExactArgs(1),
 	}
 	in := addInputs(cmd)
-	format := formatFlag(cmd, "Format of the drawing", drawings()...)
+	format := option.Format(cmd, "Format of the drawing", drawings()...)
 	object := cmd.Flags().String("object", "", "Draw only this object, all that it needs, and what refers to it; as KIND/NAME")
 	all := cmd.Flags().Bool("all", false, "Draw every reference, and every object by itself")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := knownFormat(*format, drawings()...); err != nil {
+		if err := option.KnownFormat(*format, drawings()...); err != nil {
 			return err
 		}
 		if *format == drawnPage {
 			if cmd.Flags().Changed("object") || *all {
-				return usageError{errWholePage}
+				return usage.Error{Err: errWholePage}
 			}
 			page, err := in.report(cmd, s, args[0])
 			if err != nil {
@@ -55,7 +58,7 @@ most objects.`,
 		}
 		opt := draw.Options{All: *all}
 		if cmd.Flags().Changed("object") {
-			if opt.Around, err = find(res.Plan, *object); err != nil {
+			if opt.Around, err = explain.Find(res.Plan, *object); err != nil {
 				return err
 			}
 		}

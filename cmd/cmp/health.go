@@ -4,14 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/health"
-	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/wave"
+	"github.com/ladder-cmp/ladder/wave/explain"
 )
 
 func newHealth(s streams) *cobra.Command {
@@ -42,13 +43,13 @@ is over as soon as such objects exist.`,
 	in := addInputs(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "Print the check of every kind that is known")
 	cmd.Flags().StringVarP(&output, "output", "o", "configmap", "Form: configmap, or values for the Argo CD Helm chart")
-	choices(cmd, "output", "configmap", "values")
+	option.Choices(cmd, "output", "configmap", "values")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		write, ok := map[string]func([]health.Check) string{"configmap": health.ConfigMap, "values": health.Values}[output]
 		if !ok {
-			return knownFormat(output, "configmap", "values")
+			return option.KnownFormat(output, "configmap", "values")
 		}
-		base, err := knowledgeBase(*in.ladder)
+		base, err := ladderfile.Base(*in.ladder)
 		if err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ is over as soon as such objects exist.`,
 			}
 			blind := wave.Unseen(res.Plan.Audit(res.Base))
 			var unknown []finding.Finding
-			kinds, unknown = sightFor(res.Plan, blind)
+			kinds, unknown = explain.Health(res.Plan, blind)
 			warn(s, unknown)
 			if len(blind) == 0 {
 				_, err := fmt.Fprintln(s.Err, "cmp: nothing to print: Argo CD has a health check for every object that another one waits for")
@@ -75,27 +76,4 @@ is over as soon as such objects exist.`,
 		return err
 	}
 	return cmd
-}
-
-// sightFor returns the kinds of blind objects for which a check can be made,
-// and a note for each kind of which nothing is known.
-func sightFor(p *wave.Plan, blind []wave.Gated) ([]knowledge.Kind, []finding.Finding) {
-	var kinds []knowledge.Kind
-	var unknown []finding.Finding
-	var seen []string
-	for _, g := range blind {
-		if slices.Contains(seen, g.Kind) {
-			continue
-		}
-		seen = append(seen, g.Kind)
-		n := p.Graph.Nodes[g.Node]
-		if n.Kind.Sees != nil {
-			kinds = append(kinds, *n.Kind)
-			continue
-		}
-		unknown = append(unknown, finding.Finding{Severity: finding.Note, Rule: "blind-gate", File: n.File, Line: n.Line, Object: g.Object,
-			Message: g.Why + ", but Argo CD has no health check for " + g.Kind + ", and it is not known how its status tells its health",
-			Remedy:  "write " + health.Key(n.ID.Group, n.ID.Kind) + " into argocd-cm if its status does tell"})
-	}
-	return kinds, unknown
 }

@@ -2,10 +2,7 @@ package main
 
 import (
 	"bytes"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +11,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/manifests"
 )
 
 // TestInitAgreesWithTheSchema writes a component.yaml for every component and chart
@@ -43,7 +41,7 @@ func TestInitAgreesWithTheSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, dir := range dirs {
-			if !isDir(dir) {
+			if !manifests.IsDir(dir) {
 				continue
 			}
 			var out, faults bytes.Buffer
@@ -86,54 +84,5 @@ func TestDraftIsHarmless(t *testing.T) {
 		if got := component.NameFrom(text); got != want {
 			t.Errorf("%q became %q", text, got)
 		}
-	}
-}
-
-// TestOverlaid lists a directory with what is to be there.
-func TestOverlaid(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"a", "m", "z"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("old"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	repo := overlaid{os.DirFS(dir), map[string]string{"b": "new", "m": "new", "x/y": "elsewhere"}}
-	var got []string
-	err := fs.WalkDir(repo, ".", func(p string, _ fs.DirEntry, err error) error {
-		if err != nil || p == "." {
-			return err
-		}
-		text, err := fs.ReadFile(repo, p)
-		got = append(got, p+" "+string(text))
-		return err
-	})
-	if want := []string{"a old", "b new", "m new", "z old"}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("found %q (%v), want %q", got, err, want)
-	}
-}
-
-// TestInitWritesInOrder has a file whose name is taken while the others are written.
-func TestInitWritesInOrder(t *testing.T) {
-	dir := t.TempDir()
-	b := &beginning{checkout: &checkout{base: dir}}
-	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		b.found = append(b.found, &foundling{dir: name, file: name + "/component.yaml", draft: component.Draft{Name: name}})
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "c", "component.yaml", "in-the-way"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	err := b.write()
-	if err == nil || !strings.HasPrefix(err.Error(), "c/component.yaml: ") || strings.Contains(err.Error(), dir) || !strings.HasSuffix(err.Error(), "; written already: a/component.yaml, b/component.yaml") {
-		t.Errorf("%v", err)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
-	if err != nil || len(files) != 3 {
-		t.Errorf("%v: %v", err, files)
-	}
-	if half, err := filepath.Glob(filepath.Join(dir, "*", ".*")); err != nil || len(half) > 0 {
-		t.Errorf("%v: half-written %v", err, half)
 	}
 }

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/locate"
+	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/internal/verdict"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -14,14 +17,13 @@ import (
 func newLint(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint DIR...",
-		Short: "Find what makes components come out otherwise than before",
-		Long: `Render components as cmp render does, again and again, and report what makes them
-come out otherwise: API versions that the cluster has or not, the version of
-Kubernetes, passwords, keys and certificates that templates draw, and the time.
-Each finding names the line of the template, the objects that differ, and the
-setting or value that decides the matter, if one is found by trying. What stops or
-warns a rendering is reported, too. Of a folder with many components, all are looked
-at.
+		Short: "Find non-deterministic output",
+		Long: `Render components a few times as cmp render does, and report what makes the output
+differ: API versions that the cluster has or not, the version of Kubernetes,
+passwords, keys and certificates that templates generate, and the time. Each finding
+names the objects that differ, and the template and line that may be the reason as far
+as the text of the chart tells. What stops or warns a rendering is reported, too. Of a
+folder with many components, all are looked at.
 
 cmp check judges the waves of manifests, and cmp fleet lint the phases of a fleet.
 Exits with 1 if there is a finding of severity error.`,
@@ -30,26 +32,26 @@ Exits with 1 if there is a finding of severity error.`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	in := addInputs(cmd)
-	format := formatFlag(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
+	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := cmd.Flags().Bool("strict", false, "Exit with 1 if there are warnings, too")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := knownReport(*format); err != nil {
 			return err
 		}
-		args = directories(s, args)
-		var r verdict
+		args = s.directories(args)
+		var r verdict.Verdict
 		looked := 0
 		for _, dir := range args {
 			found, components, err := in.lint(cmd, dir)
 			if err != nil {
 				return err
 			}
-			r.findings = append(r.findings, found...)
+			r.Findings = append(r.Findings, found...)
 			looked += components
 		}
-		r.of = counted(looked, "component")
-		finding.Sort(r.findings)
-		return r.write(s, *format, *strict)
+		r.Of = finding.Counted(looked, "component")
+		finding.Sort(r.Findings)
+		return writeVerdict(s, r, *format, *strict)
 	}
 	return cmd
 }
@@ -58,8 +60,7 @@ Exits with 1 if there is a finding of severity error.`,
 // what varies. The error is one of the command line.
 func (in *inputs) lint(cmd *cobra.Command, dir string) (found []finding.Finding, components int, err error) {
 	req, base, done, err := in.request(dir)
-	var usage usageError
-	if errors.As(err, &usage) {
+	if usage.Is(err) {
 		return nil, 0, err
 	}
 	if err != nil {
@@ -70,8 +71,8 @@ func (in *inputs) lint(cmd *cobra.Command, dir string) (found []finding.Finding,
 	if err == nil {
 		return found, 1, nil
 	}
-	all := in.folderOf(req)
-	if len(all) == 0 {
+	all := locate.Components(req)
+	if in.flags.Changed("renderer") || len(all) == 0 {
 		return finding.Of(err), 1, nil
 	}
 	for _, req.Dir = range all {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 
 	"github.com/ladder-cmp/ladder/fetch"
+	"github.com/ladder-cmp/ladder/internal/fetchers"
 )
 
 // rootsEnv makes the test a process of its own, since a process looks for the
@@ -54,8 +55,8 @@ func TestPublicRoots(t *testing.T) {
 // ready to fetch.
 func validate(t *testing.T, how string) {
 	if how != "without" {
-		in := fetching{config: fetch.Config{Allow: []string{"https://charts.example.com"}, Limits: fetch.Limits{Time: time.Second, Bytes: 1 << 20}}, onFailure: string(fetch.Fail)}
-		if f, err := in.fetcher(nil, nil); err != nil || f == nil {
+		in := fetchers.Options{Config: fetch.Config{Allow: []string{"https://charts.example.com"}, Limits: fetch.Limits{Time: time.Second, Bytes: 1 << 20}}, OnFailure: string(fetch.Fail)}
+		if f, err := in.Fetcher(nil, nil); err != nil || f == nil {
 			t.Fatal(f, err)
 		}
 	}

@@ -17,9 +17,12 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/server"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+	"github.com/ladder-cmp/ladder/sidecar/task"
+	"github.com/ladder-cmp/ladder/sidecar/worker"
 )
 
 const componentsDir = "../../testdata/components"
@@ -189,7 +192,7 @@ func startServer(t *testing.T, log io.Writer) *sidecartest.Client {
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	logger := slog.New(slog.NewTextHandler(log, nil))
-	workers, err := sidecar.NewWorkers(sidecar.WorkersConfig{Log: logger, Warm: 1, Command: func() *exec.Cmd {
+	workers, err := worker.NewPool(worker.Config{Log: logger, Warm: 1, Command: func() *exec.Cmd {
 		cmd := exec.Command("cmp", workerName)
 		cmd.Env = []string{}
 		return cmd
@@ -198,7 +201,7 @@ func startServer(t *testing.T, log io.Writer) *sidecartest.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(workers.Close)
-	config := thisPlugin(sidecar.Config{}, logger)
+	config := server.ThisPlugin(sidecar.Config{}, logger)
 	config.Tasks = workers.Tasks()
 	config.Drain = 5 * time.Second
 	go func() { served <- sidecar.Serve(ctx, lis, config) }()
@@ -314,8 +317,8 @@ func TestFindingsInTheLog(t *testing.T) {
 		t.Errorf("got\n%s", log.String())
 	}
 
-	got := remarks([]finding.Finding{{Severity: finding.Error, Message: "e"}, {Severity: finding.Warning, Message: "w"}, {Severity: finding.Note, Message: "n"}})
-	want := []sidecar.Remark{{Level: slog.LevelError, Text: "e"}, {Level: slog.LevelWarn, Text: "w"}, {Level: slog.LevelInfo, Text: "n"}}
+	got := server.Remarks([]finding.Finding{{Severity: finding.Error, Message: "e"}, {Severity: finding.Warning, Message: "w"}, {Severity: finding.Note, Message: "n"}})
+	want := []task.Remark{{Level: slog.LevelError, Text: "e"}, {Level: slog.LevelWarn, Text: "w"}, {Level: slog.LevelInfo, Text: "n"}}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

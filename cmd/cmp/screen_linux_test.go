@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ladder-cmp/ladder/internal/golden"
+	"github.com/ladder-cmp/ladder/internal/paint"
 )
 
 // openTerminal returns both ends of a pseudo terminal of some width.
@@ -74,7 +75,7 @@ func TestTerminal(t *testing.T) {
 		// A dumb terminal gets no bar that shows the progress, which depends on time.
 		got := onTerminal(t, 100, []string{"TERM=dumb", "CLICOLOR_FORCE=1"}, args...)
 		for line := range strings.Lines(got) {
-			if name == "explain" && len([]rune(strings.NewReplacer(bold, "", plain, "").Replace(line))) > 100+1 {
+			if name == "explain" && len([]rune(strings.NewReplacer(paint.Bold, "", paint.Plain, "").Replace(line))) > 100+1 {
 				t.Errorf("%s: a line is wider than the terminal: %q", name, line)
 			}
 		}

@@ -17,7 +17,7 @@ import (
 
 // A key that makes each shell print its line; the line editor takes it when the
 // completion before it is done.
-const show = "\x18" // Ctrl-X
+const showKey = "\x18" // Ctrl-X
 
 // TestShells types into the real shells, which run the completion scripts, and
 // looks at what they make of the line. It needs bash with bash-completion, zsh
@@ -106,7 +106,7 @@ func typedInto(t *testing.T, dir string, args []string, begin, typed string) str
 		return ""
 	}
 	seen.Reset() // the line that made it ready names the mark, too
-	if _, err := io.WriteString(master, typed+"\t"+show); err != nil {
+	if _, err := io.WriteString(master, typed+"\t"+showKey); err != nil {
 		t.Fatal(err)
 	}
 	until(func() bool { return shownLine.MatchString(seen.String()) })

@@ -3,15 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/manifests"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -36,12 +36,12 @@ tool can apply, and components for Ladder. OUT must be empty, or not be there.`,
 	out := cmd.Flags().StringP("out", "o", "", "Directory to write to")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *out == "" {
-			return usageError{errors.New("there is no place to write to; give --out DIR")}
+			return usage.New("there is no place to write to; give --out DIR")
 		}
 		if in.flags.Changed("crds") {
-			return usageError{errors.New("both halves are written, whatever --crds says; drop it")}
+			return usage.New("both halves are written, whatever --crds says; drop it")
 		}
-		if err := emptyDir(*out); err != nil {
+		if err := wholefile.EmptyDir(*out, "remove it, or name another"); err != nil {
 			return err
 		}
 		halves := []struct {
@@ -66,10 +66,10 @@ tool can apply, and components for Ladder. OUT must be empty, or not be there.`,
 		}
 		for _, h := range halves {
 			dir := filepath.Join(*out, h.dir)
-			if err := writeObjects(dir, h.objs); err != nil {
+			if err := manifests.Write(dir, h.objs); err != nil {
 				return err
 			}
-			fmt.Fprintf(s.Out, "%s: %s\n", filepath.ToSlash(dir), counted(len(h.objs), "manifest"))
+			fmt.Fprintf(s.Out, "%s: %s\n", filepath.ToSlash(dir), finding.Counted(len(h.objs), "manifest"))
 		}
 		return nil
 	}
@@ -104,52 +104,4 @@ func (in *inputs) half(cmd *cobra.Command, dir string, mode crds.Mode) (plugin.R
 	req.Settings = append(req.Settings, plugin.Settings{CRDs: mode})
 	res, err := plugin.Generate(cmd.Context(), req, base)
 	return res, in.blamed(in.notOne(cmd, req, err))
-}
-
-// emptyDir makes sure that nothing is overwritten or left over.
-func emptyDir(dir string) error {
-	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return finding.Finding{Severity: finding.Error, Rule: "bad-out", File: dir, Message: reason(err), Remedy: "name another directory"}
-	case len(entries) > 0:
-		return finding.Finding{Severity: finding.Error, Rule: "bad-out", File: dir, Message: "the directory is not empty, and what is there would be mixed up with what is written",
-			Remedy: "remove it, or name another"}
-	}
-	return nil
-}
-
-// writeObjects writes a file for each manifest.
-func writeObjects(dir string, objs []object.Object) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	taken := map[string]int{}
-	for _, o := range objs {
-		name := fileName(o.ID)
-		if taken[name]++; taken[name] > 1 {
-			name = fmt.Sprintf("%s-%d", name, taken[name])
-		}
-		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(o.Text()), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fileName is the name of a file for an object: kind, namespace and name in
-// letters that every file system takes.
-func fileName(id object.ID) string {
-	parts := []string{id.Kind}
-	if id.Namespace != "" {
-		parts = append(parts, id.Namespace)
-	}
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
-			return r
-		}
-		return '_'
-	}, strings.ToLower(strings.Join(append(parts, id.Name), "-")))
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/hex"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -26,6 +25,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/ladder-cmp/ladder/internal/server"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 )
 
@@ -104,12 +104,12 @@ func (s *served) stop() {
 // TestTraces asks as a repo-server that traces, and looks at what arrives in a
 // collector by the end of the server.
 func TestTraces(t *testing.T) {
-	for _, protocol := range []string{protocolGRPC, protocolHTTP} {
+	for _, protocol := range []string{server.ProtocolGRPC, server.ProtocolHTTP} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
 			var got spans
 			var endpoint string
-			if protocol == protocolGRPC {
+			if protocol == server.ProtocolGRPC {
 				lis, err := net.Listen("tcp", "127.0.0.1:0")
 				if err != nil {
 					t.Fatal(err)
@@ -214,7 +214,7 @@ func TestNoCollector(t *testing.T) {
 	}
 	nobody := lis.Addr().String()
 	lis.Close()
-	for _, protocol := range []string{protocolGRPC, protocolHTTP} {
+	for _, protocol := range []string{server.ProtocolGRPC, server.ProtocolHTTP} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
 			// A batch for each span, and little patience.
@@ -230,7 +230,7 @@ func TestNoCollector(t *testing.T) {
 			s.await(t, "OpenTelemetry reports a fault; traces may be lost")
 			start := time.Now()
 			s.stop()
-			if took := time.Since(start); took > timeToFlush+5*time.Second {
+			if took := time.Since(start); took > server.TimeToFlush+5*time.Second {
 				t.Errorf("the end took %s", took)
 			}
 			for _, line := range s.lines { // behind the one awaited
@@ -239,83 +239,5 @@ func TestNoCollector(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestTraceSecrets gives the SDK variables with secrets in them that it cannot read,
-// about each of which it complains in the log.
-func TestTraceSecrets(t *testing.T) {
-	for name, vars := range map[string][]string{
-		"a header":           {"OTEL_EXPORTER_OTLP_HEADERS=authorization=" + planted + "%ZZ"},
-		"no header":          {"OTEL_EXPORTER_OTLP_TRACES_HEADERS=" + planted},
-		"a header's name":    {"OTEL_EXPORTER_OTLP_HEADERS=a " + planted + "=b"},
-		"an endpoint":        {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://user:" + planted + "@host name:x/%ZZ"},
-		"a collector":        {"OTEL_EXPORTER_OTLP_ENDPOINT=http://user:" + planted + "@127.0.0.1:1", "OTEL_BSP_SCHEDULE_DELAY=10", "OTEL_EXPORTER_OTLP_TIMEOUT=50"},
-		"a key of ours":      {"OTEL_EXPORTER_OTLP_CLIENT_KEY=/" + planted, "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE=/" + planted},
-		"an attribute":       {"OTEL_RESOURCE_ATTRIBUTES=" + planted},
-		"a span's attribute": {"OTEL_RESOURCE_ATTRIBUTES=a=b," + planted + "%ZZ"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
-			for _, v := range vars {
-				name, value, _ := strings.Cut(v, "=")
-				t.Setenv(name, value)
-			}
-			var out bytes.Buffer
-			to := newTraces(t.Context(), slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
-			if to.provider != nil {
-				_, span := to.provider.Tracer("test").Start(t.Context(), "a")
-				span.End()
-			}
-			to.flush()
-			if text := out.String(); strings.Contains(text, planted) || text == "" {
-				t.Errorf("the log says %q, want a complaint without %s", text, planted)
-			}
-		})
-	}
-}
-
-// TestTraceProtocol is about the variables that turn traces on and off.
-func TestTraceProtocol(t *testing.T) {
-	const endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT=http://otel:4318"
-	for _, test := range []struct{ vars, want, fault string }{
-		{"", "", ""},
-		{endpoint, protocolHTTP, ""},
-		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://otel:4318/v1/traces", protocolHTTP, ""},
-		{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "", ""},
-		{endpoint + " OTEL_EXPORTER_OTLP_PROTOCOL=grpc", protocolGRPC, ""},
-		{endpoint + " OTEL_EXPORTER_OTLP_PROTOCOL=grpc OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf", protocolHTTP, ""},
-		{endpoint + " OTEL_EXPORTER_OTLP_PROTOCOL=http/json", "", `OTEL_EXPORTER_OTLP_PROTOCOL is "http/json"; use grpc or http/protobuf`},
-		{endpoint + " OTEL_TRACES_EXPORTER=otlp", protocolHTTP, ""},
-		{endpoint + " OTEL_TRACES_EXPORTER=none", "", ""},
-		{endpoint + " OTEL_TRACES_EXPORTER=zipkin", "", `OTEL_TRACES_EXPORTER is "zipkin"; use otlp or none`},
-		{endpoint + " OTEL_SDK_DISABLED=true", "", ""},
-		{endpoint + " OTEL_SDK_DISABLED=false", protocolHTTP, ""},
-	} {
-		for _, name := range []string{"OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"} {
-			t.Setenv(name, "")
-		}
-		for _, v := range strings.Fields(test.vars) {
-			name, value, _ := strings.Cut(v, "=")
-			t.Setenv(name, value)
-		}
-		if got, fault := traceProtocol(); got != test.want || fault != test.fault {
-			t.Errorf("%s: %q, %q, want %q, %q", test.vars, got, fault, test.want, test.fault)
-		}
-	}
-}
-
-// TestSparse counts the lines of a log that comes too fast.
-func TestSparse(t *testing.T) {
-	var out bytes.Buffer
-	last := &lastLine{}
-	log := slog.New(&sparse{slog.NewTextHandler(&out, nil), last})
-	for range 5 {
-		log.Warn("again")
-	}
-	last.at = time.Now().Add(-sparsePace)
-	log.With("a", 1).Warn("later")
-	if lines := strings.Split(strings.TrimSpace(out.String()), "\n"); len(lines) != 2 || !strings.Contains(lines[1], "msg=later a=1 kept_back=4") {
-		t.Errorf("the log says\n%s", out.String())
 	}
 }

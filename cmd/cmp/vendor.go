@@ -1,41 +1,16 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"maps"
-	"os"
-	"path"
-	"slices"
-	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/component"
-	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/fetch"
-	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/internal/wholefile"
-	"github.com/ladder-cmp/ladder/knowledge"
-	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/internal/vendoring"
 	"github.com/ladder-cmp/ladder/remote"
-	"github.com/ladder-cmp/ladder/render"
 )
-
-// vendoring are the flags of vendor.
-type vendoring struct {
-	*inputs
-	check  bool
-	keep   bool
-	update []string // names; everything for all
-}
-
-const everything = "*"
 
 func newVendor(s streams) *cobra.Command {
 	cmd := &cobra.Command{
@@ -55,492 +30,43 @@ takes the newest that fits. Commit both.`,
   cmp vendor ./components --check`,
 		Args: cobra.MinimumNArgs(1),
 	}
-	v := &vendoring{inputs: addInputs(cmd)}
-	v.remote.anything = []string{"https://*", "oci://*"}
+	in, v := addInputs(cmd), &vendoring.Vendoring{}
+	in.remote.Anything = []string{"https://*", "oci://*"}
 	f := cmd.Flags()
 	f.Lookup("allow-remote").Usage = "Addresses that may be fetched from, and all below them; any if empty, but none of this machine"
-	f.BoolVar(&v.check, "check", false, "Fetch and write nothing, and exit with 1 if the lock is not what the component needs; for pipelines")
-	f.StringSliceVar(&v.update, "update", nil, "Take the newest versions that fit, of all or of the charts, files and repositories that are named")
-	f.Lookup("update").NoOptDefVal = everything
-	f.BoolVar(&v.keep, "keep", false, "Keep what this rendering does not ask for: another one may, with other values")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return v.run(cmd.Context(), s, args) }
+	f.BoolVar(&v.Check, "check", false, "Fetch and write nothing, and exit with 1 if the lock is not what the component needs; for pipelines")
+	f.StringSliceVar(&v.Update, "update", nil, "Take the newest versions that fit, of all or of the charts, files and repositories that are named")
+	f.Lookup("update").NoOptDefVal = vendoring.Everything
+	f.BoolVar(&v.Keep, "keep", false, "Keep what this rendering does not ask for: another one may, with other values")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		v.AsGiven = in.flags.Changed("renderer")
+		var err error
+		if v.Settings, err = in.settings(); err != nil {
+			return err
+		}
+		if v.Base, err = ladderfile.Base(*in.ladder); err != nil {
+			return err
+		}
+		if v.Check && (len(v.Update) > 0 || v.Keep) {
+			return usage.New("--check writes nothing, and --update and --keep say what to write; drop one of the two")
+		}
+		if len(v.Update) > 0 && in.remote.Config.Offline {
+			return usage.New("--update asks where things are from, and --offline says not to; drop one of the two")
+		}
+		if !v.Check {
+			f, err := in.remote.Fetcher(nil, nil)
+			if err != nil {
+				return err
+			}
+			v.Network = vendoring.NewNetwork(f)
+		}
+		text, warnings, err := v.Run(cmd.Context(), args)
+		warn(s, warnings)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(s.Out, text)
+		return err
+	}
 	return cmd
-}
-
-// run looks at all components before it writes anything.
-func (v *vendoring) run(ctx context.Context, s streams, dirs []string) error {
-	settings, err := v.settings()
-	if err != nil {
-		return err
-	}
-	base, err := knowledgeBase(*v.ladder)
-	if err != nil {
-		return err
-	}
-	if v.check && (len(v.update) > 0 || v.keep) {
-		return usageError{errors.New("--check writes nothing, and --update and --keep say what to write; drop one of the two")}
-	}
-	if len(v.update) > 0 && v.remote.config.Offline {
-		return usageError{errors.New("--update asks where things are from, and --offline says not to; drop one of the two")}
-	}
-	var network *network
-	if !v.check {
-		if network, err = v.network(); err != nil {
-			return err
-		}
-	}
-	var all []*vendored
-	var faults []error
-	for _, dir := range dirs {
-		some, done, err := v.open(dir)
-		if err != nil {
-			return err
-		}
-		defer done()
-		for _, c := range some {
-			faults = append(faults, c.look(ctx, network, settings, base))
-		}
-		all = append(all, some...)
-	}
-	if err := errors.Join(append(faults, v.unknownNames(all))...); err != nil {
-		return err
-	}
-	if v.check {
-		_, err := io.WriteString(s.Out, checked(all))
-		return err
-	}
-	for _, c := range all {
-		for _, f := range c.fetched {
-			if f.Content.Warning != "" {
-				warn(s, []finding.Finding{{Severity: finding.Warning, Rule: "remote-cached", File: c.shown, Object: f.Ref.String(), Message: f.Content.Warning}})
-			}
-		}
-		if err := c.write(); err != nil {
-			return err
-		}
-	}
-	_, err = io.WriteString(s.Out, written(all))
-	return err
-}
-
-// open finds the components in a directory.
-func (v *vendoring) open(dir string) ([]*vendored, func(), error) {
-	if dir == "" {
-		return nil, nil, usageError{errors.New(`the name of the directory is empty; name the directory of the component, or "." for this one`)}
-	}
-	if err := isThere(dir); err != nil {
-		return nil, nil, err
-	}
-	c, err := openCheckout(dir)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", dir, err)
-	}
-	found, err := v.components(c)
-	if err != nil {
-		c.close()
-		return nil, nil, err
-	}
-	var all []*vendored
-	for _, at := range found {
-		one := &vendored{of: v, checkout: c, dir: at, shown: c.show(at)}
-		all = append(all, one)
-	}
-	return all, c.close, nil
-}
-
-// components are the directories of the components in a folder: those that describe
-// themselves, and the charts and kustomizations that do not, and are no part of others.
-func (v *vendoring) components(c *checkout) ([]string, error) {
-	found, err := fleet.Source{Repo: c.repo, Dirs: []string{c.dir}, Show: c.show}.Directories()
-	if v.flags.Changed("renderer") {
-		return found, err
-	}
-	var described []string
-	for _, dir := range found {
-		if kindAt(c.repo, dir) == describedKind {
-			described = append(described, dir)
-		}
-	}
-	others, wrong := render.Roots(c.repo, c.dir, described)
-	if wrong != nil {
-		return nil, fmt.Errorf("%s: %w", c.show(c.dir), wrong)
-	}
-	if len(described) == 0 && len(others) > 0 {
-		return others, nil
-	}
-	found = append(found, others...)
-	slices.Sort(found)
-	return slices.Compact(found), err
-}
-
-// vendored is a component, and what lies beside it: before and now.
-type vendored struct {
-	of       *vendoring
-	checkout *checkout
-	dir      string
-	shown    string
-
-	locked   bool // there was a lock before
-	was, now remote.Lock
-	fetched  []remote.Fetched
-	// strays are files that lay there and are in no entry.
-	strays []string
-}
-
-func (c *vendored) file(name string) string { return path.Join(c.dir, name) }
-
-// look renders the component and finds out what it asks for.
-func (c *vendored) look(ctx context.Context, network *network, settings plugin.Settings, base *knowledge.Base) error {
-	req := plugin.Request{Repo: c.checkout.repo, NoRepository: c.checkout.none, Dir: c.dir, Show: c.checkout.show, Settings: []plugin.Settings{settings}}
-	if c.dir == c.checkout.dir {
-		req.DirName = c.checkout.name
-	}
-	var err error
-	if c.was, c.locked, err = req.Lock(); err != nil {
-		return err
-	}
-	if root, err := c.beside(); err == nil {
-		root.Close()
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	beside := &remote.Vendored{Lock: c.was,
-		Read: func(file string) ([]byte, error) { return fs.ReadFile(c.checkout.repo, c.file(file)) },
-		Show: func(file string) string { return c.checkout.show(c.file(file)) }}
-	asked := &remote.Recorder{From: remote.Sources{Vendored: beside, Dir: c.shown}}
-	if network != nil {
-		asked.From = pinned{beside, network, c.of.updates}
-	}
-	req.Remote, req.Unlocked = asked, true
-	if err := fetchParts(ctx, req, base); err != nil {
-		return c.vendorIt(err)
-	}
-	c.fetched = asked.Fetched()
-	for _, f := range c.fetched {
-		e := remote.NewEntry(f.Ref, f.Content)
-		if was, known := c.was.Has(e); known && was.Digest == e.Digest && was.Resolved == e.Resolved {
-			e = was
-		}
-		c.now.Entries = append(c.now.Entries, e)
-	}
-	for _, e := range c.was.Entries {
-		if _, needed := c.now.Has(e); !needed && c.of.keep {
-			c.now.Entries = append(c.now.Entries, e)
-		}
-	}
-	if c.strays, err = c.notIn(c.was); err != nil {
-		return err
-	}
-	if !c.of.check {
-		return nil
-	}
-	found := c.was.Stale(c.now, c.checkout.show(c.file(remote.LockFile)), c.shown)
-	for _, name := range c.strays {
-		found = append(found, finding.Finding{Severity: finding.Error, Rule: "stray", File: c.checkout.show(name),
-			Message: "it is in no entry of " + remote.LockFile, Remedy: "delete it, or run cmp vendor " + c.shown + ", which does"})
-	}
-	return finding.Err(found)
-}
-
-// fetchParts renders a component, or both parts of one that is split: the part with
-// the definitions may need more.
-func fetchParts(ctx context.Context, req plugin.Request, base *knowledge.Base) error {
-	d, err := req.Describe()
-	if err != nil {
-		return err
-	}
-	if d.CRDs != component.Split {
-		return plugin.Fetch(ctx, req, base)
-	}
-	for _, part := range []crds.Mode{crds.Skip, crds.Only} {
-		half := req
-		half.Settings = append(slices.Clone(req.Settings), plugin.Settings{CRDs: part})
-		if err := plugin.Fetch(ctx, half, base); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// vendorIt gives what is missing the one remedy that there is here: no permission to
-// fetch would help.
-func (c *vendored) vendorIt(err error) error {
-	all := finding.Of(err)
-	for i, f := range all {
-		if c.of.check && f.Remedy == remote.Remedy(c.shown) {
-			all[i].Remedy = "run cmp vendor " + c.shown
-		}
-	}
-	return finding.Err(all)
-}
-
-// updates reports whether an entry is to be looked for anew.
-func (v *vendoring) updates(e remote.Entry) bool {
-	return slices.Contains(v.update, everything) || slices.Contains(v.update, e.Name())
-}
-
-// unknownNames are those to be updated that no lock has.
-func (v *vendoring) unknownNames(all []*vendored) error {
-	var faults []error
-	for _, name := range v.update {
-		if name != everything && !slices.ContainsFunc(all, func(c *vendored) bool {
-			return slices.ContainsFunc(c.now.Entries, func(e remote.Entry) bool { return e.Name() == name })
-		}) {
-			faults = append(faults, usageError{fmt.Errorf("--update: nothing is called %s; name a chart, file or repository that cmp vendor lists", name)})
-		}
-	}
-	return errors.Join(faults...)
-}
-
-// network is how vendor fetches: what is new to a lock, or to be updated, from its
-// source and not from the cache, the same for all components; and what is to be as a
-// lock says.
-type network struct {
-	anew  remote.Fetcher
-	again func(digest string) remote.Fetcher
-}
-
-func (v *vendoring) network() (*network, error) {
-	f, err := v.remote.fetcher(nil, nil)
-	if f == nil || err != nil {
-		return nil, err
-	}
-	named := func(from remote.Fetcher) remote.Fetcher {
-		return namedRepositories{from, helmConfig().repositories}
-	}
-	var mu sync.Mutex
-	asked := map[string]remote.Fetcher{} // by digest
-	return &network{anew: &remote.Recorder{From: named(f.Anew())},
-		again: func(digest string) remote.Fetcher {
-			mu.Lock()
-			defer mu.Unlock()
-			if asked[digest] == nil {
-				asked[digest] = &remote.Recorder{From: named(f.Expecting(func(remote.Ref) string { return digest }))}
-			}
-			return asked[digest]
-		}}, nil
-}
-
-// pinned fetches what a lock has in the version that it has.
-type pinned struct {
-	beside  *remote.Vendored
-	network *network
-	updates func(remote.Entry) bool
-}
-
-func (p pinned) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
-	e, known := p.beside.Lock.Find(ref)
-	if !known || p.updates(e) {
-		return p.network.anew.Fetch(ctx, ref)
-	}
-	c, err := p.beside.Fetch(ctx, ref)
-	if f := finding.Of(err); err == nil || len(f) == 1 && f[0].Rule == remote.OtherThanLocked {
-		return c, err
-	}
-	// The file is gone, or is another: it is fetched again, and must be the same.
-	same := ref
-	if ref.Kind != remote.File {
-		same.Version = e.Resolved
-	}
-	c, err = p.network.again(e.Digest).Fetch(ctx, same)
-	if f := finding.Of(err); len(f) == 1 && f[0].Rule == fetch.Changed {
-		f[0].Object, f[0].File, f[0].Line = ref.String(), p.beside.Show(remote.LockFile), e.Line
-		f[0].Remedy = "ask its publisher why; if that is right, run cmp vendor --update=" + e.Name()
-		return c, f[0]
-	}
-	return c, err
-}
-
-// write brings the files and the lock onto the disk: files first, each under its
-// name only when it is complete, then the lock, then what is no longer needed goes.
-func (c *vendored) write() error {
-	if len(c.now.Entries) == 0 && !c.locked {
-		return c.clear()
-	}
-	root := c.checkout.root
-	contents := map[string][]byte{}
-	for _, f := range c.fetched {
-		if e, ok := c.now.Find(f.Ref); ok {
-			contents[strings.TrimPrefix(e.File, remote.VendorDir+"/")] = f.Content.Data
-		}
-	}
-	if len(contents) > 0 {
-		if err := root.Mkdir(c.file(remote.VendorDir), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return c.unwritten(remote.VendorDir, err)
-		}
-		if err := c.fill(contents); err != nil {
-			return err
-		}
-	}
-	if len(c.now.Entries) == 0 {
-		if err := root.Remove(c.file(remote.LockFile)); err != nil {
-			return c.unwritten(remote.LockFile, err)
-		}
-	} else {
-		text, err := c.now.Text()
-		if err != nil {
-			return err
-		}
-		if there, err := fs.ReadFile(c.checkout.repo, c.file(remote.LockFile)); err != nil || string(there) != string(text) {
-			if err := wholefile.Replace(root, c.file(remote.LockFile), text, 0o644); err != nil {
-				return c.unwritten(remote.LockFile, err)
-			}
-		}
-	}
-	return c.clear()
-}
-
-// fill writes files into what is vendored, unless they are there.
-func (c *vendored) fill(contents map[string][]byte) error {
-	beside, err := c.beside()
-	if err != nil {
-		return err
-	}
-	defer beside.Close()
-	for _, name := range slices.Sorted(maps.Keys(contents)) {
-		if there, err := beside.ReadFile(name); err == nil && remote.Digest(there) == remote.Digest(contents[name]) {
-			continue
-		}
-		if err := beside.MkdirAll(path.Dir(name), 0o755); err != nil {
-			return c.unwritten(path.Join(remote.VendorDir, path.Dir(name)), err)
-		}
-		if err := wholefile.Replace(beside, name, contents[name], 0o644); err != nil {
-			return c.unwritten(path.Join(remote.VendorDir, name), err)
-		}
-	}
-	return nil
-}
-
-// unwritten says why a file of a component cannot be written or removed.
-func (c *vendored) unwritten(name string, err error) error {
-	return finding.Finding{Severity: finding.Error, Rule: "bad-out", File: c.checkout.show(c.file(name)), Message: reason(err), Remedy: "look at the rights to the directory"}
-}
-
-// beside is the directory of what is vendored, if there is one. Below it files are
-// written and removed as they come, and so neither it nor a directory in it may be a
-// link: what that leads to is somebody else's.
-func (c *vendored) beside() (*os.Root, error) {
-	link := func(name string) error {
-		return finding.Finding{Severity: finding.Error, Rule: "bad-out", File: c.checkout.show(c.file(name)), Message: "it is no directory, and nothing is written or removed there", Remedy: "remove it; cmp vendor makes a directory"}
-	}
-	top := c.file(remote.VendorDir)
-	info, err := c.checkout.root.Lstat(top)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return nil, link(remote.VendorDir)
-	}
-	root, err := c.checkout.root.OpenRoot(top)
-	if err != nil {
-		return nil, c.unwritten(remote.VendorDir, err)
-	}
-	var faults []error
-	if opened, err := root.Stat("."); err != nil || !os.SameFile(info, opened) {
-		faults = append(faults, link(remote.VendorDir)) // it has become one just now
-	}
-	dirs := map[string]bool{}
-	for _, l := range []remote.Lock{c.was, c.now} {
-		for _, e := range l.Entries {
-			for at := path.Dir(strings.TrimPrefix(e.File, remote.VendorDir+"/")); at != "."; at = path.Dir(at) {
-				dirs[at] = true
-			}
-		}
-	}
-	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
-		if info, err := root.Lstat(dir); err == nil && !info.IsDir() {
-			faults = append(faults, link(path.Join(remote.VendorDir, dir)))
-		}
-	}
-	if err := errors.Join(faults...); err != nil {
-		root.Close()
-		return nil, err
-	}
-	return root, nil
-}
-
-// notIn lists the files that are vendored and in no entry of a lock.
-func (c *vendored) notIn(lock remote.Lock) (strays []string, err error) {
-	err = fs.WalkDir(c.checkout.repo, c.file(remote.VendorDir), func(p string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && !slices.ContainsFunc(lock.Entries, func(e remote.Entry) bool { return c.file(e.File) == p }) {
-			strays = append(strays, p)
-		}
-		return err
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return strays, err
-}
-
-// clear removes what is vendored and in no entry.
-func (c *vendored) clear() error {
-	needed := map[string]bool{}
-	for _, e := range c.now.Entries {
-		for at := e.File; at != "."; at = path.Dir(at) {
-			needed[at] = true
-		}
-	}
-	beside, err := c.beside()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer beside.Close()
-	var gone []string
-	err = fs.WalkDir(beside.FS(), ".", func(p string, _ fs.DirEntry, err error) error {
-		if err == nil && p != "." && !needed[path.Join(remote.VendorDir, p)] {
-			gone = append(gone, p)
-		}
-		return err
-	})
-	for _, p := range slices.Backward(gone) { // what is in a directory goes before it
-		err = errors.Join(err, beside.Remove(p))
-	}
-	if !needed[remote.VendorDir] {
-		err = errors.Join(err, c.checkout.root.Remove(c.file(remote.VendorDir)))
-	}
-	return err
-}
-
-// written says what has changed.
-func written(all []*vendored) string {
-	var b strings.Builder
-	needy := 0
-	for _, c := range all {
-		if len(c.now.Entries) == 0 && !c.locked && len(c.strays) == 0 {
-			continue
-		}
-		needy++
-		changes := c.now.Changes(c.was)
-		fmt.Fprintf(&b, "%s: %s, %s\n", c.shown, counted(len(c.now.Entries), "thing"), changed(len(changes)+len(c.strays)))
-		for _, change := range changes {
-			fmt.Fprintf(&b, "  %s\n", change)
-		}
-		for _, name := range c.strays {
-			fmt.Fprintf(&b, "  - %s (was in no entry)\n", c.checkout.show(name))
-		}
-	}
-	if needy == 0 {
-		fmt.Fprintf(&b, "%s: nothing comes from elsewhere\n", counted(len(all), "component"))
-	}
-	return b.String()
-}
-
-func changed(n int) string {
-	if n == 0 {
-		return "none changed"
-	}
-	return fmt.Sprintf("%d changed", n)
-}
-
-// checked says that all is well.
-func checked(all []*vendored) string {
-	entries := 0
-	for _, c := range all {
-		entries += len(c.was.Entries)
-	}
-	return fmt.Sprintf("%s, %s: nothing is missing, changed or left over\n", counted(len(all), "component"), counted(entries, "thing"))
 }

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/fetch"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/complete"
+)
+
+// flagValues complete flags that mean the same with every command. Parameters of
+// a rendering and formats have their choices with them.
+var flagValues = map[string]cobra.CompletionFunc{
+	"ladder": complete.ManifestFiles, "values": complete.ManifestFiles, "durations": complete.ManifestFiles, "check": complete.ManifestFiles, "argocd-cm": complete.ManifestFiles,
+	"out": complete.Folders, "dir": complete.Folders, "plugin-dir": complete.Folders, "compare": complete.Folders, "path": complete.Folders,
+	"components": complete.Folders, "libs": complete.Folders, "remote-cache": complete.Folders, "remote-credentials": complete.Folders, "remote-projects": complete.Folders,
+	"set-file": complete.AnyFile, "kubeconfig": complete.AnyFile, "remote-ca": complete.AnyFile, "remote-verify": complete.ManifestFiles,
+	"object":            objects,
+	"component":         applications,
+	"fail":              applications,
+	"environment":       environments,
+	"until":             phases,
+	"rung":              complete.Rungs,
+	"log-format":        cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp),
+	"log-level":         cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp),
+	"remote-on-failure": cobra.FixedCompletions([]string{string(fetch.Fail), string(fetch.UseCached)}, cobra.ShellCompDirectiveNoFileComp),
+	"health-check":      cobra.FixedCompletions([]string{"configmap", "values"}, cobra.ShellCompDirectiveNoFileComp),
+}
+
+// objects are those of the component that is named before, if it renders in time.
+func objects(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	in := &inputs{flags: cmd.Flags(), ladder: new(string)}
+	if ladder := cmd.Flag("ladder"); ladder != nil {
+		*in.ladder = ladder.Value.String()
+	}
+	found := complete.Within(cmd.Context(), func(ctx context.Context) ([]string, error) {
+		cmd.SetContext(ctx)
+		res, err := in.generate(cmd, args[0])
+		if err != nil {
+			return nil, err
+		}
+		var all []string
+		for _, row := range res.Plan.Table() {
+			id := row.Object
+			name := id.Kind + "/" + id.Name
+			if len(res.Plan.Find(name)) > 1 {
+				name = id.Kind + "/" + id.Namespace + "/" + id.Name
+			}
+			all = append(all, cobra.CompletionWithDesc(finding.Harmless(name), "wave "+row.Wave+", "+finding.Harmless(row.Why)))
+		}
+		return all, nil
+	})
+	return complete.Begun(found, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// described is a fleet as its files describe it, of which nothing is rendered.
+func described(cmd *cobra.Command, dirs []string) *fleet.Fleet {
+	if len(dirs) == 0 {
+		dirs = []string{"."}
+	}
+	return complete.Within(cmd.Context(), func(ctx context.Context) (*fleet.Fleet, error) {
+		in := fleetInputs{source: fleet.Source{Unrendered: true}, ladder: new(string)}
+		cmd.SetContext(ctx)
+		return in.load(cmd, streams{Err: io.Discard}, dirs)
+	})
+}
+
+// applications are the names of what the fleet deploys.
+func applications(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var all []string
+	if f := described(cmd, dirs); f != nil {
+		for _, app := range f.Applications {
+			all = append(all, cobra.CompletionWithDesc(finding.Harmless(app.Name), strings.TrimSpace(f.Write(app.Phase)+" "+app.File)))
+		}
+	}
+	return complete.Begun(all, typed), cobra.ShellCompDirectiveNoFileComp
+}
+
+func environments(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var all []string
+	if f := described(cmd, dirs); f != nil {
+		for _, name := range f.Environments() {
+			all = append(all, finding.Harmless(name))
+		}
+	}
+	return complete.Begun(all, typed), cobra.ShellCompDirectiveNoFileComp
+}
+
+// phases are those at which something stands.
+func phases(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var all []string
+	if f := described(cmd, dirs); f != nil {
+		at := map[string][]string{}
+		for _, app := range f.Applications {
+			if phase := f.Write(app.Phase); phase != "" {
+				if at[phase] == nil {
+					all = append(all, phase)
+				}
+				at[phase] = append(at[phase], finding.Harmless(app.Name))
+			}
+		}
+		for i, phase := range all {
+			all[i] = cobra.CompletionWithDesc(phase, strings.Join(at[phase], ", "))
+		}
+	}
+	return complete.Begun(all, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}

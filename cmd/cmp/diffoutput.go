@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/compare"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/paint"
+	"github.com/ladder-cmp/ladder/internal/screen"
+	"github.com/ladder-cmp/ladder/internal/usage"
+)
+
+// The formats of a comparison.
+const (
+	diffText     = "text"
+	diffMarkdown = "markdown"
+	diffJSON     = "json"
+)
+
+// diffOutput are the flags that say how a comparison is told.
+type diffOutput struct {
+	format             *string
+	exitCode, nameOnly *bool
+	null               *bool
+	limit              *int
+	// given reports whether a flag was.
+	given func(flag string) bool
+}
+
+func (o diffOutput) check() error {
+	if err := option.KnownFormat(*o.format, diffText, diffMarkdown, diffJSON); err != nil {
+		return err
+	}
+	if *o.limit < compare.LeastMarkdown {
+		return usage.Errorf("--limit is %d; give it at least %d", *o.limit, compare.LeastMarkdown)
+	}
+	if *o.nameOnly && *o.format != diffText {
+		return usage.Errorf("--name-only prints names and nothing else; drop it, or -o %s", *o.format)
+	}
+	if *o.null && !*o.nameOnly {
+		return usage.New("--null has no effect without --name-only; add it")
+	}
+	if o.given("limit") && *o.format != diffMarkdown {
+		return usage.New("--limit is for markdown, and the rest is never cut; drop it, or add -o markdown")
+	}
+	return nil
+}
+
+// trouble is an error that with --exit-code must not look like a difference.
+func (o diffOutput) trouble(err error) error {
+	if *o.exitCode {
+		return usage.Error{Err: err}
+	}
+	return err
+}
+
+// write prints a comparison. names are what differs, fails says that the change
+// brings an error, and unknown are the names of what nothing can be said of.
+func (o diffOutput) write(s streams, what told, names []string, fails bool, unknown []string) error {
+	var text string
+	switch {
+	case *o.nameOnly:
+		for _, name := range names {
+			if *o.null {
+				text += name + "\x00"
+			} else {
+				text += finding.Harmless(name) + "\n"
+			}
+		}
+	case *o.format == diffJSON:
+		data, err := json.MarshalIndent(what.JSON(), "", "  ")
+		if err != nil {
+			return o.trouble(err)
+		}
+		text = string(data) + "\n"
+	case *o.format == diffMarkdown:
+		text = what.Markdown(*o.limit)
+	default:
+		text = what.Text(screen.PaintFor(s.Out))
+	}
+	if _, err := io.WriteString(s.Out, text); err != nil {
+		return o.trouble(err)
+	}
+	if *o.exitCode && len(unknown) > 0 {
+		return usage.New(compare.UnknownText(finding.Harmless(strings.Join(unknown, ", "))))
+	}
+	if *o.exitCode && len(names) > 0 || !*o.exitCode && fails {
+		return errReported
+	}
+	return nil
+}
+
+func addDiffOutput(cmd *cobra.Command, what string) diffOutput {
+	flags := cmd.Flags()
+	return diffOutput{
+		given:    flags.Changed,
+		format:   option.Format(cmd, "Format (markdown is for a comment on a pull request)", diffText, diffMarkdown, diffJSON),
+		limit:    flags.Int("limit", compare.MostMarkdown, "Bytes of markdown, of which GitHub takes 65536 characters in a comment; the rest is left out, and said to be"),
+		exitCode: flags.Bool("exit-code", false, "Exit with 1 if anything differs, and with 2 if that could not be found out"),
+		nameOnly: flags.Bool("name-only", false, "Print only the name of each "+what+" that differs"),
+		null:     flags.Bool("null", false, "With --name-only: end each name with a NUL and write it as it is, for programs; names may hold line breaks"),
+	}
+}
+
+// told is what can be written in each of the formats.
+type told interface {
+	Text(p paint.Paint) string
+	// Markdown is of at most so many bytes.
+	Markdown(limit int) string
+	JSON() any
+}

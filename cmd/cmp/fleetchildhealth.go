@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
+)
+
+// checkPatience is how long a health check of a few lines may run.
+const checkPatience = 5 * time.Second
+
+func printChildHealth(s streams, ladder, form string) error {
+	base, err := ladderfile.Base(ladder)
+	if err != nil {
+		return err
+	}
+	configMap, values := fleet.HealthCheck(base)
+	text, ok := map[string]string{"configmap": configMap, "values": values}[form]
+	if !ok {
+		return usage.Errorf("there is no form %q; use --health-check=configmap or --health-check=values", form)
+	}
+	_, err = io.WriteString(s.Out, text)
+	return err
+}
+
+func checkChildHealth(ctx context.Context, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "name the ConfigMap argocd-cm, or values of the Argo CD Helm chart"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkPatience)
+	defer cancel()
+	found, err := fleet.ChecksChildren(ctx, file, string(text))
+	return errors.Join(err, finding.Err(found))
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/show"
+	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/profile"
+)
+
+// loadOne loads what is deployed in one environment: each has a rollout of its
+// own, and those of all in one would be that of none.
+func (in *fleetInputs) loadOne(cmd *cobra.Command, s streams, dirs []string) (*fleet.Fleet, error) {
+	f, err := in.load(cmd, s, dirs)
+	if err != nil {
+		return nil, err
+	}
+	if all := f.Environments(); len(all) > 1 && in.source.Environment == "" {
+		return nil, usage.Errorf("%s: each environment has a rollout of its own; give --environment %s", strings.Join(dirs, " "), strings.Join(all, " or "))
+	}
+	return f, nil
+}
+
+// durationsFlag names a file with the times that Applications take.
+func durationsFlag(flags *pflag.FlagSet) *string {
+	return flags.String("durations", "", "A file with the time that each Application takes, such as \"vault: 2m30s\" (default: assumed)")
+}
+
+// other is the fleet to compare with, and what to call it.
+func (in *fleetInputs) other(cmd *cobra.Command, s streams, f *fleet.Fleet, dir, against string) (*fleet.Fleet, string, error) {
+	if dir != "" {
+		other, err := in.loadOne(cmd, s, []string{dir})
+		if err == nil {
+			warn(s, fleet.Failures(other.Findings))
+		}
+		return other, dir, err
+	}
+	settings := profile.Fleet{Profile: against}
+	if !slices.Contains(profile.Names(), against) {
+		if _, err := os.Stat(against); err != nil {
+			return nil, "", usage.Errorf("--against: %q is neither a file nor a profile; use one of %s, or name a ladder.yaml", against, strings.Join(profile.Names(), ", "))
+		}
+		base, err := ladderfile.Base(against)
+		if err != nil {
+			return nil, "", err
+		}
+		settings = base.Fleet()
+	}
+	p, err := profile.Of(settings)
+	other := *f
+	other.Profile = p
+	return &other, against, err
+}
+
+// otherRollout is what a rollout is compared with.
+type otherRollout struct {
+	dir, against string
+	times        fleet.Durations
+	play         func(*fleet.Fleet) (*fleet.Run, error)
+}
+
+// beside plays another rollout beside that of a fleet.
+func (in *fleetInputs) beside(cmd *cobra.Command, s streams, o otherRollout, f *fleet.Fleet, run *fleet.Run, title string) (show.Rollouts, error) {
+	other, otherTitle, err := in.other(cmd, s, f, o.dir, o.against)
+	if err != nil {
+		return show.Rollouts{}, err
+	}
+	if o.dir != "" {
+		if err := fleet.CheckDurations(o.times, f, other); err != nil {
+			return show.Rollouts{}, err
+		}
+	}
+	beside, err := o.play(other)
+	if err != nil {
+		return show.Rollouts{}, err
+	}
+	if o.against != "" && !fleet.IsPlaced(beside.Layout) {
+		return show.Rollouts{}, finding.Finding{Severity: finding.Error, Rule: "no-place", Field: "--against", Message: "no component stands at a place of " + otherTitle + ", so that all would come at once",
+			Remedy: "add --layout computed, or name a profile for the phases that the components have"}
+	}
+	return show.Rollouts{Titles: [2]string{title, otherTitle}, Fleets: [2]*fleet.Fleet{f, other}, Runs: [2]*fleet.Run{run, beside}}, nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/internal/complete"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/nearest"
+)
+
+// oneOfItsCommands refuses a word where one of the commands below should be.
+func oneOfItsCommands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	near := nearest.New(args[0])
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			near.Add(sub.CommandPath(), sub.Name())
+		}
+	}
+	return usage.Errorf("there is no command %q; %ssee %s --help", cmd.CommandPath()+" "+args[0], near, cmd.CommandPath())
+}
+
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		Long:  `Print the help of a command, as that command does with --help.`,
+		Example: `  cmp help render
+  cmp help fleet lint`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			if at, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+				for _, sub := range at.Commands() {
+					if sub.IsAvailableCommand() {
+						names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+					}
+				}
+			}
+			return complete.Begun(names, typed), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at := cmd.Root()
+			for _, name := range args {
+				i := slices.IndexFunc(at.Commands(), func(sub *cobra.Command) bool { return sub.Name() == name })
+				if i < 0 {
+					return oneOfItsCommands(at, []string{name})
+				}
+				at = at.Commands()[i]
+			}
+			at.InitDefaultHelpFlag()
+			return at.Help()
+		},
+	}
+}
+
+// asUsage turns the complaints about arguments into usage errors.
+func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		err := check(cmd, args)
+		if usage.Is(err) {
+			return err
+		}
+		if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
+			err = fmt.Errorf("%q is too much, since %s takes no arguments", args[0], cmd.CommandPath())
+		}
+		if err != nil {
+			return usage.Errorf("%w; usage: %s", err, strings.TrimSpace(cmd.UseLine()))
+		}
+		return nil
+	}
+}

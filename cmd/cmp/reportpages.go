@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/show"
+	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/report"
+)
+
+// isFleet reports whether the arguments name a fleet: several folders, or one
+// with components below it that is none itself.
+func isFleet(dirs []string) (bool, error) {
+	if len(dirs) > 1 || dirs[0] == "" {
+		return len(dirs) > 1, nil
+	}
+	c, err := checkout.Open(dirs[0])
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", dirs[0], err)
+	}
+	defer c.Close()
+	return fleet.Source{Repo: c.Repo, Dirs: []string{c.Dir}, Show: c.Show}.IsFleet(), nil
+}
+
+// report is the page of one component.
+func (in *inputs) report(cmd *cobra.Command, s streams, dir string) (string, error) {
+	req, base, done, err := in.request(dir)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	res, err := plugin.Generate(cmd.Context(), req, base)
+	if err := in.notOne(cmd, req, err); err != nil {
+		return "", err
+	}
+	warn(s, res.Findings)
+	return report.Component{Ladder: report.LadderOf(req.DirName, res.Plan, res.Base, res.Findings)}.HTML()
+}
+
+// report is the page of a fleet.
+func (in *fleetInputs) report(cmd *cobra.Command, s streams, dirs []string, durations string) (string, error) {
+	times, err := fleet.DurationsIn(durations)
+	if err != nil {
+		return "", err
+	}
+	ladders := map[*fleet.Application]*report.Ladder{}
+	in.source.Rendered = func(app *fleet.Application, res plugin.Result) {
+		ladders[app] = report.LadderOf(app.Name, res.Plan, res.Base, res.Findings)
+	}
+	f, err := in.load(cmd, s, dirs)
+	if err != nil {
+		return "", err
+	}
+	if err := fleet.CheckDurations(times, f); err != nil {
+		return "", err
+	}
+	warn(s, fleet.Failures(f.Findings))
+	return show.Page(f, in.source.Environment, times, ladders)
+}

@@ -1,0 +1,125 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/nearest"
+	"github.com/ladder-cmp/ladder/plugin"
+)
+
+// CheckDurations finds times of what none of the fleets has.
+func CheckDurations(d Durations, fleets ...*Fleet) error {
+	var faults []error
+	for _, name := range d.Unknown(fleets[0]) {
+		if slices.ContainsFunc(fleets, func(f *Fleet) bool { return !slices.Contains(d.Unknown(f), name) }) {
+			continue
+		}
+		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "durations", File: d.File, Line: d.Lines[name], Field: name,
+			Message: "the fleet has no such Application", Remedy: nearestApplication(fleets[0], name) + "name one of cmp fleet phases, or drop the line"})
+	}
+	return errors.Join(faults...)
+}
+
+func nearestApplication(f *Fleet, name string) string {
+	near := nearest.New(name)
+	for _, app := range f.Applications {
+		near.Add(app.Name, app.Name)
+	}
+	return near.String()
+}
+
+// ApplicationNamed is the index of an Application that is rolled out.
+func ApplicationNamed(f *Fleet, name string) (int, error) {
+	i := slices.IndexFunc(f.Applications, func(a *Application) bool { return a.Name == name })
+	switch {
+	case i < 0:
+		return 0, usage.Errorf("--fail: the fleet has no Application %q; %sname one of cmp fleet phases", name, nearestApplication(f, name))
+	case !f.Applications[i].On():
+		return 0, usage.Errorf("--fail: %s is disabled, so it is in no rollout; name one that is deployed", name)
+	}
+	return i, nil
+}
+
+// LayoutNamed is a layout of a fleet.
+func LayoutNamed(f *Fleet, name string) (Layout, error) {
+	if name == LayoutSet {
+		return f.Layout(name, func(i int) component.Phase { return f.Applications[i].Phase }), nil
+	}
+	p := f.Phases(PhaseOptions{})
+	if err := finding.Err(p.Findings); err != nil {
+		return Layout{}, err
+	}
+	if name == LayoutComputed {
+		return f.Layout(name, func(i int) component.Phase { return p.Places[i].Computed }), nil
+	}
+	return f.CompactLayout(p.Compact()), nil
+}
+
+// IsPlaced reports whether anything stands at a place of the profile.
+func IsPlaced(l Layout) bool {
+	return slices.ContainsFunc(l.Sets, func(set Set) bool {
+		return slices.ContainsFunc(set.Steps, func(s Step) bool { return s.Phase != "" })
+	})
+}
+
+// FindApplication returns the Applications that the user named: several, if the
+// component is split.
+func FindApplication(f *Fleet, name string) ([]int, error) {
+	if found := f.Named(name); len(found) > 0 {
+		return found, nil
+	}
+	near := nearest.New(name)
+	for _, app := range f.Applications {
+		near.Add(app.Name, app.Name)
+	}
+	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-component", Object: name, Message: "the fleet has no such component",
+		Remedy: near.String() + "name one of those that cmp fleet inventory lists"}
+}
+
+// The layouts that can be played.
+const (
+	LayoutSet      = "set"
+	LayoutComputed = "computed"
+	LayoutCompact  = "compact"
+)
+
+// CheckEnvironment says if nothing of this fleet or the others can be deployed to an
+// environment that is asked for; the empty one always can.
+func (f *Fleet) CheckEnvironment(environment string, others ...*Fleet) error {
+	known := f.Environments()
+	for _, other := range others {
+		known = append(known, other.Environments()...)
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	switch {
+	case environment == "" || slices.Contains(known, environment):
+		return nil
+	case len(known) == 0:
+		return usage.Errorf("no component is deployed to an environment %q; drop --environment, for the fleet names none", environment)
+	}
+	return usage.Errorf("no component is deployed to an environment %q; use %s", environment, strings.Join(known, ", "))
+}
+
+// DurationsIn reads a file with the times that Applications take; without one they are
+// assumed.
+func DurationsIn(file string) (Durations, error) {
+	if file == "" {
+		return AssumedDurations(), nil
+	}
+	text, err := os.ReadFile(file)
+	if os.IsNotExist(err) {
+		return Durations{}, fmt.Errorf("%s: no such file; correct --durations", file)
+	}
+	if err != nil {
+		return Durations{}, plugin.Unreadable(file, err)
+	}
+	return ReadDurations(file, text)
+}

@@ -1,0 +1,170 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/compare"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/paint"
+)
+
+// Change is what a change does to a fleet.
+type Change struct {
+	Command string
+	// Names are what is compared.
+	Names [2]string
+	fleet.Comparison
+}
+
+// Components are the names of those that differ; if it is only something else
+// about the fleet, that of the fleet.
+func (r Change) Components() []string {
+	var names []string
+	seen := map[string]bool{}
+	add := func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	for _, a := range r.Added {
+		add(a.Name)
+	}
+	for _, a := range r.Removed {
+		add(a.Name)
+	}
+	for _, m := range r.Moved {
+		add(m.Name)
+	}
+	for _, c := range r.Changed {
+		add(c.Name)
+	}
+	if names == nil && r.Different() {
+		names = []string{r.Names[1]}
+	}
+	return names
+}
+
+// looked is how many fleets were compared: none, if nothing is known of a part of it.
+func (r Change) looked() int {
+	if len(r.Unknown) > 0 {
+		return 0
+	}
+	return 1
+}
+
+// JSON is the change as other programs read it.
+func (r Change) JSON() any { return r.Comparison }
+
+// Text is the change for a terminal.
+func (r Change) Text(p paint.Paint) string {
+	return compare.Text(p, r.parts(), r.looked(), "fleet", r.Unknown)
+}
+
+// Markdown is the change for a comment of at most so many bytes.
+func (r Change) Markdown(limit int) string {
+	return compare.Markdown(r.parts(), r.looked(), "fleet", r.Command, limit, r.Unknown)
+}
+
+func (r Change) parts() []compare.Part {
+	if !r.Different() {
+		return nil
+	}
+	counts := compare.Counts([]compare.Count{count(len(r.Added), "component", "added"), count(len(r.Removed), "component", "removed"), count(len(r.Moved), "component", "in another phase"), count(len(r.Changed), "component", "with other objects"),
+		count(len(r.Steps), "step", "changed"), count(len(r.Gained), "need", "gained"), count(len(r.Lost), "need", "lost"), count(len(r.New), "finding", "new"), count(len(r.Fixed), "finding", "fixed")})
+	return []compare.Part{{Name: r.Names[1], Head: []string{finding.Harmless(r.Names[0]) + " -> " + finding.Harmless(r.Names[1]), strings.Join(counts, "; ")}, Sections: compare.Filled([]compare.Section{
+		{Title: "findings", Open: true, Lines: compare.FindingLines(r.New, r.Fixed)},
+		{Title: "components", Open: true, Lines: r.componentLines()},
+		{Title: "steps", Open: true, Lines: r.stepLines()},
+		{Title: "needs", Lines: r.needLines()},
+		{Title: "objects", Lines: r.objectLines()},
+	})}}
+}
+
+func (r Change) componentLines() []compare.Line {
+	var all []compare.Line
+	for _, a := range r.Added {
+		all = append(all, line("+", a.Name+", "+phased(a.Phase, a.Title)))
+	}
+	for _, a := range r.Removed {
+		all = append(all, line("-", a.Name+", "+phased(a.Phase, a.Title)))
+	}
+	for _, m := range r.Moved {
+		all = append(all, line("~", fmt.Sprintf("%s: %s -> %s", m.Name, phased(m.From, m.FromTitle), phased(m.To, m.ToTitle))))
+	}
+	return harmless(all)
+}
+
+func (r Change) stepLines() []compare.Line {
+	var all []compare.Line
+	for _, s := range r.Steps {
+		text := phased(s.Phase, s.Title)
+		switch s.Change {
+		case compare.Added:
+			text += ", at once: " + s.After
+		case compare.Replaced:
+			text += ", at once: " + s.Before + " -> " + s.After
+		}
+		all = append(all, line(compare.Marks[s.Change], text))
+	}
+	return harmless(all)
+}
+
+func (r Change) needLines() []compare.Line {
+	var all []compare.Line
+	for _, list := range []struct {
+		mark string
+		all  []fleet.Needed
+	}{{"+", r.Gained}, {"-", r.Lost}} {
+		for _, n := range list.all {
+			inferred := ""
+			if n.Inferred {
+				inferred = ", inferred"
+			}
+			all = append(all, line(list.mark, fmt.Sprintf("%s needs %s (%s%s): %s", n.Name, n.Of, n.Strength, inferred, n.Why)))
+		}
+	}
+	return harmless(all)
+}
+
+func (r Change) objectLines() []compare.Line {
+	var all []compare.Line
+	for _, c := range r.Changed {
+		counts := strings.Join(compare.Counts([]compare.Count{count(c.Added, "object", "added"), count(c.Removed, "object", "removed"), count(c.Changed, "object", "changed"), count(c.Moved, "object", "in another wave")}), "; ")
+		switch {
+		case c.Is == compare.Failed && c.Was != compare.Failed:
+			counts = "cannot be rendered any more"
+		case c.Was == compare.Failed && c.Is != compare.Failed:
+			counts = "can be rendered now"
+		}
+		all = append(all, line("~", c.Name+": "+counts))
+	}
+	return harmless(all)
+}
+
+func count(n int, what, verb string) compare.Count {
+	return compare.Count{N: n, What: what, Verb: verb}
+}
+
+func line(mark, text string) compare.Line { return compare.Line{Mark: mark, Text: text} }
+
+// phased writes a phase and what it is for.
+func phased(phase, title string) string {
+	switch {
+	case phase == "":
+		return "without a phase"
+	case title == "":
+		return "phase " + phase
+	}
+	return "phase " + phase + " (" + title + ")"
+}
+
+// harmless writes out what a terminal would obey.
+func harmless(all []compare.Line) []compare.Line {
+	for i := range all {
+		all[i].Text = finding.Harmless(all[i].Text)
+	}
+	return all
+}

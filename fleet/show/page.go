@@ -1,0 +1,42 @@
+package show
+
+import (
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/report"
+)
+
+// Page is the page of a fleet, of an environment or of each that it has. ladders
+// are those of its Applications.
+func Page(f *fleet.Fleet, environment string, times fleet.Durations, ladders map[*fleet.Application]*report.Ladder) (string, error) {
+	environments := []string{environment}
+	if all := f.Environments(); environment == "" && len(all) > 1 {
+		environments = append(environments, all...)
+	}
+	var page report.Fleet
+	for _, environment := range environments {
+		there, err := f.In(environment)
+		if err != nil {
+			return "", err
+		}
+		// What could not be rendered is among what lint finds.
+		r := report.Rollout{Environment: environment, Graph: there.Graph(fleet.GraphOptions{}), Findings: there.Lint(environment)}
+		// Each environment has a rollout of its own, and those of all in one would
+		// be that of none.
+		if environment != "" || len(environments) == 1 {
+			r.Timeline = timeline(there, times)
+		}
+		for _, app := range there.Applications {
+			r.Applications = append(r.Applications, report.Application{Namespace: app.Namespace, Domain: app.Component.Part(), Rung: app.Rung, File: app.File, Ladder: ladders[app]})
+		}
+		page.Rollouts = append(page.Rollouts, r)
+	}
+	return page.HTML()
+}
+
+// timeline plays a rollout.
+func timeline(f *fleet.Fleet, times fleet.Durations) *report.Timeline {
+	run := f.Simulate(f.Layout(fleet.LayoutSet, func(i int) component.Phase { return f.Applications[i].Phase }), times, nil)
+	played := Rollout{Fleet: f, Run: run}.Timeline()
+	return &played
+}

@@ -1,0 +1,209 @@
+package show
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/table"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
+	"github.com/ladder-cmp/ladder/plugin"
+)
+
+// Phases is what is shown of computed phases.
+type Phases struct {
+	Fleet    *fleet.Fleet
+	Phases   *fleet.Phases
+	Findings []finding.Finding
+
+	rows     []phaseRow
+	head     []string
+	summary  []string
+	rollouts []rolloutTime
+}
+
+func (r *Phases) row(p fleet.Placed) phaseRow {
+	return phaseRow{Phase: p.Computed.Text, Set: r.Fleet.Write(p.Phase), Name: p.Name, Rung: p.Rung, Band: p.Band, Verdict: p.Verdict(), Why: p.Why, Enabled: p.On()}
+}
+
+// Table lists the computed phases.
+func (r *Phases) Table() {
+	r.head = []string{"PHASE", "NAME", "RUNG", "WHY"}
+	for _, p := range r.Phases.Sorted() {
+		row := r.row(p)
+		row.cells = []string{cmp.Or(row.Phase, "-"), shownName(p), cmp.Or(row.Rung, "-"), row.Why}
+		r.rows = append(r.rows, row)
+	}
+	text := fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(r.Fleet.Steps(r.computed), "step"))
+	homeless := 0
+	for _, row := range r.rows {
+		if row.Verdict == fleet.Homeless {
+			homeless++
+		}
+	}
+	if homeless > 0 {
+		text = fmt.Sprintf("%s, %d without a place", finding.Counted(len(r.rows), "Application"), homeless)
+	}
+	r.summary = append(r.summary, text)
+}
+
+func (r *Phases) computed(i int) component.Phase { return r.Phases.Places[i].Computed }
+
+func (r *Phases) set(i int) component.Phase { return r.Phases.Places[i].Phase }
+
+// Diff lists what is set beside what is computed.
+func (r *Phases) Diff() {
+	r.head = []string{"SET", "EARLIEST", "NAME", "VERDICT", "WHY"}
+	count := map[string]int{}
+	for _, p := range r.Phases.Sorted() {
+		row := r.row(p)
+		count[row.Verdict]++
+		if row.Verdict == fleet.TooLate {
+			row.Why = p.Late
+		}
+		row.cells = []string{cmp.Or(row.Set, "-"), cmp.Or(row.Phase, "-"), shownName(p), row.Verdict, row.Why}
+		if row.Verdict != fleet.Equal {
+			r.rows = append(r.rows, row)
+		}
+	}
+	text := fmt.Sprintf("%s: %d equal, %d could be earlier, %d must be later", finding.Counted(len(r.Phases.Places), "Application"), count[fleet.Equal], count[fleet.Earlier], count[fleet.Later])
+	for _, more := range []string{fleet.TooLate, fleet.Missing, fleet.Homeless} {
+		if count[more] > 0 {
+			text += fmt.Sprintf(", %d %s", count[more], map[string]string{fleet.TooLate: fleet.TooLate, fleet.Missing: "not set", fleet.Homeless: "without a place"}[more])
+		}
+	}
+	r.summary = append(r.summary, text)
+}
+
+// Compact lists the fewest steps, and how long the layouts take.
+func (r *Phases) Compact(times fleet.Durations) {
+	c := r.Phases.Compact()
+	if c == nil {
+		r.Table() // the findings say why there is no more
+		return
+	}
+	r.head = []string{"STEP", "PHASE", "NAME", "WHY"}
+	for _, i := range c.Order(r.Fleet) {
+		row := r.row(r.Phases.Places[i])
+		row.Step, row.Why = c.Steps[i], c.Why[i]
+		row.cells = []string{fmt.Sprint(row.Step), row.Phase, shownName(r.Phases.Places[i]), row.Why}
+		r.rows = append(r.rows, row)
+	}
+	r.summary = append(r.summary, fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(c.Count, "step")), "")
+	for _, l := range []fleet.Layout{r.Fleet.Layout("as set", r.set), r.Fleet.Layout("computed", r.computed), r.Fleet.CompactLayout(c)} {
+		run := r.Fleet.Simulate(l, times, nil)
+		t := rolloutTime{Layout: l.Name, Steps: run.StepCount(), Seconds: run.Total.Seconds(), Done: run.Done()}
+		r.rollouts = append(r.rollouts, t)
+		text := "in " + run.Total.String()
+		if !t.Done {
+			text = "that never ends; cmp fleet simulate says why"
+		}
+		r.summary = append(r.summary, fmt.Sprintf("%-9s %s, a rollout %s", l.Name+":", finding.Counted(t.Steps, "step"), text))
+	}
+	r.summary = append(r.summary, "maxUpdate is that of the profile as set and computed, and none in the compact layout.")
+}
+
+// Render prints what was chosen before, as text or json.
+func (r *Phases) Render(format string) (string, error) {
+	if format == "json" {
+		out := struct {
+			Applications []phaseRow        `json:"applications"`
+			Rollouts     []rolloutTime     `json:"rollouts,omitempty"`
+			Findings     []finding.Finding `json:"findings"`
+		}{append([]phaseRow{}, r.rows...), r.rollouts, append([]finding.Finding{}, r.Findings...)}
+		text, err := json.MarshalIndent(out, "", "  ")
+		return string(text) + "\n", err
+	}
+	var b strings.Builder
+	for _, f := range r.Findings {
+		fmt.Fprintf(&b, "%s: %s\n", f.Severity, f.Error())
+	}
+	if len(r.Findings) > 0 {
+		b.WriteByte('\n')
+	}
+	if len(r.rows) > 0 {
+		var cells [][]string
+		for _, row := range r.rows {
+			cells = append(cells, row.cells)
+		}
+		b.WriteString(table.Rows(r.head, cells) + "\n")
+	}
+	b.WriteString(strings.Join(r.summary, "\n") + "\n")
+	return b.String(), nil
+}
+
+// Write puts the phases into the files below the directory of the repository, and says
+// what it wrote. Components with faults keep what they have.
+func (r *Phases) Write(base string) (text string, faults []finding.Finding, err error) {
+	edits, faults := r.Phases.Edits()
+	faults = append(slices.Clone(r.Findings), faults...)
+	var texts []wholefile.File
+	var b strings.Builder
+	for _, e := range edits {
+		file := filepath.Join(base, filepath.FromSlash(e.Dir), component.File)
+		text, err := newText(e, file)
+		if err != nil {
+			faults = append(faults, finding.Of(err)...)
+			continue
+		}
+		texts = append(texts, wholefile.File{Name: file, Shown: e.File, Data: text})
+		for _, c := range e.Changes {
+			fmt.Fprintf(&b, "%s: %s %s -> %s\n", finding.Harmless(e.File), c.Key, cmp.Or(c.Before, "(none)"), c.After)
+		}
+	}
+	if err := wholefile.WriteAll(texts); err != nil {
+		return "", faults, err
+	}
+	fmt.Fprintf(&b, "%s written\n", finding.Counted(len(texts), "file"))
+	return b.String(), faults, nil
+}
+
+// phaseRow is an Application as other programs read it.
+type phaseRow struct {
+	Phase   string `json:"phase"`
+	Set     string `json:"set,omitempty"`
+	Step    int    `json:"step,omitempty"`
+	Name    string `json:"name"`
+	Rung    string `json:"rung"`
+	Band    string `json:"band,omitempty"`
+	Verdict string `json:"verdict"`
+	Why     string `json:"why"`
+	Enabled bool   `json:"enabled"`
+
+	cells []string
+}
+
+// rolloutTime is how long a layout takes.
+type rolloutTime struct {
+	Layout  string  `json:"layout"`
+	Steps   int     `json:"steps"`
+	Seconds float64 `json:"seconds"`
+	// Done is false if it never ends.
+	Done bool `json:"done"`
+}
+
+func shownName(p fleet.Placed) string {
+	if !p.On() {
+		return p.Name + " (disabled)"
+	}
+	return p.Name
+}
+
+// newText is what is to be in a file.
+func newText(e fleet.Edit, file string) ([]byte, error) {
+	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
+		return nil, finding.Finding{Severity: finding.Error, Rule: "not-written", File: e.File, Message: "it is no file but a link", Remedy: "write the phase there yourself"}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, plugin.Unreadable(e.File, err)
+	}
+	return e.Apply(text)
+}

@@ -1,0 +1,71 @@
+package argocd
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/doctor"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Values reads a file that is said to have values of the chart argo-cd.
+func Values(file string) (doctor.Values, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return doctor.Values{}, finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "name values of the chart argo-cd"}
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		line, message := object.SyntaxError(err)
+		return doctor.Values{}, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Line: line, Message: message, Remedy: "correct the YAML"}
+	}
+	v, ok := doctor.ChartValues(file, text)
+	if !ok {
+		return v, finding.Finding{Severity: finding.Error, Rule: "no-values", File: file, Message: "it has no values of the chart argo-cd", Remedy: "name such a file, or manifests without --values"}
+	}
+	return v, nil
+}
+
+// CheckOne refuses values beside a repo-server that they are not put into, and of
+// which nobody could say what is found of which.
+func CheckOne(e doctor.Input, live bool) error {
+	if len(e.Values) == 0 {
+		return nil
+	}
+	where := ""
+	if live {
+		where = "the cluster"
+	}
+	for _, o := range e.Objects {
+		if doctor.IsRepoServer(o) && where == "" {
+			where = o.File
+		}
+	}
+	if where == "" {
+		return nil
+	}
+	return usage.Errorf("%s has a repo-server already, into which the values of %s are not put; give them with -f to the chart's directory, or look at one of the two", where, e.Values[0].File)
+}
+
+func IsChart(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "Chart.yaml"))
+	return err == nil
+}
+
+// Described says what of an Argo CD was looked at.
+func Described(e doctor.Input) string {
+	var parts []string
+	if len(e.Objects) > 0 || len(e.Values) == 0 {
+		parts = append(parts, finding.Counted(len(e.Objects), "object"))
+	}
+	if len(e.Values) > 0 {
+		parts = append(parts, finding.Counted(len(e.Values), "file")+" of values, without the chart")
+	}
+	return strings.Join(parts, " and ")
+}

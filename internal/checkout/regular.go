@@ -1,0 +1,109 @@
+package checkout
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Regular is a checkout as renderings may read it. It refuses to open what is
+// neither a file nor a directory: a pipe would block for ever, and a device has no end;
+// Argo CD sends neither. And it refuses what belongs to git, where a pipeline has the
+// credentials with which it fetched the checkout, by whatever symlink.
+type Regular struct{ fs.FS }
+
+var (
+	_ fs.ReadFileFS = Regular{}
+	_ fs.ReadDirFS  = Regular{}
+	_ fs.StatFS     = Regular{}
+	_ fs.ReadLinkFS = Regular{}
+)
+
+func (r Regular) check(name string) error {
+	if gits(name) || gits(r.resolve(name)) {
+		return &fs.PathError{Op: "open", Path: name, Err: errGit}
+	}
+	info, err := fs.Stat(r.FS, name)
+	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return &fs.PathError{Op: "open", Path: name, Err: errIrregular}
+	}
+	return nil // what is not there, opening says
+}
+
+// resolve follows the symlinks of a path as far as they stay inside; those that do not
+// the root refuses.
+func (r Regular) resolve(name string) string {
+	at, left, links := ".", strings.Split(name, "/"), 0
+	for len(left) > 0 {
+		next := path.Join(at, left[0])
+		left = left[1:]
+		info, err := fs.Lstat(r.FS, next)
+		if err != nil {
+			return path.Join(append([]string{next}, left...)...)
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			at = next
+			continue
+		}
+		target, err := fs.ReadLink(r.FS, next)
+		if links++; err != nil || path.IsAbs(target) || links > mostLinks {
+			return next
+		}
+		left = append(strings.Split(path.Clean(path.Join(at, target)), "/"), left...)
+		at = "."
+	}
+	return at
+}
+
+// Open implements fs.FS.
+func (r Regular) Open(name string) (fs.File, error) {
+	if err := r.check(name); err != nil {
+		return nil, err
+	}
+	return r.FS.Open(name)
+}
+
+// ReadFile implements fs.ReadFileFS.
+func (r Regular) ReadFile(name string) ([]byte, error) {
+	if err := r.check(name); err != nil {
+		return nil, err
+	}
+	return fs.ReadFile(r.FS, name)
+}
+
+// ReadDir lists a directory without what belongs to git.
+func (r Regular) ReadDir(name string) ([]fs.DirEntry, error) {
+	if err := r.check(name); err != nil {
+		return nil, err
+	}
+	all, err := fs.ReadDir(r.FS, name)
+	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return gits(e.Name()) }), err
+}
+
+// Stat implements fs.StatFS.
+func (r Regular) Stat(name string) (fs.FileInfo, error) { return fs.Stat(r.FS, name) }
+
+// ReadLink implements fs.ReadLinkFS.
+func (r Regular) ReadLink(name string) (string, error) { return fs.ReadLink(r.FS, name) }
+
+// Lstat implements fs.ReadLinkFS.
+func (r Regular) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(r.FS, name) }
+
+var (
+	errIrregular = errors.New("this is a pipe, a socket or a device, not a regular file")
+	errGit       = errors.New("this belongs to git (.git), which no rendering reads")
+)
+
+// gits reports whether a path leads into a .git, or is one: a directory, or a file that
+// names it. File systems that pass over case and git~1, which is what Windows calls it
+// too, are meant by it as well.
+func gits(name string) bool {
+	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
+		return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1")
+	})
+}
+
+// mostLinks is how many symlinks a path may have on its way, as in Linux.
+const mostLinks = 40

@@ -1,0 +1,158 @@
+package checkout
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/revision"
+)
+
+// Change is what a command compares: directories before and after.
+type Change struct {
+	// dirs are the directories, as the user named them: one on each side, or the
+	// same ones on both.
+	Before, After []string
+	// From and to are the revisions of the sides; nil is what is on disk.
+	From, To *Commit
+	// Revisions means that it is about revisions at all.
+	Revisions bool
+}
+
+// Commit is a revision as the user named it.
+type Commit struct {
+	Name  string
+	files fs.FS
+}
+
+// ReadChange reads the arguments of a command: two directories, or revisions and
+// then directories, from which directories may leave some out.
+func ReadChange(args []string, directories func([]string) []string) (Change, error) {
+	for _, arg := range args {
+		if arg == "" {
+			return Change{}, usage.New(`an argument is empty; name the directory or the revision, or "." for this directory`)
+		}
+	}
+	first, dirs := args[0], Once(directories(args[1:]))
+	repo, err := revision.Open(GitRoot(Existing(dirs[0])))
+	info, statErr := os.Stat(first)
+	if statErr == nil && info.IsDir() {
+		if len(dirs) > 1 {
+			return Change{}, usage.Errorf("%s is a directory; name two directories, or a revision and then directories", first)
+		}
+		if err == nil && filepath.IsLocal(first) && filepath.Clean(first) == first {
+			if c, err := repo.Commit(first); err == nil {
+				return Change{}, usage.Errorf("%s is a directory and a revision; write ./%s or %s", first, first, repo.Unmistakable(first, c))
+			}
+		}
+		if err := IsThere(dirs[0]); err != nil {
+			return Change{}, err
+		}
+		return Change{Before: args[:1], After: dirs}, nil
+	}
+	if err != nil {
+		if statErr == nil {
+			return Change{}, IsThere(first) // a file
+		}
+		return Change{}, finding.Finding{Severity: finding.Error, Rule: "no-revision", File: first, Message: "there is no such directory, and no git repository around " + dirs[0] + " where it would be a revision",
+			Remedy: "name two directories, or a revision and then directories of a git repository"}
+	}
+	for _, dir := range dirs[1:] {
+		if GitRoot(Existing(dir)) != GitRoot(Existing(dirs[0])) {
+			return Change{}, usage.Errorf("%s is not in the repository of %s; name directories of one repository", dir, dirs[0])
+		}
+	}
+	c := Change{Before: dirs, After: dirs, Revisions: true}
+	if c.From, c.To, err = readRange(repo, first); err != nil {
+		if statErr == nil {
+			return c, IsThere(first) // a file
+		}
+		return c, err
+	}
+	if !strings.Contains(first, "..") && isRevision(repo, dirs[0], c.From) {
+		return c, usage.Errorf("%s is a revision, and no directory; write %s..%s, and then directories", dirs[0], first, dirs[0])
+	}
+	return c, nil
+}
+
+// isRevision reports whether a name is that of a revision, and of no directory: not
+// on disk, and not before the change.
+func isRevision(repo *revision.Repository, name string, before *Commit) bool {
+	if _, err := os.Stat(name); err == nil {
+		return false
+	}
+	if _, err := repo.Commit(name); err != nil {
+		return false
+	}
+	c, err := Open(name)
+	if err != nil {
+		return true
+	}
+	defer c.Close()
+	_, err = fs.Stat(before.files, c.Dir)
+	return err != nil
+}
+
+// readRange reads REV, REV..REV or REV...REV.
+func readRange(repo *revision.Repository, text string) (from, to *Commit, err error) {
+	left, right, ranged := strings.Cut(text, "..")
+	right, parted := strings.CutPrefix(right, ".")
+	open := func(name string) (revision.Commit, error) {
+		if name == "" {
+			name = "HEAD"
+		}
+		return repo.Commit(name)
+	}
+	before, err := open(left)
+	if err != nil {
+		return nil, nil, err
+	}
+	if right != "" || parted {
+		after, err := open(right)
+		if err != nil {
+			return nil, nil, err
+		}
+		if right != "" {
+			if to, err = readCommit(right, after); err != nil {
+				return nil, nil, err
+			}
+		}
+		if parted {
+			if before, err = repo.Parted(before, after); err != nil {
+				return nil, nil, err
+			}
+			left = before.Hash[:12]
+		}
+	} else if ranged {
+		return nil, nil, usage.Errorf("%s has no end; write %s to compare with the work tree, or %sHEAD", text, left, text)
+	}
+	if left == "" {
+		left = "HEAD"
+	}
+	from, err = readCommit(left, before)
+	return from, to, err
+}
+
+func readCommit(name string, c revision.Commit) (*Commit, error) {
+	files, err := c.Files()
+	return &Commit{Name: name, files: files}, err
+}
+
+// AtRevision says of which revision the findings in an error are.
+func AtRevision(err error, rev *Commit) error {
+	if rev == nil || err == nil {
+		return err
+	}
+	var all []error
+	for _, f := range finding.Of(err) {
+		if f.File != "" {
+			f.File = rev.Name + ":" + f.File
+		}
+		all = append(all, f)
+	}
+	return errors.Join(all...)
+}

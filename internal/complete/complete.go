@@ -1,0 +1,166 @@
+// Package complete lets shells complete commands: their arguments by what their usage
+// lines call them, and their flags by name.
+package complete
+
+import (
+	"context"
+	"io"
+	"log"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/locate"
+	"github.com/ladder-cmp/ladder/revision"
+)
+
+// All lets the shell complete every command below root: arguments by
+// what its usage line calls them, flags by their names. What is neither a file
+// nor a choice completes to nothing, and above all not to files. values complete flags
+// that mean the same with every command, objects those of a component.
+func All(root *cobra.Command, values map[string]cobra.CompletionFunc, objects cobra.CompletionFunc) {
+	for _, cmd := range root.Commands() {
+		All(cmd, values, objects)
+		if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 {
+			cmd.ValidArgsFunction = argumentsOf(cmd, objects)
+		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if _, done := cmd.GetFlagCompletionFunc(f.Name); done || f.Value.Type() == "bool" {
+				return
+			}
+			complete, known := values[f.Name]
+			if !known {
+				complete = cobra.NoFileCompletions
+			}
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // the flag is there, and has none
+		})
+	}
+}
+
+// argumentsOf completes the arguments that the usage line of a command names, in
+// their order. The last one may be given again if dots follow it.
+func argumentsOf(cmd *cobra.Command, objects cobra.CompletionFunc) cobra.CompletionFunc {
+	var names []string
+	for _, word := range strings.Fields(cmd.Use)[1:] {
+		if word == "|" || strings.HasPrefix(strings.Trim(word, "[]"), "-") {
+			break // flags, and other ways to call it
+		}
+		names = append(names, strings.Trim(word, "[]"))
+	}
+	of := cmd.HasParent() && cmd.Parent().Name() == "fleet"
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		at := len(args)
+		if last := len(names) - 1; last >= 0 && at > last && strings.HasSuffix(names[last], "...") {
+			at = last
+		}
+		if at >= len(names) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		if at == 0 && strings.Contains(cmd.Use, "REV") {
+			return sidesOf(typed, of)
+		}
+		switch name := strings.TrimSuffix(names[at], "..."); {
+		case name == "DIR" && of:
+			return Places(typed, locate.DescribedKindOf, false)
+		case name == "DIR":
+			return Places(typed, locate.KindOf, false)
+		case name == "DIR|FILE|-":
+			return Places(typed, locate.KindOf, true)
+		case name == "KIND/NAME":
+			return objects(cmd, args, typed)
+		case name == "GROUP":
+			return Kinds(cmd, args, typed)
+		case name == "FILE":
+			return ManifestFiles(cmd, args, typed)
+		case strings.HasSuffix(name, "DIR"):
+			return Places(typed, locate.KindOf, false)
+		}
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+}
+
+// sidesOf are what a comparison begins with: a directory, or a branch or a tag of
+// the repository around the working directory, also as the end of a range.
+func sidesOf(typed string, fleet bool) ([]string, cobra.ShellCompDirective) {
+	wanted := locate.KindOf
+	if fleet {
+		wanted = locate.DescribedKindOf
+	}
+	all, directive := Places(typed, wanted, false)
+	before := ""
+	if left, right, ranged := strings.Cut(typed, ".."); ranged {
+		before = left + ".."
+		if strings.HasPrefix(right, ".") {
+			before += "."
+		}
+	}
+	repo, err := revision.Open(checkout.GitRoot(checkout.WorkingDir()))
+	if err != nil {
+		return all, directive
+	}
+	for _, name := range repo.Names() {
+		all = append(all, before+finding.Harmless(name))
+	}
+	return Begun(all, typed), directive
+}
+
+// AnyFile leaves it to the shell.
+var AnyFile = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+
+// Begun are those of the choices that go on with what was typed.
+func Begun(all []string, typed string) []string {
+	return slices.DeleteFunc(all, func(c string) bool { return !strings.HasPrefix(c, typed) })
+}
+
+// Places are the directories that go on with what was typed and are wanted, and,
+// with a slash behind them, those that lead to one; with files, manifests, too.
+func Places(typed string, wanted func([]os.DirEntry) string, files bool) ([]string, cobra.ShellCompDirective) {
+	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(typed, home+"/") || strings.HasPrefix(typed, "~") {
+		return nil, cobra.ShellCompDirectiveFilterDirs // perhaps a ~, which only the shell can put back
+	}
+	directive := cobra.ShellCompDirectiveNoFileComp
+	var all []string
+	for _, p := range locate.Paths(typed, wanted, files) {
+		if p.Leads {
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+		if p.Kind != "" {
+			p.Path = cobra.CompletionWithDesc(p.Path, p.Kind)
+		}
+		all = append(all, p.Path)
+	}
+	return all, directive
+}
+
+// Patience is how long somebody waits who has pressed the key. What takes longer
+// completes nothing.
+const Patience = 2 * time.Second
+
+// Within returns what f finds in time, and nothing if it fails: a shell has no
+// place for a message. The program ends right after, and f with it.
+func Within[T any](ctx context.Context, f func(context.Context) (T, error)) T {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	log.SetOutput(io.Discard) // of libraries
+	found := make(chan T, 1)
+	go func() {
+		defer close(found) // also where a library panics: nobody is to wait for it
+		defer func() { _ = recover() }()
+		if value, err := f(ctx); err == nil {
+			found <- value
+		}
+	}()
+	select {
+	case value := <-found:
+		return value
+	case <-ctx.Done():
+		var none T
+		return none
+	}
+}

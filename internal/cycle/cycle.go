@@ -1,0 +1,92 @@
+// Package cycle finds what goes round in a directed graph: the nodes that can
+// reach each other, and a shortest way from one to another.
+package cycle
+
+import (
+	"iter"
+	"slices"
+)
+
+// Components returns for each node the number of its strongly connected
+// component. next lists the nodes to which the edges of each node lead; a
+// component has a higher number than all others to which its edges lead. It is
+// Tarjan's algorithm with a stack of its own: chains of thousands of nodes exist.
+func Components(next [][]int) []int {
+	const unseen = 0
+	n := len(next)
+	index, low, comp := make([]int, n), make([]int, n), make([]int, n)
+	onStack := make([]bool, n)
+	var stack []int
+	counter, found := 0, 0
+	type frame struct{ node, child int }
+	for root := range n {
+		if index[root] != unseen {
+			continue
+		}
+		counter++
+		index[root], low[root] = counter, counter
+		stack, onStack[root] = append(stack, root), true
+		for work := []frame{{root, 0}}; len(work) > 0; {
+			f := &work[len(work)-1]
+			if f.child < len(next[f.node]) {
+				child := next[f.node][f.child]
+				f.child++
+				if index[child] == unseen {
+					counter++
+					index[child], low[child] = counter, counter
+					stack, onStack[child] = append(stack, child), true
+					work = append(work, frame{child, 0})
+				} else if onStack[child] {
+					low[f.node] = min(low[f.node], index[child])
+				}
+				continue
+			}
+			node := f.node
+			work = work[:len(work)-1]
+			if len(work) > 0 {
+				parent := work[len(work)-1].node
+				low[parent] = min(low[parent], low[node])
+			}
+			if low[node] != index[node] {
+				continue
+			}
+			for top := -1; top != node; {
+				top = stack[len(stack)-1]
+				stack, onStack[top] = stack[:len(stack)-1], false
+				comp[top] = found
+			}
+			found++
+		}
+	}
+	return comp
+}
+
+// Path returns the edges of a shortest path from a state to one that isEnd accepts,
+// and false if there is none. A state is what decides where to go on, such as a node
+// with what was seen on the way. next returns the edges of a state, each with the
+// state that it leads to; of paths of the same length, the first one counts.
+func Path[State comparable, Edge any](from State, isEnd func(State) bool, next func(State) iter.Seq2[Edge, State]) ([]Edge, bool) {
+	type step struct {
+		before State
+		along  Edge
+	}
+	reached := map[State]step{from: {}}
+	for queue := []State{from}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if isEnd(at) {
+			path := []Edge{}
+			for ; at != from; at = reached[at].before {
+				path = append(path, reached[at].along)
+			}
+			slices.Reverse(path)
+			return path, true
+		}
+		for edge, to := range next(at) {
+			if _, seen := reached[to]; !seen {
+				reached[to] = step{at, edge}
+				queue = append(queue, to)
+			}
+		}
+	}
+	return nil, false
+}

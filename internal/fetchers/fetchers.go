@@ -1,0 +1,104 @@
+// Package fetchers makes the Fetcher of a command from its flags and from what Helm has
+// on this machine: names of repositories, and credentials.
+package fetchers
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ladder-cmp/ladder/fetch"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/remote"
+)
+
+// Options are the flags that say what may be fetched, and how.
+type Options struct {
+	Config    fetch.Config
+	OnFailure string
+	// Verify is the file of the policy.
+	Verify string
+	// Anything is what may be fetched if nobody says.
+	Anything []string
+	// Projects is the directory of what single AppProjects may fetch; a server has one.
+	Projects string
+	// made is the Fetcher of the command, which all its components share.
+	made *fetch.Fetcher
+}
+
+// Fetcher returns who may fetch; nil if nothing may be. metrics and log may be
+// nil.
+func (in *Options) Fetcher(log *slog.Logger, metrics prometheus.Registerer) (*fetch.Fetcher, error) {
+	if in == nil {
+		return nil, nil
+	}
+	if in.made != nil {
+		return in.made, nil
+	}
+	config := in.Config
+	config.OnFailure = fetch.OnFailure(in.OnFailure)
+	err := config.Check()
+	if config.Fresh < 0 {
+		err = errors.Join(err, fmt.Errorf("--remote-fresh is %s; give it a duration such as 5m, or 0 for not at all", config.Fresh))
+	}
+	if config.Limits.Time <= 0 {
+		err = errors.Join(err, fmt.Errorf("--remote-timeout is %s; give it a duration above 0, such as 5m", config.Limits.Time))
+	}
+	if most := config.Limits.Bytes; most <= 0 || most > math.MaxInt64/fetch.UnpackedRatio {
+		err = errors.Join(err, fmt.Errorf("--remote-max-bytes is %d; give it a number of bytes such as %d (64 MiB)", most, fetch.DefaultBytes))
+	}
+	if in.Verify != "" {
+		policy, faults := fetch.ReadPolicy(in.Verify)
+		config.Verify, err = policy, errors.Join(err, faults)
+	}
+	if err != nil {
+		return nil, usage.Error{Err: err}
+	}
+	if len(config.Allow) == 0 && len(in.Anything) > 0 {
+		// Whoever vendors does it for themselves, and may reach what they can reach.
+		config.Allow, config.AllowPrivate = in.Anything, append([]string{"*"}, config.AllowPrivate...)
+	}
+	if len(config.Allow) == 0 && in.Projects == "" {
+		return nil, nil
+	}
+	if config.Fresh == 0 {
+		config.Fresh = -1 // which is not at all
+	}
+	if config.Limits.Rate == 0 {
+		config.Limits.Rate = -1 // which is any
+	}
+	helm := helmConfig()
+	config.Credentials.HelmRepositories, config.Credentials.HelmRegistry, config.Credentials.DockerConfig = helm.repositories, helm.registry, dockerConfig()
+	if log == nil {
+		log = slog.Default()
+	}
+	config.Log, config.Metrics = log, metrics
+	if in.made, err = fetch.New(config); err != nil {
+		return nil, usage.Error{Err: err}
+	}
+	return in.made, nil
+}
+
+// Remote returns a Fetcher that knows the names of Helm's repositories; nil if
+// nothing may be fetched.
+func (in *Options) Remote(log *slog.Logger, metrics prometheus.Registerer) (remote.Fetcher, error) {
+	f, err := in.Fetcher(log, metrics)
+	if f == nil || err != nil {
+		return nil, err
+	}
+	return WithNames(f), nil
+}
+
+// UserCache is where a user's programs keep what they can get again.
+func UserCache() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "ladder")
+}

@@ -1,0 +1,161 @@
+// Package locate finds components in directories: those below a folder, the one that a
+// file is in, and those that go on with a path that is being typed.
+package locate
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// forFleets are the commands that do for a folder of components what others do
+// for one component; to list them is for all others.
+var forFleets = map[string]string{"render": "check-render", "check": "check-render", "graph": "graph", "diff": "diff"}
+
+// FolderRule marks what is a folder of components, and no component.
+const FolderRule = "folder-of-components"
+
+// NotComponent is notOne for the command of a name.
+func NotComponent(command string, req plugin.Request, err error) error {
+	if len(Components(req)) == 0 {
+		return err
+	}
+	held := heldComponents(req.Repo, req.Dir)
+	of, all := held.described, ", or list all with cmp fleet inventory"
+	if sister, ok := forFleets[command]; ok {
+		all = ", or use cmp fleet " + sister + " for all"
+	}
+	if len(of) == 0 { // and so no fleet
+		return Undescribed(req.Repo, req.Dir, req.Show, ", or name one of them, such as "+req.Show(held.others[0]))
+	}
+	return finding.Finding{Severity: finding.Error, Rule: FolderRule, File: req.Show(req.Dir), Message: "this is no component, but a folder of " + finding.Counted(len(of), "component"),
+		Remedy: "name one of them, such as " + req.Show(of[0]) + all}
+}
+
+// Components lists the components of a folder of them, sorted; none if it is one itself,
+// or is rendered as one.
+func Components(req plugin.Request) []string {
+	held := heldComponents(req.Repo, req.Dir)
+	return slices.Sorted(slices.Values(append(held.described, held.others...)))
+}
+
+// Undescribed says that a folder holds components and none that describes itself,
+// which no fleet has; nil of any other.
+func Undescribed(repo fs.FS, dir string, show func(string) string, also string) error {
+	held := heldComponents(repo, dir)
+	if len(held.described) > 0 || len(held.others) == 0 {
+		return nil
+	}
+	var above []string
+	for _, other := range held.others {
+		if pattern := "'" + show(path.Join(path.Dir(other), "*")) + "'"; !slices.Contains(above, pattern) {
+			above = append(above, pattern)
+		}
+	}
+	if len(above) > 3 {
+		above = []string{show(held.others[0])}
+		also = ", and so on for each" + also
+	}
+	return finding.Finding{Severity: finding.Error, Rule: FolderRule, File: show(dir), Message: "this is no component, but a folder of " + finding.Counted(len(held.others), "component") + " without component.yaml",
+		Remedy: "run cmp init " + strings.Join(above, " ") + also}
+}
+
+// held are the components below a directory: those that describe themselves, and
+// charts and kustomizations that do not.
+type held struct{ described, others []string }
+
+// mostLooked bounds the directories in which components are looked for.
+const mostLooked = 5000
+
+// heldComponents finds the components in a folder. What is a component itself, or
+// has manifests of its own besides a single one that does not describe itself, is none.
+func heldComponents(repo fs.FS, dir string) held {
+	var found held
+	budget := mostLooked
+	var look func(dir string)
+	look = func(dir string) {
+		entries, err := fs.ReadDir(repo, dir)
+		if budget--; err != nil || budget < 0 {
+			return
+		}
+		for _, e := range entries {
+			if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+				continue
+			}
+			below := path.Join(dir, e.Name())
+			switch kind := KindAt(repo, below); {
+			case kind == Described:
+				found.described = append(found.described, below)
+			case kind != "" && kind != string(render.Plain) && kind != string(render.Template):
+				found.others = append(found.others, below)
+			default:
+				look(below)
+			}
+		}
+	}
+	own := KindAt(repo, dir)
+	loose := own == string(render.Plain) || own == string(render.Template)
+	if own != "" && !loose {
+		return found
+	}
+	look(dir)
+	if loose && len(found.others) < 2 { // which one of manifests may have below it
+		found.others = nil
+	}
+	return found
+}
+
+// Described is what kindAt calls a component with a component.yaml.
+const Described = "described"
+
+// KindAt says what a directory of a repository looks like.
+func KindAt(repo fs.FS, dir string) string {
+	entries, err := fs.ReadDir(repo, dir)
+	if err != nil {
+		return ""
+	}
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() && e.Name() == component.File }) {
+		return Described
+	}
+	return KindOf(entries)
+}
+
+// KindOf says what kind of component the entries of a directory make it;
+// empty if none.
+func KindOf(entries []os.DirEntry) string {
+	found := ""
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		switch kind := render.Sign(e.Name()); {
+		case kind == render.Helm:
+			return string(kind) // before all others
+		case kind == render.Kustomize:
+			found = string(kind)
+		case e.Name() == component.File && found == "":
+			found = "component"
+		case kind != "" && found == "":
+			found = string(kind)
+		}
+	}
+	return found
+}
+
+// DescribedKindOf says whether the directories in one are components that describe
+// themselves.
+func DescribedKindOf(entries []os.DirEntry) string {
+	for _, e := range entries {
+		if !e.IsDir() && e.Name() == component.File {
+			return "component"
+		}
+	}
+	return ""
+}

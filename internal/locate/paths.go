@@ -1,0 +1,68 @@
+package locate
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/manifests"
+)
+
+// Glance is how many entries of a file system are looked at for each directory
+// that is offered.
+const Glance = 500
+
+// Path is a path that goes on with what was typed.
+type Path struct {
+	Path string
+	// Kind is that of a component; empty for what is none.
+	Kind string
+	// Leads means that there is one below it; a slash ends the path.
+	Leads bool
+}
+
+// Paths finds them.
+func Paths(typed string, wanted func([]os.DirEntry) string, files bool) []Path {
+	parent, begun := filepath.Split(typed)
+	entries, err := os.ReadDir(filepath.Clean(parent)) // "" is the working directory
+	if err != nil {
+		return nil
+	}
+	var all []Path
+	if kind := wanted(entries); kind != "" && typed == "" {
+		all = append(all, Path{Path: ".", Kind: kind})
+	}
+	for _, e := range entries {
+		name := parent + e.Name()
+		switch {
+		case !strings.HasPrefix(e.Name(), begun) || strings.HasPrefix(e.Name(), ".") && begun == "":
+		case strings.ContainsAny(e.Name(), "\t\n"): // which the shells read as something else
+		case manifests.IsDir(name):
+			below, _ := os.ReadDir(name)
+			if kind := wanted(below); kind != "" {
+				all = append(all, Path{Path: name, Kind: kind})
+			} else if budget := Glance; leads(name, wanted, &budget) {
+				all = append(all, Path{Path: name + "/", Leads: true})
+			}
+		case files && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
+			all = append(all, Path{Path: name})
+		}
+	}
+	return all
+}
+
+// leads reports whether there is something wanted below a directory, as far as
+// the budget lets it look. If that ends first, there may be.
+func leads(dir string, wanted func([]os.DirEntry) string, budget *int) bool {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return false
+	}
+	if *budget -= len(entries); wanted(entries) != "" || *budget < 0 {
+		return true
+	}
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return e.IsDir() && !strings.HasPrefix(e.Name(), ".") && leads(filepath.Join(dir, e.Name()), wanted, budget)
+	})
+}

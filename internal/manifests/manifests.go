@@ -1,0 +1,74 @@
+// Package manifests reads files of manifests that something else rendered.
+package manifests
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Read reads manifests from a file, or from standard input if its
+// name is "-". Those that Helm wrote say which template they are from.
+func Read(stdin io.Reader, name string) ([]object.Object, error) {
+	in, shown := stdin, StandardInput
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: name, Message: wholefile.Reason(err), Remedy: `name a file of manifests, or "-" for standard input`}
+		}
+		defer f.Close()
+		in, shown = f, name
+	}
+	if name != "-" && IsDir(name) {
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: name, Message: "this is a directory",
+			Remedy: "name a file of manifests, or render it with cmp render " + name}
+	}
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: shown, Message: wholefile.Reason(err)}
+	}
+	objs, err := object.Parse(shown, 1, string(text))
+	if err != nil {
+		return nil, err
+	}
+	if len(objs) == 0 {
+		return nil, finding.Finding{Severity: finding.Error, Rule: "nothing-to-order", File: shown, Message: "there are no manifests", Remedy: "check what should have written them"}
+	}
+	for i := range objs {
+		if source := templateOf(objs[i]); source != "" {
+			objs[i].File, objs[i].Line = source, 0
+		}
+	}
+	return objs, nil
+}
+
+// templateOf returns the template that Helm says a manifest is from.
+func templateOf(o object.Object) string {
+	lines := bufio.NewScanner(strings.NewReader(o.Text()))
+	for lines.Scan() && strings.HasPrefix(lines.Text(), "#") {
+		if source, ok := strings.CutPrefix(lines.Text(), "# Source: "); ok {
+			return strings.TrimSpace(source)
+		}
+	}
+	return ""
+}
+
+// StandardInput is how messages name manifests that come through a pipe.
+const StandardInput = "standard input"
+
+// IsDir reports whether an argument names a directory and not a file of
+// manifests. What does not exist is taken for one, unless it is called like a
+// file.
+func IsDir(name string) bool {
+	info, err := os.Stat(name)
+	if err != nil {
+		return name != "-" && filepath.Ext(name) == ""
+	}
+	return name != "-" && info.IsDir()
+}

@@ -1,0 +1,51 @@
+package memfs
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+)
+
+var errIsDir = errors.New("is a directory")
+
+type file struct {
+	info fs.FileInfo
+	*bytes.Reader
+}
+
+// NewFile is an open file with that content.
+func NewFile(info fs.FileInfo, data []byte) fs.File { return &file{info, bytes.NewReader(data)} }
+
+func (f *file) Stat() (fs.FileInfo, error) { return f.info, nil }
+func (f *file) Close() error               { return nil }
+
+type dir struct {
+	info fs.FileInfo
+	rest []fs.DirEntry
+}
+
+// NewDirFile is an open directory with those entries.
+func NewDirFile(info fs.FileInfo, entries []fs.DirEntry) fs.ReadDirFile { return &dir{info, entries} }
+
+func (d *dir) Stat() (fs.FileInfo, error) { return d.info, nil }
+func (d *dir) Close() error               { return nil }
+func (d *dir) Read([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "read", Path: d.info.Name(), Err: errIsDir}
+}
+
+func (d *dir) ReadDir(n int) ([]fs.DirEntry, error) {
+	if n <= 0 {
+		all := d.rest
+		d.rest = nil
+		return all, nil
+	}
+	if len(d.rest) == 0 {
+		return nil, io.EOF
+	}
+	n = min(n, len(d.rest))
+	some := slices.Clip(d.rest[:n])
+	d.rest = d.rest[n:]
+	return some, nil
+}

@@ -1,0 +1,217 @@
+// Package memfs is a file system in memory that can be read and cannot be left: a
+// repository or an archive that somebody else packed. It follows symlinks as Linux does.
+package memfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ladder-cmp/ladder/internal/symlink"
+)
+
+// Tree is a file system. It implements fs.ReadDirFS, fs.ReadFileFS, fs.StatFS and
+// fs.ReadLinkFS, and is safe for use by several goroutines once it is complete.
+type Tree struct {
+	// Root is a directory.
+	Root *Node
+	// BadLink is what is said of symlinks that lead out of the tree, or nowhere; nil
+	// says it in the words of package symlink.
+	BadLink error
+}
+
+// Node is a directory, a regular file or a symlink.
+type Node struct {
+	Name     string
+	Mode     fs.FileMode
+	Data     []byte           // of a file
+	Target   string           // of a symlink
+	Children map[string]*Node // of a directory, where it is not nil
+	// Unlistable is why the directory cannot be listed; nil if it can.
+	Unlistable error
+}
+
+// NewDir makes a directory.
+func NewDir(name string) *Node {
+	return &Node{Name: name, Mode: fs.ModeDir | 0o755, Children: map[string]*Node{}}
+}
+
+// IsDir reports whether it is a directory.
+func (n *Node) IsDir() bool { return n.Children != nil }
+
+// IsLink reports whether it is a symlink.
+func (n *Node) IsLink() bool { return n.Mode&fs.ModeSymlink != 0 }
+
+// SortedNames are those of a directory's children.
+func (n *Node) SortedNames() []string {
+	names := make([]string, 0, len(n.Children))
+	for name := range n.Children {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// MakeDirs returns the directory of that name, made with those above it if need be.
+// making is called before each is made, and its error is returned; nil is not called.
+func (t *Tree) MakeDirs(name string, making func(part string) error) (*Node, error) {
+	at := t.Root
+	if name == "." {
+		return at, nil
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		next := at.Children[part]
+		if next == nil {
+			if making != nil {
+				if err := making(part); err != nil {
+					return nil, err
+				}
+			}
+			next = NewDir(part)
+			at.Children[part] = next
+		}
+		if !next.IsDir() {
+			return nil, &NotDirError{part}
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// NotDirError is the error of MakeDirs where a file stands in the way.
+type NotDirError struct{ Part string }
+
+func (e *NotDirError) Error() string { return fmt.Sprintf("%q is not a directory", e.Part) }
+
+// Lookup returns the node of that name without following symlinks; nil if there is
+// none.
+func (t *Tree) Lookup(name string) *Node {
+	at := t.Root
+	if name == "." {
+		return at
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if at = at.Children[part]; at == nil {
+			return nil
+		}
+	}
+	return at
+}
+
+// Find returns the node of that name, following the symlinks on the way, and with
+// follow one at its end. op names what it is for, in errors.
+func (t *Tree) Find(op, name string, follow bool) (*Node, error) {
+	if follow && fs.ValidPath(name) {
+		if n := t.Lookup(name); n != nil && !n.IsLink() {
+			return n, nil // as nearly always
+		}
+	}
+	at, err := symlink.Resolve(name, follow, t.readLink)
+	if t.BadLink != nil && (errors.Is(err, symlink.ErrLeaves) || errors.Is(err, symlink.ErrTooMany)) {
+		err = t.BadLink
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	return t.Lookup(at), nil
+}
+
+func (t *Tree) readLink(name string) (target string, isLink bool, err error) {
+	n := t.Lookup(name)
+	if n == nil {
+		return "", false, fs.ErrNotExist
+	}
+	return n.Target, n.IsLink(), nil
+}
+
+// Open opens a file or a directory.
+func (t *Tree) Open(name string) (fs.File, error) {
+	n, err := t.Find("open", name, true)
+	if err != nil {
+		return nil, err
+	}
+	if !n.IsDir() {
+		return NewFile(info{n}, n.Data), nil
+	}
+	entries, err := n.list(name)
+	if err != nil {
+		return nil, err
+	}
+	return NewDirFile(info{n}, entries), nil
+}
+
+// ReadFile returns a copy of the content of a file.
+func (t *Tree) ReadFile(name string) ([]byte, error) {
+	n, err := t.Find("read", name, true)
+	if err != nil {
+		return nil, err
+	}
+	if n.IsDir() {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errIsDir}
+	}
+	return slices.Clone(n.Data), nil
+}
+
+// ReadDir lists a directory, sorted by name.
+func (t *Tree) ReadDir(name string) ([]fs.DirEntry, error) {
+	n, err := t.Find("readdir", name, true)
+	if err != nil {
+		return nil, err
+	}
+	return n.list(name)
+}
+
+func (n *Node) list(name string) ([]fs.DirEntry, error) {
+	err := n.Unlistable
+	if !n.IsDir() {
+		err = errors.New("not a directory")
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
+	}
+	entries := make([]fs.DirEntry, 0, len(n.Children))
+	for _, name := range n.SortedNames() {
+		entries = append(entries, fs.FileInfoToDirEntry(info{n.Children[name]}))
+	}
+	return entries, nil
+}
+
+// Stat describes a file, or what a symlink leads to.
+func (t *Tree) Stat(name string) (fs.FileInfo, error) { return t.info("stat", name, true) }
+
+// Lstat describes a file, or the symlink itself.
+func (t *Tree) Lstat(name string) (fs.FileInfo, error) { return t.info("lstat", name, false) }
+
+func (t *Tree) info(op, name string, follow bool) (fs.FileInfo, error) {
+	n, err := t.Find(op, name, follow)
+	if err != nil {
+		return nil, err
+	}
+	return info{n}, nil
+}
+
+// ReadLink returns where a symlink leads.
+func (t *Tree) ReadLink(name string) (string, error) {
+	n, err := t.Find("readlink", name, false)
+	if err != nil {
+		return "", err
+	}
+	if !n.IsLink() {
+		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
+	}
+	return n.Target, nil
+}
+
+// info describes a node. Times are left out: they differ between checkouts of
+// the same commit.
+type info struct{ n *Node }
+
+func (i info) Name() string       { return i.n.Name }
+func (i info) Size() int64        { return int64(len(i.n.Data)) }
+func (i info) Mode() fs.FileMode  { return i.n.Mode }
+func (i info) ModTime() time.Time { return time.Time{} }
+func (i info) IsDir() bool        { return i.n.IsDir() }
+func (i info) Sys() any           { return nil }

@@ -1,0 +1,63 @@
+// Package option has what the flags of several commands share: formats, flags that do not
+// go together, variables that stand for flags, and what is said of wrong ones.
+package option
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ladder-cmp/ladder/internal/usage"
+)
+
+// Choices are the values that a flag of a command takes.
+func Choices(cmd *cobra.Command, flag string, values ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+}
+
+// Format is the flag for the format of an output, the usual one first.
+func Format(cmd *cobra.Command, what string, known ...string) *string {
+	format := cmd.Flags().StringP("output", "o", known[0], what+": "+anyOf(known))
+	Choices(cmd, "output", known...)
+	return format
+}
+
+// KnownFormat refuses a format that a command does not write.
+func KnownFormat(format string, known ...string) error {
+	if slices.Contains(known, format) {
+		return nil
+	}
+	return usage.Errorf("there is no format %q; use %s", format, anyOf(known))
+}
+
+// anyOf lists two or more choices as a sentence does.
+func anyOf(all []string) string {
+	last := len(all) - 1
+	return strings.Join(all[:last], ", ") + " or " + all[last]
+}
+
+// OneOf checks the value of a flag that takes only some.
+func OneOf(flag, value string, known ...string) error {
+	for _, k := range known {
+		if k == value {
+			return nil
+		}
+	}
+	return usage.Errorf("--%s is %q; give it one of %s", flag, value, strings.Join(known, ", "))
+}
+
+// Alone checks that at most one of some flags is given.
+func Alone(flags *pflag.FlagSet, names ...string) error {
+	var given []string
+	for _, name := range names {
+		if flags.Changed(name) {
+			given = append(given, "--"+name)
+		}
+	}
+	if len(given) > 1 {
+		return usage.Errorf("%s do not go together; give one of them", strings.Join(given, " and "))
+	}
+	return nil
+}

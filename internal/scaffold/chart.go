@@ -1,0 +1,72 @@
+package scaffold
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// chartYAML is what a Chart.yaml says, and reads a text of it.
+func (b *Draft) chartYAML(dir string) (doc map[string]any, said func(key string) string) {
+	text, err := fs.ReadFile(b.Repo, path.Join(dir, "Chart.yaml"))
+	if err != nil || yaml.Unmarshal(text, &doc) != nil {
+		doc = nil // rendering says so
+	}
+	return doc, func(key string) string { return textAt(doc, key) }
+}
+
+func (b *Draft) library(dir string) bool {
+	_, said := b.chartYAML(dir)
+	return said("type") == "library"
+}
+
+// chart takes over what a chart says of itself, and says what other kinds of
+// components are.
+func (b *Draft) chart(f *foundling) {
+	f.summary = map[render.Kind]string{render.Kustomize: "a kustomization", render.Template: "templates", render.Plain: "manifests", render.Helm: "a chart"}[f.kind]
+	if f.kind != render.Helm {
+		f.draft.Facts = append(f.draft.Facts, map[render.Kind]string{render.Kustomize: "A kustomization.", render.Template: "Templated manifests.", render.Plain: "Plain manifests."}[f.kind])
+		return
+	}
+	doc, said := b.chartYAML(f.dir)
+	fact := strings.TrimSpace("The chart " + said("name") + " " + said("version"))
+	if app := said("appVersion"); app != "" {
+		fact += ", of " + app
+	}
+	f.draft.Facts = append(f.draft.Facts, finding.Harmless(fact)+".")
+	var needs []string
+	if list, ok := doc["dependencies"].([]any); ok {
+		for _, d := range list {
+			if m, ok := d.(map[string]any); ok {
+				needs = append(needs, strings.TrimSpace(textAt(m, "name")+" "+textAt(m, "version")))
+			}
+		}
+	}
+	if len(needs) > 0 {
+		f.draft.Facts = append(f.draft.Facts, finding.Harmless("It brings the charts "+strings.Join(needs, ", "))+".")
+	}
+	f.draft.Name, f.draft.About = component.NameFrom(said("name")), finding.Harmless(strings.Join(strings.Fields(said("description")), " "))
+	entries, err := fs.ReadDir(b.Repo, f.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if ok, err := path.Match(`values[.\-]*.y*ml`, e.Name()); ok && err == nil && !e.IsDir() && e.Name() != "values.yaml" && e.Name() != "values.yml" {
+			f.draft.Values = append(f.draft.Values, e.Name())
+		}
+	}
+}
+
+func textAt(m map[string]any, key string) string {
+	if v, ok := m[key]; ok && v != nil {
+		return fmt.Sprint(v)
+	}
+	return ""
+}

@@ -1,0 +1,190 @@
+package scaffold
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/overlay"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// home is the directory whose ladder.yaml has the fleet of a directory.
+func (b *Draft) home(dir string) (string, bool) {
+	for d := dir; ; d = path.Dir(d) {
+		if text, err := fs.ReadFile(b.Repo, path.Join(d, knowledge.File)); err == nil {
+			var l struct {
+				Fleet yaml.Node `yaml:"fleet"`
+			}
+			if yaml.Unmarshal(text, &l) == nil && !l.Fleet.IsZero() {
+				return d, true
+			}
+		}
+		if d == "." || d == "/" {
+			return "", false
+		}
+	}
+}
+
+// place finds the phases of components that lie in a fleet with a profile.
+func (b *Draft) place(ctx context.Context) {
+	homes := map[string][]*foundling{}
+	for _, f := range b.Found {
+		if home, ok := b.home(f.dir); ok {
+			homes[home] = append(homes[home], f)
+		}
+	}
+	for _, home := range slices.Sorted(maps.Keys(homes)) {
+		fl := b.fleet(ctx, home, homes[home])
+		if fl == nil {
+			continue
+		}
+		for _, f := range homes[home] {
+			f.join(fl, home)
+		}
+		places := fl.Phases(fleet.PhaseOptions{OnlyMissing: true})
+		for _, f := range homes[home] {
+			f.settle(fl, places)
+		}
+	}
+}
+
+// fleet loads the fleet with the drafts in it; nil if that cannot be done.
+func (b *Draft) fleet(ctx context.Context, home string, members []*foundling) *fleet.Fleet {
+	repo := overlay.FS{FS: b.Repo, Files: map[string]string{}}
+	for _, f := range members {
+		repo.Files[path.Join(f.dir, component.File)] = f.draft.Text()
+	}
+	fl, err := fleet.LoadUntilInterrupted(ctx, fleet.Source{Repo: repo, NoRepository: b.NoRepository, Dirs: []string{home}, Show: b.Show}, b.kinds)
+	if err != nil {
+		for _, f := range members {
+			f.draft.PhaseWhy = "its place in the rollout; the fleet could not be read"
+		}
+		for _, fault := range finding.Of(err) {
+			fault.Severity = finding.Warning
+			if !slices.Contains(b.Findings, fault) {
+				b.Findings = append(b.Findings, fault)
+			}
+		}
+		return nil
+	}
+	return fl
+}
+
+// join says which part of a platform a component is, and tells the fleet.
+func (f *foundling) join(fl *fleet.Fleet, home string) {
+	f.draft.PhaseKey = cmp.Or(f.draft.PhaseKey, fl.Profile.Key, "rolloutPhase")
+	f.draft.PartKey, f.draft.Part = f.partIn(fl, home)
+	for _, c := range fl.Components {
+		if c.Dir == f.dir {
+			c.Domain = f.draft.Part
+		}
+	}
+}
+
+// partIn is the domain of a component and its key: what its neighbours say of
+// themselves, or the directory that is called like one.
+func (f *foundling) partIn(fl *fleet.Fleet, home string) (key, part string) {
+	if f.said.Part() != "" {
+		return "", f.said.Part()
+	}
+	key = "domain"
+	var parts []string
+	for _, c := range fl.Components {
+		if c.Dir == f.dir {
+			continue
+		}
+		if c.Tier != "" && c.Domain == "" {
+			key = "tier"
+		}
+		if path.Dir(c.Dir) == path.Dir(f.dir) && c.Part() != "" {
+			parts = append(parts, c.Part())
+		}
+	}
+	slices.Sort(parts)
+	parts = slices.Compact(parts)
+	var domains []string
+	for _, band := range fl.Profile.Bands {
+		domains = append(domains, band.Domains...)
+	}
+	if len(parts) == 1 {
+		return key, parts[0]
+	}
+	rel := strings.TrimPrefix(f.dir, strings.TrimPrefix(home+"/", "./"))
+	for _, name := range strings.Split(path.Dir(rel), "/") {
+		if slices.Contains(domains, name) {
+			return key, name
+		}
+	}
+	return key, ""
+}
+
+// settle takes over the place that was computed.
+func (f *foundling) settle(fl *fleet.Fleet, places *fleet.Phases) {
+	at := application(fl, f.dir)
+	if at < 0 {
+		return
+	}
+	p := places.Places[at]
+	f.splitIn(fl, p.Application)
+	if !p.Computed.Set {
+		f.draft.PhaseWhy = "its place in the rollout"
+		for _, fault := range places.Findings {
+			if fault.Object == p.Name {
+				f.draft.PhaseWhy += "; " + finding.Harmless(fault.Message+"; "+fault.Remedy)
+			}
+		}
+		return
+	}
+	f.draft.Phase = fl.Profile.Write(p.Computed.Number)
+	f.draft.PhaseWhy = finding.Harmless(f.draft.Phase + " is the earliest: " + p.Why + ".")
+	if p.Rung != "" {
+		f.summary += ", for " + p.Rung
+	}
+	// What others at such a place call it.
+	var called []string
+	for _, other := range places.Places {
+		if other.Title == p.Title && other.DependencyPhase != "" {
+			called = append(called, other.DependencyPhase)
+		}
+	}
+	slices.Sort(called)
+	if called = slices.Compact(called); len(called) == 1 {
+		f.draft.DependencyPhase = called[0]
+	}
+}
+
+// splitIn says what should become of bundled definitions in a fleet: another
+// component may hold them already, and its profile has a place for them.
+func (f *foundling) splitIn(fl *fleet.Fleet, app *fleet.Application) {
+	if f.draft.CRDs == "" {
+		return
+	}
+	for _, other := range fl.Applications {
+		held := slices.ContainsFunc(other.Objects, func(o object.Object) bool {
+			return crds.Is(o) && slices.ContainsFunc(app.Objects, func(own object.Object) bool { return own.ID == o.ID })
+		})
+		if other.Dir != f.dir && held {
+			f.draft.CRDs, f.draft.CRDsWhy = string(crds.Skip), finding.Harmless("Its definitions are those that "+other.Name+" holds.")
+			return
+		}
+	}
+	for _, band := range fl.Profile.BandsOf(f.draft.Part) {
+		for _, place := range band.Places {
+			if f.draft.CRDsPhase == "" && place.Takes(definitionsRung) {
+				f.draft.CRDsPhase = fl.Profile.Write(place.Phase)
+			}
+		}
+	}
+}

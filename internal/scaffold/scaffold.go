@@ -1,0 +1,282 @@
+// Package scaffold writes component.yaml from what is found in a directory and in the
+// fleet around it.
+package scaffold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/overlay"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// Draft is the work on components that do not describe themselves yet.
+type Draft struct {
+	*checkout.Checkout
+	kinds    *knowledge.Base
+	Found    []*foundling
+	Findings []finding.Finding
+	// there are files that are there already, and stay.
+	there []string
+}
+
+// look finds out what the directories hold.
+func (b *Draft) look(ctx context.Context, dirs []string, force bool) error {
+	var faults []error
+	for _, typed := range dirs {
+		dir, err := b.Inside(typed)
+		if err != nil {
+			return err
+		}
+		f := &foundling{dir: dir, file: filepath.ToSlash(filepath.Join(typed, component.File))}
+		info, err := os.Lstat(filepath.Join(b.Base, filepath.FromSlash(dir), component.File))
+		switch {
+		case err == nil && !info.Mode().IsRegular():
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "not-written", File: f.file, Message: "it is no file but a link", Remedy: "remove it first"})
+			continue
+		case err == nil && !force:
+			b.there = append(b.there, f.file)
+			continue
+		case err == nil:
+			if f.draft.Old, err = fs.ReadFile(b.Repo, path.Join(dir, component.File)); err != nil {
+				faults = append(faults, plugin.Unreadable(f.file, err))
+				continue
+			}
+		}
+		if err := b.describe(ctx, f); err != nil {
+			if skipped, ok := err.(finding.Finding); ok && skipped.Rule == "nothing-to-render" && len(dirs) > 1 {
+				skipped.Severity = finding.Note // as a pattern matches such, too
+				b.Findings = append(b.Findings, skipped)
+				continue
+			}
+			faults = append(faults, err)
+			continue
+		}
+		b.Found = append(b.Found, f)
+	}
+	return errors.Join(faults...)
+}
+
+// describe finds out what a directory holds.
+func (b *Draft) describe(ctx context.Context, f *foundling) error {
+	kind, err := render.Detect(b.Repo, f.dir)
+	if err != nil {
+		return err
+	}
+	shown := filepath.ToSlash(filepath.Dir(f.file))
+	if kind == "" {
+		return finding.Finding{Severity: finding.Error, Rule: "nothing-to-render", File: shown, Message: "there is nothing to render here",
+			Remedy: "name a directory with a chart, a kustomization, templates or manifests"}
+	}
+	if kind == render.Helm && b.library(f.dir) {
+		return finding.Finding{Severity: finding.Error, Rule: "nothing-to-render", File: shown, Message: "a library chart renders nothing", Remedy: "name a chart that depends on it"}
+	}
+	if within := b.within(f.dir); kind != render.Helm && kind != render.Kustomize && len(within) > 0 {
+		return finding.Finding{Severity: finding.Error, Rule: "several-components", File: shown, Message: "it holds components itself, such as " + within[0],
+			Remedy: "name each of them, as with cmp init " + b.naming(f.dir, within)}
+	}
+	f.kind = kind
+	f.draft.Schema = b.schema(f.dir)
+	f.draft.PhaseWhy = "its place in the rollout, which a fleet with a profile decides"
+	b.chart(f)
+	f.names = b.namesFor(f)
+	name := f.names[0]
+	f.draft.Name = name
+	repo := overlay.FS{FS: b.Repo, Files: map[string]string{}}
+	if f.draft.Old != nil {
+		said, err := plugin.Request{Repo: b.Repo, NoRepository: b.NoRepository, Dir: f.dir, Show: b.Show}.Describe()
+		if err != nil {
+			return err
+		}
+		f.says(said)
+	}
+	res, err := plugin.Generate(ctx, plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, DirName: name, Show: b.Show, App: plugin.App{Name: name, Namespace: nowhere}}, b.kinds)
+	if err != nil {
+		f.draft.NamespaceWhy = "it could not be rendered, so that nothing names one"
+		for _, fault := range finding.Of(err) {
+			fault.Severity = finding.Warning
+			b.Findings = append(b.Findings, fault)
+		}
+		return nil
+	}
+	f.draft.Namespace, f.draft.NamespaceWhy = namespaceOf(res.Objects)
+	definitions, rest := crds.Split(res.Objects)
+	if len(definitions) > 0 && len(rest) > 0 {
+		f.draft.CRDs = component.Split
+		f.draft.CRDsWhy = fmt.Sprintf("%s beside %s: split makes an Application of their own of them, which comes first and outlives the other.", finding.Counted(len(definitions), "definition"), finding.Counted(len(rest), "other object"))
+	}
+	return nil
+}
+
+// schema is the way from a directory to the JSON Schema: the nearest one above, also
+// in a directory docs; empty if there is none, since editors stumble over a way that
+// leads nowhere.
+func (b *Draft) schema(dir string) string {
+	for d := dir; ; d = path.Dir(d) {
+		for _, file := range []string{path.Join(d, schemaFile), path.Join(d, "docs", schemaFile)} {
+			if _, err := fs.Stat(b.Repo, file); err != nil {
+				continue
+			}
+			if rel, err := filepath.Rel(filepath.FromSlash(dir), filepath.FromSlash(file)); err == nil {
+				return filepath.ToSlash(rel)
+			}
+		}
+		if d == "." || d == "/" {
+			return ""
+		}
+	}
+}
+
+// check reads what is to be written, as all others will.
+func (b *Draft) check() error {
+	var faults []error
+	for _, f := range b.Found {
+		repo := overlay.FS{FS: b.Repo, Files: map[string]string{path.Join(f.dir, component.File): f.draft.Text()}}
+		_, err := plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, Show: b.Show}.Describe()
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...)
+}
+
+// Write writes all files or none.
+func (b *Draft) Write() error {
+	var all []wholefile.File
+	for _, f := range b.Found {
+		all = append(all, wholefile.File{Name: b.path(f), Shown: f.file, Data: []byte(f.draft.Text())})
+	}
+	return wholefile.WriteAll(all)
+}
+
+// path is where the component.yaml of a component is.
+func (b *Draft) path(f *foundling) string {
+	return filepath.Join(b.Base, filepath.FromSlash(f.dir), component.File)
+}
+
+// Text says what was written, or prints it.
+func (b *Draft) Text(all bool) string {
+	var out strings.Builder
+	for i, f := range b.Found {
+		if all {
+			if len(b.Found) > 1 {
+				if i > 0 {
+					out.WriteString("---\n")
+				}
+				fmt.Fprintf(&out, "# %s\n", finding.Harmless(f.file))
+			}
+			out.WriteString(f.draft.Text())
+			continue
+		}
+		phase := "no phase"
+		if f.draft.Phase != "" {
+			phase = "phase " + f.draft.Phase
+		}
+		fmt.Fprintf(&out, "%s: %s, %s, %s\n", finding.Harmless(f.file), f.draft.Name, f.summary, phase)
+	}
+	if !all {
+		fmt.Fprintf(&out, "%s written\n", finding.Counted(len(b.Found), "file"))
+	}
+	return out.String()
+}
+
+// Begin drafts a component.yaml for each of some directories of a checkout; with force,
+// also for those that have one.
+func Begin(ctx context.Context, c *checkout.Checkout, base *knowledge.Base, dirs []string, force bool) (*Draft, error) {
+	b := &Draft{Checkout: c, kinds: base}
+	if err := b.look(ctx, dirs, force); err != nil {
+		return nil, err
+	}
+	b.tellApart(ctx)
+	b.place(ctx)
+	if err := b.check(); err != nil {
+		return nil, err
+	}
+	b.Findings = append(b.Findings, staying(b.there)...)
+	return b, nil
+}
+
+// Directories are the directories that arguments name, also by patterns that no shell
+// has seen. Files that a pattern matches are left out.
+func Directories(args []string) ([]string, error) {
+	var all []string
+	for _, arg := range args {
+		if arg == "" {
+			return nil, usage.New(`the name of the directory is empty; name the directory of the component, or "." for this one`)
+		}
+		found, err := filepath.Glob(arg)
+		if err != nil || !strings.ContainsAny(arg, "*?[") {
+			found = []string{arg}
+		}
+		for _, dir := range found {
+			if info, err := os.Stat(dir); err != nil {
+				return nil, fmt.Errorf("%s: no such directory; name one that is there", dir)
+			} else if info.IsDir() && !slices.Contains(all, dir) {
+				all = append(all, dir)
+			} else if !info.IsDir() && len(found) == 1 && len(args) == 1 {
+				return nil, fmt.Errorf("%s: this is a file; name the directory of the component", dir)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: there is no directory; name one that is there", strings.Join(args, " "))
+	}
+	return all, nil
+}
+
+// staying says that files are there: each of a few, or how many.
+func staying(files []string) []finding.Finding {
+	const few = 3
+	var all []finding.Finding
+	for n, file := range files {
+		f := finding.Finding{Severity: finding.Note, Rule: "not-written", File: file, Message: "it is there, and stays", Remedy: "give --force to add what it does not say"}
+		if n == few-1 && len(files) > few {
+			f.Message = fmt.Sprintf("it is there, as %d more are, and stays", len(files)-few)
+			return append(all, f)
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// foundling is such a component.
+type foundling struct {
+	// dir is the directory in the repository, file how messages call its
+	// component.yaml.
+	dir, file string
+	draft     component.Draft
+	kind      render.Kind
+	summary   string
+	// names are what it may be called, the best first.
+	names []string
+	// said is what a component.yaml says that is there.
+	said component.Description
+}
+
+// says takes over what the file that is there says.
+func (f *foundling) says(said component.Description) {
+	if said.Name != "" {
+		f.draft.Name, f.names = said.Name, []string{said.Name}
+	}
+	if said.Phase().Set {
+		f.draft.PhaseKey, f.draft.Phase = said.PhaseKey(), said.Phase().Text
+	}
+	f.said = said
+}
+
+// nowhere is a namespace that no manifest names: what is in it only followed the
+// destination of the Application.
+const nowhere = "ladder-init-nowhere"

@@ -1,0 +1,146 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/sidecar/task"
+	"github.com/ladder-cmp/ladder/sidecar/wire"
+)
+
+// memoryBytes bounds the texts of which a worker remembers what it made. A
+// worker renders all kinds of components in turn.
+const memoryBytes = 8 << 20
+
+// tasks are what makes a plugin server this plugin. They remember what documents
+// and schemas were decoded to, if they are to.
+func tasks(base *knowledge.Base, remember bool) task.Tasks {
+	var memory *render.Memory // nothing
+	if remember {
+		memory = render.NewMemory(memoryBytes)
+	}
+	return task.Tasks{
+		Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
+			return answer(ctx, in, base, memory)
+		},
+		Match: func(_ context.Context, in task.Input) (bool, error) { return plugin.Detect(in.Repo, in.Dir) },
+	}
+}
+
+// answer renders one request of the repo-server.
+func answer(ctx context.Context, in task.Input, base *knowledge.Base, memory *render.Memory) (task.Output, error) {
+	req, err := plugin.FromEnvironment(in.Repo, in.Dir, in.Env)
+	if err != nil {
+		return task.Output{}, inOneLine(err)
+	}
+	req.Memory = memory
+	if in.Fetch != nil {
+		req.Remote = serverFetcher(in.Fetch)
+	}
+	res, err := plugin.Generate(ctx, req, base)
+	if err != nil {
+		return task.Output{}, inOneLine(err)
+	}
+	out := task.Output{
+		Manifests: res.Manifests(),
+		Remarks:   Remarks(res.Findings),
+		Measures:  map[string]int{"objects": len(res.Objects), "waves": res.Plan.Waves()},
+		Log:       []any{"renderer", string(res.Kind), "objects", len(res.Objects), "waves", res.Plan.Waves(), "findings", len(res.Findings)},
+	}
+	for _, m := range out.Manifests {
+		out.Expanded += object.Expanded(m)
+	}
+	if len(res.Findings) > 0 {
+		out.Log = append(out.Log, "first", worst(res.Findings).Error())
+	}
+	if !res.Revision {
+		out.Unused = append(out.Unused, plugin.Revision)
+	}
+	if !res.RepoURL {
+		out.Unused = append(out.Unused, plugin.RepoURL)
+	}
+	for _, name := range plugin.Substitutable() {
+		if !slices.Contains(res.Variables, name) {
+			out.Unused = append(out.Unused, name)
+		}
+	}
+	return out, nil
+}
+
+// worst is the first of the findings that are most severe, of which there is
+// one.
+func worst(findings []finding.Finding) finding.Finding {
+	for _, severity := range []finding.Severity{finding.Error, finding.Warning} {
+		if i := slices.IndexFunc(findings, func(f finding.Finding) bool { return f.Severity == severity }); i >= 0 {
+			return findings[i]
+		}
+	}
+	return findings[0]
+}
+
+// Remarks are the log's lines about findings, each at the level that its
+// severity is.
+func Remarks(findings []finding.Finding) []task.Remark {
+	levels := map[finding.Severity]slog.Level{finding.Error: slog.LevelError, finding.Warning: slog.LevelWarn, finding.Note: slog.LevelInfo}
+	var all []task.Remark
+	for i, f := range findings {
+		if i == maxRemarks {
+			return append(all, task.Remark{Level: slog.LevelWarn, Text: fmt.Sprintf("and %d findings more; cmp render lists all", len(findings)-i)})
+		}
+		all = append(all, task.Remark{Level: levels[f.Severity], Text: ends(f.Error())})
+	}
+	return all
+}
+
+// ends leaves out the middle of a long text, such as the chain of templates that
+// call each other: how it begins says where, and how it ends says why.
+func ends(text string) string {
+	const most = 2000
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most/2], "") + " ... " + strings.ToValidUTF8(text[len(text)-most/2:], "")
+}
+
+// inOneLine joins the faults of an input for a place that shows one line: the
+// condition of an Application.
+func inOneLine(err error) error {
+	var all []string
+	found := finding.Of(err)
+	for _, f := range found[:min(len(found), maxFaults)] {
+		all = append(all, ends(f.Error()))
+	}
+	if more := len(found) - len(all); more > 0 {
+		all = append(all, fmt.Sprintf("and %d more; cmp render lists all", more))
+	}
+	return errors.New(strings.Join(all, " | "))
+}
+
+// Announcements are the plugin's parameters in the form of the protocol.
+func Announcements() []*wire.ParameterAnnouncement {
+	var all []*wire.ParameterAnnouncement
+	for _, p := range plugin.Parameters() {
+		a := &wire.ParameterAnnouncement{Name: p.Name, Title: p.Title, Tooltip: p.Tooltip, ItemType: p.Item, CollectionType: p.Collection}
+		if p.Item == "boolean" {
+			a.String_ = p.Default
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// maxFaults and maxRemarks are how many faults an answer lists, and how many
+// findings the log, of a repository that may have millions.
+const (
+	maxFaults  = 50
+	maxRemarks = 200
+)

@@ -1,0 +1,57 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/ladder-cmp/ladder/internal/ladderfile"
+)
+
+// ladderPace is how often a file is looked at that may change. The file of a
+// ConfigMap changes by a change of links, which not all file systems announce.
+const ladderPace = 2 * time.Second
+
+// followLadder calls use with the content of a file when it has changed, until
+// ctx ends. A file that is missing, wrong or refused changes nothing, and the
+// log says so, once for each content.
+func followLadder(ctx context.Context, file string, known []byte, log *slog.Logger, count reloads, use func(named []byte) error) {
+	if file == "" {
+		return
+	}
+	ticks := time.NewTicker(ladderPace)
+	defer ticks.Stop()
+	for last := ""; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		named, err := ladderfile.Read(file)
+		if err == nil && bytes.Equal(named, known) {
+			last = ""
+			count.refused.Set(0)
+			continue
+		}
+		if err == nil {
+			_, err = ladderfile.With(named)
+		}
+		if err == nil {
+			err = use(named)
+		}
+		if err != nil {
+			if text := inOneLine(err).Error(); text != last {
+				last = text
+				count.changes.WithLabelValues(reloadRefused).Inc()
+				count.refused.Set(1)
+				log.Error("the changed file is not used, the one before still holds", "file", file, "error", text)
+			}
+			continue
+		}
+		known, last = named, ""
+		count.changes.WithLabelValues(reloadUsed).Inc()
+		count.refused.Set(0)
+		log.Info("the changed file is used from now on", "file", file)
+	}
+}

@@ -1,0 +1,183 @@
+// Package server runs the plugin server as cmp serve does: sidecar with what makes it
+// this plugin, that is with what workers render, where they fetch from, the ladder.yaml
+// of the server, metrics, traces and the log.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ladder-cmp/ladder/fetch"
+	"github.com/ladder-cmp/ladder/internal/fetchers"
+	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/sandbox"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/sidecar"
+	"github.com/ladder-cmp/ladder/sidecar/worker"
+)
+
+// Options is what the flags of serve say.
+type Options struct {
+	Dir          string
+	Ladder       *string
+	LogFormat    string
+	LogLevel     string
+	WorkerMemory int64
+	Remote       *fetchers.Options
+	Address      string // of metrics and health
+	Config       sidecar.Config
+	// WorkerCommand and the remote's are this program as another process.
+	WorkerCommand func(remember bool) *exec.Cmd
+	// Release and version name the program, version with its libraries.
+	Release, Version string
+}
+
+func (opt *Options) socket() string { return filepath.Join(opt.Dir, plugin.Name+".sock") }
+
+// Check asks the server that runs on the socket whether it is well.
+func (opt *Options) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if err := sidecar.Probe(ctx, opt.socket()); err != nil {
+		return fmt.Errorf("%w; look at the log of cmp serve, or name its directory with --plugin-dir", err)
+	}
+	return nil
+}
+
+// Serve runs the server until it is told to end.
+func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
+	log, err := NewLogger(out, opt.LogFormat, opt.LogLevel)
+	if err != nil {
+		return err
+	}
+	text, err := ladderfile.Read(*opt.Ladder)
+	if err != nil {
+		return err
+	}
+	if _, err := ladderfile.With(text); err != nil {
+		return err
+	}
+	opt.limitMemory()
+	if err := sandbox.Seclude(); err != nil {
+		log.Warn("other processes of this user may read the memory of the server", "error", err.Error())
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	lis, err := sidecar.Listen(opt.socket())
+	if err != nil {
+		return fmt.Errorf("%w, or name another directory with --plugin-dir", err)
+	}
+	config := ThisPlugin(opt.Config, log)
+	config.WorkerMemory = opt.WorkerMemory
+	config.Metrics = registry(opt.Version)
+	from, end, err := sourceOf(opt.Remote, log, config.Metrics)
+	if err != nil {
+		lis.Close()
+		return err
+	}
+	defer end()
+	if from != nil {
+		config.Source, config.Fetched = from, fetch.DefaultCacheBytes/2
+	}
+	traces := newTraces(ctx, log, opt.Release)
+	defer traces.flush()
+	config.Traces = traces.provider
+	operations := "none"
+	if opt.Address != "" {
+		if config.Operations, err = net.Listen("tcp", opt.Address); err != nil {
+			lis.Close()
+			return addressFault(opt.Address, err)
+		}
+		operations = config.Operations.Addr().String()
+	}
+	counted := newReloads(config.Metrics)
+	opt.showLimits(config.Metrics)
+	workers, err := worker.NewPool(worker.Config{Command: func() *exec.Cmd { return opt.WorkerCommand(opt.Config.Cache > 0) }, Setup: text, Warm: max(config.Parallel, 1), Memory: opt.WorkerMemory, Log: log, Metrics: config.Metrics})
+	if err != nil {
+		lis.Close()
+		return err
+	}
+	defer workers.Close()
+	changed := make(chan struct{})
+	go followLadder(ctx, *opt.Ladder, text, log, counted, func(text []byte) error {
+		if err := workers.Renew(text); err != nil {
+			return err
+		}
+		changed <- struct{}{}
+		return nil
+	})
+	config.Tasks, config.Forget = workers.Tasks(), changed
+	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "traces", traces.protocol, "version", opt.Version)
+	defer log.Info("stopped")
+	return sidecar.Serve(ctx, lis, config)
+}
+
+// limitMemory has the garbage collector keep the server near what it holds,
+// which would take twice as much otherwise. GOMEMLIMIT wins.
+func (opt *Options) limitMemory() {
+	if c := opt.Config; c.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(c.Memory + c.Cache + c.Answers + OwnMemory)
+		debug.SetGCPercent(400) // requests are short, and far from the limit most of the time
+	}
+}
+
+// showLimits makes metrics of the flags that others are to be compared with.
+func (opt *Options) showLimits(to prometheus.Registerer) {
+	limits := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ladder_limit",
+		Help: "Configured limit of each cmp serve flag, in the unit of the flag: bytes, seconds, renderings, fetches or bytes per second. 0 is no limit."}, []string{"flag"})
+	for flag, value := range map[string]float64{
+		"answer-memory":        float64(opt.Config.Answers),
+		"cache-bytes":          float64(opt.Config.Cache),
+		"max-repository-bytes": float64(opt.Config.Limits.Bytes),
+		"parallel":             float64(opt.Config.Parallel),
+		"remote-memory":        float64(opt.Remote.Config.Limits.Memory),
+		"remote-min-rate":      float64(opt.Remote.Config.Limits.Rate),
+		"remote-parallel":      float64(opt.Remote.Config.Limits.Concurrent),
+		"render-timeout":       opt.Config.Render.Seconds(),
+		"repository-memory":    float64(opt.Config.Memory),
+		"timeout":              opt.Config.Timeout.Seconds(),
+		"worker-memory":        float64(opt.WorkerMemory),
+	} {
+		limits.WithLabelValues(flag).Set(value)
+	}
+	to.MustRegister(limits)
+}
+
+// addressFault says why metrics cannot be served on an address.
+func addressFault(address string, err error) error {
+	if _, number := strconv.ParseUint(address, 10, 16); number == nil {
+		return fmt.Errorf("--operations-address: %s is a port and no address; write :%s", address, address)
+	}
+	var bad *net.AddrError
+	if errors.As(err, &bad) {
+		return fmt.Errorf("--operations-address: %w; write it as :9402 or 127.0.0.1:9402", err)
+	}
+	return fmt.Errorf("--operations-address: %w; name a free one", err)
+}
+
+// LeastWorkerMemory is what a worker needs for a small chart.
+const LeastWorkerMemory = 64 << 20
+
+// OwnMemory is what the server takes besides repositories, remembered answers and
+// answers on their way.
+const OwnMemory = 128 << 20
+
+// ThisPlugin completes what makes a plugin server this plugin, all but its tasks.
+func ThisPlugin(config sidecar.Config, log *slog.Logger) sidecar.Config {
+	config.Variables, config.Parameters, config.Log = plugin.Reads, Announcements(), log
+	return config
+}

@@ -1,0 +1,240 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ladder-cmp/ladder/fetch"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/fetchers"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/remote"
+	"github.com/ladder-cmp/ladder/sidecar"
+	"github.com/ladder-cmp/ladder/sidecar/task"
+)
+
+// account is what a Ref came to, or why it did not.
+type account struct {
+	Version  string            `json:"version,omitempty"`
+	Warning  string            `json:"warning,omitempty"`
+	Findings []finding.Finding `json:"findings,omitempty"`
+}
+
+// keeper fetches into files: a fetch.Fetcher.
+type keeper interface {
+	Ensure(ctx context.Context, ref remote.Ref) (remote.Content, error)
+	Open(digest string) (*os.File, error)
+}
+
+// source is where a server gets what its workers ask for. It knows the digests of
+// what it got lately, so that a remembered answer can be given without fetching
+// anything: that of an exact version for ever, others as long as they are fresh.
+type source struct {
+	// of is what fetches for an AppProject, with the name of what it has to itself: of
+	// another such project nothing is known there.
+	of func(project string) (from keeper, scope string, err error)
+	// resolve puts in the address for the name of a repository.
+	resolve func(remote.Ref) (remote.Ref, error)
+	fresh   time.Duration
+	now     func() time.Time
+
+	mu    sync.Mutex
+	known map[string]known
+}
+
+func (s *source) Get(ctx context.Context, who sidecar.Requester, key string) (task.Found, error) {
+	ref, err := refOf(key)
+	if err != nil {
+		return task.Found{}, err
+	}
+	began := s.now()
+	from, scope, err := s.of(who.Project)
+	var c remote.Content
+	if err == nil {
+		c, err = s.ensure(fetch.WithTenant(ctx, cmp.Or(who.Project, who.Application)), from, ref)
+	}
+	if ctx.Err() != nil {
+		return task.Found{}, ctx.Err()
+	}
+	about, fault := json.Marshal(account{c.Version, c.Warning, finding.Of(err)})
+	found := task.Found{Digest: c.Digest, About: about}
+	if err == nil && fault == nil {
+		s.learn(scope, key, remote.Fetched{Ref: ref, Content: c}, began)
+		found.Size, fault = sizeOf(from, c.Digest)
+		found.Open = func() (task.File, error) { return from.Open(c.Digest) }
+	}
+	return found, fault
+}
+
+func (s *source) ensure(ctx context.Context, from keeper, ref remote.Ref) (remote.Content, error) {
+	ref, err := s.resolve(ref)
+	if err != nil {
+		return remote.Content{}, err
+	}
+	return from.Ensure(ctx, ref)
+}
+
+// learn notes a digest. A copy of earlier is to be asked for again.
+func (s *source) learn(scope, key string, f remote.Fetched, at time.Time) {
+	k := known{digest: f.Content.Digest}
+	if f.Ref.Kind == remote.File || !f.Exact() || f.Content.Warning != "" {
+		k.until = at.Add(s.fresh)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.known) >= mostKnown {
+		clear(s.known)
+	}
+	s.known[scope+"\x00"+key] = k
+}
+
+func (s *source) Digest(ctx context.Context, who sidecar.Requester, key string) string {
+	_, scope, err := s.of(who.Project)
+	if err != nil {
+		return ""
+	}
+	s.mu.Lock()
+	k, ok := s.known[scope+"\x00"+key]
+	s.mu.Unlock()
+	// What a project may fetch beside the others can change while the server runs.
+	if ok && scope == "" && (k.until.IsZero() || s.now().Before(k.until)) {
+		return k.digest
+	}
+	found, err := s.Get(ctx, who, key)
+	if err != nil {
+		return ""
+	}
+	return found.Digest
+}
+
+func (s *source) Name(key string) string {
+	ref, err := refOf(key)
+	if err != nil {
+		return "something"
+	}
+	return ref.String()
+}
+
+var _ sidecar.Source = (*source)(nil)
+
+// known is a digest that holds until a time; the zero time is for ever.
+type known struct {
+	digest string
+	until  time.Time
+}
+
+// mostKnown bounds the digests that are known, each with some hundred bytes.
+const mostKnown = 10_000
+
+func newSource(of func(project string) (keeper, string, error), resolve func(remote.Ref) (remote.Ref, error), fresh time.Duration) *source {
+	return &source{of: of, resolve: resolve, fresh: fresh, now: time.Now, known: map[string]known{}}
+}
+
+// sizeOf is the size of what has a digest.
+func sizeOf(from keeper, digest string) (int64, error) {
+	file, err := from.Open(digest)
+	if err != nil {
+		return 0, fmt.Errorf("what was fetched has gone from the cache before it could be used: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func keyOf(ref remote.Ref) (string, error) {
+	text, err := json.Marshal(ref)
+	return string(text), err
+}
+
+func refOf(key string) (remote.Ref, error) {
+	var ref remote.Ref
+	err := json.Unmarshal([]byte(key), &ref)
+	return ref, err
+}
+
+// serverFetcher fetches by asking the server.
+type serverFetcher func(ctx context.Context, key string) (task.Found, error)
+
+func (f serverFetcher) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
+	key, err := keyOf(ref)
+	if err != nil {
+		return remote.Content{}, err
+	}
+	found, err := f(ctx, key)
+	if err != nil {
+		return remote.Content{}, err
+	}
+	var a account
+	if err := json.Unmarshal(found.About, &a); err != nil {
+		return remote.Content{}, err
+	}
+	if len(a.Findings) > 0 {
+		var all []error
+		for _, one := range a.Findings {
+			all = append(all, one)
+		}
+		return remote.Content{}, errors.Join(all...)
+	}
+	return remote.Content{Version: a.Version, Digest: found.Digest, Data: found.Data, Warning: a.Warning}, nil
+}
+
+// sourceOf makes the source of a server, whose fetches are in processes of their own; nil
+// if nothing may be fetched. end removes what is left of it.
+func sourceOf(in *fetchers.Options, log *slog.Logger, metrics prometheus.Registerer) (from *source, end func(), err error) {
+	end = func() {}
+	l := in.Config.Limits
+	switch {
+	case len(in.Config.Allow) == 0 && in.Projects == "":
+		f, err := in.Fetcher(log, metrics) // for the faults of the other flags
+		if f == nil {
+			return nil, end, err
+		}
+	case l.Memory < LeastWorkerMemory:
+		return nil, end, usage.Errorf("--remote-memory is %d bytes, which is too little to fetch anything; set it to %d (64 MiB) or more", l.Memory, LeastWorkerMemory)
+	case l.Concurrent < 1:
+		return nil, end, usage.Errorf("--remote-parallel is %d; set it to 1 or more", l.Concurrent)
+	}
+	if in.Config.Cache.Dir == "" {
+		if in.Config.Cache.Dir, err = os.MkdirTemp("", "ladder-"); err != nil {
+			return nil, end, fmt.Errorf("no writable directory for fetched files: %w; mount a volume, such as an emptyDir, and name it with --remote-cache", err)
+		}
+		end = func() { os.RemoveAll(in.Config.Cache.Dir) }
+	} else if err := writable(in.Config.Cache.Dir); err != nil {
+		return nil, end, fmt.Errorf("--remote-cache %s is not writable: %w; mount a writable volume there, such as an emptyDir", in.Config.Cache.Dir, err)
+	}
+	f, err := in.Fetcher(log, metrics)
+	if err != nil {
+		end()
+		return nil, func() {}, err
+	}
+	of := func(project string) (keeper, string, error) {
+		own, scope, err := f.For(in.Projects, project)
+		return own, scope, err
+	}
+	return newSource(of, fetchers.ResolveName, in.Config.Fresh), end, nil
+}
+
+// writable makes a directory if need be, and says whether files can be written there.
+func writable(dir string) error {
+	err := os.MkdirAll(dir, 0o700)
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
+}

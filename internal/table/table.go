@@ -1,0 +1,35 @@
+// Package table prints rows in columns.
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/ladder-cmp/ladder/finding"
+)
+
+// Columns prints rows, each a line with tabs between its cells, below a head of such
+// cells.
+func Columns(head string, rows func(w io.Writer)) string {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, head)
+	rows(w)
+	w.Flush() // into memory
+	return b.String()
+}
+
+// Rows prints rows that were made before.
+func Rows(head []string, rows [][]string) string {
+	return Columns(strings.Join(head, "\t"), func(w io.Writer) {
+		for _, row := range rows {
+			for i := range row {
+				row[i] = finding.Harmless(row[i])
+			}
+			fmt.Fprintln(w, strings.Join(row, "\t"))
+		}
+	})
+}

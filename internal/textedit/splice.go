@@ -1,0 +1,33 @@
+package textedit
+
+import (
+	"slices"
+	"strings"
+)
+
+// Splice is text that takes the place of what stands between two offsets of another.
+type Splice struct {
+	From, To int
+	Text     string
+}
+
+// Apply returns a text with splices, which must not overlap; of several at one place,
+// the first comes first.
+func Apply(text string, splices ...Splice) string {
+	ordered := slices.Clone(splices)
+	slices.SortStableFunc(ordered, func(a, b Splice) int { return a.From - b.From })
+	size := len(text)
+	for _, s := range ordered {
+		size += len(s.Text)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	done := 0
+	for _, s := range ordered {
+		b.WriteString(text[done:s.From])
+		b.WriteString(s.Text)
+		done = s.To
+	}
+	b.WriteString(text[done:])
+	return b.String()
+}

@@ -1,0 +1,197 @@
+// Package verdict prints findings and what each wave waits for: as text, as JSON, and as
+// SARIF for code hosts.
+package verdict
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/manifests"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// Verdict is what a check found. plan is nil if there was no order to check.
+type Verdict struct {
+	Findings []finding.Finding
+	Plan     *wave.Plan
+	Gates    []wave.Gate
+	// Of says what of a fleet was looked at; empty for a component.
+	Of string
+	// Applications are those of a fleet, where each was judged by itself.
+	Applications []Application
+}
+
+// Count is how many findings are of a severity.
+func (r Verdict) Count(severity finding.Severity) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Severity == severity {
+			n++
+		}
+	}
+	return n
+}
+
+// text prints a line for each finding, what each wave really waits for, and a
+// line that sums all up.
+func (r Verdict) text() string {
+	var b strings.Builder
+	b.WriteString(judgedTable(r.Applications))
+	for _, f := range r.Findings {
+		fmt.Fprintf(&b, "%s: %s\n", f.Severity, f.Error())
+	}
+	if len(r.Gates) > 0 {
+		if len(r.Findings) > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s\n", wave.AuditText(r.Gates))
+	}
+	fmt.Fprintf(&b, "%s, %s, %s", finding.Counted(r.Count(finding.Error), "error"), finding.Counted(r.Count(finding.Warning), "warning"), finding.Counted(r.Count(finding.Note), "note"))
+	if r.Plan != nil {
+		fmt.Fprintf(&b, " in %s and %s", finding.Counted(len(r.Plan.Order), "object"), finding.Counted(r.Plan.Waves(), "wave"))
+	}
+	if r.Of != "" {
+		b.WriteString(" in " + r.Of)
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// Render prints it in one of the formats.
+func (r Verdict) Render(format string) (string, error) {
+	switch format {
+	case JSON:
+		return r.json()
+	case SARIF:
+		return r.sarif()
+	}
+	return r.text(), nil
+}
+
+func (r Verdict) json() (string, error) {
+	out := struct {
+		Components []Application     `json:"components,omitzero"`
+		Findings   []finding.Finding `json:"findings"`
+		Gates      []wave.Gate       `json:"gates,omitzero"`
+	}{Components: r.Applications, Findings: []finding.Finding{}}
+	if r.Of == "" {
+		out.Gates = append([]wave.Gate{}, r.Gates...)
+	}
+	for _, f := range r.Findings {
+		out.Findings = append(out.Findings, f.Told())
+	}
+	text, err := json.MarshalIndent(out, "", "  ")
+	return string(text) + "\n", err
+}
+
+// sarif writes the report in the format that code hosts show beside the lines
+// of a change. Its levels have the names of our severities.
+func (r Verdict) sarif() (string, error) {
+	run := sarifRun{Results: []sarifResult{}}
+	run.Tool.Driver.Name, run.Tool.Driver.InformationURI = "ladder", "https://"+modulePath
+	run.Tool.Driver.Rules = []sarifRule{}
+	for _, f := range r.Findings {
+		rule := sarifRule{f.Rule}
+		if !slices.Contains(run.Tool.Driver.Rules, rule) {
+			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule)
+		}
+		text := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message, Remedy: f.Remedy}
+		result := sarifResult{RuleID: f.Rule, Level: string(f.Severity), Message: sarifMessage{text.Error()}}
+		if f.File != "" && f.File != manifests.StandardInput { // which no code host can show
+			var at sarifLocation
+			at.Physical.Artifact.URI = (&url.URL{Path: f.File}).String()
+			if f.Line > 0 {
+				at.Physical.Region = &sarifRegion{f.Line}
+			}
+			result.Locations = []sarifLocation{at}
+		}
+		run.Results = append(run.Results, result)
+	}
+	log := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
+	text, err := json.MarshalIndent(log, "", "  ")
+	return string(text) + "\n", err
+}
+
+// Application is what became of an Application that was rendered.
+type Application struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+	// State is rendered, failed, or remote for a chart in a registry.
+	State    string `json:"state"`
+	Objects  int    `json:"objects"`
+	Waves    int    `json:"waves"`
+	Errors   int    `json:"errors"`
+	Warnings int    `json:"warnings"`
+	Notes    int    `json:"notes"`
+}
+
+// Judge counts what was found in an Application.
+func Judge(app *fleet.Application) Application {
+	r := Verdict{Findings: app.Findings}
+	j := Application{Name: app.Name, Path: app.File, State: "rendered", Objects: len(app.Objects), Waves: app.Waves,
+		Errors: r.Count(finding.Error), Warnings: r.Count(finding.Warning), Notes: r.Count(finding.Note)}
+	switch {
+	case app.Failed:
+		j.State = "failed"
+	case app.Elsewhere:
+		j.State = "remote"
+	}
+	return j
+}
+
+// judgedTable prints a line for each Application.
+func judgedTable(all []Application) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tOBJECTS\tWAVES\tFINDINGS")
+	for _, j := range all {
+		objects, waves := fmt.Sprint(j.Objects), fmt.Sprint(j.Waves)
+		found := "none"
+		switch {
+		case j.State == "remote":
+			objects, waves, found = "-", "-", "not looked at: the chart is in a registry"
+		case j.State == "failed":
+			objects, waves, found = "-", "-", "not rendered: "+finding.Counted(j.Errors, "error")
+		case j.Errors+j.Warnings+j.Notes > 0:
+			var parts []string
+			for _, p := range []struct {
+				n    int
+				what string
+			}{{j.Errors, "error"}, {j.Warnings, "warning"}, {j.Notes, "note"}} {
+				if p.n > 0 {
+					parts = append(parts, finding.Counted(p.n, p.what))
+				}
+			}
+			found = strings.Join(parts, ", ")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", finding.Harmless(j.Name), objects, waves, found)
+	}
+	w.Flush()
+	return b.String() + "\n"
+}
+
+// Reportable reports whether an error is about the input that a report is of.
+func Reportable(err error) bool {
+	if usage.Is(err) {
+		return false
+	}
+	return !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return f.Rule == "failed" })
+}
+
+// The formats of a verdict.
+const (
+	Text  = "text"
+	JSON  = "json"
+	SARIF = "sarif"
+)

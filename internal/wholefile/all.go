@@ -1,0 +1,96 @@
+package wholefile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// File is a file that is to be written together with others.
+type File struct {
+	// Name is its path, Shown how messages call it.
+	Name, Shown string
+	Data        []byte
+}
+
+// WriteAll writes all files or none: each has its text beside it before the first gets
+// its name, so that a disk that is full changes nothing; and if one cannot get its
+// name, those before it become what they were. A file keeps its mode; a new one has
+// that of new files, 0644.
+func WriteAll(all []File) (err error) {
+	ready, old := make([]string, len(all)), make([]string, len(all))
+	defer func() {
+		for _, name := range append(ready, old...) {
+			if name != "" {
+				os.Remove(name) // what was renamed is not there any more
+			}
+		}
+	}()
+	for i, f := range all {
+		if ready[i], old[i], err = prepare(f); err != nil {
+			return fmt.Errorf("%s: %s; no file is written", f.Shown, Reason(err))
+		}
+	}
+	for i, f := range all {
+		if err := os.Rename(ready[i], f.Name); err != nil {
+			return undo(all[:i], old, fmt.Errorf("%s: %s; no file is written", f.Shown, Reason(err)))
+		}
+	}
+	return nil
+}
+
+// prepare writes what a file is to be, and what it was, beside it. old is empty if it
+// is new.
+func prepare(f File) (ready, old string, err error) {
+	mode := fs.FileMode(0o644)
+	info, err := os.Stat(f.Name)
+	exists := err == nil && info.Mode().IsRegular()
+	if exists {
+		mode = info.Mode()
+	}
+	if ready, err = writtenBeside(f.Name, f.Data, mode); err != nil || !exists {
+		return ready, "", err
+	}
+	before, err := os.ReadFile(f.Name)
+	if err != nil {
+		return ready, "", err
+	}
+	old, err = writtenBeside(f.Name, before, mode)
+	return ready, old, err
+}
+
+// undo makes written files what they were, because of an error.
+func undo(written []File, old []string, because error) error {
+	faults := []error{because}
+	for i, f := range written {
+		err := error(nil)
+		if old[i] == "" {
+			err = os.Remove(f.Name)
+		} else {
+			err = os.Rename(old[i], f.Name)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %s; it is written already", f.Shown, Reason(err)))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// writtenBeside writes a text to a file of another name in the same directory.
+func writtenBeside(file string, text []byte, mode os.FileMode) (name string, err error) {
+	dir, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close()
+	fresh, err := Beside(dir, filepath.Base(file), text, mode)
+	if err != nil {
+		return "", err
+	}
+	if err := dir.Chmod(fresh, mode); err != nil { // as it was, whatever new files have
+		return "", errors.Join(err, dir.Remove(fresh))
+	}
+	return filepath.Join(filepath.Dir(file), fresh), nil
+}

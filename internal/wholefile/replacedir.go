@@ -1,0 +1,111 @@
+package wholefile
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/ladder-cmp/ladder/finding"
+)
+
+// BadOut is the rule for a place that cannot be written to.
+const BadOut = "bad-out"
+
+// ReplaceDir writes files, by their paths, to a directory that is empty or not
+// there: all of them or none. With force it takes the place of what is there.
+// Files that end in .sh can be run.
+func ReplaceDir(dir string, force bool, files map[string]string) error {
+	fault := func(message, remedy string) error {
+		return finding.Finding{Severity: finding.Error, Rule: BadOut, File: dir, Message: message, Remedy: remedy}
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Lstat(abs); err == nil && !info.IsDir() {
+		return fault("this is no directory", "name another")
+	}
+	if force {
+		if err := mayReplace(abs); err != "" {
+			return fault(err, "name another directory")
+		}
+	} else if err := EmptyDir(dir, "remove it, name another, or give --force to replace all that is in it"); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(abs), 0o755); err != nil {
+		return fault(Reason(err), "name another directory")
+	}
+	// Beside it, so that it can be renamed.
+	work, err := os.MkdirTemp(filepath.Dir(abs), "."+filepath.Base(abs)+"-")
+	if err != nil {
+		return fault(Reason(err), "name another directory")
+	}
+	defer os.RemoveAll(work)
+	fresh, old := filepath.Join(work, "new"), filepath.Join(work, "old")
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		file := filepath.Join(fresh, filepath.FromSlash(name))
+		mode := os.FileMode(0o644)
+		if filepath.Ext(name) == ".sh" {
+			mode = 0o755
+		}
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, []byte(files[name]), mode); err != nil {
+			return err
+		}
+	}
+	was := os.Rename(abs, old)
+	if was != nil && !os.IsNotExist(was) {
+		return fault(Reason(was), "name another directory")
+	}
+	if err := os.Rename(fresh, abs); err != nil {
+		if was == nil {
+			_ = os.Rename(old, abs)
+		}
+		return fault(Reason(err), "name another directory")
+	}
+	return nil
+}
+
+// mayReplace says why a directory must not be replaced, whatever people say;
+// empty if it may.
+func mayReplace(abs string) string {
+	if _, err := os.Lstat(filepath.Join(abs, ".git")); err == nil {
+		return "this is a git repository, which is not replaced"
+	}
+	if here, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(abs, here); err == nil && filepath.IsLocal(rel) {
+			return "the working directory is in it, and so it is not replaced"
+		}
+	}
+	replaceable := true
+	_ = filepath.WalkDir(abs, func(p string, d os.DirEntry, err error) error {
+		if err == nil && d.Name() == "component.yaml" && filepath.Base(filepath.Dir(p)) != "templates" {
+			replaceable = false
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	if !replaceable {
+		return "there are components in it, and so it is not replaced"
+	}
+	return ""
+}
+
+// EmptyDir makes sure that nothing is overwritten or left over; remedy is for what is.
+func EmptyDir(dir, remedy string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return finding.Finding{Severity: finding.Error, Rule: BadOut, File: dir, Message: Reason(err), Remedy: "name another directory"}
+	case len(entries) > 0:
+		return finding.Finding{Severity: finding.Error, Rule: BadOut, File: dir, Message: "the directory is not empty, and what is there would be mixed up with what is written", Remedy: remedy}
+	}
+	return nil
+}

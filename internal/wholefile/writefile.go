@@ -1,0 +1,40 @@
+package wholefile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// WriteFile writes a file whole or not at all, in place of what has its name. A symlink
+// goes, and what it leads to stays as it is: in a checkout, anybody may have committed
+// one. Devices and pipes, such as /dev/stdout, are written to.
+func WriteFile(name string, data []byte) error {
+	if info, err := os.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() || ofSystem(name) {
+		return writeInto(name, data)
+	}
+	root, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return Replace(root, filepath.Base(name), data, 0o644)
+}
+
+// ofSystem reports whether a name is that of something open, which may be a file.
+func ofSystem(name string) bool {
+	abs, err := filepath.Abs(name)
+	return err == nil && (strings.HasPrefix(abs, "/dev/") || strings.HasPrefix(abs, "/proc/"))
+}
+
+func writeInto(name string, data []byte) error {
+	file, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	if _, err := file.Write(data); err != nil {
+		file.Close()
+		return err
+	}
+	return file.Close()
+}

@@ -1,0 +1,72 @@
+package plugin
+
+import (
+	"slices"
+
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// unusedParameters reports what was asked for and means nothing for the kind of
+// component: only templates see it. Settings of component.yaml are not looked
+// at, since the file describes the component to others, too.
+func (req Request) unusedParameters(rendered render.Result, mode crds.Mode) []finding.Finding {
+	prunes := false
+	var found []finding.Finding
+	for _, s := range req.Settings {
+		prunes = prunes || s.PruneCRDs != nil
+		said := s.setParameters()
+		for _, p := range parameters {
+			if !slices.Contains(said, p.Name) || p.appliesTo(rendered) {
+				continue
+			}
+			message := "it changes nothing, since there are no templates to see it"
+			switch {
+			case !slices.Contains(p.Kinds, render.Helm):
+				message = "it changes nothing, since it is for " + p.Kinds[0].Article() + ", and this is " + rendered.Kind.Article()
+			case rendered.Inflated:
+				message = "it changes nothing, since the charts of a kustomization have their own"
+			}
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter " + p.Name,
+				Message: message, Remedy: "drop it, or check that this is the right directory"})
+		}
+	}
+	if prunes && mode != crds.Only {
+		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter crds-prune",
+			Message: "it changes nothing, since it is about definitions that are lifted out", Remedy: "drop it, or set crds: only"})
+	}
+	return found
+}
+
+// appliesTo reports whether a parameter has an effect on what was rendered. The
+// charts of kustomizations see the cluster, and have names of their own. The
+// kustomizations of a tree are edited as one alone is.
+func (p Parameter) appliesTo(rendered render.Result) bool {
+	of := func(kinds ...render.Kind) bool {
+		return slices.ContainsFunc(kinds, func(k render.Kind) bool { return slices.Contains(p.Kinds, k) })
+	}
+	switch {
+	case p.Kinds == nil || of(rendered.Kind):
+		return true
+	case rendered.Kind == render.HelmKustomize:
+		return of(render.Helm, render.Kustomize)
+	case rendered.Kind == render.Tree && rendered.Edited && of(render.Kustomize):
+		return true
+	case rendered.Kind == render.Kustomize:
+		return rendered.Inflated && (p.Name == "kube-version" || p.Name == "api-versions")
+	}
+	return rendered.Inflated && of(render.Helm)
+}
+
+// setParameters names the parameters that the settings set, also those that were set
+// otherwise than by Parameter.Set.
+func (s Settings) setParameters() []string {
+	all := slices.Clone(s.given)
+	for name, set := range map[string]bool{"name": s.Name != "", "kube-version": s.KubeVersion != "", "api-versions": len(s.APIVersions) > 0, "skip-tests": s.SkipTests != nil} {
+		if set {
+			all = append(all, name)
+		}
+	}
+	return all
+}

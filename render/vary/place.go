@@ -1,0 +1,268 @@
+package vary
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// text is a template, with its actions.
+type text struct {
+	render.TemplateText
+	actions []action
+}
+
+// action is what stands between braces in a template, where its texts are blank.
+type action struct {
+	code string
+	line int
+}
+
+var (
+	actionText     = regexp.MustCompile(`(?s)\{\{.*?\}\}`)
+	commentText    = regexp.MustCompile(`^\{\{-?\s*/\*`)
+	quotedText     = regexp.MustCompile("\"(?:[^\"\\\\\n]|\\\\.)*\"|`[^`]*`")
+	identifierText = regexp.MustCompile(`[A-Za-z_]\w*`)
+	valueText      = regexp.MustCompile(`\.Values(?:\.[A-Za-z_]\w*)+`)
+	apiVersionText = regexp.MustCompile(`^[a-z0-9.-]+/v\d\w*(/[A-Z]\w*)?$`)
+)
+
+func newText(t render.TemplateText) text {
+	all := text{TemplateText: t}
+	for _, at := range actionText.FindAllStringIndex(t.Text, -1) {
+		code := t.Text[at[0]:at[1]]
+		if commentText.MatchString(code) {
+			continue
+		}
+		code = quotedText.ReplaceAllStringFunc(code, func(s string) string { return strings.Repeat(" ", len(s)) })
+		all.actions = append(all.actions, action{code, lineAt(t.Text, at[0])})
+	}
+	return all
+}
+
+func lineAt(text string, at int) int { return 1 + strings.Count(text[:at], "\n") }
+
+// use is where a template names a word.
+type use struct {
+	word string
+	line int
+	// values are those that the same action names.
+	values []string
+}
+
+// uses are the places in a template that name one of the words: a function, or a
+// field of what templates see of the cluster.
+func (t text) uses(words []string) []use {
+	var all []use
+	for _, a := range t.actions {
+		for _, at := range identifierText.FindAllStringIndex(a.code, -1) {
+			word := a.code[at[0]:at[1]]
+			isField := at[0] > 0 && a.code[at[0]-1] == '.'
+			if slices.Contains(words, word) && isField == (word == "KubeVersion") {
+				all = append(all, use{word, a.line + strings.Count(a.code[:at[0]], "\n"), valueText.FindAllString(a.code, -1)})
+			}
+		}
+	}
+	return all
+}
+
+// isHelper reports whether others run what a template holds: definitions, or values.
+func (t text) isHelper() bool {
+	return strings.HasPrefix(path.Base(t.Source), "_") || path.Base(t.Source) == "values.yaml"
+}
+
+// sorted are the templates in the order of their names.
+func (p *probe) sorted() []text {
+	return slices.SortedFunc(maps.Values(p.templates), func(a, b text) int {
+		return cmp.Or(strings.Compare(a.File, b.File), strings.Compare(a.Source, b.Source))
+	})
+}
+
+// apiVersion is one that templates may ask for: the group with its version, and the
+// names by which they ask, at its first place.
+type apiVersion struct {
+	names []string
+	file  string
+	line  int
+}
+
+// apiVersions are all texts of the templates that are written like an API version, by
+// the group and version, if any template asks for one.
+func (p *probe) apiVersions() map[string]apiVersion {
+	all := map[string]apiVersion{}
+	add := func(name, file string, line int) {
+		parts := strings.Split(name, "/")
+		group := strings.Join(parts[:min(2, len(parts))], "/")
+		a, known := all[group]
+		if !known {
+			a = apiVersion{[]string{group}, file, line}
+		}
+		if !slices.Contains(a.names, name) {
+			a.names = append(a.names, name)
+		}
+		all[group] = a
+	}
+	templates := p.sorted()
+	if !slices.ContainsFunc(templates, func(t text) bool { return strings.Contains(t.Text, "APIVersions") }) {
+		return nil
+	}
+	for _, t := range templates {
+		for _, at := range actionText.FindAllStringIndex(t.Text, -1) {
+			for _, in := range quotedText.FindAllStringIndex(t.Text[at[0]:at[1]], -1) {
+				from, to := at[0]+in[0], at[0]+in[1]
+				if name := t.Text[from+1 : to-1]; apiVersionText.MatchString(name) {
+					add(name, t.File, lineAt(t.Text, from))
+				}
+			}
+		}
+	}
+	for _, name := range p.printed {
+		add(name, "", 0)
+	}
+	return all
+}
+
+// place is where a difference comes from, as far as the texts tell: a line of 0 means
+// that they do not. words and values are what the place names of those.
+type place struct {
+	file          string
+	line          int
+	words, values string
+}
+
+// byPlace is the summary of changes for each place that they come from. words are what
+// may be the reason.
+func (c *component) byPlace(changes []change, words []string) map[place]string {
+	at := map[place][]change{}
+	for _, ch := range changes {
+		p := c.place(ch.object, words)
+		at[p] = append(at[p], ch)
+	}
+	all := map[place]string{}
+	for p, some := range at {
+		all[p] = summary(some)
+	}
+	return all
+}
+
+// place looks for words in the template of an object, and then in the helpers, or in
+// all templates if that of the object is not known; there they must be in one line.
+func (c *component) place(o object.Object, words []string) place {
+	own, known := c.template(o)
+	if known {
+		if uses := own.uses(words); len(uses) > 0 {
+			return placed(own, uses)
+		}
+	}
+	var in []text
+	for _, t := range c.probe.sorted() {
+		if (!known || t.isHelper()) && len(t.uses(words)) > 0 {
+			in = append(in, t)
+		}
+	}
+	if len(in) == 1 {
+		if uses := in[0].uses(words); uses[0].line == uses[len(uses)-1].line {
+			return placed(in[0], uses)
+		}
+	}
+	if known {
+		return place{file: own.File}
+	}
+	return place{file: c.show()}
+}
+
+// template is the one that an object says it is from.
+func (c *component) template(o object.Object) (text, bool) {
+	source, ok := strings.CutPrefix(o.Text(), "# Source: ")
+	if !ok {
+		return text{}, false
+	}
+	name, _, _ := strings.Cut(source, "\n")
+	t, known := c.probe.templates[name]
+	return t, known
+}
+
+func placed(t text, uses []use) place {
+	var words, values []string
+	for _, u := range uses {
+		if !slices.Contains(words, u.word) {
+			words = append(words, u.word)
+		}
+		for _, v := range u.values {
+			if !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+	}
+	return place{t.File, uses[0].line, strings.Join(words, ", "), strings.Join(values, " or ")}
+}
+
+// change is an object that one of two renderings has, or that differs between them.
+type change struct {
+	object object.Object
+	how    how
+}
+
+type how int
+
+const (
+	added how = iota
+	removed
+	changed
+)
+
+func (h how) String() string { return [...]string{"added", "removed", "changed"}[h] }
+
+// compare finds what differs between two renderings.
+func compare(before, after []object.Object) []change {
+	old, now := textsOf(before), textsOf(after)
+	var all []change
+	for _, o := range before {
+		if _, there := now[o.ID.Qualified()]; !there {
+			all = append(all, change{o, removed})
+		}
+	}
+	for _, o := range after {
+		if text, there := old[o.ID.Qualified()]; !there {
+			all = append(all, change{o, added})
+		} else if text != o.Text() {
+			all = append(all, change{o, changed})
+		}
+	}
+	return all
+}
+
+func textsOf(objs []object.Object) map[string]string {
+	texts := map[string]string{}
+	for _, o := range objs {
+		texts[o.ID.Qualified()] = o.Text()
+	}
+	return texts
+}
+
+// summary lists changes, a few of each sort.
+func summary(changes []change) string {
+	const most = 4
+	var parts []string
+	for _, h := range []how{added, removed, changed} {
+		var names []string
+		for _, c := range changes {
+			if c.how == h && !slices.Contains(names, c.object.ID.String()) {
+				names = append(names, c.object.ID.String())
+			}
+		}
+		if len(names) > most {
+			names = append(names[:most], "…")
+		}
+		if len(names) > 0 {
+			parts = append(parts, h.String()+" "+strings.Join(names, ", "))
+		}
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,254 @@
+// Package vary finds what makes a component render to something else though nobody
+// changed it: functions of chance and time, API versions that the cluster may have,
+// and the version of Kubernetes.
+//
+// It renders a few times, each time with one of these different, and compares. The
+// objects that differ are known by that; the template and line are where the text of
+// their template, or of the helpers, names what may be the reason. Charts and
+// templated YAML can vary, also those in kustomizations and trees.
+package vary
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/Masterminds/semver/v3"
+	"helm.sh/helm/v4/pkg/chart/common"
+
+	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// The rules.
+const (
+	ruleAPIVersions = "api-versions"
+	ruleKubeVersion = "kube-version-dependent"
+	ruleVolatile    = "volatile"
+	ruleLookup      = "lookup"
+)
+
+// Rule says what a rule finds, for documents.
+type Rule struct {
+	Name     string
+	Severity finding.Severity
+	Finds    string
+}
+
+// Rules lists the rules of Find.
+func Rules() []Rule {
+	return []Rule{
+		{ruleAPIVersions, finding.Warning, "objects that are added, removed or changed by an API version that templates ask the cluster for"},
+		{ruleKubeVersion, finding.Note, "objects that depend on the version of Kubernetes, of the last few"},
+		{ruleVolatile, finding.Warning, "objects that differ on every render, because a template generates a password, a key, a certificate or an identifier, or prints the time"},
+		{ruleLookup, finding.Note, "templates that read the cluster, which a rendering in Argo CD does not see"},
+	}
+}
+
+const (
+	// sharedBytes is how much decoded text the renderings share: the CRDs of the
+	// largest charts.
+	sharedBytes = 32 << 20
+	// maxGroups bounds the API versions that are tried, a rendering for each.
+	maxGroups = 100
+	// minorVersions is how many minor versions of Kubernetes are looked back: more
+	// than clusters of one company have.
+	minorVersions = 6
+	// later is long enough to be seen in whatever a template prints of the time.
+	later = 1000 * time.Hour
+)
+
+// component is what is rendered again and again.
+type component struct {
+	ctx   context.Context
+	fsys  fs.FS
+	dir   string
+	opt   render.Options
+	probe *probe
+	// first are the objects as they are.
+	first []object.Object
+}
+
+// Find renders a component several times, and returns what made it differ. The error
+// is that of the component as it is, or of the context.
+func Find(ctx context.Context, fsys fs.FS, dir string, opt render.Options) ([]finding.Finding, error) {
+	opt.Memory, opt.Ship, opt.Empty = render.NewMemory(sharedBytes), false, true
+	c := &component{ctx: ctx, fsys: fsys, dir: dir, opt: opt, probe: newProbe()}
+	c.opt.Probe = c.probe.functions
+	var err error
+	if c.first, err = c.render(world{}, c.opt); err != nil {
+		return nil, err
+	}
+	called := maps.Clone(c.probe.called) // by the component as it is
+	found := append(c.lookups(called), c.volatile(called)...)
+	if !opt.Pinned {
+		found = append(found, c.apiVersions()...)
+	}
+	if opt.KubeVersion == "" {
+		found = append(found, c.kubeVersions()...)
+	}
+	finding.Sort(found)
+	return slices.Compact(found), ctx.Err()
+}
+
+func (c *component) render(w world, opt render.Options) ([]object.Object, error) {
+	c.probe.world = w
+	res, err := render.Dir(c.ctx, c.fsys, c.dir, opt)
+	return res.Objects, err
+}
+
+// show names the component for messages.
+func (c *component) show() string {
+	if c.opt.Show == nil {
+		return path.Clean(c.dir)
+	}
+	return c.opt.Show(path.Clean(c.dir))
+}
+
+// lookups are the places that read the cluster, if any was reached.
+func (c *component) lookups(called map[string]bool) []finding.Finding {
+	if !called[lookup] {
+		return nil
+	}
+	var found []finding.Finding
+	for _, t := range c.probe.sorted() {
+		for _, u := range t.uses([]string{lookup}) {
+			found = append(found, finding.Finding{Severity: finding.Note, Rule: ruleLookup, File: t.File, Line: u.line,
+				Message: "lookup returns nothing when Argo CD renders, so what the chart would keep is generated again",
+				Remedy:  "set by values what it would find"})
+		}
+	}
+	return found
+}
+
+// volatile finds what differs from one rendering to the next, by chance or time.
+func (c *component) volatile(called map[string]bool) []finding.Finding {
+	var found []finding.Finding
+	for _, other := range []struct {
+		world   world
+		clock   bool
+		message string
+	}{
+		{world{seed: 1}, false, "a new value on every render (%s), so Argo CD always shows a diff: %s"},
+		{world{later: later}, true, "the output depends on the time of the rendering (%s), so Argo CD shows a diff: %s"},
+	} {
+		functions := slices.DeleteFunc(slices.Sorted(maps.Keys(called)), func(name string) bool {
+			return name == lookup || (clockOf(name) != nil) != other.clock
+		})
+		if len(functions) == 0 {
+			continue
+		}
+		after, err := c.render(other.world, c.opt)
+		if err != nil {
+			continue // which the component as it is did not have
+		}
+		for at, changes := range c.byPlace(compare(c.first, after), functions) {
+			remedy := "set a value that replaces what it generates, if the chart has one"
+			if len(at.values) > 0 {
+				remedy = "set " + at.values + " of the chart, if that replaces what it generates"
+			}
+			words := at.words
+			if words == "" {
+				words = strings.Join(functions, ", ")
+			}
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: ruleVolatile, File: at.file, Line: at.line,
+				Message: fmt.Sprintf(other.message, words, changes), Remedy: remedy})
+		}
+	}
+	return found
+}
+
+// apiVersions finds what API versions of the cluster change. Those of groups that
+// Kubernetes has itself come with its version.
+func (c *component) apiVersions() []finding.Finding {
+	asked := c.probe.apiVersions()
+	known := common.DefaultCapabilities.APIVersions
+	maps.DeleteFunc(asked, func(group string, a apiVersion) bool {
+		name, _, _ := strings.Cut(group, "/")
+		return slices.Contains(c.opt.APIVersions, group) || slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, name+"/") })
+	})
+	var found []finding.Finding
+	for i, group := range slices.Sorted(maps.Keys(asked)) {
+		if i == maxGroups {
+			return append(found, finding.Finding{Severity: finding.Note, Rule: ruleAPIVersions, File: c.show(),
+				Message: fmt.Sprintf("templates name more than %d API versions, and the others were not tried", maxGroups), Remedy: "lint parts of the component by themselves"})
+		}
+		a := asked[group]
+		opt := c.opt
+		opt.APIVersions = append(slices.Clone(opt.APIVersions), a.names...)
+		f := finding.Finding{Severity: finding.Warning, Rule: ruleAPIVersions, File: a.file, Line: a.line}
+		if f.File == "" {
+			f.File = c.show()
+		}
+		after, err := c.render(world{}, opt)
+		changes := compare(c.first, after)
+		switch {
+		case c.ctx.Err() != nil:
+			return nil
+		case err != nil:
+			f.Message = "if the cluster has the API version " + group + ", the component does not render: " + finding.Of(err)[0].Message
+			f.Remedy = "correct the template"
+		case len(changes) == 0:
+			continue
+		default:
+			f.Message = "the output depends on whether the cluster has the API version " + group + ", so a first rollout and a later one differ: " + summary(changes)
+			f.Remedy = "write apiVersions: [" + strings.Join(a.names, ", ") + "] into component.yaml if the cluster has it by then, or capabilities: pinned if it must not matter"
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// kubeVersions finds what changes with the version of Kubernetes, from each of the
+// last few to the one after it.
+func (c *component) kubeVersions() []finding.Finding {
+	own, err := semver.NewVersion(render.DefaultKubeVersion)
+	if err != nil {
+		return nil
+	}
+	type step struct {
+		version string
+		changes string
+	}
+	steps := map[place][]step{}
+	newest := int(own.Minor()) + 1
+	oldest := max(newest-1-minorVersions, 0)
+	var before []object.Object
+	beforeErr := error(nil)
+	for minor := oldest; minor <= newest; minor++ {
+		opt := c.opt
+		opt.KubeVersion = fmt.Sprintf("%d.%d.0", own.Major(), minor)
+		after, err := c.render(world{}, opt)
+		if minor > oldest && err == nil && beforeErr == nil { // a chart may refuse a version
+			for at, changes := range c.byPlace(compare(before, after), []string{"KubeVersion", "semverCompare"}) {
+				at.words, at.values = "", ""
+				steps[at] = append(steps[at], step{fmt.Sprintf("%d.%d", own.Major(), minor), changes})
+			}
+		}
+		before, beforeErr = after, err
+	}
+	var found []finding.Finding
+	for at, all := range steps {
+		var changes []string
+		versions := map[string][]string{}
+		for _, s := range all {
+			if versions[s.changes] == nil {
+				changes = append(changes, s.changes)
+			}
+			versions[s.changes] = append(versions[s.changes], s.version)
+		}
+		for i, text := range changes {
+			changes[i] = "from " + strings.Join(versions[text], ", ") + " on " + text
+		}
+		found = append(found, finding.Finding{Severity: finding.Note, Rule: ruleKubeVersion, File: at.file, Line: at.line,
+			Message: "the output depends on the version of Kubernetes: " + strings.Join(changes, "; "),
+			Remedy:  "write kubeVersion: " + render.DefaultKubeVersion + " into component.yaml to fix it, or expect the change when clusters are upgraded"})
+	}
+	return found
+}

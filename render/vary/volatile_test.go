@@ -1,0 +1,51 @@
+package vary
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/Masterminds/sprig/v3"
+)
+
+// steady are the functions of sprig that return the same for the same arguments, and
+// those that Helm takes out or lets return nothing.
+const steady = `
+abbrev abbrevboth add add1 add1f addf adler32sum all any append atoi b32dec b32enc b64dec b64enc base biggest
+buildCustomCert camelcase cat ceil chunk clean coalesce compact concat contains dateModify date_modify decryptAES
+deepCopy deepEqual default derivePassword dict dig dir div divf duration empty env expandenv ext fail first float64
+floor fromJson get getHostByName has hasKey hasPrefix hasSuffix hello indent initial initials int int64 isAbs join
+kebabcase keys kindIs kindOf last list lower max maxf merge mergeOverwrite min minf mod mul mulf mustAppend
+mustChunk mustCompact mustDateModify mustDeepCopy mustFirst mustFromJson mustHas mustInitial mustLast mustMerge
+mustMergeOverwrite mustPrepend mustPush mustRegexFind mustRegexFindAll mustRegexMatch mustRegexReplaceAll
+mustRegexReplaceAllLiteral mustRegexSplit mustRest mustReverse mustSlice mustToDate mustToJson mustToPrettyJson
+mustToRawJson mustUniq mustWithout must_date_modify nindent nospace omit osBase osClean osDir osExt osIsAbs pick
+pluck plural prepend push quote regexFind regexFindAll regexMatch regexQuoteMeta regexReplaceAll
+regexReplaceAllLiteral regexSplit repeat replace rest reverse round semver semverCompare seq set sha1sum sha256sum
+sha512sum slice snakecase sortAlpha split splitList splitn squote sub subf substr swapcase ternary title toDate
+toDecimal toJson toPrettyJson toRawJson toString toStrings trim trimAll trimPrefix trimSuffix trimall trunc tuple
+typeIs typeIsLike typeOf uniq unixEpoch unset until untilStep untitle upper urlJoin urlParse values without wrap
+wrapWith`
+
+// TestVolatileFunctions holds the list against all that templates can call: what a
+// release of sprig adds is known to be one or the other.
+func TestVolatileFunctions(t *testing.T) {
+	all := sprig.TxtFuncMap()
+	same := strings.Fields(steady)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if slices.Contains(volatileNames(), name) == slices.Contains(same, name) {
+			t.Errorf("%s: is it the same each time? Either volatile has it, or this test", name)
+		}
+	}
+	for _, name := range append(volatileNames(), same...) {
+		if all[name] == nil {
+			t.Errorf("sprig has no %s", name)
+		}
+	}
+	for _, v := range volatile {
+		if v.why == "" {
+			t.Errorf("%v: no reason", v.names)
+		}
+	}
+}
