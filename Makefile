@@ -12,7 +12,7 @@ RUN ?= .
 # The fleets that are rolled out whole.
 FLEETS ?= bands tiers
 
-.PHONY: e2e e2e-full e2e-fleets e2e-node conformance
+.PHONY: e2e e2e-full e2e-fleets e2e-node e2e-real conformance
 
 # What the project holds itself: about ten minutes. Prints a table; the last line
 # says where the logs are.
@@ -26,6 +26,11 @@ e2e-fleets:
 # A real node, which takes root and half an hour the first time.
 e2e-node:
 	$(GO) test -C e2e -count=1 -timeout 80m ./node
+
+# Real charts with real programs on a real node, which takes root: half an hour, and
+# up to ninety minutes the first time. RUN=TestReality/keda/ladder is a part of it.
+e2e-real:
+	$(GO) test -C e2e -count=1 -timeout 240m -run '$(RUN)' -v ./real
 
 # All of it: the servers' own tests too, and the manifests in CORPUS.
 e2e-full:
