@@ -19,8 +19,8 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/remote"
-	"github.com/ladder-cmp/ladder/settings"
+	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
 // File is the name under which a component describes itself.

@@ -3,7 +3,7 @@ package component
 import (
 	"reflect"
 
-	"github.com/ladder-cmp/ladder/settings"
+	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
 // Key is a key of component.yaml, for documents and schemas.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/golden"
-	"github.com/ladder-cmp/ladder/settings"
+	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
 // TestSet writes the phase 020 into the files of testdata/set, and crdsPhase

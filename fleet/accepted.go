@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/profile"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
 // fault is a finding, with whom it is about: that decides whether the owners of

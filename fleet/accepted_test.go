@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/profile"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
 // TestFinalFleets: nothing is wrong with fleets in their final state, but what

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/object"
-	"github.com/ladder-cmp/ladder/profile"
 )
 
 func (l *lint) againstPhases() []fault {

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/component"
-	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/health"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/health"
+	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/knowledge"
-	"github.com/ladder-cmp/ladder/profile"
 )
 
 // AppsOptions say what an app-of-apps is to be like.

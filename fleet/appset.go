@@ -15,7 +15,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
 

@@ -7,7 +7,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/component"
-	"github.com/ladder-cmp/ladder/profile"
+	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
 // The objects of Argo CD that roll out a fleet, with the fields that are

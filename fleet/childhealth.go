@@ -7,9 +7,9 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/health"
-	"github.com/ladder-cmp/ladder/health/lua"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/health"
+	"github.com/ladder-cmp/ladder/internal/health/lua"
 	"github.com/ladder-cmp/ladder/object"
 )
 

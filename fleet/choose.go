@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/component"
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/usage"
-	"github.com/ladder-cmp/ladder/nearest"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 

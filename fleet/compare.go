@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/compare"
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/compare"
+	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
 // Comparison is what a change does to a fleet.

@@ -12,7 +12,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/settings"
+	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
 // Durations say how long each Application takes until it is healthy.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/component"
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
 // Edit is what is to change in the component.yaml of a component.

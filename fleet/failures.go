@@ -1,7 +1,7 @@
 package fleet
 
 import (
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
 // Failures are the findings without which more would be known of the needs.

@@ -20,13 +20,13 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
-	"github.com/ladder-cmp/ladder/profile"
-	"github.com/ladder-cmp/ladder/remote"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/wave"
 )

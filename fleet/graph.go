@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/draw"
-	"github.com/ladder-cmp/ladder/profile"
+	"github.com/ladder-cmp/ladder/internal/draw"
+	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
 // GraphOptions say how much of a fleet is drawn. The zero value draws every

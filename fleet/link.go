@@ -3,8 +3,8 @@ package fleet
 import (
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/link"
 	"github.com/ladder-cmp/ladder/knowledge"
-	"github.com/ladder-cmp/ladder/link"
 )
 
 // Link is what one Application needs of another. Both are indices of

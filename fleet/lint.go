@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/profile"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
 // Rule is one of the things that are looked for in a fleet.

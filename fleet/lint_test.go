@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 

@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
-	"github.com/ladder-cmp/ladder/profile"
 )
 
 func (l *lint) needsDisabled() []fault {

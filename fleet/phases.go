@@ -8,8 +8,8 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/profile"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
 // Phases is where each Application of a fleet can stand at the earliest.

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/knowledge"
-	"github.com/ladder-cmp/ladder/profile"
 )
 
 // Target is where a fleet goes, as far as its ladder.yaml does not say so.

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
-	"github.com/ladder-cmp/ladder/profile"
 	"github.com/ladder-cmp/ladder/render"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/ladder-cmp/ladder/component"
-	"github.com/ladder-cmp/ladder/profile"
+	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
 // Layout is in which order a fleet is rolled out.

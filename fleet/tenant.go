@@ -9,7 +9,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
 // Whoever owns a component writes its component.yaml, and is not trusted with the

@@ -3,7 +3,7 @@ package graph
 import (
 	"slices"
 
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/knowledge"
-	"github.com/ladder-cmp/ladder/nearest"
 	"github.com/ladder-cmp/ladder/object"
 )
 

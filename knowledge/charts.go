@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/object"
-	"github.com/ladder-cmp/ladder/profile"
 )
 
 // Chart is what is known of a chart that is not at hand, such as one in a

@@ -27,8 +27,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/object"
-	"github.com/ladder-cmp/ladder/profile"
 )
 
 // Rung is a step of the ladder: what objects are for.

@@ -13,9 +13,9 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/profile"
-	"github.com/ladder-cmp/ladder/settings"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
 // File is the name of files in which people write what they know.

@@ -8,7 +8,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/settings"
+	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
 // Group is what is known about an API group, or about all with an ending.

@@ -16,7 +16,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
 // Parse reads the manifests in text: YAML documents or JSON, lists unfolded

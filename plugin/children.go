@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/internal/link/appofapps"
 	"github.com/ladder-cmp/ladder/knowledge"
-	"github.com/ladder-cmp/ladder/link/appofapps"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
 )

@@ -13,10 +13,10 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/nearest"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/internal/settings"
 	"github.com/ladder-cmp/ladder/render"
-	"github.com/ladder-cmp/ladder/settings"
 )
 
 // DescriptiveKeys lists those keys of component.yaml that no parameter has, for

@@ -43,20 +43,41 @@ func listPackages(t *testing.T) []goPackage {
 	}
 }
 
-var pure = []string{"finding", "object", "settings", "knowledge", "graph", "wave", "health", "draw", "crds", "component", "profile", "link", "link/appofapps", "remote", "compare", "report", "doctor", "nearest"}
+var pure = []string{"internal/finding", "object", "internal/settings", "knowledge", "graph", "wave", "internal/health", "internal/draw", "crds", "component", "internal/profile", "internal/link", "internal/link/appofapps", "internal/remote", "internal/compare", "internal/report", "internal/doctor", "internal/nearest"}
 
-// TestFoldersAreDocumented compares the table of folders, and the list of those that
-// are pure, with what there is.
+// TestFoldersAreDocumented compares the tables of folders and internal packages, and the
+// list of those that are pure, with what there is.
 func TestFoldersAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../docs/development.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range listPackages(t) {
-		folder, _, _ := strings.Cut(strings.TrimPrefix(p.ImportPath, module), "/")
-		if !strings.Contains(string(text), "\n| `"+folder) {
+		parts := strings.Split(strings.TrimPrefix(p.ImportPath, module), "/")
+		folder := parts[0]
+		if folder == "internal" {
+			folder += "/" + parts[1]
+		}
+		if !regexp.MustCompile("(?m)^\\| [^|]*`"+folder+"`").Match(text) {
 			t.Errorf("docs/development.md has no row for %s", folder)
 		}
+	}
+	// What is at the top is seen first by whoever comes.
+	top, err := os.ReadDir("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders := 0
+	for _, entry := range top {
+		if name := entry.Name(); entry.IsDir() && !strings.HasPrefix(name, ".") && name != "dist" {
+			folders++
+			if !strings.Contains(string(text), "\n| `"+name+"` |") {
+				t.Errorf("docs/development.md has no row for %s", name)
+			}
+		}
+	}
+	if folders > 20 {
+		t.Errorf("%d folders are at the top; what the sentence of docs/development.md does not name goes below internal", folders)
 	}
 	list, _, found := strings.Cut(string(text), " are pure: ")
 	if list = list[strings.LastIndex(list, "\n\n")+2:]; !found {
@@ -124,15 +145,15 @@ func TestPurePackages(t *testing.T) {
 // there for it.
 func TestHeavyLibraries(t *testing.T) {
 	owners := map[string][]string{
-		"helm.sh/":                     {"render", "render/vary", "fetch"},
-		"sigs.k8s.io/kustomize/":       {"render", "krm"},
+		"helm.sh/":                     {"render", "render/vary", "internal/fetch"},
+		"sigs.k8s.io/kustomize/":       {"render", "internal/krm"},
 		"google.golang.org/grpc":       {"sidecar", "sidecar/task", "sidecar/worker", "sidecar/wire", "sidecar/sidecartest"},
 		"github.com/spf13/cobra":       {"cmd/cmp", "internal/option", "internal/complete", "internal/manual"},
 		"k8s.io/":                      {"cmd/cmp", "internal/argocd"},
-		"github.com/Masterminds/":      {"render", "render/vary", "fetch"},
-		"github.com/go-git/":           {"fetch", "revision"},
-		"github.com/ProtonMail/":       {"fetch"},
-		"oras.land/":                   {"fetch"},
+		"github.com/Masterminds/":      {"render", "render/vary", "internal/fetch"},
+		"github.com/go-git/":           {"internal/fetch", "internal/revision"},
+		"github.com/ProtonMail/":       {"internal/fetch"},
+		"oras.land/":                   {"internal/fetch"},
 		"go.opentelemetry.io/":         {"sidecar", "internal/server"},
 		"github.com/google/go-jsonnet": {"render"},
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/remote"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/wave"
 )

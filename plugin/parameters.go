@@ -11,7 +11,7 @@ import (
 	"unicode"
 
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/wave"

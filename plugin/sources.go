@@ -13,9 +13,9 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/ladder-cmp/ladder/component"
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
-	"github.com/ladder-cmp/ladder/remote"
 	"github.com/ladder-cmp/ladder/render"
 )
 

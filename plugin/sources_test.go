@@ -10,10 +10,10 @@ import (
 	"testing/fstest"
 
 	"github.com/ladder-cmp/ladder/component"
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
-	"github.com/ladder-cmp/ladder/remote"
 )
 
 // away fetches archives by what they are called.

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing/fstest"
 
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/internal/symlink"
-	"github.com/ladder-cmp/ladder/remote"
 )
 
 // assembly is a kustomization with all that it refers to, put together so that

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
 // TestMultipliedCharts gives a chart a few files that can be read under very

@@ -10,7 +10,7 @@ import (
 
 	"github.com/gobwas/glob"
 
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
 // Directory says which files of plain YAML are read, as source.directory of an

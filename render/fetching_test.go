@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 	"testing/synctest"
 
-	"github.com/ladder-cmp/ladder/remote"
+	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
 // counting counts what is asked for, and has data for everything or nothing.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/remote"
+	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
 // gitAddress is a directory of a git repository, as kustomizations name it.

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-jsonnet/ast"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
 

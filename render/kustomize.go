@@ -22,9 +22,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/object"
-	"github.com/ladder-cmp/ladder/remote"
 )
 
 // kustomizeLock serves one kustomization at a time: a kustomization may set

@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/object"
-	"github.com/ladder-cmp/ladder/remote"
 )
 
 // inflation is a chart of a kustomization, with what holds for all charts there,

@@ -24,9 +24,9 @@ import (
 	"text/template"
 
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/object"
-	"github.com/ladder-cmp/ladder/remote"
 )
 
 // DefaultKubeVersion is the Kubernetes version that templates see when neither

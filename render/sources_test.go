@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/remote"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
 var update = flag.Bool("update", false, "rewrite what is wanted")

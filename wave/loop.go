@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/cycle"
+	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
 // strength ranks constraints by what yields first in a cycle: what no manifest

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/internal/corpus"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )

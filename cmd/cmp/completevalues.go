@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/fetch"
-	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/complete"
+	"github.com/ladder-cmp/ladder/internal/fetch"
+	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
 // flagValues complete flags that mean the same with every command. Parameters of

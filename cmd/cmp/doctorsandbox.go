@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"os/exec"
 
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/sandbox"
 	"github.com/ladder-cmp/ladder/sidecar/worker"
 )

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/sandbox"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/fetch"
+	"github.com/ladder-cmp/ladder/internal/fetch"
 )
 
 const fetcherName = "fetcher"

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/complete"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/usage"
-	"github.com/ladder-cmp/ladder/nearest"
 )
 
 // oneOfItsCommands refuses a word where one of the commands below should be.

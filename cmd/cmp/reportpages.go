@@ -8,8 +8,8 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/report"
 	"github.com/ladder-cmp/ladder/plugin"
-	"github.com/ladder-cmp/ladder/report"
 )
 
 // isFleet reports whether the arguments name a fleet: several folders, or one

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 
-	"github.com/ladder-cmp/ladder/fetch"
+	"github.com/ladder-cmp/ladder/internal/fetch"
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/vendoring"
-	"github.com/ladder-cmp/ladder/remote"
 )
 
 func newVendor(s streams) *cobra.Command {

@@ -499,7 +499,7 @@ func unquoted(raw []byte) string {
 func TestProgram(t *testing.T) {
 	fromNPM(t, "eslint@9.39.1", "package.json")
 	dir := filepath.Join(installed, "node_modules", ".bin")
-	source, err := filepath.Abs(filepath.Join(root, "report", "page"))
+	source, err := filepath.Abs(filepath.Join(root, "internal", "report", "page"))
 	if err != nil {
 		t.Fatal(err)
 	}

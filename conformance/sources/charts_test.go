@@ -13,8 +13,8 @@ import (
 	"helm.sh/helm/v4/pkg/cli"
 	helmregistry "helm.sh/helm/v4/pkg/registry"
 
-	"github.com/ladder-cmp/ladder/fetch"
-	"github.com/ladder-cmp/ladder/remote"
+	"github.com/ladder-cmp/ladder/internal/fetch"
+	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
 // versions are those of the charts, and ranges what is asked for.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ladder-cmp/ladder/fetch"
-	"github.com/ladder-cmp/ladder/remote"
+	"github.com/ladder-cmp/ladder/internal/fetch"
+	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
 // workTree makes a repository with some history, and its bare copy that is served.

@@ -39,8 +39,8 @@ import (
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	helmrepo "helm.sh/helm/v4/pkg/repo/v1"
 
-	"github.com/ladder-cmp/ladder/fetch"
-	"github.com/ladder-cmp/ladder/remote"
+	"github.com/ladder-cmp/ladder/internal/fetch"
+	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
 // TestMain keeps the servers' logs and Helm's away from what the tests say.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/report"
 	"github.com/ladder-cmp/ladder/internal/table"
-	"github.com/ladder-cmp/ladder/report"
 )
 
 // Rollouts is two rollouts side by side.

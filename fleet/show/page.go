@@ -3,7 +3,7 @@ package show
 import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/report"
+	"github.com/ladder-cmp/ladder/internal/report"
 )
 
 // Page is the page of a fleet, of an environment or of each that it has. ladders

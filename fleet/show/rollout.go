@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/report"
 	"github.com/ladder-cmp/ladder/internal/table"
-	"github.com/ladder-cmp/ladder/report"
 )
 
 // Rollout is what is shown of a rollout.

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/revision"
 	"github.com/ladder-cmp/ladder/internal/usage"
-	"github.com/ladder-cmp/ladder/revision"
 )
 
 // Change is what a command compares: directories before and after.

@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/knowledge/ask"
-	"github.com/ladder-cmp/ladder/profile"
 )
 
 // ProfilesOrFiles are what a rollout can be compared with.

@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/finding"
 	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/locate"
-	"github.com/ladder-cmp/ladder/revision"
+	"github.com/ladder-cmp/ladder/internal/revision"
 )
 
 // All lets the shell complete every command below root: arguments by

@@ -12,9 +12,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ladder-cmp/ladder/fetch"
+	"github.com/ladder-cmp/ladder/internal/fetch"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/internal/usage"
-	"github.com/ladder-cmp/ladder/remote"
 )
 
 // Options are the flags that say what may be fetched, and how.

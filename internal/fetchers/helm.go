@@ -10,8 +10,8 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/remote"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
 // helmFiles are where Helm keeps what it knows of repositories and registries

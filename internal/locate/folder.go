@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/component"
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render"
 )

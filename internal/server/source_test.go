@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ladder-cmp/ladder/finding"
-	"github.com/ladder-cmp/ladder/remote"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )

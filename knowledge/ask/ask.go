@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/finding"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/table"
 	"github.com/ladder-cmp/ladder/knowledge"
-	"github.com/ladder-cmp/ladder/nearest"
 )
 
 // Question is a question about what is known, and what it is about.

@@ -1,0 +1,114 @@
+package compare_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/compare"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/golden"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// side puts manifests in order. A file that is not there is a component that is
+// not there.
+func side(t *testing.T, dir, name string) compare.Side {
+	t.Helper()
+	file := filepath.Join(dir, name, "manifests.yaml")
+	text, err := os.ReadFile(file)
+	if os.IsNotExist(err) {
+		return compare.Side{Name: name, Missing: true}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ordered(name, string(text))
+	if err != nil {
+		return compare.Side{Name: name, Dir: name, Failed: true, Findings: finding.Of(err)}
+	}
+	return s
+}
+
+func ordered(name, text string) (compare.Side, error) {
+	objs, err := object.Parse(name, 1, text)
+	if err != nil {
+		return compare.Side{}, err
+	}
+	base := knowledge.Default()
+	refs, err := graph.Build(objs, base, graph.Options{Namespace: "shop"})
+	if err != nil {
+		return compare.Side{}, err
+	}
+	plan, err := wave.Assign(refs, base, wave.Options{})
+	if err != nil {
+		return compare.Side{}, err
+	}
+	annotated, err := plan.Annotate()
+	return compare.Side{Name: name, Dir: name, Plan: plan, Objects: annotated, Gates: plan.Audit(base), Findings: plan.Findings}, err
+}
+
+// TestComponents compares before with after in every folder of
+// testdata.
+func TestComponents(t *testing.T) {
+	folders, err := filepath.Glob("testdata/*")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, dir := range folders {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			before, after := side(t, dir, "before"), side(t, dir, "after")
+			c := compare.Components(before, after)
+			var b strings.Builder
+			enc := json.NewEncoder(&b)
+			enc.SetEscapeHTML(false)
+			enc.SetIndent("", "  ")
+			if err := enc.Encode(c); err != nil {
+				t.Fatal(err)
+			}
+			golden.File(t, filepath.Join(dir, "want.json"), b.String())
+			if text := strings.ToLower(b.String()); strings.Contains(text, "hunter") || strings.Contains(text, "ahvudgvy") {
+				t.Error("the comparison holds what is secret")
+			}
+			for _, s := range []compare.Side{before, after} {
+				if c := compare.Components(s, s); c.Different() {
+					t.Errorf("%s differs from itself: %+v", s.Name, c)
+				}
+			}
+			back := compare.Components(after, before)
+			if len(back.Added) != len(c.Removed) || len(back.Removed) != len(c.Added) || len(back.Moved) != len(c.Moved) || len(back.Changed) != len(c.Changed) ||
+				len(back.Gates.Gained) != len(c.Gates.Lost) || len(back.Gates.Lost) != len(c.Gates.Gained) || len(back.New) != len(c.Fixed) || len(back.Fixed) != len(c.New) {
+				t.Errorf("the way back is not the way there: %+v", back)
+			}
+		})
+	}
+}
+
+// TestFindingsOfDirectories: a path in a sentence is the same on both sides, and a
+// word that a directory is called like stays what it is.
+func TestFindingsOfDirectories(t *testing.T) {
+	of := func(dir string, messages ...string) (all []finding.Finding) {
+		for _, m := range messages {
+			all = append(all, finding.Finding{Rule: "r", File: dir + "/x.yaml", Message: strings.ReplaceAll(m, "DIR", dir)})
+		}
+		return all
+	}
+	for _, names := range [][2]string{{"a", "e"}, {"old", "new"}, {"x/old", "new"}, {"/tmp/a", "."}} {
+		messages := []string{"a Pod of e holds it in wave 1", "it is in DIR/values.yaml, too", "DIR holds nothing"}
+		before, after := of(names[0], messages...), of(names[1], messages...)
+		if names[1] == "." {
+			after[1].Message, after[0].File, after[1].File, after[2].File = "it is in values.yaml, too", "x.yaml", "x.yaml", "x.yaml"
+		}
+		if appeared, fixed := compare.Findings(before, names[0], after, names[1]); len(appeared)+len(fixed) > 0 {
+			t.Errorf("%v: %v appeared, %v fixed", names, appeared, fixed)
+		}
+	}
+	if appeared, fixed := compare.Findings(of("a", "one", "two"), "a", of("e", "two", "three"), "e"); len(appeared) != 1 || appeared[0].Message != "three" || len(fixed) != 1 || fixed[0].Message != "one" {
+		t.Errorf("%v appeared, %v fixed", appeared, fixed)
+	}
+}

@@ -1,0 +1,175 @@
+package compare
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
+
+// sectionsOf lists what differs, the gravest first.
+func sectionsOf(c Comparison) []Section {
+	all := []Section{
+		{"findings", true, FindingLines(c.New, c.Fixed)},
+		{"moved", true, moveLines(c.Moved)},
+		{"gates", false, gateLines(c.Gates)},
+		{"risks", false, riskLines(c.Risks)},
+		{"added and removed", false, objectLines(c.Objects)},
+		{"changed", false, changedLines(c.Changed)},
+	}
+	return Filled(all)
+}
+
+// FindingLines are findings that appeared, and those that are fixed.
+func FindingLines(appeared, fixed []finding.Finding) []Line {
+	var all []Line
+	for _, f := range appeared {
+		all = append(all, Line{"+", string(f.Severity) + ": " + f.Error()})
+	}
+	for _, f := range fixed {
+		f.Remedy = "" // it was followed
+		all = append(all, Line{"-", string(f.Severity) + ": " + f.Error()})
+	}
+	return all
+}
+
+func moveLines(moved []Move) []Line {
+	var all []Line
+	for _, m := range moved {
+		text := fmt.Sprintf("%s: %s -> %s", m.Object, moment(m.From), moment(m.To))
+		if m.Since != "" {
+			text += ", since " + m.Since
+		}
+		all = append(all, Line{"~", text})
+		if m.Was == m.Why {
+			all = append(all, Line{" ", "  " + m.Why})
+			continue
+		}
+		all = append(all, Line{" ", "  now: " + m.Why}, Line{" ", "  before: " + m.Was})
+	}
+	return all
+}
+
+func gateLines(gates Gates) []Line {
+	var all []Line
+	for _, list := range []struct {
+		mark string
+		all  []Gate
+	}{{"+", gates.Gained}, {"-", gates.Lost}} {
+		for _, g := range list.all {
+			inferred := ""
+			if g.Inferred {
+				inferred = " (inferred)"
+			}
+			all = append(all, Line{list.mark, fmt.Sprintf("%s waits for %s: %s it%s", g.Object, g.On, g.Why, inferred)})
+		}
+	}
+	return all
+}
+
+func riskLines(risks Risks) []Line {
+	var all []Line
+	for _, list := range []struct {
+		mark string
+		all  []Risk
+	}{{"+", risks.Gained}, {"-", risks.Lost}} {
+		for _, r := range list.all {
+			all = append(all, Line{list.mark, fmt.Sprintf("%s, %s: %s: %s", r.At, r.Risk, r.Object, r.Why)})
+		}
+	}
+	return all
+}
+
+func objectLines(o Objects) []Line {
+	var all []Line
+	for _, list := range []struct {
+		mark string
+		all  []Object
+	}{{"+", o.Added}, {"-", o.Removed}} {
+		for _, x := range list.all {
+			all = append(all, Line{list.mark, inWave(x)})
+		}
+	}
+	return all
+}
+
+func inWave(o Object) string {
+	if o.Wave == "" {
+		return o.Object
+	}
+	return o.Object + "  (" + moment(o.Wave) + ")"
+}
+
+// moment says when an object is applied, whose wave or phase and weight is given.
+func moment(when string) string {
+	if _, err := strconv.Atoi(when); err == nil {
+		return "wave " + when
+	}
+	if when == "-" {
+		return "never applied"
+	}
+	return when
+}
+
+func changedLines(changed []Changed) []Line {
+	var all []Line
+	for _, c := range changed {
+		name := inWave(c.Object)
+		if c.Was != "" {
+			name += ", was " + c.Was
+		}
+		all = append(all, Line{"~", name})
+		for _, f := range c.Fields {
+			all = append(all, fieldLines(f)...)
+		}
+	}
+	return all
+}
+
+// fieldLines say what became of a field, in the manner of a diff.
+func fieldLines(f Field) []Line {
+	switch {
+	case f.Secret:
+		return []Line{{Marks[f.Change], "  " + f.Path + ": " + string(f.Change) + ", not shown"}}
+	case f.Lines != "":
+		all := []Line{{"~", "  " + f.Path + ":"}}
+		for text := range strings.Lines(f.Lines) {
+			text = strings.TrimSuffix(text, "\n")
+			if where, found := strings.CutPrefix(text, "@@ "); found {
+				all = append(all, Line{"@@", where})
+				continue
+			}
+			mark := " "
+			if text != "" && strings.ContainsAny(text[:1], "+-") {
+				mark = text[:1]
+			}
+			all = append(all, Line{mark, "     " + strings.TrimPrefix(strings.TrimPrefix(text, mark), " ")})
+		}
+		return all
+	case f.Change == Reordered:
+		return []Line{{"~", "  " + f.Path + ": " + f.Before + " -> " + f.After + " (order)"}}
+	}
+	var all []Line
+	if f.Change != Added {
+		all = append(all, valueLines("-", f.Path, f.Before)...)
+	}
+	if f.Change != Removed {
+		all = append(all, valueLines("+", f.Path, f.After)...)
+	}
+	return all
+}
+
+func valueLines(mark, path, value string) []Line {
+	if !strings.Contains(value, "\n") {
+		return []Line{{mark, "  " + path + ": " + value}}
+	}
+	all := []Line{{mark, "  " + path + ":"}}
+	for _, text := range strings.Split(strings.TrimSuffix(value, "\n"), "\n") {
+		all = append(all, Line{mark, "    " + text})
+	}
+	return all
+}
+
+// Marks are those of what became of a thing.
+var Marks = map[Change]string{Added: "+", Removed: "-", Replaced: "~", Reordered: "~"}

@@ -1,0 +1,174 @@
+package compare
+
+import (
+	"fmt"
+	"html"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
+
+// Markdown writes parts for a comment, of which a code host takes only so much.
+// What is gravest comes in first, for every part, before the details of any.
+// All that comes from the input is in code, where it is shown and not obeyed:
+// neither markup nor the names of people mean anything there.
+// unknown are the names of what nothing can be said of.
+func Markdown(parts []Part, looked int, what, command string, limit int, unknown []string) string {
+	rest := ""
+	if len(unknown) > 0 {
+		rest = "\n" + unknownMarkdown(unknown, limit/8)
+	}
+	if len(parts) == 0 && looked == 0 {
+		return strings.TrimPrefix(rest, "\n")
+	}
+	if len(parts) == 0 {
+		return "Ladder finds no difference in " + finding.Counted(looked, what) + ".\n" + rest
+	}
+	// A command that is cut is none.
+	show := code(command)
+	if len(show) > limit/4 {
+		show = "the same command without `-o markdown`"
+	}
+	left := limit - leftOutRoom - len(show) - len(rest)
+	shown := 0
+	for _, p := range parts {
+		if left -= len(headMarkdown(p, len(parts))); left < 0 {
+			break
+		}
+		shown++
+	}
+	left = max(left, 0)
+	// blocks are the sections by part, in the order of the output.
+	blocks := make([][]string, shown)
+	lost, sections := 0, 0
+	deepest := 0
+	for _, p := range parts[:shown] {
+		deepest = max(deepest, len(p.Sections))
+	}
+	for rank := range deepest {
+		for i, p := range parts[:shown] {
+			if rank >= len(p.Sections) {
+				continue
+			}
+			text, rest := sectionMarkdown(p.Sections[rank], left)
+			left -= len(text)
+			if rest > 0 {
+				lost += rest
+				sections++
+			}
+			blocks[i] = append(blocks[i], text)
+		}
+	}
+	var b strings.Builder
+	for i, p := range parts[:shown] {
+		b.WriteString(headMarkdown(p, len(parts)))
+		b.WriteString(strings.Join(blocks[i], ""))
+	}
+	var out []string
+	if more := len(parts) - shown; more > 0 {
+		out = append(out, finding.Counted(more, what))
+	}
+	if lost > 0 {
+		out = append(out, finding.Counted(lost, "line")+" of "+finding.Counted(sections, "list"))
+	}
+	if len(out) > 0 {
+		fmt.Fprintf(&b, "\n_Left out, since a comment has only so much room: %s._ All of it is shown by %s.\n", strings.Join(out, " and "), show)
+	}
+	if same := looked - len(parts); same > 0 {
+		fmt.Fprintf(&b, "\nNo difference in %s.\n", finding.Counted(same, "other "+what))
+	}
+	return b.String() + rest
+}
+
+// MostMarkdown is how long a comment may be on GitHub, in characters, less what
+// those who post it may put around it. GitLab takes a million.
+const MostMarkdown = 65536 - 1024
+
+// LeastMarkdown is what a comment needs to say anything.
+const LeastMarkdown = 2000
+
+// leftOutRoom is kept for the line that says what was left out, besides the
+// command that shows it.
+const leftOutRoom = 300
+
+// unknownMarkdown names what nothing is known of, in about so many bytes.
+func unknownMarkdown(names []string, room int) string {
+	var shown []string
+	for i, name := range names {
+		if room -= len(name) + 4; room < 0 {
+			shown = append(shown, fmt.Sprintf("and %d more", len(names)-i))
+			break
+		}
+		shown = append(shown, code(name))
+	}
+	return capital(UnknownText(strings.Join(shown, ", "))) + ".\n"
+}
+
+func headMarkdown(p Part, of int) string {
+	var b strings.Builder
+	if of > 1 || p.Name != "" {
+		fmt.Fprintf(&b, "\n### Ladder: %s\n", code(p.Name))
+	}
+	if len(p.Head) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", code(p.Head[0]))
+		for _, text := range p.Head[1:] {
+			fmt.Fprintf(&b, "\n**%s**\n", html.EscapeString(text))
+		}
+	}
+	return b.String()
+}
+
+// sectionMarkdown writes a section in at most so many bytes, and says how many
+// lines did not fit.
+func sectionMarkdown(s Section, room int) (text string, rest int) {
+	fence := strings.Repeat("`", 3)
+	for _, l := range s.Lines {
+		for strings.Contains(l.Text, fence) {
+			fence += "`"
+		}
+	}
+	open := ""
+	if s.Open {
+		open = " open"
+	}
+	before := fmt.Sprintf("\n<details%s><summary>%s (%d)</summary>\n\n%sdiff\n", open, capital(s.Title), itemsIn(s.Lines), fence)
+	after := fence + "\n\n</details>\n"
+	room -= len(before) + len(after)
+	var b strings.Builder
+	for i, l := range s.Lines {
+		text := finding.Harmless(l.String()) + "\n"
+		if b.Len()+len(text) > room {
+			rest = len(s.Lines) - i
+			break
+		}
+		b.WriteString(text)
+	}
+	if b.Len() == 0 {
+		return "", len(s.Lines)
+	}
+	return before + b.String() + after, rest
+}
+
+// itemsIn is how many things a section lists: lines that are not part of others.
+func itemsIn(lines []Line) int {
+	return len(slices.DeleteFunc(slices.Clone(lines), func(l Line) bool { return l.Mark == "@@" || strings.HasPrefix(l.Text, " ") }))
+}
+
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// code writes a text as code in a line. A line break would end it: what is behind
+// that the code host would obey.
+func code(text string) string {
+	if text = finding.Harmless(text); text == "" {
+		return "(empty)"
+	}
+	fence := "`"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 {
+		return fence + " " + text + " " + fence
+	}
+	return fence + text + fence
+}

@@ -1,0 +1,145 @@
+package compare
+
+import (
+	"regexp"
+	"strconv"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Objects are the objects that come, go and change. A new wave alone is no
+// change of an object.
+type Objects struct {
+	Added   []Object  `json:"added"`
+	Removed []Object  `json:"removed"`
+	Changed []Changed `json:"changed"`
+	// Unchanged is how many are on both sides and say the same.
+	Unchanged int `json:"unchanged"`
+}
+
+// Same reports whether nothing comes, goes or changes.
+func (o Objects) Same() bool { return len(o.Added)+len(o.Removed)+len(o.Changed) == 0 }
+
+// Object is an object as a comparison names it.
+type Object struct {
+	Object string `json:"object"`
+	Kind   string `json:"kind"`
+	// Wave is its wave, or phase and weight for hooks of other phases; empty
+	// where no order is known.
+	Wave string `json:"wave,omitempty"`
+}
+
+// Changed is an object that says something else than before.
+type Changed struct {
+	Object
+	// Was is its former name, if it is called otherwise now: generators put a hash
+	// of the content into names.
+	Was    string  `json:"was,omitempty"`
+	Fields []Field `json:"fields"`
+}
+
+// Manifests compares manifests of which no plan is at hand, only the waves that
+// they carry. moved is how many have another wave.
+func Manifests(before, after []object.Object) (all Objects, moved int) {
+	old, now := bare(before), bare(after)
+	pairs := match(old.ids(), now.ids())
+	for i, n := range now.all {
+		if at := pairs.toOld[i]; at >= 0 && old.all[at].row.Wave != n.row.Wave {
+			moved++
+		}
+	}
+	return compareObjects(old.all, now.all, pairs), moved
+}
+
+func bare(objs []object.Object) side {
+	var s side
+	for _, o := range objs {
+		p := placed{Object: o, key: o.ID}
+		if wave, ok := o.Wave(); ok && o.InSync() {
+			p.row.Wave = strconv.Itoa(wave)
+		}
+		s.all = append(s.all, p)
+	}
+	return s
+}
+
+func (p placed) named() Object {
+	return Object{Object: finding.Harmless(p.key.String()), Kind: finding.Harmless(p.key.GroupKind()), Wave: p.row.Wave}
+}
+
+// pairing says which object of one side is which of the other; -1 is none.
+type pairing struct {
+	toNow, toOld []int
+}
+
+// match pairs objects by their identities, of which there may be several, and
+// what is left by their names without the hash of a generator.
+func match(old, now []object.ID) pairing {
+	p := pairing{toNow: none(len(old)), toOld: none(len(now))}
+	p.by(old, now, func(id object.ID) (object.ID, bool) { return id, true })
+	p.by(old, now, func(id object.ID) (object.ID, bool) {
+		base := generated.ReplaceAllString(id.Name, "")
+		hashed := base != id.Name
+		id.Name = base
+		return id, hashed
+	})
+	return p
+}
+
+// generated is what kustomize puts behind the names of what it generates: ten
+// characters of which none is a vowel (kustomize api/hasher, encode).
+var generated = regexp.MustCompile(`-[2456789bcdfghkmt]{10}$`)
+
+func none(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = -1
+	}
+	return all
+}
+
+// by pairs what has no partner yet and is called the same, in order.
+func (p pairing) by(old, now []object.ID, name func(object.ID) (object.ID, bool)) {
+	waiting := map[object.ID][]int{}
+	for i, id := range now {
+		if called, ok := name(id); ok && p.toOld[i] < 0 {
+			waiting[called] = append(waiting[called], i)
+		}
+	}
+	for i, id := range old {
+		called, ok := name(id)
+		if !ok || p.toNow[i] >= 0 || len(waiting[called]) == 0 {
+			continue
+		}
+		p.toNow[i] = waiting[called][0]
+		p.toOld[p.toNow[i]] = i
+		waiting[called] = waiting[called][1:]
+	}
+}
+
+func compareObjects(old, now []placed, pairs pairing) Objects {
+	c := Objects{Added: []Object{}, Removed: []Object{}, Changed: []Changed{}}
+	for i, o := range old {
+		if pairs.toNow[i] < 0 {
+			c.Removed = append(c.Removed, o.named())
+		}
+	}
+	for i, n := range now {
+		if pairs.toOld[i] < 0 {
+			c.Added = append(c.Added, n.named())
+			continue
+		}
+		o := old[pairs.toOld[i]]
+		changed := Changed{Object: n.named(), Fields: fields(o.Object, n.Object)}
+		if o.key.Name != n.key.Name {
+			changed.Was = finding.Harmless(o.key.Name)
+		}
+		if len(changed.Fields) == 0 {
+			c.Unchanged++
+			continue
+		}
+		c.Changed = append(c.Changed, changed)
+	}
+	return c
+}

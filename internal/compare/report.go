@@ -1,0 +1,200 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/paint"
+)
+
+// Report is what a change does to components.
+type Report struct {
+	// Command is what made it, for those who want to see all of it.
+	Command string
+	// Looked is how many components were compared.
+	Looked int
+	All    List
+	// Unknown are those that cannot be rendered on either side.
+	Unknown []string
+}
+
+// JSON is the report as other programs read it.
+func (r Report) JSON() any {
+	all := []Comparison{}
+	for _, c := range r.All {
+		all = append(all, c.Comparison)
+	}
+	return map[string]any{"components": all, "unknown": append([]string{}, r.Unknown...)}
+}
+
+// Text is the report for a terminal.
+func (r Report) Text(p paint.Paint) string {
+	return Text(p, r.parts(), r.Looked, "component", r.Unknown)
+}
+
+// Markdown is the report for a comment of at most so many bytes.
+func (r Report) Markdown(limit int) string {
+	return Markdown(r.parts(), r.Looked, "component", r.Command, limit, r.Unknown)
+}
+
+func (r Report) parts() []Part {
+	var all []Part
+	for _, c := range r.All {
+		all = append(all, Part{Name: c.Name, Head: headOf(c.Comparison), Sections: sectionsOf(c.Comparison)})
+	}
+	return all
+}
+
+// Part is what a comparison says of one component, or of a fleet.
+type Part struct {
+	Name string
+	// Head says in a line or two what is compared and how much differs.
+	Head     []string
+	Sections []Section
+}
+
+// Section is a list of what differs. Open means that it is to be seen at once.
+type Section struct {
+	Title string
+	Open  bool
+	Lines []Line
+}
+
+// Line is one of a diff: its mark is "+", "-", "~" for what is both, or a blank
+// for what explains the line before.
+type Line struct{ Mark, Text string }
+
+// String is the line with its mark in front.
+func (l Line) String() string { return strings.TrimRight(l.Mark+" "+l.Text, " ") }
+
+// Named is what a change does to the component that the user calls so.
+type Named struct {
+	Name string
+	Comparison
+}
+
+// List is what a change does to several components.
+type List []Named
+
+// Names are those of the components.
+func (all List) Names() []string {
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Fails reports whether a change brings an error.
+func (all List) Fails() bool {
+	return slices.ContainsFunc(all, func(c Named) bool { return AnyError(c.New) })
+}
+
+// UnknownText says that there is nothing to compare.
+func UnknownText(names string) string {
+	return "not known, since it cannot be rendered before or after: " + names
+}
+
+// Text writes parts for a terminal, and what nothing is known of.
+func Text(p paint.Paint, parts []Part, looked int, what string, unknown []string) string {
+	rest := ""
+	if len(unknown) > 0 {
+		rest = UnknownText(finding.Harmless(strings.Join(unknown, ", "))) + "\n"
+	}
+	if len(parts) == 0 && looked == 0 {
+		return rest
+	}
+	if len(parts) == 0 {
+		return "no difference in " + finding.Counted(looked, what) + "\n" + rest
+	}
+	colours := map[string]string{"+": paint.Green, "-": paint.Red, "~": paint.Cyan, "@@": paint.Cyan}
+	var b strings.Builder
+	for i, part := range parts {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		for j, head := range part.Head {
+			if j == 0 {
+				head = p.In(paint.Bold, head)
+			}
+			b.WriteString(head + "\n")
+		}
+		for _, s := range part.Sections {
+			fmt.Fprintf(&b, "\n%s\n", p.In(paint.Bold, s.Title))
+			for _, l := range s.Lines {
+				b.WriteString("  " + p.In(colours[l.Mark], l.String()) + "\n")
+			}
+		}
+	}
+	if same := looked - len(parts); same > 0 {
+		fmt.Fprintf(&b, "\nno difference in %s\n", finding.Counted(same, "other "+what))
+	}
+	if rest != "" {
+		b.WriteString("\n" + rest)
+	}
+	return b.String()
+}
+
+// headOf says what is compared, and how much differs.
+func headOf(c Comparison) []string {
+	head := finding.Harmless(c.Before.Name) + " -> " + finding.Harmless(c.After.Name)
+	switch {
+	case c.Before.State == Missing:
+		head = finding.Harmless(c.After.Name) + " is new"
+	case c.After.State == Missing:
+		head = finding.Harmless(c.Before.Name) + " is gone"
+	}
+	var states []string
+	if c.Before.State == Failed {
+		states = append(states, "before, it could not be rendered")
+	}
+	if c.After.State == Failed {
+		states = append(states, "it cannot be rendered")
+	}
+	counts := Counts([]Count{{len(c.Added), "object", "added"}, {len(c.Removed), "object", "removed"}, {len(c.Changed), "object", "changed"}, {len(c.Moved), "object", "moved"},
+		{len(c.Gates.Gained), "gate", "gained"}, {len(c.Gates.Lost), "gate", "lost"}, {len(c.Risks.Gained), "risk", "gained"}, {len(c.Risks.Lost), "risk", "lost"},
+		{len(c.New), "finding", "new"}, {len(c.Fixed), "finding", "fixed"}})
+	return []string{head, strings.Join(append(states, counts...), "; ")}
+}
+
+// Count is how many of a thing something happened to.
+type Count struct {
+	N          int
+	What, Verb string
+}
+
+// Counts writes the counts that are not 0, those of one thing together.
+func Counts(all []Count) []string {
+	var parts []string
+	last := ""
+	for _, c := range all {
+		switch {
+		case c.N == 0:
+			continue
+		case c.What == last:
+			parts[len(parts)-1] += fmt.Sprintf(", %d %s", c.N, c.Verb)
+		default:
+			parts = append(parts, finding.Counted(c.N, c.What)+" "+c.Verb)
+		}
+		last = c.What
+	}
+	return parts
+}
+
+// Filled leaves out the sections of which there is nothing to say.
+func Filled(all []Section) []Section {
+	var some []Section
+	for _, s := range all {
+		if len(s.Lines) > 0 {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+// AnyError reports whether there is a finding of severity error.
+func AnyError(all []finding.Finding) bool {
+	return slices.ContainsFunc(all, func(f finding.Finding) bool { return f.Severity == finding.Error })
+}

@@ -1,0 +1,162 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
+
+// sources are those of an Application, whichever key has them.
+func (a asker) sources() []thing {
+	all := a.spec.at("sources").items()
+	for _, one := range []thing{a.spec.at("source"), a.spec.at("sourceHydrator", "drySource")} {
+		if one.Exists() {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// plugin is what a source says of its plugin.
+func pluginOf(source thing) (thing, bool) {
+	p := source.at("plugin")
+	return p, p.Exists()
+}
+
+func (i *installation) pluginName() (all []finding.Finding) {
+	var served []string
+	known, discovers, ours := true, false, false
+	for _, w := range i.of(repoServer) {
+		for _, s := range w.plugins {
+			if s.ours && s.plugin == "" {
+				return nil // what is wrong with it comes first
+			}
+			ours = ours || s.ours
+			discovers = discovers || s.discovers || s.plugin == ""
+			if s.plugin == "" {
+				known = false // nobody can say what it is called
+			} else {
+				served = append(served, s.plugin)
+			}
+		}
+	}
+	if !ours {
+		return nil
+	}
+	slices.Sort(served)
+	served = slices.Compact(served)
+	for _, a := range i.applications {
+		for _, source := range a.sources() {
+			p, ok := pluginOf(source)
+			name := p.name()
+			for key, v := range source.entries() {
+				if meant := i.near(key, []string{"plugin"}); meant != "" && key != "plugin" {
+					all = append(all, instead(v.fault("a source has no %s", key), "%swrite plugin: {name: ladder}", meant))
+				}
+			}
+			switch {
+			case !ok || slices.Contains(served, name) || strings.Contains(name, "{{"):
+			case name == "" && !discovers:
+				all = append(all, p.fault("it names no plugin, and none has discovery"))
+			case name == "":
+			case known, strings.HasPrefix(strings.ToLower(name), ourPlugin):
+				f := p.at("name").fault("there is no plugin %s; there is %s", name, strings.Join(served, ", "))
+				if !slices.Contains(served, ourPlugin) {
+					f.Remedy = "write one of these"
+				}
+				all = append(all, f)
+			}
+		}
+	}
+	return all
+}
+
+// sourceTypes are the keys of a source that say how to render it.
+var sourceTypes = []string{"helm", "kustomize", "directory"}
+
+func (i *installation) sourceTypes() (all []finding.Finding) {
+	for _, a := range i.applications {
+		for _, source := range a.sources() {
+			if _, ok := pluginOf(source); !ok {
+				continue
+			}
+			for _, key := range sourceTypes {
+				if len(source.Get(key).Fields()) > 0 {
+					all = append(all, source.at(key).fault("it stands beside plugin:"))
+				}
+			}
+		}
+	}
+	return all
+}
+
+func (i *installation) generatePaths() (all []finding.Finding) {
+	s := i.setting(generatePaths)
+	if !s.known || s.on() || !i.anySidecar() {
+		return nil
+	}
+	for _, a := range i.applications {
+		paths := a.at("metadata", "annotations").inner(a.Get("metadata", "annotations").Get("argocd.argoproj.io/manifest-generate-paths"), "metadata.annotations")
+		asks := slices.ContainsFunc(a.sources(), func(source thing) bool { _, ok := pluginOf(source); return ok })
+		if !a.pattern && paths.Text() != "" && asks {
+			all = append(all, paths.fault("manifest-generate-paths does not count, and all of the repository is sent"))
+		}
+	}
+	return all
+}
+
+// oldDefinition looks for parameters of plugins in the definition of Applications.
+func (i *installation) oldDefinition() (all []finding.Finding) {
+	uses := slices.ContainsFunc(i.applications, func(a asker) bool {
+		return slices.ContainsFunc(a.sources(), func(source thing) bool {
+			p, ok := pluginOf(source)
+			return ok && len(p.Get("parameters").Items()) > 0
+		})
+	})
+	for _, o := range i.definitions {
+		if o.ID.Name != "applications."+argoGroup {
+			continue
+		}
+		var d struct {
+			Spec struct {
+				Versions []struct {
+					Schema yaml.Node `yaml:"schema"`
+				} `yaml:"versions"`
+			} `yaml:"spec"`
+		}
+		if err := yaml.Unmarshal([]byte(o.Text()), &d); err != nil || len(d.Spec.Versions) == 0 {
+			continue
+		}
+		for _, v := range d.Spec.Versions {
+			if _, ok := follow(&v.Schema, "openAPIV3Schema", "properties", "spec", "properties", "source", "properties", "plugin", "properties", "parameters"); ok {
+				continue
+			}
+			f := of(o).fault("it knows no parameters of plugins")
+			if !uses {
+				f.Severity = finding.Note
+			}
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// follow goes along keys from a node.
+func follow(n *yaml.Node, keys ...string) (*yaml.Node, bool) {
+	for _, key := range keys {
+		next := -1
+		for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == key {
+				next = i + 1
+			}
+		}
+		if next < 0 {
+			return nil, false
+		}
+		n = n.Content[next]
+	}
+	return n, true
+}

@@ -1,0 +1,285 @@
+package doctor
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
+
+func (i *installation) oldPlugins() (all []finding.Finding) {
+	if v, _ := i.entry(configMap, "configManagementPlugins"); v.Exists() {
+		all = append(all, v.fault("plugins in %s are from before 2.8", configMap))
+	}
+	return all
+}
+
+// namedSidecars is the version that has them, testedFrom the oldest one that the
+// plugin is tried with.
+var (
+	namedSidecars = version{2, 6}
+	testedFrom    = version{2, 14}
+	// doubleStars is the version whose exclusions know "**".
+	doubleStars = version{3, 6}
+)
+
+func (i *installation) argoVersion() (all []finding.Finding) {
+	for _, w := range i.of(repoServer) {
+		v, ok := versionOf(w.image.tag)
+		at := w.program
+		if w.whole {
+			at = at.at("image")
+		}
+		switch {
+		case !ok || !v.before(testedFrom):
+		case v.before(namedSidecars):
+			all = append(all, at.fault("Argo CD %s cannot be told the name of a plugin that is a sidecar", v))
+		default:
+			all = append(all, as(finding.Note, at.fault("Argo CD %s is older than all that the plugin is tried with", v)))
+		}
+	}
+	return all
+}
+
+// timeout compares the two times of which the first to pass counts.
+func (i *installation) timeout() (all []finding.Finding) {
+	s := i.setting(controllerTimeout)
+	if !s.known {
+		return nil
+	}
+	waits := float64(s.effective(controllerTimeout))
+	i.sidecars(func(_ *workload, c *sidecar) {
+		if c.stock || !c.serves || c.wrong != nil || waits == 0 {
+			return
+		}
+		switch r := c.flags.Render; {
+		case r == 0:
+			all = append(all, c.fault("a rendering may take any time, and the controller waits %s", seconds(waits)))
+		case r > waits/2:
+			all = append(all, c.fault("a rendering may take %s, and the controller waits %s", seconds(r), seconds(waits)))
+		}
+	})
+	return all
+}
+
+func (i *installation) timeoutsDiffer() []finding.Finding {
+	server, of := i.setting(serverTimeout), i.setting(controllerTimeout)
+	if !server.known || !of.known || server.effective(serverTimeout) >= of.effective(controllerTimeout) {
+		return nil
+	}
+	at := server.thing
+	if !server.set && of.set {
+		at = of.thing
+	}
+	return []finding.Finding{at.fault("the API server waits %ds for manifests, and the controller %ds", server.effective(serverTimeout), of.effective(controllerTimeout))}
+}
+
+func (i *installation) execTimeout() (all []finding.Finding) {
+	i.sidecars(func(_ *workload, s *sidecar) {
+		for _, e := range s.at("env").items() {
+			if e.name() == "ARGOCD_EXEC_TIMEOUT" {
+				all = append(all, e.fault("it changes nothing here"))
+			}
+		}
+	})
+	return all
+}
+
+func (i *installation) badSetting() (all []finding.Finding) {
+	for _, o := range options {
+		s := i.setting(o)
+		if !s.set {
+			continue
+		}
+		_, err := strconv.ParseUint(s.text, 10, 31)
+		bad := o.kind == number && err != nil || o.kind == truth && !s.on() && !strings.EqualFold(s.text, "false")
+		if bad {
+			all = append(all, instead(s.fault("Argo CD cannot read %q, and takes %s", s.text, o.fallback), "write %s", o.kind))
+		}
+	}
+	return all
+}
+
+// systemMemory is what the kernel wants for a container besides.
+const systemMemory = 128 << 20
+
+func (i *installation) memory() (all []finding.Finding) {
+	i.sidecars(func(_ *workload, s *sidecar) {
+		at := s.at("resources", "limits", "memory")
+		if !at.Exists() {
+			all = append(all, instead(as(finding.Warning, s.fault("it has no memory limit, so that it can take what others on the node need")), "set resources.limits.memory; docs/operations.md has the sum"))
+			return
+		}
+		if s.stock || !s.serves || s.wrong != nil {
+			return
+		}
+		if len(s.flags.Unlimited) > 0 {
+			slices.Sort(s.flags.Unlimited)
+			all = append(all, as(finding.Warning, s.fault("%s without a limit may take more than the container has", strings.Join(s.flags.Unlimited, ", "))))
+			return
+		}
+		limit, ok := bytesOf(at.Text())
+		if !ok || !s.flags.ParallelSet || s.flags.Parallel == 0 {
+			return
+		}
+		need := s.flags.Server + int64(s.flags.Parallel)*s.flags.Worker + systemMemory
+		switch {
+		case limit < s.flags.Server+s.flags.Worker:
+			all = append(all, at.fault("the limit is %s, and the server with one rendering may take %s", mebibytes(limit), mebibytes(s.flags.Server+s.flags.Worker)))
+		case limit < need:
+			all = append(all, as(finding.Warning, at.fault("the limit is %s, and by its flags it may take %s", mebibytes(limit), mebibytes(need))))
+		}
+	})
+	return all
+}
+
+func (i *installation) parallel() (all []finding.Finding) {
+	i.sidecars(func(_ *workload, s *sidecar) {
+		switch {
+		case s.stock:
+			all = append(all, instead(as(finding.Note, s.fault("%s renders as many at a time as it is asked for", stockServer)), "run cmp serve, or give it memory for all"))
+		case !s.serves || s.wrong != nil:
+		case s.flags.ParallelSet && s.flags.Parallel == 0:
+			all = append(all, s.fault("--parallel=0 is no limit"))
+		case !s.flags.ParallelSet && !s.at("resources", "limits", "cpu").Exists():
+			all = append(all, s.fault("there is no --parallel, and no limit of CPUs"))
+		}
+	})
+	return all
+}
+
+func (i *installation) grpcSize() (all []finding.Finding) {
+	for _, o := range []option{grpcSize, controllerGRPC} {
+		if s := i.setting(o); s.set && s.effective(o) < 100 {
+			all = append(all, s.fault("the %s takes messages of up to %d MiB", o.role, s.effective(o)))
+		}
+	}
+	return all
+}
+
+// needed are paths that a component has, in directories of its own and at the root
+// of a repository.
+var needed = []string{"component.yaml", "ladder.yaml", "Chart.yaml", "values.yaml", "values-prod.yaml", "templates", "templates/deployment.yaml", "templates/_helpers.tpl", "crds", "charts", "charts/common-1.0.0.tgz",
+	"kustomization.yaml", "kustomization.yml", "deployment.yaml", "deployment.yml", "deployment.json"}
+
+// excludes reports whether a pattern matches a path or a directory above it, as
+// Argo CD does.
+func excludes(pattern, p string) bool {
+	for ; p != "." && p != "/"; p = path.Dir(p) {
+		if ok, err := path.Match(pattern, p); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (i *installation) tarExclusions() (all []finding.Finding) {
+	s := i.setting(exclusions)
+	git := false
+	v, known := version{}, false
+	for _, w := range i.of(repoServer) {
+		v, known = versionOf(w.image.tag)
+	}
+	for _, pattern := range s.list() {
+		if _, err := path.Match(pattern, ""); err != nil {
+			all = append(all, instead(s.fault("%q is no pattern, and each request fails", pattern), "correct it"))
+			continue
+		}
+		git = git || excludes(pattern, ".git/objects")
+		if slices.Contains(strings.Split(pattern, "/"), "**") && known && v.before(doubleStars) {
+			all = append(all, instead(as(finding.Warning, s.fault("Argo CD %s takes ** of %q for *, which stands for no directory or several", v, pattern)), "write a pattern for each depth, such as .git/*"))
+		}
+		for _, at := range []string{"", "shop/", "apps/shop/", "apps/shop/base/"} {
+			n := slices.IndexFunc(needed, func(name string) bool { return excludes(pattern, at+name) })
+			if n >= 0 {
+				all = append(all, instead(s.fault("%q leaves out %s, which a component may need", pattern, at+needed[n]), "leave out less, such as .git/* only"))
+				break
+			}
+		}
+	}
+	if s.known && !git && i.anySidecar() {
+		all = append(all, as(finding.Note, s.fault("the history of git, .git, is sent with each request, and not used")))
+	}
+	return all
+}
+
+func (i *installation) anySidecar() bool {
+	return slices.ContainsFunc(i.of(repoServer), func(w *workload) bool { return len(w.sidecars) > 0 })
+}
+
+func (i *installation) applicationHealth() (all []finding.Finding) {
+	const key = "resource.customizations.health.argoproj.io_Application"
+	check, known := i.entry(configMap, key)
+	if !known {
+		return nil
+	}
+	if check.Text() != "" {
+		if i.JudgeHealth != nil {
+			for _, wrong := range i.JudgeHealth(check.Text()) {
+				all = append(all, as(finding.Warning, check.fault("%s", wrong)))
+			}
+		}
+		return all
+	}
+	if old, _ := i.entry(configMap, "resource.customizations"); strings.Contains(old.Text(), "argoproj.io/Application") {
+		return nil
+	}
+	for name, v := range i.entriesOf(configMap) {
+		if letters(name) == letters(key) {
+			all = append(all, instead(as(finding.Warning, v.fault("Argo CD reads no health check for Applications from %s", name)), "write the key as %s", key))
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	check.field = ""
+	if child, ok := i.child(); ok {
+		f := check.fault("there is no health check for Applications, and %s is held by another", child)
+		return []finding.Finding{f}
+	}
+	return []finding.Finding{as(finding.Note, check.fault("there is no health check for Applications, which waves between Applications need"))}
+}
+
+// letters are those of a key, by which one with another hyphen, stroke or capital is
+// known.
+func letters(key string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "/", "", ".", "", "-", "").Replace(key))
+}
+
+// child finds an Application that another Application holds: it has a wave, or the
+// mark of one.
+func (i *installation) child() (string, bool) {
+	names := map[string]bool{}
+	for _, a := range i.applications {
+		if !a.pattern {
+			names[a.Get("metadata", "name").Text()] = true
+		}
+	}
+	for _, a := range i.applications {
+		meta := a.Get("metadata")
+		own := meta.Get("name").Text()
+		instance := meta.Get("labels", "argocd.argoproj.io/instance").Text()
+		if tracking, _, ok := strings.Cut(meta.Get("annotations", "argocd.argoproj.io/tracking-id").Text(), ":"); ok {
+			instance = tracking
+		}
+		if meta.Get("annotations", "argocd.argoproj.io/sync-wave").Exists() || instance != "" && instance != own && names[instance] {
+			return a.object, true
+		}
+	}
+	return "", false
+}
+
+func (i *installation) progressiveSyncs() (all []finding.Finding) {
+	s := i.setting(progressive)
+	if !s.known || s.on() {
+		return nil
+	}
+	for _, set := range i.applicationSets {
+		if strategy := set.at("spec", "strategy"); strategy.Get("type").Text() == "RollingSync" {
+			all = append(all, strategy.fault("it has steps, and progressive syncs are off"))
+		}
+	}
+	return all
+}

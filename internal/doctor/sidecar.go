@@ -1,0 +1,160 @@
+package doctor
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
+
+// sidecar is a container that serves a plugin.
+type sidecar struct {
+	thing
+	// stock is true if it runs Argo CD's own plugin server.
+	stock bool
+	// ours is true if the plugin is Ladder's, or is meant to be.
+	ours bool
+	// serves is true if it runs a plugin server at all.
+	serves bool
+	// plugin is the name by which Applications ask for it; empty if the input does
+	// not tell.
+	plugin string
+	// discovers is true if it answers for Applications that name no plugin.
+	discovers bool
+	image     image
+	env       map[string]thing
+	// flags are those of "cmp serve", and wrong is what is wrong with them.
+	flags Flags
+	wrong error
+	// config is the plugin.yaml of the stock server.
+	config     mountedText
+	mounted    bool
+	definition pluginYAML
+}
+
+// pluginYAML is what a plugin.yaml says, as the stock server reads it.
+type pluginYAML struct {
+	Kind     string `yaml:"kind"`
+	Metadata struct {
+		Name string `yaml:"name"`
+	} `yaml:"metadata"`
+	Spec struct {
+		Version  string `yaml:"version"`
+		Generate struct {
+			Command []string `yaml:"command"`
+			Args    []string `yaml:"args"`
+		} `yaml:"generate"`
+		Discover struct {
+			FileName string `yaml:"fileName"`
+			Find     struct {
+				Glob    string   `yaml:"glob"`
+				Command []string `yaml:"command"`
+			} `yaml:"find"`
+		} `yaml:"discover"`
+	} `yaml:"spec"`
+}
+
+func (p pluginYAML) discovers() bool {
+	d := p.Spec.Discover
+	return d.FileName != "" || d.Find.Glob != "" || len(d.Find.Command) > 0
+}
+
+// socket is what Applications call the plugin.
+func (p pluginYAML) socket() string {
+	if p.Spec.Version != "" {
+		return p.Metadata.Name + "-" + p.Spec.Version
+	}
+	return p.Metadata.Name
+}
+
+// program is what our plugin and its image are called.
+const (
+	program   = "cmp"
+	ourPlugin = "ladder"
+)
+
+// findPlugins tells the containers that serve plugins from the others.
+func (i *installation) findPlugins(w *workload) {
+	for _, c := range w.others {
+		s := i.sidecar(w, c)
+		_, shares := mountAt(c, pluginsDir)
+		if s.ours {
+			w.sidecars = append(w.sidecars, s)
+		}
+		if s.ours || s.serves || shares {
+			w.plugins = append(w.plugins, s)
+		}
+	}
+}
+
+func (i *installation) sidecar(w *workload, c thing) *sidecar {
+	s := &sidecar{thing: c, image: imageOf(c.Get("image").Text()), env: i.environment(w, c)}
+	command, args := c.at("command").texts(), c.at("args").texts()
+	called := calledOurs(c)
+	words := slices.Concat(command, args)
+	switch {
+	case slices.ContainsFunc(words, func(word string) bool { return path.Base(word) == stockServer }):
+		s.serves, s.stock = true, true
+		i.readPluginYAML(w, s)
+		s.ours = called || s.definition.Metadata.Name == ourPlugin || runsOurs(s.definition)
+	case len(command) > 0 && path.Base(command[0]) == program, len(command) == 0 && (called || len(args) > 0 && args[0] == "serve"):
+		s.ours = true
+		if len(command) == 0 {
+			words = append([]string{program}, words...)
+		}
+		if len(words) == 1 && len(command) == 0 {
+			words = append(words, "serve") // as the image does
+		}
+		if len(words) > 1 && words[1] == "serve" {
+			s.serves = true
+			s.flags, s.wrong = i.serve(s, words[2:])
+			s.plugin, s.discovers = s.flags.Plugin, s.flags.Discovery
+		}
+	default:
+		s.ours = called
+	}
+	return s
+}
+
+func calledOurs(c thing) bool {
+	return c.name() == ourPlugin || strings.Contains(imageOf(c.Get("image").Text()).base, ourPlugin)
+}
+
+func runsOurs(p pluginYAML) bool {
+	return len(p.Spec.Generate.Command) > 0 && path.Base(p.Spec.Generate.Command[0]) == program
+}
+
+// serve reads the flags of "cmp serve".
+func (i *installation) serve(s *sidecar, args []string) (Flags, error) {
+	if i.Serve == nil {
+		return Flags{}, finding.Finding{Message: "nothing reads its flags"}
+	}
+	env := map[string]string{}
+	for name, value := range s.env {
+		env[name] = value.Text()
+	}
+	return i.Serve(args, env)
+}
+
+// readPluginYAML reads what the stock server would.
+func (i *installation) readPluginYAML(w *workload, s *sidecar) {
+	s.config, s.mounted = i.textAt(w, s.thing, pluginConfig)
+	if made, ok := i.chartPlugins[s.config.mount.Get("subPath").Text()]; ok && w.volumes[s.config.mount.name()].configMap == "argocd-cmp-cm" {
+		// The chart writes the name, and what is around.
+		s.config.source, s.config.found, s.config.why = made, true, ""
+		text, err := made.YAML()
+		if err == nil && yaml.Unmarshal([]byte(text), &s.definition.Spec) == nil {
+			s.definition.Kind, s.definition.Metadata.Name = "ConfigManagementPlugin", strings.TrimSuffix(s.config.mount.Get("subPath").Text(), ".yaml")
+		}
+	} else if s.config.found {
+		if err := yaml.Unmarshal([]byte(s.config.text), &s.definition); err != nil {
+			s.config.why = "it is no valid YAML"
+		}
+	}
+	if s.config.found && s.config.why == "" {
+		s.plugin, s.discovers = s.definition.socket(), s.definition.discovers()
+	}
+}

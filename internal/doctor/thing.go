@@ -1,0 +1,181 @@
+package doctor
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// thing is a value of the input, with the place where it stands.
+type thing struct {
+	object.Value
+	// file, line, object and field are as in a finding; first is the line of the file
+	// on which lines of Value begin to count, 0 if they mean nothing.
+	file, object, field string
+	first, line         int
+}
+
+// of is a manifest.
+func of(o object.Object) thing {
+	return thing{Value: o.Root(), file: o.File, object: o.ID.String(), first: o.Line, line: o.Line}
+}
+
+// at follows keys.
+func (t thing) at(keys ...string) thing {
+	for _, key := range keys {
+		t = t.inner(t.Value.Get(key), joined(t.field, key))
+	}
+	return t
+}
+
+func (t thing) inner(v object.Value, field string) thing {
+	t.Value, t.field = v, field
+	if t.first > 0 && v.Line() > 0 {
+		t.line = t.first + v.Line() - 1
+	}
+	return t
+}
+
+func joined(field, key string) string {
+	if field == "" {
+		return key
+	}
+	return field + "." + key
+}
+
+// items are those of a list, called by their names where they have some.
+func (t thing) items() []thing {
+	var all []thing
+	for i, v := range t.Value.Items() {
+		name := v.Get("name").Text()
+		if name == "" {
+			name = strconv.Itoa(i)
+		}
+		all = append(all, t.inner(v, fmt.Sprintf("%s[%s]", t.field, name)))
+	}
+	return all
+}
+
+// entries are those of a mapping.
+func (t thing) entries() map[string]thing {
+	all := map[string]thing{}
+	for _, f := range t.Value.Fields() {
+		v := t.inner(f.Value, joined(t.field, f.Key))
+		if t.first > 0 && f.Line() > 0 { // a block begins below its key
+			v.line = t.first + f.Line() - 1
+		}
+		all[f.Key] = v
+	}
+	return all
+}
+
+// texts are the items of a list of texts. One text, which Kubernetes refuses, is
+// taken for the words that it was meant for.
+func (t thing) texts() []string {
+	if text := t.Text(); !t.IsList() && !strings.Contains(text, "{{") {
+		return strings.Fields(text)
+	}
+	var all []string
+	for _, v := range t.Value.Items() {
+		all = append(all, v.Text())
+	}
+	return all
+}
+
+// name is what a thing of a list is called.
+func (t thing) name() string { return t.Get("name").Text() }
+
+// number is a whole number, written as such or as text.
+func (t thing) number() (int, bool) {
+	n, err := strconv.Atoi(t.Text())
+	return n, err == nil
+}
+
+// named is the one of things with a name.
+func named(all []thing, name string) (thing, bool) {
+	for _, t := range all {
+		if t.name() == name {
+			return t, true
+		}
+	}
+	return thing{}, false
+}
+
+// fault is a finding about a thing.
+func (t thing) fault(format string, args ...any) finding.Finding {
+	return finding.Finding{File: t.file, Line: t.line, Object: t.object, Field: t.field, Message: fmt.Sprintf(format, args...)}
+}
+
+// as gives a finding another severity.
+func as(severity finding.Severity, f finding.Finding) finding.Finding {
+	f.Severity = severity
+	return f
+}
+
+// instead gives a finding another remedy than that of its rule.
+func instead(f finding.Finding, format string, args ...any) finding.Finding {
+	f.Remedy = fmt.Sprintf(format, args...)
+	return f
+}
+
+// image is a container image, taken apart.
+type image struct {
+	// repository is all before the tag, base the last part of that.
+	repository, base, tag string
+	digest                bool
+}
+
+func imageOf(text string) image {
+	text, _, digest := strings.Cut(text, "@")
+	repository, tag := text, ""
+	if i := strings.LastIndex(text, ":"); i > strings.LastIndex(text, "/") {
+		repository, tag = text[:i], text[i+1:]
+	}
+	return image{repository, path.Base(repository), tag, digest}
+}
+
+// version is the beginning of a version: 3.5 of v3.5.7.
+type version struct{ major, minor int }
+
+func (v version) before(w version) bool {
+	return v.major < w.major || v.major == w.major && v.minor < w.minor
+}
+
+func (v version) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
+
+// versionOf reads the tag of an image; false if it is none of a version.
+func versionOf(tag string) (version, bool) {
+	var v version
+	n, err := fmt.Sscanf(strings.TrimPrefix(tag, "v"), "%d.%d", &v.major, &v.minor)
+	return v, err == nil && n == 2
+}
+
+// bytesOf reads a quantity of memory as Kubernetes writes it.
+func bytesOf(text string) (int64, bool) {
+	n, ok := quantityOf(text)
+	return int64(n), ok
+}
+
+// quantityOf reads a quantity as Kubernetes writes it.
+func quantityOf(text string) (float64, bool) {
+	for _, unit := range []struct {
+		suffix string
+		size   float64
+	}{{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"Ti", 1 << 40}, {"Pi", 1 << 50}, {"Ei", 1 << 60}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}, {"E", 1e18}, {"m", 1e-3}, {"", 1}} {
+		if number, ok := strings.CutSuffix(text, unit.suffix); ok {
+			n, err := strconv.ParseFloat(number, 64)
+			return n * unit.size, err == nil
+		}
+	}
+	return 0, false
+}
+
+// mebibytes shows a size.
+func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
+
+// seconds shows a time.
+func seconds(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) + "s" }

@@ -1,0 +1,150 @@
+package doctor
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
+
+// doubledKey looks for keys of values, and of what Argo CD's own manifests say,
+// that stand twice: of the first, nothing is read.
+func (i *installation) doubledKey() (all []finding.Finding) {
+	looked := slices.Clone([]thing(i.values))
+	for _, w := range i.workloads {
+		if w.whole {
+			looked = append(looked, w.thing)
+		}
+	}
+	for key, m := range i.maps {
+		if slices.Contains([]string{configMap, paramsMap}, key.name) {
+			looked = append(looked, m)
+		}
+	}
+	for _, t := range looked {
+		for _, k := range t.DoubledKeys() {
+			at := t.inner(k.Again, joined(k.Path, k.Key))
+			if t.first == 0 { // lines of a text that nobody has
+				all = append(all, at.fault("the key %s stands there twice, and the first is lost", k.Key))
+				continue
+			}
+			at.line = t.first + k.Lines[1] - 1
+			all = append(all, at.fault("the key %s stands in lines %d and %d, and the first is lost", k.Key, t.first+k.Lines[0]-1, at.line))
+		}
+	}
+	return all
+}
+
+// chartHas are the keys of values that the chart argo-cd has, below those that hold
+// what is looked at. Source: its values.yaml, version 10.1.1.
+var chartHas = []struct{ below, keys string }{
+	{"", `
+		nameOverride fullnameOverride namespaceOverride kubeVersionOverride apiVersionOverrides
+		createAggregateRoles createClusterRoles openshift crds global configs extraObjects controller dex
+		redis redis-ha externalRedis redisSecretInit server repoServer applicationSet notifications
+		commitServer`},
+	{"repoServer", `
+		name replicas runtimeClassName autoscaling pdb vpa image imagePullSecrets extraArgs env envFrom
+		lifecycle extraContainers initContainers copyutil volumeMounts volumes existingVolumes emptyDir
+		useEphemeralHelmWorkingDir deploymentAnnotations deploymentLabels podAnnotations podLabels resources
+		containerPorts hostNetwork dnsConfig dnsPolicy containerSecurityContext readinessProbe livenessProbe
+		startupProbe terminationGracePeriodSeconds nodeSelector tolerations affinity
+		topologySpreadConstraints deploymentStrategy priorityClassName certificateSecret service metrics
+		clusterRoleRules automountServiceAccountToken serviceAccount rbac networkPolicy`},
+	{"configs", `
+		cm params rbac gpg ssh tls cmp clusterCredentials credentialTemplates credentialTemplatesAnnotations
+		repositories repositoriesAnnotations secret styles`},
+}
+
+// unreadValue looks for keys that the chart does not have, and that were meant for
+// one of those that it has. Others, which another version may have, are let be.
+func (i *installation) unreadValue() (all []finding.Finding) {
+	for _, layer := range i.values {
+		for _, has := range chartHas {
+			keys := strings.Fields(has.keys)
+			t := layer
+			if has.below != "" {
+				t = layer.at(has.below)
+			}
+			for key, v := range t.entries() {
+				if slices.Contains(keys, key) {
+					continue
+				}
+				remedy := i.near(key, keys)
+				if remedy == "" && has.below == "repoServer" && holdsContainer(v) {
+					remedy = "perhaps you mean extraContainers; "
+				}
+				if remedy != "" {
+					all = append(all, instead(v.fault("the chart argo-cd has no value %s here, and passes over it", key), "%scorrect the key, or drop it", remedy))
+				}
+			}
+		}
+	}
+	return all
+}
+
+func holdsContainer(t thing) bool {
+	for _, v := range t.entries() {
+		if v.Get("image").Exists() {
+			return true
+		}
+	}
+	return slices.ContainsFunc(t.items(), func(c thing) bool { return c.Get("image").Exists() })
+}
+
+//go:embed params.txt
+var paramsText string
+
+// params are the keys of argocd-cmd-params-cm that Argo CD reads.
+func params() []string {
+	return slices.DeleteFunc(strings.Split(strings.TrimSpace(paramsText), "\n"), func(line string) bool { return strings.HasPrefix(line, "#") })
+}
+
+// unreadSetting looks at the keys of each part of Argo CD that is there as a whole,
+// by what that reads, and at those in values by what Argo CD is known to read.
+func (i *installation) unreadSetting() (all []finding.Finding) {
+	prefixes := map[string]string{"reposerver.": repoServer, "controller.": controller, "server.": apiServer, "applicationsetcontroller.": setsController}
+	known := params()
+	var parts []string
+	for _, key := range known {
+		part, _, _ := strings.Cut(key, ".")
+		parts = append(parts, part)
+	}
+	slices.Sort(parts)
+	parts = slices.Compact(parts)
+	look := func(name string, v thing, reads func(role string) []string) {
+		for prefix, role := range prefixes {
+			if !strings.HasPrefix(name, prefix) {
+				continue
+			}
+			if read := reads(role); len(read) > 0 && !slices.Contains(read, name) {
+				all = append(all, instead(v.fault("no variable of the %s is read from %s", role, name), "%scorrect the key; docs/operator-manual/argocd-cmd-params-cm.yaml of Argo CD lists them", i.near(name, read)))
+			}
+			return
+		}
+		part, _, _ := strings.Cut(name, ".")
+		if meant := i.near(part, parts); meant != "" && !slices.Contains(parts, part) {
+			all = append(all, instead(v.fault("no part of Argo CD reads %s", name), "%scorrect the key", meant))
+		}
+	}
+	for key, m := range i.maps {
+		if key.name != paramsMap {
+			continue
+		}
+		for name, v := range m.at("data").entries() {
+			v.field = "data." + name
+			look(name, v, i.readKeys)
+		}
+	}
+	for _, layer := range i.values {
+		for name, v := range layer.at("configs", "params").entries() {
+			if name != "create" && name != "annotations" { // which are the chart's own
+				look(name, v, func(role string) []string {
+					return slices.DeleteFunc(slices.Clone(known), func(key string) bool { return prefixes[key[:strings.Index(key, ".")+1]] != role })
+				})
+			}
+		}
+	}
+	return all
+}

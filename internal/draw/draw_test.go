@@ -1,0 +1,241 @@
+package draw_test
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/ladder-cmp/ladder/internal/corpus"
+	"github.com/ladder-cmp/ladder/internal/draw"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/golden"
+	"github.com/ladder-cmp/ladder/internal/sample"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// TestComponents draws components that ship with the project in every format.
+func TestComponents(t *testing.T) {
+	for _, name := range []string{"beacon-operator", "shop"} {
+		req := plugin.Request{Repo: os.DirFS("../../testdata/components"), Dir: name, App: plugin.App{Name: name, Namespace: "demo"}, KubeVersion: "1.34.0"}
+		res, err := plugin.Generate(context.Background(), req, knowledge.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range draw.Formats() {
+			golden.File(t, filepath.Join("testdata", name+"."+string(f)), drawn(t, res.Plan, f, draw.Options{}))
+		}
+	}
+}
+
+// TestStories draws what testdata/*.txtar hold: as it is drawn by default, with
+// everything, and around an object, if the first line of the input names one.
+func TestStories(t *testing.T) {
+	golden.Archives(t, "testdata/*.txtar", func(t *testing.T, in txtar.File) []txtar.File {
+		p := sample.Plan(t, sample.Objects(t, string(in.Data)))
+		out := []txtar.File{
+			golden.Text("default", drawn(t, p, draw.Mermaid, draw.Options{})),
+			golden.Text("all", drawn(t, p, draw.Mermaid, draw.Options{All: true})),
+		}
+		first, _, _ := strings.Cut(string(in.Data), "\n")
+		if name, ok := strings.CutPrefix(first, "# around: "); ok {
+			out = append(out, golden.Text("around", drawn(t, p, draw.Mermaid, draw.Options{Around: p.Find(name)})))
+		}
+		return out
+	})
+}
+
+// drawn draws a plan and checks that it is well-formed in its format.
+func drawn(t *testing.T, p *wave.Plan, f draw.Format, opt draw.Options) string {
+	t.Helper()
+	text := draw.Ladder(p, f, opt)
+	wellFormed(t, f, text)
+	return text
+}
+
+// wellFormed checks that a drawing is text of its format.
+func wellFormed(t *testing.T, f draw.Format, text string) {
+	t.Helper()
+	switch f {
+	case draw.Mermaid:
+		checkLines(t, withoutStrings(mermaidString, text), mermaidLine)
+	case draw.Dot:
+		checkLines(t, withoutStrings(dotString, text), dotLine)
+	case draw.SVG:
+		svgTexts(t, text)
+	}
+}
+
+// What is left of a drawing when its quoted strings are emptied: the part of
+// each language that we write.
+var (
+	mermaidString = regexp.MustCompile(`"[^"\n]*"`)
+	mermaidLine   = regexp.MustCompile(`^(flowchart BT|  subgraph w\d+\[""\]|    n\d+\[""\]|  end|  n\d+ (-->|==>|-\.->|--o|-\.-o)\|""\| n\d+|  w\d+ ~~~ w\d+|  (linkStyle|style n?) ?\d+ (stroke-width:3\.5px)?,?(stroke:#cf222e|stroke-dasharray:2 4)?)$`)
+	dotString     = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
+	dotLine       = regexp.MustCompile(`^(digraph ladder \{|[a-z0-9=" \[\],]*|  subgraph cluster_\d+ \{|    label=""| *\}|  (graph|node|edge) \[[a-z0-9=", ]*\]|    n\d+ \[[a-z0-9=",. ]*\]|  n\d+ -> n\d+ \[[a-z=", ]*\]|  \{[n0-9 ]+\} -> rail\d+ -> \{[n0-9 ]+\} \[style=invis\]|  rankdir=BT)$`)
+)
+
+func withoutStrings(quoted *regexp.Regexp, text string) string {
+	return quoted.ReplaceAllString(text, `""`)
+}
+
+func checkLines(t *testing.T, text string, grammar *regexp.Regexp) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if !grammar.MatchString(strings.TrimSuffix(line, "\n")) {
+			t.Errorf("not a line of the format: %q", line)
+		}
+	}
+}
+
+// svgTexts decodes a picture and returns its texts and titles.
+func svgTexts(t *testing.T, text string) []string {
+	t.Helper()
+	var texts []string
+	for d := xml.NewDecoder(strings.NewReader(text)); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return texts
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if data, ok := token.(xml.CharData); ok {
+			texts = append(texts, string(data))
+		}
+	}
+}
+
+// TestEscapes draws objects with names that are syntax somewhere, and reads
+// the names back from each format.
+func TestEscapes(t *testing.T) {
+	for _, name := range sample.Awkward {
+		t.Run(strconv.QuoteToASCII(name), func(t *testing.T) {
+			text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %[1]s}\n---\n"+
+				"apiVersion: v1\nkind: Pod\nmetadata: {name: pod}\nspec: {containers: [{name: a, image: a, envFrom: [{configMapRef: {name: %[1]s}}]}]}\n", quoteYAML(name))
+			p := sample.Plan(t, sample.Objects(t, text))
+			want := finding.Harmless(name)
+			for _, f := range draw.Formats() {
+				got := labels(t, f, drawn(t, p, f, draw.Options{}))
+				if !slices.Contains(got, want) {
+					t.Errorf("%s: %q is not among %q", f, want, got)
+				}
+			}
+		})
+	}
+}
+
+// quoteYAML writes a text as YAML does between double quotes.
+func quoteYAML(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		fmt.Fprintf(&b, `\U%08x`, r)
+	}
+	return `"` + b.String() + `"`
+}
+
+var mermaidEntity = regexp.MustCompile(`#(\d+);`)
+
+// labels reads the texts of a drawing as a viewer shows them.
+func labels(t *testing.T, f draw.Format, text string) []string {
+	t.Helper()
+	if f == draw.SVG {
+		return svgTexts(t, text)
+	}
+	quoted, line := mermaidString, "<br/>"
+	if f == draw.Dot {
+		quoted, line = dotString, "\n"
+	}
+	var all []string
+	for _, s := range quoted.FindAllString(text, -1) {
+		s = strings.ReplaceAll(s[1:len(s)-1], "\u200b", "")
+		if f == draw.Dot {
+			s = regexp.MustCompile(`\\.`).ReplaceAllStringFunc(s, func(e string) string {
+				return strings.ReplaceAll(e[1:], "n", "\n")
+			})
+		}
+		for _, part := range strings.Split(s, line) {
+			all = append(all, html.UnescapeString(mermaidOnly(f, part)))
+		}
+	}
+	return all
+}
+
+// mermaidOnly turns entities of Mermaid's into those of HTML.
+func mermaidOnly(f draw.Format, s string) string {
+	if f != draw.Mermaid {
+		return s
+	}
+	return mermaidEntity.ReplaceAllString(s, "&#$1;")
+}
+
+// TestShuffled draws the same whatever the order of the input.
+func TestShuffled(t *testing.T) {
+	for _, story := range []string{"hooks", "noise", "around"} {
+		ar, err := txtar.ParseFile(filepath.Join("testdata", story+".txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		objs := sample.Objects(t, string(ar.Files[0].Data))
+		for _, f := range draw.Formats() {
+			for _, opt := range []draw.Options{{}, {All: true}} {
+				want := draw.Ladder(sample.Plan(t, objs), f, opt)
+				for _, shuffled := range sample.Shuffled(objs) {
+					if got := draw.Ladder(sample.Plan(t, shuffled), f, opt); got != want {
+						t.Errorf("%s, %s: the order of the input matters", story, f)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestManyObjects draws 5,000 objects, a fifth of which refer to one of them.
+func TestManyObjects(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: hub}\n")
+	for i := range 1250 {
+		for _, kind := range []string{"ConfigMap", "Secret", "Service"} {
+			fmt.Fprintf(&b, "---\napiVersion: v1\nkind: %s\nmetadata: {name: app-%d}\n", kind, i)
+		}
+		fmt.Fprintf(&b, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: app-%[1]d}\nspec: {template: {spec: {serviceAccountName: hub, "+
+			"containers: [{name: a, image: a, envFrom: [{configMapRef: {name: app-%[1]d}}, {secretRef: {name: app-%[1]d}}]}]}}}\n", i)
+	}
+	p := sample.Plan(t, sample.Objects(t, b.String()))
+	start := time.Now()
+	for _, f := range draw.Formats() {
+		for _, opt := range []draw.Options{{}, {All: true}, {Around: p.Find("ServiceAccount/hub")}} {
+			if text := draw.Ladder(p, f, opt); len(text) > 1000*(len(p.Graph.Nodes)+len(p.Graph.References)) {
+				t.Errorf("%s: %d bytes", f, len(text))
+			}
+		}
+	}
+	// It takes a tenth of this at most; what is quadratic takes minutes.
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("nine drawings took %s", took)
+	}
+}
+
+// TestCorpus draws what real charts render to.
+func TestCorpus(t *testing.T) {
+	corpus.Each(t, "..", func(t *testing.T, text string) {
+		p := sample.Plan(t, sample.Objects(t, text))
+		for _, f := range draw.Formats() {
+			drawn(t, p, f, draw.Options{})
+			drawn(t, p, f, draw.Options{All: true})
+		}
+	})
+}

@@ -1,0 +1,351 @@
+package draw
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// picture is what is drawn, whatever the format. Its texts hold no characters
+// that a terminal would obey; what a format takes for syntax, it escapes.
+type picture struct {
+	// nodes are in the order of the bands, and within a band in the order in
+	// which Argo CD applies them.
+	nodes []node
+	bands []band
+	edges []edge
+	// label says what it is, and legend how to read it.
+	label, legend string
+}
+
+// band is a wave of a phase, with its nodes.
+type band struct {
+	// title names it; about says what stands in it, or when it comes.
+	title, about string
+	nodes        []int
+}
+
+// heading is the title of a band in one line.
+func (b band) heading() string {
+	if b.about == "" {
+		return b.title
+	}
+	return b.title + " · " + b.about
+}
+
+// node is an object, or several of a kind that nothing tells apart.
+type node struct {
+	// kind and name are the two lines of its label.
+	kind, name string
+	// tip says which object it is, and what decided its wave.
+	tip string
+	// chosen means that the drawing is about this object, and off that it is not
+	// there.
+	chosen, off bool
+}
+
+// edge is all that one node says about another.
+type edge struct {
+	from, to int
+	// why says the strongest reason in a few words, and reasons are a sentence
+	// for each.
+	why     string
+	reasons []string
+	// gate, inferred and loose are drawn bold, dashed and with a dot; loose
+	// means that nothing is ordered by it. against is drawn red: the order is the
+	// other way round.
+	gate, inferred, loose, against bool
+}
+
+// tip is all reasons in one line.
+func (e edge) tip() string { return strings.Join(e.reasons, "; ") }
+
+// sketch is a picture in the making, with nodes as the graph counts them.
+type sketch struct {
+	plan *wave.Plan
+	opt  Options
+	// rows explain the nodes, by node.
+	rows   []wave.Row
+	around map[int]bool
+	edges  []edge
+	linked map[int]bool
+	// looks tell nodes apart, by node.
+	looks []string
+	// home is the namespace that goes without saying.
+	home string
+}
+
+func newPicture(p *wave.Plan, opt Options) *picture {
+	s := &sketch{plan: p, opt: opt, rows: make([]wave.Row, len(p.Graph.Nodes)), around: map[int]bool{}, linked: map[int]bool{}}
+	for at, row := range p.Table() {
+		s.rows[p.Order[at]] = row
+	}
+	for _, i := range opt.Around {
+		s.around[i] = true
+	}
+	s.home = commonest(p.Graph.Nodes)
+	s.connect()
+	if len(s.around) > 0 {
+		s.narrow()
+	}
+	for _, e := range s.edges {
+		s.linked[e.from], s.linked[e.to] = true, true
+	}
+	s.look()
+	return s.settle()
+}
+
+// commonest is the namespace of most objects.
+func commonest(nodes []graph.Node) string {
+	count := map[string]int{}
+	for _, n := range nodes {
+		if n.Key.Namespace != "" {
+			count[n.Key.Namespace]++
+		}
+	}
+	home := ""
+	for ns, n := range count {
+		if n > count[home] || n == count[home] && ns < home {
+			home = ns
+		}
+	}
+	return home
+}
+
+// connect turns the references that are drawn into edges, one for each pair.
+func (s *sketch) connect() {
+	refs := s.plan.Graph.References // sorted by pair
+	for len(refs) > 0 {
+		n := 1
+		for n < len(refs) && refs[n].From == refs[0].From && refs[n].To == refs[0].To {
+			n++
+		}
+		if drawn := filter(refs[:n], s.isDrawn); len(drawn) > 0 {
+			s.edges = append(s.edges, s.edge(drawn))
+		}
+		refs = refs[n:]
+	}
+}
+
+func filter(refs []graph.Reference, keep func(graph.Reference) bool) []graph.Reference {
+	var kept []graph.Reference
+	for _, r := range refs {
+		if keep(r) {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// isDrawn leaves out what decides nothing. Of the objects that the drawing is
+// about, every reference counts.
+func (s *sketch) isDrawn(r graph.Reference) bool {
+	if s.plan.Graph.Nodes[r.From].Elsewhere || s.plan.Graph.Nodes[r.To].Elsewhere {
+		return false
+	}
+	if s.opt.All || s.around[r.From] || s.around[r.To] {
+		return true
+	}
+	return s.plan.Orders(r) && (!s.plan.GoesWithoutSaying(r) || s.decides(r) || s.isAgainstOrder(r))
+}
+
+// isAgainstOrder reports whether an object comes before one that it needs, such
+// as a PreSync hook before the namespace that it is in.
+func (s *sketch) isAgainstOrder(r graph.Reference) bool { return s.plan.Compare(r.From, r.To) < 0 }
+
+// decides reports whether the wave of one of its ends comes from a reference.
+func (s *sketch) decides(r graph.Reference) bool {
+	from, to := s.plan.Places[r.From].Because, s.plan.Places[r.To].Because
+	return from.Cause == wave.ByReference && from.Reference == r || to.Cause == wave.ByConsumer && to.Reference == r
+}
+
+// edge draws the references of one pair as one arrow, which looks like the
+// strongest of them.
+func (s *sketch) edge(refs []graph.Reference) edge {
+	slices.SortStableFunc(refs, func(a, b graph.Reference) int {
+		return cmp.Or(cmp.Compare(s.weight(b), s.weight(a)), compareTruth(a.Inferred, b.Inferred))
+	})
+	first := refs[0]
+	e := edge{from: first.From, to: first.To, why: finding.Harmless(first.Why), inferred: first.Inferred}
+	e.loose, e.gate = !s.plan.Orders(first), s.plan.IsGate(first)
+	var tips []string
+	for _, r := range refs {
+		tips = append(tips, s.sentence(r))
+	}
+	e.reasons = slices.Compact(tips)
+	return e
+}
+
+// weight ranks references by what they demand.
+func (s *sketch) weight(r graph.Reference) int {
+	switch {
+	case !s.plan.Orders(r):
+		return 0
+	case s.plan.IsGate(r):
+		return 2
+	}
+	return 1
+}
+
+func compareTruth(a, b bool) int {
+	if a == b {
+		return 0
+	}
+	if b {
+		return -1
+	}
+	return 1
+}
+
+// sentence says what a reference says, and where it was read.
+func (s *sketch) sentence(r graph.Reference) string {
+	nodes := s.plan.Graph.Nodes
+	text := fmt.Sprintf("%s %s %s (%s: %s", nodes[r.From].Key, r.Why, nodes[r.To].Key, r.Meaning, r.Field)
+	if r.Inferred {
+		text += ", inferred"
+	}
+	return finding.Harmless(text + ")" + r.Explained())
+}
+
+// narrow leaves the objects that the drawing is about, their chain of needs,
+// and what refers to them.
+func (s *sketch) narrow() {
+	needs := map[int][]int{}
+	for _, e := range s.edges {
+		if !e.loose {
+			needs[e.from] = append(needs[e.from], e.to)
+		}
+	}
+	chain := map[int]bool{}
+	for todo := slices.Clone(s.opt.Around); len(todo) > 0; {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !chain[i] {
+			chain[i] = true
+			todo = append(todo, needs[i]...)
+		}
+	}
+	s.edges = slices.DeleteFunc(s.edges, func(e edge) bool {
+		return !s.around[e.from] && !s.around[e.to] && !(chain[e.from] && chain[e.to])
+	})
+}
+
+// isShown reports whether a node is in the drawing.
+func (s *sketch) isShown(i int) bool { return len(s.around) == 0 || s.around[i] || s.linked[i] }
+
+// settle puts the nodes into bands, and gives them the numbers of the picture.
+func (s *sketch) settle() *picture {
+	pic := &picture{}
+	number := make([]int, len(s.rows))
+	for _, in := range s.plan.Bands(s.isShown) {
+		b := band{title: in.Title, about: in.About}
+		for _, group := range s.fold(in.Nodes) {
+			at := len(pic.nodes)
+			for _, i := range group {
+				number[i] = at
+			}
+			b.nodes = append(b.nodes, at)
+			pic.nodes = append(pic.nodes, s.node(group))
+		}
+		pic.bands = append(pic.bands, b)
+	}
+	pic.edges = s.renumber(number)
+	pic.label = fmt.Sprintf("ladder of %d waves", len(pic.bands))
+	pic.legend = "An arrow leads to what an object needs. Bold: waits until that is healthy. Dashed: inferred. With a dot: orders nothing. Point at an arrow or an object for the reason."
+	return pic
+}
+
+// renumber gives the edges the numbers of the picture, where those of objects
+// that stand together are one.
+func (s *sketch) renumber(number []int) []edge {
+	slices.SortStableFunc(s.edges, func(a, b edge) int {
+		return cmp.Or(cmp.Compare(number[a.from], number[b.from]), cmp.Compare(number[a.to], number[b.to]))
+	})
+	var edges []edge
+	for at := 0; at < len(s.edges); {
+		e := s.edges[at]
+		e.from, e.to = number[e.from], number[e.to]
+		same := 1
+		for at+same < len(s.edges) && number[s.edges[at+same].from] == e.from && number[s.edges[at+same].to] == e.to {
+			same++
+		}
+		if same > 1 {
+			e.reasons = append(slices.Clone(e.reasons), fmt.Sprintf("and %d more like it", same-1))
+		}
+		edges = append(edges, e)
+		at += same
+	}
+	return edges
+}
+
+// foldFrom is how many objects that nothing tells apart make one node. Fewer are
+// no harder to read one by one, and then one sees their names.
+const foldFrom = 4
+
+// fold groups the nodes of a band: objects of one kind with the same arrows
+// stand together, the others alone.
+func (s *sketch) fold(nodes []int) [][]int {
+	alike := map[string][]int{}
+	for _, i := range nodes {
+		alike[s.looks[i]] = append(alike[s.looks[i]], i)
+	}
+	var groups [][]int
+	for _, i := range nodes {
+		group := alike[s.looks[i]]
+		switch {
+		case s.opt.All || s.around[i] || len(group) < foldFrom:
+			groups = append(groups, []int{i})
+		case group[0] == i:
+			groups = append(groups, group)
+		}
+	}
+	return groups
+}
+
+// look says of each node what a reader sees of it but its name: its kind, and
+// its arrows with what they say and where they end.
+func (s *sketch) look() {
+	s.looks = make([]string, len(s.rows))
+	arrows := make([][]string, len(s.rows))
+	for _, e := range s.edges { // which are sorted
+		arrow := fmt.Sprint(e.gate, e.inferred, e.loose, e.why)
+		arrows[e.from] = append(arrows[e.from], fmt.Sprint("to ", e.to, arrow))
+		arrows[e.to] = append(arrows[e.to], fmt.Sprint("from ", e.from, arrow))
+	}
+	for i, row := range s.rows {
+		s.looks[i] = fmt.Sprintf("%s %t %q", row.Object.GroupKind(), s.around[i], arrows[i])
+	}
+}
+
+// node describes an object, or several.
+func (s *sketch) node(group []int) node {
+	first := s.rows[group[0]]
+	n := node{kind: first.Object.Kind, name: s.name(first.Object), chosen: s.around[group[0]]}
+	tips := []string{first.Object.Qualified() + ": " + first.Why}
+	if len(group) > 1 {
+		n.kind = fmt.Sprintf("%d × %s", len(group), n.kind)
+		n.name += fmt.Sprintf(" and %d more", len(group)-1)
+		tips = nil
+		for _, i := range group {
+			tips = append(tips, s.rows[i].Object.Qualified())
+		}
+	}
+	if len(s.plan.Graph.Nodes[group[0]].Phases()) > 0 {
+		n.kind += fmt.Sprintf(" · wave %d", s.plan.Places[group[0]].Wave)
+	}
+	n.kind, n.name, n.tip = finding.Harmless(n.kind), finding.Harmless(n.name), finding.Harmless(strings.Join(tips, "; "))
+	return n
+}
+
+func (s *sketch) name(id object.ID) string {
+	if id.Namespace == "" || id.Namespace == s.home {
+		return id.Name
+	}
+	return id.Namespace + "/" + id.Name
+}

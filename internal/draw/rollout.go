@@ -1,0 +1,89 @@
+package draw
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
+
+// Rollout is a drawing of Applications, which are rolled out one after the other.
+// An arrow leads from one to another that it needs.
+type Rollout struct {
+	// Label says what is drawn.
+	Label string
+	// Steps are the bands, the first on top.
+	Steps []Step
+	Apps  []App
+	Needs []Need
+}
+
+// Step is a phase.
+type Step struct {
+	Title string
+	// About lists, with commas between them, what the step is for.
+	About string
+}
+
+// App is an Application.
+type App struct {
+	// Step is the index of its phase.
+	Step int
+	// Kind and Name are the two lines of its label, and Tip says more.
+	Kind, Name, Tip string
+	// Chosen means that the drawing is about it, and Off that it is not
+	// deployed.
+	Chosen, Off bool
+}
+
+// Need is what one Application needs of another. Both are indices of
+// Rollout.Apps.
+type Need struct {
+	From, To int
+	// Why says the strongest reason in a few words, and Reasons are a sentence
+	// for each.
+	Why     string
+	Reasons []string
+	// Gate means that the other must be healthy first, Inferred that no record
+	// says so, Loose that nothing is ordered by it, and Against that the phases
+	// are the other way round.
+	Gate, Inferred, Loose, Against bool
+	// Hidden means that a drawing has no arrow for it.
+	Hidden bool
+}
+
+// Draw draws a rollout.
+func (r Rollout) Draw(f Format) string {
+	p := &picture{label: finding.Harmless(r.Label), legend: "An arrow leads to what an Application needs. Bold: that must be healthy first. Dashed: inferred. With a dot: orders nothing. " +
+		"Red: against the phases. Dotted box: not deployed. Point at an arrow or a box for the reason."}
+	var steps []int // by band
+	for i, s := range r.Steps {
+		if slices.ContainsFunc(r.Apps, func(a App) bool { return a.Step == i }) {
+			steps = append(steps, i)
+			p.bands = append(p.bands, band{title: finding.Harmless(s.Title), about: finding.Harmless(s.About)})
+		}
+	}
+	number := make([]int, len(r.Apps))
+	for k, step := range steps {
+		for i, a := range r.Apps {
+			if a.Step != step {
+				continue
+			}
+			number[i] = len(p.nodes)
+			p.bands[k].nodes = append(p.bands[k].nodes, number[i])
+			p.nodes = append(p.nodes, node{kind: finding.Harmless(a.Kind), name: finding.Harmless(a.Name), tip: finding.Harmless(a.Tip), chosen: a.Chosen, off: a.Off})
+		}
+	}
+	for _, n := range r.Needs {
+		if n.Hidden {
+			continue
+		}
+		e := edge{from: number[n.From], to: number[n.To], why: finding.Harmless(n.Why), gate: n.Gate, inferred: n.Inferred, loose: n.Loose, against: n.Against}
+		for _, reason := range n.Reasons {
+			e.reasons = append(e.reasons, finding.Harmless(reason))
+		}
+		p.edges = append(p.edges, e)
+	}
+	slices.SortStableFunc(p.edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	return p.in(f)
+}

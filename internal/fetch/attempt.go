@@ -1,0 +1,404 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ladder-cmp/ladder/internal/remote"
+)
+
+// attempt is one try to fetch one Ref. All its requests go through it, whichever
+// library makes them: it is their http.RoundTripper, which decides where they may
+// go, what they take along and how much they may bring.
+type attempt struct {
+	f   *Fetcher
+	ctx context.Context
+	ref remote.Ref
+	// at is the address that the credential is for. Requests to its origin carry
+	// it unless they were redirected there from elsewhere.
+	at         *url.URL
+	credential credential
+	// verified says that what comes is compared with a digest that an allowed
+	// address gave, so that it matters less who sends it.
+	verified bool
+	// anew says that what the cache has is not to be taken.
+	anew bool
+	home home
+
+	mu    sync.Mutex
+	left  int64    // bytes that may still come
+	seen  int      // the last status
+	wrong *failure // the first thing that the attempt itself found wrong
+}
+
+// begin makes an attempt to an address, which the caller has found to be allowed.
+func (f *Fetcher) begin(ctx context.Context, ref remote.Ref, at *url.URL) (*attempt, error) {
+	e := &attempt{f: f, ctx: ctx, ref: ref, left: f.limits.Bytes, home: f.home}
+	return e, e.visit(at)
+}
+
+// visit turns the attempt to another address, with the credential of that.
+func (e *attempt) visit(at *url.URL) error {
+	found, err := e.home.credential(at)
+	if err != nil {
+		return err
+	}
+	e.at, e.credential = at, found
+	return nil
+}
+
+// client is what libraries are to send requests with.
+func (e *attempt) client() *http.Client {
+	return &http.Client{Transport: e, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+		if len(via) >= 10 {
+			return e.note(failed(broken, "look at the address", "%s redirects in a circle", e.host()))
+		}
+		return nil // RoundTrip looks at where it leads
+	}}
+}
+
+// host is the host that people know.
+func (e *attempt) host() string { return e.at.Host }
+
+func (e *attempt) note(f *failure) *failure {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.wrong == nil {
+		e.wrong = f
+	}
+	return f
+}
+
+func (e *attempt) fault() *failure {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.wrong
+}
+
+func (e *attempt) status() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.seen
+}
+
+// RoundTrip sends a request if it may go where it is to go.
+func (e *attempt) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := e.admit(req); err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
+	}
+	own := !e.strayed(req) && sameOrigin(req.URL, e.origin()) && e.credential.covers(e.addressOf(req.URL))
+	redirected := before(req) != nil
+	req = req.Clone(req.Context())
+	req.Header.Set("User-Agent", "ladder-cmp")
+	req.Header.Del("Referer") // it holds the query of the address before
+	if redirected && !own {
+		req.Header.Del("Authorization")
+		req.Header.Del("Cookie")
+	}
+	if own && e.at.Scheme != "oci" { // registries have a protocol for it
+		e.credential.sign(req)
+	}
+	transport, err := e.f.transport(e.credential.identity, own)
+	if err != nil {
+		return nil, e.note(failed(denied, "mend the credentials for "+e.host()+" in "+e.credential.source, "%s", err))
+	}
+	res, err := transport.RoundTrip(req)
+	if err != nil {
+		return nil, e.note(e.failureToSend(req.URL.Host, err))
+	}
+	e.mu.Lock()
+	e.seen = res.StatusCode
+	e.mu.Unlock()
+	if f := e.failureOfStatus(res.StatusCode); f != nil && again[f.outcome] {
+		f.after = retryAfter(res.Header.Get("Retry-After"), e.f.now())
+		res.Body.Close()
+		return nil, e.note(f)
+	}
+	res.Body = &counted{newPaced(res.Body, e.f.window, e.f.least()), e}
+	return res, nil
+}
+
+// least is how much must come in a window.
+func (f *Fetcher) least() int64 { return int64(float64(f.limits.Rate) * f.window.Seconds()) }
+
+// addressOf is the address that a request is about: that of a registry stands in the
+// middle of its path, and is compared with those that people write.
+func (e *attempt) addressOf(u *url.URL) *url.URL {
+	if e.at.Scheme != "oci" {
+		return u
+	}
+	name := strings.TrimPrefix(u.Path, "/v2/")
+	for _, part := range []string{"/blobs/", "/manifests/", "/tags/", "/referrers/"} {
+		if i := strings.LastIndex(name, part); i >= 0 {
+			name = name[:i]
+		}
+	}
+	return &url.URL{Scheme: "oci", Host: u.Host, Path: "/" + strings.TrimPrefix(name, "/")}
+}
+
+// longestAfter is the longest time that a server is left alone for, in its own words:
+// longer than any fetch may take.
+const longestAfter = 24 * time.Hour
+
+// retryAfter reads the header of that name, which has seconds or a date (RFC 9110,
+// 10.2.3). What is neither, or over, is 0.
+func retryAfter(header string, now time.Time) time.Duration {
+	seconds, err := strconv.ParseUint(header, 10, 64)
+	if err == nil || errors.Is(err, strconv.ErrRange) { // then it is the largest there is
+		return time.Duration(min(seconds, uint64(longestAfter/time.Second))) * time.Second
+	}
+	if date, err := http.ParseTime(header); err == nil {
+		return max(0, min(date.Sub(now), longestAfter))
+	}
+	return 0
+}
+
+// origin is the address of the attempt as requests have it.
+func (e *attempt) origin() *url.URL {
+	if e.at.Scheme != "oci" {
+		return e.at
+	}
+	scheme := "https"
+	if e.f.plain(e.at.Host) {
+		scheme = "http"
+	}
+	host := hostOf(e.at)
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port := e.at.Port(); port != "" {
+		host += ":" + port
+	}
+	return &url.URL{Scheme: scheme, Host: host}
+}
+
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && hostOf(a) == hostOf(b) && portOf(a) == portOf(b)
+}
+
+// before is the request whose answer redirected to this one.
+func before(req *http.Request) *http.Request {
+	if req.Response == nil {
+		return nil
+	}
+	return req.Response.Request
+}
+
+// strayed says whether a redirect led to the request, or to one before it, from
+// another origin. What comes back home later may have been made up on the way.
+func (e *attempt) strayed(req *http.Request) bool {
+	for last := before(req); last != nil; req, last = last, before(last) {
+		if !sameOrigin(last.URL, req.URL) {
+			return true
+		}
+	}
+	return false
+}
+
+// delivering are hosts that others redirect to for what is theirs, so that an
+// allow-list need not know how they store things.
+var delivering = []struct{ from, to, why string }{
+	{"github.com", "*.githubusercontent.com", "assets of releases, and raw files"},
+	{"github.com", "codeload.github.com", "archives of repositories"},
+	{"ghcr.io", "*.githubusercontent.com", "layers"},
+	{"registry.k8s.io", "*.pkg.dev", "the registries that it is a front of"},
+}
+
+// tokenServices are hosts that issue the tokens of a registry at another host.
+// Their names and passwords are the same.
+var tokenServices = map[string]string{
+	"registry-1.docker.io": "auth.docker.io",
+	"registry.gitlab.com":  "gitlab.com",
+}
+
+// admit says whether a request may be sent.
+func (e *attempt) admit(req *http.Request) error {
+	u := req.URL
+	host := hostOf(u)
+	refuse := func(remedy, format string, args ...any) error {
+		return e.note(failed(notAllowed, remedy, format, args...))
+	}
+	toAllow := "add " + u.Scheme + "://" + u.Host + u.Path + ", or what is above it, to the allow-list if you trust it"
+	if u.Scheme != "https" && !(u.Scheme == "http" && e.f.plain(u.Host)) {
+		return refuse("use https, or list "+u.Host+" as a host without TLS (--remote-plain-http "+u.Host+")", "%s is to be asked without TLS", u.Host)
+	}
+	if u.User != nil {
+		return refuse("name the address without them", "%s redirects to an address with credentials", e.host())
+	}
+	if why := e.f.private.guardHost(host); why != "" {
+		return refuse(nameIt, "%s is %s", u.Host, why)
+	}
+	last := before(req)
+	secret := req.Header.Get("Authorization") != "" || req.Method == http.MethodPost
+	switch {
+	case secret && req.Method == http.MethodPost && e.strayed(req):
+		return refuse("ask those who run it", "%s redirects credentials to %s", e.host(), u.Host)
+	case last == nil && sameOrigin(u, e.origin()):
+		return nil // what the Ref names
+	case last != nil && e.at.Scheme == "oci" && sameOrigin(u, e.origin()) && sameOrigin(last.URL, u):
+		return nil // a registry is one thing; its paths are not those of the allow-list
+	case e.f.allow.allows(u), e.at.Scheme == "oci" && last != nil && e.f.allow.names(u):
+		return nil
+	case last == nil && e.at.Scheme == "oci":
+		// The only address that a registry's client asks beside the registry and
+		// what that redirects to is where the registry says that tokens are.
+		if !secret || tokenServices[hostOf(e.at)] == host || e.f.allow.names(u) {
+			return nil
+		}
+		return refuse("add https://"+u.Host+" to the allow-list if it issues the tokens of "+e.host(),
+			"%s wants the credentials to be sent to %s", e.host(), u.Host)
+	case last != nil && (e.verified || e.at.Scheme == "oci" && digested(first(req).URL.Path)):
+		return nil
+	case last == nil && e.verified:
+		return nil
+	}
+	if last == nil {
+		return refuse(toAllow, "%s names %s, which is not allowed", e.host(), u.Host)
+	}
+	for _, d := range delivering {
+		if hostOf(last.URL) == d.from && (pattern{host: d.to}).matchesHost(host) {
+			return nil
+		}
+	}
+	return refuse(toAllow, "%s redirects to %s://%s%s, which is not allowed", last.URL.Host, u.Scheme, u.Host, u.Path)
+}
+
+// first is the request that a chain of redirects began with.
+func first(req *http.Request) *http.Request {
+	for last := before(req); last != nil; last = before(req) {
+		req = last
+	}
+	return req
+}
+
+// digested says whether a path of a registry names what it gives by digest. The
+// registry's client compares that with what comes.
+func digested(path string) bool {
+	return strings.Contains(path, "/blobs/sha256:") || strings.Contains(path, "/manifests/sha256:")
+}
+
+// failureToSend is what became of a request without an answer.
+func (e *attempt) failureToSend(host string, err error) *failure {
+	var known *failure
+	var authority x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var verification *tls.CertificateVerificationError
+	var header tls.RecordHeaderError
+	switch {
+	case errors.As(err, &known):
+		return known
+	case e.ctx.Err() != nil && errors.Is(e.ctx.Err(), context.DeadlineExceeded):
+		return e.tookTooLong()
+	case e.ctx.Err() != nil:
+		return &failure{outcome: canceled, message: "was given up"}
+	case errors.As(err, &header), strings.Contains(err.Error(), http.ErrSchemeMismatch.Error()):
+		return failed(untrusted, "correct the port, or list "+e.host()+" as a host without TLS (--remote-plain-http "+e.host()+")", "%s does not speak TLS", host)
+	case errors.As(err, &authority):
+		return failed(untrusted, "give the authority's certificate as ca.crt of the host's credentials (--remote-credentials), or for all hosts (--remote-ca)", "the certificate of %s is of an authority that is not known", host)
+	case errors.As(err, &name), errors.As(err, &invalid), errors.As(err, &verification):
+		return failed(untrusted, "ask those who run it", "the certificate of %s is not good: %s", host, short(err.Error()))
+	}
+	return failed(unreachable, "look whether it runs and can be reached from here, or try again later", "%s cannot be reached: %s", host, short(reason(err)))
+}
+
+// reason is the innermost text of an error of a connection; the outer ones tell
+// addresses again, and a proxy's may hold a password.
+func reason(err error) string {
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return "its name is not known: " + dns.Err
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Err != nil {
+		return op.Op + ": " + op.Err.Error()
+	}
+	return err.Error()
+}
+
+// counted is a body that comes out of what an attempt may bring.
+type counted struct {
+	*paced
+	of *attempt
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.paced.Read(p)
+	e := c.of
+	e.f.metrics.bytes.WithLabelValues(string(e.ref.Kind)).Add(float64(n))
+	e.f.downloaded.Add(int64(n))
+	e.mu.Lock()
+	e.left -= int64(n)
+	over := e.left < 0
+	e.mu.Unlock()
+	switch {
+	case over:
+		return 0, e.note(failed(tooLarge, moreBytes, "%s sends more than %d bytes", e.host(), e.f.limits.Bytes))
+	case err != nil && c.slow.Load():
+		return n, e.note(failed(slow, "try again later, or lower --remote-min-rate", "%s sends less than %d bytes a second", e.host(), e.f.limits.Rate))
+	case err != nil && e.ctx.Err() != nil:
+		// A server that ends well when we hang up gives a whole answer, too.
+		return n, e.note(e.failureToSend(e.host(), err))
+	case err != nil && err != io.EOF:
+		return n, e.note(failed(unreachable, "try again later", "the answer of %s broke off: %s", e.host(), short(reason(err))))
+	}
+	return n, err
+}
+
+// get reads what stands at an address.
+func (e *attempt) get(address string) ([]byte, error) { return e.getAtMost(address, e.f.limits.Bytes) }
+
+// getAtMost reads what stands at an address, if that has no more than some bytes.
+func (e *attempt) getAtMost(address string, most int64) ([]byte, error) {
+	req, err := http.NewRequestWithContext(e.ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, failed(badRef, "correct the address", "%s is no address", address)
+	}
+	res, err := e.client().Do(req)
+	if err != nil {
+		return nil, e.failureOf(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		if f := e.failureOfStatus(res.StatusCode); f != nil {
+			return nil, f
+		}
+		return nil, failed(broken, "look at the address", "%s answers with status %d", e.host(), res.StatusCode)
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, most+1))
+	if err != nil {
+		return nil, e.failureOf(err)
+	}
+	if int64(len(data)) > most {
+		return nil, failed(tooLarge, "look at the address", "%s sends more than %d bytes for %s", e.host(), most, path.Base(address))
+	}
+	if e.ref.Kind == remote.File && isPage(res.Header, data) && !pageWanted.MatchString(e.at.Path) {
+		return nil, failed(broken, "look at the address: it may want a login (--remote-credentials), or lead to a page about the file", "what %s sends is a page of HTML", e.host())
+	}
+	return data, nil
+}
+
+// pageWanted are paths that say themselves that they lead to a page.
+var pageWanted = regexp.MustCompile(`(?i)\.x?html?$`)
+
+// isPage says whether an answer is a page of HTML, by its own word and by its
+// looks.
+func isPage(header http.Header, data []byte) bool {
+	const page = "text/html"
+	return strings.HasPrefix(header.Get("Content-Type"), page) && strings.HasPrefix(http.DetectContentType(data), page)
+}

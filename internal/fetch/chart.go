@@ -1,0 +1,156 @@
+package fetch
+
+import (
+	"bytes"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	helmrepo "helm.sh/helm/v4/pkg/repo/v1"
+
+	"github.com/ladder-cmp/ladder/internal/remote"
+)
+
+// exactVersion says whether a chart's version is one, and no range of them.
+func exactVersion(version string) bool {
+	_, err := semver.StrictNewVersion(strings.TrimPrefix(version, "v"))
+	return err == nil
+}
+
+// chartOfRepository fetches a chart of a repository with an index.yaml, of the
+// version that Helm would take.
+func (e *attempt) chartOfRepository() (fetchedContent, error) {
+	index, err := e.index(true)
+	if err != nil {
+		return fetchedContent{}, err
+	}
+	listed, err := index.choose(e.ref)
+	if err != nil && index.remembered {
+		// Perhaps the version is newer than the index.
+		if index, err = e.index(false); err == nil {
+			listed, err = index.choose(e.ref)
+		}
+	}
+	if err != nil {
+		return fetchedContent{}, err
+	}
+	digest := ""
+	if listed.Digest != "" {
+		digest = "sha256:" + strings.ToLower(strings.TrimPrefix(listed.Digest, "sha256:"))
+		if !isDigest(digest) {
+			return fetchedContent{}, failed(broken, "ask those who run "+e.host(), "the index of %s has the digest %q of %s %s, which is none (sha256: and 64 hexadecimal digits)", e.host(), short(listed.Digest), e.ref.Chart, listed.Version)
+		}
+	}
+	exact := e.ref
+	exact.Version = listed.Version
+	return e.exactly(exact, digest, func() (remote.Content, error) {
+		return e.packed(exact, listed, digest)
+	})
+}
+
+// packed downloads a chart from where the index says that it is.
+func (e *attempt) packed(exact remote.Ref, listed *helmrepo.ChartVersion, digest string) (remote.Content, error) {
+	none := remote.Content{}
+	if len(listed.URLs) == 0 {
+		return none, failed(broken, "ask those who run it", "the index of %s has no address of %s %s", e.host(), exact.Chart, exact.Version)
+	}
+	address, err := helmrepo.ResolveReferenceURL(e.ref.URL, listed.URLs[0])
+	if err != nil {
+		return none, failed(broken, "ask those who run it", "the index of %s has no good address of %s %s", e.host(), exact.Chart, exact.Version)
+	}
+	at, fault := parseAddress(address)
+	if fault != "" {
+		return none, failed(notAllowed, "ask those who run it", "the address that the index of %s has of %s %s %s", e.host(), exact.Chart, exact.Version, fault)
+	}
+	allowed := e.f.allow.allows(at)
+	if at.Scheme == "oci" {
+		if !allowed {
+			return none, failed(notAllowed, "add "+at.Scheme+"://"+at.Host+path.Dir(at.Path)+" to the allow-list if you trust it",
+				"the index of %s has the chart at %s, which is not allowed", e.host(), address)
+		}
+		return e.elsewhere(at, exact, digest)
+	}
+	switch {
+	case !allowed && digest == "":
+		return none, failed(notAllowed, "add "+at.Scheme+"://"+at.Host+path.Dir(at.Path)+" to the allow-list if you trust it",
+			"the index of %s has the chart at %s without a digest, which is not allowed", e.host(), address)
+	case allowed:
+		if err := e.visit(at); err != nil {
+			return none, err
+		}
+	case e.credential.covers(at):
+		e.at = at
+	default:
+		e.at, e.credential = at, credential{}
+	}
+	e.verified = digest != ""
+	data, err := e.get(address)
+	if err != nil {
+		return none, err
+	}
+	content := remote.Content{Version: exact.Version, Digest: remote.Digest(data), Data: data}
+	if digest != "" && content.Digest != digest {
+		return none, failed(broken, "ask those who run "+e.host(), "what is at %s has the digest %s, and the index says %s", address, content.Digest, digest)
+	}
+	if err := packedChart(data, e.host()); err != nil {
+		return none, err
+	}
+	if other := remote.OtherChart(data, exact.Chart, exact.Version); other != "" {
+		return none, failed(broken, "ask those who run "+e.host(), "what the index of %s has at %s is wrong: %s", e.host(), address, other)
+	}
+	return content, e.verifyFile(at, data)
+}
+
+// elsewhere fetches from a registry a chart that an index has there.
+func (e *attempt) elsewhere(at *url.URL, exact remote.Ref, digest string) (remote.Content, error) {
+	dir, name := path.Split(at.Path)
+	version := exact.Version
+	if chart, tag, found := strings.Cut(name, ":"); found {
+		name, version = chart, strings.ReplaceAll(tag, "_", "+")
+	}
+	if err := e.visit(at); err != nil {
+		return remote.Content{}, err
+	}
+	repository, err := e.repository(dir + name)
+	if err != nil {
+		return remote.Content{}, err
+	}
+	content, manifest, err := e.pull(repository, tagOf(version))
+	if err == nil && digest != "" && content.Digest != digest && manifest != digest {
+		err = failed(broken, "ask those who run "+e.host(), "the chart in the registry has the digest %s, and the index says %s", content.Digest, digest)
+	}
+	if other := remote.OtherChart(content.Data, exact.Chart, exact.Version); err == nil && other != "" {
+		err = failed(broken, "ask those who run "+e.host(), "the chart in the registry is wrong: %s", other)
+	}
+	content.Version = exact.Version
+	return content, err
+}
+
+// packedChart says what is wrong with a chart as it came: a page that says who
+// may log in, say, in place of it, or half of it. Whether the chart is good is for
+// others.
+func packedChart(data []byte, host string) error {
+	fault := remote.BrokenChart(data)
+	switch {
+	case fault == "":
+		return nil
+	case bytes.HasPrefix(data, gzipMagic):
+		return failed(broken, "ask those who publish it whether it is whole there, or try again later", "what %s sends is a damaged chart of %d bytes: %s", host, len(data), short(fault))
+	}
+	return failed(broken, "look at the address", "what %s sends is no packed chart (%s)", host, beginning(data))
+}
+
+// gzipMagic is what every .tgz begins with.
+var gzipMagic = []byte{0x1f, 0x8b}
+
+// beginning shows people what some bytes are.
+func beginning(data []byte) string {
+	switch {
+	case len(data) == 0:
+		return "it is empty"
+	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
+		return "it is a page of HTML"
+	}
+	return "it is something else"
+}

@@ -1,0 +1,135 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
+)
+
+// outcome is how a fetch ended, as metrics and the rules of findings call it.
+type outcome string
+
+const (
+	fetched     outcome = "ok"
+	stale       outcome = "cached"      // a failure, and the cached copy in its place
+	badRef      outcome = "bad-ref"     // the Ref cannot be
+	notAllowed  outcome = "not-allowed" // by us
+	denied      outcome = "denied"      // by the server: 401, 403
+	missing     outcome = "missing"     // 404, no such version
+	unreachable outcome = "unreachable" // no connection, 429, 5xx, broken off
+	slow        outcome = "timeout"
+	untrusted   outcome = "untrusted" // its certificate
+	broken      outcome = "broken"    // an answer that cannot be right
+	changed     outcome = "changed"   // other content than was recorded
+	tooLarge    outcome = "too-large"
+	unverified  outcome = "unverified" // not signed as the policy wants
+	notCached   outcome = "offline"    // and we may not ask
+	canceled    outcome = "canceled"
+)
+
+// Changed is the rule of the finding that says that something is no longer what was
+// recorded.
+const Changed = "remote-" + string(changed)
+
+var outcomes = []outcome{fetched, stale, badRef, notAllowed, denied, missing, unreachable, slow, untrusted, broken, changed, tooLarge, unverified, notCached, canceled}
+
+// again are the outcomes after which the same request may fare better.
+var again = map[outcome]bool{unreachable: true}
+
+// replaceable are the outcomes that the cached copy may stand in for: those that
+// say nothing about what the source would have given.
+var replaceable = map[outcome]bool{unreachable: true, slow: true, untrusted: true, broken: true, changed: true}
+
+// failure is why a fetch ended without Content.
+type failure struct {
+	outcome outcome
+	message string
+	remedy  string
+	after   time.Duration // that the server wants to be left alone for; 0 is unknown
+}
+
+func failed(o outcome, remedy, format string, args ...any) *failure {
+	return &failure{outcome: o, remedy: remedy, message: fmt.Sprintf(format, args...)}
+}
+
+func (f *failure) Error() string { return f.message }
+
+// finding says it of the Ref that was fetched.
+func (f *failure) finding(of remote.Ref) finding.Finding {
+	return finding.Finding{Severity: finding.Error, Rule: "remote-" + string(f.outcome), Object: of.String(),
+		Message: finding.WithoutCredentials(f.message), Remedy: finding.WithoutCredentials(f.remedy)}
+}
+
+// failureOf makes a failure of the error of a library. What the attempt saw itself
+// says more than what became of it on the way.
+func (e *attempt) failureOf(err error) *failure {
+	var f *failure
+	switch {
+	case errors.As(err, &f):
+		return f
+	case e.fault() != nil:
+		return e.fault()
+	case errors.Is(err, context.Canceled):
+		return &failure{outcome: canceled, message: "was given up"}
+	case errors.Is(err, context.DeadlineExceeded):
+		return e.tookTooLong()
+	}
+	// Where the registry's client does not like where tokens are to be had, the
+	// last status is that of the question for one.
+	if f := e.failureOfStatus(e.status()); f != nil && !strings.Contains(err.Error(), "bearer realm") {
+		return f
+	}
+	return failed(broken, "ask those who run "+e.host()+", or look at the address", "the answer of %s cannot be right: %s", e.host(), short(err.Error()))
+}
+
+// The remedies for what is beyond a limit.
+const (
+	moreTime  = "try again later, or give it more time with --remote-timeout"
+	moreBytes = "raise --remote-max-bytes if it is meant to be so large"
+)
+
+func (e *attempt) tookTooLong() *failure {
+	return failed(slow, moreTime, "%s took longer than %s", e.host(), e.f.limits.Time)
+}
+
+// failureOfStatus is what an HTTP status says, nil where that is nothing bad.
+func (e *attempt) failureOfStatus(status int) *failure {
+	switch {
+	case status == 401 || status == 403:
+		remedy := "mount a name and a password, or a token, for " + e.host()
+		if e.credential.known() {
+			remedy = "look at the credentials for " + e.host() + " in " + e.credential.source
+		}
+		if e.credential.helper != "" {
+			return failed(denied, "write the name and the password of "+e.host()+" into the file, or mount them as files; no process is ever run for them",
+				"%s refuses access (%d), and %s leaves its credentials to the helper %s, which is not run", e.host(), status, e.credential.source, e.credential.helper)
+		}
+		return failed(denied, remedy, "%s refuses access (%d)", e.host(), status)
+	case status == 404 || status == 410:
+		return failed(missing, "correct its address, name or version, or publish it there", "%s does not have it (%d)", e.host(), status)
+	case status == 429:
+		return failed(unreachable, "try again later", "%s has had too many requests (429)", e.host())
+	case status >= 500:
+		return failed(unreachable, "try again later, or ask those who run it", "%s is out of order (%d)", e.host(), status)
+	case status == http.StatusBadRequest && e.f.plain(e.at.Host):
+		return failed(broken, "look at the address, or take "+e.host()+" off --remote-plain-http if it speaks TLS", "%s answers with status %d, as servers do that are spoken to without TLS and want it", e.host(), status)
+	case status >= 300:
+		return failed(broken, "look at the address", "%s answers with status %d", e.host(), status)
+	}
+	return nil
+}
+
+// short is the beginning of a text of others, in one line.
+func short(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > 300 {
+		text = strings.ToValidUTF8(text[:300], "") + "…"
+	}
+	return finding.Harmless(text)
+}

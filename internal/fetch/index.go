@@ -1,0 +1,471 @@
+package fetch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/Masterminds/semver/v3"
+	yaml "go.yaml.in/yaml/v3"
+	helmchart "helm.sh/helm/v4/pkg/chart/v2"
+	helmrepo "helm.sh/helm/v4/pkg/repo/v1"
+
+	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// index is what the index of a chart repository says about one chart.
+type index struct {
+	host       string
+	versions   helmrepo.ChartVersions
+	listed     bool // the index has the chart
+	remembered bool // from an earlier fetch
+}
+
+// choose finds what Helm finds.
+func (i index) choose(ref remote.Ref) (*helmrepo.ChartVersion, error) {
+	if !i.listed {
+		return nil, failed(missing, "correct the name or the repository", "the index of %s has no chart %s", i.host, ref.Chart)
+	}
+	all := slices.DeleteFunc(slices.Clone(i.versions), func(v *helmrepo.ChartVersion) bool { return v.Version == "" })
+	if len(all) == 0 {
+		return nil, failed(missing, "correct the name or the repository", "the index of %s has no version of %s", i.host, ref.Chart)
+	}
+	of := helmrepo.IndexFile{Entries: map[string]helmrepo.ChartVersions{ref.Chart: all}}
+	of.SortEntries()
+	if !exactVersion(ref.Version) && ref.Version != "" {
+		if _, err := semver.NewConstraint(ref.Version); err != nil && !slices.ContainsFunc(all, func(v *helmrepo.ChartVersion) bool { return v.Version == ref.Version }) {
+			return nil, failed(badRef, "write a version such as 1.2.3 or a range such as ^1.2", "%q is no version and no range", ref.Version)
+		}
+	}
+	chosen, err := of.Get(ref.Chart, ref.Version)
+	if err != nil {
+		var versions []string
+		for _, v := range all {
+			versions = append(versions, v.Version)
+		}
+		return nil, failed(missing, "take one that it has", "the index of %s has no version of %s that fits; it has %s", i.host, ref.Chart, some(versions))
+	}
+	return chosen, nil
+}
+
+// index reads what the index of the repository says about the chart of the attempt. It
+// may be an index of earlier if it is fresh: a component takes many charts of one
+// repository.
+func (e *attempt) index(remembered bool) (index, error) {
+	address, err := helmrepo.ResolveReferenceURL(e.ref.URL, "index.yaml")
+	if err != nil {
+		return index{}, failed(badRef, "correct the address", "%s is no address", e.ref.URL)
+	}
+	data, found := e.home.index(address)
+	found = found && remembered
+	if !found {
+		if data, err = e.get(address); err != nil {
+			return index{}, err
+		}
+	}
+	i, err := readIndex(data, e.ref.Chart)
+	var why *failure
+	switch {
+	case errors.As(err, &why):
+		why.message = "the index of " + e.host() + " " + why.message
+		return index{}, why
+	case err != nil:
+		_, message := object.SyntaxError(err)
+		return index{}, failed(broken, "look at the address: its index.yaml must be the index of a chart repository", "the index of %s cannot be read (%s): %s", e.host(), beginning(data), short(message))
+	}
+	if !found {
+		e.home.keepIndex(address, data)
+	}
+	i.host, i.remembered = e.host(), found
+	return i, nil
+}
+
+// The bounds of what is read of an index. The largest public ones have some thousand
+// versions of a chart, with some kilobytes for each.
+const (
+	mostVersions = 50_000
+	mostEntry    = 16 << 20
+)
+
+// listedVersion is what is read of a version of a chart in an index.
+type listedVersion struct {
+	Name    string   `json:"name" yaml:"name"`
+	Version string   `json:"version" yaml:"version"`
+	Digest  string   `json:"digest" yaml:"digest"`
+	URLs    []string `json:"urls" yaml:"urls"`
+}
+
+func (i *index) add(v listedVersion) error {
+	if len(i.versions) >= mostVersions {
+		return failed(tooLarge, "ask those who run it to remove old ones", "has more than %d versions of one chart", mostVersions)
+	}
+	i.versions = append(i.versions, &helmrepo.ChartVersion{Metadata: &helmchart.Metadata{Name: v.Name, Version: v.Version}, URLs: v.URLs, Digest: v.Digest})
+	return nil
+}
+
+// readIndex reads what an index says about one chart. What it says about others is
+// passed over without being decoded: an index has tens of thousands of versions, and
+// a hostile one is made to take all memory of who decodes it.
+func readIndex(data []byte, chart string) (index, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if json.Valid(data) {
+		return readJSONIndex(data, chart)
+	}
+	part, err := cutIndex(data, chart)
+	if errors.Is(err, errOtherStyle) {
+		return readWholeIndex(data, chart)
+	}
+	if err != nil || part == nil {
+		return index{}, err
+	}
+	return readEntries(part, chart)
+}
+
+var (
+	errNoVersion = errors.New("it has no apiVersion")
+	errTwice     = errors.New("it has the same key twice")
+)
+
+// ignored takes a value of JSON and keeps nothing of it.
+type ignored struct{}
+
+func (*ignored) UnmarshalJSON([]byte) error { return nil }
+
+func readJSONIndex(data []byte, chart string) (index, error) {
+	var i index
+	version, seen := "", false
+	err := eachKey(json.NewDecoder(bytes.NewReader(data)), func(from *json.Decoder, key string) error {
+		switch key {
+		case "apiVersion":
+			return from.Decode(&version)
+		case "entries":
+			if seen {
+				return errTwice
+			}
+			seen = true
+			return eachKey(from, func(from *json.Decoder, key string) error {
+				if key != chart {
+					return from.Decode(&ignored{})
+				}
+				if i.listed {
+					return errTwice
+				}
+				i.listed = true
+				return i.readVersions(from)
+			})
+		}
+		return from.Decode(&ignored{})
+	})
+	if err == nil && version == "" {
+		err = errNoVersion
+	}
+	return i, err
+}
+
+// eachKey goes through a JSON object; take takes the value of each key.
+func eachKey(from *json.Decoder, take func(from *json.Decoder, key string) error) error {
+	if open, err := from.Token(); err != nil || open != json.Delim('{') {
+		if open == nil && err == nil {
+			return nil // null
+		}
+		return errors.Join(err, errors.New("it is no object where one is expected"))
+	}
+	for from.More() {
+		key, err := from.Token()
+		if err != nil {
+			return err
+		}
+		if err := take(from, fmt.Sprint(key)); err != nil {
+			return err
+		}
+	}
+	_, err := from.Token()
+	return err
+}
+
+func (i *index) readVersions(from *json.Decoder) error {
+	if open, err := from.Token(); err != nil || open != json.Delim('[') {
+		return errors.Join(err, errors.New("the versions of the chart are no list"))
+	}
+	for from.More() {
+		var v listedVersion
+		if err := from.Decode(&v); err != nil {
+			return err
+		}
+		if err := i.add(v); err != nil {
+			return err
+		}
+	}
+	_, err := from.Token()
+	return err
+}
+
+// errOtherStyle says that an index is YAML in another style than that in which Helm
+// and all others write it.
+var errOtherStyle = errors.New("it is not in block style")
+
+// indexKey is a line with a key of a mapping in block style, and what follows it.
+var indexKey = regexp.MustCompile(`^ *(?:"([^"\\]*)"|'([^']*)'|([A-Za-z0-9_./+-]+)) *:(?:[ \t]+(.*))?$`)
+
+// cutIndex cuts out of an index in YAML the lines about one chart; nil if there are
+// none. It reads lines and not YAML, so that it costs next to nothing what the others
+// are.
+func cutIndex(data []byte, chart string) ([]byte, error) {
+	c := indexCutter{chart: chart}
+	for at := 0; at < len(data) && !c.ended; {
+		end := len(data)
+		if n := bytes.IndexByte(data[at:], '\n'); n >= 0 {
+			end = at + n + 1
+		}
+		if err := c.line(bytes.TrimRight(data[at:end], "\r\n"), at); err != nil {
+			return nil, err
+		}
+		at = end
+	}
+	if c.from >= 0 && c.found && c.to == 0 {
+		c.to = len(data)
+		if c.ended {
+			c.to = c.last
+		}
+	}
+	switch {
+	case c.version == "":
+		return nil, errNoVersion
+	case !c.found:
+		return nil, nil
+	case c.to-c.from > mostEntry:
+		return nil, failed(tooLarge, "ask those who run it to remove old versions", "has %d bytes about one chart, and at most %d are read", c.to-c.from, mostEntry)
+	}
+	return data[c.from:c.to], nil
+}
+
+// indexCutter goes through the lines of an index.
+type indexCutter struct {
+	chart   string
+	version string // apiVersion
+	top     string // the key of the document that the line is in
+	entries bool   // its entries were seen
+	indent  int    // of the charts
+	begun   bool   // the document has begun
+	ended   bool   // and ended, before last
+	last    int
+	found   bool
+	from    int // the lines of the chart
+	to      int
+}
+
+func (c *indexCutter) line(line []byte, at int) error {
+	text := bytes.TrimLeft(line, " ")
+	indent := len(line) - len(text)
+	switch {
+	case len(text) == 0 || text[0] == '#':
+		return nil
+	case indent == 0 && (bytes.HasPrefix(line, []byte("---")) || bytes.Equal(line, []byte("..."))):
+		if c.begun {
+			c.ended, c.last = true, at
+		} else if len(bytes.TrimSpace(line)) > len("---") {
+			return errOtherStyle
+		}
+		return nil
+	case indent == 0 && text[0] == '%' && !c.begun:
+		return nil
+	case indent == 0:
+		c.begun = true
+		return c.topLine(line, at)
+	case c.top != "entries":
+		return nil
+	}
+	if c.indent == 0 {
+		c.indent = indent
+	}
+	switch {
+	case indent > c.indent, indent == c.indent && text[0] == '-':
+		return nil // of the chart before
+	case indent < c.indent:
+		return errOtherStyle
+	}
+	key, _, ok := keyOf(line)
+	if !ok {
+		return errOtherStyle
+	}
+	c.close(at)
+	if key == c.chart {
+		if c.found {
+			return errTwice
+		}
+		c.found, c.from = true, at
+	}
+	return nil
+}
+
+// topLine reads a line at the margin.
+func (c *indexCutter) topLine(line []byte, at int) error {
+	if line[0] == '-' && c.top != "" && c.top != "entries" {
+		return nil // a list in block style may stand below its key
+	}
+	key, rest, ok := keyOf(line)
+	if !ok {
+		return errOtherStyle
+	}
+	c.close(at)
+	c.top = key
+	switch key {
+	case "apiVersion":
+		c.version = strings.Trim(rest, `"' `)
+	case "entries":
+		if c.entries {
+			return errTwice
+		}
+		c.entries = true
+		if rest != "" && !strings.HasPrefix(rest, "#") {
+			return errOtherStyle
+		}
+	}
+	return nil
+}
+
+// close ends the lines of the chart.
+func (c *indexCutter) close(at int) {
+	if c.found && c.to == 0 {
+		c.to = at
+	}
+}
+
+func keyOf(line []byte) (key, rest string, ok bool) {
+	m := indexKey.FindSubmatch(line)
+	if m == nil {
+		return "", "", false
+	}
+	return string(m[1]) + string(m[2]) + string(m[3]), strings.TrimSpace(string(m[4])), true
+}
+
+// readEntries reads the lines about a chart.
+func readEntries(text []byte, chart string) (index, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return index{}, err
+	}
+	if len(root.Content) != 1 {
+		return index{}, errors.New("the versions of the chart are no list")
+	}
+	return readEntry(root.Content[0], chart)
+}
+
+// readWholeIndex reads an index in a style of YAML that is not known.
+func readWholeIndex(data []byte, chart string) (index, error) {
+	if len(data) > mostEntry {
+		return index{}, failed(tooLarge, "ask those who run it to write it as helm repo index does", "has %d bytes and is not in block style, of which at most %d are read", len(data), mostEntry)
+	}
+	var root struct {
+		APIVersion string    `yaml:"apiVersion"`
+		Entries    yaml.Node `yaml:"entries"`
+	}
+	if err := yaml.Unmarshal(data, &root); err != nil {
+		return index{}, err
+	}
+	if root.APIVersion == "" {
+		return index{}, errNoVersion
+	}
+	return readEntry(&root.Entries, chart)
+}
+
+// readEntry reads the versions of a chart from the mapping that has them.
+func readEntry(entries *yaml.Node, chart string) (index, error) {
+	var i index
+	if entries.Kind == yaml.AliasNode {
+		return i, aliased()
+	}
+	for at := 0; entries.Kind == yaml.MappingNode && at+1 < len(entries.Content); at += 2 {
+		key, value := entries.Content[at], entries.Content[at+1]
+		if key.Value != chart {
+			continue
+		}
+		if i.listed {
+			return i, errTwice
+		}
+		i.listed = true
+		if hasAlias(value) {
+			return i, aliased()
+		}
+		if value.Kind != yaml.SequenceNode && value.Tag != "!!null" {
+			return i, errors.New("the versions of the chart are no list")
+		}
+		for _, one := range value.Content {
+			var v listedVersion
+			if err := one.Decode(&v); err != nil {
+				return i, err
+			}
+			if err := i.add(v); err != nil {
+				return i, err
+			}
+		}
+	}
+	return i, nil
+}
+
+func aliased() error {
+	return failed(broken, "ask those who run it to write it as helm repo index does", "has aliases of YAML, which are not read: a few of them stand for more than any memory holds")
+}
+
+func hasAlias(n *yaml.Node) bool {
+	return n.Kind == yaml.AliasNode || slices.ContainsFunc(n.Content, hasAlias)
+}
+
+// some names the first few of some versions, which are the newest.
+func some(versions []string) string {
+	if len(versions) == 0 {
+		return "none"
+	}
+	if len(versions) > 5 {
+		return strings.Join(versions[:5], ", ") + " and more"
+	}
+	return strings.Join(versions, ", ")
+}
+
+// indexes are the indexes of a few repositories, as they came.
+type indexes struct {
+	mu    sync.Mutex
+	known map[string]dated
+}
+
+// dated is an index in memory, or, by its digest, in the cache.
+type dated struct {
+	data   []byte
+	digest string
+	at     time.Time
+}
+
+// mostIndexes is how many repositories are remembered.
+const mostIndexes = 8
+
+func (x *indexes) get(address string, now time.Time, fresh time.Duration) (dated, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	d, found := x.known[address]
+	return d, found && now.Sub(d.at) < fresh
+}
+
+func (x *indexes) put(address string, d dated) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.known == nil {
+		x.known = map[string]dated{}
+	}
+	x.known[address] = d
+	for len(x.known) > mostIndexes {
+		oldest := address
+		for a, d := range x.known {
+			if d.at.Before(x.known[oldest].at) {
+				oldest = a
+			}
+		}
+		delete(x.known, oldest)
+	}
+}

@@ -1,0 +1,92 @@
+package fetch
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ladder-cmp/ladder/internal/remote"
+)
+
+// metrics are what a Fetcher counts. No label says what was fetched, since names
+// of charts and repositories may be secret.
+type metrics struct {
+	requests *prometheus.CounterVec   // by kind and outcome
+	seconds  *prometheus.HistogramVec // by kind
+	bytes    *prometheus.CounterVec   // by kind
+	retries  *prometheus.CounterVec   // by kind
+	events   *prometheus.CounterVec   // by event of the cache
+	running  prometheus.Gauge         // processes
+	ended    *prometheus.CounterVec   // processes, by cause
+}
+
+// cause is why a process that fetches was ended, or ended by itself.
+type cause string
+
+const (
+	forMemory cause = "memory"
+	forTime   cause = "timeout"
+	crash     cause = "crash"
+)
+
+// event is something that happens to the cache.
+type event string
+
+const (
+	hit       event = "hit"
+	miss      event = "miss"
+	expired   event = "expired"
+	shared    event = "shared"
+	evicted   event = "evicted"
+	corrupt   event = "corrupt"
+	unwritten event = "unwritten"
+)
+
+// newMetrics registers the metrics of a Fetcher.
+func newMetrics(size func() int64, waiting func() int, to prometheus.Registerer) *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_requests_total",
+			Help: "Charts, files and repositories that were asked for, by kind (chart, file, git) and outcome; ok is with those that the cache had, cached is a copy that stands in for a failure."}, []string{"kind", "outcome"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_fetch_seconds", Buckets: prometheus.ExponentialBuckets(0.01, 2, 14), // 10 ms to 82 s
+			Help: "Time of fetches that used the network, with their retries, by kind."}, []string{"kind"}),
+		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_bytes_total",
+			Help: "Bytes that came over the network, by kind."}, []string{"kind"}),
+		retries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_retries_total",
+			Help: "Fetches that were begun again after a failure, by kind."}, []string{"kind"}),
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_cache_events_total",
+			Help: "What was taken from the cache on disk (hit), not there (miss), too old (expired), fetched once for several who wanted it (shared), dropped for room (evicted) or because it was damaged (corrupt), or could not be written (unwritten)."}, []string{"event"}),
+		running: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_fetch_processes", Help: "Processes that fetch now."}),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_processes_killed_total",
+			Help: "Processes that ended before their fetch did, by cause: memory (--remote-memory), timeout (--remote-timeout), crash."}, []string{"cause"}),
+	}
+	// All values of a label are there from the start, so that a rate has a zero
+	// to rise from.
+	for _, kind := range []remote.Kind{remote.Chart, remote.File, remote.Repository} {
+		for _, o := range outcomes {
+			m.requests.WithLabelValues(string(kind), string(o))
+		}
+		m.seconds.WithLabelValues(string(kind))
+		m.bytes.WithLabelValues(string(kind))
+		m.retries.WithLabelValues(string(kind))
+	}
+	for _, e := range []event{hit, miss, expired, shared, evicted, corrupt, unwritten} {
+		m.events.WithLabelValues(string(e))
+	}
+	for _, c := range []cause{forMemory, forTime, crash} {
+		m.ended.WithLabelValues(string(c))
+	}
+	if to != nil {
+		to.MustRegister(m.requests, m.seconds, m.bytes, m.retries, m.events, m.running, m.ended,
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ladder_fetch_waiting", Help: "Fetches that wait for one of the --remote-parallel places."},
+				func() float64 { return float64(waiting()) }),
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ladder_fetch_cache_bytes", Help: "Bytes in the cache on disk, when this process last looked."},
+				func() float64 { return float64(size()) }))
+	}
+	return m
+}
+
+func (m *metrics) took(kind remote.Kind, start time.Time) {
+	m.seconds.WithLabelValues(string(kind)).Observe(time.Since(start).Seconds())
+}
+
+func (m *metrics) killed(why cause) { m.ended.WithLabelValues(string(why)).Inc() }

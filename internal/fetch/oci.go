@@ -1,0 +1,201 @@
+package fetch
+
+import (
+	"context"
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	helmregistry "helm.sh/helm/v4/pkg/registry"
+	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/registry/remote/auth"
+
+	orasremote "oras.land/oras-go/v2/registry/remote"
+
+	"github.com/ladder-cmp/ladder/internal/remote"
+)
+
+// tagOf is how Helm writes a version as a tag, which can hold no plus.
+func tagOf(version string) string { return strings.ReplaceAll(version, "+", "_") }
+
+// pinned splits a version that ends in the digest of a manifest:
+// 1.2.3@sha256:…, or only sha256:….
+func pinned(version string) (tag, manifest string) {
+	tag, manifest, found := strings.Cut(version, "@")
+	if !found && strings.HasPrefix(version, "sha256:") {
+		return "", version
+	}
+	return tag, manifest
+}
+
+// chartOfRegistry fetches a chart of a registry, of the version that Helm would
+// take.
+func (e *attempt) chartOfRegistry() (fetchedContent, error) {
+	repository, err := e.repository(e.at.Path)
+	if err != nil {
+		return fetchedContent{}, err
+	}
+	version, manifest := pinned(e.ref.Version)
+	reference := manifest
+	if manifest == "" {
+		if version, err = e.tag(repository, version); err != nil {
+			return fetchedContent{}, err
+		}
+		reference = tagOf(version)
+	} else if digest.Digest(manifest).Validate() != nil {
+		return fetchedContent{}, failed(badRef, "write sha256: and 64 hexadecimal digits", "%s is not a digest", manifest)
+	}
+	exact := e.ref
+	if manifest == "" {
+		exact.Version = version
+	}
+	return e.exactly(exact, "", func() (remote.Content, error) {
+		got, _, err := e.pull(repository, reference)
+		if manifest == "" {
+			got.Version = version
+		}
+		if err == nil {
+			err = e.asked(got.Data, version)
+		}
+		return got, err
+	})
+}
+
+// asked says whether what a registry has under the name and the version of a chart is
+// that chart. The version is a tag, which may leave out its last parts.
+func (e *attempt) asked(packed []byte, version string) error {
+	if v, err := semver.NewVersion(version); err == nil {
+		version = v.String()
+	}
+	if other := remote.OtherChart(packed, path.Base(e.ref.Chart), version); other != "" {
+		return failed(broken, "ask those who publish it, or correct the name and the version", "what %s has there is wrong: %s", e.host(), other)
+	}
+	return nil
+}
+
+// repository is a repository of the registry, whose client sends its requests
+// through the attempt.
+func (e *attempt) repository(name string) (*orasremote.Repository, error) {
+	repository, err := orasremote.NewRepository(e.origin().Host + "/" + strings.Trim(name, "/"))
+	if err != nil || repository.Reference.Reference != "" {
+		return nil, failed(badRef, "write oci://HOST/PATH in lower case, and the chart's name", "oci://%s/%s is no address of a registry", e.at.Host, strings.Trim(name, "/"))
+	}
+	repository.PlainHTTP = e.origin().Scheme == "http"
+	repository.Client = &auth.Client{
+		Client: e.client(),
+		Cache:  auth.NewCache(),
+		Credential: func(_ context.Context, host string) (auth.Credential, error) {
+			if host != repository.Reference.Host() {
+				return auth.EmptyCredential, nil
+			}
+			return e.credential.registry(), nil
+		},
+	}
+	return repository, nil
+}
+
+// mostTagPages is how many parts a list of tags may come in: one that has no end costs
+// time, and holds a place.
+const mostTagPages = 500
+
+// tag finds the version that is asked for. As with Helm, what reads as a version,
+// even without its last parts, is one, and only the rest is a range.
+func (e *attempt) tag(repository *orasremote.Repository, version string) (string, error) {
+	if _, err := semver.NewVersion(version); err == nil {
+		return version, nil
+	}
+	if version != "" {
+		if _, err := semver.NewConstraint(version); err != nil {
+			return "", failed(badRef, "write a version such as 1.2.3 or a range such as ^1.2", "%q is no version and no range", version)
+		}
+	}
+	var all []*semver.Version
+	seen := 0
+	err := repository.Tags(e.ctx, "", func(tags []string) error {
+		if seen += max(len(tags), mostVersions/mostTagPages); seen > mostVersions {
+			return e.note(failed(tooLarge, "name an exact version", "%s has more than %d tags of %s, or sends them in more than %d parts", e.host(), mostVersions, e.ref.Chart, mostTagPages))
+		}
+		for _, tag := range tags {
+			if v, err := semver.StrictNewVersion(strings.ReplaceAll(tag, "_", "+")); err == nil {
+				all = append(all, v)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return "", e.failureOf(err)
+	}
+	slices.SortFunc(all, func(a, b *semver.Version) int { return b.Compare(a) })
+	var tags []string
+	for _, v := range all {
+		tags = append(tags, v.String())
+	}
+	found, err := helmregistry.GetTagMatchingVersionOrConstraint(tags, version)
+	if err != nil {
+		return "", failed(missing, "take one that it has", "%s has no version of %s that fits; it has %s", e.host(), e.ref.Chart, some(tags))
+	}
+	return found, nil
+}
+
+// mostManifest is the size of a manifest that registries take.
+const mostManifest = 4 << 20
+
+// pull gets a chart by tag or digest, and says the digest of its manifest. The
+// registry's client compares the digest of all that it brings.
+func (e *attempt) pull(repository *orasremote.Repository, reference string) (remote.Content, string, error) {
+	none := remote.Content{}
+	at, manifest, err := e.manifest(repository, reference)
+	if err != nil {
+		return none, "", err
+	}
+	chart := slices.IndexFunc(manifest.Layers, func(l ocispec.Descriptor) bool {
+		return l.MediaType == helmregistry.ChartLayerMediaType || l.MediaType == helmregistry.LegacyChartLayerMediaType
+	})
+	if chart < 0 || manifest.Config.MediaType != helmregistry.ConfigMediaType {
+		return none, "", failed(broken, "look at the address: what is there must have been pushed by helm push", "what %s has is no chart but %s", e.host(), kindOf(at, manifest))
+	}
+	layer := manifest.Layers[chart]
+	if layer.Size < 0 || layer.Size > e.f.limits.Bytes {
+		return none, "", failed(tooLarge, moreBytes, "the chart has %d bytes, more than %d", layer.Size, e.f.limits.Bytes)
+	}
+	packed, err := content.FetchAll(e.ctx, repository.Blobs(), layer)
+	if err != nil {
+		return none, "", e.failureOf(err)
+	}
+	got := remote.Content{Version: manifest.Annotations[ocispec.AnnotationVersion], Digest: remote.Digest(packed), Data: packed}
+	if err := packedChart(packed, e.host()); err != nil {
+		return none, "", err
+	}
+	return got, at.Digest.String(), e.verifyManifest(repository, at, manifest.Layers, packed)
+}
+
+// manifest gets a manifest by tag or digest.
+func (e *attempt) manifest(repository *orasremote.Repository, reference string) (at ocispec.Descriptor, manifest ocispec.Manifest, err error) {
+	at, body, err := repository.FetchReference(e.ctx, reference)
+	if err != nil {
+		return at, manifest, e.failureOf(err)
+	}
+	defer body.Close()
+	if at.Size < 0 || at.Size > mostManifest {
+		return at, manifest, failed(tooLarge, "look at the address", "the manifest of %s in %s has %d bytes", e.ref.Chart, e.host(), at.Size)
+	}
+	data, err := content.ReadAll(body, at)
+	if err == nil {
+		err = json.Unmarshal(data, &manifest)
+	}
+	if err != nil {
+		return at, manifest, e.failureOf(err)
+	}
+	return at, manifest, nil
+}
+
+func kindOf(at ocispec.Descriptor, manifest ocispec.Manifest) string {
+	if manifest.Config.MediaType == "" {
+		return at.MediaType
+	}
+	return manifest.Config.MediaType
+}

@@ -1,0 +1,78 @@
+package fetch
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
+
+// privateList is what of our own networks may be reached: Config.AllowPrivate.
+type privateList struct {
+	hosts    []pattern // of which only the host counts
+	networks []netip.Prefix
+}
+
+// parsePrivate reads entries. The errors are findings.
+func parsePrivate(entries []string) (list privateList, wrong []error) {
+	for _, entry := range entries {
+		host := strings.TrimSuffix(strings.ToLower(entry), ".")
+		if to, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+			list.networks = append(list.networks, netip.PrefixFrom(to, to.BitLen()))
+			continue
+		}
+		if network, err := netip.ParsePrefix(host); err == nil {
+			list.networks = append(list.networks, network.Masked())
+			continue
+		}
+		star := strings.TrimPrefix(host, "*.")
+		if host != "*" && (star == "" || strings.Trim(star, asciiOfHosts) != "" || strings.ContainsAny(star, "*:")) {
+			wrong = append(wrong, finding.Finding{Severity: finding.Error, Rule: "bad-fetching", Field: "--allow-private", Message: "\"" + finding.WithoutCredentials(entry) + "\" is neither a host nor a network",
+				Remedy: "write a host alone, such as charts.corp.example or *.corp.example, or a network such as 10.20.0.0/16"})
+			continue
+		}
+		list.hosts = append(list.hosts, pattern{host: host})
+	}
+	return list, wrong
+}
+
+// reach says how far into our own networks a connection to a host may lead.
+func (l privateList) reach(host string) reach {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	far := public
+	for _, p := range l.hosts {
+		switch {
+		case p.host == host:
+			return anywhere
+		case p.matchesHost(host):
+			far = private
+		}
+	}
+	return far
+}
+
+// guard says why a connection to a host may not lead to an address, or "".
+func (l privateList) guard(host string, to netip.Addr) string {
+	plain := to.Unmap().WithZone("")
+	if slices.ContainsFunc(l.networks, func(n netip.Prefix) bool { return n.Contains(plain) || n.Contains(embedded(plain)) }) {
+		return ""
+	}
+	return guard(to, l.reach(host))
+}
+
+// guardHost says why a host that is an address, in whatever spelling, may not be
+// asked, or "". Names are looked at when they have become addresses.
+func (l privateList) guardHost(host string) string {
+	if to, err := netip.ParseAddr(host); err == nil {
+		return l.guard(host, to)
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	if last != "" && (strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")) {
+		return "an address in a spelling that programs read in different ways"
+	}
+	return ""
+}
+
+// nameIt is the remedy for what is refused for where it leads.
+const nameIt = "name the host with --allow-private if this is meant"

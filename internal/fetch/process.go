@@ -1,0 +1,270 @@
+package fetch
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/Masterminds/semver/v3"
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/ladder-cmp/ladder/internal/confine"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/internal/sandbox"
+)
+
+// A server fetches each thing in a process of its own: what others wrote can be made to
+// take all memory and all time of who reads it. The process has the network, what opens
+// the one address, and two files to write to. It and the server talk in lines of JSON;
+// the server reads nothing else of what came.
+
+// send has a process fetch ref.
+func (f *Fetcher) send(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (fetchedContent, error) {
+	opens, err := f.credential(at)
+	if err != nil {
+		return fetchedContent{}, err
+	}
+	files, err := f.spools()
+	if err != nil {
+		f.store.complain(err)
+		return fetchedContent{}, failed(unreachable, "look at the space and the rights in it", "the directory of what is fetched (--remote-cache) cannot be written: %s", short(err.Error()))
+	}
+	defer files.close()
+	t := &childFetch{f: f, ref: ref, at: at, anew: anew}
+	address := ""
+	if ref.Kind == remote.Chart && at.Scheme != "oci" {
+		address = f.scope + at.String()
+		if d, found := f.indexes.get(address, f.now(), f.fresh); found && files.take(f.store, d.digest) {
+			t.index = true
+		}
+	}
+	until, _ := ctx.Deadline()
+	done, err := t.run(ctx, files, fetchOrder{Ref: ref, Anew: anew, Allow: f.config.Allow, AllowPrivate: f.config.AllowPrivate, PlainHTTP: f.config.PlainHTTP, Verify: f.config.Verify,
+		CAFile: f.config.CAFile, Limits: f.limits, Proxy: httpproxy.FromEnvironment(), Credential: opens.sealed(), Index: t.index, Until: until})
+	if err != nil {
+		return fetchedContent{}, err
+	}
+	if done.Index && address != "" {
+		f.adoptIndex(address, files.index)
+	}
+	return t.brought(done, files)
+}
+
+// spools are the files of one process.
+type spools struct{ data, index, known *os.File }
+
+func (f *Fetcher) spools() (s *spools, err error) {
+	s = &spools{}
+	if s.data, err = f.store.spool(); err == nil {
+		s.index, err = f.store.spool()
+	}
+	if err == nil {
+		s.known, err = os.Open(os.DevNull)
+	}
+	if err != nil {
+		s.close()
+	}
+	return s, err
+}
+
+// take gives the process what the cache has under a digest.
+func (s *spools) take(from *store, digest string) bool {
+	file, err := from.open(digest)
+	if err != nil {
+		return false
+	}
+	s.known.Close()
+	s.known = file
+	return true
+}
+
+func (s *spools) close() {
+	for _, file := range []*os.File{s.data, s.index} {
+		if file != nil {
+			file.Close()
+			_ = os.Remove(file.Name()) // it is another one's by now if the cache took it
+		}
+	}
+	if s.known != nil {
+		s.known.Close()
+	}
+}
+
+// adoptIndex keeps the index that a process wrote.
+func (f *Fetcher) adoptIndex(address string, file *os.File) {
+	digest, err := digestOf(file)
+	if err == nil {
+		err = f.store.adopt(file.Name(), digest)
+	}
+	if err != nil {
+		f.store.complain(err)
+		return
+	}
+	f.indexes.put(address, dated{digest: digest, at: f.now()})
+}
+
+// childFetch is a fetch by a process, seen from the server.
+type childFetch struct {
+	f     *Fetcher
+	ref   remote.Ref
+	at    *url.URL
+	anew  bool
+	index bool
+	exact *remote.Ref // that the process asked about
+	known remote.Content
+	there bool
+}
+
+// run starts the process and answers it until it is done, or has to be ended.
+func (t *childFetch) run(ctx context.Context, files *spools, what fetchOrder) (*doneMessage, error) {
+	broke := func(err error) error {
+		t.f.log.Error("no process could be started to fetch", "error", err)
+		return failed(unreachable, "look at the memory and process limits of the container", "no process could be started to fetch it")
+	}
+	cmd := t.f.config.Process()
+	cmd.ExtraFiles = []*os.File{files.data, files.index, files.known}
+	var last confine.LastWords
+	cmd.Stderr, cmd.WaitDelay = &last, time.Second
+	to, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, broke(err)
+	}
+	from, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, broke(err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, broke(err)
+	}
+	t.f.metrics.running.Inc()
+	w := confine.Watch(ctx, cmd.Process, t.f.limits.Memory, nil)
+	done, err := t.talk(to, from, what)
+	_, took := w.Stop()
+	_ = cmd.Process.Kill() // whatever it is at
+	_ = cmd.Wait()         // how it ended is of no interest; what it said is
+	t.f.metrics.running.Dec()
+	var why *failure
+	switch {
+	case errors.As(err, &why):
+		return nil, why
+	case err == nil:
+		return done, nil
+	case took > 0:
+		t.f.metrics.killed(forMemory)
+		return nil, failed(tooLarge, "raise --remote-memory if it is meant to be so large", "what %s sends took %d MiB of memory to read, and may take %d", t.at.Host, took>>20, t.f.limits.Memory>>20)
+	case ctx.Err() != nil:
+		t.f.metrics.killed(forTime)
+		return nil, failed(slow, moreTime, "%s took longer than %s", t.at.Host, t.f.limits.Time)
+	}
+	t.f.metrics.killed(crash)
+	t.f.log.Error("a process that fetches has ended", "host", t.at.Host, "last", short(last.FirstLine()), "error", err)
+	return nil, failed(broken, "ask those who run it; raise --remote-memory if it is meant to be so large", "what %s sends has ended the process that reads it, which has %d MiB and %s", t.at.Host, t.f.limits.Memory>>20, t.f.limits.Time)
+}
+
+// talk answers the process.
+func (t *childFetch) talk(to io.Writer, from io.Reader, what fetchOrder) (*doneMessage, error) {
+	write := json.NewEncoder(to)
+	if err := write.Encode(what); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewReaderSize(from, maxMessage)
+	for range maxMessages {
+		line, err := lines.ReadSlice('\n')
+		if err != nil {
+			return nil, err
+		}
+		var said childMessage
+		if err := json.Unmarshal(line, &said); err != nil {
+			return nil, err
+		}
+		if said.Done != nil {
+			t.f.confined(said.Done.Gaps)
+			return said.Done, said.Done.Failure.failure()
+		}
+		answer, err := t.answer(said)
+		if err == nil {
+			err = write.Encode(answer)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("it asks more than %d times", maxMessages)
+}
+
+// confined says once what the sandbox of the processes lacks: they are all in the same
+// container.
+func (f *Fetcher) confined(gaps []sandbox.Gap) {
+	if len(gaps) == 0 {
+		return
+	}
+	f.incomplete.Do(func() {
+		missing := make([]string, min(len(gaps), 10))
+		for i := range missing {
+			missing[i] = gaps[i].String()
+		}
+		f.log.Warn("the sandbox of the processes that fetch is incomplete", "missing", short(strings.Join(missing, "; ")))
+	})
+}
+
+// answer answers a question, as far as it is about what the process is to fetch.
+func (t *childFetch) answer(said childMessage) (serverMessage, error) {
+	f := t.f
+	if said.Recorded == nil {
+		at, fault := parseAddress(said.Address)
+		if fault != "" || !f.allow.allows(at) {
+			return serverMessage{}, nil
+		}
+		opens, err := f.credential(at)
+		return serverMessage{Credential: opens.sealed(), Failure: failureMessageOf(err)}, nil
+	}
+	ref := said.Recorded.Ref
+	if ref.Kind != t.ref.Kind || ref.URL != t.ref.URL || ref.Chart != t.ref.Chart || !lasting(ref) {
+		return serverMessage{}, errors.New("it asks for something else")
+	}
+	known, there, err := local{f}.recorded(ref, said.Recorded.SourceSays, t.anew)
+	t.exact, t.known, t.there = &ref, known, there
+	return serverMessage{Version: known.Version, Digest: known.Digest, There: there, Failure: failureMessageOf(err)}, nil
+}
+
+// brought takes what a process that is done has written.
+func (t *childFetch) brought(done *doneMessage, files *spools) (fetchedContent, error) {
+	t.f.metrics.bytes.WithLabelValues(string(t.ref.Kind)).Add(float64(max(done.Downloaded, 0)))
+	if done.Kept && t.there {
+		return fetchedContent{Content: t.known, exact: t.exact, kept: true}, nil
+	}
+	if !t.versioned(done.Version) {
+		return fetchedContent{}, failed(broken, "ask those who run it", "what %s has is of no version that can be one", t.at.Host)
+	}
+	digest, err := digestOf(files.data)
+	if err != nil {
+		return fetchedContent{}, failed(unreachable, "look at the space and the rights in it", "the directory of what is fetched (--remote-cache) cannot be read: %s", short(err.Error()))
+	}
+	got := fetchedContent{Content: remote.Content{Version: done.Version, Digest: digest}, file: files.data.Name()}
+	if t.exact != nil {
+		got.exact, got.was = t.exact, t.known.Digest
+	}
+	files.data.Close()
+	files.data = nil // it is the caller's
+	return got, nil
+}
+
+// versioned says whether a version can be one of what is fetched.
+func (t *childFetch) versioned(version string) bool {
+	switch t.ref.Kind {
+	case remote.Repository:
+		return isCommit(version)
+	case remote.Chart:
+		_, err := semver.NewVersion(version)
+		return len(version) < 256 && (err == nil || finding.Harmless(version) == version)
+	}
+	return version == ""
+}

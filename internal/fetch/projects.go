@@ -1,0 +1,67 @@
+package fetch
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/remote"
+)
+
+// allowFile is the file of a project's directory that lists what it may fetch.
+const allowFile = "allow"
+
+// projectName are the names that an AppProject can have: a DNS subdomain, which is no path
+// to elsewhere.
+var projectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+
+// For is this Fetcher for one AppProject. If it has a directory of its name in dir, it
+// may fetch what the file allow there lists, beside what all may, and its credentials
+// there count before those of all; what it fetches is known to it alone, under scope.
+// Without one it is this Fetcher, and scope is empty.
+//
+// The files are read each time, since mounted Secrets and ConfigMaps change.
+func (f *Fetcher) For(dir, project string) (own *Fetcher, scope string, err error) {
+	if dir == "" || !projectName.MatchString(project) {
+		return f, "", nil
+	}
+	dir = filepath.Join(dir, project)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, "", ofProject(project, unreadable(dir, err))
+		}
+		return f, "", nil
+	}
+	text, err := os.ReadFile(filepath.Join(dir, allowFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, "", ofProject(project, unreadable(filepath.Join(dir, allowFile), err))
+	}
+	var entries []string
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			entries = append(entries, line)
+		}
+	}
+	allow, wrong := parseAllow(entries)
+	if len(wrong) > 0 {
+		return nil, "", errors.Join(wrong...)
+	}
+	also := *f
+	own = &also
+	own.allow = slices.Concat(f.allow, allow)
+	own.config.Allow = slices.Concat(f.config.Allow, entries)
+	own.credentials = slices.Concat([]Credentials{{Dir: dir}}, f.credentials)
+	own.scope = project + "\x00"
+	own.home = local{own}
+	return own, own.scope, nil
+}
+
+func ofProject(project string, why *failure) error {
+	f := why.finding(remote.Ref{})
+	f.Object = "AppProject " + project
+	return f
+}

@@ -1,0 +1,128 @@
+package fetch
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"helm.sh/helm/v4/pkg/provenance"
+	helmregistry "helm.sh/helm/v4/pkg/registry"
+	"oras.land/oras-go/v2/content"
+	orasremote "oras.land/oras-go/v2/registry/remote"
+
+	"github.com/ladder-cmp/ladder/internal/remote"
+)
+
+// mostSigned is the largest provenance file, payload or bundle that is read, in bytes.
+const mostSigned = 1 << 20
+
+// scopeOf is where the store has the records of a Ref. Those of charts have the policy in
+// it that they were verified by, so that what came without is not taken under one: an
+// index may lead to any address of a policy, so that all of it counts for each chart.
+func (f *Fetcher) scopeOf(ref remote.Ref) string {
+	if ref.Kind != remote.Chart {
+		return f.scope
+	}
+	return f.scope + f.config.Verify.name()
+}
+
+// signers are those of the policy who must have signed a chart: that for the address by
+// which it was asked for, and that for where it comes from.
+func (e *attempt) signers(from *url.URL) []Signer {
+	addresses := []*url.URL{from}
+	if named, fault := parseAddress(e.ref.URL); fault == "" {
+		addresses = append(addresses, named.JoinPath(e.ref.Chart))
+	}
+	var all []Signer
+	for _, at := range addresses {
+		s, found := e.f.config.Verify.signer(at)
+		if found && !slices.ContainsFunc(all, func(other Signer) bool { return other.Address == s.Address }) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// unsigned is the failure of a chart that its signer has not signed.
+func unsigned(s Signer, remedy, format string, args ...any) *failure {
+	return failed(unverified, remedy, "%s; the policy (--remote-verify) requires a signature for %s", fmt.Sprintf(format, args...), s.Address)
+}
+
+// The remedies for what is not signed as it must be.
+const (
+	signByHelm   = "publish it with helm package --sign by a key of the keyring, and its .prov beside it, or correct the policy"
+	signByCosign = "sign it by its digest with cosign sign --key and the private half of the key in the policy, or correct the policy"
+)
+
+// verifyFile verifies a chart of a repository by the provenance file beside it.
+func (e *attempt) verifyFile(at *url.URL, packed []byte) error {
+	for _, s := range e.signers(at) {
+		if s.Keyring == nil {
+			return unsigned(s, "write provenance for its repository into the policy", "the chart is no manifest of a registry, which alone cosign signs")
+		}
+		beside := *at
+		beside.Path, beside.RawPath = at.Path+".prov", ""
+		if at.RawPath != "" {
+			beside.RawPath = at.RawPath + ".prov"
+		}
+		statement, err := e.getAtMost(beside.String(), mostSigned)
+		if err != nil {
+			if why := e.failureOf(err); why.outcome != missing && why.outcome != denied {
+				return why
+			}
+			return unsigned(s, signByHelm, "the chart has no provenance file: %s answers %d for %s", at.Host, e.status(), beside.Path)
+		}
+		if err := byProvenance(s, statement, packed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifyManifest verifies a chart of a registry, by its manifest and layers.
+func (e *attempt) verifyManifest(repository *orasremote.Repository, at ocispec.Descriptor, layers []ocispec.Descriptor, packed []byte) error {
+	from := &url.URL{Scheme: "oci", Host: e.at.Host, Path: "/" + repository.Reference.Repository}
+	for _, s := range e.signers(from) {
+		verify := e.byCosign
+		if s.Keyring != nil {
+			verify = e.byProvenanceLayer
+		}
+		if err := verify(s, repository, at, layers, packed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byProvenanceLayer verifies by the layer that helm push makes of a provenance file.
+func (e *attempt) byProvenanceLayer(s Signer, repository *orasremote.Repository, _ ocispec.Descriptor, layers []ocispec.Descriptor, packed []byte) error {
+	i := slices.IndexFunc(layers, func(l ocispec.Descriptor) bool { return l.MediaType == helmregistry.ProvLayerMediaType })
+	if i < 0 {
+		return unsigned(s, signByHelm, "the chart in %s has no provenance file (a layer that helm push makes of the .prov)", e.host())
+	}
+	if layers[i].Size < 0 || layers[i].Size > mostSigned {
+		return failed(tooLarge, "ask those who publish it", "the provenance file has %d bytes, more than %d", layers[i].Size, mostSigned)
+	}
+	statement, err := content.FetchAll(e.ctx, repository.Blobs(), layers[i])
+	if err != nil {
+		return e.failureOf(err)
+	}
+	return byProvenance(s, statement, packed)
+}
+
+// byProvenance verifies a chart by its provenance file, as helm verify does. The name of
+// the archive in the file is that which helm package gives to this chart and version.
+func byProvenance(s Signer, statement, packed []byte) error {
+	ring, err := keyring(s.Keyring)
+	if err != nil {
+		return unsigned(s, signByHelm, "the keyring cannot be read: %s", short(err.Error()))
+	}
+	name, version := remote.ChartName(packed)
+	archive := name + "-" + version + ".tgz"
+	_, err = (&provenance.Signatory{KeyRing: ring}).Verify(packed, statement, archive)
+	if err != nil {
+		return unsigned(s, signByHelm, "the provenance file of %s does not verify by the keyring: %s", short(archive), short(err.Error()))
+	}
+	return nil
+}

@@ -1,0 +1,339 @@
+// Package krm is Ladder as a KRM function: a list of resources in, the same list
+// with sync waves out, as kustomize and kpt run functions
+// (https://github.com/kubernetes-sigs/kustomize/blob/master/cmd/config/docs/api-conventions/functions-spec.md).
+//
+// What a function answers must follow from its input: it is run in containers
+// without a disk, so everything comes in the list, a ladder.yaml too. The items
+// stay in their order, because their places in files do; Argo CD sorts them by
+// their waves.
+package krm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
+	"sigs.k8s.io/kustomize/kyaml/kio"
+	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/plugin"
+)
+
+// LadderKey is the entry of a functionConfig that holds what a ladder.yaml would.
+const LadderKey = "ladder.yaml"
+
+// Parameters are the entries of a functionConfig: those of the plugin that say
+// how to order what something else rendered, and LadderKey.
+func Parameters(ordering []string) []string { return append(slices.Clone(ordering), LadderKey) }
+
+// Run reads a list from in and returns it with waves, and what was found on the
+// way. ordering names the parameters of the plugin that a functionConfig may set.
+//
+// The error joins every fault of the list for which there are no waves. There is
+// a list then, too, with the faults as its results, unless in holds none at all.
+func Run(in io.Reader, base *knowledge.Base, ordering []string) (list []byte, findings []finding.Finding, err error) {
+	given, err := io.ReadAll(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := misshapen(given); err != nil {
+		return nil, nil, err
+	}
+	var out bytes.Buffer
+	rw := &kio.ByteReadWriter{Reader: bytes.NewReader(given), Writer: &out, KeepReaderAnnotations: true, OmitReaderAnnotations: true}
+	var faults error
+	err = framework.Execute(framework.ResourceListProcessorFunc(func(rl *framework.ResourceList) error {
+		if rw.WrappingKind == "" {
+			return notAList("this is no list of resources")
+		}
+		f := function{list: rl}
+		findings, faults = f.run(base, ordering)
+		f.tell(append(slices.Clone(findings), finding.Of(faults)...))
+		return nil
+	}), rw)
+	var fault finding.Finding
+	switch {
+	case errors.As(err, &fault):
+		return nil, nil, fault
+	case err != nil:
+		return nil, nil, unreadable(err)
+	}
+	return out.Bytes(), findings, faults
+}
+
+// misshapen reports what the library passes over: parts of a list that are not
+// what they should be. What cannot be read at all it reports itself.
+func misshapen(list []byte) error {
+	var doc yaml.Node
+	if yaml.Unmarshal(list, &doc) != nil || len(doc.Content) == 0 {
+		return nil
+	}
+	var faults []error
+	bad := func(n *yaml.Node, field, message, remedy string) {
+		f := notAList(message)
+		f.Line, f.Field, f.Remedy = n.Line, field, remedy
+		faults = append(faults, f)
+	}
+	items, config := valueOf(doc.Content[0], "items"), valueOf(doc.Content[0], "functionConfig")
+	switch {
+	case items == nil || items.Tag == yaml.NodeTagNull:
+	case items.Kind != yaml.SequenceNode:
+		bad(items, "items", "this is no list", "write a list of resources, or [] for none")
+	default:
+		for i, item := range items.Content {
+			if item.Kind != yaml.MappingNode && item.Kind != yaml.AliasNode {
+				bad(item, fmt.Sprintf("items[%d]", i), "this is no resource", "write a mapping with apiVersion, kind and metadata")
+			}
+		}
+	}
+	if config != nil && config.Tag != yaml.NodeTagNull && config.Kind != yaml.MappingNode {
+		bad(config, "functionConfig", "this is no resource", "write a ConfigMap of v1 whose data are parameters, or leave it out")
+	}
+	return errors.Join(faults...)
+}
+
+// valueOf is what a mapping has under a key; nil means nothing.
+func valueOf(n *yaml.Node, key string) *yaml.Node {
+	if n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			if value := n.Content[i+1]; value.Kind != yaml.AliasNode {
+				return value
+			}
+			return n.Content[i+1].Alias
+		}
+	}
+	return nil
+}
+
+// unreadable says why a list cannot be read, as far as that is about YAML: other
+// messages of the library may quote what is in the list.
+func unreadable(err error) finding.Finding {
+	f := notAList("the list cannot be read")
+	_, text, ok := strings.Cut(err.Error(), "yaml: ")
+	if ok {
+		f.Line, f.Message = object.SyntaxError(errors.New(text))
+		f.Message = "not valid YAML: " + f.Message
+	}
+	return f
+}
+
+func notAList(message string) finding.Finding {
+	return finding.Finding{Severity: finding.Error, Rule: "no-resource-list", File: "standard input", Message: message,
+		Remedy: "give it a ResourceList, as kustomize and kpt do; cmp annotate takes manifests"}
+}
+
+// function is one run of the function.
+type function struct {
+	list *framework.ResourceList
+	// items are those that are applied, of which there are as many in objs.
+	items []*yaml.RNode
+	objs  []object.Object
+	// findings are about what was read.
+	findings []finding.Finding
+}
+
+// run puts the waves on the items.
+func (f *function) run(base *knowledge.Base, ordering []string) ([]finding.Finding, error) {
+	settings, base, err := f.config(base, ordering)
+	if err := errors.Join(err, f.read()); err != nil {
+		return nil, err
+	}
+	if len(f.objs) == 0 {
+		return f.findings, nil
+	}
+	marked := make([]object.Object, len(f.objs))
+	for i, o := range f.objs {
+		marked[i] = o.Commented(mark + strconv.Itoa(i))
+	}
+	res, err := plugin.Annotate(marked, base, settings)
+	if err != nil {
+		return nil, err
+	}
+	return append(f.findings, res.Findings...), f.write(res.Objects)
+}
+
+// mark begins the comment by which an item is found again.
+const mark = "# item "
+
+// config reads the functionConfig.
+func (f *function) config(base *knowledge.Base, ordering []string) (plugin.Settings, *knowledge.Base, error) {
+	var settings plugin.Settings
+	config := f.list.FunctionConfig
+	if config.IsNilOrEmpty() {
+		return settings, base, nil
+	}
+	bad := func(field, message, remedy string) finding.Finding {
+		return finding.Finding{Severity: finding.Error, Rule: "bad-function-config", Object: "functionConfig", Field: field, Message: message, Remedy: remedy}
+	}
+	if config.GetKind() != "ConfigMap" || config.GetApiVersion() != "v1" {
+		message := fmt.Sprintf("it is a %s of %s", config.GetKind(), config.GetApiVersion())
+		if config.GetKind() == "" || config.GetApiVersion() == "" {
+			message = "it has no apiVersion or no kind"
+		}
+		return settings, base, bad("kind", message, "write a ConfigMap of v1 whose data are parameters, such as waves: compact")
+	}
+	var faults []error
+	known := Parameters(ordering)
+	given := valueOf(config.YNode(), "data")
+	if given != nil && given.Tag != yaml.NodeTagNull && given.Kind != yaml.MappingNode {
+		return settings, base, bad("data", "this is no mapping", "write parameters and their values, such as waves: compact")
+	}
+	data := config.GetDataMap()
+	for _, key := range sortedKeys(data) {
+		value := data[key]
+		field := "data." + key
+		if valueOf(given, key).Kind != yaml.ScalarNode {
+			faults = append(faults, bad(field, "this is no text", "write one value"))
+			continue
+		}
+		if key == LadderKey {
+			with, err := base.With(LadderKey+" in the functionConfig", value)
+			if err != nil {
+				faults = append(faults, err)
+			} else {
+				base = with
+			}
+			continue
+		}
+		i := slices.IndexFunc(plugin.Parameters(), func(p plugin.Parameter) bool { return p.Name == key })
+		if i < 0 || !slices.Contains(ordering, key) {
+			faults = append(faults, bad(field, "there is no such parameter", "use one of "+strings.Join(known, ", ")))
+			continue
+		}
+		if err := plugin.Parameters()[i].Set(&settings, []string{value}); err != nil {
+			for _, fault := range finding.Of(err) {
+				faults = append(faults, bad(field, fault.Message, fault.Remedy))
+			}
+		}
+	}
+	return settings, base, errors.Join(faults...)
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// read reads the items that are applied.
+func (f *function) read() error {
+	var faults []error
+	for i, item := range f.list.Items {
+		if isLocal(item) {
+			continue
+		}
+		text, err := item.String()
+		if err != nil {
+			return err
+		}
+		place, _, _ := kioutil.GetFileAnnotations(item)
+		objs, err := object.Parse(place, 0, text)
+		if err != nil {
+			for _, fault := range finding.Of(err) {
+				// What has no name is known by its place.
+				fault.Message = fmt.Sprintf("items[%d]: %s", i, fault.Message)
+				faults = append(faults, fault)
+			}
+			continue
+		}
+		switch {
+		case len(objs) == 1 && objs[0].ID.Kind == item.GetKind():
+			f.items, f.objs = append(f.items, item), append(f.objs, objs[0])
+		case len(objs) > 0:
+			f.findings = append(f.findings, finding.Finding{Severity: finding.Warning, Rule: "list-in-list", File: place, Message: fmt.Sprintf("items[%d]: the objects of a %s get no waves, since it is an item itself", i, item.GetKind()),
+				Remedy: "write them as items of their own"})
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// isLocal reports whether an item is for tools, and never applied.
+func isLocal(item *yaml.RNode) bool {
+	if local, set := item.GetAnnotations()["config.kubernetes.io/local-config"]; set && local != "false" {
+		return true
+	}
+	group, _, _ := strings.Cut(item.GetApiVersion(), "/")
+	return slices.Contains([]string{"kpt.dev", "kustomize.config.k8s.io"}, group)
+}
+
+// write puts annotated objects in the place of the items that they were, and
+// takes away the items that are not wanted.
+func (f *function) write(annotated []object.Object) error {
+	made := map[*yaml.RNode]*yaml.RNode{}
+	for _, o := range annotated {
+		first, text, _ := strings.Cut(o.Text(), "\n")
+		i, err := strconv.Atoi(strings.TrimPrefix(first, mark))
+		if err != nil {
+			return fmt.Errorf("%s came back as another item", o.ID)
+		}
+		if made[f.items[i]], err = yaml.Parse(text); err != nil {
+			return err
+		}
+	}
+	var all []*yaml.RNode
+	for _, item := range f.list.Items {
+		switch {
+		case made[item] != nil:
+			all = append(all, made[item])
+		case !slices.Contains(f.items, item):
+			all = append(all, item)
+		}
+	}
+	f.list.Items = all
+	return nil
+}
+
+// tell writes findings as the results of the function.
+func (f *function) tell(findings []finding.Finding) {
+	severities := map[finding.Severity]framework.Severity{finding.Error: framework.Error, finding.Warning: framework.Warning, finding.Note: framework.Info}
+	for _, found := range findings {
+		found = found.Told()
+		r := &framework.Result{Severity: severities[found.Severity], Message: found.Message, Tags: map[string]string{"rule": found.Rule}}
+		if found.Remedy != "" {
+			r.Message += "; " + found.Remedy
+		}
+		if found.Field != "" {
+			r.Field = &framework.Field{Path: found.Field}
+		}
+		if found.File != "" {
+			r.File = &framework.File{Path: found.File}
+		}
+		if i := f.about(found); i >= 0 {
+			o := f.objs[i]
+			r.ResourceRef = &yaml.ResourceIdentifier{TypeMeta: yaml.TypeMeta{APIVersion: o.APIVersion, Kind: o.ID.Kind}, NameMeta: yaml.NameMeta{Name: o.ID.Name, Namespace: o.ID.Namespace}}
+			if place, index, err := kioutil.GetFileAnnotations(f.items[i]); err == nil && place != "" {
+				n, _ := strconv.Atoi(index) // 0 where there is none
+				r.File = &framework.File{Path: place, Index: n}
+			}
+		} else if found.Object != "" {
+			r.Message = found.Object + ": " + r.Message
+		}
+		f.list.Results = append(f.list.Results, r)
+	}
+}
+
+// about finds the item that a finding is about; -1 means none. A finding has the
+// namespace that an object will get, which the object itself may leave open.
+func (f *function) about(found finding.Finding) int {
+	return slices.IndexFunc(f.objs, func(o object.Object) bool {
+		if o.ID.String() == found.Object {
+			return true
+		}
+		return o.ID.Namespace == "" && strings.HasPrefix(found.Object, o.ID.Kind+" ") && strings.HasSuffix(found.Object, "/"+o.ID.Name)
+	})
+}

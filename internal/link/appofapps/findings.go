@@ -1,0 +1,68 @@
+package appofapps
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+)
+
+func (f *follower) name(i int) string { return f.graph.Nodes[f.nodes[i]].Key.String() }
+
+// unordered reports which children could not be ordered by what they hold.
+func (f *follower) unordered(all []contents) []finding.Finding {
+	var found []finding.Finding
+	var unknown []string
+	told := map[*renderedSource]bool{}
+	for i, c := range all {
+		node := f.graph.Nodes[f.nodes[i]]
+		for _, r := range c.failed {
+			if told[r] {
+				continue
+			}
+			told[r] = true
+			fault := finding.Of(r.err)[0]
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File, Line: node.Line, Object: node.Key.String(),
+				Message: r.source.place + " cannot be rendered, so its order does not follow from what it holds: " + withoutRemedy(fault),
+				Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+r.source.place)})
+		}
+		if len(c.unknown) > 0 && len(c.parts)+len(c.charts) == 0 {
+			unknown = append(unknown, fmt.Sprintf("%s (%s)", node.Key, strings.Join(c.unknown, ", ")))
+		}
+	}
+	if n := len(unknown); n > 0 {
+		if n > maxMentioned {
+			unknown = append(unknown[:maxMentioned], fmt.Sprintf("and %d more", n-maxMentioned))
+		}
+		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child", Object: f.graph.Nodes[f.nodes[0]].Kind.Kind,
+			Message: "nothing is known of what these hold, so their author's order stands: " + strings.Join(unknown, ", "),
+			Remedy:  "write " + graph.After + " on those that must come later"})
+	}
+	return found
+}
+
+func withoutRemedy(f finding.Finding) string {
+	f.Remedy = ""
+	return f.Error()
+}
+
+// withoutHealth says, once, that Argo CD waits for children only with a check.
+func (f *follower) withoutHealth(g *graph.Graph) []finding.Finding {
+	waits := 0
+	for _, r := range g.References {
+		if to := g.Nodes[r.To]; r.Meaning == knowledge.Healthy && slices.Contains(f.nodes, r.To) && !to.HasHealth {
+			waits++
+		}
+	}
+	if waits == 0 {
+		return nil
+	}
+	kind := f.graph.Nodes[f.nodes[0]].Key.GroupKind()
+	return []finding.Finding{{Severity: finding.Note, Rule: "no-application-health", Object: kind,
+		Message: "children wait for others to be healthy, but without a health check for " + kind + " Argo CD goes on as soon as those exist",
+		Remedy:  "put the check that cmp health prints for this component into argocd-cm, if it is not there"}}
+}

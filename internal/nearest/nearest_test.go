@@ -1,0 +1,25 @@
+package nearest_test
+
+import (
+	"testing"
+
+	"github.com/ladder-cmp/ladder/internal/nearest"
+)
+
+func TestOr(t *testing.T) {
+	keys := []string{"name", "namespace", "domain", "file", "rungs", "values"}
+	for word, want := range map[string]string{
+		"nmae":     "perhaps you mean name",
+		"domian":   "perhaps you mean domain",
+		"namespce": "perhaps you mean namespace",
+		"NAME":     "perhaps you mean name, namespace",
+		"value":    "perhaps you mean values",
+		"size":     "use one of them",
+		"x":        "use one of them",
+		"":         "use one of them",
+	} {
+		if got := nearest.Or(word, keys, "use one of them"); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}

@@ -1,0 +1,343 @@
+// Package profile is how a fleet is rolled out: its bands, the places in them,
+// and what stands where.
+//
+// A phase is only a number. A profile says what the numbers mean: which domain
+// has which band, what a component at 120 is for, how many Applications may be
+// updated at once there. Those of real fleets are built in; a fleet describes
+// its own under the key fleet of its ladder.yaml.
+//
+// The package is pure.
+package profile
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
+
+// Fleet is what a ladder.yaml says about the fleet that lies below it.
+type Fleet struct {
+	// Profile is the name of a built-in profile, which the rest changes.
+	Profile string `yaml:"profile"`
+	// Name is that of the ApplicationSet, or of the parent Application.
+	Name string `yaml:"name"`
+	// RepoURL and Revision are where Argo CD finds the components.
+	RepoURL  string `yaml:"repoURL"`
+	Revision string `yaml:"revision"`
+	// Project is that of components that name none.
+	Project string `yaml:"project"`
+	// ArgoCDNamespace is where Applications live; argocd if empty.
+	ArgoCDNamespace string `yaml:"argocdNamespace"`
+	// Server is the cluster that Applications go to; the one of Argo CD if empty.
+	Server string `yaml:"server"`
+	// Environments are the places that the fleet goes to; none means one.
+	Environments []Environment `yaml:"environments"`
+	// SyncOptions are those of every Application.
+	SyncOptions []string `yaml:"syncOptions"`
+
+	Digits int     `yaml:"digits"`
+	Label  string  `yaml:"label"`
+	Key    string  `yaml:"key"`
+	Style  string  `yaml:"style"`
+	Sets   string  `yaml:"sets"`
+	Places []Place `yaml:"places"`
+	Bands  []Band  `yaml:"bands"`
+
+	// Accepted are findings about the fleet that its owners know of.
+	Accepted []Accepted `yaml:"accepted"`
+
+	// File and Line are where the ladder.yaml says so.
+	File string `yaml:"-"`
+	Line int    `yaml:"-"`
+}
+
+// Accepted says of a finding that it is known, and why it may stand.
+type Accepted struct {
+	// Rule is the name of the rule that finds it.
+	Rule string `yaml:"rule"`
+	// Component is the name of the Application that it is about.
+	Component string `yaml:"component"`
+	// Needs is the other one, where the finding is about two; empty means
+	// whichever.
+	Needs string `yaml:"needs"`
+	// Why says what makes up for it.
+	Why string `yaml:"why"`
+	// Line is where the ladder.yaml says so.
+	Line int `yaml:"-"`
+}
+
+// Environment is a cluster, or a part of one, that a fleet is deployed to.
+type Environment struct {
+	Name string `yaml:"name"`
+	// Server is its cluster.
+	Server string `yaml:"server"`
+	// Revision is what is deployed there; the fleet's if empty.
+	Revision string `yaml:"revision"`
+	// NamespaceSuffix is put behind the namespaces of components there.
+	NamespaceSuffix string `yaml:"namespaceSuffix"`
+}
+
+// Styles of a rollout.
+const (
+	// Steps is one ApplicationSet that goes from phase to phase (RollingSync).
+	Steps = "steps"
+	// Waves is a parent Application whose children have sync waves.
+	Waves = "waves"
+)
+
+// How the bands of a profile stand to each other.
+const (
+	// Together is one order for all of them.
+	Together = "together"
+	// Independent is an ApplicationSet for each band: each goes through its own
+	// steps, all begin at once, and nothing orders one after another.
+	Independent = "independent"
+)
+
+// Profile is a rollout as it is described, complete.
+type Profile struct {
+	Name string `yaml:"name"`
+	// Why says what the profile is for, and Source where it comes from.
+	Why    string `yaml:"why"`
+	Source string `yaml:"source"`
+	// Digits is how many a phase is written with.
+	Digits int `yaml:"digits"`
+	// Label is the label of Applications that holds the phase.
+	Label string `yaml:"label"`
+	// Key is the key of component.yaml that holds it.
+	Key string `yaml:"key"`
+	// Style is Steps or Waves.
+	Style string `yaml:"style"`
+	// Sets is Together or Independent; empty means Together.
+	Sets string `yaml:"sets"`
+	// Places are what each band may have, by the distance from its start.
+	Places []Place `yaml:"places"`
+	Bands  []Band  `yaml:"bands"`
+}
+
+// Band is a range of phases that belongs to a part of the platform.
+type Band struct {
+	Name string `yaml:"name"`
+	Why  string `yaml:"why"`
+	From int    `yaml:"from"`
+	To   int    `yaml:"to"`
+	// Domains are those whose components stand in it; none means any.
+	Domains []string `yaml:"domains"`
+	// At are the places that the band has of those of the profile.
+	At []int `yaml:"at"`
+	// Places are more, by their phase.
+	Places []Place `yaml:"places"`
+	// Wave is the sync wave of the band as a whole, where each has a parent.
+	Wave int `yaml:"wave"`
+}
+
+// Place is a phase, and what stands there.
+type Place struct {
+	// At is the distance from the start of the band, Phase the phase itself:
+	// one of the two is written.
+	At    int `yaml:"at"`
+	Phase int `yaml:"phase"`
+	// Title is what people call it.
+	Title string `yaml:"title"`
+	// Rungs are what the components there are for; the first is what the place
+	// is made for. None means anything.
+	Rungs []string `yaml:"rungs"`
+	// MaxUpdate is how many Applications are updated at the same time; 0 means
+	// all.
+	MaxUpdate int `yaml:"maxUpdate"`
+	// Manual means that people sync what stands there, one by one: a maxUpdate
+	// of 0 in an ApplicationSet.
+	Manual bool   `yaml:"manual"`
+	Why    string `yaml:"why"`
+}
+
+// Takes reports whether components for a rung may stand in a place.
+func (p Place) Takes(rung string) bool { return len(p.Rungs) == 0 || slices.Contains(p.Rungs, rung) }
+
+//go:embed profiles/*.yaml
+var files embed.FS
+
+// Default is the profile of fleets that name none.
+const Default = "bands"
+
+// Names lists the built-in profiles.
+func Names() []string {
+	entries, err := files.ReadDir("profiles")
+	if err != nil {
+		panic(err) // the directory is part of the program
+	}
+	var all []string
+	for _, e := range entries {
+		all = append(all, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	return all
+}
+
+// Builtin returns the built-in profile of a name.
+func Builtin(name string) (Profile, error) {
+	p, err := written(name)
+	return p.complete(), err
+}
+
+// written is a built-in profile as its file has it.
+func written(name string) (Profile, error) {
+	text, err := files.ReadFile("profiles/" + name + ".yaml")
+	if err != nil {
+		return Profile{}, finding.Fault(fmt.Sprintf("there is no profile %q", name), fmt.Sprintf("use one of %s", strings.Join(Names(), ", ")))
+	}
+	var p Profile
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if err := dec.Decode(&p); err != nil {
+		panic(fmt.Sprintf("profile %s: %v", name, err)) // a test decodes all
+	}
+	return p, nil
+}
+
+// Of is the profile that a ladder.yaml describes. Its bands take the place of
+// those of the profile that it names; each of its places takes the place of the
+// one at the same distance, in whichever bands have that.
+func Of(f Fleet) (Profile, error) {
+	p, err := written(cmp.Or(f.Profile, Default))
+	if err != nil {
+		return p, err
+	}
+	p.Digits = cmp.Or(f.Digits, p.Digits)
+	p.Label = cmp.Or(f.Label, p.Label)
+	p.Key = cmp.Or(f.Key, p.Key)
+	p.Style = cmp.Or(f.Style, p.Style)
+	p.Sets = cmp.Or(f.Sets, p.Sets)
+	p.Places = over(p.Places, f.Places)
+	if f.Bands != nil {
+		p.Bands = f.Bands
+	}
+	p = p.complete()
+	return p, p.check()
+}
+
+// over lays places over others: those at the same distance replace them, the
+// rest join them.
+func over(before, places []Place) []Place {
+	all := slices.DeleteFunc(slices.Clone(before), func(b Place) bool {
+		return slices.ContainsFunc(places, func(p Place) bool { return p.At == b.At })
+	})
+	all = append(all, places...)
+	slices.SortStableFunc(all, func(x, y Place) int { return cmp.Compare(x.At, y.At) })
+	return all
+}
+
+// complete gives every band its places, in order.
+func (p Profile) complete() Profile {
+	p.Digits = cmp.Or(p.Digits, 1)
+	p.Bands = slices.Clone(p.Bands)
+	for i := range p.Bands {
+		b := &p.Bands[i]
+		b.Places = slices.Clone(b.Places)
+		for _, at := range b.At {
+			for _, place := range p.Places {
+				if place.At == at {
+					place.Phase = b.From + at
+					b.Places = append(b.Places, place)
+				}
+			}
+		}
+		b.At = nil
+		slices.SortStableFunc(b.Places, func(x, y Place) int { return cmp.Compare(x.Phase, y.Phase) })
+	}
+	return p
+}
+
+// check finds what makes a profile useless. Errors end in a remedy.
+func (p Profile) check() error {
+	if p.Style != Steps && p.Style != Waves {
+		return finding.Fault(fmt.Sprintf("there is no style %q", p.Style), fmt.Sprintf("use %s or %s", Steps, Waves))
+	}
+	if p.Sets != "" && p.Sets != Together && p.Sets != Independent {
+		return finding.Fault(fmt.Sprintf("bands cannot be %q to each other", p.Sets), fmt.Sprintf("let sets be %s or %s", Together, Independent))
+	}
+	if p.Key != "rolloutPhase" && p.Key != "wave" {
+		return finding.Fault(fmt.Sprintf("phases cannot be in the key %q", p.Key), "use rolloutPhase or wave")
+	}
+	for i, b := range p.Bands {
+		if b.To < b.From {
+			return finding.Fault(fmt.Sprintf("band %s ends at %d, before it begins", b.Name, b.To), "correct from and to")
+		}
+		if i > 0 && b.From <= p.Bands[i-1].To {
+			return finding.Fault(fmt.Sprintf("band %s begins at %d, where %s has not ended", b.Name, b.From, p.Bands[i-1].Name), "let bands follow each other")
+		}
+		for j, place := range b.Places {
+			if place.Phase < b.From || place.Phase > b.To {
+				return finding.Fault(fmt.Sprintf("the place %d is not in its band %s", place.Phase, b.Name), "correct its phase")
+			}
+			if place.MaxUpdate < 0 {
+				return finding.Fault(fmt.Sprintf("the place %d has a maxUpdate of %d", place.Phase, place.MaxUpdate), "write a whole number, or leave it out to update all at once")
+			}
+			if place.Manual && place.MaxUpdate > 0 {
+				return finding.Fault(fmt.Sprintf("the place %d is manual and has a maxUpdate", place.Phase), "keep one of the two")
+			}
+			if j > 0 && place.Phase == b.Places[j-1].Phase {
+				return finding.Fault(fmt.Sprintf("band %s has the place %d twice", b.Name, place.Phase), "keep one of the two")
+			}
+		}
+	}
+	return nil
+}
+
+// Band returns the band that a phase is in.
+func (p Profile) Band(phase int) (Band, bool) {
+	for _, b := range p.Bands {
+		if b.From <= phase && phase <= b.To {
+			return b, true
+		}
+	}
+	return Band{}, false
+}
+
+// Place returns the place at a phase.
+func (p Profile) Place(phase int) (Place, bool) {
+	b, _ := p.Band(phase)
+	for _, place := range b.Places {
+		if place.Phase == phase {
+			return place, true
+		}
+	}
+	return Place{}, false
+}
+
+// All lists the places of all bands in the order of their phases.
+func (p Profile) All() []Place {
+	var all []Place
+	for _, b := range p.Bands {
+		all = append(all, b.Places...)
+	}
+	return all
+}
+
+// BandsOf lists the bands in which components of a domain may stand: those made
+// for it, or else those for any.
+func (p Profile) BandsOf(domain string) []Band {
+	var own, open []Band
+	for _, b := range p.Bands {
+		switch {
+		case slices.Contains(b.Domains, domain):
+			own = append(own, b)
+		case len(b.Domains) == 0:
+			open = append(open, b)
+		}
+	}
+	if own != nil {
+		return own
+	}
+	return open
+}
+
+// Write writes a phase as the fleet has it.
+func (p Profile) Write(phase int) string { return component.Padded(phase, p.Digits) }

@@ -1,0 +1,112 @@
+package remote
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
+
+// Change is what is other in a lock than in one before it. One of the two is zero
+// for what is new, or no longer needed.
+type Change struct{ Was, Is Entry }
+
+// Changes compares a lock with the one before it.
+func (l Lock) Changes(before Lock) []Change {
+	var all []Change
+	for _, is := range l.sorted() {
+		switch was, found := before.Has(is); {
+		case !found:
+			was, _ = before.left(is, l)
+			all = append(all, Change{was, is})
+		case was.Digest != is.Digest || was.File != is.File:
+			all = append(all, Change{was, is})
+		}
+	}
+	for _, was := range before.sorted() {
+		_, kept := l.Has(was)
+		if !kept && !slices.ContainsFunc(all, func(c Change) bool { return c.Was.sameRef(was) }) {
+			all = append(all, Change{Was: was})
+		}
+	}
+	return all
+}
+
+// left is the entry for the same thing in another version that another lock does
+// not have any more.
+func (l Lock) left(e Entry, now Lock) (Entry, bool) {
+	for _, was := range l.sorted() {
+		if _, kept := now.Has(was); !kept && was.sameThing(e) {
+			return was, true
+		}
+	}
+	return Entry{}, false
+}
+
+// String says in a line what has changed, beginning with "+", "-" or "~".
+func (c Change) String() string {
+	switch {
+	case c.Was.Kind == "":
+		return "+ " + c.Is.line(c.Is.asked())
+	case c.Is.Kind == "":
+		return "- " + c.Was.line("no longer needed")
+	case c.Was.Digest == c.Is.Digest && c.Was.Version != c.Is.Version:
+		return "~ " + c.Is.line("the same as before, when "+cmp.Or(c.Was.Version, "the newest")+" was asked for")
+	case c.Was.Digest == c.Is.Digest:
+		return "~ " + c.Is.line("the same as before, in another file")
+	case c.Was.Resolved == c.Is.Resolved:
+		return "~ " + c.Is.line("other content than before, "+short(c.Was.Digest))
+	}
+	return "~ " + c.Is.line("was "+shortVersion(c.Was.Resolved)+", "+short(c.Was.Digest))
+}
+
+// line names an entry by what it came to.
+func (e Entry) line(more string) string {
+	words := []string{string(e.Kind), e.Name(), shortVersion(e.Resolved), "of", finding.Harmless(e.URL), short(e.Digest)}
+	if e.Kind == File {
+		words = []string{string(e.Kind), finding.Harmless(e.URL), short(e.Digest)}
+	}
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
+	if more != "" {
+		more = " (" + more + ")"
+	}
+	return strings.Join(words, " ") + more
+}
+
+// asked says what was asked for, where that is not what came.
+func (e Entry) asked() string {
+	if e.Kind == File || e.Version == e.Resolved {
+		return ""
+	}
+	return "asked for " + cmp.Or(e.Version, "the newest")
+}
+
+// short is a digest for people.
+func short(digest string) string {
+	const prefix = len("sha256:") + 12
+	return digest[:min(len(digest), prefix)]
+}
+
+// shortVersion is a version for people, who do not read whole commits.
+func shortVersion(version string) string {
+	if len(version) == 40 && strings.Trim(version, "0123456789abcdef") == "" {
+		return version[:12]
+	}
+	return version
+}
+
+// Stale says what is wrong with a lock for a component that asks for other
+// things: entries that nobody needs. name is how messages call the lock, dir the
+// component.
+func (l Lock) Stale(asked Lock, name, dir string) []finding.Finding {
+	var all []finding.Finding
+	for _, e := range l.Entries {
+		if _, needed := asked.Has(e); !needed {
+			all = append(all, finding.Finding{Severity: finding.Error, Rule: "stale-lock", File: name, Line: e.Line, Object: e.String(),
+				Message: fmt.Sprintf("nothing in %s asks for it any more", dir), Remedy: "run cmp vendor " + dir})
+		}
+	}
+	return all
+}

@@ -1,0 +1,287 @@
+package remote
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/settings"
+)
+
+// LockFile is the name of the file in a component's directory that says what
+// lies vendored in VendorDir beside it.
+const (
+	LockFile  = "ladder.lock"
+	VendorDir = ".ladder"
+)
+
+// Lock says what the Refs of a component came to, and where in its directory
+// that lies.
+type Lock struct {
+	// Entries are sorted by their files.
+	Entries []Entry
+}
+
+// Entry is a Ref of a lock. Its URL has no credentials.
+type Entry struct {
+	Ref
+	// Resolved is the version that the Ref's came to, as Content.Version.
+	Resolved string
+	// Digest is that of the file.
+	Digest string
+	// File is the path of what was fetched, below the component's directory.
+	File string
+	// Line is where the entry begins in the file that it was read from; 0 for a
+	// new one.
+	Line int
+
+	// urlDigest tells apart addresses that are the same without credentials.
+	urlDigest string
+}
+
+// lockText is the form of a lock in its file.
+type lockText struct {
+	Entries []entryText `yaml:"entries"`
+}
+
+type entryText struct {
+	Kind      string `yaml:"kind"`
+	URL       string `yaml:"url"`
+	URLDigest string `yaml:"urlDigest,omitempty"`
+	Chart     string `yaml:"chart,omitempty"`
+	Version   string `yaml:"version,omitempty"`
+	Resolved  string `yaml:"resolved,omitempty"`
+	Digest    string `yaml:"digest"`
+	File      string `yaml:"file"`
+}
+
+// NewEntry records what a Ref came to, under a file name that people can read.
+func NewEntry(ref Ref, c Content) Entry {
+	e := Entry{Ref: ref, Resolved: c.Version, Digest: c.Digest}
+	e.URL, e.urlDigest = withoutCredentials(ref.URL)
+	name, dir, ext := path.Base(addressPath(e.URL)), "files", ""
+	switch ref.Kind {
+	case Chart:
+		name, dir, ext = ref.Chart+"-"+c.Version, "charts", ".tgz"
+	case Repository:
+		name, dir, ext = strings.TrimSuffix(name, ".git")+"-"+c.Version[:min(len(c.Version), 12)], "git", ".tgz"
+	default:
+		ext = path.Ext(name)
+		name = strings.TrimSuffix(name, ext)
+	}
+	digest := strings.TrimPrefix(c.Digest, "sha256:")
+	e.File = path.Join(VendorDir, dir, plainName(name)+"-"+digest[:min(len(digest), 12)])
+	if ext = plainName(ext); ext != "" {
+		e.File += "." + ext
+	}
+	return e
+}
+
+// unplain are characters that a file name does without.
+var unplain = regexp.MustCompile(`[^A-Za-z0-9._+-]+`)
+
+// plainName is a name that is a file's on every system.
+func plainName(s string) string {
+	return strings.Trim(unplain.ReplaceAllString(s, "-"), "-.")
+}
+
+// addressPath is an address without its query.
+func addressPath(url string) string {
+	url, _, _ = strings.Cut(url, "?")
+	url, _, _ = strings.Cut(url, "#")
+	return strings.TrimRight(url, "/")
+}
+
+// userOf finds the user before the host of a URL.
+var userOf = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@`)
+
+// withoutCredentials is an address as a lock has it. Where values of its query
+// are left out, which may be what tells two addresses apart, there is a digest of
+// the address without its user: it reveals nothing, since the address itself stands
+// in the component.
+func withoutCredentials(url string) (shown, digest string) {
+	url = userOf.ReplaceAllString(url, "$1")
+	if shown = finding.WithoutCredentials(url); shown != url {
+		digest = Digest([]byte(url))
+	}
+	return shown, digest
+}
+
+// Find returns the entry for a Ref.
+func (l Lock) Find(ref Ref) (Entry, bool) {
+	asked := Entry{Ref: ref}
+	asked.URL, asked.urlDigest = withoutCredentials(ref.URL)
+	return l.first(asked.sameRef)
+}
+
+// Has returns the entry of a lock for the Ref of another's.
+func (l Lock) Has(e Entry) (Entry, bool) { return l.first(e.sameRef) }
+
+func (l Lock) first(is func(Entry) bool) (Entry, bool) {
+	if i := slices.IndexFunc(l.Entries, is); i >= 0 {
+		return l.Entries[i], true
+	}
+	return Entry{}, false
+}
+
+func (e Entry) sameRef(other Entry) bool { return e.Ref == other.Ref && e.urlDigest == other.urlDigest }
+
+// sameThing is sameRef but for the version.
+func (e Entry) sameThing(other Entry) bool {
+	e.Version = other.Version
+	return e.sameRef(other)
+}
+
+// near returns an entry for the same thing in another version.
+func (l Lock) near(ref Ref) (Entry, bool) {
+	asked := Entry{Ref: ref}
+	asked.URL, asked.urlDigest = withoutCredentials(ref.URL)
+	return l.first(asked.sameThing)
+}
+
+// Name is what people call what an entry is about: the chart, or the last part
+// of the address.
+func (e Entry) Name() string {
+	if e.Chart != "" {
+		return e.Chart
+	}
+	return strings.TrimSuffix(path.Base(addressPath(e.URL)), ".git")
+}
+
+const lockHead = "# What the component needs and this repository would not hold: the files below\n# " + VendorDir + "/, and where they are from. Written by cmp vendor.\n"
+
+// Text is the lock as its file holds it, with its entries sorted.
+func (l Lock) Text() ([]byte, error) {
+	text := lockText{Entries: []entryText{}}
+	for _, e := range l.sorted() {
+		text.Entries = append(text.Entries, entryText{string(e.Kind), e.URL, e.urlDigest, e.Chart, e.Version, e.Resolved, e.Digest, e.File})
+	}
+	var b bytes.Buffer
+	b.WriteString(lockHead)
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	err := errors.Join(enc.Encode(text), enc.Close())
+	return b.Bytes(), err
+}
+
+func (l Lock) sorted() []Entry {
+	return slices.SortedFunc(slices.Values(l.Entries), func(x, y Entry) int {
+		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.URL, y.URL), cmp.Compare(x.urlDigest, y.urlDigest), cmp.Compare(x.Chart, y.Chart), cmp.Compare(x.Version, y.Version))
+	})
+}
+
+const badLock = "bad-lock"
+
+// kinds are the kinds of a Ref, as a lock names them.
+var kinds = []string{string(Chart), string(File), string(Repository)}
+
+var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// ParseLock reads a lock strictly. name is how messages call the file. The error
+// joins every fault.
+func ParseLock(name string, text []byte) (Lock, error) {
+	f := settings.File{Name: name, Rule: badLock, About: "the lock of what is vendored"}
+	if line := conflict(text); line > 0 {
+		return Lock{}, f.Fault(line, "", "there is a merge conflict", "take the lock of one of the two sides, and run cmp vendor")
+	}
+	root, err := f.Parse(text)
+	if root == nil || err != nil {
+		return Lock{}, err
+	}
+	if line := foreign(root); line > 0 {
+		return Lock{}, f.Fault(line, "", "there is an alias, a merge key or a tag, which cmp vendor never writes", again)
+	}
+	faults := f.Check(root, lockText{}, map[string][]string{"kind": kinds})
+	var read lockText
+	if err := root.Decode(&read); err != nil {
+		if faults == nil {
+			faults = []error{f.Fault(root.Line, "", err.Error(), again)}
+		}
+		return Lock{}, errors.Join(faults...)
+	}
+	lines := entryLines(root)
+	var l Lock
+	for i, t := range read.Entries {
+		e := Entry{Ref: Ref{Kind: Kind(t.Kind), URL: t.URL, Chart: t.Chart, Version: t.Version}, Resolved: t.Resolved, Digest: t.Digest, File: t.File, Line: lines[i], urlDigest: t.URLDigest}
+		for _, wrong := range e.wrong() {
+			faults = append(faults, f.Fault(e.Line, fmt.Sprintf("entries[%d].%s", i, wrong.key), wrong.message, again))
+		}
+		if at := slices.IndexFunc(l.Entries, e.sameRef); at >= 0 {
+			faults = append(faults, f.Fault(e.Line, fmt.Sprintf("entries[%d]", i), fmt.Sprintf("%s is already in line %d", e.Ref, l.Entries[at].Line), "keep one of the two"))
+		}
+		l.Entries = append(l.Entries, e)
+	}
+	return l, errors.Join(faults...)
+}
+
+// conflict is the line where git marks the first conflict; 0 if there is none.
+func conflict(text []byte) int {
+	line := 0
+	for l := range bytes.Lines(text) {
+		if line++; bytes.HasPrefix(l, []byte("<<<<<<< ")) {
+			return line
+		}
+	}
+	return 0
+}
+
+// foreign is the first line with something that means what stands elsewhere, or
+// another thing than it reads: entries would be where nobody sees them.
+func foreign(n *yaml.Node) int {
+	if n.Kind == yaml.AliasNode || n.Tag == "!!merge" || n.Style&yaml.TaggedStyle != 0 {
+		return n.Line
+	}
+	for _, part := range n.Content {
+		if line := foreign(part); line > 0 {
+			return line
+		}
+	}
+	return 0
+}
+
+// again is the remedy for a lock that people have changed or merged.
+const again = "delete the file, and let cmp vendor write it again"
+
+func entryLines(root *yaml.Node) []int {
+	var lines []int
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if value := root.Content[i+1]; root.Content[i].Value == reflect.TypeFor[lockText]().Field(0).Tag.Get("yaml") {
+			for _, item := range value.Content {
+				lines = append(lines, item.Line)
+			}
+		}
+	}
+	return lines
+}
+
+// wrongKey is what is wrong with a key of an entry.
+type wrongKey struct{ key, message string }
+
+func (e Entry) wrong() []wrongKey {
+	var all []wrongKey
+	if e.Kind == "" {
+		all = append(all, wrongKey{"kind", "there is none"})
+	}
+	if e.URL == "" {
+		all = append(all, wrongKey{"url", "there is none"})
+	}
+	if (e.Kind == Chart) != (e.Chart != "") {
+		all = append(all, wrongKey{"chart", "charts have a name, and nothing else has"})
+	}
+	if !digestForm.MatchString(e.Digest) {
+		all = append(all, wrongKey{"digest", "this is no digest such as sha256:0123..."})
+	}
+	if path.Clean(e.File) != e.File || !strings.HasPrefix(e.File, VendorDir+"/") {
+		all = append(all, wrongKey{"file", "this is no path below " + VendorDir + "/"})
+	}
+	return all
+}

@@ -1,0 +1,253 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// Ladder is the order of a component. Of its objects it has the identities and
+// what is said of them, and nothing that stands in them.
+type Ladder struct {
+	Name       string      `json:"name"`
+	Rungs      []Rung      `json:"rungs"`
+	Waves      []Wave      `json:"waves"`
+	Objects    []Object    `json:"objects"`
+	References []Reference `json:"references"`
+	Findings   []Finding   `json:"findings"`
+}
+
+// Rung is what objects are for.
+type Rung struct {
+	Name string `json:"name"`
+	Wave int    `json:"wave"`
+	Why  string `json:"why"`
+}
+
+// Wave is what is applied at the same time.
+type Wave struct {
+	// Title is such as "wave 30", and About says what stands there.
+	Title string       `json:"title"`
+	About string       `json:"about,omitempty"`
+	Phase object.Phase `json:"phase,omitempty"`
+	Wave  int          `json:"wave"`
+	// Why says in sentences what makes the wave one of its own.
+	Why []string `json:"why"`
+	// Awaited and Open are those of wave.Gate, and so are the lists.
+	Awaited  bool   `json:"awaited,omitempty"`
+	Open     bool   `json:"open,omitempty"`
+	GatedBy  []Held `json:"gatedBy,omitempty"`
+	Blind    []Held `json:"blind,omitempty"`
+	Hangs    []Held `json:"hangs,omitempty"`
+	Degrades []Held `json:"degrades,omitempty"`
+}
+
+// Held is an object that a wave is held by, and why.
+type Held struct {
+	// Object is an index of Ladder.Objects.
+	Object int    `json:"object"`
+	Why    string `json:"why"`
+}
+
+// Object is a manifest. Objects are in the order of the waves.
+type Object struct {
+	// ID tells it from all others of its ladder.
+	ID        string `json:"id"`
+	Kind      string `json:"kind"`
+	Group     string `json:"group,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	// Wave is an index of Ladder.Waves, and Rung of Ladder.Rungs, -1 if it stands
+	// on none.
+	Wave int `json:"wave"`
+	Rung int `json:"rung"`
+	// Why says what decided the wave, and Source where that is from. Because is
+	// the object that did, -1 if none did.
+	Why     string `json:"why"`
+	Because int    `json:"because"`
+	Source  string `json:"source,omitempty"`
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+}
+
+// Reference says that From refers to To; both are indices of Ladder.Objects.
+type Reference struct {
+	From  int    `json:"from"`
+	To    int    `json:"to"`
+	Why   string `json:"why"`
+	Field string `json:"field,omitempty"`
+	// Gate means that To must be healthy before From is applied, Inferred that no
+	// record says so, Loose that nothing is ordered by it, and Quiet that every
+	// object has one like it.
+	Gate     bool `json:"gate,omitempty"`
+	Inferred bool `json:"inferred,omitempty"`
+	Loose    bool `json:"loose,omitempty"`
+	Quiet    bool `json:"quiet,omitempty"`
+}
+
+// Finding is a fault, with the object that it is about: an index of
+// Ladder.Objects, -1 if it is about none.
+type Finding struct {
+	finding.Finding
+	About int `json:"about"`
+}
+
+// LadderOf is the ladder of a plan. base is what the plan follows from.
+func LadderOf(name string, p *wave.Plan, base *knowledge.Base, findings []finding.Finding) *Ladder {
+	b := &builder{plan: p, Ladder: &Ladder{Name: finding.Harmless(name), Rungs: []Rung{}, Waves: []Wave{}, Objects: []Object{}, References: []Reference{}, Findings: []Finding{}}}
+	b.number = make([]int, len(p.Graph.Nodes))
+	for i := range b.number {
+		b.number[i] = -1
+	}
+	bands := p.Bands(func(int) bool { return true })
+	count := 0
+	for _, band := range bands {
+		for _, i := range band.Nodes {
+			b.number[i] = count
+			count++
+		}
+	}
+	b.objects(bands)
+	b.waves(bands, p.Audit(base))
+	b.references()
+	b.attach(findings)
+	return b.Ladder
+}
+
+// builder is a ladder in the making.
+type builder struct {
+	*Ladder
+	plan *wave.Plan
+	// number is that of a node among the objects, -1 if it is none of them.
+	number []int
+}
+
+func (b *builder) objects(bands []wave.Band) {
+	why := map[int]string{}
+	for at, row := range b.plan.Table() {
+		why[b.plan.Order[at]] = finding.Harmless(row.Why)
+	}
+	ids := map[string]int{}
+	for k, band := range bands {
+		for _, i := range band.Nodes {
+			n, place := b.plan.Graph.Nodes[i], b.plan.Places[i]
+			o := Object{ID: finding.Harmless(n.Key.Qualified()), Kind: finding.Harmless(n.Key.Kind), Group: finding.Harmless(n.Key.Group), Namespace: finding.Harmless(n.Key.Namespace),
+				Name: finding.Harmless(n.Key.Name), Wave: k, Rung: -1, Why: why[i], Because: -1, File: finding.Harmless(n.File), Line: n.Line}
+			// Hooks may share the identity of a plain object.
+			if ids[o.ID]++; ids[o.ID] > 1 {
+				o.ID = fmt.Sprintf("%s (%d)", o.ID, ids[o.ID])
+			}
+			if place.Computed {
+				o.Rung = b.rung(place.Rung)
+			}
+			switch place.Because.Cause {
+			case wave.ByReference, wave.ByConsumer, wave.ByCompany, wave.ByController, wave.ByDoubt:
+				if place.Because.Other != i {
+					o.Because = b.number[place.Because.Other]
+				}
+			case wave.ByRung:
+				o.Source = finding.Harmless(n.Kind.Source)
+			}
+			b.Objects = append(b.Objects, o)
+		}
+	}
+}
+
+// rung is the index of a rung, which is added if it is not there.
+func (b *builder) rung(r knowledge.Rung) int {
+	at := slices.IndexFunc(b.Rungs, func(known Rung) bool { return known.Name == r.Name })
+	if at < 0 {
+		at = len(b.Rungs)
+		b.Rungs = append(b.Rungs, Rung{Name: r.Name, Wave: r.Wave, Why: finding.Harmless(r.Why)})
+	}
+	return at
+}
+
+func (b *builder) waves(bands []wave.Band, gates []wave.Gate) {
+	for _, band := range bands {
+		w := Wave{Title: band.Title, About: finding.Harmless(band.About), Phase: band.Phase, Wave: band.Wave, Why: b.why(band)}
+		at := slices.IndexFunc(gates, func(g wave.Gate) bool { return g.Phase == band.Phase && g.Wave == band.Wave })
+		if at >= 0 {
+			g := gates[at]
+			w.Awaited, w.Open = g.Awaited, g.Open
+			w.GatedBy, w.Blind, w.Hangs, w.Degrades = b.held(g.GatedBy), b.held(g.Blind), b.held(g.Hangs), b.held(g.Degrades)
+		}
+		b.Waves = append(b.Waves, w)
+	}
+}
+
+func (b *builder) held(all []wave.Gated) []Held {
+	var held []Held
+	for _, g := range all {
+		held = append(held, Held{b.number[g.Node], finding.Harmless(g.Why)})
+	}
+	return held
+}
+
+// deciding is how many objects are named that make a wave one of its own.
+const deciding = 3
+
+// why says in sentences what makes a wave one of its own: the rungs that begin
+// there, or else the objects that must come after those of earlier waves.
+func (b *builder) why(band wave.Band) []string {
+	if band.Phase != object.Sync {
+		return []string{"hooks outside of the Sync phase keep their weight"}
+	}
+	var rungs, objects []string
+	for _, i := range band.Nodes {
+		place := b.plan.Places[i]
+		if !place.Computed {
+			continue
+		}
+		if place.Because.Cause == wave.ByRung && !place.Author {
+			rungs = append(rungs, finding.Harmless(fmt.Sprintf("rung %s begins here: %s", place.Rung.Name, place.Rung.Why)))
+		} else if place.Because.Cause != wave.ByConsumer {
+			o := b.Objects[b.number[i]]
+			objects = append(objects, strings.TrimSpace(o.Kind+" "+o.Name)+": "+o.Why)
+		}
+	}
+	if len(rungs) > 0 {
+		slices.Sort(rungs)
+		return slices.Compact(rungs)
+	}
+	if more := len(objects) - deciding; more > 0 {
+		objects = append(objects[:deciding], fmt.Sprintf("and %d more", more))
+	}
+	return objects
+}
+
+func (b *builder) references() {
+	for _, r := range b.plan.Graph.References {
+		from, to := b.number[r.From], b.number[r.To]
+		if from < 0 || to < 0 {
+			continue
+		}
+		b.References = append(b.References, Reference{From: from, To: to, Why: finding.Harmless(r.Why + r.Explained()), Field: finding.Harmless(r.Field),
+			Gate: b.plan.IsGate(r), Inferred: r.Inferred, Loose: !b.plan.Orders(r), Quiet: b.quiet(r)})
+	}
+}
+
+func (b *builder) quiet(r graph.Reference) bool { return b.plan.GoesWithoutSaying(r) }
+
+// attach hangs each finding on the object that it names.
+func (b *builder) attach(findings []finding.Finding) {
+	named := map[string]int{}
+	for i, n := range b.plan.Graph.Nodes {
+		if _, there := named[n.Key.String()]; !there && b.number[i] >= 0 {
+			named[n.Key.String()] = b.number[i]
+		}
+	}
+	for _, f := range findings {
+		about, there := named[f.Object]
+		if !there {
+			about = -1
+		}
+		b.Findings = append(b.Findings, Finding{f.Told(), about})
+	}
+}

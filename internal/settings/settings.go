@@ -1,0 +1,250 @@
+// Package settings reads the files in which people tell Ladder something:
+// component.yaml and ladder.yaml. It reads them strictly, since a key that is
+// misspelt and passed over would be a setting that silently does nothing, and
+// reports every fault with its line.
+//
+// The package is pure: it is given the text.
+package settings
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// File is a file of settings, for messages about it.
+type File struct {
+	// Name is how people call the file, Rule what a fault in it violates.
+	Name, Rule string
+	// About says what the file is, for those who used its name for a manifest.
+	About string
+}
+
+// Fault is a finding about a place in the file.
+func (f File) Fault(line int, field, message, remedy string) finding.Finding {
+	return finding.Finding{Severity: finding.Error, Rule: f.Rule, File: f.Name, Line: line, Field: field, Message: message, Remedy: remedy}
+}
+
+// Parse returns the one mapping that the file holds, or nil if it is empty.
+func (f File) Parse(text []byte) (*yaml.Node, error) {
+	var doc yaml.Node
+	documents := yaml.NewDecoder(bytes.NewReader(text))
+	if err := documents.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		line, message := object.SyntaxError(err)
+		line = min(line, bytes.Count(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))+1) // the end is a line too far
+		return nil, f.Fault(line, "", "not valid YAML: "+message, "correct the syntax there")
+	}
+	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
+		return nil, nil
+	}
+	if err := documents.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, f.Fault(0, "", "there is a second document", "keep one")
+	}
+	root := doc.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, f.Fault(root.Line, "", "this is no mapping", "write keys and values")
+	}
+	if object.IsManifest(root) {
+		return nil, f.Fault(root.Line, "", "this is a Kubernetes manifest, and "+path.Base(f.Name)+" is the name of "+f.About, "rename the file")
+	}
+	return root, nil
+}
+
+// Twice finds keys that a mapping, or one inside it, holds more than once: all
+// but the last would be lost.
+func (f File) Twice(n *yaml.Node, field string) []error {
+	return f.twice(n, field, func(value *yaml.Node, field string) []error { return f.Twice(value, field) })
+}
+
+// twice looks at one mapping, and calls below for each of its values.
+func (f File) twice(n *yaml.Node, field string, below func(value *yaml.Node, field string) []error) []error {
+	var faults []error
+	first := map[string]int{}
+	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
+		key := n.Content[i]
+		if line, seen := first[key.Value]; seen {
+			faults = append(faults, f.Fault(key.Line, field+key.Value, fmt.Sprintf("the key is already in line %d", line), "keep one of the two"))
+		}
+		first[key.Value] = key.Line
+		faults = append(faults, below(n.Content[i+1], field+key.Value+".")...)
+	}
+	return faults
+}
+
+// Check compares a value with the type that it is to be decoded into: unknown
+// keys, keys given twice, values of another type, and values that are not among
+// the choices for their key. Choices may list "" for a value that takes back
+// another.
+func (f File) Check(n *yaml.Node, into any, choices map[string][]string) []error {
+	c := checker{File: f, choices: choices, seen: map[visit]bool{}}
+	c.value(n, reflect.TypeOf(into), "", "")
+	return c.faults
+}
+
+type checker struct {
+	File
+	choices map[string][]string
+	// seen are the values that were checked already: by aliases, a file can
+	// name one a billion times.
+	seen   map[visit]bool
+	faults []error
+}
+
+// visit is a value that was taken for one of a type.
+type visit struct {
+	node *yaml.Node
+	as   reflect.Type
+}
+
+func (c *checker) fault(n *yaml.Node, field, message, remedy string) {
+	c.faults = append(c.faults, c.Fault(n.Line, field, message, remedy))
+}
+
+// value checks a value; key is the last key on the way to it.
+func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if c.seen[visit{n, t}] {
+		return
+	}
+	c.seen[visit{n, t}] = true
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if n.Kind == yaml.MappingNode && t.Kind() == reflect.Slice && len(Keys(t.Elem())) > 0 && reflect.PointerTo(t).Implements(unmarshaler) {
+		t = t.Elem() // one, for a list of one
+	}
+	wants, sample, kind := form(t)
+	switch {
+	case n.Tag == "!!null":
+		c.fault(n, field, "there is no value", "write "+wants+", or drop the key")
+	case reflect.PointerTo(t).Implements(unmarshaler) && (t.Kind() != reflect.Slice || len(Keys(t.Elem())) == 0):
+		if err := reflect.New(t).Interface().(yaml.Unmarshaler).UnmarshalYAML(n); err != nil {
+			var f finding.Finding // within an error that names the line, which we know
+			if !errors.As(err, &f) {
+				f.Message = err.Error()
+			}
+			c.fault(n, field, f.Message, f.Remedy)
+		}
+	case n.Kind != kind || t.Kind() == reflect.Bool && n.Tag != "!!bool" || t.Kind() == reflect.Int && n.Tag != "!!int":
+		remedy := "write " + key + ": " + sample
+		if strings.HasSuffix(field, "]") { // an element
+			remedy = "write " + wants + " there"
+		}
+		c.fault(n, field, "got "+got(n, kind)+", want "+wants, remedy)
+	case t.Kind() == reflect.Struct:
+		c.mapping(n, t, field)
+	case t.Kind() == reflect.Slice:
+		for i, item := range n.Content {
+			c.value(item, t.Elem(), fmt.Sprintf("%s[%d]", field, i), key)
+		}
+	case t.Kind() == reflect.Map:
+		c.faults = append(c.faults, c.twice(n, field+".", func(value *yaml.Node, field string) []error {
+			c.value(value, t.Elem(), field[:len(field)-1], key)
+			return nil
+		})...)
+	case c.choices[key] != nil && !slices.Contains(c.choices[key], n.Value):
+		named := slices.DeleteFunc(slices.Clone(c.choices[key]), func(s string) bool { return s == "" })
+		c.fault(n, field, fmt.Sprintf("there is no %s %q", key, n.Value), "use one of "+strings.Join(named, ", "))
+	}
+}
+
+var unmarshaler = reflect.TypeFor[yaml.Unmarshaler]()
+
+func (c *checker) mapping(n *yaml.Node, t reflect.Type, field string) {
+	prefix := field
+	if field != "" {
+		prefix += "."
+	}
+	c.faults = append(c.faults, c.twice(n, prefix, func(*yaml.Node, string) []error { return nil })...)
+	fields := Keys(t)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		at := slices.IndexFunc(fields, func(k Key) bool { return k.Name == key.Value })
+		if at < 0 {
+			var names []string
+			for _, k := range fields {
+				names = append(names, k.Name)
+			}
+			c.fault(key, prefix+key.Value, "there is no such key", nearest.Or(key.Value, names, "use one of "+strings.Join(names, ", ")))
+			continue
+		}
+		c.value(value, fields[at].Type, prefix+key.Value, key.Value)
+	}
+}
+
+// Key is a key of a mapping that is decoded into a struct.
+type Key struct {
+	Name string
+	Type reflect.Type
+	// Index finds the field in the struct.
+	Index []int
+}
+
+// Keys lists the keys of a struct in the order of its fields; nothing else has
+// any.
+func Keys(t reflect.Type) []Key {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	var all []Key
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name, options, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+		switch {
+		case options == "inline":
+			for _, k := range Keys(field.Type) {
+				k.Index = append([]int{i}, k.Index...)
+				all = append(all, k)
+			}
+		case name != "" && name != "-":
+			all = append(all, Key{name, field.Type, []int{i}})
+		}
+	}
+	return all
+}
+
+// form says what is to be written for a type, how that looks, and what kind of
+// node it is.
+func form(t reflect.Type) (wants, sample string, kind yaml.Kind) {
+	switch t.Kind() {
+	case reflect.Struct:
+		return "a mapping", "{key: value}", yaml.MappingNode
+	case reflect.Map:
+		return "a mapping", "{key: value}", yaml.MappingNode
+	case reflect.Slice:
+		return "a list", "[...]", yaml.SequenceNode
+	case reflect.Bool:
+		return "true or false", "true", yaml.ScalarNode
+	case reflect.Int:
+		return "a whole number", "10", yaml.ScalarNode
+	}
+	return "text", "...", yaml.ScalarNode
+}
+
+// got says what stands in place of a node of another kind, or of another scalar.
+// A text in place of a list or a mapping is not quoted: it may hold a password.
+func got(n *yaml.Node, want yaml.Kind) string {
+	switch n.Kind {
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.MappingNode:
+		return "a mapping"
+	}
+	if want != yaml.ScalarNode {
+		return "a single value"
+	}
+	return fmt.Sprintf("%q", n.Value)
+}
