@@ -58,7 +58,7 @@ func TestFoldersAreDocumented(t *testing.T) {
 		if folder == "internal" {
 			folder += "/" + parts[1]
 		}
-		if !regexp.MustCompile("(?m)^\\| [^|]*`"+folder+"`").Match(text) {
+		if !regexp.MustCompile("(?m)^\\| [^|]*`" + folder + "`").Match(text) {
 			t.Errorf("docs/development.md has no row for %s", folder)
 		}
 	}
