@@ -5,7 +5,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -47,18 +46,8 @@ func TestReality(t *testing.T) {
 type outcome struct {
 	argocd.Outcome
 	settled  time.Duration // until everything was in sync and healthy
-	attempts int
 	restarts int
 	waves    int
-}
-
-// raced reports whether all that went wrong is that a webhook did not answer in the
-// moment after its Deployment became available, before kube-proxy led to its Pods. It can
-// happen in any order in which a custom resource comes next, and no order helps.
-func (o outcome) raced() bool {
-	return len(o.Errors) > 0 && !slices.ContainsFunc(o.Errors, func(text string) bool {
-		return !strings.Contains(text, "failed calling webhook") || !strings.Contains(text, "connection refused")
-	})
 }
 
 // judge says whether a case ended as it must.
@@ -74,10 +63,10 @@ func (c component) judge(t *testing.T, w way, out outcome) {
 	switch {
 	case out.Result != want.Result:
 		t.Errorf("the sync: %s; want %s", out.Result, want.Result)
-	case out.Result == argocd.Synced && want.Attempts == 1 && out.attempts > 1 && !out.raced():
-		t.Errorf("it took %d attempts; want one", out.attempts)
-	case out.Result == argocd.Synced && out.attempts < want.Attempts:
-		t.Errorf("it took %d attempts; want at least %d, or the case shows nothing", out.attempts, want.Attempts)
+	case out.Result == argocd.Synced && want.Attempts == 1 && out.Attempts() > 1 && !out.Raced():
+		t.Errorf("it took %d attempts; want one", out.Attempts())
+	case out.Result == argocd.Synced && out.Attempts() < want.Attempts:
+		t.Errorf("it took %d attempts; want at least %d, or the case shows nothing", out.Attempts(), want.Attempts)
 	}
 }
 
@@ -89,8 +78,8 @@ func compare(t *testing.T, ended map[way]outcome) {
 		return // another way was asked for
 	}
 	for w, other := range ended {
-		if other.Result == argocd.Synced && (ours.Result != argocd.Synced || ours.attempts > other.attempts && !ours.raced()) {
-			t.Errorf("Ladder's order: %s after %d attempts; %s: %s after %d", ours.Result, ours.attempts, w, other.Result, other.attempts)
+		if other.Result == argocd.Synced && (ours.Result != argocd.Synced || ours.Attempts() > other.Attempts() && !ours.Raced()) {
+			t.Errorf("Ladder's order: %s after %d attempts; %s: %s after %d", ours.Result, ours.Attempts(), w, other.Result, other.Attempts())
 		}
 	}
 }
@@ -120,8 +109,8 @@ func deploy(t *testing.T, c component, w way) outcome {
 		}
 	}
 	out := l.sync(ctx, t, needed[last])
-	if out.Result != argocd.Synced || out.attempts > 1 {
-		t.Logf("%s after %d attempts\n%s", out.Result, out.attempts, l.explain(ctx, out))
+	if out.Result != argocd.Synced || out.Attempts() > 1 {
+		t.Logf("%s after %d attempts\n%s", out.Result, out.Attempts(), l.explain(ctx, out))
 	}
 	return out
 }
@@ -183,10 +172,7 @@ func (l *lab) sync(ctx context.Context, t *testing.T, c prepared) outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := outcome{Outcome: followed, settled: time.Since(since), attempts: 1, waves: c.plain.waves()}
-	if op := followed.Status.OperationState; op != nil {
-		out.attempts += op.RetryCount
-	}
+	out := outcome{Outcome: followed, settled: time.Since(since), waves: c.plain.waves()}
 	if out.restarts, err = l.restarts(ctx); err != nil {
 		t.Fatal(err)
 	}
