@@ -23,8 +23,8 @@ const (
 	exceptionsFile = ".ci/lint/long.txt"
 )
 
-// exceptions are how many lines a file ("render/kustomize.go") or a function of a file
-// ("render/kustomize.go load") may have that is longer than the limit.
+// exceptions are how many lines a file ("fleet/appset.go") or a function of a file
+// ("fleet/appset.go load") may have that is longer than the limit.
 type exceptions map[string]int
 
 func readExceptions(file string) (exceptions, error) {
