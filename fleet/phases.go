@@ -21,7 +21,7 @@ type Phases struct {
 
 	fleet *Fleet
 	// needs are those that the phases keep.
-	needs []need
+	needs []Need
 }
 
 // Placed is the computed phase of an Application.
@@ -52,17 +52,17 @@ type PhaseOptions struct {
 // depend on the order of the input; computed phases that are written into the
 // files come out again.
 func (f *Fleet) Phases(opt PhaseOptions) *Phases {
-	all := f.needs()
+	all := f.Needs()
 	for i, n := range all {
-		all[i].later = n.later && !f.besides(n)
+		all[i].Later = n.Later && !f.besides(n)
 	}
-	kept, dropped, stuck, faults := f.ordered(all)
+	kept, dropped, stuck, faults := f.Ordered(all)
 	p := &Phases{fleet: f, needs: kept, Findings: faults}
 	for _, n := range dropped {
 		p.passedOver(n, "that would close a circle")
 	}
 	if opt.OnlyMissing { // what is set stands where it stands
-		p.needs = slices.DeleteFunc(slices.Clone(kept), func(n need) bool { return f.Applications[n.from].Phase.Set })
+		p.needs = slices.DeleteFunc(slices.Clone(kept), func(n Need) bool { return f.Applications[n.From].Phase.Set })
 	}
 	stands := make([]stand, len(f.Applications))
 	for i, app := range f.Applications {
@@ -125,9 +125,9 @@ func (p *Phases) settle(stands []stand) []at {
 // foremost are those of some Applications that need none of the others, unless
 // both need each other. What the others come to depends on them.
 func (p *Phases) foremost(some []int) []int {
-	out := make([][]need, len(p.fleet.Applications))
+	out := make([][]Need, len(p.fleet.Applications))
 	for _, n := range p.needs {
-		out[n.from] = append(out[n.from], n)
+		out[n.From] = append(out[n.From], n)
 	}
 	return slices.DeleteFunc(slices.Clone(some), func(i int) bool {
 		return slices.ContainsFunc(some, func(j int) bool {
@@ -143,15 +143,15 @@ func (p *Phases) signs(i int, stands []stand, placed []at) []int {
 	for front := []int{i}; len(front) > 0; {
 		var found, next []int
 		for j, n := range p.needs {
-			if !slices.Contains(front, n.from) || !decides(n, stands, placed) {
+			if !slices.Contains(front, n.From) || !decides(n, stands, placed) {
 				continue
 			}
-			if !n.sure {
+			if !n.Sure {
 				found = append(found, j)
 			}
-			if !seen[n.to] {
-				seen[n.to] = true
-				next = append(next, n.to)
+			if !seen[n.To] {
+				seen[n.To] = true
+				next = append(next, n.To)
 			}
 		}
 		if found != nil {
@@ -164,25 +164,25 @@ func (p *Phases) signs(i int, stands []stand, placed []at) []int {
 
 // decides reports whether a need alone puts an Application where it is, or
 // leaves it no place.
-func decides(n need, stands []stand, placed []at) bool {
+func decides(n Need, stands []stand, placed []at) bool {
 	b := bound(n, placed)
-	floor, _, _ := stands[n.from].first(lowest)
-	if !placed[n.from].ok {
-		_, _, fits := stands[n.from].first(b)
-		return !fits && len(stands[n.from].spots) > 0
+	floor, _, _ := stands[n.From].first(lowest)
+	if !placed[n.From].ok {
+		_, _, fits := stands[n.From].first(b)
+		return !fits && len(stands[n.From].spots) > 0
 	}
-	phase, _, ok := stands[n.from].first(b)
-	return ok && phase == placed[n.from].phase && phase > floor
+	phase, _, ok := stands[n.From].first(b)
+	return ok && phase == placed[n.From].phase && phase > floor
 }
 
 // deciding is the need that puts an Application where it is; of several, a sure
 // and strong one.
-func (p *Phases) deciding(i int, stands []stand, placed []at) (best need, found bool) {
+func (p *Phases) deciding(i int, stands []stand, placed []at) (best Need, found bool) {
 	for _, n := range p.needs {
-		if n.from != i || !decides(n, stands, placed) {
+		if n.From != i || !decides(n, stands, placed) {
 			continue
 		}
-		if !found || cmp.Or(cmp.Compare(bound(n, placed), bound(best, placed)), boolean(n.sure)-boolean(best.sure), cmp.Compare(n.reason.Strength, best.reason.Strength)) > 0 {
+		if !found || cmp.Or(cmp.Compare(bound(n, placed), bound(best, placed)), boolean(n.Sure)-boolean(best.Sure), cmp.Compare(n.reason.Strength, best.reason.Strength)) > 0 {
 			best, found = n, true
 		}
 	}
@@ -203,7 +203,7 @@ func (p *Phases) least(stands []stand) []at {
 			bounds[i] = lowest
 		}
 		for _, n := range p.needs {
-			bounds[n.from] = max(bounds[n.from], bound(n, placed))
+			bounds[n.From] = max(bounds[n.From], bound(n, placed))
 		}
 		for i, s := range stands {
 			if !placed[i].ok || bounds[i] <= placed[i].phase {
@@ -222,11 +222,11 @@ func (p *Phases) least(stands []stand) []at {
 
 // bound is the first phase that a need leaves. One of an Application without a
 // place leaves all.
-func bound(n need, placed []at) int {
-	switch to := placed[n.to]; {
+func bound(n Need, placed []at) int {
+	switch to := placed[n.To]; {
 	case !to.ok:
 		return lowest
-	case n.later:
+	case n.Later:
 		return to.phase + 1
 	default:
 		return to.phase
@@ -244,7 +244,7 @@ func (p *Phases) explain(i int, app *Application, stands []stand, placed []at) P
 	row.Computed = component.Phase{Number: to.phase, Text: p.fleet.Profile.Write(to.phase), Set: true}
 	row.Band, row.Title, row.Why = to.spot.band, to.spot.title, stands[i].why
 	if n, ok := p.deciding(i, stands, placed); ok {
-		row.After, row.Why = n.to, p.fleet.sentence(n)
+		row.After, row.Why = n.To, p.fleet.sentence(n)
 	}
 	row.Late = p.late(i)
 	return row
@@ -254,9 +254,9 @@ func (p *Phases) explain(i int, app *Application, stands []stand, placed []at) P
 func (p *Phases) late(i int) string {
 	to := p.fleet.Applications[i]
 	for _, n := range p.needs {
-		from := p.fleet.Applications[n.from]
-		together := slices.ContainsFunc(p.fleet.environments(""), func(e string) bool { return deployed(from, e) && deployed(to, e) })
-		if n.to != i || !n.sure || !together || !from.Phase.Set || !to.Phase.Set || from.Phase.Number >= to.Phase.Number+boolean(n.later) {
+		from := p.fleet.Applications[n.From]
+		together := slices.ContainsFunc(p.fleet.environments(""), func(e string) bool { return Deployed(from, e) && Deployed(to, e) })
+		if n.To != i || !n.Sure || !together || !from.Phase.Set || !to.Phase.Set || from.Phase.Number >= to.Phase.Number+boolean(n.Later) {
 			continue
 		}
 		return fmt.Sprintf("%s stands at %s, and must stand %s", from.Name, p.fleet.Write(from.Phase), p.fleet.sentence(n))
@@ -270,8 +270,8 @@ func (p *Phases) homeless(i int, s stand, placed []at) finding.Finding {
 	last := s.spots[len(s.spots)-1]
 	var after []string
 	for _, n := range p.needs {
-		if _, _, fits := s.first(bound(n, placed)); n.from == i && !fits {
-			after = append(after, fmt.Sprintf("%s, which stands at %s at the earliest", p.fleet.sentence(n), p.fleet.Profile.Write(placed[n.to].phase)))
+		if _, _, fits := s.first(bound(n, placed)); n.From == i && !fits {
+			after = append(after, fmt.Sprintf("%s, which stands at %s at the earliest", p.fleet.sentence(n), p.fleet.Profile.Write(placed[n.To].phase)))
 		}
 	}
 	return app.unplaced(finding.Error, fmt.Sprintf("it must stand %s; the last place for it is %s, in %s", strings.Join(after, "; and "), p.fleet.Profile.Write(last.to), last.band),
@@ -279,25 +279,25 @@ func (p *Phases) homeless(i int, s stand, placed []at) finding.Finding {
 }
 
 // passedOver notes a need that is only inferred and was not kept.
-func (p *Phases) passedOver(n need, because string) {
-	app := p.fleet.Applications[n.from]
+func (p *Phases) passedOver(n Need, because string) {
+	app := p.fleet.Applications[n.From]
 	p.Findings = append(p.Findings, finding.Finding{Severity: finding.Warning, Rule: "sign-passed-over", File: app.File, Object: app.Name,
 		Message: "it is not ordered " + p.fleet.sentence(n) + ", " + because,
 		Remedy:  "leave it, if it starts without; otherwise split one of the two, or move it to another domain"})
 }
 
 // overtaken notes what keeps its phase though what it needs comes later.
-func (p *Phases) overtaken(needs []need) {
+func (p *Phases) overtaken(needs []Need) {
 	for _, n := range needs {
-		from, to := p.Places[n.from], p.Places[n.to]
+		from, to := p.Places[n.From], p.Places[n.To]
 		if !from.Phase.Set || to.Phase.Set || !from.Computed.Set || !to.Computed.Set {
 			continue
 		}
-		if from.Computed.Number > to.Computed.Number || from.Computed.Number == to.Computed.Number && !n.later {
+		if from.Computed.Number > to.Computed.Number || from.Computed.Number == to.Computed.Number && !n.Later {
 			continue
 		}
 		severity := finding.Error
-		if !n.sure {
+		if !n.Sure {
 			severity = finding.Warning
 		}
 		p.Findings = append(p.Findings, finding.Finding{Severity: severity, Rule: "phase-order", File: from.File, Line: from.Line(from.phaseKey(p.fleet.Profile.Key)), Object: from.Name, Field: from.phaseKey(p.fleet.Profile.Key),

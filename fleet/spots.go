@@ -133,7 +133,7 @@ func (a *Application) unplaced(severity finding.Severity, message, remedy string
 // a component whose domain has none.
 func (f *Fleet) bandsOf(app *Application) []profile.Band {
 	if len(f.Profile.Bands) == 0 {
-		return []profile.Band{{Name: "the rollout", From: min(0, app.Phase.Number), To: highest}}
+		return []profile.Band{{Name: "the rollout", From: min(0, app.Phase.Number), To: Highest}}
 	}
 	bands := f.Profile.BandsOf(app.Component.Part())
 	set, ok := f.Profile.Band(app.Phase.Number)
@@ -149,8 +149,8 @@ func (f *Fleet) bandsOf(app *Application) []profile.Band {
 	return bands
 }
 
-// highest is the last phase that a component.yaml can hold.
-const highest = 999999
+// Highest is the last phase that a component.yaml can hold.
+const Highest = 999999
 
 // spotsOf lists the places of a band, in order.
 func spotsOf(b profile.Band) []spot {

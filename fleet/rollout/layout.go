@@ -1,10 +1,12 @@
-package fleet
+package rollout
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/fleet"
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/profile"
@@ -48,17 +50,17 @@ func (s Step) String() string { return strings.TrimSpace(s.Phase + " " + s.Title
 // Application: a step for each place at which something is deployed, and one at
 // the end for all that stands at no place. Of places that a profile does not
 // list, and of waves, each number is a step.
-func (f *Fleet) Layout(name string, phase func(i int) component.Phase) Layout {
+func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Phase) Layout {
 	l := Layout{Name: name, Waves: f.Profile.Style == profile.Waves}
 	type key struct{ set, step int }
 	steps := map[key]*Step{}
-	const rest = highest + 1 // behind all phases
+	const rest = fleet.Highest + 1 // behind all phases
 	for i, app := range f.Applications {
 		if !app.On() {
 			continue
 		}
 		at := phase(i)
-		set := f.setOf(app, at)
+		set := setOf(f, app, at)
 		if set < 0 {
 			l.Never = append(l.Never, i)
 			continue
@@ -85,19 +87,19 @@ func (f *Fleet) Layout(name string, phase func(i int) component.Phase) Layout {
 	slices.SortFunc(keys, func(x, y key) int { return cmp.Or(cmp.Compare(x.set, y.set), cmp.Compare(x.step, y.step)) })
 	for i, k := range keys {
 		if i == 0 || k.set != keys[i-1].set {
-			l.Sets = append(l.Sets, Set{Name: f.setName(k.set)})
+			l.Sets = append(l.Sets, Set{Name: setName(f, k.set)})
 		}
-		slices.SortFunc(steps[k].Applications, f.compare)
+		slices.SortFunc(steps[k].Applications, f.Compare)
 		set := &l.Sets[len(l.Sets)-1]
 		set.Steps = append(set.Steps, *steps[k])
 	}
-	slices.SortFunc(l.Never, f.compare)
+	slices.SortFunc(l.Never, f.Compare)
 	return l
 }
 
 // setOf is which set has an Application: the only one, or that of its band. What
 // is in no band belongs to the band of its domain, if there is one.
-func (f *Fleet) setOf(app *Application, at component.Phase) int {
+func setOf(f *fleet.Fleet, app *fleet.Application, at component.Phase) int {
 	if f.Profile.Sets != profile.Independent {
 		return 0
 	}
@@ -112,7 +114,7 @@ func (f *Fleet) setOf(app *Application, at component.Phase) int {
 	return -1
 }
 
-func (f *Fleet) setName(set int) string {
+func setName(f *fleet.Fleet, set int) string {
 	if f.Profile.Sets != profile.Independent {
 		return ""
 	}
@@ -132,10 +134,10 @@ func (l Layout) WithoutRest() Layout {
 }
 
 // CompactLayout is the layout of the fewest steps.
-func (f *Fleet) CompactLayout(c *Compact) Layout {
+func CompactLayout(f *fleet.Fleet, c *fleet.Compact) Layout {
 	l := Layout{Name: "compact", Waves: f.Profile.Style == profile.Waves}
 	steps := make([]Step, c.Count)
-	for _, i := range c.Order(f) {
+	for _, i := range Order(c, f) {
 		if f.Applications[i].On() {
 			at := &steps[c.Steps[i]-1]
 			at.Phase = fmt.Sprint(c.Steps[i])
@@ -149,11 +151,11 @@ func (f *Fleet) CompactLayout(c *Compact) Layout {
 }
 
 // Order lists the Applications by step and name.
-func (c *Compact) Order(f *Fleet) []int {
+func Order(c *fleet.Compact, f *fleet.Fleet) []int {
 	all := make([]int, len(c.Steps))
 	for i := range all {
 		all[i] = i
 	}
-	slices.SortFunc(all, func(x, y int) int { return cmp.Or(cmp.Compare(c.Steps[x], c.Steps[y]), f.compare(x, y)) })
+	slices.SortFunc(all, func(x, y int) int { return cmp.Or(cmp.Compare(c.Steps[x], c.Steps[y]), f.Compare(x, y)) })
 	return all
 }

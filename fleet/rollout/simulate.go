@@ -1,4 +1,7 @@
-package fleet
+// Package rollout plays the rollout of a fleet: which Applications are applied at which
+// step, how long that takes, and what a rollout is stuck over. It reads a fleet.Fleet
+// and changes nothing of it.
+package rollout
 
 import (
 	"cmp"
@@ -6,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/ladder-cmp/ladder/fleet"
 )
 
 // Run is a rollout that was played.
@@ -26,7 +31,7 @@ type Run struct {
 	// sets that know nothing of each other.
 	Unordered []Crossing
 
-	fleet *Fleet
+	fleet *fleet.Fleet
 }
 
 // Span is an Application in a rollout.
@@ -82,10 +87,10 @@ type player struct {
 	durations Durations
 	fail      map[int]bool
 	now       time.Duration
-	needs     map[int][]need // by the one that needs
-	lacks     map[*Application]lack
-	all       []need      // as it was in the beginning
-	span      map[int]int // the span of an Application
+	needs     map[int][]fleet.Need // by the one that needs
+	lacks     map[*fleet.Application]fleet.Lack
+	all       []fleet.Need // as it was in the beginning
+	span      map[int]int  // the span of an Application
 	due       map[int]time.Duration
 	sets      []progress
 }
@@ -104,21 +109,21 @@ type progress struct {
 // that is; one that is in fail never does, nor one that does not render, nor one
 // that needs for sure what is not deployed. A need that is only inferred delays, and makes nothing wait for what
 // would never begin.
-func (f *Fleet) Simulate(l Layout, d Durations, fail []int) *Run {
-	p := &player{Run: &Run{Layout: l, fleet: f}, durations: d, fail: map[int]bool{}, needs: map[int][]need{}, span: map[int]int{}, due: map[int]time.Duration{}, sets: make([]progress, len(l.Sets))}
+func Simulate(f *fleet.Fleet, l Layout, d Durations, fail []int) *Run {
+	p := &player{Run: &Run{Layout: l, fleet: f}, durations: d, fail: map[int]bool{}, needs: map[int][]fleet.Need{}, span: map[int]int{}, due: map[int]time.Duration{}, sets: make([]progress, len(l.Sets))}
 	for _, i := range fail {
 		p.fail[i] = true
 	}
 	for i, app := range f.Applications {
 		p.fail[i] = p.fail[i] || app.Failed
 	}
-	p.lacks = f.lacking("")
-	maps.Copy(p.lacks, f.lacks)
-	all := f.needs()
-	kept, _, _, _ := f.ordered(all)
+	p.lacks = f.Lacking("")
+	maps.Copy(p.lacks, f.Lacks)
+	all := f.Needs()
+	kept, _, _, _ := f.Ordered(all)
 	for _, n := range all {
-		if f.Applications[n.from].On() && f.Applications[n.to].On() && (n.sure || slices.ContainsFunc(kept, func(k need) bool { return !k.sure && k.from == n.from && k.to == n.to })) {
-			p.needs[n.from] = append(p.needs[n.from], n)
+		if f.Applications[n.From].On() && f.Applications[n.To].On() && (n.Sure || slices.ContainsFunc(kept, func(k fleet.Need) bool { return !k.Sure && k.From == n.From && k.To == n.To })) {
+			p.needs[n.From] = append(p.needs[n.From], n)
 			p.all = append(p.all, n)
 		}
 	}
@@ -236,9 +241,9 @@ func (p *player) makeReady(i int) bool {
 	s.Ready = p.now
 	if s.Ready > s.Start {
 		for _, n := range p.needs[s.Application] {
-			to, begun := p.span[n.to]
-			if begun && (n.later && p.Spans[to].End == p.now || !n.later && p.Spans[to].Start == p.now) {
-				s.cause, s.Why = to, "it waits for "+p.name(to)+", because "+n.because()
+			to, begun := p.span[n.To]
+			if begun && (n.Later && p.Spans[to].End == p.now || !n.Later && p.Spans[to].Start == p.now) {
+				s.cause, s.Why = to, "it waits for "+p.name(to)+", because "+n.Because()
 				break
 			}
 		}
@@ -249,11 +254,11 @@ func (p *player) makeReady(i int) bool {
 }
 
 // missing are the needs of an Application that are not there yet.
-func (p *player) missing(app int) []need {
-	var all []need
+func (p *player) missing(app int) []fleet.Need {
+	var all []fleet.Need
 	for _, n := range p.needs[app] {
-		to, begun := p.span[n.to]
-		if !begun || n.later && !p.Spans[to].Healthy {
+		to, begun := p.span[n.To]
+		if !begun || n.Later && !p.Spans[to].Healthy {
 			all = append(all, n)
 		}
 	}
@@ -298,9 +303,9 @@ func (p *player) lift() bool {
 	lifted := false
 	for _, s := range p.Spans {
 		before := len(p.needs[s.Application])
-		p.needs[s.Application] = slices.DeleteFunc(p.needs[s.Application], func(n need) bool {
-			_, begun := p.span[n.to]
-			return !n.sure && !begun && !s.Healthy
+		p.needs[s.Application] = slices.DeleteFunc(p.needs[s.Application], func(n fleet.Need) bool {
+			_, begun := p.span[n.To]
+			return !n.Sure && !begun && !s.Healthy
 		})
 		lifted = lifted || len(p.needs[s.Application]) < before
 	}

@@ -1,4 +1,6 @@
-package fleet
+// Package inventory lists what a fleet has: components, what they bring and what they
+// need, and what differs between two fleets.
+package inventory
 
 import (
 	"cmp"
@@ -7,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/fleet"
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
@@ -104,23 +108,23 @@ type Need struct {
 	More int `json:"more,omitempty"`
 }
 
-// Inventory lists the fleet. With an environment it says what is not there; all
+// New lists the fleet. With an environment it says what is not there; all
 // keep their places.
-func (f *Fleet) Inventory(environment string) Inventory {
+func New(f *fleet.Fleet, environment string) Inventory {
 	inv := Inventory{Name: f.Settings.Name, Profile: f.Profile.Name, Environment: environment, key: f.Profile.Key, style: f.Profile.Style}
-	provided := f.provided()
+	provided := provided(f)
 	for i, app := range f.Applications {
-		inv.Components = append(inv.Components, f.entry(i, app, environment, provided[i]))
+		inv.Components = append(inv.Components, entry(f, i, app, environment, provided[i]))
 	}
-	inv.Steps = f.phases(inv.Components)
+	inv.Steps = phases(f, inv.Components)
 	return inv
 }
 
-func (f *Fleet) entry(i int, app *Application, environment string, provided []Provision) Entry {
+func entry(f *fleet.Fleet, i int, app *fleet.Application, environment string, provided []Provision) Entry {
 	e := Entry{
-		Name: app.Name, Path: f.below(app), RolloutPhase: f.Write(app.Phase), Domain: app.Component.Part(), Project: cmp.Or(app.Project, f.Settings.Project),
+		Name: app.Name, Path: below(f, app), RolloutPhase: f.Write(app.Phase), Domain: app.Component.Part(), Project: cmp.Or(app.Project, f.Settings.Project),
 		Namespace: app.Namespace, Type: app.Type, Rung: app.Rung, Because: app.RungWhy, Chart: chartOf(app.Component.Chart),
-		Enabled: app.On(), Environments: app.Environments, Deployed: deployed(app, environment),
+		Enabled: app.On(), Environments: app.Environments, Deployed: fleet.Deployed(app, environment),
 		Objects: len(app.Objects), Waves: app.Waves, Failed: app.Failed, Provides: provided,
 	}
 	switch app.Part {
@@ -129,8 +133,8 @@ func (f *Fleet) entry(i int, app *Application, environment string, provided []Pr
 	case crds.Skip:
 		e.Part = "without its CRDs"
 	}
-	links := slices.DeleteFunc(slices.Clone(f.Links), func(l Link) bool { return l.From != i })
-	slices.SortStableFunc(links, func(x, y Link) int { return cmp.Compare(y.Strength(), x.Strength()) })
+	links := slices.DeleteFunc(slices.Clone(f.Links), func(l fleet.Link) bool { return l.From != i })
+	slices.SortStableFunc(links, func(x, y fleet.Link) int { return cmp.Compare(y.Strength(), x.Strength()) })
 	for _, link := range links {
 		r := link.Reasons[0]
 		e.Needs = append(e.Needs, Need{f.Applications[link.To].Name, r.Strength.String(), r.Inferred, r.String(), len(link.Reasons) - 1})
@@ -140,7 +144,7 @@ func (f *Fleet) entry(i int, app *Application, environment string, provided []Pr
 
 // below is the path of what describes an Application below the folder of the
 // fleet.
-func (f *Fleet) below(app *Application) string {
+func below(f *fleet.Fleet, app *fleet.Application) string {
 	p := app.Dir
 	if app.Described {
 		p = path.Join(p, component.File)
@@ -162,7 +166,7 @@ func chartOf(c component.Chart) string {
 }
 
 // phases puts the places of the profile and the phases in use into order.
-func (f *Fleet) phases(entries []Entry) []Row {
+func phases(f *fleet.Fleet, entries []Entry) []Row {
 	phases := map[int]bool{}
 	for _, p := range f.Profile.All() {
 		phases[p.Phase] = true
@@ -203,7 +207,7 @@ func withMembers(s Row, entries []Entry) Row {
 }
 
 // provided finds what each Application has for others.
-func (f *Fleet) provided() [][]Provision {
+func provided(f *fleet.Fleet) [][]Provision {
 	all := make([][]Provision, len(f.Applications))
 	add := func(part int, what, name string) {
 		list := &all[part]
@@ -223,7 +227,7 @@ func (f *Fleet) provided() [][]Provision {
 			}
 		}
 	}
-	for _, n := range f.graph.Nodes {
+	for _, n := range f.Objects.Nodes {
 		for _, d := range n.Kind.Defines {
 			for _, kind := range d.Kind.Find(n.Root()) {
 				group := d.GroupIs
@@ -234,7 +238,7 @@ func (f *Fleet) provided() [][]Provision {
 			}
 		}
 	}
-	for _, n := range f.graph.Nodes {
+	for _, n := range f.Objects.Nodes {
 		switch {
 		case n.Role == knowledge.Controllers && !n.Partner:
 			add(n.Part, "controllers", n.ID.Name)
@@ -244,7 +248,7 @@ func (f *Fleet) provided() [][]Provision {
 			add(n.Part, "StorageClasses", n.Key.Name)
 		}
 	}
-	f.used(add)
+	used(f, add)
 	for _, list := range all {
 		for _, p := range list {
 			slices.Sort(p.Names)
@@ -255,9 +259,9 @@ func (f *Fleet) provided() [][]Provision {
 
 // used are the objects that others name: Services and what is behind them, and
 // Secrets that the Application holds or writes.
-func (f *Fleet) used(add func(part int, what, name string)) {
-	for _, r := range f.graph.References {
-		from, to := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
+func used(f *fleet.Fleet, add func(part int, what, name string)) {
+	for _, r := range f.Objects.References {
+		from, to := f.Objects.Nodes[r.From], f.Objects.Nodes[r.To]
 		if from.Part == to.Part {
 			continue
 		}

@@ -1,9 +1,11 @@
-package fleet
+package rollout
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/fleet"
 )
 
 // Stuck is an Application that never gets healthy.
@@ -38,7 +40,7 @@ func (p *player) whyStuck(app, set, n int, begun bool) string {
 		return "it does not render"
 	case begun && p.fail[app]:
 		return "it never gets healthy, as was asked"
-	case begun && p.lacks[p.fleet.Applications[app]].of != nil:
+	case begun && p.lacks[p.fleet.Applications[app]].Of != nil:
 		return "it waits for " + p.lacks[p.fleet.Applications[app]].String()
 	case begun:
 		n := p.missing(app)[0]
@@ -46,7 +48,7 @@ func (p *player) whyStuck(app, set, n int, begun bool) string {
 		if p.inCircle(app) {
 			verb = "both wait for each other: it waits for "
 		}
-		return verb + p.fleet.Applications[n.to].Name + ", because " + n.because()
+		return verb + p.fleet.Applications[n.To].Name + ", because " + n.Because()
 	case n > at:
 		return fmt.Sprintf("%s comes after %s, which never ends", step, current)
 	case step.Manual:
@@ -65,7 +67,7 @@ func (p *player) whyStuck(app, set, n int, begun bool) string {
 // other.
 func (p *player) inCircle(app int) bool {
 	for _, n := range p.missing(app) {
-		if slices.ContainsFunc(p.missing(n.to), func(back need) bool { return back.to == app }) {
+		if slices.ContainsFunc(p.missing(n.To), func(back fleet.Need) bool { return back.To == app }) {
 			return true
 		}
 	}
@@ -83,17 +85,17 @@ func (p *player) unordered() {
 		}
 	}
 	for _, n := range p.all {
-		from, ok := set[n.from]
-		to, both := set[n.to]
+		from, ok := set[n.From]
+		to, both := set[n.To]
 		if !ok || !both || from == to {
 			continue
 		}
-		c := Crossing{From: n.from, To: n.to, Why: n.because()}
-		x, begun := p.span[n.from]
-		y, there := p.span[n.to]
+		c := Crossing{From: n.From, To: n.To, Why: n.Because()}
+		x, begun := p.span[n.From]
+		y, there := p.span[n.To]
 		if begun && there && p.Spans[y].Healthy {
 			c.Waits = p.Spans[y].End - p.Spans[x].Start
-			if !n.later {
+			if !n.Later {
 				c.Waits = p.Spans[y].Start - p.Spans[x].Start
 			}
 		}
