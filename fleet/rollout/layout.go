@@ -46,7 +46,7 @@ type Step struct {
 // String names the step.
 func (s Step) String() string { return strings.TrimSpace(s.Phase + " " + s.Title) }
 
-// Layout is the rollout of the fleet by its profile, with a phase for each
+// NewLayout is the rollout of a fleet by its profile, with a phase for each
 // Application: a step for each place at which something is deployed, and one at
 // the end for all that stands at no place. Of places that a profile does not
 // list, and of waves, each number is a step.
