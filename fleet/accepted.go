@@ -40,8 +40,8 @@ func (l *lint) accept(found fault) finding.Finding {
 
 // besides reports whether the owners accept that an Application stands at the
 // phase of another which it needs.
-func (f *Fleet) besides(n need) bool {
-	from, to := f.Applications[n.from].Name, f.Applications[n.to].Name
+func (f *Fleet) besides(n Need) bool {
+	from, to := f.Applications[n.From].Name, f.Applications[n.To].Name
 	return slices.ContainsFunc(f.Settings.Accepted, func(a profile.Accepted) bool {
 		return a.Rule == samePhase && a.Component == from && (a.Needs == "" || a.Needs == to)
 	})

@@ -210,7 +210,7 @@ func (f *Fleet) applied(app *Application) ([]graph.Node, []finding.Finding) {
 	}
 	var all []graph.Node
 	var notes []finding.Finding
-	for _, n := range f.graph.Nodes {
+	for _, n := range f.Objects.Nodes {
 		if f.Applications[n.Part] != app || app.Chart != nil {
 			continue
 		}

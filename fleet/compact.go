@@ -26,20 +26,20 @@ func (p *Phases) Compact() *Compact {
 	if slices.ContainsFunc(p.Places, func(row Placed) bool { return !row.Computed.Set }) {
 		return nil
 	}
-	var gates []need
+	var gates []Need
 	for i, smoke := range p.Places {
 		if smoke.Rung != knowledge.Smokes {
 			continue
 		}
 		for j, other := range p.Places {
 			if other.Rung != knowledge.Smokes && p.together(smoke, other) && other.Computed.Number < smoke.Computed.Number {
-				gates = append(gates, need{from: i, to: j, later: true, sure: true, reason: Reason{Why: "it checks what is in " + smoke.Band}})
+				gates = append(gates, Need{From: i, To: j, Later: true, Sure: true, reason: Reason{Why: "it checks what is in " + smoke.Band}})
 			}
 		}
 	}
-	slices.SortFunc(gates, func(x, y need) int { return cmp.Or(p.fleet.compare(x.from, y.from), p.fleet.compare(x.to, y.to)) })
+	slices.SortFunc(gates, func(x, y Need) int { return cmp.Or(p.fleet.Compare(x.From, y.From), p.fleet.Compare(x.To, y.To)) })
 	gates = append(slices.Clone(p.needs), gates...)
-	gates = slices.DeleteFunc(gates, func(n need) bool { return !p.Places[n.to].On() })
+	gates = slices.DeleteFunc(gates, func(n Need) bool { return !p.Places[n.To].On() })
 	c := &Compact{Steps: make([]int, len(p.Places)), Why: make([]string, len(p.Places))}
 	for i := range c.Steps {
 		c.Steps[i], c.Why[i] = 1, "it waits for nothing"
@@ -47,15 +47,15 @@ func (p *Phases) Compact() *Compact {
 	for changed := true; changed; {
 		changed = false
 		for _, n := range gates {
-			least := c.Steps[n.to] + boolean(n.later)
-			if c.Steps[n.from] < least {
-				c.Steps[n.from], changed = least, true
+			least := c.Steps[n.To] + boolean(n.Later)
+			if c.Steps[n.From] < least {
+				c.Steps[n.From], changed = least, true
 			}
 		}
 	}
 	for _, n := range slices.Backward(gates) { // the needs win over what smokes check
-		if c.Steps[n.from] > 1 && c.Steps[n.from] == c.Steps[n.to]+boolean(n.later) {
-			c.Why[n.from] = p.fleet.sentence(n)
+		if c.Steps[n.From] > 1 && c.Steps[n.From] == c.Steps[n.To]+boolean(n.Later) {
+			c.Why[n.From] = p.fleet.sentence(n)
 		}
 	}
 	for i, step := range c.Steps {

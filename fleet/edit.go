@@ -30,7 +30,7 @@ func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 		}
 		if n, because := unknown[i]; because {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "not-written", File: row.File, Object: row.Name,
-				Message: "its phase is not written: it must stand " + p.fleet.sentence(n) + ", and the phase of " + p.fleet.Applications[n.to].Name + " is not known", Remedy: "correct the faults of that first"})
+				Message: "its phase is not written: it must stand " + p.fleet.sentence(n) + ", and the phase of " + p.fleet.Applications[n.To].Name + " is not known", Remedy: "correct the faults of that first"})
 			continue
 		}
 		if !row.Described {
@@ -55,15 +55,15 @@ func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 
 // unknown are the Applications whose phase depends on one that has none, or that does
 // not render, each with the need by which it does.
-func (p *Phases) unknown() map[int]need {
-	all := map[int]need{}
+func (p *Phases) unknown() map[int]Need {
+	all := map[int]Need{}
 	for more := true; more; {
 		more = false
 		for _, n := range p.needs {
-			to := p.Places[n.to]
-			_, depends := all[n.to]
-			if _, known := all[n.from]; !known && (depends || to.Failed || !to.Computed.Set) {
-				all[n.from], more = n, true
+			to := p.Places[n.To]
+			_, depends := all[n.To]
+			if _, known := all[n.From]; !known && (depends || to.Failed || !to.Computed.Set) {
+				all[n.From], more = n, true
 			}
 		}
 	}

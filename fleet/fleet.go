@@ -96,13 +96,14 @@ type Fleet struct {
 	Dirs   []string
 	Passed []string
 
-	graph *graph.Graph
-	base  *knowledge.Base
+	// Objects are the objects of all Applications, and what they refer to.
+	Objects *graph.Graph
+	base    *knowledge.Base
 	// moved are objects of Applications in environments that share a cluster.
 	moved map[movedTo][]object.Object
 	// lacks are the needs of Applications that nothing in the environment of the
 	// fleet fulfils.
-	lacks map[*Application]lack
+	Lacks map[*Application]Lack
 }
 
 // Component is a directory that describes itself.
@@ -199,7 +200,7 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 		return nil, err
 	}
 	f.dropBrought()
-	f.Findings = findingsOf(f.Applications)
+	f.Findings = FindingsOf(f.Applications)
 	if err := f.renderMoved(ctx, src); err != nil {
 		return nil, err
 	}
@@ -213,10 +214,10 @@ func (f *Fleet) In(environment string) (*Fleet, error) {
 		return f, nil
 	}
 	there := *f
-	there.lacks = f.lacking(environment)
+	there.Lacks = f.Lacking(environment)
 	there.Components = slices.DeleteFunc(slices.Clone(f.Components), func(c *Component) bool { return !c.In(environment) })
 	there.Applications = slices.DeleteFunc(slices.Clone(f.Applications), func(a *Application) bool { return !a.In(environment) })
-	there.Findings = findingsOf(there.Applications)
+	there.Findings = FindingsOf(there.Applications)
 	return &there, there.link()
 }
 
@@ -373,13 +374,13 @@ func (f *Fleet) render(ctx context.Context, src Source) error {
 	close(next)
 	wg.Wait()
 	f.settleCapabilities(ctx, src, memory)
-	f.Findings = findingsOf(f.Applications)
+	f.Findings = FindingsOf(f.Applications)
 	return ctx.Err()
 }
 
-// findingsOf are those of the renderings of Applications. What both halves of a
+// FindingsOf are those of the renderings of Applications. What both halves of a
 // split component have in common is there once.
-func findingsOf(apps []*Application) []finding.Finding {
+func FindingsOf(apps []*Application) []finding.Finding {
 	var all []finding.Finding
 	told := map[*Component][]finding.Finding{}
 	for _, app := range apps {
@@ -430,7 +431,7 @@ func (f *Fleet) dropBrought() {
 
 // meet reports whether an Application finds another one in some environment.
 func (f *Fleet) meet(a, b *Application) bool {
-	return slices.ContainsFunc(f.environments(""), func(e string) bool { return a.In(e) && deployed(b, e) })
+	return slices.ContainsFunc(f.environments(""), func(e string) bool { return a.In(e) && Deployed(b, e) })
 }
 
 // renderMemory is how many bytes of text components share that are decoded, which

@@ -137,11 +137,11 @@ func (f *Fleet) neverHealthy() []finding.Finding {
 		told[i] = !app.On() || app.Failed
 	}
 	consumed := map[int]bool{} // what waits only for somebody to use it, and is used
-	for _, r := range f.graph.References {
-		consumed[r.To] = consumed[r.To] || f.graph.Nodes[r.To].Kind.Place == knowledge.WithConsumer
+	for _, r := range f.Objects.References {
+		consumed[r.To] = consumed[r.To] || f.Objects.Nodes[r.To].Kind.Place == knowledge.WithConsumer
 	}
-	for i := range f.graph.Nodes {
-		n := &f.graph.Nodes[i]
+	for i := range f.Objects.Nodes {
+		n := &f.Objects.Nodes[i]
 		at := n.Part // what stands for a chart says nothing of its health
 		if f.Applications[at].Chart != nil || told[at] || consumed[i] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
 			continue

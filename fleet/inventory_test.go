@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/inventory"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestInventory(t *testing.T) {
 	for _, name := range fleets(t) {
 		t.Run(name, func(t *testing.T) {
-			want(t, "../testdata/fleets/"+name+"/want.inventory.md", load(t, name).Inventory("").Markdown())
+			want(t, "../testdata/fleets/"+name+"/want.inventory.md", inventory.New(load(t, name), "").Markdown())
 		})
 	}
 }
@@ -24,12 +25,12 @@ func TestInventory(t *testing.T) {
 // TestInventoryForPrograms makes sure that every component is in every format.
 func TestInventoryForPrograms(t *testing.T) {
 	f := load(t, "faults")
-	inv := f.Inventory("preview")
+	inv := inventory.New(f, "preview")
 	text, err := inv.JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var read fleet.Inventory
+	var read inventory.Inventory
 	if err := json.Unmarshal([]byte(text), &read); err != nil {
 		t.Fatal(err)
 	}
@@ -81,14 +82,14 @@ func TestInventoryEscapes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := f.Inventory("").HTML()
+	page, err := inventory.New(f, "").HTML()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(page, "<script>") || strings.Contains(page, "<b>") {
 		t.Error("the page holds what a component.yaml says as tags")
 	}
-	text := f.Inventory("").Markdown()
+	text := inventory.New(f, "").Markdown()
 	if strings.Contains(text, "<script>") || strings.Contains(text, "\n# head") || strings.Contains(text, "<b>|") {
 		t.Errorf("the table holds more than text:\n%s", text)
 	}
@@ -96,7 +97,7 @@ func TestInventoryEscapes(t *testing.T) {
 
 // TestAtOnce: a place without maxUpdate updates all, one that is manual none.
 func TestAtOnce(t *testing.T) {
-	for want, row := range map[string]fleet.Row{"all": {}, "3": {MaxUpdate: 3}, "none": {Manual: true}} {
+	for want, row := range map[string]inventory.Row{"all": {}, "3": {MaxUpdate: 3}, "none": {Manual: true}} {
 		if got := row.AtOnce(); got != want {
 			t.Errorf("%+v: %s at once, want %s", row, got, want)
 		}

@@ -35,7 +35,7 @@ func (f *Fleet) link() error {
 		}
 	}
 	var err error
-	f.graph, f.Links, err = link.Find(apps, f.base, f.halves()...)
+	f.Objects, f.Links, err = link.Find(apps, f.base, f.halves()...)
 	return err
 }
 

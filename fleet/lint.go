@@ -27,7 +27,7 @@ var rules = []Rule{
 	{"no-phase", only(finding.Error), "a component, or the definitions of a split one, without a phase: no step of the profile selects it. Disabled ones keep their phase, too", (*lint).noPhase},
 	{"no-band", only(finding.Error), "a phase in no band of the profile", (*lint).noBand},
 	{"no-place", only(finding.Error), "a phase in a band that has no such place, and so no step for it", (*lint).noPlace},
-	{emptyPlace, only(finding.Note), "places of the profile, each of them a step, at which no component stands", (*lint).emptyPlaces},
+	{EmptyPlace, only(finding.Note), "places of the profile, each of them a step, at which no component stands", (*lint).emptyPlaces},
 	{"place-order", only(finding.Warning), "places and bands of a `ladder.yaml` that are not in the order of their numbers, are there twice, or are not described", (*lint).placeOrder},
 	{"wrong-place", only(finding.Warning), "a component that is for something else than the place where it stands: an operator among secrets, secrets among runtimes, a smoke test before the smokes", (*lint).wrongPlace},
 	{"bundled-crds", only(finding.Warning), "definitions in a component that stands where none belong, such as an operator", (*lint).bundled},
@@ -57,8 +57,8 @@ var rules = []Rule{
 // samePhase is the rule that phases are computed by where it is accepted.
 const samePhase = "same-phase"
 
-// emptyPlace is the rule about steps without components.
-const emptyPlace = "empty-place"
+// EmptyPlace is the rule about steps without components.
+const EmptyPlace = "empty-place"
 
 // badName is the rule about names of Applications.
 const badName = "bad-name"
@@ -70,7 +70,7 @@ func only(severities ...finding.Severity) []finding.Severity { return severities
 // are not. An environment leaves out what is not deployed there; empty means all
 // of them.
 func (f *Fleet) Lint(environment string) []finding.Finding {
-	all := findingsOf(slices.DeleteFunc(slices.Clone(f.Applications), func(app *Application) bool { return !app.Failed }))
+	all := FindingsOf(slices.DeleteFunc(slices.Clone(f.Applications), func(app *Application) bool { return !app.Failed }))
 	all = append(all, f.lint(environment).find(rules)...)
 	finding.Sort(all)
 	return all
@@ -121,7 +121,7 @@ func (f *Fleet) disproved(t Target) []finding.Finding {
 	proofs := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !Disproves(r.Name) })
 	all := slices.DeleteFunc(f.lint(t.Environment).find(proofs), func(found finding.Finding) bool { return found.Severity != finding.Error })
 	for _, app := range f.Applications {
-		if app.Failed && deployed(app, t.Environment) && app.Part != crds.Only {
+		if app.Failed && Deployed(app, t.Environment) && app.Part != crds.Only {
 			all = append(all, app.fault(notRendered, "", app.Name+" does not render, so that nothing behind it is rolled out", "mend it; cmp fleet lint says what is wrong with it"))
 		}
 	}
@@ -199,15 +199,15 @@ func (l *lint) move(app *Application, to int, also string) string {
 	return strings.TrimSpace(verb + app.Name + map[bool]string{true: " ", false: " to "}[verb == "give "] + l.phase(to) + " " + also)
 }
 
-// deployed reports whether an Application is in an environment.
-func deployed(app *Application, environment string) bool { return app.On() && app.In(environment) }
+// Deployed reports whether an Application is in an environment.
+func Deployed(app *Application, environment string) bool { return app.On() && app.In(environment) }
 
 // anywhere reports whether an Application is deployed in what is looked at.
 func (l *lint) anywhere(app *Application) bool { return l.together(app, app) }
 
 // together reports whether two Applications are deployed in one environment.
 func (l *lint) together(a, b *Application) bool {
-	return slices.ContainsFunc(l.environments, func(e string) bool { return deployed(a, e) && deployed(b, e) })
+	return slices.ContainsFunc(l.environments, func(e string) bool { return Deployed(a, e) && Deployed(b, e) })
 }
 
 // at begins a finding about an Application: it points at its phase, or where

@@ -46,7 +46,7 @@ func (l *lint) needsDisabled() []fault {
 // reason. A name that is only called is no need.
 func (l *lint) lacking(app, to *Application, link Link) (strongest Reason, environments []string, sure bool) {
 	for _, e := range l.environments {
-		if !deployed(app, e) || deployed(to, e) {
+		if !Deployed(app, e) || Deployed(to, e) {
 			continue
 		}
 		for _, r := range link.Reasons {
@@ -64,26 +64,26 @@ func (l *lint) lacking(app, to *Application, link Link) (strongest Reason, envir
 	return strongest, environments, sure
 }
 
-// lack is a sure need that nothing fulfils.
-type lack struct {
-	of     *Application
+// Lack is a sure need that nothing fulfils.
+type Lack struct {
+	Of     *Application
 	reason Reason
 }
 
 // String says what is needed, and why that is not there.
-func (l lack) String() string {
+func (l Lack) String() string {
 	where := "is disabled"
-	if l.of.On() {
+	if l.Of.On() {
 		where = "is not deployed there"
 	}
-	return l.of.Name + ", which " + where + ", because " + need{reason: l.reason, sure: true}.because()
+	return l.Of.Name + ", which " + where + ", because " + Need{reason: l.reason, Sure: true}.Because()
 }
 
-// lacking are the Applications that need for sure what is not deployed in an
+// Lacking are the Applications that need for sure what is not deployed in an
 // environment, unless the owners of the fleet say that it is there.
-func (f *Fleet) lacking(environment string) map[*Application]lack {
+func (f *Fleet) Lacking(environment string) map[*Application]Lack {
 	l := &lint{Fleet: f, environments: []string{environment}, needs: f.needsOf()}
-	all := map[*Application]lack{}
+	all := map[*Application]Lack{}
 	for _, link := range f.Links {
 		app, to := f.Applications[link.From], f.Applications[link.To]
 		reason, _, sure := l.lacking(app, to, link)
@@ -91,7 +91,7 @@ func (f *Fleet) lacking(environment string) map[*Application]lack {
 			return a.Rule == "needs-disabled" && a.Component == app.Name && (a.Needs == "" || a.Needs == to.Name)
 		})
 		if _, known := all[app]; sure && !accepted && !known {
-			all[app] = lack{to, reason}
+			all[app] = Lack{to, reason}
 		}
 	}
 	return all
@@ -114,7 +114,7 @@ func later(r Reason) bool { return r.Strength == Exists && r.To.Kind == "CustomR
 // object, or one by which the field is answered as well.
 func (l *lint) instead(from int, r Reason, environment string) bool {
 	for _, link := range l.needs[from] {
-		if deployed(l.Applications[link.To], environment) && slices.ContainsFunc(link.Reasons, func(o Reason) bool {
+		if Deployed(l.Applications[link.To], environment) && slices.ContainsFunc(link.Reasons, func(o Reason) bool {
 			return o.From == r.From && o.Field == r.Field && (o.To == r.To || r.Inferred)
 		}) {
 			return true
@@ -129,8 +129,8 @@ func isNamespace(r Reason) bool { return r.Field == "metadata.namespace" && r.To
 
 func (l *lint) missingKinds() []fault {
 	served := map[object.ID]bool{}
-	for _, r := range l.graph.References {
-		if n := l.graph.Nodes[r.From]; n.Foreign && r.Field == "kind" {
+	for _, r := range l.Objects.References {
+		if n := l.Objects.Nodes[r.From]; n.Foreign && r.Field == "kind" {
 			served[n.Key] = true
 		}
 	}
@@ -149,7 +149,7 @@ func (l *lint) missingKinds() []fault {
 	var order []lack
 	kinds := map[lack][]string{}
 	first := map[lack]int{}
-	for i, n := range l.graph.Nodes {
+	for i, n := range l.Objects.Nodes {
 		if !n.Foreign || l.stub(n) || served[n.Key] || !l.anywhere(l.Applications[n.Part]) {
 			continue
 		}
@@ -167,7 +167,7 @@ func (l *lint) missingKinds() []fault {
 	}
 	var all []fault
 	for _, of := range order {
-		n := l.graph.Nodes[first[of]]
+		n := l.Objects.Nodes[first[of]]
 		app := l.Applications[of.part]
 		remedy := l.bring(of.group, kinds[of], platform) + ", at an earlier phase; if they come from elsewhere, apply them before the fleet"
 		f := l.at(finding.Warning, app, fmt.Sprintf("nothing in the fleet defines %s of %s%s%s", few(kinds[of]), of.group, rendered(Reason{From: n.Key, File: n.File, Line: n.Line}), l.perhaps()), remedy)
@@ -231,7 +231,7 @@ func (l *lint) packages(group string, kinds []string) []knowledge.Package {
 
 // subscribes reports whether the fleet installs operators from packages.
 func (l *lint) subscribes() bool {
-	return slices.ContainsFunc(l.graph.Nodes, func(n graph.Node) bool { return n.Kind.Operator.Installs() })
+	return slices.ContainsFunc(l.Objects.Nodes, func(n graph.Node) bool { return n.Kind.Operator.Installs() })
 }
 
 // bringing names a chart with which kinds of a group come.

@@ -83,7 +83,7 @@ func (l *lint) shared(which func(object.Object) bool, why, remedy string) []faul
 	var pairs []pair
 	both := map[pair][]object.ID{}
 	first := map[object.ID][]int{}
-	for _, n := range l.graph.Nodes {
+	for _, n := range l.Objects.Nodes {
 		if n.IsHook() || n.Generated || l.stub(n) || !which(n.Object) {
 			continue
 		}

@@ -13,82 +13,82 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// need is what a Link demands of the order of two Applications. A link makes one
+// Need is what a Link demands of the order of two Applications. A link makes one
 // that is sure, one that is inferred, or both, where a sign demands more than
 // what is sure. From and to are indices of Fleet.Applications.
-type need struct {
-	from, to int
+type Need struct {
+	From, To int
 	// later means a later phase; else the same one will do.
-	later bool
+	Later bool
 	// sure is false if only signs say so.
-	sure   bool
+	Sure   bool
 	reason Reason
 	// signs is how many reasons say the same.
 	signs int
 }
 
-// needs lists what links demand, in an order that does not depend on the order
+// Needs lists what links demand, in an order that does not depend on the order
 // of the input.
-func (f *Fleet) needs() []need {
-	var all []need
+func (f *Fleet) Needs() []Need {
+	var all []Need
 	for _, l := range f.Links {
 		smoke := f.Applications[l.From].Rung == knowledge.Smokes && f.Applications[l.To].Rung != knowledge.Smokes
-		var sure, guess need
-		add := func(n need) {
+		var sure, guess Need
+		add := func(n Need) {
 			to := &guess
-			if n.sure {
+			if n.Sure {
 				to = &sure
 			}
 			switch {
 			case to.signs == 0:
 				*to = n
-			case to.later == n.later:
+			case to.Later == n.Later:
 				to.signs++
 			}
 		}
 		for _, r := range l.Reasons { // the strongest first
 			if smoke && !r.Strength.Later() {
-				add(need{l.From, l.To, true, false, r, 1}) // what it names is what it checks
+				add(Need{l.From, l.To, true, false, r, 1}) // what it names is what it checks
 			}
 			if r.Strength >= Exists {
-				add(need{l.From, l.To, r.Strength.Later(), !r.Inferred, r, 1})
+				add(Need{l.From, l.To, r.Strength.Later(), !r.Inferred, r, 1})
 			}
 		}
 		if sure.signs > 0 {
 			all = append(all, sure)
 		}
-		if guess.signs > 0 && (sure.signs == 0 || guess.later && !sure.later) {
+		if guess.signs > 0 && (sure.signs == 0 || guess.Later && !sure.Later) {
 			all = append(all, guess)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y need) int {
-		return cmp.Or(f.compare(x.from, y.from), f.compare(x.to, y.to), boolean(y.sure)-boolean(x.sure))
+	slices.SortStableFunc(all, func(x, y Need) int {
+		return cmp.Or(f.Compare(x.From, y.From), f.Compare(x.To, y.To), boolean(y.Sure)-boolean(x.Sure))
 	})
 	return all
 }
 
-// compare orders Applications by what does not change with their phases.
-func (f *Fleet) compare(x, y int) int {
+// Compare orders Applications by what does not change with their phases.
+func (f *Fleet) Compare(x, y int) int {
 	a, b := f.Applications[x], f.Applications[y]
 	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Dir, b.Dir), strings.Compare(string(a.Part), string(b.Part)))
 }
 
 // sentence says what a need demands and why.
-func (f *Fleet) sentence(n need) string {
+func (f *Fleet) sentence(n Need) string {
 	relation := "not before "
-	if n.later {
+	if n.Later {
 		relation = "after "
 	}
-	return relation + f.Applications[n.to].Name + ", because " + n.because()
+	return relation + f.Applications[n.To].Name + ", because " + n.Because()
 }
 
-// because is the reason with the place that it was read from.
-func (n need) because() string {
+// Because is the reason with the place that it was read from.
+func (n Need) Because() string {
 	var aside []string
 	if n.reason.File != "" && n.reason.Line > 0 {
 		aside = append(aside, fmt.Sprintf("%s:%d", n.reason.File, n.reason.Line))
 	}
-	if !n.sure {
+	if !n.Sure {
 		aside = append(aside, "inferred")
 	}
 	if aside == nil {
@@ -97,13 +97,13 @@ func (n need) because() string {
 	return n.reason.String() + " (" + strings.Join(aside, ", ") + ")"
 }
 
-// ordered takes from the needs those that together leave an order. Needs that
+// Ordered takes from the needs those that together leave an order. Needs that
 // are only inferred give way to the sure ones and to stronger ones; each circle
 // of sure ones is an error, and leaves none of its needs.
-func (f *Fleet) ordered(all []need) (kept []need, dropped []need, stuck map[int]bool, faults []finding.Finding) {
-	var signs []need
+func (f *Fleet) Ordered(all []Need) (kept []Need, dropped []Need, stuck map[int]bool, faults []finding.Finding) {
+	var signs []Need
 	for _, n := range all {
-		if n.sure {
+		if n.Sure {
 			kept = append(kept, n)
 		} else {
 			signs = append(signs, n)
@@ -113,8 +113,8 @@ func (f *Fleet) ordered(all []need) (kept []need, dropped []need, stuck map[int]
 	group := groups(len(f.Applications), kept)
 	circles := map[int]bool{}
 	for _, n := range kept {
-		if n.later && group[n.from] == group[n.to] {
-			circles[group[n.from]] = true
+		if n.Later && group[n.From] == group[n.To] {
+			circles[group[n.From]] = true
 		}
 	}
 	for _, g := range slices.Sorted(maps.Keys(circles)) {
@@ -126,20 +126,20 @@ func (f *Fleet) ordered(all []need) (kept []need, dropped []need, stuck map[int]
 			}
 		}
 	}
-	kept = slices.DeleteFunc(kept, func(n need) bool { return group[n.from] == group[n.to] && circles[group[n.from]] })
-	slices.SortStableFunc(signs, func(x, y need) int {
+	kept = slices.DeleteFunc(kept, func(n Need) bool { return group[n.From] == group[n.To] && circles[group[n.From]] })
+	slices.SortStableFunc(signs, func(x, y Need) int {
 		return cmp.Or(cmp.Compare(y.reason.Strength, x.reason.Strength), cmp.Compare(y.signs, x.signs))
 	})
-	out := make([][]need, len(f.Applications))
+	out := make([][]Need, len(f.Applications))
 	for _, n := range kept {
-		out[n.from] = append(out[n.from], n)
+		out[n.From] = append(out[n.From], n)
 	}
 	for _, n := range signs {
-		if chain(out, n.to, n.from, !n.later) != nil {
+		if chain(out, n.To, n.From, !n.Later) != nil {
 			dropped = append(dropped, n)
 			continue
 		}
-		out[n.from] = append(out[n.from], n)
+		out[n.From] = append(out[n.From], n)
 		kept = append(kept, n)
 	}
 	return kept, dropped, stuck, faults
@@ -147,16 +147,16 @@ func (f *Fleet) ordered(all []need) (kept []need, dropped []need, stuck map[int]
 
 // chain is the shortest way along needs from one Application to another, nil if
 // there is none. If strictly is true, some need on it must demand a later phase.
-func chain(out [][]need, from, to int, strictly bool) []need {
+func chain(out [][]Need, from, to int, strictly bool) []Need {
 	type state struct {
 		at     int
 		strict bool
 	}
 	isEnd := func(s state) bool { return s.at == to && s.strict }
-	way, _ := cycle.Path(state{from, !strictly}, isEnd, func(s state) iter.Seq2[need, state] {
-		return func(yield func(need, state) bool) {
+	way, _ := cycle.Path(state{from, !strictly}, isEnd, func(s state) iter.Seq2[Need, state] {
+		return func(yield func(Need, state) bool) {
 			for _, n := range out[s.at] {
-				if !yield(n, state{n.to, s.strict || n.later}) {
+				if !yield(n, state{n.To, s.strict || n.Later}) {
 					return
 				}
 			}
@@ -167,40 +167,40 @@ func chain(out [][]need, from, to int, strictly bool) []need {
 
 // groups gives each Application the number of its group: those that need each
 // other in a circle are one.
-func groups(count int, needs []need) []int {
+func groups(count int, needs []Need) []int {
 	out := make([][]int, count)
 	for _, n := range needs {
-		out[n.from] = append(out[n.from], n.to)
+		out[n.From] = append(out[n.From], n.To)
 	}
 	return cycle.Components(out)
 }
 
 // circle is the shortest one in a group that demands what cannot be.
-func (f *Fleet) circle(needs []need, group []int, g int) []need {
-	out := make([][]need, len(f.Applications))
+func (f *Fleet) circle(needs []Need, group []int, g int) []Need {
+	out := make([][]Need, len(f.Applications))
 	for _, n := range needs {
-		if group[n.from] == g && group[n.to] == g {
-			out[n.from] = append(out[n.from], n)
+		if group[n.From] == g && group[n.To] == g {
+			out[n.From] = append(out[n.From], n)
 		}
 	}
-	var best []need
+	var best []Need
 	for _, n := range needs { // in the order of names
-		if !n.later || group[n.from] != g || group[n.to] != g {
+		if !n.Later || group[n.From] != g || group[n.To] != g {
 			continue
 		}
-		if way := chain(out, n.to, n.from, false); best == nil || len(way)+1 < len(best) {
-			best = append([]need{n}, way...)
+		if way := chain(out, n.To, n.From, false); best == nil || len(way)+1 < len(best) {
+			best = append([]Need{n}, way...)
 		}
 	}
 	return best
 }
 
-func (f *Fleet) circleFinding(circle []need) finding.Finding {
+func (f *Fleet) circleFinding(circle []Need) finding.Finding {
 	var links []string
 	for _, n := range circle {
-		links = append(links, f.Applications[n.from].Name+" "+f.sentence(n))
+		links = append(links, f.Applications[n.From].Name+" "+f.sentence(n))
 	}
-	first := f.Applications[circle[0].from]
+	first := f.Applications[circle[0].From]
 	return finding.Finding{Severity: finding.Error, Rule: "cycle", File: first.File, Object: first.Name,
 		Message: "no order is right: " + strings.Join(links, "; "),
 		Remedy:  "split one of them into two components, or take one of the references out"}

@@ -9,7 +9,6 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
 // Phases is where each Application of a fleet can stand at the earliest.
@@ -22,7 +21,7 @@ type Phases struct {
 
 	fleet *Fleet
 	// needs are those that the phases keep.
-	needs []need
+	needs []Need
 }
 
 // Placed is the computed phase of an Application.
@@ -53,17 +52,17 @@ type PhaseOptions struct {
 // depend on the order of the input; computed phases that are written into the
 // files come out again.
 func (f *Fleet) Phases(opt PhaseOptions) *Phases {
-	all := f.needs()
+	all := f.Needs()
 	for i, n := range all {
-		all[i].later = n.later && !f.besides(n)
+		all[i].Later = n.Later && !f.besides(n)
 	}
-	kept, dropped, stuck, faults := f.ordered(all)
+	kept, dropped, stuck, faults := f.Ordered(all)
 	p := &Phases{fleet: f, needs: kept, Findings: faults}
 	for _, n := range dropped {
 		p.passedOver(n, "that would close a circle")
 	}
 	if opt.OnlyMissing { // what is set stands where it stands
-		p.needs = slices.DeleteFunc(slices.Clone(kept), func(n need) bool { return f.Applications[n.from].Phase.Set })
+		p.needs = slices.DeleteFunc(slices.Clone(kept), func(n Need) bool { return f.Applications[n.From].Phase.Set })
 	}
 	stands := make([]stand, len(f.Applications))
 	for i, app := range f.Applications {
@@ -83,191 +82,6 @@ func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 	}
 	finding.Sort(p.Findings)
 	return p
-}
-
-// spot is a place at which an Application may stand. Where a band has no places,
-// it is all of the band.
-type spot struct {
-	from, to int
-	band     string
-	title    string
-}
-
-// stand is what an Application may do, whatever it needs.
-type stand struct {
-	spots []spot
-	// least is the phase before which it does not go.
-	least int
-	// why says why its first place is that.
-	why   string
-	fault finding.Finding
-}
-
-// first is the earliest phase that is not before another.
-func (s stand) first(bound int) (int, spot, bool) {
-	bound = max(bound, s.least)
-	for _, sp := range s.spots {
-		if sp.to >= bound {
-			return max(sp.from, bound), sp, true
-		}
-	}
-	return 0, spot{}, false
-}
-
-// lowest is before all phases.
-const lowest = -1 << 30
-
-// stand says where an Application may stand: at the places of its bands that are
-// for what it is.
-func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
-	if opt.OnlyMissing && app.Phase.Set {
-		return stand{spots: []spot{f.spotAt(app.Phase.Number)}, least: lowest, why: "its phase is set"}
-	}
-	bands := f.bandsOf(app)
-	s := stand{least: lowest}
-	var names []string
-	var anywhere []spot
-	for _, b := range bands {
-		names = append(names, b.Name)
-		all := spotsOf(b)
-		anywhere = append(anywhere, all...)
-		for i, sp := range all {
-			if app.Rung != "" && (len(b.Places) == 0 || b.Places[i].Takes(app.Rung)) {
-				s.spots = append(s.spots, sp)
-			}
-		}
-	}
-	where := "in " + strings.Join(names, " and ")
-	if len(bands) == 0 {
-		where = strings.TrimSpace("of a band for " + cmp.Or(app.Component.Part(), "all"))
-	}
-	if len(f.Profile.Bands) == 0 {
-		where = "in a profile without bands"
-	}
-	switch {
-	case len(s.spots) > 0 && s.spots[0].from < s.spots[0].to:
-		// Its numbers say nothing but the order.
-		s.why = "the phases " + where + " have no meaning of their own"
-		if app.Phase.Set && slices.ContainsFunc(s.spots, func(sp spot) bool { return sp.from <= app.Phase.Number && app.Phase.Number <= sp.to }) {
-			s.least = app.Phase.Number
-			s.why += ", so it keeps its own"
-		}
-	case len(s.spots) > 0:
-		s.why = fmt.Sprintf("the first place for %s %s: %s", app.Rung, where, app.RungWhy)
-	case app.Phase.Set && app.Rung == "":
-		s.spots, s.least, s.why = f.kept(app, anywhere), app.Phase.Number, "nothing says what it is for, so it keeps its phase"
-	case app.Phase.Set:
-		s.spots, s.least = f.kept(app, anywhere), app.Phase.Number
-		s.why = fmt.Sprintf("no place %s is for %s, so it keeps its phase", where, app.Rung)
-		s.fault = app.unplaced(finding.Warning, fmt.Sprintf("it is for %s (%s), and no place %s is", app.Rung, app.RungWhy, where), "add a place to the profile, or give it another domain")
-	case len(bands) == 0 && app.Component.Part() == "":
-		s.fault = app.unplaced(finding.Error, "it has no phase and names no domain, so no band is its own", f.nameDomain(app))
-	case len(bands) == 0:
-		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it has no phase, and no band is of its domain %s", app.Component.Part()), "use one of "+strings.Join(f.domains(), ", ")+", or add a band to the profile")
-	case app.Rung == "":
-		s.fault = app.unplaced(finding.Error, "it has no phase, and nothing says what it is for", "set its "+f.Profile.Key)
-	case app.Component.Part() == "" && len(f.domainsFor(app)) > 0:
-		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it names no domain, and is for %s (%s), which no place %s is for", app.Rung, app.RungWhy, where), f.nameDomain(app))
-	default:
-		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it is for %s (%s), and no place %s is", app.Rung, app.RungWhy, where), "add a place to the profile, or give it another domain")
-	}
-	return s
-}
-
-// domainsFor are the domains whose bands have a place for what an Application is.
-func (f *Fleet) domainsFor(app *Application) []string {
-	var all []string
-	for _, b := range f.Profile.Bands {
-		for i := range spotsOf(b) {
-			if app.Rung != "" && (len(b.Places) == 0 || b.Places[i].Takes(app.Rung)) {
-				all = append(all, b.Domains...)
-				break
-			}
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// nameDomain is the remedy for an Application that names none.
-func (f *Fleet) nameDomain(app *Application) string {
-	names := f.domainsFor(app)
-	if len(names) == 0 {
-		names = f.domains()
-	}
-	return "add domain: to its " + component.File + ", one of " + strings.Join(names, ", ")
-}
-
-func (a *Application) unplaced(severity finding.Severity, message, remedy string) finding.Finding {
-	return finding.Finding{Severity: severity, Rule: "no-place", File: a.File, Line: a.Line(a.PhaseKey()), Object: a.Name, Message: message, Remedy: remedy}
-}
-
-// bandsOf lists the bands in which an Application may stand: those of its domain.
-// A phase that is set chooses a band that is open to any domain, and the band of
-// a component whose domain has none.
-func (f *Fleet) bandsOf(app *Application) []profile.Band {
-	if len(f.Profile.Bands) == 0 {
-		return []profile.Band{{Name: "the rollout", From: min(0, app.Phase.Number), To: highest}}
-	}
-	bands := f.Profile.BandsOf(app.Component.Part())
-	set, ok := f.Profile.Band(app.Phase.Number)
-	if !app.Phase.Set || !ok || slices.ContainsFunc(bands, func(b profile.Band) bool { return b.Name == set.Name && b.From == set.From }) {
-		return bands
-	}
-	theirs := slices.ContainsFunc(bands, func(b profile.Band) bool { return len(b.Domains) > 0 })
-	if len(set.Domains) > 0 && theirs {
-		return bands
-	}
-	bands = append(slices.Clone(bands), set)
-	slices.SortFunc(bands, func(x, y profile.Band) int { return cmp.Compare(x.From, y.From) })
-	return bands
-}
-
-// highest is the last phase that a component.yaml can hold.
-const highest = 999999
-
-// spotsOf lists the places of a band, in order.
-func spotsOf(b profile.Band) []spot {
-	if len(b.Places) == 0 {
-		return []spot{{b.From, b.To, b.Name, ""}}
-	}
-	var all []spot
-	for _, place := range b.Places {
-		all = append(all, spot{place.Phase, place.Phase, b.Name, place.Title})
-	}
-	return all
-}
-
-// spotAt is the place at a phase, whether the profile has it or not.
-func (f *Fleet) spotAt(phase int) spot {
-	band, _ := f.Profile.Band(phase)
-	place, _ := f.Profile.Place(phase)
-	return spot{phase, phase, band.Name, place.Title}
-}
-
-// kept are places for what keeps its phase if it can: that, and those behind.
-func (f *Fleet) kept(app *Application, spots []spot) []spot {
-	own := f.spotAt(app.Phase.Number)
-	all := []spot{own}
-	for _, sp := range spots {
-		if sp.from > own.from {
-			all = append(all, sp)
-		}
-	}
-	return all
-}
-
-// domains lists those that bands are made for.
-func (f *Fleet) domains() []string {
-	var all []string
-	for _, b := range f.Profile.Bands {
-		for _, d := range b.Domains {
-			if !slices.Contains(all, d) {
-				all = append(all, d)
-			}
-		}
-	}
-	return all
 }
 
 // at is the phase of an Application while phases are computed.
@@ -311,9 +125,9 @@ func (p *Phases) settle(stands []stand) []at {
 // foremost are those of some Applications that need none of the others, unless
 // both need each other. What the others come to depends on them.
 func (p *Phases) foremost(some []int) []int {
-	out := make([][]need, len(p.fleet.Applications))
+	out := make([][]Need, len(p.fleet.Applications))
 	for _, n := range p.needs {
-		out[n.from] = append(out[n.from], n)
+		out[n.From] = append(out[n.From], n)
 	}
 	return slices.DeleteFunc(slices.Clone(some), func(i int) bool {
 		return slices.ContainsFunc(some, func(j int) bool {
@@ -329,15 +143,15 @@ func (p *Phases) signs(i int, stands []stand, placed []at) []int {
 	for front := []int{i}; len(front) > 0; {
 		var found, next []int
 		for j, n := range p.needs {
-			if !slices.Contains(front, n.from) || !decides(n, stands, placed) {
+			if !slices.Contains(front, n.From) || !decides(n, stands, placed) {
 				continue
 			}
-			if !n.sure {
+			if !n.Sure {
 				found = append(found, j)
 			}
-			if !seen[n.to] {
-				seen[n.to] = true
-				next = append(next, n.to)
+			if !seen[n.To] {
+				seen[n.To] = true
+				next = append(next, n.To)
 			}
 		}
 		if found != nil {
@@ -350,25 +164,25 @@ func (p *Phases) signs(i int, stands []stand, placed []at) []int {
 
 // decides reports whether a need alone puts an Application where it is, or
 // leaves it no place.
-func decides(n need, stands []stand, placed []at) bool {
+func decides(n Need, stands []stand, placed []at) bool {
 	b := bound(n, placed)
-	floor, _, _ := stands[n.from].first(lowest)
-	if !placed[n.from].ok {
-		_, _, fits := stands[n.from].first(b)
-		return !fits && len(stands[n.from].spots) > 0
+	floor, _, _ := stands[n.From].first(lowest)
+	if !placed[n.From].ok {
+		_, _, fits := stands[n.From].first(b)
+		return !fits && len(stands[n.From].spots) > 0
 	}
-	phase, _, ok := stands[n.from].first(b)
-	return ok && phase == placed[n.from].phase && phase > floor
+	phase, _, ok := stands[n.From].first(b)
+	return ok && phase == placed[n.From].phase && phase > floor
 }
 
 // deciding is the need that puts an Application where it is; of several, a sure
 // and strong one.
-func (p *Phases) deciding(i int, stands []stand, placed []at) (best need, found bool) {
+func (p *Phases) deciding(i int, stands []stand, placed []at) (best Need, found bool) {
 	for _, n := range p.needs {
-		if n.from != i || !decides(n, stands, placed) {
+		if n.From != i || !decides(n, stands, placed) {
 			continue
 		}
-		if !found || cmp.Or(cmp.Compare(bound(n, placed), bound(best, placed)), boolean(n.sure)-boolean(best.sure), cmp.Compare(n.reason.Strength, best.reason.Strength)) > 0 {
+		if !found || cmp.Or(cmp.Compare(bound(n, placed), bound(best, placed)), boolean(n.Sure)-boolean(best.Sure), cmp.Compare(n.reason.Strength, best.reason.Strength)) > 0 {
 			best, found = n, true
 		}
 	}
@@ -389,7 +203,7 @@ func (p *Phases) least(stands []stand) []at {
 			bounds[i] = lowest
 		}
 		for _, n := range p.needs {
-			bounds[n.from] = max(bounds[n.from], bound(n, placed))
+			bounds[n.From] = max(bounds[n.From], bound(n, placed))
 		}
 		for i, s := range stands {
 			if !placed[i].ok || bounds[i] <= placed[i].phase {
@@ -408,11 +222,11 @@ func (p *Phases) least(stands []stand) []at {
 
 // bound is the first phase that a need leaves. One of an Application without a
 // place leaves all.
-func bound(n need, placed []at) int {
-	switch to := placed[n.to]; {
+func bound(n Need, placed []at) int {
+	switch to := placed[n.To]; {
 	case !to.ok:
 		return lowest
-	case n.later:
+	case n.Later:
 		return to.phase + 1
 	default:
 		return to.phase
@@ -430,7 +244,7 @@ func (p *Phases) explain(i int, app *Application, stands []stand, placed []at) P
 	row.Computed = component.Phase{Number: to.phase, Text: p.fleet.Profile.Write(to.phase), Set: true}
 	row.Band, row.Title, row.Why = to.spot.band, to.spot.title, stands[i].why
 	if n, ok := p.deciding(i, stands, placed); ok {
-		row.After, row.Why = n.to, p.fleet.sentence(n)
+		row.After, row.Why = n.To, p.fleet.sentence(n)
 	}
 	row.Late = p.late(i)
 	return row
@@ -440,9 +254,9 @@ func (p *Phases) explain(i int, app *Application, stands []stand, placed []at) P
 func (p *Phases) late(i int) string {
 	to := p.fleet.Applications[i]
 	for _, n := range p.needs {
-		from := p.fleet.Applications[n.from]
-		together := slices.ContainsFunc(p.fleet.environments(""), func(e string) bool { return deployed(from, e) && deployed(to, e) })
-		if n.to != i || !n.sure || !together || !from.Phase.Set || !to.Phase.Set || from.Phase.Number >= to.Phase.Number+boolean(n.later) {
+		from := p.fleet.Applications[n.From]
+		together := slices.ContainsFunc(p.fleet.environments(""), func(e string) bool { return Deployed(from, e) && Deployed(to, e) })
+		if n.To != i || !n.Sure || !together || !from.Phase.Set || !to.Phase.Set || from.Phase.Number >= to.Phase.Number+boolean(n.Later) {
 			continue
 		}
 		return fmt.Sprintf("%s stands at %s, and must stand %s", from.Name, p.fleet.Write(from.Phase), p.fleet.sentence(n))
@@ -456,8 +270,8 @@ func (p *Phases) homeless(i int, s stand, placed []at) finding.Finding {
 	last := s.spots[len(s.spots)-1]
 	var after []string
 	for _, n := range p.needs {
-		if _, _, fits := s.first(bound(n, placed)); n.from == i && !fits {
-			after = append(after, fmt.Sprintf("%s, which stands at %s at the earliest", p.fleet.sentence(n), p.fleet.Profile.Write(placed[n.to].phase)))
+		if _, _, fits := s.first(bound(n, placed)); n.From == i && !fits {
+			after = append(after, fmt.Sprintf("%s, which stands at %s at the earliest", p.fleet.sentence(n), p.fleet.Profile.Write(placed[n.To].phase)))
 		}
 	}
 	return app.unplaced(finding.Error, fmt.Sprintf("it must stand %s; the last place for it is %s, in %s", strings.Join(after, "; and "), p.fleet.Profile.Write(last.to), last.band),
@@ -465,25 +279,25 @@ func (p *Phases) homeless(i int, s stand, placed []at) finding.Finding {
 }
 
 // passedOver notes a need that is only inferred and was not kept.
-func (p *Phases) passedOver(n need, because string) {
-	app := p.fleet.Applications[n.from]
+func (p *Phases) passedOver(n Need, because string) {
+	app := p.fleet.Applications[n.From]
 	p.Findings = append(p.Findings, finding.Finding{Severity: finding.Warning, Rule: "sign-passed-over", File: app.File, Object: app.Name,
 		Message: "it is not ordered " + p.fleet.sentence(n) + ", " + because,
 		Remedy:  "leave it, if it starts without; otherwise split one of the two, or move it to another domain"})
 }
 
 // overtaken notes what keeps its phase though what it needs comes later.
-func (p *Phases) overtaken(needs []need) {
+func (p *Phases) overtaken(needs []Need) {
 	for _, n := range needs {
-		from, to := p.Places[n.from], p.Places[n.to]
+		from, to := p.Places[n.From], p.Places[n.To]
 		if !from.Phase.Set || to.Phase.Set || !from.Computed.Set || !to.Computed.Set {
 			continue
 		}
-		if from.Computed.Number > to.Computed.Number || from.Computed.Number == to.Computed.Number && !n.later {
+		if from.Computed.Number > to.Computed.Number || from.Computed.Number == to.Computed.Number && !n.Later {
 			continue
 		}
 		severity := finding.Error
-		if !n.sure {
+		if !n.Sure {
 			severity = finding.Warning
 		}
 		p.Findings = append(p.Findings, finding.Finding{Severity: severity, Rule: "phase-order", File: from.File, Line: from.Line(from.phaseKey(p.fleet.Profile.Key)), Object: from.Name, Field: from.phaseKey(p.fleet.Profile.Key),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -213,7 +214,7 @@ var bands = sync.OnceValue(func() profile.Profile {
 	return p
 })
 
-var assumed = sync.OnceValue(fleet.AssumedDurations)
+var assumed = sync.OnceValue(rollout.AssumedDurations)
 
 // random makes a fleet of any shape. Sure needs only go from what comes later,
 // so that they can be kept.
@@ -319,11 +320,11 @@ func laws(t *testing.T, seed uint64) {
 	for _, app := range m.Applications { // what needs something disabled would wait for ever
 		m.Settings.Accepted = append(m.Settings.Accepted, profile.Accepted{Rule: "needs-disabled", Component: app.Name})
 	}
-	run := m.Simulate(m.CompactLayout(c), assumed(), nil)
+	run := rollout.Simulate(m.Fleet, rollout.CompactLayout(m.Fleet, c), assumed(), nil)
 	if !run.Done() || run.StepCount() != c.Count {
 		t.Fatalf("seed %d: the compact rollout never ends, or has %d steps and not %d: %+v", seed, run.StepCount(), c.Count, run.Stuck)
 	}
-	if run := m.Simulate(m.Layout("computed", func(i int) component.Phase { return p.Places[i].Computed }), assumed(), nil); !run.Done() {
+	if run := rollout.Simulate(m.Fleet, rollout.NewLayout(m.Fleet, "computed", func(i int) component.Phase { return p.Places[i].Computed }), assumed(), nil); !run.Done() {
 		t.Fatalf("seed %d: the computed rollout never ends: %+v", seed, run.Stuck)
 	}
 
@@ -377,7 +378,7 @@ func TestLargeFleet(t *testing.T) {
 	if last := p.Places[499].Computed; last.Number != 499 {
 		t.Error(last)
 	}
-	if run := m.Simulate(m.CompactLayout(p.Compact()), assumed(), nil); run.Total != 500*45*time.Second {
+	if run := rollout.Simulate(m.Fleet, rollout.CompactLayout(m.Fleet, p.Compact()), assumed(), nil); run.Total != 500*45*time.Second {
 		t.Error(run.Total)
 	}
 }

@@ -97,17 +97,17 @@ func (f *Fleet) renderMoved(ctx context.Context, src Source) error {
 // mayStay reports whether an Application holds objects that need not follow its
 // namespace.
 func (f *Fleet) mayStay(i int) bool {
-	return slices.ContainsFunc(f.graph.Nodes, func(n graph.Node) bool { return n.Part == i && (n.Key.Namespace == "" || n.ID.Namespace != "") })
+	return slices.ContainsFunc(f.Objects.Nodes, func(n graph.Node) bool { return n.Part == i && (n.Key.Namespace == "" || n.ID.Namespace != "") })
 }
 
 // onlyForCluster reports whether all that an Application holds is in no
 // namespace.
 func (f *Fleet) onlyForCluster(app *Application) bool {
-	if f.graph == nil || app.Chart != nil || len(app.Objects) == 0 {
+	if f.Objects == nil || app.Chart != nil || len(app.Objects) == 0 {
 		return false
 	}
 	i := slices.Index(f.Applications, app)
-	return !slices.ContainsFunc(f.graph.Nodes, func(n graph.Node) bool { return n.Part == i && n.Key.Namespace != "" })
+	return !slices.ContainsFunc(f.Objects.Nodes, func(n graph.Node) bool { return n.Part == i && n.Key.Namespace != "" })
 }
 
 // held are what Applications hold at their places, by their identity there.
@@ -119,7 +119,7 @@ type held struct {
 
 func (f *Fleet) held() held {
 	h := held{f, map[*Application][]graph.Node{}, map[knowledge.GroupKind]bool{}}
-	for _, n := range f.graph.Nodes {
+	for _, n := range f.Objects.Nodes {
 		app := f.Applications[n.Part]
 		if app.Chart == nil && !n.IsHook() && !n.Generated {
 			h.nodes[app] = append(h.nodes[app], n)

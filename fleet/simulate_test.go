@@ -12,26 +12,27 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
 // play plays a fleet as its phases are set.
-func play(m made, d fleet.Durations, fail ...string) *fleet.Run {
+func play(m made, d rollout.Durations, fail ...string) *rollout.Run {
 	var failing []int
 	for _, name := range fail {
 		failing = append(failing, slices.IndexFunc(m.Applications, func(a *fleet.Application) bool { return a.Name == name }))
 	}
-	return m.Simulate(m.Layout("set", func(i int) component.Phase { return m.Applications[i].Phase }), d, failing)
+	return rollout.Simulate(m.Fleet, rollout.NewLayout(m.Fleet, "set", func(i int) component.Phase { return m.Applications[i].Phase }), d, failing)
 }
 
 // seconds are times of Applications that are named "a=10 b=20".
-func seconds(t *testing.T, text string) fleet.Durations {
+func seconds(t *testing.T, text string) rollout.Durations {
 	t.Helper()
 	var lines []string
 	for _, f := range strings.Fields(text) {
 		lines = append(lines, strings.Replace(f, "=", ": ", 1)+"s")
 	}
-	d, err := fleet.ReadDurations("d.yaml", []byte(strings.Join(lines, "\n")))
+	d, err := rollout.ReadDurations("d.yaml", []byte(strings.Join(lines, "\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,14 +40,14 @@ func seconds(t *testing.T, text string) fleet.Durations {
 }
 
 // story is a run in short.
-func story(r *fleet.Run, m made) string {
+func story(r *rollout.Run, m made) string {
 	var b strings.Builder
 	for _, s := range r.Spans {
 		end := "never"
 		if s.Healthy {
-			end = fleet.When(s.End)
+			end = rollout.When(s.End)
 		}
-		fmt.Fprintf(&b, "%s-%s %s\n", fleet.When(s.Start), end, m.Applications[s.Application].Name)
+		fmt.Fprintf(&b, "%s-%s %s\n", rollout.When(s.Start), end, m.Applications[s.Application].Name)
 	}
 	for _, s := range r.Stuck {
 		fmt.Fprintf(&b, "%s: %t, %s\n", m.Applications[s.Application].Name, s.Begins, s.Why)
@@ -89,7 +90,7 @@ func TestSteps(t *testing.T) {
 34s by a, last, unset
 `)
 	l := r.Layout.WithoutRest()
-	same(t, story(m.Simulate(l, seconds(t, "a=30 b=10 c=10 d=5 last=1"), nil), m), `
+	same(t, story(rollout.Simulate(m.Fleet, l, seconds(t, "a=30 b=10 c=10 d=5 last=1"), nil), m), `
 0:00-0:30 a
 0:00-0:10 b
 0:10-0:20 c
@@ -227,7 +228,7 @@ func TestOneAtATime(t *testing.T) {
 	for i := range 12 {
 		m.app(fmt.Sprintf("c%02d", i), "foundation", "workloads", 150)
 	}
-	d, _ := fleet.ReadDurations("d.yaml", []byte("defaults: {workloads: 60s}"))
+	d, _ := rollout.ReadDurations("d.yaml", []byte("defaults: {workloads: 60s}"))
 	many := play(m, d)
 	for i, b := range m.Profile.Bands {
 		for j := range b.Places {
@@ -240,7 +241,7 @@ func TestOneAtATime(t *testing.T) {
 }
 
 func TestNothingToRollOut(t *testing.T) {
-	r := play(newMade(t, "bands"), fleet.AssumedDurations())
+	r := play(newMade(t, "bands"), rollout.AssumedDurations())
 	if !r.Done() || r.Total != 0 || r.AtOnce() != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -262,7 +263,7 @@ func TestDrawings(t *testing.T) {
 	m := newMade(t, "bands")
 	m.app("a<b", "foundation", "controllers", 120)
 	m.app("c: d", "foundation", "secrets", 130)
-	r := play(m, fleet.AssumedDurations(), "c: d")
+	r := play(m, rollout.AssumedDurations(), "c: d")
 	wellFormed(t, r.SVG())
 	same(t, r.Mermaid(), `
 gantt
@@ -277,7 +278,7 @@ gantt
 }
 
 func TestDurations(t *testing.T) {
-	d, err := fleet.ReadDurations("d.yaml", []byte("vault: 2m\ndefaults:\n  controllers: 5s\n  wave: 3s\n"))
+	d, err := rollout.ReadDurations("d.yaml", []byte("vault: 2m\ndefaults:\n  controllers: 5s\n  wave: 3s\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,12 +290,12 @@ func TestDurations(t *testing.T) {
 			t.Errorf("%s takes %s (%s), want %s", app.Name, got, why, want)
 		}
 	}
-	for _, a := range fleet.AssumedDurations().Kinds {
+	for _, a := range rollout.AssumedDurations().Kinds {
 		if a.Why == "" || a.Source == "" || a.Takes <= 0 {
 			t.Errorf("%+v has no reason, source or time", a)
 		}
 	}
-	_, err = fleet.ReadDurations("d.yaml", []byte("a: 90\nb: [1s]\nc: -1s\na: 1s\ndefaults:\n  crd: 1s\n  crds: soon\n"))
+	_, err = rollout.ReadDurations("d.yaml", []byte("a: 90\nb: [1s]\nc: -1s\na: 1s\ndefaults:\n  crd: 1s\n  crds: soon\n"))
 	same(t, err.Error()+"\n", `
 d.yaml:4: a: the key is already in line 1; keep one of the two
 d.yaml:1: a: "90" is no duration; write it like 90s or 2m30s

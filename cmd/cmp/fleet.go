@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -93,7 +94,7 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	if err != nil {
 		return nil, err
 	}
-	return f, f.CheckEnvironment(in.source.Environment)
+	return f, rollout.CheckEnvironment(f, in.source.Environment)
 }
 
 // directories leaves out the plain files that a pattern of the shell, such as

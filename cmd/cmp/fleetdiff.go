@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/inventory"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/compare"
@@ -58,11 +60,11 @@ change. cmp diff shows those objects for one component.
 				r.Names[i] = side.at.Name + ":" + r.Names[i]
 			}
 		}
-		if err := sides[0].CheckEnvironment(in.source.Environment, sides[1]); err != nil {
+		if err := rollout.CheckEnvironment(sides[0], in.source.Environment, sides[1]); err != nil {
 			return err
 		}
-		r.Comparison = fleet.Compare(sides[0], dirs[0], sides[1], dirs[1], in.source.Environment)
-		warn(s, sides[1].FaultsOf(r.Unknown))
+		r.Comparison = inventory.Compare(sides[0], dirs[0], sides[1], dirs[1], in.source.Environment)
+		warn(s, inventory.FaultsOf(sides[1], r.Unknown))
 		return out.write(s, r, r.Components(), compare.AnyError(r.New), r.Unknown)
 	}
 	return cmd

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/draw"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -55,7 +56,7 @@ follow from others are left out, and so are those that order nothing. The page o
 		}
 		opt := fleet.GraphOptions{All: *all}
 		if cmd.Flags().Changed("component") {
-			if opt.Around, err = fleet.FindApplication(f, *component); err != nil {
+			if opt.Around, err = rollout.FindApplication(f, *component); err != nil {
 				return err
 			}
 		}

@@ -5,19 +5,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/inventory"
 	"github.com/ladder-cmp/ladder/internal/option"
 )
 
 // inventories are the formats of an inventory, the usual one first.
 var inventories = []struct {
 	name  string
-	write func(fleet.Inventory) (string, error)
+	write func(inventory.Inventory) (string, error)
 }{
-	{"markdown", func(inv fleet.Inventory) (string, error) { return inv.Markdown(), nil }},
-	{"json", fleet.Inventory.JSON},
-	{"csv", fleet.Inventory.CSV},
-	{"html", fleet.Inventory.HTML},
+	{"markdown", func(inv inventory.Inventory) (string, error) { return inv.Markdown(), nil }},
+	{"json", inventory.Inventory.JSON},
+	{"csv", inventory.Inventory.CSV},
+	{"html", inventory.Inventory.HTML},
 }
 
 func newFleetInventory(s streams) *cobra.Command {
@@ -48,7 +48,7 @@ Components that are disabled or bound to environments keep their places.`,
 			if err != nil {
 				return err
 			}
-			text, err := i.write(f.Inventory(in.source.Environment))
+			text, err := i.write(inventory.New(f, in.source.Environment))
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/verdict"
@@ -64,7 +65,7 @@ func (in *fleetInputs) loadAll(cmd *cobra.Command, s streams, dirs []string) (*f
 	if err != nil {
 		return nil, err
 	}
-	return f, f.CheckEnvironment(in.source.Environment)
+	return f, rollout.CheckEnvironment(f, in.source.Environment)
 }
 
 // writeVerdict prints a report. The error says that there is something in it.

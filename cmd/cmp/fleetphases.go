@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/option"
@@ -55,7 +56,7 @@ circle.`,
 		if *durations != "" && !*compact {
 			return usage.New("--durations is for --compact; add it, or see cmp fleet simulate")
 		}
-		times, err := fleet.DurationsIn(*durations)
+		times, err := rollout.DurationsIn(*durations)
 		if err != nil {
 			return err
 		}
@@ -82,7 +83,7 @@ circle.`,
 		case *diff:
 			r.Diff()
 		case *compact:
-			if err := fleet.CheckDurations(times, f); err != nil {
+			if err := rollout.CheckDurations(times, f); err != nil {
 				return err
 			}
 			r.Compact(times)

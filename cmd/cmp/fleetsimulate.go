@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/complete"
 	"github.com/ladder-cmp/ladder/internal/option"
@@ -40,8 +41,8 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 	in.source.Partial = true
 	flags := cmd.Flags()
 	format := option.Format(cmd, "Format", reportText, reportJSON, "mermaid", "svg")
-	layout := flags.String("layout", fleet.LayoutSet, "Phases to play: set, as the files have them, computed, or compact for the fewest steps")
-	option.Choices(cmd, "layout", fleet.LayoutSet, fleet.LayoutComputed, fleet.LayoutCompact)
+	layout := flags.String("layout", rollout.LayoutSet, "Phases to play: set, as the files have them, computed, or compact for the fewest steps")
+	option.Choices(cmd, "layout", rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)
 	fail := flags.StringSlice("fail", nil, "An Application that never gets healthy")
 	compare := flags.String("compare", "", "Another folder of components to play beside")
 	against := flags.String("against", "", "Another profile to play the same components with: a built-in one, or a ladder.yaml")
@@ -49,7 +50,7 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 	noRest := flags.Bool("no-catch-all", false, "Leave out the last step, which has what no other selects")
 	durations := durationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := errors.Join(option.KnownFormat(*format, reportText, reportJSON, "mermaid", "svg"), option.OneOf("layout", *layout, fleet.LayoutSet, fleet.LayoutComputed, fleet.LayoutCompact)); err != nil {
+		if err := errors.Join(option.KnownFormat(*format, reportText, reportJSON, "mermaid", "svg"), option.OneOf("layout", *layout, rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)); err != nil {
 			return usage.Error{Err: err}
 		}
 		if err := option.Alone(flags, "compare", "against"); err != nil {
@@ -62,7 +63,7 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 		if both && len(*fail) > 0 {
 			return usage.New("--fail is for one rollout; play each by itself")
 		}
-		times, err := fleet.DurationsIn(*durations)
+		times, err := rollout.DurationsIn(*durations)
 		if err != nil {
 			return err
 		}
@@ -72,11 +73,11 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 		}
 		var unknown []error
 		if !both || *against != "" {
-			unknown = append(unknown, fleet.CheckDurations(times, f))
+			unknown = append(unknown, rollout.CheckDurations(times, f))
 		}
 		var failing []int
 		for _, name := range *fail {
-			i, err := fleet.ApplicationNamed(f, name)
+			i, err := rollout.ApplicationNamed(f, name)
 			unknown = append(unknown, err)
 			failing = append(failing, i)
 		}
@@ -84,12 +85,12 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 			return err
 		}
 		warn(s, fleet.Failures(f.Findings))
-		play := func(f *fleet.Fleet) (*fleet.Run, error) {
-			l, err := fleet.LayoutNamed(f, *layout)
+		play := func(f *fleet.Fleet) (*rollout.Run, error) {
+			l, err := rollout.LayoutNamed(f, *layout)
 			if *noRest {
 				l = l.WithoutRest()
 			}
-			return f.Simulate(l, times, failing), err
+			return rollout.Simulate(f, l, times, failing), err
 		}
 		run, err := play(f)
 		if err != nil {

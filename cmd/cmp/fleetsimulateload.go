@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
@@ -63,18 +64,18 @@ func (in *fleetInputs) other(cmd *cobra.Command, s streams, f *fleet.Fleet, dir,
 // otherRollout is what a rollout is compared with.
 type otherRollout struct {
 	dir, against string
-	times        fleet.Durations
-	play         func(*fleet.Fleet) (*fleet.Run, error)
+	times        rollout.Durations
+	play         func(*fleet.Fleet) (*rollout.Run, error)
 }
 
 // beside plays another rollout beside that of a fleet.
-func (in *fleetInputs) beside(cmd *cobra.Command, s streams, o otherRollout, f *fleet.Fleet, run *fleet.Run, title string) (show.Rollouts, error) {
+func (in *fleetInputs) beside(cmd *cobra.Command, s streams, o otherRollout, f *fleet.Fleet, run *rollout.Run, title string) (show.Rollouts, error) {
 	other, otherTitle, err := in.other(cmd, s, f, o.dir, o.against)
 	if err != nil {
 		return show.Rollouts{}, err
 	}
 	if o.dir != "" {
-		if err := fleet.CheckDurations(o.times, f, other); err != nil {
+		if err := rollout.CheckDurations(o.times, f, other); err != nil {
 			return show.Rollouts{}, err
 		}
 	}
@@ -82,9 +83,9 @@ func (in *fleetInputs) beside(cmd *cobra.Command, s streams, o otherRollout, f *
 	if err != nil {
 		return show.Rollouts{}, err
 	}
-	if o.against != "" && !fleet.IsPlaced(beside.Layout) {
+	if o.against != "" && !rollout.IsPlaced(beside.Layout) {
 		return show.Rollouts{}, finding.Finding{Severity: finding.Error, Rule: "no-place", Field: "--against", Message: "no component stands at a place of " + otherTitle + ", so that all would come at once",
 			Remedy: "add --layout computed, or name a profile for the phases that the components have"}
 	}
-	return show.Rollouts{Titles: [2]string{title, otherTitle}, Fleets: [2]*fleet.Fleet{f, other}, Runs: [2]*fleet.Run{run, beside}}, nil
+	return show.Rollouts{Titles: [2]string{title, otherTitle}, Fleets: [2]*fleet.Fleet{f, other}, Runs: [2]*rollout.Run{run, beside}}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/report"
@@ -43,7 +44,7 @@ func (in *inputs) report(cmd *cobra.Command, s streams, dir string) (string, err
 
 // report is the page of a fleet.
 func (in *fleetInputs) report(cmd *cobra.Command, s streams, dirs []string, durations string) (string, error) {
-	times, err := fleet.DurationsIn(durations)
+	times, err := rollout.DurationsIn(durations)
 	if err != nil {
 		return "", err
 	}
@@ -55,7 +56,7 @@ func (in *fleetInputs) report(cmd *cobra.Command, s streams, dirs []string, dura
 	if err != nil {
 		return "", err
 	}
-	if err := fleet.CheckDurations(times, f); err != nil {
+	if err := rollout.CheckDurations(times, f); err != nil {
 		return "", err
 	}
 	warn(s, fleet.Failures(f.Findings))

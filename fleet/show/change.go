@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/inventory"
 	"github.com/ladder-cmp/ladder/internal/compare"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/paint"
@@ -15,7 +15,7 @@ type Change struct {
 	Command string
 	// Names are what is compared.
 	Names [2]string
-	fleet.Comparison
+	inventory.Comparison
 }
 
 // Components are the names of those that differ; if it is only something else
@@ -116,7 +116,7 @@ func (r Change) needLines() []compare.Line {
 	var all []compare.Line
 	for _, list := range []struct {
 		mark string
-		all  []fleet.Needed
+		all  []inventory.Needed
 	}{{"+", r.Gained}, {"-", r.Lost}} {
 		for _, n := range list.all {
 			inferred := ""

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/report"
 	"github.com/ladder-cmp/ladder/internal/table"
 )
@@ -15,7 +16,7 @@ import (
 type Rollouts struct {
 	Titles [2]string
 	Fleets [2]*fleet.Fleet
-	Runs   [2]*fleet.Run
+	Runs   [2]*rollout.Run
 }
 
 // ratio is how long the first takes of the time of the second; 0 if one of them
@@ -98,9 +99,9 @@ func (c Rollouts) when(i int, name string) string {
 		}
 		end := "never"
 		if s.Healthy {
-			end = fleet.When(s.End)
+			end = rollout.When(s.End)
 		}
-		return fleet.When(s.Start) + " to " + end
+		return rollout.When(s.Start) + " to " + end
 	}
 	return "-"
 }

@@ -3,12 +3,13 @@ package show
 import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/report"
 )
 
 // Page is the page of a fleet, of an environment or of each that it has. ladders
 // are those of its Applications.
-func Page(f *fleet.Fleet, environment string, times fleet.Durations, ladders map[*fleet.Application]*report.Ladder) (string, error) {
+func Page(f *fleet.Fleet, environment string, times rollout.Durations, ladders map[*fleet.Application]*report.Ladder) (string, error) {
 	environments := []string{environment}
 	if all := f.Environments(); environment == "" && len(all) > 1 {
 		environments = append(environments, all...)
@@ -35,8 +36,8 @@ func Page(f *fleet.Fleet, environment string, times fleet.Durations, ladders map
 }
 
 // timeline plays a rollout.
-func timeline(f *fleet.Fleet, times fleet.Durations) *report.Timeline {
-	run := f.Simulate(f.Layout(fleet.LayoutSet, func(i int) component.Phase { return f.Applications[i].Phase }), times, nil)
+func timeline(f *fleet.Fleet, times rollout.Durations) *report.Timeline {
+	run := rollout.Simulate(f, rollout.NewLayout(f, rollout.LayoutSet, func(i int) component.Phase { return f.Applications[i].Phase }), times, nil)
 	played := Rollout{Fleet: f, Run: run}.Timeline()
 	return &played
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/table"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
@@ -83,22 +84,22 @@ func (r *Phases) Diff() {
 }
 
 // Compact lists the fewest steps, and how long the layouts take.
-func (r *Phases) Compact(times fleet.Durations) {
+func (r *Phases) Compact(times rollout.Durations) {
 	c := r.Phases.Compact()
 	if c == nil {
 		r.Table() // the findings say why there is no more
 		return
 	}
 	r.head = []string{"STEP", "PHASE", "NAME", "WHY"}
-	for _, i := range c.Order(r.Fleet) {
+	for _, i := range rollout.Order(c, r.Fleet) {
 		row := r.row(r.Phases.Places[i])
 		row.Step, row.Why = c.Steps[i], c.Why[i]
 		row.cells = []string{fmt.Sprint(row.Step), row.Phase, shownName(r.Phases.Places[i]), row.Why}
 		r.rows = append(r.rows, row)
 	}
 	r.summary = append(r.summary, fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(c.Count, "step")), "")
-	for _, l := range []fleet.Layout{r.Fleet.Layout("as set", r.set), r.Fleet.Layout("computed", r.computed), r.Fleet.CompactLayout(c)} {
-		run := r.Fleet.Simulate(l, times, nil)
+	for _, l := range []rollout.Layout{rollout.NewLayout(r.Fleet, "as set", r.set), rollout.NewLayout(r.Fleet, "computed", r.computed), rollout.CompactLayout(r.Fleet, c)} {
+		run := rollout.Simulate(r.Fleet, l, times, nil)
 		t := rolloutTime{Layout: l.Name, Steps: run.StepCount(), Seconds: run.Total.Seconds(), Done: run.Done()}
 		r.rollouts = append(r.rollouts, t)
 		text := "in " + run.Total.String()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/report"
 	"github.com/ladder-cmp/ladder/internal/table"
@@ -18,7 +19,7 @@ import (
 // Rollout is what is shown of a rollout.
 type Rollout struct {
 	Fleet *fleet.Fleet
-	Run   *fleet.Run
+	Run   *rollout.Run
 	Fail  []int
 }
 
@@ -53,9 +54,9 @@ func (r Rollout) text() string {
 	for _, s := range run.Spans {
 		end := "never"
 		if s.Healthy {
-			end = fleet.When(s.End)
+			end = rollout.When(s.End)
 		}
-		rows = append(rows, []string{fleet.When(s.Start), end, r.step(s.Set, s.Step), r.name(s.Application), s.Takes})
+		rows = append(rows, []string{rollout.When(s.Start), end, r.step(s.Set, s.Step), r.name(s.Application), s.Takes})
 	}
 	if len(rows) > 0 {
 		b.WriteString(table.Rows([]string{"START", "HEALTHY", "STEP", "NAME", "TAKES"}, rows) + "\n")
@@ -67,7 +68,7 @@ func (r Rollout) text() string {
 		b.WriteString("Critical path\n")
 		for _, i := range run.Critical {
 			s := run.Spans[i]
-			fmt.Fprintf(&b, "  %s  %s  %s\n", fleet.When(s.Start), finding.Harmless(r.name(s.Application)), finding.Harmless(s.Why))
+			fmt.Fprintf(&b, "  %s  %s  %s\n", rollout.When(s.Start), finding.Harmless(r.name(s.Application)), finding.Harmless(s.Why))
 		}
 		b.WriteString("\n")
 	}
@@ -75,7 +76,7 @@ func (r Rollout) text() string {
 	for _, s := range run.Steps {
 		end, takes := "never", "-"
 		if s.Done {
-			end, takes = fleet.When(s.End), (s.End - s.Start).String()
+			end, takes = rollout.When(s.End), (s.End - s.Start).String()
 		}
 		step := run.Layout.Sets[s.Set].Steps[s.Step]
 		atOnce := "all"
@@ -85,7 +86,7 @@ func (r Rollout) text() string {
 		case step.MaxUpdate > 0:
 			atOnce = fmt.Sprint(step.MaxUpdate)
 		}
-		rows = append(rows, []string{r.step(s.Set, s.Step), fmt.Sprint(len(step.Applications)), atOnce, fleet.When(s.Start), end, takes})
+		rows = append(rows, []string{r.step(s.Set, s.Step), fmt.Sprint(len(step.Applications)), atOnce, rollout.When(s.Start), end, takes})
 	}
 	if len(rows) > 0 {
 		b.WriteString(table.Rows([]string{"STEP", "MEMBERS", "AT ONCE", "START", "END", "TIME"}, rows) + "\n")
@@ -195,7 +196,7 @@ func (r Rollout) Timeline() report.Timeline {
 			for _, app := range step.Applications {
 				js.Applications = append(js.Applications, r.name(app))
 			}
-			if at := slices.IndexFunc(run.Steps, func(s fleet.StepSpan) bool { return s.Set == i && s.Step == j }); at >= 0 {
+			if at := slices.IndexFunc(run.Steps, func(s rollout.StepSpan) bool { return s.Set == i && s.Step == j }); at >= 0 {
 				js.Start, js.End = seconds(run.Steps[at].Start, true), seconds(run.Steps[at].End, run.Steps[at].Done)
 			}
 			out.Steps = append(out.Steps, js)

@@ -1,4 +1,4 @@
-package fleet
+package rollout
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ladder-cmp/ladder/fleet"
 
 	yaml "go.yaml.in/yaml/v3"
 
@@ -132,7 +134,7 @@ func duration(f settings.File, field string, n *yaml.Node) (time.Duration, error
 }
 
 // Of is how long an Application takes, and why.
-func (d Durations) Of(app *Application) (time.Duration, string) {
+func (d Durations) Of(app *fleet.Application) (time.Duration, string) {
 	if takes, ok := d.Named[app.Name]; ok {
 		return takes, "given"
 	}
@@ -157,7 +159,7 @@ func (d Durations) Of(app *Application) (time.Duration, string) {
 }
 
 // Unknown lists the names in a file that no Application has, sorted.
-func (d Durations) Unknown(f *Fleet) []string {
+func (d Durations) Unknown(f *fleet.Fleet) []string {
 	left := maps.Clone(d.Named)
 	for _, app := range f.Applications {
 		delete(left, app.Name)

@@ -1,9 +1,11 @@
-package fleet
+package inventory
 
 import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/fleet"
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/compare"
@@ -96,16 +98,16 @@ func (c Comparison) Different() bool {
 // Compare compares a fleet before and after a change, of an environment or, if
 // that is empty, of all. An Application is the same one where its name is. Each
 // side names files below a directory, which need not be the same.
-func Compare(before *Fleet, dirBefore string, after *Fleet, dirAfter, environment string) Comparison {
+func Compare(before *fleet.Fleet, dirBefore string, after *fleet.Fleet, dirAfter, environment string) Comparison {
 	c := Comparison{Added: []Standing{}, Removed: []Standing{}, Moved: []Moved{}, Steps: []StepChange{}, Gained: []Needed{}, Lost: []Needed{}, Changed: []ChangedApplication{}, Unknown: []string{}}
-	old, now := before.with(after).of(environment), after.with(before).of(environment)
+	old, now := of(with(before, after), environment), of(with(after, before), environment)
 	for _, name := range old.names {
-		if _, stays := now.apps[name]; !stays && !now.unreadAt(old.place(old.apps[name].Component)) {
+		if _, stays := now.apps[name]; !stays && !unreadAt(now.Fleet, placeIn(old.Fleet, old.apps[name].Component)) {
 			c.Removed = append(c.Removed, old.standing(name))
 		}
 	}
 	for _, name := range now.names {
-		if _, was := old.apps[name]; !was && old.unreadAt(now.place(now.apps[name].Component)) {
+		if _, was := old.apps[name]; !was && unreadAt(old.Fleet, placeIn(now.Fleet, now.apps[name].Component)) {
 			continue
 		} else if !was {
 			c.Added = append(c.Added, now.standing(name))
@@ -131,50 +133,50 @@ func Compare(before *Fleet, dirBefore string, after *Fleet, dirAfter, environmen
 }
 
 // FaultsOf says why Applications of these names could not be rendered.
-func (f *Fleet) FaultsOf(names []string) []finding.Finding {
-	return findingsOf(slices.DeleteFunc(slices.Clone(f.Applications), func(app *Application) bool { return !app.Failed || !slices.Contains(names, app.Name) }))
+func FaultsOf(f *fleet.Fleet, names []string) []finding.Finding {
+	return fleet.FindingsOf(slices.DeleteFunc(slices.Clone(f.Applications), func(app *fleet.Application) bool { return !app.Failed || !slices.Contains(names, app.Name) }))
 }
 
 // part is what of a fleet is in an environment.
 type part struct {
-	*Fleet
+	*fleet.Fleet
 	names []string
-	apps  map[string]*Application
+	apps  map[string]*fleet.Application
 	// needs are the strongest reasons, by the names of both ends.
-	needs map[[2]string]Reason
+	needs map[[2]string]fleet.Reason
 	ends  [][2]string
 }
 
-// place is the directory of a component below that of the fleet.
-func (f *Fleet) place(c *Component) string {
+// placeIn is the directory of a component below that of the fleet.
+func placeIn(f *fleet.Fleet, c *fleet.Component) string {
 	if f.Dir == c.Dir {
 		return "."
 	}
 	return strings.TrimPrefix(c.Dir, f.Dir+"/")
 }
 
-// at is the component of a place; nil if there is none.
-func (f *Fleet) at(place string) *Component {
+// componentAt is the component of a place; nil if there is none.
+func componentAt(f *fleet.Fleet, place string) *fleet.Component {
 	for _, c := range f.Components {
-		if f.place(c) == place {
+		if placeIn(f, c) == place {
 			return c
 		}
 	}
 	return nil
 }
 
-func (f *Fleet) unreadAt(place string) bool {
-	c := f.at(place)
+func unreadAt(f *fleet.Fleet, place string) bool {
+	c := componentAt(f, place)
 	return c != nil && c.Unread
 }
 
 // with is a fleet whose components with faults in their descriptions are called and
 // placed as on the other side of a change, for want of anything better.
-func (f *Fleet) with(other *Fleet) *Fleet {
+func with(f *fleet.Fleet, other *fleet.Fleet) *fleet.Fleet {
 	there := *f
 	there.Components, there.Applications = slices.Clone(f.Components), slices.Clone(f.Applications)
 	for i, c := range f.Components {
-		known := other.at(f.place(c))
+		known := componentAt(other, placeIn(f, c))
 		if !c.Unread || known == nil || known.Unread {
 			continue
 		}
@@ -186,7 +188,7 @@ func (f *Fleet) with(other *Fleet) *Fleet {
 				of := *app
 				of.Component, of.Name, of.Phase = &called, called.Name, called.Phase()
 				if of.Part == crds.Only {
-					of.Name, of.Phase = called.Name+DefinitionsSuffix, called.CRDsPhase
+					of.Name, of.Phase = called.Name+fleet.DefinitionsSuffix, called.CRDsPhase
 				}
 				there.Applications[j] = &of
 			}
@@ -199,22 +201,22 @@ func (f *Fleet) with(other *Fleet) *Fleet {
 // side has faults in: what else it says there is not known.
 func (p part) findingsBeside(other part, environment string) []finding.Finding {
 	return slices.DeleteFunc(p.findings(environment), func(f finding.Finding) bool {
-		return slices.ContainsFunc(p.Components, func(c *Component) bool {
-			return c.File == f.File && !c.Unread && other.unreadAt(p.place(c))
+		return slices.ContainsFunc(p.Components, func(c *fleet.Component) bool {
+			return c.File == f.File && !c.Unread && unreadAt(other.Fleet, placeIn(p.Fleet, c))
 		})
 	})
 }
 
-func (f *Fleet) of(environment string) part {
-	p := part{Fleet: f, apps: map[string]*Application{}, needs: map[[2]string]Reason{}}
-	called := map[*Application]string{}
+func of(f *fleet.Fleet, environment string) part {
+	p := part{Fleet: f, apps: map[string]*fleet.Application{}, needs: map[[2]string]fleet.Reason{}}
+	called := map[*fleet.Application]string{}
 	for _, app := range f.Applications {
-		if !deployed(app, environment) {
+		if !fleet.Deployed(app, environment) {
 			continue
 		}
 		name := app.Name
 		if p.apps[name] != nil { // in another environment
-			name += " (" + f.below(app) + ")"
+			name += " (" + below(f, app) + ")"
 		}
 		p.names, p.apps[name], called[app] = append(p.names, name), app, name
 	}
@@ -230,7 +232,7 @@ func (f *Fleet) of(environment string) part {
 
 func (p part) standing(name string) Standing {
 	app := p.apps[name]
-	s := Standing{Name: name, Path: p.below(app), Phase: p.Write(app.Phase)}
+	s := Standing{Name: name, Path: below(p.Fleet, app), Phase: p.Write(app.Phase)}
 	if place, ok := p.Profile.Place(app.Phase.Number); ok && app.Phase.Set {
 		s.Title = place.Title
 	}
@@ -240,14 +242,14 @@ func (p part) standing(name string) Standing {
 // findings are those of the fleet and of the renderings in it. Places at which
 // nothing stands are left out, since the steps tell of them.
 func (p part) findings(environment string) []finding.Finding {
-	all := slices.DeleteFunc(p.Lint(environment), func(f finding.Finding) bool { return f.Rule == emptyPlace })
-	var rendered []*Application // lint tells of the others
+	all := slices.DeleteFunc(p.Lint(environment), func(f finding.Finding) bool { return f.Rule == fleet.EmptyPlace })
+	var rendered []*fleet.Application // lint tells of the others
 	for _, name := range p.names {
 		if app := p.apps[name]; !app.Failed {
 			rendered = append(rendered, app)
 		}
 	}
-	all = append(all, findingsOf(rendered)...)
+	all = append(all, fleet.FindingsOf(rendered)...)
 	finding.Sort(all)
 	return all
 }
@@ -273,8 +275,8 @@ func (p part) failed(ends [2]string) bool {
 	return slices.ContainsFunc(ends[:], func(name string) bool { return p.apps[name] != nil && p.apps[name].Failed })
 }
 
-func changedApplication(before, after *Application) (ChangedApplication, bool) {
-	c := ChangedApplication{Name: after.Name, Was: before.state(), Is: after.state()}
+func changedApplication(before, after *fleet.Application) (ChangedApplication, bool) {
+	c := ChangedApplication{Name: after.Name, Was: state(before), Is: state(after)}
 	if c.Was != c.Is {
 		return c, true
 	}
@@ -283,7 +285,7 @@ func changedApplication(before, after *Application) (ChangedApplication, bool) {
 	return c, !objects.Same() || moved > 0
 }
 
-func (a *Application) state() compare.State {
+func state(a *fleet.Application) compare.State {
 	if a.Failed {
 		return compare.Failed
 	}
@@ -320,7 +322,7 @@ func (p part) rolled() []Row {
 		entries[i].Name = app.Name
 		entries[i].Deployed = p.apps[app.Name] == app
 	}
-	return slices.DeleteFunc(p.phases(entries), func(r Row) bool {
+	return slices.DeleteFunc(phases(p.Fleet, entries), func(r Row) bool {
 		return r.Phase == "" || !slices.ContainsFunc(r.entries, func(e Entry) bool { return e.Deployed })
 	})
 }

@@ -1,4 +1,4 @@
-package fleet
+package rollout
 
 import (
 	"encoding/xml"

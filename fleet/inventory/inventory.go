@@ -1,20 +1,21 @@
-package fleet
+// Package inventory lists what a fleet has: components, what they bring and what they
+// need, and what differs between two fleets.
+package inventory
 
 import (
 	"cmp"
-	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	pages "html/template"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/fleet"
+
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -107,23 +108,23 @@ type Need struct {
 	More int `json:"more,omitempty"`
 }
 
-// Inventory lists the fleet. With an environment it says what is not there; all
+// New lists the fleet. With an environment it says what is not there; all
 // keep their places.
-func (f *Fleet) Inventory(environment string) Inventory {
+func New(f *fleet.Fleet, environment string) Inventory {
 	inv := Inventory{Name: f.Settings.Name, Profile: f.Profile.Name, Environment: environment, key: f.Profile.Key, style: f.Profile.Style}
-	provided := f.provided()
+	provided := provided(f)
 	for i, app := range f.Applications {
-		inv.Components = append(inv.Components, f.entry(i, app, environment, provided[i]))
+		inv.Components = append(inv.Components, entry(f, i, app, environment, provided[i]))
 	}
-	inv.Steps = f.phases(inv.Components)
+	inv.Steps = phases(f, inv.Components)
 	return inv
 }
 
-func (f *Fleet) entry(i int, app *Application, environment string, provided []Provision) Entry {
+func entry(f *fleet.Fleet, i int, app *fleet.Application, environment string, provided []Provision) Entry {
 	e := Entry{
-		Name: app.Name, Path: f.below(app), RolloutPhase: f.Write(app.Phase), Domain: app.Component.Part(), Project: cmp.Or(app.Project, f.Settings.Project),
+		Name: app.Name, Path: below(f, app), RolloutPhase: f.Write(app.Phase), Domain: app.Component.Part(), Project: cmp.Or(app.Project, f.Settings.Project),
 		Namespace: app.Namespace, Type: app.Type, Rung: app.Rung, Because: app.RungWhy, Chart: chartOf(app.Component.Chart),
-		Enabled: app.On(), Environments: app.Environments, Deployed: deployed(app, environment),
+		Enabled: app.On(), Environments: app.Environments, Deployed: fleet.Deployed(app, environment),
 		Objects: len(app.Objects), Waves: app.Waves, Failed: app.Failed, Provides: provided,
 	}
 	switch app.Part {
@@ -132,8 +133,8 @@ func (f *Fleet) entry(i int, app *Application, environment string, provided []Pr
 	case crds.Skip:
 		e.Part = "without its CRDs"
 	}
-	links := slices.DeleteFunc(slices.Clone(f.Links), func(l Link) bool { return l.From != i })
-	slices.SortStableFunc(links, func(x, y Link) int { return cmp.Compare(y.Strength(), x.Strength()) })
+	links := slices.DeleteFunc(slices.Clone(f.Links), func(l fleet.Link) bool { return l.From != i })
+	slices.SortStableFunc(links, func(x, y fleet.Link) int { return cmp.Compare(y.Strength(), x.Strength()) })
 	for _, link := range links {
 		r := link.Reasons[0]
 		e.Needs = append(e.Needs, Need{f.Applications[link.To].Name, r.Strength.String(), r.Inferred, r.String(), len(link.Reasons) - 1})
@@ -143,7 +144,7 @@ func (f *Fleet) entry(i int, app *Application, environment string, provided []Pr
 
 // below is the path of what describes an Application below the folder of the
 // fleet.
-func (f *Fleet) below(app *Application) string {
+func below(f *fleet.Fleet, app *fleet.Application) string {
 	p := app.Dir
 	if app.Described {
 		p = path.Join(p, component.File)
@@ -165,7 +166,7 @@ func chartOf(c component.Chart) string {
 }
 
 // phases puts the places of the profile and the phases in use into order.
-func (f *Fleet) phases(entries []Entry) []Row {
+func phases(f *fleet.Fleet, entries []Entry) []Row {
 	phases := map[int]bool{}
 	for _, p := range f.Profile.All() {
 		phases[p.Phase] = true
@@ -206,7 +207,7 @@ func withMembers(s Row, entries []Entry) Row {
 }
 
 // provided finds what each Application has for others.
-func (f *Fleet) provided() [][]Provision {
+func provided(f *fleet.Fleet) [][]Provision {
 	all := make([][]Provision, len(f.Applications))
 	add := func(part int, what, name string) {
 		list := &all[part]
@@ -226,7 +227,7 @@ func (f *Fleet) provided() [][]Provision {
 			}
 		}
 	}
-	for _, n := range f.graph.Nodes {
+	for _, n := range f.Objects.Nodes {
 		for _, d := range n.Kind.Defines {
 			for _, kind := range d.Kind.Find(n.Root()) {
 				group := d.GroupIs
@@ -237,7 +238,7 @@ func (f *Fleet) provided() [][]Provision {
 			}
 		}
 	}
-	for _, n := range f.graph.Nodes {
+	for _, n := range f.Objects.Nodes {
 		switch {
 		case n.Role == knowledge.Controllers && !n.Partner:
 			add(n.Part, "controllers", n.ID.Name)
@@ -247,7 +248,7 @@ func (f *Fleet) provided() [][]Provision {
 			add(n.Part, "StorageClasses", n.Key.Name)
 		}
 	}
-	f.used(add)
+	used(f, add)
 	for _, list := range all {
 		for _, p := range list {
 			slices.Sort(p.Names)
@@ -258,9 +259,9 @@ func (f *Fleet) provided() [][]Provision {
 
 // used are the objects that others name: Services and what is behind them, and
 // Secrets that the Application holds or writes.
-func (f *Fleet) used(add func(part int, what, name string)) {
-	for _, r := range f.graph.References {
-		from, to := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
+func used(f *fleet.Fleet, add func(part int, what, name string)) {
+	for _, r := range f.Objects.References {
+		from, to := f.Objects.Nodes[r.From], f.Objects.Nodes[r.To]
 		if from.Part == to.Part {
 			continue
 		}
@@ -318,145 +319,6 @@ func (e Entry) State() string {
 	}
 	return strings.Join(parts, "; ")
 }
-
-// JSON writes the inventory for other programs.
-func (inv Inventory) JSON() (string, error) {
-	text, err := json.MarshalIndent(inv, "", "  ")
-	return string(text) + "\n", err
-}
-
-// CSV writes a line for each component, for spreadsheets.
-func (inv Inventory) CSV() (string, error) {
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	rows := [][]string{{"phase", "name", "path", "domain", "project", "namespace", "type", "rung", "because", "chart", "part", "state", "objects", "waves", "provides", "needs"}}
-	for _, e := range inv.Components {
-		rows = append(rows, []string{e.RolloutPhase, e.Name, e.Path, e.Domain, e.Project, e.Namespace, e.Type, e.Rung, e.Because, e.Chart, e.Part, e.State(),
-			fmt.Sprint(e.Objects), fmt.Sprint(e.Waves), strings.Join(e.Provided(), "; "), strings.Join(e.Needed(), "; ")})
-	}
-	err := w.WriteAll(rows)
-	return b.String(), err
-}
-
-// Provided is what an entry provides, for people.
-func (e Entry) Provided() []string {
-	var all []string
-	for _, p := range e.Provides {
-		all = append(all, p.Short())
-	}
-	return all
-}
-
-// Needed is what an entry needs, for people.
-func (e Entry) Needed() []string {
-	var all []string
-	for _, n := range e.Needs {
-		all = append(all, n.Short())
-	}
-	return all
-}
-
-// Markdown writes the inventory for a repository's documents: who is in each
-// phase, the steps, and what each component is. Where phases are called waves,
-// each has a list of its own with paths; else it is a line of names.
-func (inv Inventory) Markdown() string {
-	var b strings.Builder
-	title := cmp.Or(inv.Name, "the fleet")
-	if inv.Environment != "" {
-		title += " in " + markdown(inv.Environment)
-	}
-	fmt.Fprintf(&b, "# Inventory of %s\n\n", markdown(title))
-	phase, head := "phase", "step"
-	if inv.waves() {
-		phase, head = "wave", "wave"
-	}
-	for _, s := range inv.Steps {
-		if len(s.entries) > 0 {
-			b.WriteString(inv.members(s))
-		}
-	}
-	fmt.Fprintf(&b, "\n## %ss\n\n| %s | band | what stands there | max. updated at once | components |\n| --- | --- | --- | --- | --- |\n", strings.ToUpper(head[:1])+head[1:], phase)
-	for _, s := range inv.Steps {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d |\n", s.Phase, cell(s.Band), cell(s.Title), s.AtOnce(), len(s.entries))
-	}
-	fmt.Fprintf(&b, "\n## Components\n\n| %s | component | what it is | where | provides | needs |\n| --- | --- | --- | --- | --- | --- |\n", phase)
-	for _, e := range inv.Components {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", e.RolloutPhase, cell(named(e)), cell(e.what()...), cell(e.where()...), cell(e.Provided()...), cell(e.Needed()...))
-	}
-	return b.String()
-}
-
-// waves reports whether the owners of the fleet call phases so.
-func (inv Inventory) waves() bool { return inv.key == "wave" || inv.style == profile.Waves }
-
-// members lists who is in a phase.
-func (inv Inventory) members(s Row) string {
-	var b strings.Builder
-	if !inv.waves() {
-		var names []string
-		for _, e := range s.entries {
-			names = append(names, markdown(named(e)))
-		}
-		return fmt.Sprintf("- %s: %s\n", cmp.Or(s.Phase, s.Title), strings.Join(names, "; "))
-	}
-	head := "wave" + s.Phase
-	if s.Phase == "" {
-		head = s.Title
-	}
-	fmt.Fprintf(&b, "- **%s**\n", head)
-	for _, e := range s.entries {
-		state := ""
-		if e.State() != "" {
-			state = " (" + markdown(e.State()) + ")"
-		}
-		fmt.Fprintf(&b, "  - `%s` (%s) – %s / %s / %s%s\n", code(e.Name), markdown(e.Path), markdown(cmp.Or(e.Domain, "-")), markdown(cmp.Or(e.Project, "-")), markdown(e.Namespace), state)
-	}
-	return b.String()
-}
-
-func named(e Entry) string {
-	if e.State() == "" {
-		return e.Name
-	}
-	return e.Name + " (" + e.State() + ")"
-}
-
-func (e Entry) what() []string {
-	all := []string{}
-	for _, s := range []string{e.Type, e.Part} {
-		if s != "" {
-			all = append(all, s)
-		}
-	}
-	if e.Rung != "" {
-		all = append(all, e.Rung+": "+e.Because)
-	}
-	return all
-}
-
-func (e Entry) where() []string {
-	all := []string{e.Path, strings.Join(slices.DeleteFunc([]string{e.Domain, e.Project, e.Namespace}, func(s string) bool { return s == "" }), " / ")}
-	if e.Chart != "" {
-		all = append(all, "chart "+e.Chart)
-	}
-	return all
-}
-
-// cell writes lines of a cell in a Markdown table.
-func cell(lines ...string) string {
-	var all []string
-	for _, line := range lines {
-		all = append(all, strings.ReplaceAll(markdown(line), "|", `\|`))
-	}
-	return strings.Join(all, "<br>")
-}
-
-var escapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "<", "&lt;", "&", "&amp;")
-
-// markdown keeps names, which anybody may have chosen, from being more than text.
-func markdown(s string) string { return escapes.Replace(finding.Harmless(s)) }
-
-func code(s string) string { return strings.ReplaceAll(finding.Harmless(s), "`", "'") }
 
 // HTML writes the inventory as one page that needs nothing else.
 func (inv Inventory) HTML() (string, error) {

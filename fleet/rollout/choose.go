@@ -1,4 +1,4 @@
-package fleet
+package rollout
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/fleet"
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -15,10 +17,10 @@ import (
 )
 
 // CheckDurations finds times of what none of the fleets has.
-func CheckDurations(d Durations, fleets ...*Fleet) error {
+func CheckDurations(d Durations, fleets ...*fleet.Fleet) error {
 	var faults []error
 	for _, name := range d.Unknown(fleets[0]) {
-		if slices.ContainsFunc(fleets, func(f *Fleet) bool { return !slices.Contains(d.Unknown(f), name) }) {
+		if slices.ContainsFunc(fleets, func(f *fleet.Fleet) bool { return !slices.Contains(d.Unknown(f), name) }) {
 			continue
 		}
 		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "durations", File: d.File, Line: d.Lines[name], Field: name,
@@ -27,7 +29,7 @@ func CheckDurations(d Durations, fleets ...*Fleet) error {
 	return errors.Join(faults...)
 }
 
-func nearestApplication(f *Fleet, name string) string {
+func nearestApplication(f *fleet.Fleet, name string) string {
 	near := nearest.New(name)
 	for _, app := range f.Applications {
 		near.Add(app.Name, app.Name)
@@ -36,8 +38,8 @@ func nearestApplication(f *Fleet, name string) string {
 }
 
 // ApplicationNamed is the index of an Application that is rolled out.
-func ApplicationNamed(f *Fleet, name string) (int, error) {
-	i := slices.IndexFunc(f.Applications, func(a *Application) bool { return a.Name == name })
+func ApplicationNamed(f *fleet.Fleet, name string) (int, error) {
+	i := slices.IndexFunc(f.Applications, func(a *fleet.Application) bool { return a.Name == name })
 	switch {
 	case i < 0:
 		return 0, usage.Errorf("--fail: the fleet has no Application %q; %sname one of cmp fleet phases", name, nearestApplication(f, name))
@@ -48,18 +50,18 @@ func ApplicationNamed(f *Fleet, name string) (int, error) {
 }
 
 // LayoutNamed is a layout of a fleet.
-func LayoutNamed(f *Fleet, name string) (Layout, error) {
+func LayoutNamed(f *fleet.Fleet, name string) (Layout, error) {
 	if name == LayoutSet {
-		return f.Layout(name, func(i int) component.Phase { return f.Applications[i].Phase }), nil
+		return NewLayout(f, name, func(i int) component.Phase { return f.Applications[i].Phase }), nil
 	}
-	p := f.Phases(PhaseOptions{})
+	p := f.Phases(fleet.PhaseOptions{})
 	if err := finding.Err(p.Findings); err != nil {
 		return Layout{}, err
 	}
 	if name == LayoutComputed {
-		return f.Layout(name, func(i int) component.Phase { return p.Places[i].Computed }), nil
+		return NewLayout(f, name, func(i int) component.Phase { return p.Places[i].Computed }), nil
 	}
-	return f.CompactLayout(p.Compact()), nil
+	return CompactLayout(f, p.Compact()), nil
 }
 
 // IsPlaced reports whether anything stands at a place of the profile.
@@ -71,7 +73,7 @@ func IsPlaced(l Layout) bool {
 
 // FindApplication returns the Applications that the user named: several, if the
 // component is split.
-func FindApplication(f *Fleet, name string) ([]int, error) {
+func FindApplication(f *fleet.Fleet, name string) ([]int, error) {
 	if found := f.Named(name); len(found) > 0 {
 		return found, nil
 	}
@@ -92,7 +94,7 @@ const (
 
 // CheckEnvironment says if nothing of this fleet or the others can be deployed to an
 // environment that is asked for; the empty one always can.
-func (f *Fleet) CheckEnvironment(environment string, others ...*Fleet) error {
+func CheckEnvironment(f *fleet.Fleet, environment string, others ...*fleet.Fleet) error {
 	known := f.Environments()
 	for _, other := range others {
 		known = append(known, other.Environments()...)

@@ -1,0 +1,161 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/fleet"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/internal/profile"
+)
+
+// Layout is in which order a fleet is rolled out.
+type Layout struct {
+	// Name is what people call it.
+	Name string
+	// Sets are rolled out independently of each other.
+	Sets []Set
+	// Never are Applications that no step has, so that nobody syncs them.
+	Never []int
+	// Waves means that a parent Application with sync waves rolls them out.
+	Waves bool
+}
+
+// Set is an ApplicationSet with steps, or a parent with waves. Each begins when
+// all Applications of the one before are synced and healthy.
+type Set struct {
+	Name  string
+	Steps []Step
+}
+
+// Step is what is synced at the same time.
+type Step struct {
+	// Phase is as it is written; empty for what no other step has.
+	Phase, Title string
+	// MaxUpdate is how many are updated at once; 0 means all.
+	MaxUpdate int
+	// Manual means that nobody syncs them but a person.
+	Manual bool
+	// Applications are indices of Fleet.Applications, by name.
+	Applications []int
+}
+
+// String names the step.
+func (s Step) String() string { return strings.TrimSpace(s.Phase + " " + s.Title) }
+
+// NewLayout is the rollout of a fleet by its profile, with a phase for each
+// Application: a step for each place at which something is deployed, and one at
+// the end for all that stands at no place. Of places that a profile does not
+// list, and of waves, each number is a step.
+func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Phase) Layout {
+	l := Layout{Name: name, Waves: f.Profile.Style == profile.Waves}
+	type key struct{ set, step int }
+	steps := map[key]*Step{}
+	const rest = fleet.Highest + 1 // behind all phases
+	for i, app := range f.Applications {
+		if !app.On() {
+			continue
+		}
+		at := phase(i)
+		set := setOf(f, app, at)
+		if set < 0 {
+			l.Never = append(l.Never, i)
+			continue
+		}
+		band, inBand := f.Profile.Band(at.Number)
+		place, hasPlace := f.Profile.Place(at.Number)
+		k, step := key{set, at.Number}, Step{Phase: f.Write(at), Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}
+		free := l.Waves || len(f.Profile.Bands) == 0 || inBand && len(band.Places) == 0
+		if l.Waves {
+			step.MaxUpdate, step.Manual = 0, false // waves know neither
+		}
+		if !at.Set || !free && !hasPlace {
+			k.step, step = rest, Step{Title: "all others"}
+		}
+		if steps[k] == nil {
+			steps[k] = &step
+		}
+		steps[k].Applications = append(steps[k].Applications, i)
+	}
+	keys := make([]key, 0, len(steps))
+	for k := range steps {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(x, y key) int { return cmp.Or(cmp.Compare(x.set, y.set), cmp.Compare(x.step, y.step)) })
+	for i, k := range keys {
+		if i == 0 || k.set != keys[i-1].set {
+			l.Sets = append(l.Sets, Set{Name: setName(f, k.set)})
+		}
+		slices.SortFunc(steps[k].Applications, f.Compare)
+		set := &l.Sets[len(l.Sets)-1]
+		set.Steps = append(set.Steps, *steps[k])
+	}
+	slices.SortFunc(l.Never, f.Compare)
+	return l
+}
+
+// setOf is which set has an Application: the only one, or that of its band. What
+// is in no band belongs to the band of its domain, if there is one.
+func setOf(f *fleet.Fleet, app *fleet.Application, at component.Phase) int {
+	if f.Profile.Sets != profile.Independent {
+		return 0
+	}
+	for i, b := range f.Profile.Bands {
+		if at.Set && b.From <= at.Number && at.Number <= b.To {
+			return i
+		}
+	}
+	if own := f.Profile.BandsOf(app.Component.Part()); len(own) == 1 {
+		return slices.IndexFunc(f.Profile.Bands, func(b profile.Band) bool { return b.Name == own[0].Name })
+	}
+	return -1
+}
+
+func setName(f *fleet.Fleet, set int) string {
+	if f.Profile.Sets != profile.Independent {
+		return ""
+	}
+	return f.Profile.Bands[set].Name
+}
+
+// WithoutRest leaves out the last steps, which have what no other step selects.
+func (l Layout) WithoutRest() Layout {
+	l.Sets, l.Never = slices.Clone(l.Sets), slices.Clone(l.Never)
+	for i, set := range l.Sets {
+		if last := len(set.Steps) - 1; set.Steps[last].Phase == "" {
+			l.Never = append(l.Never, set.Steps[last].Applications...)
+			l.Sets[i].Steps = set.Steps[:last]
+		}
+	}
+	return l
+}
+
+// CompactLayout is the layout of the fewest steps.
+func CompactLayout(f *fleet.Fleet, c *fleet.Compact) Layout {
+	l := Layout{Name: "compact", Waves: f.Profile.Style == profile.Waves}
+	steps := make([]Step, c.Count)
+	for _, i := range Order(c, f) {
+		if f.Applications[i].On() {
+			at := &steps[c.Steps[i]-1]
+			at.Phase = fmt.Sprint(c.Steps[i])
+			at.Applications = append(at.Applications, i)
+		}
+	}
+	if c.Count > 0 {
+		l.Sets = []Set{{Steps: steps}}
+	}
+	return l
+}
+
+// Order lists the Applications by step and name.
+func Order(c *fleet.Compact, f *fleet.Fleet) []int {
+	all := make([]int, len(c.Steps))
+	for i := range all {
+		all[i] = i
+	}
+	slices.SortFunc(all, func(x, y int) int { return cmp.Or(cmp.Compare(c.Steps[x], c.Steps[y]), f.Compare(x, y)) })
+	return all
+}

@@ -1,0 +1,345 @@
+// Package rollout plays the rollout of a fleet: which Applications are applied at which
+// step, how long that takes, and what a rollout is stuck over. It reads a fleet.Fleet
+// and changes nothing of it.
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ladder-cmp/ladder/fleet"
+)
+
+// Run is a rollout that was played.
+type Run struct {
+	Layout Layout
+	// Spans are the Applications that begin, in the order in which they do.
+	Spans []Span
+	// Steps are the steps that begin, set by set.
+	Steps []StepSpan
+	// Total is when the last Application was healthy.
+	Total time.Duration
+	// Critical are the spans, by their indices, that the total is the sum of:
+	// each begins when the one before is healthy.
+	Critical []int
+	// Stuck says of each Application that never gets healthy why, by name.
+	Stuck []Stuck
+	// Unordered are needs that the layout does not keep, since the two are in
+	// sets that know nothing of each other.
+	Unordered []Crossing
+
+	fleet *fleet.Fleet
+}
+
+// Span is an Application in a rollout.
+type Span struct {
+	// Application is its index.
+	Application int
+	Set, Step   int
+	// Start is when its sync begins, Ready when what it needs is there, and End
+	// when it is healthy.
+	Start, Ready, End time.Duration
+	// Healthy is false if it never is.
+	Healthy bool
+	// Takes says why it takes so long.
+	Takes string
+	// Why says what it waited for last.
+	Why string
+
+	cause int // the span it waited for, -1 if none
+}
+
+// StepSpan is a step in a rollout.
+type StepSpan struct {
+	Set, Step  int
+	Start, End time.Duration
+	// Done is false if it never ends.
+	Done bool
+}
+
+// Crossing is a need between sets.
+type Crossing struct {
+	From, To int
+	// Waits is how long the one that needs the other waits for it in this run;
+	// it is below zero if it comes that much later anyway.
+	Waits time.Duration
+	Why   string
+}
+
+// Done reports whether all is rolled out.
+func (r *Run) Done() bool { return len(r.Stuck) == 0 }
+
+// StepCount counts the steps of all sets.
+func (r *Run) StepCount() int {
+	n := 0
+	for _, s := range r.Layout.Sets {
+		n += len(s.Steps)
+	}
+	return n
+}
+
+// player is a rollout while it is played.
+type player struct {
+	*Run
+	durations Durations
+	fail      map[int]bool
+	now       time.Duration
+	needs     map[int][]fleet.Need // by the one that needs
+	lacks     map[*fleet.Application]fleet.Lack
+	all       []fleet.Need // as it was in the beginning
+	span      map[int]int  // the span of an Application
+	due       map[int]time.Duration
+	sets      []progress
+}
+
+// progress is how far a set is.
+type progress struct {
+	step  int // the current one
+	begun bool
+	// from is when the next step may begin, and cause the span that ended last.
+	from  time.Duration
+	cause int
+}
+
+// Simulate plays a rollout. Within a step, Applications are begun by name, as
+// many at once as it takes. One that needs another does not get healthy before
+// that is; one that is in fail never does, nor one that does not render, nor one
+// that needs for sure what is not deployed. A need that is only inferred delays, and makes nothing wait for what
+// would never begin.
+func Simulate(f *fleet.Fleet, l Layout, d Durations, fail []int) *Run {
+	p := &player{Run: &Run{Layout: l, fleet: f}, durations: d, fail: map[int]bool{}, needs: map[int][]fleet.Need{}, span: map[int]int{}, due: map[int]time.Duration{}, sets: make([]progress, len(l.Sets))}
+	for _, i := range fail {
+		p.fail[i] = true
+	}
+	for i, app := range f.Applications {
+		p.fail[i] = p.fail[i] || app.Failed
+	}
+	p.lacks = f.Lacking("")
+	maps.Copy(p.lacks, f.Lacks)
+	all := f.Needs()
+	kept, _, _, _ := f.Ordered(all)
+	for _, n := range all {
+		if f.Applications[n.From].On() && f.Applications[n.To].On() && (n.Sure || slices.ContainsFunc(kept, func(k fleet.Need) bool { return !k.Sure && k.From == n.From && k.To == n.To })) {
+			p.needs[n.From] = append(p.needs[n.From], n)
+			p.all = append(p.all, n)
+		}
+	}
+	for i := range p.sets {
+		p.sets[i].cause = -1
+	}
+	for p.advance(); p.next(); p.advance() {
+	}
+	p.finish()
+	return p.Run
+}
+
+// advance begins all that can begin now.
+func (p *player) advance() {
+	for changed := true; changed; {
+		changed = false
+		for set := range p.sets {
+			changed = p.advanceSet(set) || changed
+		}
+		for i := range p.Spans {
+			if _, ready := p.due[i]; !ready && !p.Spans[i].Healthy && p.makeReady(i) {
+				changed = true
+			}
+		}
+	}
+}
+
+// advanceSet ends the current step of a set if all of it is healthy, and begins
+// Applications of it.
+func (p *player) advanceSet(set int) (changed bool) {
+	at := &p.sets[set]
+	steps := p.Layout.Sets[set].Steps
+	if at.step == len(steps) || at.from > p.now {
+		return false
+	}
+	step := steps[at.step]
+	if !at.begun {
+		at.begun, changed = true, true
+		p.Steps = append(p.Steps, StepSpan{Set: set, Step: at.step, Start: p.now})
+	}
+	running, healthy, last := 0, 0, -1
+	for _, app := range step.Applications {
+		i, begun := p.span[app]
+		switch {
+		case begun && p.Spans[i].Healthy:
+			healthy++
+			if last < 0 || p.Spans[i].End > p.Spans[last].End {
+				last = i
+			}
+		case begun:
+			running++
+		}
+	}
+	if healthy == len(step.Applications) {
+		for i := range p.Steps {
+			if p.Steps[i].Set == set && p.Steps[i].Step == at.step {
+				p.Steps[i].End, p.Steps[i].Done = p.now, true
+			}
+		}
+		at.step, at.begun, at.cause, at.from = at.step+1, false, last, p.now
+		if p.Layout.Waves {
+			at.from += p.durations.Wave
+		}
+		return true
+	}
+	for _, app := range step.Applications {
+		if _, begun := p.span[app]; begun || step.Manual || step.MaxUpdate > 0 && running == step.MaxUpdate {
+			continue
+		}
+		running++
+		p.begin(app, set, last)
+		changed = true
+	}
+	return changed
+}
+
+// begin begins the sync of an Application. Freed is the span of its step that
+// ended last, -1 if none has.
+func (p *player) begin(app, set, freed int) {
+	at := p.sets[set]
+	s := Span{Application: app, Set: set, Step: at.step, Start: p.now, cause: at.cause}
+	_, s.Takes = p.durations.Of(p.fleet.Applications[app])
+	step := p.Layout.Sets[set].Steps[at.step]
+	switch {
+	case freed >= 0:
+		s.cause = freed
+		s.Why = fmt.Sprintf("%s takes %d at a time, and %s made room", step, step.MaxUpdate, p.name(freed))
+	case at.cause >= 0:
+		s.Why = fmt.Sprintf("%s comes after %s, where %s was the last", step, p.stepOf(at.cause), p.name(at.cause))
+	default:
+		s.Why = step.String() + " is the first step"
+		if name := p.Layout.Sets[set].Name; name != "" {
+			s.Why += " of " + name
+		}
+	}
+	p.span[app] = len(p.Spans)
+	p.Spans = append(p.Spans, s)
+}
+
+func (p *player) name(span int) string {
+	return p.fleet.Applications[p.Spans[span].Application].Name
+}
+
+func (p *player) stepOf(span int) string {
+	s := p.Spans[span]
+	return p.Layout.Sets[s.Set].Steps[s.Step].String()
+}
+
+// makeReady lets an Application go on if all that it needs is there.
+func (p *player) makeReady(i int) bool {
+	s := &p.Spans[i]
+	if _, lacks := p.lacks[p.fleet.Applications[s.Application]]; lacks || p.fail[s.Application] || len(p.missing(s.Application)) > 0 {
+		return false
+	}
+	s.Ready = p.now
+	if s.Ready > s.Start {
+		for _, n := range p.needs[s.Application] {
+			to, begun := p.span[n.To]
+			if begun && (n.Later && p.Spans[to].End == p.now || !n.Later && p.Spans[to].Start == p.now) {
+				s.cause, s.Why = to, "it waits for "+p.name(to)+", because "+n.Because()
+				break
+			}
+		}
+	}
+	takes, _ := p.durations.Of(p.fleet.Applications[s.Application])
+	p.due[i] = p.now + takes
+	return true
+}
+
+// missing are the needs of an Application that are not there yet.
+func (p *player) missing(app int) []fleet.Need {
+	var all []fleet.Need
+	for _, n := range p.needs[app] {
+		to, begun := p.span[n.To]
+		if !begun || n.Later && !p.Spans[to].Healthy {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// next goes to the next moment at which something happens; false if nothing
+// will.
+func (p *player) next() bool {
+	var soonest time.Duration
+	found := false
+	note := func(t time.Duration) {
+		if !found || t < soonest {
+			soonest, found = t, true
+		}
+	}
+	for _, t := range p.due {
+		note(t)
+	}
+	for set, at := range p.sets {
+		if at.step < len(p.Layout.Sets[set].Steps) && at.from > p.now {
+			note(at.from)
+		}
+	}
+	if !found {
+		return p.lift()
+	}
+	p.now = max(p.now, soonest)
+	for i := range p.Spans {
+		if t, ready := p.due[i]; ready && t <= p.now {
+			p.Spans[i].Healthy, p.Spans[i].End = true, p.now
+			p.Total = max(p.Total, p.now)
+			delete(p.due, i)
+		}
+	}
+	return true
+}
+
+// lift gives up the inferred needs of what does not begin, when nothing else can
+// go on; false if there are none.
+func (p *player) lift() bool {
+	lifted := false
+	for _, s := range p.Spans {
+		before := len(p.needs[s.Application])
+		p.needs[s.Application] = slices.DeleteFunc(p.needs[s.Application], func(n fleet.Need) bool {
+			_, begun := p.span[n.To]
+			return !n.Sure && !begun && !s.Healthy
+		})
+		lifted = lifted || len(p.needs[s.Application]) < before
+	}
+	return lifted
+}
+
+// finish says what the rollout came to.
+func (p *player) finish() {
+	last := -1
+	for i, s := range p.Spans {
+		if s.Healthy && s.End == p.Total && (last < 0 || s.End > p.Spans[last].End) {
+			last = i
+		}
+	}
+	for i := last; i >= 0; i = p.Spans[i].cause {
+		p.Critical = append(p.Critical, i)
+	}
+	slices.Reverse(p.Critical)
+	slices.SortFunc(p.Steps, func(x, y StepSpan) int { return cmp.Or(cmp.Compare(x.Set, y.Set), cmp.Compare(x.Step, y.Step)) })
+	p.stuck()
+	p.unordered()
+}
+
+// AtOnce is how many Applications are synced at the same time at most.
+func (r *Run) AtOnce() int {
+	most := 0
+	for _, s := range r.Spans {
+		n := 0
+		for _, other := range r.Spans {
+			if other.Start <= s.Start && (!other.Healthy || other.End > s.Start) {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}

@@ -1,0 +1,104 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/fleet"
+)
+
+// Stuck is an Application that never gets healthy.
+type Stuck struct {
+	Application int
+	// Begins is false if it is never synced, either.
+	Begins bool
+	Why    string
+}
+
+// stuck says what never gets healthy.
+func (p *player) stuck() {
+	for set, s := range p.Layout.Sets {
+		for n, step := range s.Steps {
+			for _, app := range step.Applications {
+				if i, begun := p.span[app]; !begun || !p.Spans[i].Healthy {
+					p.Stuck = append(p.Stuck, Stuck{app, begun, p.whyStuck(app, set, n, begun)})
+				}
+			}
+		}
+	}
+	for _, app := range p.Layout.Never {
+		p.Stuck = append(p.Stuck, Stuck{app, false, "no step has it, so nobody syncs it but a person"})
+	}
+}
+
+func (p *player) whyStuck(app, set, n int, begun bool) string {
+	at := p.sets[set].step
+	step, current := p.Layout.Sets[set].Steps[n], p.Layout.Sets[set].Steps[at]
+	switch {
+	case begun && p.fleet.Applications[app].Failed:
+		return "it does not render"
+	case begun && p.fail[app]:
+		return "it never gets healthy, as was asked"
+	case begun && p.lacks[p.fleet.Applications[app]].Of != nil:
+		return "it waits for " + p.lacks[p.fleet.Applications[app]].String()
+	case begun:
+		n := p.missing(app)[0]
+		verb := "it waits for "
+		if p.inCircle(app) {
+			verb = "both wait for each other: it waits for "
+		}
+		return verb + p.fleet.Applications[n.To].Name + ", because " + n.Because()
+	case n > at:
+		return fmt.Sprintf("%s comes after %s, which never ends", step, current)
+	case step.Manual:
+		return step.String() + " is manual: nobody syncs it but a person"
+	}
+	var holders []string
+	for _, other := range step.Applications {
+		if i, begun := p.span[other]; begun && !p.Spans[i].Healthy {
+			holders = append(holders, p.fleet.Applications[other].Name)
+		}
+	}
+	return fmt.Sprintf("%s takes %d at a time, and %s never makes room", step, step.MaxUpdate, strings.Join(holders, ", "))
+}
+
+// inCircle reports whether an Application and one that it waits for wait for each
+// other.
+func (p *player) inCircle(app int) bool {
+	for _, n := range p.missing(app) {
+		if slices.ContainsFunc(p.missing(n.To), func(back fleet.Need) bool { return back.To == app }) {
+			return true
+		}
+	}
+	return false
+}
+
+// unordered lists the needs between sets.
+func (p *player) unordered() {
+	set := map[int]int{}
+	for i, s := range p.Layout.Sets {
+		for _, step := range s.Steps {
+			for _, app := range step.Applications {
+				set[app] = i
+			}
+		}
+	}
+	for _, n := range p.all {
+		from, ok := set[n.From]
+		to, both := set[n.To]
+		if !ok || !both || from == to {
+			continue
+		}
+		c := Crossing{From: n.From, To: n.To, Why: n.Because()}
+		x, begun := p.span[n.From]
+		y, there := p.span[n.To]
+		if begun && there && p.Spans[y].Healthy {
+			c.Waits = p.Spans[y].End - p.Spans[x].Start
+			if !n.Later {
+				c.Waits = p.Spans[y].Start - p.Spans[x].Start
+			}
+		}
+		p.Unordered = append(p.Unordered, c)
+	}
+}

@@ -1,0 +1,197 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/profile"
+)
+
+// spot is a place at which an Application may stand. Where a band has no places,
+// it is all of the band.
+type spot struct {
+	from, to int
+	band     string
+	title    string
+}
+
+// stand is what an Application may do, whatever it needs.
+type stand struct {
+	spots []spot
+	// least is the phase before which it does not go.
+	least int
+	// why says why its first place is that.
+	why   string
+	fault finding.Finding
+}
+
+// first is the earliest phase that is not before another.
+func (s stand) first(bound int) (int, spot, bool) {
+	bound = max(bound, s.least)
+	for _, sp := range s.spots {
+		if sp.to >= bound {
+			return max(sp.from, bound), sp, true
+		}
+	}
+	return 0, spot{}, false
+}
+
+// lowest is before all phases.
+const lowest = -1 << 30
+
+// stand says where an Application may stand: at the places of its bands that are
+// for what it is.
+func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
+	if opt.OnlyMissing && app.Phase.Set {
+		return stand{spots: []spot{f.spotAt(app.Phase.Number)}, least: lowest, why: "its phase is set"}
+	}
+	bands := f.bandsOf(app)
+	s := stand{least: lowest}
+	var names []string
+	var anywhere []spot
+	for _, b := range bands {
+		names = append(names, b.Name)
+		all := spotsOf(b)
+		anywhere = append(anywhere, all...)
+		for i, sp := range all {
+			if app.Rung != "" && (len(b.Places) == 0 || b.Places[i].Takes(app.Rung)) {
+				s.spots = append(s.spots, sp)
+			}
+		}
+	}
+	where := "in " + strings.Join(names, " and ")
+	if len(bands) == 0 {
+		where = strings.TrimSpace("of a band for " + cmp.Or(app.Component.Part(), "all"))
+	}
+	if len(f.Profile.Bands) == 0 {
+		where = "in a profile without bands"
+	}
+	switch {
+	case len(s.spots) > 0 && s.spots[0].from < s.spots[0].to:
+		// Its numbers say nothing but the order.
+		s.why = "the phases " + where + " have no meaning of their own"
+		if app.Phase.Set && slices.ContainsFunc(s.spots, func(sp spot) bool { return sp.from <= app.Phase.Number && app.Phase.Number <= sp.to }) {
+			s.least = app.Phase.Number
+			s.why += ", so it keeps its own"
+		}
+	case len(s.spots) > 0:
+		s.why = fmt.Sprintf("the first place for %s %s: %s", app.Rung, where, app.RungWhy)
+	case app.Phase.Set && app.Rung == "":
+		s.spots, s.least, s.why = f.kept(app, anywhere), app.Phase.Number, "nothing says what it is for, so it keeps its phase"
+	case app.Phase.Set:
+		s.spots, s.least = f.kept(app, anywhere), app.Phase.Number
+		s.why = fmt.Sprintf("no place %s is for %s, so it keeps its phase", where, app.Rung)
+		s.fault = app.unplaced(finding.Warning, fmt.Sprintf("it is for %s (%s), and no place %s is", app.Rung, app.RungWhy, where), "add a place to the profile, or give it another domain")
+	case len(bands) == 0 && app.Component.Part() == "":
+		s.fault = app.unplaced(finding.Error, "it has no phase and names no domain, so no band is its own", f.nameDomain(app))
+	case len(bands) == 0:
+		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it has no phase, and no band is of its domain %s", app.Component.Part()), "use one of "+strings.Join(f.domains(), ", ")+", or add a band to the profile")
+	case app.Rung == "":
+		s.fault = app.unplaced(finding.Error, "it has no phase, and nothing says what it is for", "set its "+f.Profile.Key)
+	case app.Component.Part() == "" && len(f.domainsFor(app)) > 0:
+		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it names no domain, and is for %s (%s), which no place %s is for", app.Rung, app.RungWhy, where), f.nameDomain(app))
+	default:
+		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it is for %s (%s), and no place %s is", app.Rung, app.RungWhy, where), "add a place to the profile, or give it another domain")
+	}
+	return s
+}
+
+// domainsFor are the domains whose bands have a place for what an Application is.
+func (f *Fleet) domainsFor(app *Application) []string {
+	var all []string
+	for _, b := range f.Profile.Bands {
+		for i := range spotsOf(b) {
+			if app.Rung != "" && (len(b.Places) == 0 || b.Places[i].Takes(app.Rung)) {
+				all = append(all, b.Domains...)
+				break
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// nameDomain is the remedy for an Application that names none.
+func (f *Fleet) nameDomain(app *Application) string {
+	names := f.domainsFor(app)
+	if len(names) == 0 {
+		names = f.domains()
+	}
+	return "add domain: to its " + component.File + ", one of " + strings.Join(names, ", ")
+}
+
+func (a *Application) unplaced(severity finding.Severity, message, remedy string) finding.Finding {
+	return finding.Finding{Severity: severity, Rule: "no-place", File: a.File, Line: a.Line(a.PhaseKey()), Object: a.Name, Message: message, Remedy: remedy}
+}
+
+// bandsOf lists the bands in which an Application may stand: those of its domain.
+// A phase that is set chooses a band that is open to any domain, and the band of
+// a component whose domain has none.
+func (f *Fleet) bandsOf(app *Application) []profile.Band {
+	if len(f.Profile.Bands) == 0 {
+		return []profile.Band{{Name: "the rollout", From: min(0, app.Phase.Number), To: Highest}}
+	}
+	bands := f.Profile.BandsOf(app.Component.Part())
+	set, ok := f.Profile.Band(app.Phase.Number)
+	if !app.Phase.Set || !ok || slices.ContainsFunc(bands, func(b profile.Band) bool { return b.Name == set.Name && b.From == set.From }) {
+		return bands
+	}
+	theirs := slices.ContainsFunc(bands, func(b profile.Band) bool { return len(b.Domains) > 0 })
+	if len(set.Domains) > 0 && theirs {
+		return bands
+	}
+	bands = append(slices.Clone(bands), set)
+	slices.SortFunc(bands, func(x, y profile.Band) int { return cmp.Compare(x.From, y.From) })
+	return bands
+}
+
+// Highest is the last phase that a component.yaml can hold.
+const Highest = 999999
+
+// spotsOf lists the places of a band, in order.
+func spotsOf(b profile.Band) []spot {
+	if len(b.Places) == 0 {
+		return []spot{{b.From, b.To, b.Name, ""}}
+	}
+	var all []spot
+	for _, place := range b.Places {
+		all = append(all, spot{place.Phase, place.Phase, b.Name, place.Title})
+	}
+	return all
+}
+
+// spotAt is the place at a phase, whether the profile has it or not.
+func (f *Fleet) spotAt(phase int) spot {
+	band, _ := f.Profile.Band(phase)
+	place, _ := f.Profile.Place(phase)
+	return spot{phase, phase, band.Name, place.Title}
+}
+
+// kept are places for what keeps its phase if it can: that, and those behind.
+func (f *Fleet) kept(app *Application, spots []spot) []spot {
+	own := f.spotAt(app.Phase.Number)
+	all := []spot{own}
+	for _, sp := range spots {
+		if sp.from > own.from {
+			all = append(all, sp)
+		}
+	}
+	return all
+}
+
+// domains lists those that bands are made for.
+func (f *Fleet) domains() []string {
+	var all []string
+	for _, b := range f.Profile.Bands {
+		for _, d := range b.Domains {
+			if !slices.Contains(all, d) {
+				all = append(all, d)
+			}
+		}
+	}
+	return all
+}
