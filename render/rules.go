@@ -6,4 +6,8 @@ const (
 	UselessValues = "useless-values"
 	// BadName marks a name that no release can have.
 	BadName = "bad-name"
+	// Empty marks a component of which nothing is rendered.
+	Empty = "empty-rendering"
+	// Nothing marks a directory that holds nothing to render.
+	Nothing = "nothing-to-render"
 )
