@@ -50,12 +50,17 @@ func AssumedDurations() Durations {
 		Wave  Assumed   `yaml:"wave"`
 		Kinds []Assumed `yaml:"kinds"`
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(durationsText))
-	dec.KnownFields(true)
-	if err := dec.Decode(&file); err != nil {
-		panic(err) // the file is part of the program
-	}
+	decodeEmbedded(durationsText, &file)
 	return Durations{Named: map[string]time.Duration{}, Lines: map[string]int{}, Kinds: file.Kinds, Wave: file.Wave.Takes}
+}
+
+// decodeEmbedded reads a file that is part of the program.
+func decodeEmbedded(text []byte, into any) {
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if err := dec.Decode(into); err != nil {
+		panic(err) // no input reaches it, and every test of the package reads it
+	}
 }
 
 // defaults is the key of a file of durations that has those by rung, and

@@ -64,7 +64,7 @@ func each(n int, work func(i int)) {
 	}
 	workers.Wait()
 	if r := panicked.Load(); r != nil {
-		panic(r)
+		panic(r) // on, in the goroutine of the caller, who may recover
 	}
 }
 
