@@ -36,7 +36,10 @@ func readScenario(component string) (double.Scenario, error) {
 func (g *stage) scenario() double.Scenario {
 	s := double.Scenario{Makes: g.story.scenario.Makes, Records: g.story.scenario.Records, Packages: g.story.scenario.Packages}
 	for _, n := range g.story.scenario.Needs {
-		s.Needs = append(s.Needs, double.Need{Of: g.in(n.Of), Needs: g.in(n.Needs)})
+		s.Needs = append(s.Needs, double.Need{Of: g.in(n.Of), Needs: g.in(n.Needs), Applied: n.Applied})
+	}
+	for _, start := range g.story.scenario.Startups {
+		s.Startups = append(s.Startups, double.Startup{Of: g.in(start.Of), Takes: start.Takes})
 	}
 	for _, c := range g.story.scenario.Controllers {
 		s.Controllers = append(s.Controllers, double.Controller{Group: c.Group, Kind: c.Kind, By: g.in(c.By)})

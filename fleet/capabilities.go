@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/object"
-	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/input"
 )
 
 // A chart may ask whether the cluster has a kind. On the first day that depends on
@@ -16,7 +16,7 @@ import (
 // settleCapabilities renders the Applications anew that take the API versions of
 // the fleet. They stand in the order of their phases, so that what one of them
 // installs only then counts for those behind it.
-func (f *Fleet) settleCapabilities(ctx context.Context, src Source, memory *render.Memory) {
+func (f *Fleet) settleCapabilities(ctx context.Context, src Source, memory *input.Memory) {
 	for _, app := range f.Applications {
 		if ctx.Err() != nil || app.Unread || app.Component.Chart.Remote() || !app.request(src, memory).AsksFleet() {
 			continue

@@ -27,7 +27,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
-	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -340,7 +340,7 @@ func unset(p component.Phase) int {
 // is known.
 func (f *Fleet) render(ctx context.Context, src Source) error {
 	parallel := cmp.Or(src.Parallel, runtime.GOMAXPROCS(0))
-	memory := render.NewMemory(renderMemory)
+	memory := input.NewMemory(renderMemory)
 	next := make(chan *Application)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -438,7 +438,7 @@ func (f *Fleet) meet(a, b *Application) bool {
 // two Applications. Nothing else is often the same.
 const renderMemory = 8 << 20
 
-func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, memory *render.Memory) (res plugin.Result, rendered bool) {
+func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, memory *input.Memory) (res plugin.Result, rendered bool) {
 	if app.Unread {
 		app.Failed, app.Findings = true, finding.Of(app.faults)
 		return res, false
@@ -470,7 +470,7 @@ func isElsewhere(err error) bool {
 }
 
 // request asks for what an Application renders to.
-func (a *Application) request(src Source, memory *render.Memory) plugin.Request {
+func (a *Application) request(src Source, memory *input.Memory) plugin.Request {
 	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Earlier: a.Earlier, Memory: memory, Remote: src.Remote, Files: src.files,
 		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
 	if a.Part != "" {

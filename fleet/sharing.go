@@ -15,7 +15,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
-	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/input"
 )
 
 // Environments that share a cluster share what is in no namespace, and what says
@@ -63,7 +63,7 @@ func (f *Fleet) renderMoved(ctx context.Context, src Source) error {
 		return nil
 	}
 	f.moved = map[movedTo][]object.Object{}
-	memory := render.NewMemory(renderMemory)
+	memory := input.NewMemory(renderMemory)
 	room := make(chan struct{}, cmp.Or(src.Parallel, runtime.GOMAXPROCS(0)))
 	var wg sync.WaitGroup
 	var mu sync.Mutex

@@ -10,7 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/link/appofapps"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
-	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/input"
 )
 
 // siblings are the components beside one that is an app of apps.
@@ -129,7 +129,7 @@ func (req Request) fromHelm(app object.ID, helm object.Value, refs map[string]bo
 }
 
 // inline adds values that are no file, under a title for messages.
-func inline(v render.Values, title, text string) render.Values {
+func inline(v input.Values, title, text string) input.Values {
 	read, show := v.Read, v.Path
 	v.Files = append(v.Files, title)
 	v.Read = func(name string) ([]byte, error) {

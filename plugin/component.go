@@ -16,7 +16,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/settings"
-	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/helm"
+	"github.com/ladder-cmp/ladder/render/input"
 )
 
 // DescriptiveKeys lists those keys of component.yaml that no parameter has, for
@@ -61,7 +62,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 	bad := own.Fault
 	data, err := fs.ReadFile(req.Repo, file)
 	if err != nil {
-		return s, component.Description{}, bad(0, "", render.Cause(err), "check that it is a file, readable, and no symlink out of the repository")
+		return s, component.Description{}, bad(0, "", input.Cause(err), "check that it is a file, readable, and no symlink out of the repository")
 	}
 	root, err := own.Parse(data)
 	if root == nil {
@@ -114,13 +115,13 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 }
 
 // placesOf are where a list names values files.
-func placesOf(file, key string, list *yaml.Node) map[string]render.Place {
+func placesOf(file, key string, list *yaml.Node) map[string]input.Place {
 	for list.Kind == yaml.AliasNode {
 		list = list.Alias
 	}
-	places := map[string]render.Place{}
+	places := map[string]input.Place{}
 	for i, item := range list.Content {
-		places[item.Value] = render.Place{File: file, Line: item.Line, Field: fmt.Sprintf("%s[%d]", key, i), Ignore: "ignoreMissingValueFiles"}
+		places[item.Value] = input.Place{File: file, Line: item.Line, Field: fmt.Sprintf("%s[%d]", key, i), Ignore: "ignoreMissingValueFiles"}
 	}
 	return places
 }
@@ -135,7 +136,7 @@ func (req Request) checkName(name string, d component.Description) error {
 	if _, err := fs.Stat(req.Repo, path.Join(req.Dir, "Chart.yaml")); err != nil && d.Chart.Chart == "" {
 		return nil
 	}
-	f, invalid := render.InvalidRelease(name)
+	f, invalid := helm.InvalidRelease(name)
 	if !invalid {
 		return nil
 	}
@@ -188,7 +189,7 @@ func (req Request) locate(ctx context.Context, d component.Description, opt opti
 	}
 	if len(c.ValueFiles) > 0 {
 		values := req.chartValues(ctx, d, opt, home)
-		opt.render.Values = append([]render.Values{values}, opt.render.Values...)
+		opt.render.Values = append([]input.Values{values}, opt.render.Values...)
 	}
 	return req, opt, nil
 }

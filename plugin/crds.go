@@ -12,6 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/input"
 )
 
 // What may become of Jobs that write definitions.
@@ -300,7 +301,7 @@ func paths(switches []crds.Switch) []crds.Path {
 
 // with renders a component with some values set over all others.
 func (req Request) with(ctx context.Context, opt options, value string, set []crds.Path) (render.Result, error) {
-	var v render.Values
+	var v input.Values
 	for _, p := range set {
 		v.Set = append(v.Set, p.Expression()+"="+value)
 	}

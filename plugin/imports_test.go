@@ -149,12 +149,12 @@ func TestPurePackages(t *testing.T) {
 // there for it.
 func TestHeavyLibraries(t *testing.T) {
 	owners := map[string][]string{
-		"helm.sh/":                     {"render", "render/vary", "internal/fetch"},
-		"sigs.k8s.io/kustomize/":       {"render", "internal/krm"},
+		"helm.sh/":                     {"render/helm", "render/input", "render/vary", "internal/fetch"},
+		"sigs.k8s.io/kustomize/":       {"render/kustomize", "internal/krm"},
 		"google.golang.org/grpc":       {"sidecar", "sidecar/task", "sidecar/worker", "sidecar/wire", "sidecar/sidecartest"},
 		"github.com/spf13/cobra":       {"cmd/cmp", "internal/option", "internal/complete", "internal/manual"},
 		"k8s.io/":                      {"internal/argocd", "internal/doctor"},
-		"github.com/Masterminds/":      {"render", "render/vary", "internal/fetch"},
+		"github.com/Masterminds/":      {"render/helm", "render/kustomize", "render/vary", "internal/fetch"},
 		"github.com/go-git/":           {"internal/fetch", "internal/revision"},
 		"github.com/ProtonMail/":       {"internal/fetch"},
 		"oras.land/":                   {"internal/fetch"},

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
-	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/input"
 )
 
 // Knowledge returns what is known about kinds in the component of the request:
@@ -50,6 +50,6 @@ func (req Request) ladder(base *knowledge.Base, dir string) (*knowledge.Base, er
 
 // Unreadable says that a ladder.yaml is there and cannot be read.
 func Unreadable(name string, err error) finding.Finding {
-	return finding.Finding{Severity: finding.Error, Rule: "bad-ladder", File: name, Message: render.Cause(err),
+	return finding.Finding{Severity: finding.Error, Rule: "bad-ladder", File: name, Message: input.Cause(err),
 		Remedy: "check that it is a file, readable, and no symlink out of the repository"}
 }

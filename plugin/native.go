@@ -9,6 +9,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/kustomize"
 )
 
 // The parameters in this file say what Argo CD's own sources can say of Helm,
@@ -125,7 +126,7 @@ var ofKustomize = []Parameter{
 		Name: "build-options", Title: "Build options", Item: "string", Collection: "string", Kinds: kustomizations,
 		Tooltip: "Options of kustomize build, such as --load-restrictor=LoadRestrictionsNone, which Argo CD has in kustomize.buildOptions.",
 		set: func(s *Settings, values []string) error {
-			restricted, err := render.BuildOptions(values[0])
+			restricted, err := kustomize.BuildOptions(values[0])
 			if err != nil {
 				return err
 			}

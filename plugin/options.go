@@ -14,6 +14,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -126,7 +127,7 @@ func override[T ~string](to *T, with T) {
 // values lets values name files relative to the component's directory. A
 // leading slash means the root of the repository, as in the valueFiles of an
 // Application.
-func (req Request) values() render.Values {
+func (req Request) values() input.Values {
 	locate := func(name string) string {
 		if strings.HasPrefix(name, "/") {
 			return path.Clean(strings.TrimLeft(name, "/"))
@@ -156,5 +157,5 @@ func (req Request) values() render.Values {
 		}
 		return found, err
 	}
-	return render.Values{Read: read, Glob: glob, Path: func(name string) string { return req.show(locate(name)) }}
+	return input.Values{Read: read, Glob: glob, Path: func(name string) string { return req.show(locate(name)) }}
 }

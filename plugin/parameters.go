@@ -14,6 +14,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/helm"
+	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -24,7 +26,7 @@ type Settings struct {
 	Name        string
 	Namespace   string
 	Revision    string
-	Values      render.Values
+	Values      input.Values
 	KubeVersion string
 	APIVersions []string
 	SkipTests   *bool
@@ -99,7 +101,7 @@ func namespaceFault(name string) error {
 }
 
 func kubeVersionFault(version string) error {
-	if render.ValidKubeVersion(version) {
+	if helm.ValidKubeVersion(version) {
 		return nil
 	}
 	return finding.Fault(fmt.Sprintf("%q is no Kubernetes version", version), "write it like 1.34.2")

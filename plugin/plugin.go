@@ -24,6 +24,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/render/vary"
 	"github.com/ladder-cmp/ladder/wave"
 )
@@ -59,7 +60,7 @@ type Request struct {
 	// over those in the component's component.yaml.
 	Settings []Settings
 	// Memory is what requests before this one have left; it may be nil.
-	Memory *render.Memory
+	Memory *input.Memory
 	// Remote fetches what the component names and Repo does not hold; nil means
 	// that nothing is fetched.
 	Remote remote.Fetcher

@@ -17,6 +17,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/input"
 )
 
 // ChartElsewhere is the rule of the finding that says that the chart which a
@@ -35,7 +36,7 @@ func (req Request) Lock() (remote.Lock, bool, error) {
 	}
 	text, err := fs.ReadFile(req.Repo, file)
 	if err != nil {
-		return remote.Lock{}, true, finding.Finding{Severity: finding.Error, Rule: "unreadable", File: req.show(file), Message: render.Cause(err), Remedy: "check that it is a file, readable, and no symlink out of the repository"}
+		return remote.Lock{}, true, finding.Finding{Severity: finding.Error, Rule: "unreadable", File: req.show(file), Message: input.Cause(err), Remedy: "check that it is a file, readable, and no symlink out of the repository"}
 	}
 	lock, err := remote.ParseLock(req.show(file), text)
 	return lock, true, err
@@ -192,7 +193,7 @@ func (req Request) fetchChart(ctx context.Context, c component.Chart, opt option
 	if err != nil {
 		return nil, err
 	}
-	files, err := render.Unpack(got.Data)
+	files, err := input.Unpack(got.Data)
 	if err != nil {
 		return nil, fault(remote.Broken, "what "+ref.String()+" came to cannot be unpacked: "+err.Error(), "ask those who publish it")
 	}
@@ -242,7 +243,7 @@ type valueFile struct {
 // chartValues are the values files that the component.yaml in a directory names for
 // its chart. The directory of the request is the chart's, if that is in this
 // repository.
-func (req Request) chartValues(ctx context.Context, d component.Description, opt options, home string) render.Values {
+func (req Request) chartValues(ctx context.Context, d component.Description, opt options, home string) input.Values {
 	own := req.values()
 	at := func(name string) (valueFile, fs.FS) {
 		file := req.valueFile(name)
@@ -254,10 +255,10 @@ func (req Request) chartValues(ctx context.Context, d component.Description, opt
 	bad := func(name, message, remedy string) error {
 		return finding.Finding{Severity: finding.Error, Rule: "bad-component", Message: finding.WithoutCredentials(name) + " " + message, Remedy: remedy}
 	}
-	v := render.Values{Files: d.Chart.ValueFiles, IgnoreMissing: d.Chart.IgnoreMissing, Places: map[string]render.Place{}}
+	v := input.Values{Files: d.Chart.ValueFiles, IgnoreMissing: d.Chart.IgnoreMissing, Places: map[string]input.Place{}}
 	for i, name := range v.Files {
 		field := fmt.Sprintf("chart.valueFiles[%d]", i)
-		v.Places[name] = render.Place{File: req.show(path.Join(home, component.File)), Line: cmp.Or(d.Line(field), d.Line("chart")), Field: field, Ignore: "chart.ignoreMissingValueFiles"}
+		v.Places[name] = input.Place{File: req.show(path.Join(home, component.File)), Line: cmp.Or(d.Line(field), d.Line("chart")), Field: field, Ignore: "chart.ignoreMissingValueFiles"}
 	}
 	v.Read = func(name string) ([]byte, error) {
 		file, fsys := at(name)

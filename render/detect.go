@@ -7,6 +7,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/render/helm"
+	"github.com/ladder-cmp/ladder/render/input"
+	"github.com/ladder-cmp/ladder/render/kustomize"
 )
 
 // Kind says how a component is rendered.
@@ -45,9 +49,6 @@ func (k Kind) Article() string {
 	return "plain YAML"
 }
 
-// kustomizationNames are the names under which kustomize looks for its file.
-var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
-
 // Detect returns the kind of the component in dir, or "" if there is nothing
 // to render. The order is Argo CD's: a Chart.yaml makes a chart, then a
 // kustomization file a kustomization; after that, templates make templated
@@ -60,9 +61,9 @@ func Detect(fsys fs.FS, dir string) (Kind, error) {
 		return kind, nil
 	}
 	found := Kind("")
-	err := walk(fsys, dir, func(name string) error {
+	err := input.Walk(fsys, dir, func(name string) error {
 		switch {
-		case isTemplate(name):
+		case helm.IsTemplate(name):
 			found = Template
 			return errStop
 		case isSource(name) && !reserved(name):
@@ -78,8 +79,8 @@ func Detect(fsys fs.FS, dir string) (Kind, error) {
 
 // detectOne is Detect for what a single file decides.
 func detectOne(fsys fs.FS, dir string) Kind {
-	chart := exists(fsys, path.Join(dir, "Chart.yaml"))
-	kustomization := slices.ContainsFunc(kustomizationNames, func(name string) bool { return exists(fsys, path.Join(dir, name)) })
+	chart := input.FileExists(fsys, path.Join(dir, "Chart.yaml"))
+	kustomization := input.FileExists(fsys, path.Join(dir, kustomize.File(fsys, dir)))
 	switch {
 	case chart && kustomization:
 		return HelmKustomize
@@ -99,9 +100,9 @@ func Sign(name string) Kind {
 	switch {
 	case name == "Chart.yaml":
 		return Helm
-	case slices.Contains(kustomizationNames, name):
+	case kustomize.IsFile(name):
 		return Kustomize
-	case isTemplate(name):
+	case helm.IsTemplate(name):
 		return Template
 	case isManifest(name) && !reserved(name):
 		return Plain
@@ -112,19 +113,19 @@ func Sign(name string) Kind {
 func (s source) kind() (Kind, error) {
 	with := func(kinds ...Kind) bool { return slices.Contains(kinds, s.opt.Kind) }
 	switch {
-	case with(Helm, HelmKustomize) && !exists(s.fsys, path.Join(s.dir, "Chart.yaml")):
-		return "", s.fault("no-chart", "", "the renderer is "+string(s.opt.Kind)+", and there is no Chart.yaml here", "drop the renderer, or add a Chart.yaml")
-	case with(Kustomize, HelmKustomize) && !exists(s.fsys, path.Join(s.dir, s.kustomizationFile(s.dir))):
-		return "", s.fault("no-kustomization", "", "the renderer is "+string(s.opt.Kind)+", and there is no kustomization.yaml here", "drop the renderer, or add a kustomization.yaml")
+	case with(Helm, HelmKustomize) && !input.FileExists(s.FS, path.Join(s.Dir, "Chart.yaml")):
+		return "", s.Fault("no-chart", "", "the renderer is "+string(s.opt.Kind)+", and there is no Chart.yaml here", "drop the renderer, or add a Chart.yaml")
+	case with(Kustomize, HelmKustomize) && !input.FileExists(s.FS, path.Join(s.Dir, kustomize.File(s.FS, s.Dir))):
+		return "", s.Fault("no-kustomization", "", "the renderer is "+string(s.opt.Kind)+", and there is no kustomization.yaml here", "drop the renderer, or add a kustomization.yaml")
 	case s.opt.Kind != "":
 		return s.opt.Kind, nil
 	}
-	kind, err := Detect(s.fsys, s.dir)
+	kind, err := Detect(s.FS, s.Dir)
 	if err != nil {
-		return "", s.unreadable(err)
+		return "", s.Unreadable(err)
 	}
 	if kind == "" {
-		return "", s.fault("nothing-to-render", "", "there is nothing to render here",
+		return "", s.Fault(Nothing, "", "there is nothing to render here",
 			"add a Chart.yaml, a kustomization.yaml, manifests (*.yaml, *.json, *.jsonnet) or templates (*.yaml.tmpl, *.gotmpl)")
 	}
 	return kind, nil
@@ -138,20 +139,6 @@ func kindList() string {
 	return strings.Join(names, ", ")
 }
 
-func exists(fsys fs.FS, name string) bool {
-	info, err := fs.Stat(fsys, name)
-	return err == nil && !info.IsDir()
-}
-
-func isTemplate(name string) bool {
-	for _, ext := range []string{".yaml.tmpl", ".yml.tmpl", ".json.tmpl", ".gotmpl"} {
-		if strings.HasSuffix(name, ext) {
-			return true
-		}
-	}
-	return false
-}
-
 func isManifest(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
@@ -162,47 +149,6 @@ func reserved(name string) bool {
 	return name == "component.yaml" || name == "ladder.yaml"
 }
 
-// walk calls fn with the path, relative to dir, of every file below it, in
-// lexical order. Hidden files and directories are left out, which are for tools;
-// symlinks to files are followed inside the repository, symlinks to directories
-// are not followed.
-func walk(fsys fs.FS, dir string, fn func(name string) error) error {
-	return fs.WalkDir(fsys, dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if p == dir {
-			return nil
-		}
-		if strings.HasPrefix(d.Name(), ".") {
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if d.IsDir() {
-			return nil
-		}
-		if d.Type()&fs.ModeSymlink != 0 {
-			// One that leads to nothing is reported by who reads it.
-			if info, err := fs.Stat(fsys, p); err == nil && info.IsDir() {
-				return nil
-			} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-		return fn(strings.TrimPrefix(p, prefix(dir)))
-	})
-}
-
-// prefix is what stands before the paths of the files below dir.
-func prefix(dir string) string {
-	if dir == "." {
-		return ""
-	}
-	return dir + "/"
-}
-
 var kindAtTop = regexp.MustCompile(`(?m)^kind:`)
 
 // Beside lists the files of a directory that would be rendered if they were all of a
@@ -211,13 +157,13 @@ var kindAtTop = regexp.MustCompile(`(?m)^kind:`)
 // passed over.
 func Beside(fsys fs.FS, dir string) ([]string, error) {
 	var all []string
-	err := walk(fsys, dir, func(name string) error {
+	err := input.Walk(fsys, dir, func(name string) error {
 		for above := path.Dir(name); above != "."; above = path.Dir(above) {
-			if exists(fsys, path.Join(dir, above, "component.yaml")) {
+			if input.FileExists(fsys, path.Join(dir, above, "component.yaml")) {
 				return nil
 			}
 		}
-		held := Sign(name) != "" && !isValues(name)
+		held := Sign(name) != "" && !helm.IsValues(name)
 		if held && Sign(name) == Plain {
 			data, err := fs.ReadFile(fsys, path.Join(dir, name))
 			held = err == nil && claims(string(data)) && (path.Ext(name) == ".json" || kindAtTop.Match(data)) // values hold manifests, too

@@ -2,7 +2,6 @@ package render
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/gobwas/glob"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/render/input"
 )
 
 // Directory says which files of plain YAML are read, as source.directory of an
@@ -116,12 +116,12 @@ func (s source) directoryFiles() ([]string, []finding.Finding, error) {
 	}
 	var names []string
 	var found []finding.Finding
-	err = fs.WalkDir(s.fsys, s.dir, func(p string, d fs.DirEntry, err error) error {
-		name := strings.TrimPrefix(p, prefix(s.dir))
+	err = fs.WalkDir(s.FS, s.Dir, func(p string, d fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(p, input.Prefix(s.Dir))
 		switch {
 		case err != nil:
 			return err
-		case p == s.dir:
+		case p == s.Dir:
 			return nil
 		case d.IsDir():
 			if taken.flat || d.Name() == ".git" {
@@ -132,9 +132,9 @@ func (s source) directoryFiles() ([]string, []finding.Finding, error) {
 			return nil
 		}
 		if d.Type()&fs.ModeSymlink != 0 {
-			info, err := fs.Stat(s.fsys, p)
+			info, err := fs.Stat(s.FS, p)
 			if errors.Is(err, fs.ErrNotExist) {
-				f := s.fault("dangling-symlink", name, "the symlink leads to nothing, and is left out", "correct it, or delete it")
+				f := s.Fault("dangling-symlink", name, "the symlink leads to nothing, and is left out", "correct it, or delete it")
 				f.Severity = finding.Warning
 				found = append(found, f)
 				return nil
@@ -150,7 +150,7 @@ func (s source) directoryFiles() ([]string, []finding.Finding, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, nil, s.unreadable(err)
+		return nil, nil, s.Unreadable(err)
 	}
 	return names, found, nil
 }
@@ -175,13 +175,4 @@ func listed(names []string) string {
 		return names[0]
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-}
-
-// someOf names a few of them.
-func someOf(names []string) string {
-	const most = 4
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return listed(names)
 }

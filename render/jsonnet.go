@@ -18,6 +18,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render/input"
 )
 
 // Jsonnet is what files of jsonnet are given, as source.directory.jsonnet of an
@@ -52,7 +53,7 @@ func (s source) jsonnetFile(name string) ([]object.Object, error) {
 	vm := s.jsonnetVM()
 	var wrong error
 	vm.ErrorFormatter = keptError{&wrong}
-	text, err := vm.EvaluateFile(path.Join(s.dir, name))
+	text, err := vm.EvaluateFile(path.Join(s.Dir, name))
 	if err != nil {
 		if wrong == nil {
 			wrong = err
@@ -78,9 +79,9 @@ func (s source) jsonnetVM() *jsonnet.VM {
 	}
 	set(s.opt.Directory.Jsonnet.TLAs, vm.TLAVar, vm.TLACode)
 	set(s.opt.Directory.Jsonnet.ExtVars, vm.ExtVar, vm.ExtCode)
-	in := &importer{source: s, paths: []string{s.dir}, contents: map[string]jsonnet.Contents{}}
+	in := &importer{source: s, paths: []string{s.Dir}, contents: map[string]jsonnet.Contents{}}
 	for _, lib := range s.opt.Directory.Jsonnet.Libs {
-		at, _ := repoPath(".", lib) // see libraries
+		at, _ := input.RepoPath(".", lib) // see libraries
 		in.paths = append(in.paths, at)
 	}
 	vm.Importer(in)
@@ -93,10 +94,10 @@ func (s source) libraries() error {
 	var faults []error
 	for i, lib := range s.opt.Directory.Jsonnet.Libs {
 		f := finding.Finding{Severity: finding.Error, Rule: "jsonnet", Field: fmt.Sprintf("parameter libs[%d]", i), Remedy: "name a directory relative to the root of the repository"}
-		at, ok := repoPath(".", lib)
+		at, ok := input.RepoPath(".", lib)
 		info, err := fs.FileInfo(nil), error(nil)
 		if ok {
-			info, err = fs.Stat(s.fsys, at)
+			info, err = fs.Stat(s.FS, at)
 		}
 		switch {
 		case !ok:
@@ -104,7 +105,7 @@ func (s source) libraries() error {
 		case errors.Is(err, fs.ErrNotExist):
 			f.Message = "there is no directory " + lib
 		case err != nil:
-			f.Message = lib + ": " + Cause(err)
+			f.Message = lib + ": " + input.Cause(err)
 		case !info.IsDir():
 			f.Message = lib + " is a file"
 		default:
@@ -117,12 +118,12 @@ func (s source) libraries() error {
 
 // jsonnetObjects reads what a file came to.
 func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
-	shown := s.show(path.Join(s.dir, name))
+	shown := s.Show(path.Join(s.Dir, name))
 	items := []json.RawMessage{json.RawMessage(text)}
 	array := strings.HasPrefix(text, "[")
 	if array {
 		if err := json.Unmarshal([]byte(text), &items); err != nil {
-			return nil, s.fault("jsonnet", name, "what it evaluates to cannot be read: "+err.Error(), "let it be an object or an array of objects")
+			return nil, s.Fault("jsonnet", name, "what it evaluates to cannot be read: "+err.Error(), "let it be an object or an array of objects")
 		}
 	}
 	var objs []object.Object
@@ -132,7 +133,7 @@ func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
 			continue
 		}
 		if !bytes.HasPrefix(item, []byte("{")) {
-			f := s.fault("jsonnet", name, "it evaluates to something that is no object", "let it be an object or an array of objects")
+			f := s.Fault("jsonnet", name, "it evaluates to something that is no object", "let it be an object or an array of objects")
 			if array {
 				f.Field, f.Message, f.Remedy = fmt.Sprintf("[%d]", i), "this is no object", "let each element be an object"
 			}
@@ -141,9 +142,9 @@ func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
 		}
 		block, err := yaml.JSONToYAML(item)
 		if err != nil {
-			return nil, s.fault("jsonnet", name, err.Error(), "let it be an object or an array of objects")
+			return nil, s.Fault("jsonnet", name, err.Error(), "let it be an object or an array of objects")
 		}
-		parsed, err := s.opt.Memory.parse(shown, 0, string(block))
+		parsed, err := s.opt.Memory.Parse(shown, 0, string(block))
 		objs = append(objs, parsed...)
 		for _, f := range finding.Of(err) {
 			f.File = shown
@@ -172,7 +173,7 @@ func (s source) jsonnetFault(name string, err error) error {
 	if errors.As(err, &f) {
 		return f
 	}
-	f = s.fault("jsonnet", name, strings.TrimPrefix(err.Error(), "RUNTIME ERROR: "), "correct it there")
+	f = s.Fault("jsonnet", name, strings.TrimPrefix(err.Error(), "RUNTIME ERROR: "), "correct it there")
 	var places []ast.LocationRange
 	var static interface{ Loc() ast.LocationRange }
 	var running jsonnet.RuntimeError
@@ -208,8 +209,8 @@ func (s source) jsonnetFault(name string, err error) error {
 			return f
 		}
 		// The library's own code and code of a parameter are no files.
-		if place.Begin.Line > 0 && place.FileName != "" && exists(s.fsys, place.FileName) {
-			f.File, f.Line = s.show(place.FileName), place.Begin.Line
+		if place.Begin.Line > 0 && place.FileName != "" && input.FileExists(s.FS, place.FileName) {
+			f.File, f.Line = s.Show(place.FileName), place.Begin.Line
 			break
 		}
 	}
@@ -243,15 +244,15 @@ func (in *importer) Import(from, name string) (jsonnet.Contents, string, error) 
 			outside = true
 			continue
 		}
-		info, err := fs.Stat(in.fsys, p)
+		info, err := fs.Stat(in.FS, p)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", name, Cause(err))
+			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", name, input.Cause(err))
 		}
 		if !info.Mode().IsRegular() {
-			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s is no file", name, in.show(p))
+			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s is no file", name, in.Show(p))
 		}
 		return in.read(p)
 	}
@@ -265,9 +266,9 @@ func (in *importer) read(p string) (jsonnet.Contents, string, error) {
 	if c, known := in.contents[p]; known {
 		return c, p, nil
 	}
-	data, err := fs.ReadFile(in.fsys, p)
+	data, err := fs.ReadFile(in.FS, p)
 	if err != nil {
-		return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", p, Cause(err))
+		return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", p, input.Cause(err))
 	}
 	in.contents[p] = jsonnet.MakeContentsRaw(data)
 	return in.contents[p], p, nil

@@ -4,11 +4,12 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render/input"
+	"github.com/ladder-cmp/ladder/render/kustomize"
 )
 
 // skipMarker anywhere in a file keeps it out, as in Argo CD's own directory
@@ -43,7 +44,7 @@ func (s source) plain() (Result, error) {
 func (s source) manifestFiles(holds func(name string) bool) ([]object.Object, error) {
 	var objs []object.Object
 	var faults []error
-	err := walk(s.fsys, s.dir, func(name string) error {
+	err := input.Walk(s.FS, s.Dir, func(name string) error {
 		if !holds(name) {
 			return nil
 		}
@@ -53,22 +54,22 @@ func (s source) manifestFiles(holds func(name string) bool) ([]object.Object, er
 		return nil
 	})
 	if err != nil {
-		faults = append(faults, s.unreadable(err))
+		faults = append(faults, s.Unreadable(err))
 	}
 	return objs, errors.Join(faults...)
 }
 
 // manifestFile reads the objects in a file of the component.
 func (s source) manifestFile(name string) ([]object.Object, error) {
-	if base := path.Base(name); !hidden(name) && (base == "Chart.yaml" || slices.Contains(kustomizationNames, base)) {
-		return nil, s.fault("nested-component", name, "a chart or kustomization inside plain YAML cannot be rendered along with it",
-			"make the directory "+s.show(path.Join(s.dir, path.Dir(name)))+" a component of its own, or render all of them with renderer: tree")
+	if base := path.Base(name); !hidden(name) && (base == "Chart.yaml" || kustomize.IsFile(base)) {
+		return nil, s.Fault("nested-component", name, "a chart or kustomization inside plain YAML cannot be rendered along with it",
+			"make the directory "+s.Show(path.Join(s.Dir, path.Dir(name)))+" a component of its own, or render all of them with renderer: tree")
 	}
 	text, skip, err := s.marked(name)
 	if skip || err != nil {
 		return nil, err
 	}
-	objs, err := s.opt.Memory.parse(s.show(path.Join(s.dir, name)), 1, text)
+	objs, err := s.opt.Memory.Parse(s.Show(path.Join(s.Dir, name)), 1, text)
 	if err == nil {
 		return objs, nil
 	}
@@ -82,9 +83,9 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 			faults[i].Remedy = "if this is a template, make the directory a component of its own, or a chart: none is rendered in a tree"
 		case strings.Contains(text, "{{"):
 			faults[i].Remedy = "if this is a template, call it " + path.Base(name) + ".tmpl"
-		case faults[i].Rule == "incomplete-object" && path.Ext(name) == ".json": // which has no comments
+		case faults[i].Rule == object.Incomplete && path.Ext(name) == ".json": // which has no comments
 			faults[i].Remedy = "add it, or leave the file out (exclude: " + name + ") if it holds no manifests"
-		case faults[i].Rule == "incomplete-object":
+		case faults[i].Rule == object.Incomplete:
 			faults[i].Remedy = "add it, or begin the file with \"# " + skipMarker + "\" if it holds no manifests"
 		}
 	}
@@ -94,9 +95,9 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 // marked reads a file of the component, and reports whether it asks to be left
 // out.
 func (s source) marked(name string) (text string, skip bool, err error) {
-	data, err := fs.ReadFile(s.fsys, path.Join(s.dir, name))
+	data, err := fs.ReadFile(s.FS, path.Join(s.Dir, name))
 	if err != nil {
-		return "", false, s.unreadable(err)
+		return "", false, s.Unreadable(err)
 	}
 	return string(data), strings.Contains(string(data), skipMarker), nil
 }

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -10,33 +9,35 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/render/helm"
+	"github.com/ladder-cmp/ladder/render/input"
+	"github.com/ladder-cmp/ladder/render/kustomize"
 )
 
 // tree renders every chart and kustomization below a directory, each as its own
 // kind, and the plain YAML around them. What one of them refers to, such as a base,
 // is a part of that one and not rendered by itself.
 func (s source) tree(ctx context.Context) (Result, error) {
-	if detectOne(s.fsys, s.dir) != "" {
-		return Result{}, s.fault("no-tree", "", "the renderer is tree, and the directory is itself a chart or a kustomization", "drop the renderer, or move the chart or the kustomization into a directory below")
+	if detectOne(s.FS, s.Dir) != "" {
+		return Result{}, s.Fault("no-tree", "", "the renderer is tree, and the directory is itself a chart or a kustomization", "drop the renderer, or move the chart or the kustomization into a directory below")
 	}
 	parts, err := s.parts()
 	if err != nil {
-		return Result{}, s.unreadable(err)
+		return Result{}, s.Unreadable(err)
 	}
 	if len(parts) == 0 {
-		return Result{}, s.fault("no-tree", "", "the renderer is tree, and there is no chart or kustomization in the directories below", "drop the renderer")
+		return Result{}, s.Fault("no-tree", "", "the renderer is tree, and there is no chart or kustomization in the directories below", "drop the renderer")
 	}
 	within := func(name string) bool {
-		return slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(path.Join(s.dir, name), prefix(p)) })
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(path.Join(s.Dir, name), input.Prefix(p)) })
 	}
 	var templates []error
 	objs, err := s.manifestFiles(func(name string) bool {
-		if isTemplate(name) && !within(name) {
-			templates = append(templates, s.fault("nested-component", name, "templates are not rendered in a tree", "make the directory a component of its own, or a chart"))
+		if helm.IsTemplate(name) && !within(name) {
+			templates = append(templates, s.Fault("nested-component", name, "templates are not rendered in a tree", "make the directory a component of its own, or a chart"))
 		}
 		return isManifest(name) && !reserved(name) && !within(name)
 	})
@@ -47,13 +48,13 @@ func (s source) tree(ctx context.Context) (Result, error) {
 		if used[dir] {
 			continue
 		}
-		if exists(s.fsys, path.Join(dir, "component.yaml")) {
-			f := s.fault("unread-settings", "", "nobody reads this file, since the directory is a part of "+s.show(s.dir), "move what it says to "+s.show(path.Join(s.dir, "component.yaml"))+", or make the directory a component of its own")
-			f.File, f.Severity = s.show(path.Join(dir, "component.yaml")), finding.Warning
+		if input.FileExists(s.FS, path.Join(dir, "component.yaml")) {
+			f := s.Fault("unread-settings", "", "nobody reads this file, since the directory is a part of "+s.Show(s.Dir), "move what it says to "+s.Show(path.Join(s.Dir, "component.yaml"))+", or make the directory a component of its own")
+			f.File, f.Severity = s.Show(path.Join(dir, "component.yaml")), finding.Warning
 			res.Findings = append(res.Findings, f)
 		}
 		part := s
-		part.dir, part.whole, part.opt.Kind = dir, s.dir, detectOne(s.fsys, dir)
+		part.Dir, part.Whole, part.opt.Kind = dir, s.Dir, detectOne(s.FS, dir)
 		one, err := part.render(ctx, part.opt.Kind)
 		faults = append(faults, err)
 		res.Objects = append(res.Objects, one.Objects...)
@@ -64,22 +65,18 @@ func (s source) tree(ctx context.Context) (Result, error) {
 	return res, errors.Join(faults...)
 }
 
-// vendorIt is the command that vendors what the component needs, which is done for a
-// tree as a whole.
-func (s source) vendorIt() string { return "cmp vendor " + s.show(cmp.Or(s.whole, s.dir)) }
-
 // parts are the topmost directories below that hold a chart or a kustomization.
 func (s source) parts() ([]string, error) {
 	var parts []string
-	err := fs.WalkDir(s.fsys, s.dir, func(p string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(s.FS, s.Dir, func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case !d.IsDir() || p == s.dir:
+		case !d.IsDir() || p == s.Dir:
 			return nil
 		case strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
-		case detectOne(s.fsys, p) != "":
+		case detectOne(s.FS, p) != "":
 			parts = append(parts, p)
 			return fs.SkipDir
 		}
@@ -94,7 +91,7 @@ func (s source) parts() ([]string, error) {
 // belongs to it, and so do charts below a kustomization; apart are directories that
 // are known to be components with all that is below them.
 func Roots(fsys fs.FS, dir string, apart []string) ([]string, error) {
-	s := source{fsys: fsys, dir: dir}
+	s := source{Source: input.Source{FS: fsys, Dir: dir}}
 	var all, below []string
 	err := fs.WalkDir(fsys, dir, func(p string, d fs.DirEntry, err error) error {
 		kind := Kind("")
@@ -108,7 +105,7 @@ func Roots(fsys fs.FS, dir string, apart []string) ([]string, error) {
 		default:
 			kind = detectOne(fsys, p)
 		}
-		for len(below) > 0 && !strings.HasPrefix(p, prefix(below[len(below)-1])) {
+		for len(below) > 0 && !strings.HasPrefix(p, input.Prefix(below[len(below)-1])) {
 			below = below[:len(below)-1]
 		}
 		switch {
@@ -136,11 +133,11 @@ func Roots(fsys fs.FS, dir string, apart []string) ([]string, error) {
 func (s source) forOthers(dir string) bool {
 	var says struct{ Kind, Type string }
 	file := "Chart.yaml"
-	if detectOne(s.fsys, dir) == Kustomize {
-		file = s.kustomizationFile(dir)
+	if detectOne(s.FS, dir) == Kustomize {
+		file = kustomize.File(s.FS, dir)
 	}
-	data, err := fs.ReadFile(s.fsys, path.Join(dir, file))
-	return err == nil && yaml.Unmarshal(data, &says) == nil && (says.Kind == types.ComponentKind || says.Type == "library")
+	data, err := fs.ReadFile(s.FS, path.Join(dir, file))
+	return err == nil && yaml.Unmarshal(data, &says) == nil && (says.Kind == kustomize.ComponentKind || says.Type == "library")
 }
 
 // used are the directories that charts and kustomizations refer to.
@@ -159,11 +156,11 @@ func (s source) used(dirs []string) map[string]bool {
 // wrong with it is found as it is rendered.
 func (s source) refersTo(dir string, seen map[string]bool) {
 	refer := func(base, to string) {
-		p, ok := repoPath(base, to)
+		p, ok := input.RepoPath(base, to)
 		if !ok || seen[p] {
 			return
 		}
-		if info, err := fs.Stat(s.fsys, p); err == nil && info.IsDir() {
+		if info, err := fs.Stat(s.FS, p); err == nil && info.IsDir() {
 			seen[p] = true
 			s.refersTo(p, seen)
 		}
@@ -171,30 +168,14 @@ func (s source) refersTo(dir string, seen map[string]bool) {
 	var chart struct {
 		Dependencies []struct{ Repository string }
 	}
-	if data, err := fs.ReadFile(s.fsys, path.Join(dir, "Chart.yaml")); err == nil && yaml.Unmarshal(data, &chart) == nil {
+	if data, err := fs.ReadFile(s.FS, path.Join(dir, "Chart.yaml")); err == nil && yaml.Unmarshal(data, &chart) == nil {
 		for _, dep := range chart.Dependencies {
 			if rel, local := strings.CutPrefix(dep.Repository, "file://"); local {
 				refer(dir, rel)
 			}
 		}
 	}
-	var k types.Kustomization
-	if data, err := fs.ReadFile(s.fsys, path.Join(dir, s.kustomizationFile(dir))); err != nil || k.Unmarshal(data) != nil {
-		return
-	}
-	k.FixKustomization()
-	for _, entries := range [][]string{k.Resources, k.Components, k.Generators, k.Transformers, k.Validators} {
-		for _, entry := range entries {
-			refer(dir, entry)
-		}
-	}
-	home := types.HelmDefaultHome
-	if k.HelmGlobals != nil && k.HelmGlobals.ChartHome != "" {
-		home = k.HelmGlobals.ChartHome
-	}
-	for _, chart := range k.HelmCharts {
-		if chart.Name != "" {
-			refer(path.Join(dir, home), chart.Name)
-		}
+	for _, base := range kustomize.References(s.FS, dir) {
+		refer(".", base)
 	}
 }

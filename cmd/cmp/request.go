@@ -14,6 +14,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/helm"
 )
 
 // blamed marks an error as one of the command line if a flag cannot be what it is,
@@ -31,7 +32,7 @@ func (in *inputs) blamed(err error) error {
 		misspelt[f] = true
 	}
 	if slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool {
-		return misspelt[f] || f.Rule == render.BadName && settings.Name != ""
+		return misspelt[f] || f.Rule == helm.BadName && settings.Name != ""
 	}) {
 		return usage.Error{Err: err}
 	}

@@ -34,6 +34,27 @@ type Outcome struct {
 	Errors []string
 }
 
+// Attempts is how often Argo CD tried.
+func (o Outcome) Attempts() int {
+	if o.Status.OperationState == nil {
+		return 1
+	}
+	return 1 + o.Status.OperationState.RetryCount
+}
+
+// Raced reports whether all that went wrong is that Argo CD came a moment too early with
+// what was ready: a webhook did not answer after its Deployment became available, before
+// kube-proxy led to its Pods, or the API server did not list a kind after its CRD was
+// established. It can happen in any order in which a custom resource comes next, the more
+// so on a busy machine, and no order helps.
+func (o Outcome) Raced() bool {
+	return len(o.Errors) > 0 && !slices.ContainsFunc(o.Errors, func(text string) bool {
+		webhook := strings.Contains(text, "failed calling webhook") && (strings.Contains(text, "connection refused") || strings.HasSuffix(text, "EOF"))
+		discovery := strings.Contains(text, "no matches for kind")
+		return !webhook && !discovery
+	})
+}
+
 // note keeps what went wrong so far.
 func (o *Outcome) note(op *Operation) {
 	if op == nil {

@@ -176,7 +176,7 @@ func expandAny(object map[string]any, value any) any {
 // requirementsReason says what a custom resource needs and has not.
 func (t *turn) requirementsReason(o *unstructured.Unstructured, record Record) string {
 	for _, need := range t.scenarios.needsOf(refOf(o)) {
-		if why := t.missing(need); why != "" {
+		if why := t.unmet(need); why != "" {
 			return why
 		}
 	}

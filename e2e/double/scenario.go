@@ -1,10 +1,19 @@
 package double
 
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
 // Scenario is what a test says of its world: what no manifest shows. The zero
 // value says nothing.
 type Scenario struct {
 	// Needs are what objects need to start, besides what their specs show.
 	Needs []Need
+	// Startups are of workloads whose Pods take longer to be ready than the double's do. On a
+	// real node every Pod takes some seconds.
+	Startups []Startup
 	// Makes is what workloads and Jobs make when they run, besides what is known of them.
 	Makes []Make
 	// Withhold names the Services and Ingresses that are given no address, and
@@ -28,7 +37,18 @@ type Scenario struct {
 // workload crashes until then and heals; a Job's Pods fail, and the Job with
 // them once it has retried as often as it may; a custom resource, a claim of a
 // StorageClass, waits.
-type Need struct{ Of, Needs Ref }
+type Need struct {
+	Of, Needs Ref
+	// Applied says that the other need only be there, as for a program that lists
+	// objects at its start and does not look at their status.
+	Applied bool
+}
+
+// Startup says how long the Pods of a workload take until they are ready.
+type Startup struct {
+	Of    Ref
+	Takes metav1.Duration
+}
 
 // Make says that an object makes another when it is ready: a Job that writes a
 // Secret, a workload that registers a webhook.
@@ -47,16 +67,28 @@ type Controller struct {
 // scenarios are all that hold at a time.
 type scenarios []*Scenario
 
-func (all scenarios) needsOf(r Ref) []Ref {
-	var needs []Ref
+func (all scenarios) needsOf(r Ref) []Need {
+	var needs []Need
 	for _, s := range all {
 		for _, n := range s.Needs {
 			if n.Of.names(r) {
-				needs = append(needs, n.Needs)
+				needs = append(needs, n)
 			}
 		}
 	}
 	return needs
+}
+
+func (all scenarios) startOf(r Ref) time.Duration {
+	var longest time.Duration
+	for _, s := range all {
+		for _, start := range s.Startups {
+			if start.Of.names(r) {
+				longest = max(longest, start.Takes.Duration)
+			}
+		}
+	}
+	return longest
 }
 
 func (all scenarios) madeBy(r Ref) []Product {

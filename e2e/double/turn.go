@@ -149,6 +149,14 @@ func (t *turn) missing(r Ref) string {
 	return ""
 }
 
+// unmet says why a declared need is not met.
+func (t *turn) unmet(n Need) string {
+	if n.Applied && t.find(n.Needs) != nil {
+		return ""
+	}
+	return t.missing(n.Needs)
+}
+
 func (t *turn) notReady(o *unstructured.Unstructured) string {
 	if o.GetKind() == "Service" {
 		return t.serviceReason(o)

@@ -112,7 +112,7 @@ func (t *turn) volumeFor(claim *unstructured.Unstructured) (*unstructured.Unstru
 		return nil, Ref{Kind: "StorageClass", Name: name}.String() + " is missing, and no volume fits"
 	}
 	for _, need := range t.scenarios.needsOf(refOf(class)) {
-		if why := t.missing(need); why != "" {
+		if why := t.unmet(need); why != "" {
 			return nil, refOf(class).String() + " makes no volumes: " + why
 		}
 	}

@@ -97,7 +97,7 @@ func (t *turn) workload(o *unstructured.Unstructured) {
 			return
 		}
 	}
-	if !t.pace.ripe(ripening) {
+	if !t.pace.passed(ripening, max(t.pace.delay(ripening), t.scenarios.startOf(refOf(o)))) {
 		t.wait(o, "its Pods are starting")
 		return
 	}
@@ -108,7 +108,7 @@ func (t *turn) workload(o *unstructured.Unstructured) {
 // needReason says which declared need of an object is not met.
 func (t *turn) needReason(o *unstructured.Unstructured) string {
 	for _, need := range t.scenarios.needsOf(refOf(o)) {
-		if why := t.missing(need); why != "" {
+		if why := t.unmet(need); why != "" {
 			return "it crashes: " + why
 		}
 	}

@@ -114,20 +114,6 @@ func openLab(ctx context.Context, t *testing.T, name string, opt node.Options) *
 	return &lab{n, argo, client}
 }
 
-// serve puts images where the node finds them.
-func (l *lab) serve(ctx context.Context, repositories []string) error {
-	for _, repository := range repositories {
-		image, err := shop.images.Make(ctx, repository)
-		if err != nil {
-			return err
-		}
-		if err := l.node.Serve(repository, image); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // restarts counts how often programs were started again.
 func (l *lab) restarts(ctx context.Context) (int, error) {
 	all, err := l.node.Restarts(ctx, metav1.NamespaceAll)

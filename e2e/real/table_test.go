@@ -29,7 +29,7 @@ func (r table) table() string {
 		if len(seen) > 2 {
 			seen = append(seen[:2:2], fmt.Sprintf("and %d more", len(row.Errors)-2))
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d | %s | %d | %.0f | %d | %s |\n", row.component, row.way, row.waves, row.Result, row.attempts,
+		fmt.Fprintf(&b, "| %s | %s | %d | %s | %d | %.0f | %d | %s |\n", row.component, row.way, row.waves, row.Result, row.Attempts(),
 			row.settled.Seconds(), row.restarts, strings.ReplaceAll(strings.Join(seen, "; "), "|", `\|`))
 	}
 	return b.String()

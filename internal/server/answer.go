@@ -12,7 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
-	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/sidecar/task"
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
@@ -24,9 +24,9 @@ const memoryBytes = 8 << 20
 // tasks are what makes a plugin server this plugin. They remember what documents
 // and schemas were decoded to, if they are to.
 func tasks(base *knowledge.Base, remember bool) task.Tasks {
-	var memory *render.Memory // nothing
+	var memory *input.Memory // nothing
 	if remember {
-		memory = render.NewMemory(memoryBytes)
+		memory = input.NewMemory(memoryBytes)
 	}
 	return task.Tasks{
 		Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
@@ -37,7 +37,7 @@ func tasks(base *knowledge.Base, remember bool) task.Tasks {
 }
 
 // answer renders one request of the repo-server.
-func answer(ctx context.Context, in task.Input, base *knowledge.Base, memory *render.Memory) (task.Output, error) {
+func answer(ctx context.Context, in task.Input, base *knowledge.Base, memory *input.Memory) (task.Output, error) {
 	req, err := plugin.FromEnvironment(in.Repo, in.Dir, in.Env)
 	if err != nil {
 		return task.Output{}, inOneLine(err)

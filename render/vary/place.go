@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/object"
-	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/helm"
 )
 
 // text is a template, with its actions.
 type text struct {
-	render.TemplateText
+	helm.TemplateText
 	actions []action
 }
 
@@ -33,7 +33,7 @@ var (
 	apiVersionText = regexp.MustCompile(`^[a-z0-9.-]+/v\d\w*(/[A-Z]\w*)?$`)
 )
 
-func newText(t render.TemplateText) text {
+func newText(t helm.TemplateText) text {
 	all := text{TemplateText: t}
 	for _, at := range actionText.FindAllStringIndex(t.Text, -1) {
 		code := t.Text[at[0]:at[1]]

@@ -10,7 +10,7 @@ import (
 
 	"github.com/Masterminds/sprig/v3"
 
-	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/helm"
 )
 
 // lookup reads the cluster, of which a rendering sees none.
@@ -44,7 +44,7 @@ func newProbe() *probe {
 }
 
 // functions are those that the templates of a chart call instead of Helm's.
-func (p *probe) functions(templates []render.TemplateText) template.FuncMap {
+func (p *probe) functions(templates []helm.TemplateText) template.FuncMap {
 	for _, t := range templates {
 		p.templates[t.Source] = newText(t)
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/input"
 )
 
 // The rules.
@@ -78,7 +79,7 @@ type component struct {
 // Find renders a component several times, and returns what made it differ. The error
 // is that of the component as it is, or of the context.
 func Find(ctx context.Context, fsys fs.FS, dir string, opt render.Options) ([]finding.Finding, error) {
-	opt.Memory, opt.Ship, opt.Empty = render.NewMemory(sharedBytes), false, true
+	opt.Memory, opt.Ship, opt.Empty = input.NewMemory(sharedBytes), false, true
 	c := &component{ctx: ctx, fsys: fsys, dir: dir, opt: opt, probe: newProbe()}
 	c.opt.Probe = c.probe.functions
 	var err error

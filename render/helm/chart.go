@@ -1,0 +1,231 @@
+package helm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/loader/archive"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/ignore"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/render/input"
+)
+
+// maxChartFiles and maxChartBytes bound a chart with all that it refers to.
+// Helm takes no packed chart of more than 100 MiB, either.
+const (
+	maxChartFiles = 50_000
+	maxChartBytes = 100 << 20
+)
+
+// intake counts what has been read of a chart and the charts that it refers
+// to. Symlinks and file:// dependencies give the files of a small repository
+// any number of names, and under each name they are read again.
+type intake struct {
+	files, bytes int
+	// dirs are the directories of the charts that were read from one.
+	dirs map[*chart.Chart]string
+}
+
+// full says what there is too much of, empty if nothing.
+func (in *intake) full() string {
+	switch {
+	case in.files > maxChartFiles:
+		return fmt.Sprintf("the chart has more than %d files and directories", maxChartFiles)
+	case in.bytes > maxChartBytes:
+		return fmt.Sprintf("the files of the chart are more than %d bytes", maxChartBytes)
+	}
+	return ""
+}
+
+// errFull says that the limits of an intake are passed.
+var errFull = errors.New("the chart is too large")
+
+// loadChart reads the chart in dir, with the charts that it refers to as
+// file://. above holds the directories whose charts are being loaded, to find
+// charts that depend on themselves.
+func (s source) loadChart(dir string, above []string, in *intake) (*chart.Chart, error) {
+	files, err := chartFiles(s.FS, dir, in)
+	if errors.Is(err, errFull) {
+		return nil, s.Fault("chart-too-large", "", in.full(), "name in .helmignore what is no part of it, and look for symlinks and dependencies that bring the same files again and again")
+	}
+	if err != nil {
+		return nil, s.Unreadable(err)
+	}
+	ch, err := loader.LoadFiles(files)
+	if err != nil {
+		return nil, s.loadFault(dir, err)
+	}
+	if in.dirs == nil {
+		in.dirs = map[*chart.Chart]string{}
+	}
+	in.dirs[ch] = dir
+	return ch, s.addLocalDependencies(ch, dir, append(above, dir), in)
+}
+
+// chartFiles reads the files of a chart directory as Helm does: .helmignore
+// applies, symlinks are followed (inside the repository).
+func chartFiles(fsys fs.FS, dir string, in *intake) ([]*archive.BufferedFile, error) {
+	rules := ignore.Empty()
+	if data, err := fs.ReadFile(fsys, path.Join(dir, ignore.HelmIgnore)); err == nil {
+		if rules, err = ignore.Parse(bytes.NewReader(data)); err != nil {
+			return nil, &fs.PathError{Op: "parse", Path: path.Join(dir, ignore.HelmIgnore), Err: err}
+		}
+	}
+	rules.AddDefaults()
+	var files []*archive.BufferedFile
+	var visit func(rel string, depth int) error
+	visit = func(rel string, depth int) error {
+		// A chain of symlinks to directories above ends at some depth; the
+		// deepest tree of charts seen in 85 public charts has 9 levels.
+		if depth > maxChartDepth {
+			return &fs.PathError{Op: "read", Path: path.Join(dir, rel), Err: errors.New("directories are nested too deeply; is there a symlink loop?")}
+		}
+		entries, err := fs.ReadDir(fsys, path.Join(dir, rel))
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if in.files++; in.full() != "" {
+				return errFull
+			}
+			name := path.Join(rel, e.Name())
+			info, err := fs.Stat(fsys, path.Join(dir, name)) // follows symlinks
+			if err != nil {
+				return err
+			}
+			if rules.Ignore(name, info) || name == remote.LockFile || name == remote.VendorDir {
+				continue // what is vendored beside a chart is no part of it
+			}
+			switch {
+			case info.IsDir():
+				if err := visit(name, depth+1); err != nil {
+					return err
+				}
+			case !info.Mode().IsRegular():
+				return &fs.PathError{Op: "read", Path: path.Join(dir, name), Err: errors.New("not a regular file")}
+			default:
+				if in.bytes += int(info.Size()); in.full() != "" {
+					return errFull
+				}
+				data, err := fs.ReadFile(fsys, path.Join(dir, name))
+				if err != nil {
+					return err
+				}
+				files = append(files, &archive.BufferedFile{Name: name, ModTime: info.ModTime(), Data: bytes.TrimPrefix(data, []byte("\ufeff"))})
+			}
+		}
+		return nil
+	}
+	return files, visit("", 0)
+}
+
+const maxChartDepth = 64
+
+// loadFault names the file that made a chart unreadable.
+func (s source) loadFault(dir string, err error) finding.Finding {
+	text := err.Error()
+	name := "Chart.yaml"
+	for _, candidate := range []string{"values.yaml", "Chart.lock", "requirements.yaml", "requirements.lock"} {
+		if strings.Contains(text, "cannot load "+candidate) {
+			name = candidate
+		}
+	}
+	if inner, rest, ok := strings.Cut(text, "error unpacking subchart "); ok && inner == "" {
+		sub, _, _ := strings.Cut(rest, " ")
+		name = path.Join("charts", sub, name)
+		if strings.HasSuffix(sub, ".tgz") {
+			name = path.Join("charts", sub)
+		}
+	}
+	f := input.InvalidYAML(s.Show(path.Join(dir, name)), err)
+	if f.Rule, f.Remedy = "bad-chart", "correct the chart"; f.Line == 0 {
+		f.Message = strings.TrimPrefix(f.Message, "not valid YAML: ")
+		if data, err := fs.ReadFile(s.FS, path.Join(dir, name)); err == nil {
+			input.AtMistyped(&f, data)
+		}
+	}
+	return f
+}
+
+// addLocalDependencies does for file:// dependencies what "helm dependency
+// build" would do by copying them into charts/. A vendored copy wins.
+func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string, in *intake) error {
+	var faults []error
+	for _, dep := range ch.Metadata.Dependencies {
+		rel, local := strings.CutPrefix(dep.Repository, "file://")
+		if !local || vendored(ch, dep.Name) {
+			continue
+		}
+		bad := func(message, remedy string) {
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-dependency", File: s.Show(path.Join(dir, dependencyFile(ch))),
+				Line: lineOfDependency(ch, dep), Field: "dependencies." + dep.Name, Message: message, Remedy: remedy})
+		}
+		at := path.Join(dir, rel)
+		if strings.HasPrefix(rel, "/") || !fs.ValidPath(at) {
+			bad("the path "+rel+" leaves the repository", "use a path relative to the chart, inside the repository")
+			continue
+		}
+		if slices.Contains(above, at) {
+			bad("the chart depends on itself through "+rel, "break the loop")
+			continue
+		}
+		if !input.FileExists(s.FS, path.Join(at, "Chart.yaml")) {
+			bad("there is no chart in "+s.Show(at), "correct the path "+dep.Repository)
+			continue
+		}
+		sub, err := s.loadChart(at, above, in)
+		if err != nil {
+			faults = append(faults, err)
+			if in.full() != "" {
+				break // said once, and no more can be read
+			}
+			continue
+		}
+		if sub.Name() != dep.Name {
+			bad(fmt.Sprintf("the chart in %s is called %s", s.Show(at), sub.Name()), "name it so here")
+			continue
+		}
+		if !allows(dep.Version, sub.Metadata.Version) {
+			bad(fmt.Sprintf("the chart in %s has version %s, not %s", s.Show(at), sub.Metadata.Version, dep.Version), "change one of the two versions")
+			continue
+		}
+		ch.AddDependency(sub)
+	}
+	return errors.Join(faults...)
+}
+
+// dependencyFile is where a chart lists its dependencies; charts of Helm 2
+// have a file of their own for them.
+func dependencyFile(ch *chart.Chart) string {
+	if slices.ContainsFunc(ch.Raw, func(f *common.File) bool { return f.Name == "requirements.yaml" }) {
+		return "requirements.yaml"
+	}
+	return "Chart.yaml"
+}
+
+func vendored(ch *chart.Chart, name string) bool {
+	return slices.ContainsFunc(ch.Dependencies(), func(d *chart.Chart) bool { return d.Name() == name })
+}
+
+func allows(constraint, version string) bool {
+	if constraint == "" {
+		return true
+	}
+	c, err := semver.NewConstraint(constraint)
+	if err != nil {
+		return false
+	}
+	v, err := semver.NewVersion(version)
+	return err == nil && c.Check(v)
+}

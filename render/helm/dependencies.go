@@ -1,0 +1,291 @@
+package helm
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"helm.sh/helm/v4/pkg/chart/common"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/render/input"
+)
+
+// dependency is a chart that another one lists, and that is not in its charts/.
+type dependency struct {
+	of *chart.Chart
+	// file is the one that lists it.
+	file   string
+	listed *chart.Dependency
+	// ref is what is to be fetched; its version may be that of Chart.lock.
+	ref remote.Ref
+}
+
+// addRemoteDependencies does what "helm dependency build" would do by putting
+// archives into charts/: it fetches the charts that the values do not turn off.
+// Who looks at all that a chart can ship wants those, too. Charts that came with
+// another in an archive bring their own.
+func (s source) addRemoteDependencies(ctx context.Context, ch *chart.Chart, vals map[string]any, in *intake) error {
+	missing := s.missing(ch, ch, in)
+	if len(missing) > 0 && !s.opt.Ship {
+		on, err := enabled(ch, vals, in)
+		if err != nil {
+			return s.Fault("bad-dependencies", "Chart.yaml", err.Error(), "correct the dependencies and their values")
+		}
+		missing = s.missing(ch, on, in)
+	}
+	var faults []error
+	wanted := map[remote.Ref]bool{}
+	for i := range missing {
+		d := &missing[i]
+		if err := s.locate(d); err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		wanted[d.ref] = true
+	}
+	fetched := s.fetchAll(ctx, wanted)
+	for _, d := range missing {
+		if d.ref == (remote.Ref{}) {
+			continue
+		}
+		got := fetched[d.ref]
+		if got.err == nil {
+			got.err = s.add(d, got.content, in)
+		}
+		for _, f := range finding.Of(got.err) {
+			if f.File == "" {
+				f.File, f.Line, f.Field = d.file, lineOfDependency(d.of, d.listed), "dependencies."+d.listed.Name
+			}
+			faults = append(faults, f)
+		}
+	}
+	return errors.Join(slices.CompactFunc(faults, func(x, y error) bool { return x.Error() == y.Error() })...)
+}
+
+// fetching is what became of a Ref.
+type fetching struct {
+	content remote.Content
+	err     error
+}
+
+// mostAtOnce bounds how many dependencies of a chart, which may list any number, are
+// fetched at the same time.
+const mostAtOnce = 8
+
+// fetchAll fetches Refs, several at the same time.
+func (s source) fetchAll(ctx context.Context, wanted map[remote.Ref]bool) map[remote.Ref]fetching {
+	var mu sync.Mutex
+	var several errgroup.Group
+	several.SetLimit(mostAtOnce)
+	all := map[remote.Ref]fetching{}
+	for ref := range wanted {
+		several.Go(func() error {
+			c, err := s.opt.Remote.Fetch(ctx, ref)
+			mu.Lock()
+			defer mu.Unlock()
+			all[ref] = fetching{c, err}
+			return nil
+		})
+	}
+	_ = several.Wait() // each has its own error
+	return all
+}
+
+// missing lists the charts that a chart, and those that it refers to as file://,
+// lack. on is the same chart without what the values turn off.
+func (s source) missing(ch, on *chart.Chart, in *intake) []dependency {
+	var all []dependency
+	dir := in.dirs[ch]
+	for _, dep := range ch.Metadata.Dependencies {
+		name := dep.Name
+		if dep.Alias != "" && on != ch {
+			name = dep.Alias
+		}
+		if !slices.ContainsFunc(on.Metadata.Dependencies, func(d *chart.Dependency) bool { return d.Name == name }) {
+			continue
+		}
+		sub := find(ch, func(c *chart.Chart) bool { return c.Name() == dep.Name && allows(dep.Version, c.Metadata.Version) })
+		switch _, local := in.dirs[sub]; {
+		case sub != nil && local:
+			below := find(on, func(c *chart.Chart) bool { return c.Name() == name })
+			if on == ch {
+				below = sub
+			}
+			if below != nil {
+				all = append(all, s.missing(sub, below, in)...)
+			}
+		case vendored(ch, dep.Name) || strings.HasPrefix(dep.Repository, "file://"):
+			// What is wrong with a chart in the repository was found as it was
+			// loaded.
+		default:
+			all = append(all, dependency{of: ch, file: s.Show(path.Join(dir, dependencyFile(ch))), listed: dep})
+		}
+	}
+	return all
+}
+
+// lineOfDependency is where a chart lists a dependency, or all of them, in the file
+// of dependencyFile.
+func lineOfDependency(ch *chart.Chart, dep *chart.Dependency) int {
+	at := slices.IndexFunc(ch.Raw, func(f *common.File) bool { return f.Name == dependencyFile(ch) })
+	if at < 0 {
+		return 0
+	}
+	steps := []string{"dependencies"}
+	if i := slices.Index(ch.Metadata.Dependencies, dep); i >= 0 {
+		steps = append(steps, strconv.Itoa(i))
+	}
+	return input.LineOf(ch.Raw[at].Data, steps)
+}
+
+func find(ch *chart.Chart, is func(*chart.Chart) bool) *chart.Chart {
+	if i := slices.IndexFunc(ch.Dependencies(), is); i >= 0 {
+		return ch.Dependencies()[i]
+	}
+	return nil
+}
+
+// enabled returns a chart, as far as its dependencies are concerned, without what
+// its values turn off. What is turned on has the name of its alias there.
+func enabled(ch *chart.Chart, vals map[string]any, in *intake) (*chart.Chart, error) {
+	c := outline(ch, in)
+	return c, chartutil.ProcessDependencies(c, vals)
+}
+
+// outline copies what says which dependencies of a chart are turned on, since
+// finding that out changes the chart.
+func outline(ch *chart.Chart, in *intake) *chart.Chart {
+	about := *ch.Metadata
+	about.Dependencies = nil
+	for _, dep := range ch.Metadata.Dependencies {
+		d := *dep
+		d.ImportValues = nil
+		about.Dependencies = append(about.Dependencies, &d)
+	}
+	c := &chart.Chart{Metadata: &about, Values: loader.MergeMaps(ch.Values, nil)}
+	for _, sub := range ch.Dependencies() {
+		o := &chart.Chart{Metadata: &chart.Metadata{Name: sub.Name(), Version: sub.Metadata.Version}, Values: loader.MergeMaps(sub.Values, nil)}
+		if _, local := in.dirs[sub]; local {
+			o = outline(sub, in)
+		}
+		c.AddDependency(o)
+	}
+	return c
+}
+
+// locate finds out what is to be fetched for a dependency.
+func (s source) locate(d *dependency) error {
+	bad := func(rule, message, remedy string) finding.Finding {
+		return finding.Finding{Severity: finding.Error, Rule: rule, File: d.file, Line: lineOfDependency(d.of, d.listed), Field: "dependencies." + d.listed.Name, Message: message, Remedy: remedy}
+	}
+	if s.opt.Remote == nil || d.listed.Repository == "" {
+		f := bad("missing-dependency", fmt.Sprintf("chart %s %s (from %s) is not in charts/", d.listed.Name, d.listed.Version, orUnnamed(d.listed.Repository)),
+			"run helm dependency build "+s.Show(s.Dir)+" and commit charts/, or "+s.VendorCommand())
+		f.Field = "dependencies"
+		if d.listed.Repository == "" {
+			f.Remedy = "put it into charts/, or name its repository"
+		}
+		return f
+	}
+	version, err := locked(d.of, d.listed)
+	if err != "" {
+		f := bad("bad-chart-lock", err, "run helm dependency update "+s.Show(s.Dir)+" and commit the lock")
+		f.Line, f.Field = lineOfDependency(d.of, nil), "dependencies" // all of them
+		return f
+	}
+	d.ref = remote.Ref{Kind: remote.Chart, URL: d.listed.Repository, Chart: d.listed.Name, Version: version}
+	return nil
+}
+
+// locked is the version that the lock of a chart says for a dependency, or else
+// the one that is asked for. Like "helm dependency build" it takes no lock of
+// other dependencies.
+func locked(ch *chart.Chart, dep *chart.Dependency) (version, fault string) {
+	if ch.Lock == nil {
+		return dep.Version, ""
+	}
+	if !inSync(ch) {
+		name := strings.TrimSuffix(dependencyFile(ch), ".yaml") + ".lock"
+		return "", name + " is out of sync with " + dependencyFile(ch)
+	}
+	same := func(l *chart.Dependency) bool { return l.Name == dep.Name }
+	i := slices.Index(ch.Metadata.Dependencies, dep)
+	if i >= len(ch.Lock.Dependencies) || !same(ch.Lock.Dependencies[i]) {
+		i = slices.IndexFunc(ch.Lock.Dependencies, same)
+	}
+	if i < 0 {
+		return dep.Version, ""
+	}
+	return ch.Lock.Dependencies[i].Version, ""
+}
+
+// inSync reports whether the lock of a chart is one for its dependencies. The
+// digests are those of Helm 3 and 4, and of Helm 2 (internal/resolver of Helm, HashReq
+// and HashV2Req). Helm puts addresses in for names of repositories before, which
+// are not known here.
+func inSync(ch *chart.Chart) bool {
+	deps := ch.Metadata.Dependencies
+	if slices.ContainsFunc(deps, func(d *chart.Dependency) bool { return byAlias(d.Repository) }) {
+		return true
+	}
+	if digestOf([2][]*chart.Dependency{deps, ch.Lock.Dependencies}) == ch.Lock.Digest {
+		return true
+	}
+	return ch.Metadata.APIVersion == chart.APIVersionV1 && digestOf(map[string][]*chart.Dependency{"dependencies": deps}) == ch.Lock.Digest
+}
+
+// byAlias reports whether a repository is given by its name in Helm's own list.
+func byAlias(repository string) bool {
+	return strings.HasPrefix(repository, "@") || strings.HasPrefix(repository, "alias:")
+}
+
+func digestOf(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// add puts a chart that was fetched where a chart in charts/ would be.
+func (s source) add(d dependency, c remote.Content, in *intake) error {
+	bad := func(message string) error {
+		return finding.Finding{Severity: finding.Error, Rule: "bad-dependency", Message: message, Remedy: "correct the dependency, or its repository"}
+	}
+	sub, err := loader.LoadArchive(bytes.NewReader(c.Data))
+	if err != nil {
+		return bad("what " + d.ref.String() + " came to is no chart: " + err.Error())
+	}
+	size := func(f *common.File) int { return len(f.Data) }
+	for _, f := range sub.Raw {
+		in.files++
+		in.bytes += size(f)
+	}
+	switch {
+	case in.full() != "":
+		return s.Fault("chart-too-large", "", in.full(), "take dependencies out of it")
+	case sub.Name() != d.listed.Name:
+		return bad(fmt.Sprintf("what %s came to is called %s", d.ref, sub.Name()))
+	case !allows(d.listed.Version, sub.Metadata.Version):
+		return bad(fmt.Sprintf("what %s came to has version %s, not %s", d.ref, sub.Metadata.Version, d.listed.Version))
+	case find(d.of, func(c *chart.Chart) bool { return c.Name() == sub.Name() && c.Metadata.Version == sub.Metadata.Version }) == nil:
+		d.of.AddDependency(sub)
+	}
+	return nil
+}

@@ -1,0 +1,346 @@
+// Package helm renders charts, and templated YAML, which Helm's engine runs, too.
+//
+// Helm runs inside the process. This package, the values of package input and the
+// packing of charts in package fetch are all that know Helm, so that its weight, its
+// globals and its quirks end here.
+package helm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+	"helm.sh/helm/v4/pkg/engine"
+	release "helm.sh/helm/v4/pkg/release/v1"
+	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
+
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/render/input"
+)
+
+// Options are the inputs of a chart or of templated YAML besides its files.
+type Options struct {
+	// Name is the name of the release, Namespace where it goes.
+	Name, Namespace string
+	// Revision is the commit that is rendered; templated YAML may print it.
+	Revision string
+	// Values override the values of the chart, later ones winning.
+	Values []input.Values
+	// IgnoreMissing passes over values files that are not there.
+	IgnoreMissing bool
+	// KubeVersion is the version of the cluster, such as "1.34.2".
+	KubeVersion string
+	// APIVersions are API versions of the cluster besides those that Helm
+	// knows, as "group/version" or "group/version/Kind".
+	APIVersions []string
+	// SkipTests leaves out the test hooks, SkipHooks all hooks, SkipCRDs the files of
+	// crds/, and SkipSchema the check of the values against the schema.
+	SkipTests, SkipHooks, SkipCRDs, SkipSchema bool
+	// Ship asks for Result.Chart and Result.Values, and for findings about the files
+	// of crds/.
+	Ship bool
+	// Memory is what renderings before this one have left; it may be nil.
+	Memory *input.Memory
+	// Probe is handed the templates before they run, and returns functions that they
+	// are to call instead of Helm's; nil means none.
+	Probe func([]TemplateText) template.FuncMap
+	// Remote fetches the dependencies that the repository does not hold; nil means
+	// that nothing is fetched.
+	Remote remote.Fetcher
+}
+
+// Result is what a chart or templated YAML rendered to.
+type Result struct {
+	Documents []Document
+	// Findings are faults that did not stop the rendering.
+	Findings []finding.Finding
+	// Chart and Values are the chart with all its subcharts, and the values as they
+	// hold, if Options.Ship asks for them.
+	Chart  *crds.Chart
+	Values crds.Values
+	// Revision reports whether Options.Revision may have made a difference.
+	Revision bool
+}
+
+// Document is a piece of the output: the text of one document, or a whole file
+// of crds/, where lines are known.
+type Document struct {
+	Source string // as Helm names it
+	File   string // as the repository names it
+	Line   int
+	Text   string
+}
+
+// Print writes a document as "helm template" does.
+func (d Document) Print(to *strings.Builder) {
+	fmt.Fprintf(to, "---\n# Source: %s\n%s", d.Source, d.Text)
+	if !strings.HasSuffix(d.Text, "\n") {
+		to.WriteByte('\n')
+	}
+}
+
+// source is a chart, or a directory of templated YAML, with the inputs besides it.
+type source struct {
+	input.Source
+	opt Options
+}
+
+// Render renders a chart the way "helm template --include-crds" does, step by
+// step, in the order of "helm template". It does not go through Helm's action package,
+// which does the same steps but links the whole of Helm's cluster client: that doubles
+// the binary and its start-up time, for code that a rendering never reaches.
+func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
+	s := source{of, opt}
+	if err := ctx.Err(); err != nil {
+		return Result{}, fmt.Errorf("render %s: %w", s.Dir, err)
+	}
+	caps, err := s.capabilities()
+	if err != nil {
+		return Result{}, err
+	}
+	in := &intake{}
+	ch, loadErr := s.loadChart(s.Dir, nil, in)
+	if ch == nil {
+		return Result{}, loadErr
+	}
+	vals, valuesErr := input.MergeValues(s.opt.Values, s.opt.IgnoreMissing)
+	remoteErr := s.addRemoteDependencies(ctx, ch, vals, in)
+	if err := errors.Join(loadErr, s.checkChart(ch, caps), remoteErr, valuesErr); err != nil {
+		return Result{}, err
+	}
+	var ships shipped
+	if s.opt.Ship {
+		// Before the subcharts go that the values leave out.
+		if ships, err = s.ships(ch, vals); err != nil {
+			return Result{}, err
+		}
+	}
+	if err := chartutil.ProcessDependencies(ch, vals); err != nil {
+		return Result{}, s.Fault("bad-dependencies", "Chart.yaml", err.Error(), "correct the dependencies and their values")
+	}
+	top, err := util.ToRenderValuesWithSchemaValidation(ch, vals, common.ReleaseOptions{
+		Name: s.opt.Name, Namespace: s.opt.Namespace, Revision: 1, IsInstall: true,
+	}, caps, true)
+	if err != nil {
+		return Result{}, s.Fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
+	}
+	var findings []finding.Finding
+	if !s.opt.SkipSchema {
+		if findings, err = s.validateValues(ch, top["Values"].(common.Values)); err != nil {
+			return Result{}, err
+		}
+	}
+	files, err := s.execute(engine.Engine{CustomTemplateFuncs: s.probed(ch)}, ch, top)
+	if err != nil {
+		return Result{}, err
+	}
+	docs, err := s.manifests(ch, files)
+	return Result{Documents: docs, Findings: append(ships.findings, findings...), Chart: ships.chart, Values: ships.values}, err
+}
+
+// goValue is how Go prints a value that does not fit; it may be a secret.
+var goValue = regexp.MustCompile(`(?s) %!\w\(.*\)`)
+
+// checkChart reports what makes "helm template" refuse a chart before it
+// renders anything.
+func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
+	var faults []error
+	bad := func(rule, field, message, remedy string) {
+		f := s.Fault(rule, "Chart.yaml", message, remedy)
+		f.Field = field
+		faults = append(faults, f)
+	}
+	switch ch.Metadata.Type {
+	case "", "application":
+	case "library":
+		bad("library-chart", "type", "a library chart renders nothing by itself", "render a chart that depends on it")
+	default:
+		bad("bad-chart", "type", "there is no chart type "+ch.Metadata.Type, "use application or library")
+	}
+	if f, invalid := InvalidRelease(s.opt.Name); invalid {
+		faults = append(faults, f)
+	}
+	if want := ch.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
+		bad("kube-version", "kubeVersion", fmt.Sprintf("the chart wants Kubernetes %s, which %s is not", want, caps.KubeVersion.Version),
+			"set kube-version to the cluster's version, or take another release of the chart")
+	}
+	return errors.Join(faults...)
+}
+
+// BadName marks a name that no release can have, which others tell by it.
+const BadName = "bad-name"
+
+// InvalidRelease is the fault of a name that no release can have, without a place.
+func InvalidRelease(name string) (f finding.Finding, invalid bool) {
+	return finding.Finding{Severity: finding.Error, Rule: BadName, Field: "name",
+		Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", name),
+		Remedy:  "choose another with the parameter name, which is --name on a command line"}, chartutil.ValidateReleaseName(name) != nil
+}
+
+func orUnnamed(repository string) string {
+	if repository == "" {
+		return "no repository"
+	}
+	return repository
+}
+
+// ValidKubeVersion reports whether templates can be shown a version.
+func ValidKubeVersion(version string) bool {
+	_, err := common.ParseKubeVersion(version)
+	return err == nil
+}
+
+// InvalidKubeVersion is the fault of a version that templates cannot be shown.
+func InvalidKubeVersion(version string) (f finding.Finding, invalid bool) {
+	return finding.Finding{Severity: finding.Error, Rule: "bad-kube-version", Field: "kube-version",
+		Message: fmt.Sprintf("%q is no Kubernetes version", version), Remedy: "write it like 1.34.2"}, !ValidKubeVersion(version)
+}
+
+// capabilities are what templates see of the cluster.
+func (s source) capabilities() (*common.Capabilities, error) {
+	kube, err := common.ParseKubeVersion(s.opt.KubeVersion)
+	if err != nil {
+		f, _ := InvalidKubeVersion(s.opt.KubeVersion)
+		return nil, f
+	}
+	caps := common.DefaultCapabilities.Copy()
+	caps.KubeVersion = *kube
+	caps.APIVersions = append(slices.Clone(caps.APIVersions), s.opt.APIVersions...)
+	return caps, nil
+}
+
+// maxTemplateFaults bounds the search for further faults after a template
+// failed, which renders the chart once more for each.
+const maxTemplateFaults = 20
+
+// unparsed is the rule for a template whose syntax is wrong.
+const unparsed = "template-syntax"
+
+// execute runs the templates of a chart. When one fails it goes on without
+// that one, so that all faults are found at once.
+func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (map[string]string, error) {
+	files, err := e.Render(ch, top)
+	if err == nil {
+		return files, nil
+	}
+	var faults []finding.Finding
+	for range maxTemplateFaults {
+		parsing := strings.HasPrefix(err.Error(), "parse error")
+		if len(faults) > 0 && faults[0].Rule == unparsed && !parsing {
+			// A template that cannot be parsed leaves definitions missing,
+			// and every error after it would be about those.
+			break
+		}
+		fault, failed := s.templateFault(ch, err)
+		if parsing {
+			fault.Rule = unparsed
+		}
+		faults = append(faults, fault)
+		switch {
+		case failed == nil:
+		case parsing:
+			failed.Data = nil
+		case strings.HasPrefix(path.Base(failed.Name), "_"):
+			// The fault lies in a helper; what must go is the template that
+			// included it, which the message does not begin with.
+			failed = nil
+		default:
+			// The engine does not run files whose name begins with "_", but
+			// what they define stays there for the others.
+			failed.Name = path.Join(path.Dir(failed.Name), "_"+path.Base(failed.Name))
+		}
+		if failed == nil {
+			break
+		}
+		if _, err = e.Render(ch, top); err == nil {
+			break
+		}
+	}
+	finding.Sort(faults)
+	return nil, finding.Err(faults)
+}
+
+// manifests puts the output into the order of "helm template": crds/, then
+// what the templates made, then hooks.
+func (s source) manifests(ch *chart.Chart, files map[string]string) ([]Document, error) {
+	for name := range files {
+		if strings.HasSuffix(name, "NOTES.txt") {
+			delete(files, name)
+		}
+	}
+	hooks, manifests, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
+	if err != nil {
+		return nil, s.manifestFaults(ch, files, err)
+	}
+	var docs []Document
+	for _, crd := range ch.CRDObjects() {
+		if s.opt.SkipCRDs {
+			break
+		}
+		docs = append(docs, Document{crd.Filename, s.crdFile(crd), 1, string(crd.File.Data)})
+	}
+	add := func(name, text string) {
+		file, _ := s.templateFile(ch, name)
+		docs = append(docs, Document{name, file, 0, text})
+	}
+	for _, m := range manifests {
+		add(m.Name, m.Content)
+	}
+	last := len(docs)
+	for _, h := range hooks {
+		if s.opt.SkipHooks || s.opt.SkipTests && slices.Contains(h.Events, release.HookTest) {
+			continue
+		}
+		add(h.Path, h.Manifest)
+	}
+	keepTrailingLines(docs, last)
+	return docs, nil
+}
+
+// keepTrailingLines gives documents the line ends that "helm template" prints
+// behind them: one more than they have, but just one behind the last manifest.
+// They mean something to a block scalar that ends a document; other documents
+// are left tidy.
+func keepTrailingLines(docs []Document, manifests int) {
+	for i, d := range docs {
+		switch {
+		case !keepsLines(d.Text):
+		case i == manifests-1:
+			docs[i].Text = strings.TrimRight(d.Text, " \t\r\n") + "\n"
+		default:
+			docs[i].Text += "\n"
+		}
+	}
+}
+
+// keepsLines reports whether a text may hold the head of a block scalar that
+// keeps the blank lines behind it: "|+", ">+", "|2+".
+func keepsLines(text string) bool {
+	for at := 0; ; at++ {
+		plus := strings.IndexByte(text[at:], '+')
+		if plus < 0 {
+			return false
+		}
+		at += plus
+		head := strings.TrimRight(text[max(0, at-2):at], "0123456789")
+		if strings.HasSuffix(head, "|") || strings.HasSuffix(head, ">") {
+			return true
+		}
+	}
+}
+
+func (s source) crdFile(crd chart.CRD) string {
+	_, below, _ := strings.Cut(crd.Filename, "/")
+	return s.Show(path.Join(s.Dir, below))
+}

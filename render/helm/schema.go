@@ -1,0 +1,249 @@
+package helm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"helm.sh/helm/v4/pkg/chart/common"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/render/input"
+)
+
+// validateValues checks the values of a chart and its subcharts against their
+// values.schema.json, with the library that Helm uses and the charts that Helm
+// visits. Helm's own function is not called because it fetches schemas from
+// the network and reads them from the file system, and because it returns one
+// text for all violations.
+func (s source) validateValues(ch *chart.Chart, values map[string]any) ([]finding.Finding, error) {
+	var findings []finding.Finding
+	var faults []error
+	if ch.Schema != nil {
+		found, err := s.validateChart(ch, values)
+		findings = append(findings, found...)
+		faults = append(faults, err)
+	}
+	for _, sub := range ch.Dependencies() {
+		raw, given := values[sub.Name()]
+		if !given || raw == nil {
+			continue
+		}
+		subValues, ok := asMap(raw)
+		if !ok {
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: s.Show(path.Join(s.Dir, "values.yaml")),
+				Field: sub.Name(), Message: "the values of subchart " + sub.Name() + " are no mapping", Remedy: "write a mapping"})
+			continue
+		}
+		found, err := s.validateValues(sub, subValues)
+		findings = append(findings, found...)
+		faults = append(faults, err)
+	}
+	return findings, errors.Join(faults...)
+}
+
+func asMap(v any) (map[string]any, bool) {
+	switch m := v.(type) {
+	case map[string]any:
+		return m, true
+	case common.Values:
+		return m, true
+	}
+	return nil, false
+}
+
+func (s source) validateChart(ch *chart.Chart, values map[string]any) (findings []finding.Finding, err error) {
+	file := s.chartFile(ch, "values.schema.json")
+	bad := func(err error) error {
+		return finding.Finding{Severity: finding.Error, Rule: "bad-schema", File: file, Message: err.Error(), Remedy: "correct the schema"}
+	}
+	defer func() {
+		if r := recover(); r != nil { // as Helm guards itself against the library
+			err = bad(fmt.Errorf("%v", r))
+		}
+	}()
+	c, err := s.opt.Memory.Compile(ch.Schema, func() (input.Schema, error) { return compileSchema(ch.Schema) })
+	if err != nil {
+		return nil, bad(err)
+	}
+	for _, ref := range c.Remote {
+		findings = append(findings, finding.Finding{Severity: finding.Warning, Rule: "remote-schema", File: file,
+			Message: "values are not checked against " + ref + ", which is not fetched", Remedy: "copy that schema into " + path.Base(file)})
+	}
+	var invalid *jsonschema.ValidationError
+	if err := c.Validate(values); errors.As(err, &invalid) {
+		return findings, s.violations(ch, file, invalid)
+	} else if err != nil {
+		return findings, bad(err)
+	}
+	return findings, nil
+}
+
+func compileSchema(text []byte) (input.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return input.Schema{}, err
+	}
+	loader := &schemaLoader{}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(loader)
+	if err := compiler.AddResource(schemaURL, doc); err != nil {
+		return input.Schema{}, err
+	}
+	schema, err := compiler.Compile(schemaURL)
+	return input.Schema{Schema: schema, Remote: loader.remote}, err
+}
+
+const schemaURL = "file:///values.schema.json"
+
+// schemaLoader takes any schema that is elsewhere to allow everything, and
+// remembers it.
+type schemaLoader struct{ remote []string }
+
+func (l *schemaLoader) Load(ref string) (any, error) {
+	if u, err := url.Parse(ref); err != nil || u.Scheme == "file" {
+		return nil, &fs.PathError{Op: "open", Path: ref, Err: errors.New("a schema can only refer to itself")}
+	}
+	l.remote = append(l.remote, ref)
+	return true, nil
+}
+
+// violations turns the tree of a validation error into one fault for each
+// value that is wrong.
+func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.ValidationError) error {
+	var faults []finding.Finding
+	printer := message.NewPrinter(language.English)
+	report := func(at []string, msg string) {
+		full := append(chartPath(ch), at...)
+		f := finding.Finding{Severity: finding.Error, Rule: "values-schema", Field: input.FieldPath(full), Message: msg,
+			Remedy: "set a value that " + schemaFile + " allows"}
+		var flag string
+		if flag, f.File, f.Line = s.valueOrigin(ch, full); flag != "" {
+			f.Field = flag + " " + f.Field
+		}
+		faults = append(faults, f)
+	}
+	var visit func(e *jsonschema.ValidationError)
+	visit = func(e *jsonschema.ValidationError) {
+		switch e.ErrorKind.(type) {
+		case *kind.Schema, *kind.Reference, *kind.AllOf, *kind.Group:
+			// Mere containers: each cause is a violation of its own.
+			for _, c := range e.Causes {
+				visit(c)
+			}
+			return
+		}
+		switch k := e.ErrorKind.(type) {
+		case *kind.AdditionalProperties:
+			for _, name := range k.Properties {
+				report(append(slices.Clone(e.InstanceLocation), name), "the schema knows no such value")
+			}
+			return
+		case *kind.Required:
+			for _, name := range k.Missing {
+				report(append(slices.Clone(e.InstanceLocation), name), "the schema requires it, and it is not set")
+			}
+			return
+		}
+		msg := expected(e.ErrorKind, printer)
+		if alternatives := leaves(e, printer); len(alternatives) > 0 {
+			msg += " (" + strings.Join(alternatives, "; or ") + ")"
+		}
+		report(e.InstanceLocation, msg)
+	}
+	visit(err)
+	finding.Sort(faults)
+	return finding.Err(faults)
+}
+
+// expected says what a schema wants of a value. Where the library would print
+// the value as well, or its length, it is left out: it may be a password.
+func expected(violated jsonschema.ErrorKind, p *message.Printer) string {
+	number := func(r *big.Rat) string {
+		f, _ := r.Float64()
+		return fmt.Sprint(f)
+	}
+	switch k := violated.(type) {
+	case *kind.Format:
+		return "the value is not a valid " + k.Want
+	case *kind.Pattern:
+		return "the value does not match the pattern " + k.Want
+	case *kind.MinLength:
+		return fmt.Sprintf("want at least %d characters", k.Want)
+	case *kind.MaxLength:
+		return fmt.Sprintf("want at most %d characters", k.Want)
+	case *kind.Minimum:
+		return "want at least " + number(k.Want)
+	case *kind.Maximum:
+		return "want at most " + number(k.Want)
+	case *kind.ExclusiveMinimum:
+		return "want more than " + number(k.Want)
+	case *kind.ExclusiveMaximum:
+		return "want less than " + number(k.Want)
+	case *kind.MultipleOf:
+		return "want a multiple of " + number(k.Want)
+	case *kind.ContentEncoding:
+		return "the value is not encoded as " + k.Want
+	case *kind.ContentMediaType:
+		return "the value is no " + k.Want
+	}
+	return violated.LocalizedString(p)
+}
+
+// chartPath is where the values of a chart stand among those of its root.
+func chartPath(ch *chart.Chart) []string {
+	if ch.IsRoot() {
+		return nil
+	}
+	return append(chartPath(ch.Parent()), ch.Name())
+}
+
+// leaves collects the innermost messages below an error, such as the
+// alternatives of anyOf.
+func leaves(e *jsonschema.ValidationError, p *message.Printer) []string {
+	var all []string
+	for _, c := range e.Causes {
+		if below := leaves(c, p); len(below) > 0 {
+			all = append(all, below...)
+		} else {
+			all = append(all, expected(c.ErrorKind, p))
+		}
+	}
+	return all
+}
+
+// valueOrigin says where the value at a path among the root chart's values is
+// set: by a flag or in a file that override, or in the values.yaml of the chart
+// it is for or of a chart above that, which wins over it.
+func (s source) valueOrigin(ch *chart.Chart, full []string) (flag, file string, line int) {
+	if flag, file, line := input.Origin(s.opt.Values, full); flag+file != "" {
+		return flag, file, line
+	}
+	lineage := []*chart.Chart{ch}
+	for c := ch; !c.IsRoot(); c = c.Parent() {
+		lineage = append(lineage, c.Parent())
+	}
+	for _, c := range slices.Backward(lineage) {
+		own := full[len(chartPath(c)):]
+		for _, f := range c.Raw {
+			if f.Name != "values.yaml" {
+				continue
+			}
+			if line := input.LineOf(f.Data, own); line > 0 {
+				return "", s.chartFile(c, f.Name), line
+			}
+		}
+	}
+	return "", s.chartFile(ch, "values.yaml"), 0
+}

@@ -1,0 +1,178 @@
+package helm
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/render/input"
+)
+
+// shipped is what a chart holds, whatever its values leave out.
+type shipped struct {
+	chart    *crds.Chart
+	values   crds.Values
+	findings []finding.Finding
+}
+
+// ships presents a chart, before its dependencies are processed, to those who
+// look for definitions in it. Its error joins the faults of files in crds/.
+func (s source) ships(ch *chart.Chart, vals map[string]any) (shipped, error) {
+	res := shipped{chart: s.shippedChart(ch, nil), values: loader.MergeMaps(ownValues(ch), vals)}
+	s.linkedDefinitions(ch, &res.findings)
+	var faults []error
+	var visit func(c *crds.Chart)
+	visit = func(c *crds.Chart) {
+		for _, f := range c.Definitions {
+			if line := templateLine(f.Text); line > 0 {
+				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "crd-template", File: f.Shown, Line: line,
+					Message: "this is a template, and Helm prints the files of crds/ as they are", Remedy: "move the file to templates/, or take the template out of it"})
+			}
+		}
+		for _, sub := range c.Charts {
+			visit(sub)
+		}
+	}
+	visit(res.chart)
+	return res, errors.Join(faults...)
+}
+
+// shippedChart converts a chart. key is where its values stand.
+func (s source) shippedChart(ch *chart.Chart, key crds.Path) *crds.Chart {
+	c := &crds.Chart{Name: ch.Name(), Key: key, ValuesFile: s.chartFile(ch, "values.yaml")}
+	file := func(name string, data []byte) crds.File {
+		return crds.File{Name: name, Shown: s.chartFile(ch, name), Text: string(data)}
+	}
+	for _, t := range ch.Templates {
+		c.Templates = append(c.Templates, file(t.Name, t.Data))
+	}
+	definitions := map[string]bool{}
+	for _, d := range ch.CRDObjects() {
+		// Those of subcharts are listed, too, under their full path.
+		if name, own := strings.CutPrefix(d.Filename, ch.ChartFullPath()+"/"); own && !strings.HasPrefix(name, "charts/") {
+			definitions[name] = true
+			c.Definitions = append(c.Definitions, file(name, d.File.Data))
+		}
+	}
+	for _, f := range ch.Files {
+		if !definitions[f.Name] && bytes.Contains(f.Data, []byte("CustomResourceDefinition")) {
+			c.Files = append(c.Files, file(f.Name, f.Data))
+		}
+	}
+	for _, raw := range ch.Raw {
+		if raw.Name == "values.yaml" {
+			c.Declared = func(p crds.Path) int { return input.LineOf(raw.Data, p) }
+		}
+	}
+	eachDependency(ch, func(dep *chart.Dependency, sub *chart.Chart) {
+		below := crds.Path{sub.Name()}
+		if dep != nil && dep.Alias != "" {
+			below = crds.Path{dep.Alias}
+		}
+		converted := s.shippedChart(sub, join(key, below))
+		if dep != nil {
+			for _, condition := range strings.Split(dep.Condition, ",") {
+				if condition = strings.TrimSpace(condition); condition != "" {
+					converted.Conditions = append(converted.Conditions, join(key, strings.Split(condition, ".")))
+				}
+			}
+			converted.Tags = dep.Tags
+		}
+		c.Charts = append(c.Charts, converted)
+	})
+	return c
+}
+
+func join(a, b crds.Path) crds.Path { return append(append(crds.Path{}, a...), b...) }
+
+// eachDependency visits the subcharts of a chart: each as often as the chart
+// lists it, and those that it does not list, which Helm takes, too.
+func eachDependency(ch *chart.Chart, visit func(dep *chart.Dependency, sub *chart.Chart)) {
+	listed := map[*chart.Chart]bool{}
+	for _, dep := range ch.Metadata.Dependencies {
+		for _, sub := range ch.Dependencies() {
+			if sub.Name() == dep.Name && allows(dep.Version, sub.Metadata.Version) {
+				listed[sub] = true
+				visit(dep, sub)
+				break
+			}
+		}
+	}
+	for _, sub := range ch.Dependencies() {
+		if !listed[sub] {
+			visit(nil, sub)
+		}
+	}
+}
+
+// ownValues are the values of a chart with those of all its subcharts.
+func ownValues(ch *chart.Chart) map[string]any {
+	all := map[string]any{}
+	eachDependency(ch, func(dep *chart.Dependency, sub *chart.Chart) {
+		key := sub.Name()
+		if dep != nil && dep.Alias != "" {
+			key = dep.Alias
+		}
+		all[key] = ownValues(sub)
+	})
+	return loader.MergeMaps(all, ch.Values)
+}
+
+// linkedDefinitions reports that the crds/ of a chart is a symlink. It is
+// followed, but some tools do not, and Argo CD may send a part of the repository
+// only.
+func (s source) linkedDefinitions(ch *chart.Chart, found *[]finding.Finding) {
+	dir := strings.TrimPrefix(strings.TrimPrefix(ch.ChartFullPath(), ch.Root().Name()), "/")
+	if target, linked := s.link(path.Join(s.Dir, dir, "crds")); linked {
+		f := s.Fault("crd-symlink", path.Join(dir, "crds"), "crds/ is a symlink to "+target+"; it is followed here, but not by every tool", "make it a directory, if others are to read the chart")
+		f.Severity = finding.Note
+		*found = append(*found, f)
+	}
+	for _, sub := range ch.Dependencies() {
+		s.linkedDefinitions(sub, found)
+	}
+}
+
+// link returns where a symlink leads, and whether there is one.
+func (s source) link(name string) (string, bool) {
+	links, ok := s.FS.(fs.ReadLinkFS)
+	if !ok {
+		return "", false
+	}
+	if info, err := links.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return "", false
+	}
+	target, err := links.ReadLink(name)
+	return target, err == nil
+}
+
+// Lines that only a template has. Descriptions speak of templates, too, but do
+// not name what a chart is given.
+var (
+	actionLine = regexp.MustCompile(`^\s*\{\{(?:-|\s*(?:if|with|range|end|else|include|template|toYaml)\b)`)
+	actionIn   = regexp.MustCompile(`\{\{-? *(?:\$?\.(?:Values|Release|Chart|Capabilities)\b|include "|template ")`)
+)
+
+// templateLine returns the line at which a text is a template, 0 if it is none.
+func templateLine(text string) int {
+	if !strings.Contains(text, "{{") {
+		return 0
+	}
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		at := strings.Index(line, "{{")
+		if at >= 0 && (actionLine.MatchString(line) || actionIn.MatchString(line) && !strings.Contains(line[:at], "description")) {
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,195 @@
+package helm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/Masterminds/sprig/v3"
+	"github.com/ladder-cmp/ladder/render/input"
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/engine"
+)
+
+// RenderTemplates renders templated YAML: the *.yaml.tmpl and *.gotmpl files of a
+// directory, which may have plain manifests beside them. The language is the one of chart templates,
+// run by the same engine, so that nobody has to learn another: .Values,
+// .Release.Name, .Release.Namespace, include, tpl, required, toYaml, sprig.
+// Files whose names begin with "_" hold definitions only.
+//
+// Two things are stricter than in a chart, because there are no old templates
+// to be kind to: a value that is declared nowhere is an error, and functions
+// that read the machine (its clock, environment, network or chance) do not
+// work, so that a rendering is the same each time.
+func RenderTemplates(of input.Source, opt Options) (Result, error) {
+	s := source{of, opt}
+	caps, err := s.capabilities()
+	if err != nil {
+		return Result{}, err
+	}
+	ch, err := s.templateChart()
+	funcs := MachineFuncs()
+	for name, f := range s.probed(ch) {
+		if funcs[name] == nil {
+			funcs[name] = f
+		}
+	}
+	vals, valuesErr := input.MergeValues(s.opt.Values, s.opt.IgnoreMissing)
+	if err := errors.Join(err, valuesErr); err != nil {
+		return Result{}, err
+	}
+	top, err := util.ToRenderValuesWithSchemaValidation(ch, vals, common.ReleaseOptions{Name: s.opt.Name, Namespace: s.opt.Namespace}, caps, true)
+	if err != nil {
+		return Result{}, s.Fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
+	}
+	vals = top["Values"].(common.Values)
+	var ships shipped
+	if s.opt.Ship {
+		if ships, err = s.ships(ch, vals); err != nil {
+			return Result{}, err
+		}
+	}
+	findings, err := s.validateValues(ch, vals)
+	if err != nil {
+		return Result{}, err
+	}
+	declareNulls(vals, ch.Values)
+	top["Release"] = map[string]any{"Name": s.opt.Name, "Namespace": s.opt.Namespace, "Revision": s.opt.Revision, "Service": "Ladder"}
+	files, err := s.execute(engine.Engine{Strict: true, CustomTemplateFuncs: funcs}, ch, top)
+	if err != nil {
+		return Result{}, err
+	}
+	res := Result{Findings: append(ships.findings, findings...), Chart: ships.chart, Values: ships.values, Revision: printsRevision(ch, vals)}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		file, _ := s.templateFile(ch, name)
+		res.Documents = append(res.Documents, Document{name, file, 0, files[name]})
+	}
+	return res, nil
+}
+
+// An action reaches the revision by its name, or prints something that it is
+// part of: the release, or all that there is.
+var (
+	ofRelease  = regexp.MustCompile(`\bRelease\b(\.\w+)?`)
+	printsRoot = regexp.MustCompile(`\b(to\w+|print\w*|quote|squote|cat|join|list|dict|tuple|values|deepCopy|merge\w*|range|index|get|dig|pluck)\b[^{}]*?[\s(](\.|\$)(\s|\)|\}|\||$)|\{\{-?\s*(\.|\$)\s*(\||-?\}\})`)
+)
+
+// printsRevision reports whether a template may look at the revision. Values
+// count, too, since templates may run them. It errs towards yes.
+func printsRevision(ch *chart.Chart, vals map[string]any) bool {
+	texts := []string{fmt.Sprint(vals)}
+	for _, t := range ch.Templates {
+		texts = append(texts, string(t.Data))
+	}
+	return slices.ContainsFunc(texts, func(text string) bool {
+		for _, use := range ofRelease.FindAllStringSubmatch(text, -1) {
+			if !slices.Contains([]string{".Name", ".Namespace", ".Service"}, use[1]) {
+				return true
+			}
+		}
+		return strings.Contains(text, "Revision") || printsRoot.MatchString(text)
+	})
+}
+
+// declareNulls puts back the keys that are null in values.yaml. Helm drops them
+// when it merges, but here they declare a value that may be left out.
+func declareNulls(vals, declared map[string]any) {
+	for key, d := range declared {
+		v, set := vals[key]
+		if d == nil && !set {
+			vals[key] = nil
+		}
+		if inner, ok := v.(map[string]any); ok {
+			if below, ok := d.(map[string]any); ok {
+				declareNulls(inner, below)
+			}
+		}
+	}
+}
+
+// templateChart presents the directory to the engine as a chart.
+func (s source) templateChart() (*chart.Chart, error) {
+	ch := &chart.Chart{Metadata: &chart.Metadata{Name: "component", APIVersion: chart.APIVersionV2}}
+	var faults []error
+	err := input.Walk(s.FS, s.Dir, func(name string) error {
+		if !IsTemplate(name) && !IsValues(name) && name != "values.schema.json" && path.Ext(name) != ".tpl" {
+			return nil
+		}
+		data, err := fs.ReadFile(s.FS, path.Join(s.Dir, name))
+		if err != nil {
+			return err
+		}
+		file := &common.File{Name: name, Data: data}
+		ch.Raw = append(ch.Raw, file)
+		switch {
+		case name == "values.yaml":
+			if ch.Values, err = loader.LoadValues(bytes.NewReader(data)); err != nil {
+				faults = append(faults, input.InvalidYAML(s.Show(path.Join(s.Dir, name)), err))
+			}
+		case name == "values.schema.json":
+			ch.Schema = data
+		case IsTemplate(name):
+			ch.Templates = append(ch.Templates, file)
+		case path.Ext(name) == ".tpl":
+			// Helm's name for a file of definitions; the engine knows such
+			// files by the underscore.
+			if !strings.HasPrefix(path.Base(name), "_") {
+				file.Name = path.Join(path.Dir(name), "_"+path.Base(name))
+			}
+			ch.Templates = append(ch.Templates, file)
+		}
+		return nil
+	})
+	if err != nil {
+		faults = append(faults, s.Unreadable(err))
+	}
+	return ch, errors.Join(faults...)
+}
+
+// IsValues reports whether a file beside templates holds values: values.yaml
+// and its variants for environments, such as values-prod.yaml.
+func IsValues(name string) bool {
+	stem, ext, ok := strings.Cut(name, ".")
+	return ok && (ext == "yaml" || ext == "yml") && (stem == "values" || strings.HasPrefix(stem, "values-"))
+}
+
+// MachineFuncs replaces the functions whose result does not follow from their
+// arguments. sprig lists those that it knows; the others make keys,
+// certificates and hashes with a random part, or read the clock or its zone.
+func MachineFuncs() template.FuncMap {
+	repeatable := sprig.HermeticTxtFuncMap()
+	for _, name := range []string{"ago", "bcrypt", "htpasswd", "encryptAES", "genPrivateKey", "genCA", "genCAWithKey",
+		"genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey", "randInt", "shuffle",
+		"toDate", "mustToDate", "must_date_modify", "mustDateModify"} {
+		delete(repeatable, name)
+	}
+	off := template.FuncMap{}
+	for name := range sprig.TxtFuncMap() {
+		if _, ok := repeatable[name]; !ok {
+			off[name] = func(...any) (string, error) {
+				return "", fmt.Errorf("%s is switched off, because a rendering must be the same each time and everywhere", name)
+			}
+		}
+	}
+	return off
+}
+
+// IsTemplate reports whether a file is a template of templated YAML.
+func IsTemplate(name string) bool {
+	for _, ext := range []string{".yaml.tmpl", ".yml.tmpl", ".json.tmpl", ".gotmpl"} {
+		if strings.HasSuffix(name, ext) {
+			return true
+		}
+	}
+	return false
+}

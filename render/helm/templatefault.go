@@ -1,0 +1,162 @@
+package helm
+
+import (
+	"bytes"
+	"errors"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// templatePlace finds the place in a message of the engine, such as
+// "shop/templates/web.yaml:3:14" or "(shop/templates/web.yaml:3)".
+var templatePlace = regexp.MustCompile(`\(?([^\s():]+):(\d+)(?::\d+)?\)?`)
+
+// templateFault turns an error of the engine into a finding, and returns the
+// template it is about if that is known.
+func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *common.File) {
+	f := finding.Finding{Severity: finding.Error, Rule: "template", File: s.Show(s.Dir), Message: withoutTplText(err.Error()), Remedy: "correct the template, or set the value it needs"}
+	m := templatePlace.FindStringSubmatchIndex(f.Message)
+	if m == nil {
+		f.Message = withoutArguments(ch, f.Message)
+		return f, nil
+	}
+	name := f.Message[m[2]:m[3]]
+	f.Line, _ = strconv.Atoi(f.Message[m[4]:m[5]])
+	message := f.Message[:m[0]] + f.Message[m[1]:]
+	message = strings.TrimPrefix(strings.TrimPrefix(message, "parse error at "), "template: ")
+	message = strings.TrimPrefix(strings.TrimLeft(message, ": \n"), "execution error at : ")
+	f.Message = s.withoutEngine(ch, message)
+	var failed *common.File
+	f.File, failed = s.templateFile(ch, name)
+	return f, failed
+}
+
+var (
+	engineWords = regexp.MustCompile(`executing "[^"]*" (at )|template: |gotpl:\d+:(?:\d+:)? | associated with template "gotpl"`)
+	nilPointer  = regexp.MustCompile(`nil pointer evaluating (?:interface \{\}|\S+?)\.([\w-]+)`)
+	noField     = regexp.MustCompile(`can't evaluate field ([\w-]+) in type (?:map\[string\])?(?:interface \{\}|\S+)`)
+	goTypes     = strings.NewReplacer("map[string]interface {}", "mapping", "[]interface {}", "list", "interface {}", "value")
+)
+
+var (
+	tplText  = regexp.MustCompile(`(cannot parse template|error during tpl function execution for) "(?:[^"\\]|\\.)*": `)
+	quotedIn = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+)
+
+// withoutTplText leaves out what the function tpl was given to run, which the
+// engine quotes in full: it is most often a value, and may hold a password.
+// Where it cannot even be parsed, the words that do not fit are left out, too.
+func withoutTplText(message string) string {
+	at := tplText.FindStringSubmatchIndex(message)
+	if at == nil {
+		return message
+	}
+	before, rest := message[:at[0]], withoutTplText(message[at[1]:])
+	if message[at[2]:at[3]] == "cannot parse template" {
+		return before + "the text given to tpl cannot be parsed: " + quotedIn.ReplaceAllLiteralString(rest, "what stands there")
+	}
+	return before + "in the text given to tpl: " + rest
+}
+
+var (
+	ofFunction = regexp.MustCompile(`error calling \w+:\s`)
+	quotedText = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`")
+)
+
+// withoutArguments leaves out what functions quote of their arguments when they
+// fail. It may be a password, unless it stands in a template to the letter.
+func withoutArguments(ch *chart.Chart, message string) string {
+	calls := ofFunction.FindAllStringIndex(message, -1)
+	if calls == nil {
+		return message
+	}
+	at := calls[len(calls)-1][1]
+	return message[:at] + quotedText.ReplaceAllStringFunc(message[at:], func(quoted string) string {
+		if inTemplates(ch, quoted[1:len(quoted)-1]) {
+			return quoted
+		}
+		return "(a value)"
+	})
+}
+
+// inTemplates reports whether a text stands in a template of a chart.
+func inTemplates(ch *chart.Chart, text string) bool {
+	return slices.ContainsFunc(ch.Templates, func(t *common.File) bool { return bytes.Contains(t.Data, []byte(text)) }) ||
+		slices.ContainsFunc(ch.Dependencies(), func(d *chart.Chart) bool { return inTemplates(d, text) })
+}
+
+// withoutEngine names templates by their files and says in words what the
+// engine says in types of Go.
+func (s source) withoutEngine(ch *chart.Chart, message string) string {
+	message = withoutArguments(ch, engineWords.ReplaceAllString(message, "$1"))
+	message = nilPointer.ReplaceAllString(message, "$1 is asked of a value that is not set")
+	message = noField.ReplaceAllString(message, "$1 is asked of a value that holds no such key")
+	message = templatePlace.ReplaceAllStringFunc(message, func(place string) string {
+		m := templatePlace.FindStringSubmatch(place)
+		if file, t := s.templateFile(ch, m[1]); t != nil {
+			return file + ":" + m[2]
+		}
+		return place
+	})
+	return goTypes.Replace(message)
+}
+
+// templateFile finds the template that the engine calls name.
+func (s source) templateFile(ch *chart.Chart, name string) (string, *common.File) {
+	for _, t := range ch.Templates {
+		if path.Join(ch.ChartFullPath(), t.Name) == name {
+			return s.chartFile(ch, t.Name), t
+		}
+	}
+	for _, d := range ch.Dependencies() {
+		if file, t := s.templateFile(d, name); t != nil {
+			return file, t
+		}
+	}
+	return name, nil
+}
+
+// chartFile names a file of a chart. The
+// directory of a subchart is taken to be named like the chart.
+func (s source) chartFile(ch *chart.Chart, name string) string {
+	root := ch.Root().Name()
+	return s.Show(path.Join(s.Dir, strings.TrimPrefix(ch.ChartFullPath(), root), name))
+}
+
+// manifestFaults finds every document that is no YAML; Helm stops at the first.
+func (s source) manifestFaults(ch *chart.Chart, files map[string]string, first error) error {
+	var faults []error
+	names := make([]string, 0, len(files))
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if strings.HasPrefix(path.Base(name), "_") {
+			continue
+		}
+		file, _ := s.templateFile(ch, name)
+		if _, err := object.Parse(file, 0, files[name]); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if len(faults) > 0 {
+		return errors.Join(faults...)
+	}
+	message := first.Error()
+	file := s.Show(s.Dir)
+	if name, rest, ok := strings.Cut(strings.TrimPrefix(message, "YAML parse error on "), ": "); ok {
+		file, _ = s.templateFile(ch, name)
+		message = rest
+	}
+	return finding.Finding{Severity: finding.Error, Rule: object.InvalidYAML, File: file, Message: message, Remedy: "correct the template or the values it prints"}
+}

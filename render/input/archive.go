@@ -1,0 +1,92 @@
+package input
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/ladder-cmp/ladder/internal/memfs"
+)
+
+// maxArchiveBytes and maxArchiveFiles bound what an archive unpacks to.
+const (
+	maxArchiveBytes = 512 << 20
+	maxArchiveFiles = 200_000
+)
+
+// Archive is what an archive that was fetched holds, in memory: a file system
+// that can be read and not be left.
+type Archive struct{ *memfs.Tree }
+
+var errArchiveLink = errors.New("the symlink leads out of the archive, or nowhere")
+
+// Unpack reads a .tgz. Entries that point out of it are refused; devices and the
+// like are left out.
+func Unpack(tgz []byte) (Archive, error) {
+	z, err := gzip.NewReader(bytes.NewReader(tgz))
+	if err != nil {
+		return Archive{}, err
+	}
+	a := Archive{&memfs.Tree{Root: memfs.NewDir("."), BadLink: errArchiveLink}}
+	bytes, files := int64(0), 0
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return a, nil
+		}
+		if err != nil {
+			return Archive{}, err
+		}
+		if files++; files > maxArchiveFiles {
+			return Archive{}, fmt.Errorf("it has more than %d files", maxArchiveFiles)
+		}
+		if bytes += h.Size; bytes > maxArchiveBytes {
+			return Archive{}, fmt.Errorf("it unpacks to more than %d MiB", maxArchiveBytes>>20)
+		}
+		name := path.Clean(h.Name)
+		if !fs.ValidPath(name) {
+			return Archive{}, fmt.Errorf("it holds %q, which leaves it", h.Name)
+		}
+		n := &memfs.Node{Name: path.Base(name), Mode: fs.FileMode(h.Mode).Perm()}
+		switch h.Typeflag {
+		case tar.TypeDir:
+			n.Mode |= fs.ModeDir
+			n.Children = map[string]*memfs.Node{}
+		case tar.TypeReg:
+			if n.Data, err = io.ReadAll(r); err != nil {
+				return Archive{}, err
+			}
+		case tar.TypeSymlink:
+			n.Mode, n.Target = fs.ModeSymlink|0o777, h.Linkname
+		default:
+			continue
+		}
+		if err := a.put(name, n); err != nil {
+			return Archive{}, err
+		}
+	}
+}
+
+func (a Archive) put(name string, n *memfs.Node) error {
+	if name == "." {
+		return nil
+	}
+	dir, err := a.MakeDirs(path.Dir(name), nil)
+	var inTheWay *memfs.NotDirError
+	if errors.As(err, &inTheWay) {
+		return fmt.Errorf("it holds %q as something else than a directory", inTheWay.Part)
+	}
+	if err != nil {
+		return err
+	}
+	if old := dir.Children[n.Name]; old == nil || !old.IsDir() || !n.IsDir() {
+		dir.Children[n.Name] = n
+	}
+	return nil
+}

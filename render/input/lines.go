@@ -1,0 +1,157 @@
+package input
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// InvalidYAML reports a values file that is no YAML mapping.
+func InvalidYAML(name string, err error) finding.Finding {
+	line, message := object.SyntaxError(Innermost(err))
+	return finding.Finding{Severity: finding.Error, Rule: object.InvalidYAML, File: name, Line: line,
+		Message: "not valid YAML: " + message, Remedy: "correct the values file; it must be a YAML mapping"}
+}
+
+// Innermost unwraps an error chain, whose outer texts repeat the file name.
+func Innermost(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}
+
+// index reads a step of a path as the index of a list of that length.
+func index(step string, length int) (int, bool) {
+	i, err := strconv.Atoi(step)
+	return i, err == nil && 0 <= i && i < length
+}
+
+// LineOf returns the line at which a YAML text sets a path, 0 if it does not.
+func LineOf(data []byte, path []string) int {
+	var doc yaml.Node
+	if yaml.Unmarshal(data, &doc) != nil {
+		return 0
+	}
+	return LineIn(&doc, path)
+}
+
+// LineIn is LineOf for a document that was read.
+func LineIn(doc *yaml.Node, path []string) int {
+	if len(doc.Content) == 0 {
+		return 0
+	}
+	n, line := doc.Content[0], 0
+	for _, step := range path {
+		if n, line = child(n, step, deepestMerge); n == nil {
+			return 0
+		}
+	}
+	return line
+}
+
+const deepestMerge = 10
+
+// child is what stands at a step of a path, and the line of its key or entry. Aliases
+// and merge keys are followed, some way: a mapping can be merged into itself.
+func child(n *yaml.Node, step string, depth int) (found *yaml.Node, line int) {
+	if depth == 0 {
+		return nil, 0
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return child(n.Alias, step, depth-1)
+	case yaml.SequenceNode:
+		if i, ok := index(step, len(n.Content)); ok {
+			return n.Content[i], n.Content[i].Line
+		}
+	case yaml.MappingNode:
+		var merged []*yaml.Node
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			switch key, value := n.Content[i], n.Content[i+1]; {
+			case key.Value == step:
+				found, line = value, key.Line
+			case key.Tag == "!!merge" && value.Kind == yaml.SequenceNode:
+				merged = append(merged, value.Content...)
+			case key.Tag == "!!merge":
+				merged = append(merged, value)
+			}
+		}
+		for _, m := range merged {
+			if found == nil && m.Kind != yaml.SequenceNode {
+				found, line = child(m, step, depth-1)
+			}
+		}
+	}
+	return found, line
+}
+
+// FieldPath prints a path the way people write it: replicas, image.tag,
+// ports[0].name.
+func FieldPath(path []string) string {
+	var b strings.Builder
+	for _, step := range path {
+		if _, err := strconv.Atoi(step); err == nil {
+			fmt.Fprintf(&b, "[%s]", step)
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(step)
+	}
+	return b.String()
+}
+
+// AtMistyped gives a finding the place of the value that its message says to be of the
+// wrong type, if there is one in a file.
+func AtMistyped(f *finding.Finding, data []byte) {
+	field, got, ok := strings.Cut(f.Message, ": got ")
+	if !ok {
+		return
+	}
+	if steps, line := mistyped(data, strings.Split(field, "."), got); line > 0 {
+		f.Line, f.Message = line, FieldPath(steps)+": got "+got
+	}
+}
+
+// mistyped finds the value that the library says to be of the wrong type: it names
+// the way there without the indexes of lists. got begins with the type.
+func mistyped(data []byte, way []string, got string) (steps []string, line int) {
+	var doc yaml.Node
+	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
+		return nil, 0
+	}
+	var find func(n *yaml.Node, way, steps []string, at int) ([]string, int)
+	find = func(n *yaml.Node, way, steps []string, at int) ([]string, int) {
+		if len(way) == 0 {
+			if (n.Kind == yaml.SequenceNode) == strings.HasPrefix(got, "a list") && (n.Kind == yaml.MappingNode) == strings.HasPrefix(got, "a mapping") {
+				return steps, at
+			}
+		}
+		for i := range n.Content {
+			rest, step, line := way, strconv.Itoa(i), n.Content[i].Line
+			if n.Kind == yaml.MappingNode {
+				if i%2 == 0 || len(way) == 0 || n.Content[i-1].Value != way[0] {
+					continue
+				}
+				rest, step, line = way[1:], way[0], n.Content[i-1].Line
+			}
+			if steps, at := find(n.Content[i], rest, append(slices.Clone(steps), step), line); at > 0 {
+				return steps, at
+			}
+		}
+		return nil, 0
+	}
+	return find(doc.Content[0], way, nil, 0)
+}

@@ -1,0 +1,56 @@
+package input
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// TestMemory makes sure that the same text from the same place is decoded once,
+// that errors and Secrets are not kept, and that what was not used for longest
+// makes room.
+func TestMemory(t *testing.T) {
+	manifest := func(kind, name string) string {
+		return fmt.Sprintf("apiVersion: v1\nkind: %s\nmetadata: {name: %s}\n%s", kind, name, strings.Repeat("#\n", 100))
+	}
+	m := NewMemory(1200) // three texts
+	parse := func(file, text string) []object.Object {
+		t.Helper()
+		objs, err := m.Parse(file, 1, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := object.Parse(file, 1, text)
+		if err != nil || len(objs) != len(fresh) || objs[0].ID != fresh[0].ID || objs[0].File != file || objs[0].Text() != fresh[0].Text() {
+			t.Errorf("got %v, want %v", objs, fresh)
+		}
+		return objs
+	}
+	kept := func(file, text string) bool {
+		return m.documents.all.Contains(document{file, 1, text})
+	}
+	a, b, c, d := manifest("ConfigMap", "a"), manifest("ConfigMap", "b"), manifest("ConfigMap", "c"), manifest("ConfigMap", "d")
+	for _, text := range []string{a, b, c, a, d} {
+		parse("x", text)
+	}
+	if !kept("x", a) || kept("x", b) || !kept("x", c) || !kept("x", d) {
+		t.Error("not the one that was not used for longest made room")
+	}
+	parse("y", a)
+	if !kept("y", a) {
+		t.Error("the same text of another file is the same document")
+	}
+	secret := manifest("Secret", "s")
+	parse("x", secret)
+	if kept("x", secret) {
+		t.Error("a Secret is kept")
+	}
+	if _, err := m.Parse("x", 1, "a: ["); err == nil || kept("x", "a: [") {
+		t.Errorf("an error is kept, or there is none: %v", err)
+	}
+	if m.documents.size > m.documents.limit {
+		t.Errorf("%d bytes are kept, more than %d", m.documents.size, m.documents.limit)
+	}
+}

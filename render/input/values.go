@@ -1,0 +1,397 @@
+package input
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/strvals"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
+
+// Values are overrides of a component's values from one place, in Helm's order
+// of precedence: later files win over earlier ones, Set over files, SetString
+// over Set, SetFile over all.
+type Values struct {
+	// Files name YAML files; patterns among them stand for what Glob finds.
+	Files []string
+	// Inline are YAML texts, which win over Files.
+	Inline []string
+	// Set, SetString and SetFile are expressions such as "image.tag=v2"; in
+	// SetFile the right side names a file whose content is the value.
+	Set, SetString, SetFile []string
+	// Read returns the content of a file that Files or SetFile name.
+	Read func(name string) ([]byte, error)
+	// Glob returns the names of the files that a pattern matches, in order; nil
+	// takes patterns for names.
+	Glob func(pattern string) ([]string, error)
+	// Path returns the path of such a file for messages; nil leaves the name.
+	Path func(name string) string
+	// Places say where Files are named, by their names; who finds a fault with one
+	// says so there.
+	Places map[string]Place
+	// IgnoreMissing passes over Files that are not there, and patterns that fit none.
+	IgnoreMissing bool
+}
+
+// Place is where a file is named.
+type Place struct {
+	File  string
+	Line  int
+	Field string
+	// Ignore is the setting that passes over it if it is missing.
+	Ignore string
+}
+
+// Empty reports whether there is nothing to override.
+func (v Values) Empty() bool {
+	return len(v.Files)+len(v.Inline)+len(v.Set)+len(v.SetString)+len(v.SetFile) == 0
+}
+
+// MergeValues returns all overrides as one tree. All faults are reported together.
+// Files that are not there are passed over if ignoreMissing says so, or their Values.
+func MergeValues(all []Values, ignoreMissing bool) (map[string]any, error) {
+	base := map[string]any{}
+	var faults []error
+	for _, v := range all {
+		var err error
+		base, err = v.mergeInto(base, ignoreMissing || v.IgnoreMissing)
+		faults = append(faults, err)
+	}
+	return base, errors.Join(faults...)
+}
+
+func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]any, error) {
+	var faults []error
+	files, err := v.files(ignoreMissing)
+	if err != nil {
+		faults = append(faults, err)
+	}
+	for _, name := range files {
+		data, err := v.Read(name)
+		if errors.Is(err, fs.ErrNotExist) && ignoreMissing {
+			continue
+		}
+		if err != nil {
+			faults = append(faults, v.readFault(name, err))
+			continue
+		}
+		if line := secondDocument(data); line > 0 {
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: v.path(name), Line: line,
+				Message: "a second document begins here, and not every version of Helm reads it", Remedy: "make it a file of its own, or drop the line \"---\""})
+			continue
+		}
+		vals, err := loader.LoadValues(bytes.NewReader(data))
+		if err != nil {
+			faults = append(faults, InvalidYAML(v.path(name), err))
+			continue
+		}
+		base = loader.MergeMaps(base, vals)
+	}
+	for _, text := range v.Inline {
+		vals, err := loader.LoadValues(strings.NewReader(text))
+		if err != nil {
+			f := InvalidYAML("", err)
+			f.Rule, f.Field, f.Remedy = "bad-values", inlineValues, "correct it; it must be a YAML mapping"
+			if f.Line > 0 {
+				f.Message += fmt.Sprintf(" (in line %d of it)", f.Line)
+			}
+			f.Line = 0
+			faults = append(faults, f)
+			continue
+		}
+		base = loader.MergeMaps(base, vals)
+	}
+	for _, set := range v.expressions() {
+		for i, expr := range set.exprs {
+			err := set.parseInto(expr, base)
+			if f, ok := err.(finding.Finding); ok && f.Field == set.flag && len(set.exprs) > 1 {
+				f.Message = fmt.Sprintf("entry %d: %s", i+1, f.Message) // which has no key to be known by
+				err = f
+			}
+			faults = append(faults, err)
+		}
+	}
+	return base, errors.Join(faults...)
+}
+
+// Misspelt are the faults of the single values as they are written, whatever they
+// are put into and whatever is in files; nil means that there are none.
+func (v Values) Misspelt() error {
+	alone := Values{Set: v.Set, SetString: v.SetString, SetFile: v.SetFile, Read: func(string) ([]byte, error) { return nil, nil }}
+	_, err := alone.mergeInto(map[string]any{}, false)
+	return err
+}
+
+// inlineValues is how messages call values that are no file.
+const inlineValues = "values-object"
+
+// files are the names of the files, with what patterns among them stand for: all
+// that match, in lexical order, but those that are named by themselves, each once.
+// Argo CD does the same with valueFiles (reposerver/repository,
+// getResolvedValueFiles).
+func (v Values) files(ignoreMissing bool) ([]string, error) {
+	if v.Glob == nil {
+		return v.Files, nil
+	}
+	var all []string
+	var faults []error
+	seen, named := map[string]bool{}, map[string]bool{}
+	for _, name := range v.Files {
+		if !isPattern(name) {
+			named[v.path(name)] = true
+		}
+	}
+	add := func(name string) {
+		if !seen[v.path(name)] {
+			seen[v.path(name)] = true
+			all = append(all, name)
+		}
+	}
+	for _, name := range v.Files {
+		if !isPattern(name) {
+			add(name)
+			continue
+		}
+		found, err := v.Glob(name)
+		if err == nil && len(found) == 0 && !ignoreMissing {
+			err = fs.ErrNotExist
+		}
+		if err != nil {
+			faults = append(faults, v.readFault(name, err))
+		}
+		for _, file := range found {
+			if !named[v.path(file)] {
+				add(file)
+			}
+		}
+	}
+	return all, errors.Join(faults...)
+}
+
+func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
+
+// secondDocument returns the line on which a second YAML document begins, 0 if
+// there is none.
+func secondDocument(data []byte) int {
+	documents := yaml.NewDecoder(bytes.NewReader(data))
+	if documents.Decode(new(yaml.Node)) != nil {
+		return 0
+	}
+	var second yaml.Node
+	if documents.Decode(&second) != nil || len(second.Content) == 0 || second.Content[0].Tag == "!!null" {
+		return 0
+	}
+	return second.Line
+}
+
+// expressions are those of one flag, with the function that reads them.
+type expressions struct {
+	flag  string
+	exprs []string
+	parse func(expr string, into map[string]any) error
+}
+
+// keyless finds a place where an expression begins with no key. What stands
+// there would be passed over. In braces an item may begin with anything.
+var keyless = regexp.MustCompile(`^[^{]*?(?:^|[^\\],)\s*[=.[]|^\s*$`)
+
+// unclosed reports whether a key of an expression has an index without an end. What
+// stands there would be passed over.
+func unclosed(expr string) bool {
+	const (
+		inKey = iota
+		inIndex
+		inValue
+		inList
+	)
+	at, escaped := inKey, false
+	for i, r := range expr {
+		switch {
+		case escaped:
+			escaped = false
+		case r == '\\' && at != inIndex:
+			escaped = true
+		case at == inIndex && r == ']':
+			at = inKey
+		case at == inKey && r == '[':
+			at = inIndex
+		case at == inKey && r == '=':
+			if at = inValue; strings.HasPrefix(expr[i+1:], "{") {
+				at = inList
+			}
+		case at == inList && r == '}', at == inValue && r == ',':
+			at = inKey
+		}
+	}
+	return at == inIndex
+}
+
+// key is an expression without its values, which may be secrets.
+func key(expr string) string {
+	key, _, valued := strings.Cut(expr, "=")
+	if !valued {
+		return ""
+	}
+	return strings.TrimSpace(key)
+}
+
+func (e expressions) parseInto(expr string, base map[string]any) error {
+	bad := finding.Finding{Severity: finding.Error, Rule: "bad-set", Field: strings.TrimSpace(e.flag + " " + key(expr)), Remedy: "write key.path=value"}
+	if keyless.MatchString(expr) {
+		bad.Message = "the key is empty"
+		return bad
+	}
+	if unclosed(expr) {
+		bad.Message, bad.Remedy = "the bracket of the index does not end", "write key[0]=value"
+		name, _, _ := strings.Cut(key(expr), "[") // what stands behind it may be a secret
+		bad.Field = strings.TrimSpace(e.flag + " " + name)
+		return bad
+	}
+	err := e.parse(expr, base)
+	if err == nil {
+		return nil
+	}
+	var f finding.Finding
+	if errors.As(err, &f) {
+		return f // about a file
+	}
+	switch message := err.Error(); {
+	case strings.Contains(message, "interface conversion"):
+		bad.Message, bad.Remedy = "the path goes through what is a single value", "drop one of the two"
+	case strings.Contains(message, "parsing index"):
+		bad.Message, bad.Remedy = "the index in brackets is no number", "write key[0]=value"
+	case strings.Contains(message, "index"):
+		bad.Message, bad.Remedy = "the index in brackets is out of range", "write key[0]=value"
+	case strings.Contains(message, "must terminate"):
+		bad.Message, bad.Remedy = "the list in braces does not end", "write key={a,b}"
+	case strings.Contains(message, "has no value") && strings.Contains(expr, "="):
+		bad.Message, bad.Remedy = "a part of it is no key=value", `write key.path=value for each, and "\," for a comma inside of a value`
+	case strings.Contains(message, "has no value"):
+		bad.Message = "there is no value"
+	default:
+		bad.Message = "this cannot be read"
+	}
+	return bad
+}
+
+// expressions returns all there are, later ones winning.
+func (v Values) expressions() []expressions {
+	return []expressions{
+		{"set", v.Set, strvals.ParseInto},
+		{"set-string", v.SetString, strvals.ParseIntoString},
+		{"set-file", v.SetFile, v.parseFile},
+	}
+}
+
+// path is how messages call a file.
+func (v Values) path(name string) string {
+	if v.Path == nil {
+		return name
+	}
+	return v.Path(name)
+}
+
+func (v Values) parseFile(expr string, into map[string]any) error {
+	return strvals.ParseIntoFile(expr, into, func(name []rune) (any, error) {
+		data, err := v.read(string(name))
+		return string(data), err
+	})
+}
+
+func (v Values) read(name string) ([]byte, error) {
+	data, err := v.Read(name)
+	if err == nil {
+		return data, nil
+	}
+	return nil, v.readFault(name, err)
+}
+
+func (v Values) readFault(name string, err error) error {
+	place, placed := v.Places[name]
+	named := finding.WithoutCredentials(name)
+	var f finding.Finding
+	if errors.As(err, &f) {
+		if placed {
+			if f.File != "" {
+				f.Message = f.File + ": " + f.Message
+			}
+			f.File, f.Line, f.Field = place.File, place.Line, place.Field
+		}
+		return f
+	}
+	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: v.path(name), Message: Cause(err), Remedy: "correct the path given to values or set-file"}
+	missing, pattern := errors.Is(err, fs.ErrNotExist), isPattern(name) && v.Glob != nil
+	switch {
+	case placed:
+		f.File, f.Line, f.Field, f.Remedy = place.File, place.Line, place.Field, "correct it"
+		if missing {
+			f.Remedy += ", or set " + place.Ignore
+		}
+		f.Message = named + ": " + f.Message
+		if missing {
+			f.Message = named + " is not there"
+		}
+		if missing && pattern {
+			f.Message = named + " fits no file"
+		}
+	case missing && pattern:
+		f.Message = "no file matches"
+	case missing:
+		f.Message = "no such file"
+	}
+	return f
+}
+
+// Origin says which of the overrides sets the value at a path, a file or
+// a flag: the last that does. It serves messages only, so files that cannot be
+// read are passed over.
+func Origin(all []Values, path []string) (flag, file string, line int) {
+	for _, v := range slices.Backward(all) {
+		for _, set := range slices.Backward(v.expressions()) {
+			for _, expr := range slices.Backward(set.exprs) {
+				own := map[string]any{}
+				if set.parse(expr, own) == nil && sets(own, path) {
+					return set.flag, "", 0
+				}
+			}
+		}
+		for _, text := range slices.Backward(v.Inline) {
+			if LineOf([]byte(text), path) > 0 {
+				return inlineValues, "", 0
+			}
+		}
+		files, _ := v.files(true)
+		for _, name := range slices.Backward(files) {
+			if data, err := v.Read(name); err == nil {
+				if line := LineOf(data, path); line > 0 {
+					return "", v.path(name), line
+				}
+			}
+		}
+	}
+	return "", "", 0
+}
+
+// sets reports whether there is anything at a path of a tree.
+func sets(tree any, path []string) bool {
+	if len(path) == 0 {
+		return true
+	}
+	switch t := tree.(type) {
+	case map[string]any:
+		inner, ok := t[path[0]]
+		return ok && sets(inner, path[1:])
+	case []any:
+		i, ok := index(path[0], len(t))
+		return ok && t[i] != nil && sets(t[i], path[1:])
+	}
+	return false
+}

@@ -1,0 +1,442 @@
+package kustomize
+
+//lint:file-ignore SA1019 people still write the deprecated fields of kustomizations
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/Masterminds/sprig/v3"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render/helm"
+	"github.com/ladder-cmp/ladder/render/input"
+)
+
+// inflation is a chart of a kustomization, with what holds for all charts there,
+// as the configuration of a generator has it.
+type inflation struct {
+	types.HelmGlobals
+	types.HelmChart
+}
+
+// named is an inflation and the field that it stands in.
+type named struct {
+	field string
+	inflation
+}
+
+// charts renders the charts of a kustomization and has kustomize take what comes
+// out for what its own generator made: behind the resources and the other built-in
+// generators, before the components and all transformations, and marked so that
+// the namespace of the kustomization leaves it alone.
+func (c *checker) charts(k *types.Kustomization) {
+	old, globals := types.SplitHelmParameters(k.HelmChartInflationGenerator)
+	if k.HelmGlobals != nil {
+		globals = *k.HelmGlobals
+	}
+	var all []named
+	add := func(field string, charts []types.HelmChart) {
+		for i, chart := range charts {
+			if chart.Namespace == "" {
+				chart.Namespace = c.namespace
+				c.inherits = true
+			}
+			all = append(all, named{fmt.Sprintf("%s[%d]", field, i), inflation{globals, chart}})
+		}
+	}
+	add("helmCharts", k.HelmCharts)
+	add("helmChartInflationGenerator", old)
+	all = append(all, c.inflations...)
+	k.HelmCharts, k.HelmChartInflationGenerator, k.HelmGlobals = nil, nil, nil
+	if len(all) == 0 {
+		return
+	}
+	c.assembly.inflated, c.changed = true, true
+	// A component shares the objects of whom it is a component of; a kustomization
+	// of its own marks nothing but the charts.
+	inner := types.Kustomization{Transformers: []string{generatedMark}}
+	files := map[string]string{}
+	for i, chart := range all {
+		text := c.inflate(chart)
+		if text == "" {
+			continue
+		}
+		name := fmt.Sprintf("chart-%d.yaml", i)
+		inner.Resources = append(inner.Resources, name)
+		files["charts/"+name] = text
+	}
+	if len(inner.Resources) == 0 {
+		return
+	}
+	files["charts/kustomization.yaml"] = mustYAML(inner)
+	files["kustomization.yaml"] = mustYAML(types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.ComponentVersion, Kind: types.ComponentKind}, Resources: []string{"charts"}})
+	k.Components = append([]string{c.from(c.dir, c.generated(files), ".")}, k.Components...)
+}
+
+// generatedMark is a transformer that sets the annotation by which kustomize
+// knows what came from a chart. It takes it off again in the end.
+const generatedMark = "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: generated}\n" +
+	"annotations: {" + konfig.HelmGeneratedAnnotation + ": \"true\"}\nfieldSpecs: [{path: metadata/annotations, create: true}]\n"
+
+// mustYAML writes a kustomization that was made here.
+func mustYAML(k types.Kustomization) string {
+	text, err := yaml.Marshal(k)
+	if err != nil {
+		panic(err) // texts and lists of them, which YAML can always write
+	}
+	return string(text)
+}
+
+// inflate renders a chart as kustomize and helm do together.
+func (c *checker) inflate(in named) string {
+	failed := func(err error) string {
+		c.faults = append(c.faults, err)
+		return ""
+	}
+	bad := func(message, remedy string) string { return failed(c.ofChart(in, message, remedy)) }
+	have := len(c.faults)
+	if in.Name == "" {
+		return bad("the chart has no name", "add name")
+	}
+	if in.ValuesMerge != "" && !slices.Contains(valuesMerges, in.ValuesMerge) {
+		bad("there is no valuesMerge "+in.ValuesMerge, "use "+strings.Join(valuesMerges[:2], ", ")+" or "+valuesMerges[2])
+	}
+	if in.ReleaseName != "" && in.NameTemplate != "" {
+		bad("releaseName and nameTemplate both name the release", "keep one of the two")
+	}
+	release, err := in.release()
+	if err != nil {
+		bad("nameTemplate: "+err.Error(), "write a template of functions whose result is the same each time")
+	} else if f, ok := helm.InvalidRelease(release); ok {
+		f.Remedy = "choose another"
+		failed(c.atChart(in, f, ".releaseName"))
+	}
+	if in.KubeVersion != "" {
+		if f, ok := helm.InvalidKubeVersion(in.KubeVersion); ok {
+			failed(c.atChart(in, f, ".kubeVersion"))
+		}
+	}
+	src, err := c.chart(in)
+	if err != nil {
+		failed(err)
+	}
+	values, err := c.values(in, src)
+	if err != nil {
+		failed(err)
+	}
+	if len(c.faults) > have {
+		return ""
+	}
+	opt := helm.Options{
+		Name: release, Namespace: in.Namespace, Values: []input.Values{values},
+		KubeVersion: c.component.opt.KubeVersion, APIVersions: c.component.opt.APIVersions,
+		SkipTests: in.SkipTests, SkipHooks: in.SkipHooks, SkipCRDs: !in.IncludeCRDs,
+		Memory: c.component.opt.Memory, Remote: c.component.opt.Remote, Probe: c.component.opt.Probe,
+	}
+	if opt.Namespace == "" {
+		opt.Namespace = "default" // as helm has it, which knows nothing of the component
+	}
+	if in.KubeVersion != "" {
+		opt.KubeVersion = in.KubeVersion
+	}
+	if len(in.ApiVersions) > 0 {
+		opt.APIVersions = in.ApiVersions
+	}
+	res, err := helm.Render(c.ctx, src, opt)
+	if err != nil {
+		return failed(c.placed(in, err))
+	}
+	c.assembly.findings = append(c.assembly.findings, res.Findings...)
+	var b strings.Builder
+	var objs []object.Object
+	for _, d := range res.Documents {
+		objs = append(objs, c.document(d)...)
+		d.Print(&b)
+	}
+	c.takes(in, objs)
+	return b.String()
+}
+
+// chartInline is what the values of a chart are called that are merged with those
+// in the kustomization.
+const chartInline = "valuesInline"
+
+// atChart gives a finding about a field of an inflation its place.
+func (c *checker) atChart(in named, f finding.Finding, below string) finding.Finding {
+	f.File, f.Line, f.Field = c.Show(c.file), c.lineOfChart(in), in.field+below
+	return f
+}
+
+// placed gives faults of valuesInline their place in the kustomization.
+func (c *checker) placed(in named, err error) error {
+	all := finding.Of(err)
+	for i, f := range all {
+		if f.File == chartInline {
+			all[i] = c.atChart(in, f, ".valuesInline."+f.Field)
+		}
+	}
+	return finding.Err(all)
+}
+
+// valuesMerges are what becomes of valuesInline and the values file, the default
+// first.
+var valuesMerges = []string{"override", "merge", "replace"}
+
+// ofChart is a fault of an inflation.
+func (c *checker) ofChart(in named, message, remedy string) finding.Finding {
+	f := c.finding(finding.Error, in.field, "", message, remedy)
+	f.Line = c.lineOfChart(in)
+	return f
+}
+
+// lineOfChart is where the name of a chart stands in the kustomization.
+func (c *checker) lineOfChart(in named) int {
+	if at := input.LineOf(c.written, fieldSteps(in.field)); at > 0 {
+		return at
+	}
+	return lineOfEntry(c.written, in.Name)
+}
+
+// fieldSteps takes apart a field such as helmCharts[1].valuesFile.
+func fieldSteps(field string) []string {
+	return strings.FieldsFunc(field, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
+}
+
+// release is the name of the release. Without one, "helm template" knows it by a
+// name of its own, and not by one that it generates.
+func (in inflation) release() (string, error) {
+	if in.NameTemplate == "" {
+		if in.ReleaseName == "" {
+			return "release-name", nil
+		}
+		return in.ReleaseName, nil
+	}
+	t, err := template.New("nameTemplate").Funcs(sprig.TxtFuncMap()).Funcs(helm.MachineFuncs()).Parse(in.NameTemplate)
+	if err != nil {
+		return "", input.Innermost(err)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, nil); err != nil {
+		return "", input.Innermost(err)
+	}
+	return b.String(), nil
+}
+
+// document reports what kustomize refuses in a document of a chart, with the
+// template that it comes from.
+func (c *checker) document(d helm.Document) []object.Object {
+	objs, err := c.component.opt.Memory.Parse(d.File, d.Line, d.Text)
+	c.objects(objs, err)
+	return objs
+}
+
+// takes reports the objects of a chart that another entry has, or the same one twice.
+func (c *checker) takes(in named, objs []object.Object) {
+	twice := map[string][]string{}
+	for _, o := range objs {
+		as := registeredAs(o)
+		if strings.HasSuffix(o.ID.Name, "*") {
+			continue // generateName
+		}
+		if entry, held := c.held[as]; held {
+			twice[entry] = append(twice[entry], o.ID.String())
+			continue
+		}
+		if c.held == nil {
+			c.held = map[string]string{}
+		}
+		c.held[as] = in.field
+		c.ofCharts[path.Join(c.tree.at, c.dir)+" "+o.ID.String()] = c.ofChart(in, o.ID.String()+" is in the resources of this kustomization, too", "drop it there, or change releaseName")
+	}
+	for _, entry := range slices.Sorted(maps.Keys(twice)) {
+		what, is := someOf(twice[entry]), " is"
+		if len(twice[entry]) > 1 {
+			is = " are"
+		}
+		how, remedy := " rendered by "+entry+", too", "change releaseName, or drop one of the two"
+		switch {
+		case entry == in.field:
+			how, remedy = " rendered twice by this chart", "correct the chart or its values"
+		case strings.HasPrefix(entry, "resources["):
+			how, remedy = " in "+entry+", too", "drop it there, or change releaseName"
+		}
+		c.faults = append(c.faults, c.ofChart(in, what+is+how, remedy))
+	}
+}
+
+// chart finds a chart where the kustomization keeps its charts, or else fetches
+// it.
+func (c *checker) chart(in named) (input.Source, error) {
+	bad := func(message, remedy string) error { return c.ofChart(in, message, remedy) }
+	home := in.ChartHome
+	if home == "" {
+		home = types.HelmDefaultHome
+	}
+	at := path.Join(c.dir, home)
+	if in.Version != "" && in.Repo != "" {
+		at = path.Join(at, in.Name+"-"+in.Version)
+	}
+	at = path.Join(at, in.Name)
+	if path.IsAbs(home) || !fs.ValidPath(path.Join(c.dir, home)) || !strings.HasPrefix(at, input.Prefix(path.Join(c.dir, home))) {
+		return input.Source{}, bad("the chart "+in.Name+" in "+home+" leaves the repository", "name a chartHome inside the repository, relative to the kustomization")
+	}
+	if info, err := fs.Stat(c.FS, at); err == nil && info.IsDir() {
+		src := c.tree.Source
+		src.Dir = at
+		return src, nil
+	}
+	if in.Repo == "" {
+		return input.Source{}, bad("there is no chart in "+c.Show(at), "add it there, or say with repo where it is to be fetched from")
+	}
+	ref := remote.Ref{Kind: remote.Chart, URL: in.Repo, Chart: in.Name, Version: in.Version}
+	if in.Devel && in.Version == "" {
+		ref.Version = ">0.0.0-0"
+	}
+	content, err := c.fetch(ref)
+	if err != nil {
+		have := len(c.faults)
+		c.unfetched(in.field, in.Name, ref.String(), err)
+		faults := c.faults[have:]
+		c.faults = c.faults[:have:have]
+		return input.Source{}, errors.Join(faults...)
+	}
+	if content.Warning != "" {
+		f := c.ofChart(in, content.Warning, "see that the chart can be fetched again")
+		f.Severity = finding.Warning
+		c.assembly.findings = append(c.assembly.findings, f)
+	}
+	files, err := c.unpack(content.Data)
+	if err != nil {
+		return input.Source{}, bad(ref.String()+": "+err.Error(), "see that this is a chart")
+	}
+	if !input.FileExists(files, path.Join(in.Name, "Chart.yaml")) {
+		return input.Source{}, bad("what was fetched for "+ref.String()+" holds no chart of that name", "correct the name, or the repo")
+	}
+	src := c.tree.Source
+	src.FS, src.Dir = files, in.Name
+	// Where kustomize would have unpacked it.
+	src.ShowPath = func(p string) string { return c.Show(path.Join(path.Dir(at), p)) }
+	return src, nil
+}
+
+// values are those that a chart is given: a file, by default its own, with
+// valuesInline, and then the additional files.
+func (c *checker) values(in named, chart input.Source) (input.Values, error) {
+	var faults []error
+	texts := map[string][]byte{}
+	load := func(field, name string) {
+		p, ok := c.local(field, name)
+		if !ok {
+			return
+		}
+		data, err := fs.ReadFile(c.FS, p)
+		if err != nil {
+			faults = append(faults, c.Unreadable(err))
+		}
+		texts[c.Show(p)] = data
+	}
+	have := len(c.faults)
+	first := in.ValuesFile
+	switch {
+	case first == "" && chart.FS == nil:
+	case first == "":
+		first = path.Join(chart.Dir, "values.yaml")
+		data, err := fs.ReadFile(chart.FS, first)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			faults = append(faults, chart.Unreadable(err))
+		}
+		first = chart.Show(first)
+		texts[first] = data
+	case isWeb(first):
+		content, err := c.fileAt(first)
+		if err != nil {
+			c.unfetched(in.field+".valuesFile", first, "the remote file "+first, err)
+		} else {
+			c.warn(in.field+".valuesFile", first, content)
+		}
+		texts[first] = content.Data
+	default:
+		load(in.field+".valuesFile", first)
+		first = c.Show(path.Join(c.dir, first))
+	}
+	v := input.Values{Files: []string{first}}
+	for i, name := range in.AdditionalValuesFiles {
+		load(fmt.Sprintf("%s.additionalValuesFiles[%d]", in.field, i), name)
+		v.Files = append(v.Files, c.Show(path.Join(c.dir, name)))
+	}
+	faults = append(faults, c.faults[have:]...)
+	c.faults = c.faults[:have:have]
+	if err := errors.Join(faults...); err != nil {
+		return v, err
+	}
+	if len(in.ValuesInline) > 0 {
+		merged, err := in.mergeInline(texts[first])
+		if err != nil {
+			return v, input.InvalidYAML(first, err)
+		}
+		v.Files[0] = chartInline
+		texts[chartInline] = merged
+	}
+	v.Read = func(name string) ([]byte, error) { return texts[name], nil }
+	return v, nil
+}
+
+// mergeInline lays valuesInline and the values of a file over each other with the
+// functions that kustomize uses for it. A null takes a key out of the other side,
+// and never reaches helm, which would take the key out of the chart's own values.
+func (in inflation) mergeInline(file []byte) ([]byte, error) {
+	values := in.ValuesInline
+	if in.ValuesMerge != "replace" {
+		ofFile, err := kyaml.Parse(string(file))
+		if err != nil && strings.TrimSpace(string(file)) != "" {
+			return nil, err
+		}
+		if err != nil {
+			ofFile = kyaml.NewMapRNode(nil)
+		}
+		inline, err := kyaml.FromMap(values)
+		if err != nil {
+			return nil, err
+		}
+		from, to := inline, ofFile
+		if in.ValuesMerge == "merge" {
+			from, to = ofFile, inline
+		}
+		merged, err := merge2.Merge(from, to, kyaml.MergeOptions{})
+		if err != nil {
+			return nil, err
+		}
+		if values, err = merged.Map(); err != nil {
+			return nil, err
+		}
+	}
+	return yaml.Marshal(values)
+}
+
+// someOf names a few of some things.
+func someOf(names []string) string {
+	const most = 4
+	switch last := len(names) - 1; {
+	case last == 0:
+		return names[0]
+	case len(names) > most:
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	default:
+		return strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+}

@@ -1,0 +1,209 @@
+package kustomize
+
+//lint:file-ignore SA1019 people still write the deprecated fields of kustomizations
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render/input"
+)
+
+// look reads a kustomization and those below it, and reports every path that is
+// missing or outside of the repository, and everything elsewhere that cannot be
+// had. kustomize itself stops at the first, and answers a missing file with an
+// attempt to clone it. What kustomize is not to see is replaced: what it would
+// fetch by what was fetched, charts by what they render to.
+func (a *assembly) look(t *tree, dir, namespace string) (inherits bool, err error) {
+	c, err := a.checker(t, dir)
+	if err != nil {
+		return false, t.Unreadable(err)
+	}
+	c.namespace = namespace
+	k, faults := c.decode()
+	c.faults = append(c.faults, faults...)
+	if k.Namespace != "" {
+		c.namespace = k.Namespace
+	}
+	if t.first != "" && dir == t.Dir {
+		c.prepend(&k, t.first)
+		t.first = ""
+	}
+	c.roots("resources", &k.Resources)
+	c.roots("bases", &k.Bases)
+	c.roots("components", &k.Components)
+	c.configs("generators", &k.Generators)
+	c.configs("transformers", &k.Transformers)
+	c.configs("validators", &k.Validators)
+	for i := range k.Crds {
+		c.entry(fmt.Sprintf("crds[%d]", i), &k.Crds[i])
+	}
+	for i := range k.Configurations {
+		c.entry(fmt.Sprintf("configurations[%d]", i), &k.Configurations[i])
+	}
+	for i := range k.Patches {
+		c.entry(fmt.Sprintf("patches[%d].path", i), &k.Patches[i].Path)
+		c.patch(fmt.Sprintf("patches[%d].patch", i), k.Patches[i].Patch)
+	}
+	for i := range k.PatchesJson6902 {
+		c.entry(fmt.Sprintf("patchesJson6902[%d].path", i), &k.PatchesJson6902[i].Path)
+		c.patch(fmt.Sprintf("patchesJson6902[%d].patch", i), k.PatchesJson6902[i].Patch)
+	}
+	for i := range k.PatchesStrategicMerge {
+		c.entry(fmt.Sprintf("patchesStrategicMerge[%d]", i), (*string)(&k.PatchesStrategicMerge[i]))
+	}
+	for i := range k.Replacements {
+		c.entry(fmt.Sprintf("replacements[%d].path", i), &k.Replacements[i].Path)
+	}
+	if schema := k.OpenAPI["path"]; schema != "" {
+		c.entry("openapi.path", &schema)
+		k.OpenAPI["path"] = schema
+	}
+	for i := range k.ConfigMapGenerator {
+		c.generator(fmt.Sprintf("configMapGenerator[%d]", i), &k.ConfigMapGenerator[i].GeneratorArgs)
+	}
+	for i := range k.SecretGenerator {
+		c.generator(fmt.Sprintf("secretGenerator[%d]", i), &k.SecretGenerator[i].GeneratorArgs)
+	}
+	c.charts(&k)
+	if c.changed {
+		if t.made[c.file], err = yaml.Marshal(k); err != nil {
+			return false, err
+		}
+	}
+	return c.inherits && k.Namespace == "", errors.Join(c.faults...)
+}
+
+// checker looks at one kustomization file, and puts in place what it refers to.
+type checker struct {
+	*assembly
+	*tree
+	dir, file string
+	data      []byte
+	// written is data without edits, which has the lines that people see.
+	written []byte
+	// namespace is where charts go that do not say it themselves.
+	namespace string
+	// inherits says that one does, here or below, that is to say where the overlay
+	// of this kustomization decides.
+	inherits bool
+	// changed says that kustomize is to see another text than data.
+	changed bool
+	// inflations are the charts of generators.
+	inflations []named
+	// held are the objects of the files under resources, by what kustomize knows them
+	// by, with the entry.
+	held   map[string]string
+	faults []error
+}
+
+// checker is that of the kustomization in a directory.
+func (a *assembly) checker(t *tree, dir string) (c *checker, err error) {
+	c = &checker{assembly: a, tree: t, dir: dir, file: path.Join(dir, File(t.FS, dir))}
+	c.data, err = fs.ReadFile(t.FS, c.file)
+	c.written = c.data
+	if edited, ok := t.FS.(editedFS); ok && edited.name == c.file {
+		c.written = edited.was
+	}
+	return c, err
+}
+
+func (c *checker) bad(field, entry, message, remedy string) {
+	c.faults = append(c.faults, c.finding(finding.Error, field, entry, message, remedy))
+}
+
+func (c *checker) finding(severity finding.Severity, field, entry, message, remedy string) finding.Finding {
+	f := finding.Finding{Severity: severity, Rule: "kustomization", Message: message, Remedy: remedy}
+	return c.at(f, field, entry)
+}
+
+// at puts a finding at an entry of the kustomization, or at the parameter that
+// added the entry.
+func (c *checker) at(f finding.Finding, field, entry string) finding.Finding {
+	name, _, _ := strings.Cut(field, "[")
+	if strings.Contains(field, "[") && !bytes.Equal(c.written, c.data) && (name == "components" || name == "patches") {
+		entries, _, _ := strings.Cut(field, "]")
+		if input.LineOf(c.written, fieldSteps(entries)) == 0 {
+			f.Field = "parameter " + name
+			return f
+		}
+	}
+	f.File, f.Line, f.Field = c.Show(c.file), input.LineOf(c.written, fieldSteps(field)), field
+	if f.Line == 0 {
+		f.Line = lineOfEntry(c.written, entry)
+	}
+	return f
+}
+
+// lineOfEntry finds the line that names a path.
+func lineOfEntry(data []byte, entry string) int {
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		if entry != "" && strings.Contains(line, entry) {
+			return n
+		}
+	}
+	return 0
+}
+
+// prepend makes a text the first resource.
+func (c *checker) prepend(k *types.Kustomization, text string) {
+	name := c.unused(c.dir, "chart", ".yaml")
+	c.made[path.Join(c.dir, name)] = []byte(text)
+	k.Resources = append([]string{name}, k.Resources...)
+	c.changed = true
+}
+
+// syntax reports what is no YAML in a file of resources, and keys given twice,
+// which kustomize refuses at any depth, with the lines that kustomize does not
+// know. Whatever else is wrong may be mended by a patch.
+func (c *checker) syntax(shown string, data []byte) {
+	c.objects(object.Parse(shown, 1, string(data)))
+}
+
+// holds does the same, and notes which entry the objects stand in.
+func (c *checker) holds(entry string, objs []object.Object, err error) {
+	c.objects(objs, err)
+	if c.held == nil {
+		c.held = map[string]string{}
+	}
+	for _, o := range objs {
+		c.held[registeredAs(o)] = entry
+	}
+}
+
+// registeredAs is what kustomize knows an object by, of which it takes no two.
+func registeredAs(o object.Object) string {
+	id := o.ID
+	if id.Namespace == "" {
+		id.Namespace = "default"
+	}
+	return o.APIVersion + " " + id.Qualified()
+}
+
+// objects reports what kustomize refuses in objects that were read.
+func (c *checker) objects(objs []object.Object, err error) {
+	for _, f := range finding.Of(err) {
+		if f.Rule == object.InvalidYAML || f.Rule == object.DoubledKey {
+			c.faults = append(c.faults, f)
+		}
+	}
+	for _, o := range objs {
+		for _, f := range o.Doubts() {
+			if f.Rule == object.DoubledKey {
+				f.Severity = finding.Error
+				c.faults = append(c.faults, f)
+			}
+		}
+	}
+}

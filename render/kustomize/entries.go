@@ -1,0 +1,297 @@
+package kustomize
+
+//lint:file-ignore SA1019 people still write the deprecated fields of kustomizations
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render/input"
+)
+
+// roots checks entries that name files or other kustomizations. They are never
+// text, whatever they look like: kustomize would fetch http://example.com/{a}.
+func (c *checker) roots(field string, entries *[]string) {
+	for i, entry := range *entries {
+		if _, made := c.made[path.Join(c.dir, entry)]; !made {
+			(*entries)[i] = c.root(fmt.Sprintf("%s[%d]", field, i), entry)
+		}
+	}
+}
+
+// root checks one of them, and returns the name under which kustomize finds it.
+func (c *checker) root(field, entry string) string {
+	file := c.isFile(entry)
+	if git, ok := readGitAddress(entry); ok && !file {
+		return c.elsewhere(field, entry, git)
+	}
+	if isWeb(entry) {
+		name, _ := c.web(field, entry)
+		return name
+	}
+	p, ok := c.local(field, entry)
+	if !ok {
+		return entry
+	}
+	if file {
+		if data, err := fs.ReadFile(c.FS, p); err != nil {
+			c.faults = append(c.faults, c.Unreadable(err))
+		} else {
+			objs, err := object.Parse(c.Show(p), 1, string(data))
+			c.holds(field, objs, err)
+		}
+		return entry
+	}
+	return c.base(c.tree, field, entry, p)
+}
+
+// isFile reports whether an entry names a file in the tree, which kustomize looks
+// for before it looks for anything else.
+func (c *checker) isFile(entry string) bool {
+	p, ok := input.RepoPath(c.dir, entry)
+	return ok && !strings.Contains(entry, "://") && input.FileExists(c.FS, p)
+}
+
+// base goes on to another kustomization, and returns the name under which
+// kustomize finds it.
+func (c *checker) base(of *tree, field, entry, p string) string {
+	if !input.FileExists(of.FS, path.Join(p, File(of.FS, p))) {
+		c.bad(field, entry, "there is no kustomization.yaml in "+of.Show(p), "add one that lists the files there, or list the files here")
+		return entry
+	}
+	at, p, err := c.visit(of, p, c.namespace)
+	if err != nil {
+		c.faults = append(c.faults, err)
+	}
+	c.inherits = c.inherits || at.inherits(p)
+	if at == c.tree {
+		return entry
+	}
+	c.changed = true
+	return c.from(c.dir, at, p)
+}
+
+// configs checks entries that name configurations of generators, transformers and
+// validators, or hold them. They may name files of their own. Charts among them
+// are taken out.
+func (c *checker) configs(field string, entries *[]string) {
+	var texts, kept []string
+	for i, entry := range *entries {
+		field := fmt.Sprintf("%s[%d]", field, i)
+		if !inline(entry) {
+			continue
+		}
+		rest, charts := c.pluginConfig(field, entry)
+		c.changed = c.changed || charts > 0
+		if rest != "" {
+			texts = append(texts, rest)
+		}
+	}
+	// kustomize takes texts first, too.
+	for i, entry := range *entries {
+		field := fmt.Sprintf("%s[%d]", field, i)
+		if inline(entry) {
+			continue
+		}
+		if !c.isFile(entry) {
+			kept = append(kept, c.root(field, entry))
+			continue
+		}
+		p, ok := c.local(field, entry)
+		if !ok {
+			continue
+		}
+		data, err := fs.ReadFile(c.FS, p)
+		if err != nil {
+			c.faults = append(c.faults, c.Unreadable(err))
+			continue
+		}
+		rest, charts := c.pluginConfig(field, string(data))
+		if charts > 0 {
+			c.changed = true
+			if rest == "" {
+				continue
+			}
+			entry = c.unused(c.dir, "plugins", ".yaml")
+			c.made[path.Join(c.dir, entry)] = []byte(rest)
+		}
+		kept = append(kept, entry)
+	}
+	*entries = append(texts, kept...)
+}
+
+// entry checks an entry that names a file; it may be the content itself. What
+// lies on the web is put in place.
+func (c *checker) entry(field string, entry *string) {
+	switch {
+	case *entry == "" || inline(*entry):
+	case isWeb(*entry):
+		*entry, _ = c.web(field, *entry)
+	default:
+		c.local(field, *entry)
+	}
+}
+
+// patch checks a patch that stands in the kustomization itself.
+func (c *checker) patch(field, text string) {
+	// What only one of the libraries refuses, kustomize may read with the other.
+	err := yaml.Unmarshal([]byte(text), new(any))
+	if err == nil || yamlv3.Unmarshal([]byte(text), new(yamlv3.Node)) == nil {
+		return
+	}
+	_, message := object.SyntaxError(input.Innermost(err))
+	c.bad(field, "", "the patch is no YAML: "+message, "correct the patch")
+}
+
+func (c *checker) generator(field string, g *types.GeneratorArgs) {
+	if g.Name == "" {
+		c.bad(field, "", "what it generates has no name", "add name")
+	}
+	if g.Behavior != "" && types.NewGenerationBehavior(g.Behavior) == types.BehaviorUnspecified {
+		c.bad(field+".behavior", "", "there is no behavior "+g.Behavior, "write create, merge or replace")
+	}
+	for i, spec := range g.FileSources {
+		key, file, named := strings.Cut(spec, "=")
+		if !named {
+			key, file = path.Base(spec), spec
+		}
+		if !isWeb(file) {
+			c.entry(fmt.Sprintf("%s.files[%d]", field, i), &file)
+			continue
+		}
+		if name, ok := c.web(fmt.Sprintf("%s.files[%d]", field, i), file); ok {
+			g.FileSources[i] = key + "=" + name
+		}
+	}
+	for i := range g.EnvSources {
+		c.entry(fmt.Sprintf("%s.envs[%d]", field, i), &g.EnvSources[i])
+	}
+	for i, literal := range g.LiteralSources {
+		if strings.IndexByte(literal, '=') <= 0 {
+			c.bad(fmt.Sprintf("%s.literals[%d]", field, i), "", "a literal is no key=value", "write it so")
+		}
+	}
+	c.entry(field+".env", &g.EnvSource)
+}
+
+// local resolves an entry inside the repository and reports what cannot be.
+func (c *checker) local(field, entry string) (string, bool) {
+	p, ok := input.RepoPath(c.dir, entry)
+	switch {
+	case ok && irregular(c.FS, p):
+		c.bad(field, entry, c.Show(p)+" is a pipe, a socket or a device, not a regular file", "name a file or a directory")
+	case ok && !strings.Contains(entry, "://") && input.Exists(c.FS, p):
+		if isFile := input.FileExists(c.FS, p); isFile && !c.component.opt.Unrestricted && !strings.HasPrefix(p, input.Prefix(c.dir)) {
+			c.bad(field, entry, "kustomize reads no file outside of the kustomization's directory", "move "+c.Show(p)+" below "+c.Show(c.dir)+", or name a directory with a kustomization of its own")
+			return "", false
+		}
+		return p, true
+	case schemeless(entry):
+		c.bad(field, entry, "kustomize takes "+entry+" for a path, and there is none", "write https:// in front of the address of a repository")
+	case !ok || strings.HasPrefix(entry, "/"):
+		c.bad(field, entry, entry+" leaves the repository", "use a relative path inside the repository")
+	default:
+		_, err := fs.Stat(c.FS, p)
+		c.bad(field, entry, missing("file or directory", c.Show(p), err), "correct the path, or add the file")
+	}
+	return "", false
+}
+
+// pluginConfig looks into the configuration of generators and transformers,
+// which may name files of their own. It renders the charts among them, and
+// returns the rest and how many they are.
+func (c *checker) pluginConfig(field, text string) (rest string, charts int) {
+	var others []string
+	for _, doc := range strings.Split(text, "\n---") {
+		var config any
+		if yaml.Unmarshal([]byte(doc), &config) != nil {
+			others = append(others, doc)
+			continue // kustomize says what is wrong with it
+		}
+		if m, ok := config.(map[string]any); ok && m["kind"] == "HelmChartInflationGenerator" && m["apiVersion"] == "builtin" {
+			var in inflation
+			if err := yaml.Unmarshal([]byte(doc), &in); err != nil {
+				c.bad(field, "HelmChartInflationGenerator", strings.TrimPrefix(input.Innermost(err).Error(), "json: "), "correct the generator")
+			} else {
+				c.inflations = append(c.inflations, named{field, in})
+			}
+			charts++
+			continue
+		}
+		c.scanURLs(field, config)
+		if config != nil {
+			others = append(others, doc)
+		}
+	}
+	return strings.Join(others, "\n---"), charts
+}
+
+// scanURLs reports URLs under the keys with which plugins name files.
+func (c *checker) scanURLs(field string, config any) {
+	switch v := config.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			if slices.Contains([]string{"path", "paths", "files", "env", "envs"}, key) {
+				c.urls(field, inner)
+			}
+			c.scanURLs(field, inner)
+		}
+	case []any:
+		for _, inner := range v {
+			c.scanURLs(field, inner)
+		}
+	}
+}
+
+func (c *checker) urls(field string, v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, inner := range v {
+			c.urls(field, inner)
+		}
+	case string:
+		if strings.Contains(v, "://") {
+			c.bad(field, v, "the remote file "+v+" is not fetched for a plugin", "copy it into the repository and name the copy")
+		}
+	}
+}
+
+// inline reports whether an entry is YAML text and no path, and no URL with a
+// brace in it.
+func inline(entry string) bool {
+	u, err := url.Parse(entry)
+	return strings.ContainsAny(entry, "\n{") && (err != nil || u.Scheme != "http" && u.Scheme != "https")
+}
+
+func irregular(fsys fs.FS, p string) bool {
+	info, err := fs.Stat(fsys, p)
+	return err == nil && !info.IsDir() && !info.Mode().IsRegular()
+}
+
+// schemeless reports whether a path that is not there may be meant for the
+// address of a repository.
+func schemeless(entry string) bool {
+	if strings.HasPrefix(entry, "git::") || strings.Contains(entry, "?ref=") {
+		return true
+	}
+	host, rest, ok := strings.Cut(entry, "/")
+	return ok && rest != "" && strings.Contains(strings.Trim(host, "."), ".")
+}
+
+// missing says that a path cannot be had: there is nothing, or a symlink leads out.
+func missing(what, name string, err error) string {
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return "there is no " + what + " " + name
+	}
+	return name + ": " + input.Cause(err)
+}

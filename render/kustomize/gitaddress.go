@@ -1,0 +1,193 @@
+package kustomize
+
+import (
+	"maps"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/remote"
+)
+
+// gitAddress is a directory of a git repository, as kustomizations name it.
+type gitAddress struct {
+	// clone is what git is given.
+	clone string
+	// dir is the directory in the repository.
+	dir string
+	// version is a branch, a tag or a commit; empty is the repository's own.
+	version string
+	// modules says that the submodules are wanted, too.
+	modules bool
+	// strange is a key of the query that means nothing; empty if all mean something.
+	strange string
+}
+
+// ref names the repository for a Fetcher, which brings submodules unless told
+// otherwise.
+func (g gitAddress) ref() remote.Ref {
+	address := g.clone
+	if !g.modules {
+		address += "?submodules=false"
+	}
+	return remote.Ref{Kind: remote.Repository, URL: address, Version: g.version}
+}
+
+// overSSH reports whether git would fetch by ssh, which asks for keys that
+// nobody has here.
+func (g gitAddress) overSSH() bool {
+	return strings.HasPrefix(g.clone, "ssh://") || !strings.Contains(g.clone, "://")
+}
+
+// shown names a file of the repository for people, as a kustomization would.
+func (g gitAddress) shown(p string) string {
+	name := g.clone + "//" + p
+	if p == "." {
+		name = g.clone
+	}
+	if g.version != "" {
+		name += "?ref=" + g.version
+	}
+	return name
+}
+
+// queryKeys are the keys of a query that kustomize reads (parseQuery in its
+// api/internal/git/repospec.go), and those of go-getter, with which it fetched before
+// and which change nothing in what comes. It passes over all others, and a ref with a
+// slip of the pen comes to the default branch.
+var queryKeys = []string{"ref", "version", "submodules", "timeout", "depth", "sshkey"}
+
+// userOf is the user in front of a host, as in git@example.com.
+var userOf = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
+
+// readGitAddress reads what kustomize takes for a repository:
+//
+//	https://host/org/repo//dir?ref=v1   also ssh://, http:// and file://
+//	https://host/org/repo.git/dir       what ends in .git is the repository
+//	https://host/org/_git/repo/dir      as Azure has them
+//	https://host/org/repo/dir           without any of these, two parts are
+//	github.com/org/repo/dir             only github.com needs no scheme
+//	git@host:org/repo/dir               as scp has it
+//
+// all with git:: in front, or not. It follows kustomize where that is odd:
+// everything that it would clone must be found, since it clones it even where a
+// directory is called so.
+func readGitAddress(entry string) (gitAddress, bool) {
+	if path.IsAbs(entry) {
+		return gitAddress{}, false
+	}
+	address, query, _ := strings.Cut(entry, "?")
+	g := gitAddress{modules: true}
+	if values, err := url.ParseQuery(query); err == nil {
+		if g.version = values.Get("ref"); g.version == "" {
+			g.version = values.Get("version")
+		}
+		if modules, err := strconv.ParseBool(values.Get("submodules")); err == nil {
+			g.modules = modules
+		}
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			if !slices.Contains(queryKeys, key) {
+				g.strange = key
+				break
+			}
+		}
+	}
+	address, _ = cutPrefixFold(address, "git::")
+	scheme := ""
+	for _, s := range []string{"ssh://", "https://", "http://", "file://"} {
+		if rest, ok := cutPrefixFold(address, s); ok {
+			scheme, address = s, rest
+			break
+		}
+	}
+	user := userOf.FindString(address)
+	address = address[len(user):]
+	if scheme == "file://" {
+		g.clone = scheme + user + address
+		return g, address != ""
+	}
+	lower := strings.ToLower(address)
+	github := strings.HasPrefix(lower, "github.com/") || strings.HasPrefix(lower, "github.com:")
+	scp := scheme == "" && (user != "" || github)
+	if scheme == "" && !scp {
+		return gitAddress{}, false
+	}
+	host, rest := address, ""
+	end := strings.IndexByte(address, '/')
+	if colon := strings.IndexByte(address, ':'); scp && (end < 0 || colon > 0 && colon < end) {
+		end = colon
+	}
+	if end >= 0 {
+		host, rest = address[:end+1], address[end+1:]
+	}
+	switch {
+	case github && (scheme == "ssh://" || user != ""):
+		scheme, host = "", "github.com:"
+	case github:
+		scheme, user, host = "https://", "", "github.com/"
+	}
+	if scheme+user+host == "" {
+		return gitAddress{}, false
+	}
+	repo, dir, ok := splitRepository(rest)
+	if !ok || repo == "" {
+		return gitAddress{}, false
+	}
+	g.clone, g.dir = scheme+user+host+repo, path.Clean(strings.TrimPrefix(dir, "/"))
+	return g, g.dir != ".." && !strings.HasPrefix(g.dir, "../")
+}
+
+// splitRepository splits the path of an address into the repository and a
+// directory in it.
+func splitRepository(p string) (repo, dir string, ok bool) {
+	if at := strings.Index(p, "_git/"); at >= 0 {
+		name, dir, _ := strings.Cut(p[at+len("_git/"):], "/")
+		return p[:at+len("_git/")] + name, dir, true
+	}
+	if repo, dir, ok := strings.Cut(p, "//"); ok {
+		return repo, dir, true
+	}
+	if at := strings.Index(p, ".git"); at >= 0 {
+		return p[:at+len(".git")], p[at+len(".git"):], true
+	}
+	parts := strings.SplitN(p, "/", 3)
+	if len(parts) < 2 {
+		return "", "", false
+	}
+	return parts[0] + "/" + parts[1], strings.Join(parts[2:], "/"), true
+}
+
+// certain reports whether an address that begins with https:// can be no file,
+// and so need not be asked for as one.
+func (g gitAddress) certain(entry string) bool {
+	u, err := url.Parse(entry)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return true
+	}
+	switch path.Ext(u.Path) {
+	case ".yaml", ".yml", ".json":
+		return marked(u.Path) && strings.EqualFold(u.Host, "github.com")
+	}
+	return marked(u.Path) || strings.EqualFold(u.Host, "github.com") && !strings.Contains(u.Path, "/releases/") && !strings.Contains(u.Path, "/raw/")
+}
+
+// marked reports whether an address says itself where the repository ends.
+func marked(p string) bool {
+	return strings.Contains(p, "_git/") || strings.Contains(strings.TrimPrefix(p, "/"), "//") || strings.Contains(p, ".git/") || strings.HasSuffix(p, ".git")
+}
+
+func cutPrefixFold(s, prefix string) (string, bool) {
+	if len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix) {
+		return s[len(prefix):], true
+	}
+	return s, false
+}
+
+// isWeb reports whether kustomize asks for an entry as a file on the web.
+func isWeb(entry string) bool {
+	u, err := url.Parse(entry)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https")
+}

@@ -1,0 +1,111 @@
+package kustomize
+
+import (
+	"errors"
+	"io/fs"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// elsewhere goes on to a kustomization in another repository, and returns the
+// name under which kustomize finds it. An address that may be that of a file is
+// tried as one, as kustomize does it.
+func (c *checker) elsewhere(field, entry string, git gitAddress) string {
+	if !git.certain(entry) {
+		content, err := c.fileAt(entry)
+		switch _, parsed := object.Parse("", 1, string(content.Data)); {
+		case errors.Is(err, errNotFetched):
+			c.unfetched(field, entry, "the remote base "+entry, err)
+			return entry
+		case err == nil && parsed == nil, yamlFile(entry):
+			name, _ := c.web(field, entry)
+			return name
+		}
+	}
+	if strings.HasPrefix(git.clone, "file://") {
+		c.bad(field, entry, entry+" leaves the repository", "use a relative path inside the repository, or an address on the web")
+		return entry
+	}
+	of, content, err := c.repository(git)
+	if errors.Is(err, errNotFetched) && git.overSSH() { // a Fetcher says it itself
+		c.bad(field, entry, "the remote base "+entry+" is fetched by ssh, and here nothing is", "write its address with https://, as https://host/org/repo//dir?ref=v1")
+		return entry
+	}
+	if err != nil {
+		c.unfetched(field, entry, "the remote base "+entry, err)
+		return entry
+	}
+	c.warn(field, entry, content)
+	p := git.dir
+	switch info, err := fs.Stat(of.FS, p); {
+	case err != nil:
+		c.bad(field, entry, missing("directory", p+" in "+of.fetched, err), "correct the path, or the ref")
+		return entry
+	case !info.IsDir():
+		c.bad(field, entry, p+" in "+of.fetched+" is a file, and a repository is asked for a kustomization", "name its directory, or the address of the file itself")
+		return entry
+	}
+	return c.base(of, field, entry, p)
+}
+
+func yamlFile(entry string) bool {
+	u, err := url.Parse(entry)
+	return err == nil && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(u.Path))
+}
+
+// web puts a file of the web beside the kustomization, and returns its name.
+func (c *checker) web(field, entry string) (string, bool) {
+	content, err := c.fileAt(entry)
+	if err != nil {
+		c.unfetched(field, entry, "the remote file "+entry, err)
+		return entry, false
+	}
+	c.warn(field, entry, content)
+	if strings.HasPrefix(field, "resources") || strings.HasPrefix(field, "bases") {
+		c.syntax(entry, content.Data)
+	}
+	name := c.unused(c.dir, "fetched", extension.FindString(path.Ext(strings.SplitN(entry, "?", 2)[0])))
+	c.made[path.Join(c.dir, name)] = content.Data
+	c.changed = true
+	return name, true
+}
+
+// extension is the end of a file's name, as far as it can be one.
+var extension = regexp.MustCompile(`^\.[a-z]{1,8}$`)
+
+// warn passes on what is to be said of something that was fetched.
+func (c *checker) warn(field, entry string, content remote.Content) {
+	if content.Warning != "" {
+		c.assembly.findings = append(c.assembly.findings, c.finding(finding.Warning, field, entry, content.Warning, "see that it can be fetched again"))
+	}
+}
+
+// unfetched reports that something elsewhere cannot be had.
+func (c *checker) unfetched(field, entry, what string, err error) {
+	if errors.Is(err, errNotFetched) {
+		c.bad(field, entry, what+" is not fetched", notFetchedRemedy(c.component))
+		return
+	}
+	if c.ctx.Err() != nil {
+		return // said by the caller
+	}
+	for _, f := range finding.Of(err) {
+		said := f.Field
+		if f = c.at(f, field, entry); said != "" {
+			f.Field = said
+		}
+		c.faults = append(c.faults, f)
+	}
+}
+
+// notFetchedRemedy says what to do where nothing may be fetched.
+func notFetchedRemedy(component source) string {
+	return `vendor it with "` + component.VendorCommand() + `", or allow it with --allow-remote`
+}

@@ -1,0 +1,244 @@
+package kustomize
+
+import (
+	"encoding/base64"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// valueTexts are the texts of files that may be secrets: all but those by which
+// people call things.
+type valueTexts struct{ names, texts map[string]bool }
+
+// withoutValues leaves out of a message what stands as a value in one of the files
+// that kustomize read: any of them may be a secret.
+func withoutValues(message string, read []readFile) string {
+	v := valueTexts{names: map[string]bool{}, texts: map[string]bool{}}
+	for _, f := range read {
+		v.file(f.name, f.data)
+	}
+	return v.cut(message)
+}
+
+// minSecret is the length, in bytes, of the shortest value that is looked for in
+// messages. Shorter ones stand in any sentence; those of less than wholeSecret
+// count only as words of their own.
+const (
+	minSecret   = 4
+	wholeSecret = 8
+)
+
+// file reads one of the files of a kustomization: one of itself, objects, patches,
+// or what a generator reads, which can be anything.
+func (v valueTexts) file(name string, data []byte) {
+	if IsFile(path.Base(name)) {
+		for _, doc := range documents(data) {
+			v.kustomization(doc, "")
+		}
+		return
+	}
+	docs := documents(data)
+	for _, doc := range docs {
+		if doc.Kind == yaml.ScalarNode {
+			docs = nil // no manifests, but lines of some kind
+			break
+		}
+	}
+	for _, doc := range docs {
+		v.node(doc, nil)
+	}
+	if docs == nil {
+		v.add(string(data))
+	}
+}
+
+// documents are those of a file, none if it is no YAML.
+func documents(data []byte) []*yaml.Node {
+	var all []*yaml.Node
+	from := yaml.NewDecoder(strings.NewReader(string(data)))
+	for {
+		var doc yaml.Node
+		if err := from.Decode(&doc); err != nil {
+			if err.Error() != "EOF" {
+				return nil
+			}
+			return all
+		}
+		all = append(all, doc.Content...)
+	}
+}
+
+// kustomization reads a kustomization itself. All in it are names and paths, but
+// for literals and patches.
+func (v valueTexts) kustomization(n *yaml.Node, key string) {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			v.names[n.Content[i].Value] = true
+			v.kustomization(n.Content[i+1], n.Content[i].Value)
+		}
+	case n.Kind == yaml.SequenceNode:
+		for _, item := range n.Content {
+			v.kustomization(item, key)
+		}
+	case n.Kind != yaml.ScalarNode:
+	case key == "literals" || key == "literal":
+		v.add(n.Value)
+	case key == "patch" || key == "jsonOp" || strings.ContainsAny(n.Value, "\n{"):
+		v.text(n.Value)
+	default:
+		v.names[n.Value] = true
+	}
+}
+
+// naming are the keys whose values say what a message is about: those of objects,
+// and of operations in JSON patches.
+var naming = []string{"apiVersion", "kind", "metadata.name", "metadata.namespace", "path", "from"}
+
+// operations are those of JSON patches.
+var operations = []string{"add", "remove", "replace", "move", "copy", "test"}
+
+// node reads a part of a manifest or a patch. No file is read so that its aliases
+// would count twice.
+func (v valueTexts) node(n *yaml.Node, at []string) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			v.names[n.Content[i].Value] = true
+			v.node(n.Content[i+1], append(slices.Clone(at), n.Content[i].Value))
+		}
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			v.node(item, at)
+		}
+	case yaml.ScalarNode:
+		field := strings.TrimPrefix(strings.Join(at, "."), "items.")
+		if slices.Contains(naming, field) || field == "op" && slices.Contains(operations, n.Value) {
+			v.names[n.Value] = true
+			return
+		}
+		v.text(n.Value)
+	}
+}
+
+// text reads a value, which may be YAML once more, as patches are: then the values in
+// it count, and not the lines, which have paths and names, too.
+func (v valueTexts) text(value string) {
+	var docs []*yaml.Node
+	if strings.ContainsAny(value, "\n{[") {
+		docs = documents([]byte(value))
+	}
+	if len(docs) == 0 || slices.ContainsFunc(docs, func(doc *yaml.Node) bool { return doc.Kind == yaml.ScalarNode }) {
+		v.add(value)
+		return
+	}
+	for _, doc := range docs {
+		v.node(doc, nil)
+	}
+	for line := range strings.Lines(value) {
+		if _, comment, found := strings.Cut(line, "#"); found {
+			v.add(comment)
+		}
+	}
+	v.whole(value)
+}
+
+// add notes a value in each form in which a message may quote it.
+func (v valueTexts) add(text string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		forms := []string{line}
+		if _, value, found := strings.Cut(line, "="); found {
+			forms = append(forms, value)
+		}
+		if _, value, found := strings.Cut(line, ": "); found {
+			forms = append(forms, strings.Trim(value, `"' `))
+		}
+		if decoded, err := base64.StdEncoding.DecodeString(line); err == nil && strings.IndexFunc(string(decoded), unicode.IsControl) < 0 {
+			forms = append(forms, string(decoded))
+		}
+		for _, form := range forms {
+			quoted := strconv.Quote(form)
+			for _, f := range []string{form, quoted[1 : len(quoted)-1], base64.StdEncoding.EncodeToString([]byte(form))} {
+				if len(form) >= minSecret {
+					v.texts[f] = true
+				}
+			}
+		}
+	}
+	v.whole(text)
+}
+
+// whole notes a text as libraries quote it that has several lines.
+func (v valueTexts) whole(text string) {
+	if len(text) >= minSecret {
+		v.texts[base64.StdEncoding.EncodeToString([]byte(text))] = true
+	}
+}
+
+// cut leaves the values out of a message.
+func (v valueTexts) cut(message string) string {
+	var found []string
+	for text := range v.texts {
+		if !v.names[text] && strings.Contains(message, text) {
+			found = append(found, text)
+		}
+	}
+	slices.SortFunc(found, func(a, b string) int { return len(b) - len(a) }) // one may hold another
+	for _, text := range found {
+		var b strings.Builder
+		rest := message
+		for {
+			at := strings.Index(rest, text)
+			if at < 0 {
+				break
+			}
+			before, after := rest[:at], rest[at+len(text):]
+			b.WriteString(before)
+			if (len(text) >= wholeSecret || !wordEnds(before) && !wordBegins(after)) && !v.inName(before, text, after) {
+				b.WriteString("(a value)")
+			} else {
+				b.WriteString(text)
+			}
+			rest = after
+		}
+		message = b.String() + rest
+	}
+	return message
+}
+
+// inName reports whether a text is a part of a word that is a name, which everybody may
+// read: repo-server in argocd-repo-server.
+func (v valueTexts) inName(before, text, after string) bool {
+	start := strings.LastIndexFunc(before, func(r rune) bool { return !nameRune(r) }) + 1
+	end := strings.IndexFunc(after, func(r rune) bool { return !nameRune(r) })
+	if end < 0 {
+		end = len(after)
+	}
+	word := strings.TrimRight(before[start:]+text+after[:end], ".")
+	return word != text && v.names[word]
+}
+
+func nameRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.'
+}
+
+// wordEnds reports whether a text breaks off inside of a word. The letter of \n is
+// none.
+func wordEnds(text string) bool {
+	if len(text) > 1 && text[len(text)-2] == '\\' {
+		return false
+	}
+	return text != "" && wordByte(text[len(text)-1])
+}
+
+func wordBegins(text string) bool { return text != "" && wordByte(text[0]) }
+
+func wordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
+}
