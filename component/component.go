@@ -69,7 +69,7 @@ type Description struct {
 	lines map[string]int
 }
 
-// Split, as the value of crds, makes two Applications of a component: one with
+// Split as the value of crds makes two Applications of a component: one with
 // all definitions that it can ship, and one with the rest.
 const Split = "split"
 

@@ -572,8 +572,6 @@ func below(n *yaml.Node, key string) *yaml.Node {
 
 // short says a value in a few words.
 func short(n *yaml.Node) string {
-	plain := *n
-	plain.HeadComment, plain.Style = "", plain.Style|yaml.FlowStyle
 	text := n.Value
 	if n.Kind != yaml.ScalarNode {
 		text = flowText(n)

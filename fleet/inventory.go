@@ -338,7 +338,7 @@ func (inv Inventory) CSV() (string, error) {
 	return b.String(), err
 }
 
-// Provided and Needed are what an entry provides and needs, for people.
+// Provided is what an entry provides, for people.
 func (e Entry) Provided() []string {
 	var all []string
 	for _, p := range e.Provides {
@@ -347,7 +347,7 @@ func (e Entry) Provided() []string {
 	return all
 }
 
-// Needed: see Provided.
+// Needed is what an entry needs, for people.
 func (e Entry) Needed() []string {
 	var all []string
 	for _, n := range e.Needs {

@@ -82,7 +82,7 @@ func (n *Node) Uncertain() string {
 	return cmp.Or(n.Waits.Uncertain(), n.Doubt)
 }
 
-// IsHook, Phases and InSync answer as the object does, without reading it again.
+// IsHook answers as the object does, without reading it again, as do Phases and InSync.
 func (n *Node) IsHook() bool { return n.hook }
 
 // Phases returns when Argo CD applies the object.

@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -47,6 +49,32 @@ func with(t *testing.T, texts ...string) *Base {
 		}
 	}
 	return b
+}
+
+// TestContributedRecord reads the record that CONTRIBUTING.md shows, as a file of ours and
+// as a ladder.yaml, which checks its paths and references, too.
+func TestContributedRecord(t *testing.T) {
+	text, err := os.ReadFile("../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, record, found := strings.Cut(string(text), "```yaml\n")
+	record, _, ended := strings.Cut(record, "```")
+	if !found || !ended {
+		t.Fatal("CONTRIBUTING.md shows no record")
+	}
+	var f groupFile
+	d := yaml.NewDecoder(strings.NewReader(record))
+	d.KnownFields(true)
+	if err := d.Decode(&f); err != nil {
+		t.Fatal(err)
+	}
+	_, kinds, _ := strings.Cut(record, "kinds:\n")
+	b := with(t, "kinds:\n"+strings.ReplaceAll(kinds, "- kind:", "- group: "+f.Group+"\n  kind:"))
+	zebra, known := b.Kind(f.Group, "Zebra")
+	if !known || zebra.Rung != Workloads || len(zebra.References) != 3 {
+		t.Errorf("the record says %+v", zebra)
+	}
 }
 
 func TestNothingSaidChangesNothing(t *testing.T) {

@@ -110,7 +110,7 @@ func TestAliasesThatMultiply(t *testing.T) {
 // and compares meanings before and after.
 func TestParseCorpus(t *testing.T) {
 	total := 0
-	corpus.Each(t, "..", func(t *testing.T, text string) {
+	corpus.Each(t, func(t *testing.T, text string) {
 		objs, err := Parse("corpus", 1, text)
 		if err != nil {
 			t.Fatal(err)

@@ -226,7 +226,7 @@ func BenchmarkManyObjects(b *testing.B) {
 // BenchmarkCorpus is the analysis of the largest rendering of a real chart,
 // reading the manifests included.
 func BenchmarkCorpus(b *testing.B) {
-	text := corpus.Largest(b, "..")
+	text := corpus.Largest(b)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		objs, err := object.Parse("corpus", 1, text)

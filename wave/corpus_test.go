@@ -56,7 +56,7 @@ func TestControllersOfCorpus(t *testing.T) {
 	var truePositive, falsePositive, falseNegative, trueNegative, arguable int
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	corpus.Each(t, "..", func(t *testing.T, text string) {
+	corpus.Each(t, func(t *testing.T, text string) {
 		plan := planOf(t, text)
 		name := t.Name()[strings.LastIndex(t.Name(), "/")+1:]
 		for _, l := range labels[name] {
@@ -104,7 +104,7 @@ func TestControllersOfCorpus(t *testing.T) {
 func TestStartOfCorpus(t *testing.T) {
 	var needs map[string][]string
 	readLabels(t, "testdata/corpus/startup.yaml", &needs)
-	corpus.Each(t, "..", func(t *testing.T, text string) {
+	corpus.Each(t, func(t *testing.T, text string) {
 		plan := planOf(t, text)
 		for _, line := range needs[t.Name()[strings.LastIndex(t.Name(), "/")+1:]] {
 			names, why, _ := strings.Cut(line, ": ")
@@ -137,7 +137,7 @@ rights and conventions. Errors would stop a first sync for certain, warnings may
 | chart | objects | waves | compact | references | gates | inferred | errors | warnings |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 `)
-	corpus.Each(t, "..", func(t *testing.T, text string) {
+	corpus.Each(t, func(t *testing.T, text string) {
 		plan := planOf(t, text)
 		objs, err := object.Parse("corpus", 1, text)
 		if err != nil {

@@ -78,7 +78,7 @@ func neededByCustomers(plan *wave.Plan) map[object.ID]bool {
 // TestHidden holds it on what real charts render to.
 func TestHidden(t *testing.T) {
 	tried, excused := 0, 0
-	corpus.Each(t, "..", func(t *testing.T, text string) {
+	corpus.Some(t, func(t *testing.T, text string) {
 		objs, err := object.Parse("corpus", 1, text)
 		if err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,7 +46,7 @@ func newCICheckout(t *testing.T) *ciCheckout {
 		t.Fatal(err)
 	}
 	c := &ciCheckout{t: t, dir: t.TempDir(), home: home, bin: t.TempDir(), temp: t.TempDir()}
-	c.env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "PATH="+c.bin+":"+os.Getenv("PATH"))
+	c.env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GOGC=400", "PATH="+c.bin+":"+os.Getenv("PATH"))
 	for _, app := range []string{"shop", "bookshelf"} {
 		if err := os.CopyFS(filepath.Join(c.dir, "apps", app), os.DirFS(filepath.Join(home, "testdata/components", app))); err != nil {
 			t.Fatal(err)
@@ -96,7 +97,7 @@ func (c *ciCheckout) run(name string, args ...string) (out string, code int) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = c.dir, c.env
 	text, err := cmd.CombinedOutput()
-	if _, failed := err.(*exec.ExitError); err != nil && !failed {
+	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
 		c.t.Fatal(err)
 	}
 	return string(text), cmd.ProcessState.ExitCode()
@@ -213,6 +214,7 @@ func (a action) play(c *ciCheckout, inputs map[string]string) (out string, code 
 // TestAction plays the action of GitHub: it comments, keeps the comment up to
 // date, takes it back, and fails where it should.
 func TestAction(t *testing.T) {
+	t.Parallel()
 	var a action
 	strictly(t, "../../deploy/ci/github/action.yml", &a)
 	if a.Runs.Using != "composite" || !slices.ContainsFunc(a.Runs.Steps, func(s actionStep) bool { return s.Name == "build" }) {

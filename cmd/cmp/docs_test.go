@@ -29,7 +29,7 @@ import (
 func documents(t *testing.T) []string {
 	t.Helper()
 	t.Chdir("../..")
-	docs := []string{"README.md"}
+	docs := []string{"README.md", "CONTRIBUTING.md"}
 	for _, pattern := range []string{"docs/*.md", "docs/fleets/*.md", "docs/reference/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {

@@ -161,7 +161,7 @@ func TestDoctorCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	corpus.Each(t, "../..", func(t *testing.T, text string) {
+	corpus.Each(t, func(t *testing.T, text string) {
 		look := func(text string) (rules []string) {
 			for _, f := range examine(t.Context(), doctor.Input{Objects: manifestsIn(t, text)}) {
 				if f.Severity != finding.Note {

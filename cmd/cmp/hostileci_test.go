@@ -50,6 +50,7 @@ func TestHostileDirectories(t *testing.T) {
 		"a\n\n# hi @team", "a`b ``c @team", "<img src=x onerror=y>", "[x](javascript:y)", "a\n```\n@team", "$(touch pwned)", "`touch pwned`", "a b", "a'b\"c", "a%0A::error::b", "x\x1b[31my",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := newCICheckout(t)
 			c.broken(name)
 			out, comment, code := c.report("*")
@@ -122,6 +123,7 @@ func TestReportThroughLink(t *testing.T) {
 // TestNothingOfGit: a checkout of a pipeline has its credentials in .git/config, and no
 // rendering reads it, by whatever name.
 func TestNothingOfGit(t *testing.T) {
+	t.Parallel()
 	const secret = "AUTHORIZATION"
 	c := newCICheckout(t)
 	c.git("config", "http.extraheader", secret+": basic c2VjcmV0")

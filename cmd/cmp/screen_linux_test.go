@@ -79,6 +79,7 @@ func TestTerminal(t *testing.T) {
 
 // TestColours asks for colours and against them, on a terminal and in a pipe.
 func TestColours(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		env, flag string
 		// terminal and pipe say whether there are colours.

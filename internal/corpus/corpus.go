@@ -12,15 +12,37 @@ import (
 	"testing"
 )
 
-// Each runs a case for every rendered chart that holds anything. root is the
-// way from the package of the test to the root of the project.
-func Each(t *testing.T, root string, run func(t *testing.T, text string)) {
+// Whole reports whether tests of properties are to try all that there is. They take a
+// sample of it otherwise, which is the same each time.
+func Whole() bool { return os.Getenv("LADDER_CORPUS") == "whole" }
+
+// Each runs a case for every rendered chart that holds anything.
+func Each(t *testing.T, run func(t *testing.T, text string)) {
 	t.Helper()
-	files, _ := filepath.Glob(filepath.Join(root, "../shared/corpus/*.yaml.gz"))
+	every(t, 1, run)
+}
+
+// Some runs a case for every third of the rendered charts, and for every one if all are
+// wanted: for properties that hold of each.
+func Some(t *testing.T, run func(t *testing.T, text string)) {
+	t.Helper()
+	if Whole() {
+		every(t, 1, run)
+	} else {
+		every(t, 3, run)
+	}
+}
+
+func every(t *testing.T, step int, run func(t *testing.T, text string)) {
+	t.Helper()
+	files := beside(t, "corpus/*.yaml.gz")
 	if len(files) == 0 {
 		t.Skip("SKIPPED: no rendered charts in ../shared/corpus beside the project")
 	}
-	for _, file := range files {
+	for i, file := range files {
+		if i%step != 0 {
+			continue
+		}
 		text := read(t, file)
 		if text == "" {
 			continue // charts that render nothing without values
@@ -31,9 +53,9 @@ func Each(t *testing.T, root string, run func(t *testing.T, text string)) {
 
 // Experts runs a case for every real component whose owner wrote waves by hand, without
 // these waves.
-func Experts(t *testing.T, root string, run func(t *testing.T, text string)) {
+func Experts(t *testing.T, run func(t *testing.T, text string)) {
 	t.Helper()
-	files, _ := filepath.Glob(filepath.Join(root, "../shared/experts/*/in.yaml.gz"))
+	files := beside(t, "experts/*/in.yaml.gz")
 	if len(files) == 0 {
 		t.Skip("SKIPPED: no components in ../shared/experts beside the project")
 	}
@@ -43,9 +65,9 @@ func Experts(t *testing.T, root string, run func(t *testing.T, text string)) {
 }
 
 // Largest returns the longest rendering.
-func Largest(tb testing.TB, root string) string {
+func Largest(tb testing.TB) string {
 	tb.Helper()
-	files, _ := filepath.Glob(filepath.Join(root, "../shared/corpus/*.yaml.gz"))
+	files := beside(tb, "corpus/*.yaml.gz")
 	if len(files) == 0 {
 		tb.Skip("SKIPPED: no rendered charts in ../shared/corpus beside the project")
 	}
@@ -56,6 +78,29 @@ func Largest(tb testing.TB, root string) string {
 		}
 	}
 	return longest
+}
+
+// beside finds files beside the project, wherever in it the package of the test is.
+func beside(tb testing.TB, pattern string) []string {
+	tb.Helper()
+	root, err := os.Getwd()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			break
+		}
+		if root == filepath.Dir(root) {
+			tb.Fatal("no go.mod in the directories above the test")
+		}
+		root = filepath.Dir(root)
+	}
+	files, err := filepath.Glob(filepath.Join(root, "../shared", pattern))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return files
 }
 
 func read(t testing.TB, file string) string {

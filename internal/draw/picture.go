@@ -32,11 +32,11 @@ type band struct {
 }
 
 // heading is the title of a band in one line.
-func (b band) heading() string {
-	if b.about == "" {
-		return b.title
+func (band band) heading() string {
+	if band.about == "" {
+		return band.title
 	}
-	return b.title + " · " + b.about
+	return band.title + " · " + band.about
 }
 
 // node is an object, or several of a kind that nothing tells apart.

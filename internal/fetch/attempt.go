@@ -354,6 +354,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	case err != nil && e.ctx.Err() != nil:
 		// A server that ends well when we hang up gives a whole answer, too.
 		return n, e.note(e.failureToSend(e.host(), err))
+	//lint:ignore errorlint a reader returns io.EOF itself; wrapped it is a failure
 	case err != nil && err != io.EOF:
 		return n, e.note(failed(unreachable, "try again later", "the answer of %s broke off: %s", e.host(), short(reason(err))))
 	}

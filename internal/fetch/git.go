@@ -334,7 +334,7 @@ func (f *files) add(dir string, session transport.UploadPackSession, have *packp
 	defer walker.Close()
 	for {
 		name, at, err := walker.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -96,9 +96,11 @@ func Of(err error) []Finding {
 	if err == nil {
 		return nil
 	}
+	//lint:ignore errorlint the tree of errors is walked here, one at a time
 	if f, ok := err.(Finding); ok {
 		return []Finding{f}
 	}
+	//lint:ignore errorlint the same
 	switch e := err.(type) {
 	case interface{ Unwrap() []error }:
 		var all []Finding

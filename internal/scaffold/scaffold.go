@@ -59,6 +59,7 @@ func (b *Draft) look(ctx context.Context, dirs []string, force bool) error {
 			}
 		}
 		if err := b.describe(ctx, f); err != nil {
+			//lint:ignore errorlint a finding among others does not excuse the others
 			if skipped, ok := err.(finding.Finding); ok && skipped.Rule == render.Nothing && len(dirs) > 1 {
 				skipped.Severity = finding.Note // as a pattern matches such, too
 				b.Findings = append(b.Findings, skipped)

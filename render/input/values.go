@@ -112,6 +112,7 @@ func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]a
 	for _, set := range v.expressions() {
 		for i, expr := range set.exprs {
 			err := set.parseInto(expr, base)
+			//lint:ignore errorlint a finding among others would take their place
 			if f, ok := err.(finding.Finding); ok && f.Field == set.flag && len(set.exprs) > 1 {
 				f.Message = fmt.Sprintf("entry %d: %s", i+1, f.Message) // which has no key to be known by
 				err = f

@@ -74,7 +74,7 @@ func Unpack(r io.Reader, limits Limits, grow func(bytes int64) error) (*Tree, er
 	t := &unpacker{Tree: &Tree{Tree: memfs.Tree{Root: memfs.NewDir(".")}}, limits: limits, grow: grow}
 	for tr := tar.NewReader(unpacked); ; {
 		h, err := tr.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if errors.Is(err, ErrLimit) {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -159,7 +160,7 @@ func send(s sender, r Request) error {
 	chunk := make([]byte, size)
 	for reader := bytes.NewReader(r.Archive.Tgz); ; {
 		n, err := reader.Read(chunk)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err := s.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: chunk[:n]}}}); err != nil {
