@@ -203,11 +203,16 @@ type Manifest struct {
 
 // manifest makes a Manifest of a value.
 func manifest(file string, value any) Manifest {
-	m := Manifest{File: file, node: &yaml.Node{}}
-	if err := m.node.Encode(value); err != nil {
-		panic(err) // our own types
+	return Manifest{File: file, node: encoded(value)}
+}
+
+// encoded is a value as a node.
+func encoded(value any) *yaml.Node {
+	var n yaml.Node
+	if err := n.Encode(value); err != nil {
+		panic(err) // the types of this package, which hold nothing but texts, numbers and lists of them
 	}
-	return m
+	return &n
 }
 
 // at finds what stands at a path of keys; a key "2" is an index of a list.
@@ -248,7 +253,7 @@ func YAML(all ...Manifest) string {
 		enc.SetIndent(2)
 		enc.CompactSeqIndent()
 		if err := enc.Encode(m.node); err != nil {
-			panic(err) // what came from our own types
+			panic(err) // nodes that encoded made, into memory
 		}
 		_ = enc.Close()
 		if !bytes.HasSuffix(b.Bytes(), []byte("\n")) {
@@ -271,10 +276,6 @@ func cluster(server, namespace string) destination {
 
 // set puts a value at a path of mappings.
 func (m Manifest) set(value any, keys ...string) {
-	var n yaml.Node
-	if err := n.Encode(value); err != nil {
-		panic(err) // our own types
-	}
 	at := m.at(keys[:len(keys)-1]...)
-	at.Content = append(at.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: keys[len(keys)-1]}, &n)
+	at.Content = append(at.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: keys[len(keys)-1]}, encoded(value))
 }

@@ -46,10 +46,10 @@ func (f *Fleet) acceptedLink(l Link) (why string, accepted bool) {
 		return "", false
 	}
 	from, to := f.Applications[l.From], f.Applications[l.To]
-	rule := "against-phases"
+	rule := againstPhases
 	switch {
 	case !to.On():
-		rule = "needs-disabled"
+		rule = needsDisabled
 	case from.Phase.Number == to.Phase.Number:
 		rule = samePhase
 	}

@@ -44,18 +44,24 @@ var rules = []Rule{
 	{"remote-split", only(finding.Error), "a chart in another repository that is to be split", miswritten("remote-split")},
 	{"crd-shared", only(finding.Error), "a definition in two components that are deployed together", (*lint).sameDefinition},
 	{"object-shared", only(finding.Error), "any other object in two components that are deployed together, and any object that two environments of one cluster would each have", (*lint).sameObject},
-	{"needs-disabled", only(finding.Error, finding.Warning), "a component that is disabled, or not in an environment, and that one needs which is; a warning where the need is inferred, or is the definition of what is only to be made one day", (*lint).needsDisabled},
+	{needsDisabled, only(finding.Error, finding.Warning), "a component that is disabled, or not in an environment, and that one needs which is; a warning where the need is inferred, or is the definition of what is only to be made one day", (*lint).needsDisabled},
 	{"missing-kind", only(finding.Warning), "objects of a kind that nothing in the fleet defines, and neither Kubernetes nor Argo CD", (*lint).missingKinds},
 	{"only-hooks", only(finding.Warning), "a component of hooks and nothing else: Argo CD takes it for in sync, and never runs them", (*lint).onlyHooks},
 	{"unknown-chart", only(finding.Note), "a chart in a registry of which nothing is known, so that its needs are not looked at", (*lint).unknownCharts},
 	{"no-version", only(finding.Warning), "a chart in a registry without a `version`: Argo CD takes the newest, and a new one at any time", (*lint).noVersion},
-	{"against-phases", only(finding.Error, finding.Warning), "a component that needs another of a later phase; a warning where the need is inferred, or is a namespace that Argo CD makes", (*lint).againstPhases},
+	{againstPhases, only(finding.Error, finding.Warning), "a component that needs another of a later phase; a warning where the need is inferred, or is a namespace that Argo CD makes", (*lint).againstPhases},
 	{samePhase, only(finding.Error, finding.Warning), "a component that needs another of its own phase to be healthy first; an error where it cannot even be applied before, and that is sure", (*lint).samePhase},
 	{"stale-accepted", only(finding.Warning), "an entry of `accepted` in a `ladder.yaml` that matches no finding; what one environment does not have is not looked for there", (*lint).stale}, // after all others, which say what is accepted
 }
 
 // samePhase is the rule that phases are computed by where it is accepted.
 const samePhase = "same-phase"
+
+// againstPhases is the rule about needs of a later phase.
+const againstPhases = "against-phases"
+
+// needsDisabled is the rule about needs of what is not deployed.
+const needsDisabled = "needs-disabled"
 
 // EmptyPlace is the rule about steps without components.
 const EmptyPlace = "empty-place"
@@ -108,7 +114,7 @@ func (f *Fleet) unread(file string) bool {
 // Disproves reports whether an error of a rule says that a rollout in these
 // phases never ends: something waits for what comes later, or never.
 func Disproves(rule string) bool {
-	return slices.Contains([]string{"against-phases", samePhase, "needs-disabled", notRendered}, rule)
+	return slices.Contains([]string{againstPhases, samePhase, needsDisabled, notRendered}, rule)
 }
 
 // notRendered is the rule about what Argo CD has no manifests for.

@@ -88,7 +88,7 @@ func (f *Fleet) Lacking(environment string) map[*Application]Lack {
 		app, to := f.Applications[link.From], f.Applications[link.To]
 		reason, _, sure := l.lacking(app, to, link)
 		accepted := slices.ContainsFunc(f.Settings.Accepted, func(a profile.Accepted) bool {
-			return a.Rule == "needs-disabled" && a.Component == app.Name && (a.Needs == "" || a.Needs == to.Name)
+			return a.Rule == needsDisabled && a.Component == app.Name && (a.Needs == "" || a.Needs == to.Name)
 		})
 		if _, known := all[app]; sure && !accepted && !known {
 			all[app] = Lack{to, reason}

@@ -151,6 +151,7 @@ const (
 	anyGroupFile = "_"
 )
 
+// must is for files that are part of the program, which every test reads.
 func must(err error) {
 	if err != nil {
 		panic(err)

@@ -11,8 +11,15 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// DoubledKey is the rule against a key that stands in a mapping twice.
-const DoubledKey = "doubled-key"
+// The rules of findings by which others tell what is wrong.
+const (
+	// DoubledKey marks a key that stands in a mapping twice.
+	DoubledKey = "doubled-key"
+	// InvalidYAML marks a text that is not YAML.
+	InvalidYAML = "invalid-yaml"
+	// Incomplete marks a manifest without the fields that every object has.
+	Incomplete = "incomplete-object"
+)
 
 // Doubts reports what the manifest says and those who read it pass over: keys
 // given twice, and hook weights that are no number.

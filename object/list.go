@@ -32,7 +32,7 @@ func (d located) unfold(v Value) ([]Object, error) {
 	texts, err := d.itemTexts(v)
 	if err != nil {
 		_, message := SyntaxError(err)
-		return nil, d.fault("invalid-yaml", items.Line(), "the list cannot be taken apart: "+message, "write its items as documents of their own")
+		return nil, d.fault(InvalidYAML, items.Line(), "the list cannot be taken apart: "+message, "write its items as documents of their own")
 	}
 	var objs []Object
 	var faults []error

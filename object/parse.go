@@ -64,7 +64,7 @@ func each(n int, work func(i int)) {
 	}
 	workers.Wait()
 	if r := panicked.Load(); r != nil {
-		panic(r)
+		panic(r) // on, in the goroutine of the caller, who may recover
 	}
 }
 
@@ -94,7 +94,7 @@ func (d located) objects() ([]Object, error) {
 		if d.line == 0 && line > 0 {
 			message += fmt.Sprintf(" (line %d of the rendered text%s)", max(d.start, 1)+line-1, near(d.text, line))
 		}
-		return nil, d.fault("invalid-yaml", max(line, 1), "not valid YAML: "+message, remedy)
+		return nil, d.fault(InvalidYAML, max(line, 1), "not valid YAML: "+message, remedy)
 	}
 	if root == nil {
 		return nil, nil
@@ -158,7 +158,7 @@ func (d located) object(v Value) (Object, error) {
 		missing = append(missing, "metadata.name")
 	}
 	if missing != nil {
-		f := d.fault("incomplete-object", v.Line(), "the manifest has no "+strings.Join(missing, ", no "), "add it, or keep the file out of the component")
+		f := d.fault(Incomplete, v.Line(), "the manifest has no "+strings.Join(missing, ", no "), "add it, or keep the file out of the component")
 		if kind.Text() != "" {
 			f.Object = strings.TrimSpace(shownKind(kind.Text()) + " " + name.Text())
 		}

@@ -59,7 +59,7 @@ func (l lifting) fault(rule, message, remedy string) finding.Finding {
 }
 
 func (l lifting) nothingLeft() error {
-	return l.fault("empty-rendering", "without its CRDs nothing is left of the component, and with prune Argo CD would delete all that it deployed before",
+	return l.fault(render.Empty, "without its CRDs nothing is left of the component, and with prune Argo CD would delete all that it deployed before",
 		"set crds: only or include")
 }
 
@@ -74,7 +74,7 @@ func (l lifting) noDefinitions(withheld []finding.Finding) error {
 	if hints != nil {
 		message += "; " + strings.Join(hints, "; ")
 	}
-	return l.fault("no-crds", message, "set crds: include, or the values that bring CRDs, or includeCRDs of a chart in a kustomization")
+	return l.fault(NoCRDs, message, "set crds: include, or the values that bring CRDs, or includeCRDs of a chart in a kustomization")
 }
 
 // lifted is a component taken apart.
@@ -148,17 +148,20 @@ func Ship(ctx context.Context, req Request, base *knowledge.Base) (Shipment, err
 	return Shipment{Definitions: crds.List(objs, all.survey), Objects: objs, On: all.switches, Findings: append(all.rendered.Findings, opt.fetchFindings()...)}, nil
 }
 
+// NoCRDs is the rule about components that have none where they must.
+const NoCRDs = "no-crds"
+
 // onlyNoDefinitions reports whether all that is wrong is that there are none.
 func onlyNoDefinitions(err error) bool {
 	all := finding.Of(err)
-	return len(all) == 1 && all[0].Rule == "no-crds"
+	return len(all) == 1 && all[0].Rule == NoCRDs
 }
 
 // onlyEmpty reports whether all that is wrong with a rendering is that nothing
 // came out.
 func onlyEmpty(err error) bool {
 	all := finding.Of(err)
-	return len(all) == 1 && all[0].Rule == "empty-rendering"
+	return len(all) == 1 && all[0].Rule == render.Empty
 }
 
 // turnOn finds all definitions of a chart. Switches that are not known to be

@@ -125,7 +125,7 @@ func (s source) kind() (Kind, error) {
 		return "", s.Unreadable(err)
 	}
 	if kind == "" {
-		return "", s.Fault("nothing-to-render", "", "there is nothing to render here",
+		return "", s.Fault(Nothing, "", "there is nothing to render here",
 			"add a Chart.yaml, a kustomization.yaml, manifests (*.yaml, *.json, *.jsonnet) or templates (*.yaml.tmpl, *.gotmpl)")
 	}
 	return kind, nil

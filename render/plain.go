@@ -83,9 +83,9 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 			faults[i].Remedy = "if this is a template, make the directory a component of its own, or a chart: none is rendered in a tree"
 		case strings.Contains(text, "{{"):
 			faults[i].Remedy = "if this is a template, call it " + path.Base(name) + ".tmpl"
-		case faults[i].Rule == "incomplete-object" && path.Ext(name) == ".json": // which has no comments
+		case faults[i].Rule == object.Incomplete && path.Ext(name) == ".json": // which has no comments
 			faults[i].Remedy = "add it, or leave the file out (exclude: " + name + ") if it holds no manifests"
-		case faults[i].Rule == "incomplete-object":
+		case faults[i].Rule == object.Incomplete:
 			faults[i].Remedy = "add it, or begin the file with \"# " + skipMarker + "\" if it holds no manifests"
 		}
 	}

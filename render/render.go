@@ -114,9 +114,15 @@ type source struct {
 	opt Options
 }
 
-// UselessValues marks values that were given to what takes none, which others tell by
-// it.
-const UselessValues = "useless-values"
+// The rules of findings by which others tell what is wrong.
+const (
+	// UselessValues marks values that were given to what takes none.
+	UselessValues = "useless-values"
+	// Empty marks a component of which nothing is rendered.
+	Empty = input.Empty
+	// Nothing marks a directory that holds nothing to render.
+	Nothing = "nothing-to-render"
+)
 
 // Dir renders the component in the directory dir of the repository fsys.
 //
@@ -144,7 +150,7 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 		if left := opt.Directory.leaving(); kind == Plain && len(left) > 0 {
 			out = listed(left) + ", by which files are left out"
 		}
-		return Result{}, s.Fault("empty-rendering", "", "nothing was rendered, and with prune Argo CD would delete all that the component deployed before",
+		return Result{}, s.Fault(Empty, "", "nothing was rendered, and with prune Argo CD would delete all that the component deployed before",
 			"check "+out+"; if the component is to go, delete its Application")
 	}
 	res.Kind = kind

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -10,6 +9,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/complete"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/internal/verdict"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -48,7 +48,7 @@ objects of DIR that still use them. Exits with 1 if there are any.`,
 				return writeJSON(s, crds.Listing(now.Definitions))
 			}
 			if len(now.Definitions) == 0 {
-				fmt.Fprintf(s.Err, "cmp: note: %s: the component has no CRDs\n", finding.Harmless(args[0]))
+				note(s, "%s: the component has no CRDs", finding.Harmless(args[0]))
 				return nil
 			}
 			_, err = io.WriteString(s.Out, crds.Table(now.Definitions))
@@ -61,7 +61,7 @@ objects of DIR that still use them. Exits with 1 if there are any.`,
 		lost := crds.Compare(before.Objects, now.Objects)
 		text := crds.LostText(lost, len(before.Definitions))
 		if *format == reportJSON {
-			if text, err = (verdict.Verdict{Findings: lost}).Render(reportJSON); err != nil {
+			if text, err = (verdict.Verdict{Findings: lost}).Render(reportJSON, paint.Paint{}); err != nil {
 				return err
 			}
 		}

@@ -43,7 +43,7 @@ severity error.`,
 	flags := cmd.Flags()
 	flags.Lookup("namespace").Usage = "Namespace of Argo CD (default: argocd)"
 	flags.Lookup("values").Usage = "Values files of the chart argo-cd, later ones win"
-	c := argocd.Cluster{UserAgent: "cmp doctor " + build.Version(release)}
+	c := argocd.Cluster{Namespace: "argocd", UserAgent: "cmp doctor " + build.Version(release)}
 	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "Look at a cluster too, of this file")
 	flags.StringVar(&c.Context, "context", "", "Look at a cluster too, that of this context of the kubeconfig")
 	confined := flags.Bool("sandbox", false, "Look at the sandbox that workers of cmp serve have here")
@@ -76,28 +76,13 @@ severity error.`,
 			return err
 		}
 		r := verdict.Verdict{Findings: finding.Of(err)}
-		if err == nil && live {
-			c.Namespace = "argocd"
+		if err == nil {
 			if n := flags.Lookup("namespace"); n.Changed {
 				c.Namespace = n.Value.String()
 			}
-			found, err := c.Read(cmd.Context())
-			if err != nil {
+			if r, err = diagnose(cmd.Context(), e, c, live, *confined); err != nil {
 				return err
 			}
-			e.Objects, e.Secrets, e.Live = append(e.Objects, found.Objects...), found.Secrets, true
-			r.Findings = found.Findings
-		}
-		if err == nil && *confined {
-			found, err := examineSandbox()
-			if err != nil {
-				return err
-			}
-			r.Findings = append(r.Findings, found...)
-		}
-		if err == nil {
-			r.Findings = append(r.Findings, examine(cmd.Context(), e)...)
-			r.Of = argocd.Described(e)
 		}
 		return writeVerdict(s, r, *format, *strict)
 	}

@@ -102,7 +102,7 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 func (s streams) directories(args []string) []string {
 	dirs, files := checkout.WithoutFiles(args)
 	if len(files) > 0 {
-		fmt.Fprintf(s.Err, "cmp: note: passed over, since a component is a directory: %s\n", finding.Harmless(strings.Join(files, ", ")))
+		note(s, "passed over, since a component is a directory: %s", finding.Harmless(strings.Join(files, ", ")))
 	}
 	return dirs
 }

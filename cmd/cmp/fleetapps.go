@@ -1,8 +1,8 @@
 package main
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -59,21 +59,8 @@ Argo CD waits for a child only if it has a health check for Applications.
 		if form != "" {
 			return printChildHealth(s, *in.ladder, form)
 		}
-		if opt.Sets && !opt.Tiers {
-			return usage.New("--sets is for tiers; add --tiers, or use cmp fleet appset")
-		}
-		for _, dir := range args {
-			if err := checkout.IsThere(dir); err != nil {
-				return err
-			}
-		}
-		if opt.Path == "" && out == "" {
-			return usage.New("the parent must know where in the repository its children lie; give --out DIR, or --path")
-		}
-		if argocdCM != "" {
-			if err := checkChildHealth(cmd.Context(), argocdCM); err != nil {
-				return err
-			}
+		if err := checkApps(cmd.Context(), opt, args, out, argocdCM); err != nil {
+			return err
 		}
 		f, err := in.loadTarget(cmd, s, args, &opt.Target)
 		if err != nil {
@@ -91,7 +78,7 @@ Argo CD waits for a child only if it has a health check for Applications.
 		}
 		warn(s, append(f.Findings, faults...))
 		if argocdCM == "" {
-			fmt.Fprintln(s.Err, "cmp: note: Argo CD waits for children only with a health check for Applications; cmp fleet apps --health-check prints it, --argocd-cm FILE looks for it")
+			note(s, "Argo CD waits for children only with a health check for Applications; cmp fleet apps --health-check prints it, --argocd-cm FILE looks for it")
 		}
 		if out == "" {
 			_, err = io.WriteString(s.Out, fleet.YAML(made...))
@@ -104,4 +91,23 @@ Argo CD waits for a child only if it has a health check for Applications.
 		return wholefile.ReplaceDir(out, force, files)
 	}
 	return cmd
+}
+
+// checkApps refuses what can make no Applications before anything is rendered.
+func checkApps(ctx context.Context, opt fleet.AppsOptions, dirs []string, out, argocdCM string) error {
+	if opt.Sets && !opt.Tiers {
+		return usage.New("--sets is for tiers; add --tiers, or use cmp fleet appset")
+	}
+	for _, dir := range dirs {
+		if err := checkout.IsThere(dir); err != nil {
+			return err
+		}
+	}
+	if opt.Path == "" && out == "" {
+		return usage.New("the parent must know where in the repository its children lie; give --out DIR, or --path")
+	}
+	if argocdCM == "" {
+		return nil
+	}
+	return checkChildHealth(ctx, argocdCM)
 }

@@ -73,7 +73,7 @@ func addTarget(flags *pflag.FlagSet, t *fleet.Target) {
 // against it.
 func unproven(s streams, err error) error {
 	if !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return !fleet.Disproves(f.Rule) }) {
-		fmt.Fprintln(s.Err, "cmp: note: this rollout would never end, so it is not written; --unproven writes it nevertheless")
+		note(s, "this rollout would never end, so it is not written; --unproven writes it nevertheless")
 	}
 	return err
 }

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/verdict"
 )
 
@@ -70,11 +69,8 @@ func (in *fleetInputs) loadAll(cmd *cobra.Command, s streams, dirs []string) (*f
 
 // writeVerdict prints a report. The error says that there is something in it.
 func writeVerdict(s streams, r verdict.Verdict, format string, strict bool) error {
-	text, err := r.Render(format)
-	if err != nil {
-		return err
-	}
-	if _, err := io.WriteString(s.Out, text); err != nil {
+	text, err := r.Render(format, screen.PaintFor(s.Out))
+	if err := emit(s, text, err); err != nil {
 		return err
 	}
 	if r.Count(finding.Error) > 0 || strict && r.Count(finding.Warning) > 0 {

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -44,13 +44,7 @@ circle.`,
 	compact := flags.Bool("compact", false, "Show the fewest steps that keep every gate")
 	durations := durationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := option.KnownFormat(*format, reportText, reportJSON); err != nil {
-			return err
-		}
-		if err := option.Alone(flags, "diff", "write", "compact"); err != nil {
-			return err
-		}
-		if err := option.Alone(flags, "compact", "only-missing"); err != nil {
+		if err := cmp.Or(option.KnownFormat(*format, reportText, reportJSON), option.Alone(flags, "diff", "write", "compact"), option.Alone(flags, "compact", "only-missing")); err != nil {
 			return err
 		}
 		if *durations != "" && !*compact {
@@ -68,18 +62,7 @@ circle.`,
 		r := show.Phases{Fleet: f, Phases: p, Findings: append(fleet.Failures(f.Findings), p.Findings...)}
 		switch {
 		case *write:
-			text, faults, err := r.Write(in.base)
-			warn(s, faults)
-			if err != nil {
-				return err
-			}
-			if _, err := io.WriteString(s.Out, text); err != nil {
-				return err
-			}
-			if finding.Err(faults) != nil {
-				return errors.New("some phases were not written; fix the errors above and run it again")
-			}
-			return nil
+			return in.writePhases(s, r)
 		case *diff:
 			r.Diff()
 		case *compact:
@@ -91,10 +74,7 @@ circle.`,
 			r.Table()
 		}
 		text, err := r.Render(*format)
-		if err != nil {
-			return err
-		}
-		if _, err := io.WriteString(s.Out, text); err != nil {
+		if err := emit(s, text, err); err != nil {
 			return err
 		}
 		if finding.Err(r.Findings) != nil {
@@ -103,4 +83,17 @@ circle.`,
 		return nil
 	}
 	return cmd
+}
+
+// writePhases puts phases into the files of the components.
+func (in *fleetInputs) writePhases(s streams, r show.Phases) error {
+	text, faults, err := r.Write(in.base)
+	warn(s, faults)
+	if err := emit(s, text, err); err != nil {
+		return err
+	}
+	if finding.Err(faults) != nil {
+		return errors.New("some phases were not written; fix the errors above and run it again")
+	}
+	return nil
 }

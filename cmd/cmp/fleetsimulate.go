@@ -1,11 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
@@ -50,18 +51,9 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 	noRest := flags.Bool("no-catch-all", false, "Leave out the last step, which has what no other selects")
 	durations := durationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := errors.Join(option.KnownFormat(*format, reportText, reportJSON, "mermaid", "svg"), option.OneOf("layout", *layout, rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)); err != nil {
-			return usage.Error{Err: err}
-		}
-		if err := option.Alone(flags, "compare", "against"); err != nil {
-			return err
-		}
 		both := *compare != "" || *against != ""
-		if both && *format != reportText && *format != reportJSON {
-			return usage.New("two rollouts are compared as text or json; choose one of them, or draw each by itself")
-		}
-		if both && len(*fail) > 0 {
-			return usage.New("--fail is for one rollout; play each by itself")
+		if err := checkSimulate(flags, both, *format, *layout, *fail); err != nil {
+			return err
 		}
 		times, err := rollout.DurationsIn(*durations)
 		if err != nil {
@@ -71,27 +63,15 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 		if err != nil {
 			return err
 		}
-		var unknown []error
-		if !both || *against != "" {
-			unknown = append(unknown, rollout.CheckDurations(times, f))
+		failing, err := rollout.ApplicationsNamed(f, *fail)
+		if *compare == "" {
+			err = errors.Join(rollout.CheckDurations(times, f), err)
 		}
-		var failing []int
-		for _, name := range *fail {
-			i, err := rollout.ApplicationNamed(f, name)
-			unknown = append(unknown, err)
-			failing = append(failing, i)
-		}
-		if err := errors.Join(unknown...); err != nil {
+		if err != nil {
 			return err
 		}
 		warn(s, fleet.Failures(f.Findings))
-		play := func(f *fleet.Fleet) (*rollout.Run, error) {
-			l, err := rollout.LayoutNamed(f, *layout)
-			if *noRest {
-				l = l.WithoutRest()
-			}
-			return rollout.Simulate(f, l, times, failing), err
-		}
+		play := func(f *fleet.Fleet) (*rollout.Run, error) { return rollout.Play(f, *layout, *noRest, times, failing) }
 		run, err := play(f)
 		if err != nil {
 			return err
@@ -105,16 +85,28 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 			}
 		}
 		text, err := shown.Render(*format)
-		if err != nil {
-			return err
+		if err == nil && !both && !run.Done() && len(*fail) == 0 {
+			return cmp.Or(emit(s, text, nil), errReported)
 		}
-		if _, err := io.WriteString(s.Out, text); err != nil {
-			return err
-		}
-		if !both && !run.Done() && len(*fail) == 0 {
-			return errReported
-		}
-		return nil
+		return emit(s, text, err)
 	}
 	return cmd
+}
+
+// checkSimulate refuses unknown values, and flags that are not for two rollouts, or not
+// for one.
+func checkSimulate(flags *pflag.FlagSet, both bool, format, layout string, fail []string) error {
+	if err := errors.Join(option.KnownFormat(format, reportText, reportJSON, "mermaid", "svg"), option.OneOf("layout", layout, rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)); err != nil {
+		return usage.Error{Err: err}
+	}
+	if err := option.Alone(flags, "compare", "against"); err != nil {
+		return err
+	}
+	if both && format != reportText && format != reportJSON {
+		return usage.New("two rollouts are compared as text or json; choose one of them, or draw each by itself")
+	}
+	if both && len(fail) > 0 {
+		return usage.New("--fail is for one rollout; play each by itself")
+	}
+	return nil
 }

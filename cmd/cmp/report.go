@@ -53,17 +53,8 @@ The page is the same for the same input. Findings are on it and fail nothing.`,
 		if err != nil {
 			return err
 		}
-		var faults []error
-		cmd.Flags().Visit(func(f *pflag.Flag) {
-			switch {
-			case isFleet && ofComponent[f.Name]:
-				faults = append(faults, fmt.Errorf("--%s is for one component, and %s is a fleet; drop it, or name one component", f.Name, strings.Join(args, " ")))
-			case !isFleet && (f.Name == "environment" || f.Name == "durations"):
-				faults = append(faults, fmt.Errorf("--%s is for a fleet, and %s is a component; drop it, or name the folder of the components", f.Name, args[0]))
-			}
-		})
-		if len(faults) > 0 {
-			return usage.Error{Err: errors.Join(faults...)}
+		if err := reportFlags(cmd.Flags(), isFleet, ofComponent, args); err != nil {
+			return err
 		}
 		var page string
 		if isFleet {
@@ -89,6 +80,24 @@ The page is the same for the same input. Findings are on it and fail nothing.`,
 		return nil
 	}
 	return cmd
+}
+
+// reportFlags refuses flags that are for a fleet where there is a component, and the
+// other way round.
+func reportFlags(flags *pflag.FlagSet, isFleet bool, ofComponent map[string]bool, args []string) error {
+	var faults []error
+	flags.Visit(func(f *pflag.Flag) {
+		switch {
+		case isFleet && ofComponent[f.Name]:
+			faults = append(faults, fmt.Errorf("--%s is for one component, and %s is a fleet; drop it, or name one component", f.Name, strings.Join(args, " ")))
+		case !isFleet && (f.Name == "environment" || f.Name == "durations"):
+			faults = append(faults, fmt.Errorf("--%s is for a fleet, and %s is a component; drop it, or name the folder of the components", f.Name, args[0]))
+		}
+	})
+	if len(faults) > 0 {
+		return usage.Error{Err: errors.Join(faults...)}
+	}
+	return nil
 }
 
 // formatWords are what -o takes elsewhere: nobody means a file of that name.

@@ -87,9 +87,22 @@ As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
 	return root
 }
 
+// emit prints what was made, if nothing went wrong.
+func emit(s streams, text string, err error) error {
+	if err == nil {
+		_, err = io.WriteString(s.Out, text)
+	}
+	return err
+}
+
 // warn writes the findings that left a result possible.
 func warn(s streams, all []finding.Finding) {
 	for _, f := range all {
-		fmt.Fprintf(s.Err, "cmp: %s: %s\n", f.Severity, f.Error())
+		fmt.Fprintf(s.Err, "cmp: %s: %s\n", screen.PaintFor(s.Err).Severity(f.Severity), f.Error())
 	}
+}
+
+// note writes what is worth knowing beside a result.
+func note(s streams, format string, args ...any) {
+	fmt.Fprintf(s.Err, "cmp: %s: %s\n", screen.PaintFor(s.Err).Severity(finding.Note), fmt.Sprintf(format, args...))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render"
 )
 
 // The directories that a component is split into.
@@ -81,9 +82,9 @@ tool can apply, and components for Ladder. OUT must be empty, or not be there.`,
 func nothingToSplit(err error, mode crds.Mode) error {
 	for _, f := range finding.Of(err) {
 		switch {
-		case f.Rule == "no-crds":
+		case f.Rule == plugin.NoCRDs:
 			f.Message, f.Remedy = "it has no CRDs; there is nothing to split", "apply it as it is, or give the values that bring CRDs"
-		case f.Rule == "empty-rendering" && mode == crds.Skip:
+		case f.Rule == render.Empty && mode == crds.Skip:
 			f.Message, f.Remedy = "it has nothing but CRDs; there is nothing to split", "apply it as it is"
 		default:
 			continue

@@ -37,8 +37,16 @@ func nearestApplication(f *fleet.Fleet, name string) string {
 	return near.String()
 }
 
-// ApplicationNamed is the index of an Application that is rolled out.
-func ApplicationNamed(f *fleet.Fleet, name string) (int, error) {
+// ApplicationsNamed are the indices of Applications that are rolled out.
+func ApplicationsNamed(f *fleet.Fleet, names []string) (all []int, err error) {
+	for _, name := range names {
+		i, wrong := applicationNamed(f, name)
+		all, err = append(all, i), errors.Join(err, wrong)
+	}
+	return all, err
+}
+
+func applicationNamed(f *fleet.Fleet, name string) (int, error) {
 	i := slices.IndexFunc(f.Applications, func(a *fleet.Application) bool { return a.Name == name })
 	switch {
 	case i < 0:
@@ -47,6 +55,16 @@ func ApplicationNamed(f *fleet.Fleet, name string) (int, error) {
 		return 0, usage.Errorf("--fail: %s is disabled, so it is in no rollout; name one that is deployed", name)
 	}
 	return i, nil
+}
+
+// Play plays a rollout with the phases of a layout, with or without the last step,
+// which has what no other selects.
+func Play(f *fleet.Fleet, layout string, withoutRest bool, times Durations, failing []int) (*Run, error) {
+	l, err := LayoutNamed(f, layout)
+	if withoutRest {
+		l = l.WithoutRest()
+	}
+	return Simulate(f, l, times, failing), err
 }
 
 // LayoutNamed is a layout of a fleet.

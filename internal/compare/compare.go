@@ -44,9 +44,9 @@ type Comparison struct {
 	Objects
 	// Moved are objects of both sides whose phase or wave is another one, in the
 	// order of the later side.
-	Moved []Move `json:"moved"`
-	Gates Gates  `json:"gates"`
-	Risks Risks  `json:"risks"`
+	Moved []Move      `json:"moved"`
+	Gates Delta[Gate] `json:"gates"`
+	Risks Delta[Risk] `json:"risks"`
 	// New are findings that the change brings, and Fixed those that it takes away.
 	New   []finding.Finding `json:"newFindings"`
 	Fixed []finding.Finding `json:"fixedFindings"`
@@ -80,7 +80,7 @@ func Components(before, after Side) Comparison {
 	c := Comparison{
 		Before: before.summary(), After: after.summary(),
 		Objects: Objects{Added: []Object{}, Removed: []Object{}, Changed: []Changed{}},
-		Moved:   []Move{}, Gates: Gates{Gained: []Gate{}, Lost: []Gate{}}, Risks: Risks{Gained: []Risk{}, Lost: []Risk{}},
+		Moved:   []Move{}, Gates: Delta[Gate]{Gained: []Gate{}, Lost: []Gate{}}, Risks: Delta[Risk]{Gained: []Risk{}, Lost: []Risk{}},
 	}
 	c.New, c.Fixed = Findings(before.Findings, before.Dir, after.Findings, after.Dir)
 	if before.Failed || after.Failed {
@@ -94,7 +94,7 @@ func Components(before, after Side) Comparison {
 	}
 	c.Moved = moves(old, now, pairs)
 	c.Gates = gates(old, now, pairs)
-	c.Risks = risks(before.Gates, after.Gates)
+	c.Risks = delta(risky(before.Gates), risky(after.Gates))
 	return c
 }
 

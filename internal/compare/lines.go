@@ -13,9 +13,9 @@ func sectionsOf(c Comparison) []Section {
 	all := []Section{
 		{"findings", true, FindingLines(c.New, c.Fixed)},
 		{"moved", true, moveLines(c.Moved)},
-		{"gates", false, gateLines(c.Gates)},
-		{"risks", false, riskLines(c.Risks)},
-		{"added and removed", false, objectLines(c.Objects)},
+		{"gates", false, deltaLines(c.Gates.Gained, c.Gates.Lost, Gate.String)},
+		{"risks", false, deltaLines(c.Risks.Gained, c.Risks.Lost, Risk.String)},
+		{"added and removed", false, deltaLines(c.Added, c.Removed, inWave)},
 		{"changed", false, changedLines(c.Changed)},
 	}
 	return Filled(all)
@@ -51,48 +51,27 @@ func moveLines(moved []Move) []Line {
 	return all
 }
 
-func gateLines(gates Gates) []Line {
+// deltaLines lists what is gained, and then what is lost.
+func deltaLines[T any](gained, lost []T, text func(T) string) []Line {
 	var all []Line
-	for _, list := range []struct {
-		mark string
-		all  []Gate
-	}{{"+", gates.Gained}, {"-", gates.Lost}} {
-		for _, g := range list.all {
-			inferred := ""
-			if g.Inferred {
-				inferred = " (inferred)"
-			}
-			all = append(all, Line{list.mark, fmt.Sprintf("%s waits for %s: %s it%s", g.Object, g.On, g.Why, inferred)})
-		}
+	for _, x := range gained {
+		all = append(all, Line{"+", text(x)})
+	}
+	for _, x := range lost {
+		all = append(all, Line{"-", text(x)})
 	}
 	return all
 }
 
-func riskLines(risks Risks) []Line {
-	var all []Line
-	for _, list := range []struct {
-		mark string
-		all  []Risk
-	}{{"+", risks.Gained}, {"-", risks.Lost}} {
-		for _, r := range list.all {
-			all = append(all, Line{list.mark, fmt.Sprintf("%s, %s: %s: %s", r.At, r.Risk, r.Object, r.Why)})
-		}
+func (g Gate) String() string {
+	inferred := ""
+	if g.Inferred {
+		inferred = " (inferred)"
 	}
-	return all
+	return fmt.Sprintf("%s waits for %s: %s it%s", g.Object, g.On, g.Why, inferred)
 }
 
-func objectLines(o Objects) []Line {
-	var all []Line
-	for _, list := range []struct {
-		mark string
-		all  []Object
-	}{{"+", o.Added}, {"-", o.Removed}} {
-		for _, x := range list.all {
-			all = append(all, Line{list.mark, inWave(x)})
-		}
-	}
-	return all
-}
+func (r Risk) String() string { return fmt.Sprintf("%s, %s: %s: %s", r.At, r.Risk, r.Object, r.Why) }
 
 func inWave(o Object) string {
 	if o.Wave == "" {

@@ -1,12 +1,9 @@
 package compare
 
 import (
-	"cmp"
-
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
-	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -78,13 +75,38 @@ func (s side) decider(p placed) (int, bool) {
 	return 0, false
 }
 
-// Gates are those that a change brings and takes away.
-type Gates struct {
-	Gained []Gate `json:"gained"`
-	Lost   []Gate `json:"lost"`
+// Delta is what a change brings and takes away.
+type Delta[T any] struct {
+	Gained []T `json:"gained"`
+	Lost   []T `json:"lost"`
 }
 
-func (g Gates) any() bool { return len(g.Gained)+len(g.Lost) > 0 }
+func (d Delta[T]) any() bool { return len(d.Gained)+len(d.Lost) > 0 }
+
+// keyed is a thing with what it is known by on both sides.
+type keyed[K comparable, T any] struct {
+	key   K
+	thing T
+}
+
+func delta[K comparable, T any](before, after []keyed[K, T]) Delta[T] {
+	return Delta[T]{Gained: without(after, before), Lost: without(before, after)}
+}
+
+// without lists the things that are not among others.
+func without[K comparable, T any](all, others []keyed[K, T]) []T {
+	there := map[K]bool{}
+	for _, o := range others {
+		there[o.key] = true
+	}
+	left := []T{}
+	for _, x := range all {
+		if !there[x.key] {
+			left = append(left, x.thing)
+		}
+	}
+	return left
+}
 
 // Gate says that an object is applied only once another is healthy.
 type Gate struct {
@@ -95,75 +117,41 @@ type Gate struct {
 	Inferred bool   `json:"inferred,omitempty"`
 }
 
-// gates compares what waits for what. It leaves out that every object waits for
-// the definition of its kind.
-func gates(old, now side, pairs pairing) Gates {
-	g := Gates{Gained: []Gate{}, Lost: []Gate{}}
-	type pair struct{ from, to int } // as the later side counts
-	before, after := map[pair]bool{}, map[pair]bool{}
-	for _, r := range old.gates() {
-		before[pair{pairs.toNow[old.at[r.From]], pairs.toNow[old.at[r.To]]}] = true
-	}
-	for _, r := range now.gates() {
-		p := pair{now.at[r.From], now.at[r.To]}
-		after[p] = true
-		if !before[p] {
-			g.Gained = append(g.Gained, now.written(r))
-		}
-	}
-	for _, r := range old.gates() {
-		if !after[pair{pairs.toNow[old.at[r.From]], pairs.toNow[old.at[r.To]]}] {
-			g.Lost = append(g.Lost, old.written(r))
-		}
-	}
-	return g
-}
+// pair is who waits for whom. What is on both sides is counted as the later one
+// does, and what is gone is -1.
+type pair struct{ from, to int }
 
 // gates are the references that the order keeps: their target comes in an earlier
-// wave, and so is awaited. Of several between two objects there is one.
-func (s side) gates() []graph.Reference {
-	var all []graph.Reference
+// wave, and so is awaited. Of several between two objects there is one. It leaves
+// out that every object waits for the definition of its kind. number is what an
+// object is called on both sides.
+func (s side) gates(number func(i int) int) []keyed[pair, Gate] {
+	var all []keyed[pair, Gate]
+	var last graph.Reference
 	for _, r := range s.plan.Graph.References { // sorted by pair
 		from, there := s.at[r.From]
 		to, both := s.at[r.To]
-		if r.Meaning != knowledge.Healthy || !there || !both || !s.plan.Orders(r) || s.compare(from, to) <= 0 {
+		if r.Meaning != knowledge.Healthy || !there || !both || !s.plan.Orders(r) || s.plan.Compare(r.From, r.To) <= 0 {
 			continue
 		}
-		if r.IsAboutKind() && s.plan.Graph.Nodes[r.To].Kind.Defines != nil {
+		if r.IsAboutKind() && s.plan.Graph.Nodes[r.To].Kind.Defines != nil || len(all) > 0 && last.From == r.From && last.To == r.To {
 			continue
 		}
-		if n := len(all); n > 0 && all[n-1].From == r.From && all[n-1].To == r.To {
-			continue
-		}
-		all = append(all, r)
+		all, last = append(all, keyed[pair, Gate]{pair{number(from), number(to)}, s.written(r)}), r
 	}
 	return all
 }
 
-// compare orders objects by their phases and waves.
-func (s side) compare(x, y int) int {
-	return cmp.Or(cmp.Compare(s.phase(x), s.phase(y)), cmp.Compare(s.plan.Places[s.all[x].node].Wave, s.plan.Places[s.all[y].node].Wave))
-}
-
-func (s side) phase(i int) int {
-	if phases := s.plan.Graph.Nodes[s.all[i].node].Phases(); len(phases) > 0 {
-		return phases[0].Order()
-	}
-	return object.PostDelete.Order() + 1
+// gates compares what waits for what.
+func gates(old, now side, pairs pairing) Delta[Gate] {
+	later := func(i int) int { return i }
+	return delta(old.gates(func(i int) int { return pairs.toNow[i] }), now.gates(later))
 }
 
 func (s side) written(r graph.Reference) Gate {
 	name := func(node int) string { return finding.Harmless(s.plan.Graph.Nodes[node].Key.String()) }
 	return Gate{Object: name(r.From), On: name(r.To), Why: finding.Harmless(r.Why + r.Explained()), Inferred: r.Inferred}
 }
-
-// Risks are those that a change brings and takes away.
-type Risks struct {
-	Gained []Risk `json:"gained"`
-	Lost   []Risk `json:"lost"`
-}
-
-func (r Risks) any() bool { return len(r.Gained)+len(r.Lost) > 0 }
 
 // Risk is an object at a gate between two waves that may not be what the gate
 // takes it for.
@@ -176,14 +164,10 @@ type Risk struct {
 	Why    string `json:"why"`
 }
 
-func risks(before, after []wave.Gate) Risks {
-	old, now := risky(before), risky(after)
-	return Risks{Gained: without(now, old), Lost: without(old, now)}
-}
-
-// risky lists the risks at gates that Argo CD waits at.
-func risky(gates []wave.Gate) []Risk {
-	var all []Risk
+// risky lists the risks at gates that Argo CD waits at. In which wave they are does
+// not matter.
+func risky(gates []wave.Gate) []keyed[Risk, Risk] {
+	var all []keyed[Risk, Risk]
 	for _, g := range gates {
 		if !g.Awaited {
 			continue
@@ -193,26 +177,10 @@ func risky(gates []wave.Gate) []Risk {
 			all  []wave.Gated
 		}{{"blind", g.Blind}, {"can hang", g.Hangs}, {"can fail", g.Degrades}} {
 			for _, o := range list.all {
-				all = append(all, Risk{list.risk, g.Moment(), finding.Harmless(o.Object), finding.Harmless(o.Why)})
+				r := Risk{list.risk, g.Moment(), finding.Harmless(o.Object), finding.Harmless(o.Why)}
+				all = append(all, keyed[Risk, Risk]{Risk{Risk: r.Risk, Object: r.Object}, r})
 			}
 		}
 	}
 	return all
-}
-
-// without lists the risks that others are not: in which wave they are does not
-// matter.
-func without(all, others []Risk) []Risk {
-	type identity struct{ risk, object string }
-	there := map[identity]bool{}
-	for _, r := range others {
-		there[identity{r.Risk, r.Object}] = true
-	}
-	left := []Risk{}
-	for _, r := range all {
-		if !there[identity{r.Risk, r.Object}] {
-			left = append(left, r)
-		}
-	}
-	return left
 }

@@ -53,7 +53,7 @@ func (i *installation) pluginName() (all []finding.Finding) {
 			p, ok := pluginOf(source)
 			name := p.name()
 			for key, v := range source.entries() {
-				if meant := i.near(key, []string{"plugin"}); meant != "" && key != "plugin" {
+				if meant := near(key, []string{"plugin"}); meant != "" && key != "plugin" {
 					all = append(all, instead(v.fault("a source has no %s", key), "%swrite plugin: {name: ladder}", meant))
 				}
 			}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
@@ -120,8 +122,9 @@ func (i *installation) memory() (all []finding.Finding) {
 			all = append(all, as(finding.Warning, s.fault("%s without a limit may take more than the container has", strings.Join(s.flags.Unlimited, ", "))))
 			return
 		}
-		limit, ok := bytesOf(at.Text())
-		if !ok || !s.flags.ParallelSet || s.flags.Parallel == 0 {
+		quantity, err := resource.ParseQuantity(at.Text())
+		limit := quantity.Value()
+		if err != nil || !s.flags.ParallelSet || s.flags.Parallel == 0 {
 			return
 		}
 		need := s.flags.Server + int64(s.flags.Parallel)*s.flags.Worker + systemMemory

@@ -11,8 +11,6 @@
 package doctor
 
 import (
-	"reflect"
-
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -33,12 +31,6 @@ type Input struct {
 	// Serve reads the command line of "cmp serve", without "serve", and its
 	// variables as the program does. The error has a finding for each fault.
 	Serve func(args []string, env map[string]string) (Flags, error)
-	// Deployment is the type that Kubernetes reads a Deployment into; without it, what
-	// it would refuse is not looked for.
-	Deployment reflect.Type
-	// Nearest is the beginning of a remedy that says which of names a word may have
-	// been meant for; empty if none is near.
-	Nearest func(word string, names []string) string
 	// JudgeHealth runs the health check of Applications, and says what is wrong with
 	// it.
 	JudgeHealth func(script string) []string

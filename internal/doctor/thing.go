@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -154,24 +155,14 @@ func versionOf(tag string) (version, bool) {
 	return v, err == nil && n == 2
 }
 
-// bytesOf reads a quantity of memory as Kubernetes writes it.
-func bytesOf(text string) (int64, bool) {
-	n, ok := quantityOf(text)
-	return int64(n), ok
-}
-
-// quantityOf reads a quantity as Kubernetes writes it.
-func quantityOf(text string) (float64, bool) {
-	for _, unit := range []struct {
-		suffix string
-		size   float64
-	}{{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"Ti", 1 << 40}, {"Pi", 1 << 50}, {"Ei", 1 << 60}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}, {"E", 1e18}, {"m", 1e-3}, {"", 1}} {
-		if number, ok := strings.CutSuffix(text, unit.suffix); ok {
-			n, err := strconv.ParseFloat(number, 64)
-			return n * unit.size, err == nil
-		}
+// near is the beginning of a remedy that says which of names a word may have been
+// meant for; empty if none is near.
+func near(word string, names []string) string {
+	n := nearest.New(word)
+	for _, name := range names {
+		n.Add(name, name)
 	}
-	return 0, false
+	return n.String()
 }
 
 // mebibytes shows a size.

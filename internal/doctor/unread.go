@@ -71,7 +71,7 @@ func (i *installation) unreadValue() (all []finding.Finding) {
 				if slices.Contains(keys, key) {
 					continue
 				}
-				remedy := i.near(key, keys)
+				remedy := near(key, keys)
 				if remedy == "" && has.below == "repoServer" && holdsContainer(v) {
 					remedy = "perhaps you mean extraContainers; "
 				}
@@ -119,12 +119,12 @@ func (i *installation) unreadSetting() (all []finding.Finding) {
 				continue
 			}
 			if read := reads(role); len(read) > 0 && !slices.Contains(read, name) {
-				all = append(all, instead(v.fault("no variable of the %s is read from %s", role, name), "%scorrect the key; docs/operator-manual/argocd-cmd-params-cm.yaml of Argo CD lists them", i.near(name, read)))
+				all = append(all, instead(v.fault("no variable of the %s is read from %s", role, name), "%scorrect the key; docs/operator-manual/argocd-cmd-params-cm.yaml of Argo CD lists them", near(name, read)))
 			}
 			return
 		}
 		part, _, _ := strings.Cut(name, ".")
-		if meant := i.near(part, parts); meant != "" && !slices.Contains(parts, part) {
+		if meant := near(part, parts); meant != "" && !slices.Contains(parts, part) {
 			all = append(all, instead(v.fault("no part of Argo CD reads %s", name), "%scorrect the key", meant))
 		}
 	}

@@ -1,11 +1,9 @@
 package draw
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"unicode/utf8"
 )
 
 // Sizes, in pixels.
@@ -82,81 +80,34 @@ func (l *layout) columns(p *picture, pitch int) int {
 	return max(1, screen, min(wanted, maxColumns))
 }
 
-// end is where an edge meets a node: at the top or the bottom of its box.
-type end struct {
-	node int
-	top  bool
-}
-
-// port is an end of an edge that shares its side of a node with others.
-type port struct {
-	edge int
-	// toward is where the other end is, so that arrows leave a side in the
-	// order in which they part.
-	toward int
-	head   bool
-}
-
-// route draws the edges as curves that leave and enter boxes upright.
+// route draws the edges as curves that leave and enter boxes upright: out a third of
+// the way along a side, and in at two thirds. Who wants arrows that go around boxes
+// has Graphviz draw it.
 func (l *layout) route(p *picture) {
-	sides := map[end][]port{}
-	tails, heads := make([]end, len(p.edges)), make([]end, len(p.edges))
-	for i, e := range p.edges {
+	for _, e := range p.edges {
 		from, to := l.nodes[e.from], l.nodes[e.to]
-		tails[i] = end{e.from, to.y <= from.y}
-		heads[i] = end{e.to, from.y <= to.y} // beside each other: both on top
-		sides[tails[i]] = append(sides[tails[i]], port{i, to.x, false})
-		sides[heads[i]] = append(sides[heads[i]], port{i, from.x, true})
-	}
-	tailX, headX := make([]int, len(p.edges)), make([]int, len(p.edges))
-	for side, ports := range sides {
-		slices.SortFunc(ports, func(a, b port) int {
-			return cmp.Or(cmp.Compare(a.toward, b.toward), cmp.Compare(a.edge, b.edge))
-		})
-		at := l.nodes[side.node]
-		for k, port := range ports {
-			x := at.x + at.w*(k+1)/(len(ports)+1)
-			if port.head {
-				headX[port.edge] = x
-			} else {
-				tailX[port.edge] = x
-			}
+		x1, y1, out := from.x+from.w/3, from.y, -1
+		if to.y > from.y {
+			y1, out = from.y+nodeHeight, 1
 		}
+		x2, y2, in := to.x+to.w*2/3, to.y, -1 // beside each other: both on top
+		if from.y > to.y {
+			y2, in = to.y+nodeHeight, 1
+		}
+		bend := min(max((max(y1, y2)-min(y1, y2))/2, rowGap*3/4), 3*rowGap)
+		l.curves = append(l.curves, fmt.Sprintf("M%d %d C%d %d %d %d %d %d", x1, y1, x1, y1+out*bend, x2, y2+in*bend, x2, y2))
 	}
-	for i := range p.edges {
-		l.curves = append(l.curves, l.curve(tailX[i], tails[i], headX[i], heads[i]))
-	}
-}
-
-func (l *layout) curve(x1 int, tail end, x2 int, head end) string {
-	y1, out := l.edgeOf(tail)
-	y2, in := l.edgeOf(head)
-	bend := min(max((max(y1, y2)-min(y1, y2))/2, rowGap*3/4), 3*rowGap)
-	return fmt.Sprintf("M%d %d C%d %d %d %d %d %d", x1, y1, x1, y1+out*bend, x2, y2+in*bend, x2, y2)
-}
-
-// edgeOf returns the height of a side of a box, and which way is out.
-func (l *layout) edgeOf(e end) (y, out int) {
-	if e.top {
-		return l.nodes[e.node].y, -1
-	}
-	return l.nodes[e.node].y + nodeHeight, 1
 }
 
 // textWidth counts characters; those of East Asian scripts take two places.
 func textWidth(s string) int {
 	w := 0
 	for _, r := range s {
-		w += runeWidth(r)
+		if w++; r >= 0x1100 {
+			w++
+		}
 	}
 	return w
-}
-
-func runeWidth(r rune) int {
-	if r >= 0x1100 {
-		return 2
-	}
-	return 1
 }
 
 // fit cuts the middle out of a text that is too long: names of a component
@@ -165,32 +116,10 @@ func fit(s string, chars int) string {
 	if textWidth(s) <= chars {
 		return s
 	}
-	half := (chars - 1) / 2
-	return cut(s, half, forward) + "…" + cut(s, half, backward)
-}
-
-type direction bool
-
-const (
-	forward  direction = false
-	backward direction = true
-)
-
-// cut takes as much of an end of a text as fits.
-func cut(s string, width int, d direction) string {
-	at := 0
-	for at < len(s) {
-		r, size := utf8.DecodeRuneInString(s[at:])
-		if d == backward {
-			r, size = utf8.DecodeLastRuneInString(s[:len(s)-at])
-		}
-		if width -= runeWidth(r); width < 0 {
-			break
-		}
-		at += size
+	left := []rune(s)
+	for textWidth(string(left)) >= chars {
+		left = slices.Delete(left, len(left)/2, len(left)/2+1)
 	}
-	if d == backward {
-		return s[len(s)-at:]
-	}
-	return s[:at]
+	half := (len(left) + 1) / 2
+	return string(left[:half]) + "…" + string(left[half:])
 }

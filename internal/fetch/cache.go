@@ -87,7 +87,7 @@ func (s *store) refPath(scope string, ref remote.Ref) string {
 	ref.URL = strings.TrimSuffix(ref.URL, "/")
 	text, err := json.Marshal(ref)
 	if err != nil {
-		panic(err) // strings only
+		panic(err) // strings only, which JSON can always write
 	}
 	sum := sha256.Sum256(append([]byte(scope), text...))
 	return filepath.Join(s.dir, "refs", hex.EncodeToString(sum[:])+".json")

@@ -228,7 +228,7 @@ func (p Policy) name() string {
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // strings only
+		panic(err) // strings and lists of them, which JSON can always write
 	}
 	sum := sha256.Sum256(text)
 	return "verified by " + hex.EncodeToString(sum[:]) + "\x00"

@@ -80,13 +80,13 @@ func (f Finding) Error() string {
 	return b.String()
 }
 
-// failed is the rule of errors that name none.
-const failed = "failed"
+// Failed is the rule of errors that name none.
+const Failed = "failed"
 
 // Fault is the error of a function that does not know the place of what it is given:
 // what is wrong, and what to do about it. Its caller adds the place.
 func Fault(message, remedy string) error {
-	return Finding{Severity: Error, Rule: failed, Message: message, Remedy: remedy}
+	return Finding{Severity: Error, Rule: Failed, Message: message, Remedy: remedy}
 }
 
 // Of returns the findings that err carries, in the order they were joined.
@@ -114,7 +114,7 @@ func Of(err error) []Finding {
 			return Of(e.Unwrap())
 		}
 	}
-	return []Finding{{Severity: Error, Rule: failed, Message: err.Error()}}
+	return []Finding{{Severity: Error, Rule: Failed, Message: err.Error()}}
 }
 
 // Err joins those findings that are errors; nil means there are none.

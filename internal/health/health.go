@@ -79,7 +79,7 @@ func Script(s knowledge.Sees) string {
 	}
 	var b strings.Builder
 	if err := script.Execute(&b, d); err != nil {
-		panic(err) // a fault of the template, which tests would find
+		panic(err) // the template names fields of draft only, and memory takes all
 	}
 	return b.String()
 }

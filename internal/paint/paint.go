@@ -1,6 +1,8 @@
 // Package paint colours text for terminals.
 package paint
 
+import "github.com/ladder-cmp/ladder/internal/finding"
+
 // Paint colours text, or leaves it as it is.
 type Paint struct{ On bool }
 
@@ -11,6 +13,20 @@ func (p Paint) In(colour, text string) string {
 	}
 	return colour + text + Plain
 }
+
+// Severity is the word that a finding begins with.
+func (p Paint) Severity(s finding.Severity) string { return p.In(severities[s], string(s)) }
+
+// Counted counts the findings of a severity; none has no colour.
+func (p Paint) Counted(n int, s finding.Severity) string {
+	text := finding.Counted(n, string(s))
+	if n == 0 {
+		return text
+	}
+	return p.In(severities[s], text)
+}
+
+var severities = map[finding.Severity]string{finding.Error: "\x1b[1;31m", finding.Warning: "\x1b[33m", finding.Note: Cyan}
 
 // The colours are of the sixteen that people choose for their terminals, and
 // readable on light and on dark ones.

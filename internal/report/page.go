@@ -24,13 +24,13 @@ var modules embed.FS
 var program = func() string {
 	files, err := modules.ReadDir("page")
 	if err != nil {
-		panic(err) // they are part of the program
+		panic(err) // they are part of the program, and read when it starts
 	}
 	var b strings.Builder
 	for _, f := range files {
 		text, err := modules.ReadFile(path.Join("page", f.Name()))
 		if err != nil {
-			panic(err)
+			panic(err) // it was listed
 		}
 		for line := range strings.Lines(string(text)) {
 			if !strings.HasPrefix(line, "import ") {

@@ -20,7 +20,7 @@ var Trust = sync.OnceFunc(func() {
 		cert, err := x509.ParseCertificate(root.Certificate)
 		switch {
 		case err != nil:
-			panic(fmt.Sprintf("an embedded CA certificate: %v", err))
+			panic(fmt.Sprintf("an embedded CA certificate: %v", err)) // of the library; a test of cmd/cmp reads all
 		case root.Constraint != nil:
 			pool.AddCertWithConstraint(cert, root.Constraint)
 		default:

@@ -60,7 +60,7 @@ func (b *Draft) look(ctx context.Context, dirs []string, force bool) error {
 		}
 		if err := b.describe(ctx, f); err != nil {
 			//lint:ignore errorlint a finding among others does not excuse the others
-			if skipped, ok := err.(finding.Finding); ok && skipped.Rule == "nothing-to-render" && len(dirs) > 1 {
+			if skipped, ok := err.(finding.Finding); ok && skipped.Rule == render.Nothing && len(dirs) > 1 {
 				skipped.Severity = finding.Note // as a pattern matches such, too
 				b.Findings = append(b.Findings, skipped)
 				continue
@@ -81,11 +81,11 @@ func (b *Draft) describe(ctx context.Context, f *foundling) error {
 	}
 	shown := filepath.ToSlash(filepath.Dir(f.file))
 	if kind == "" {
-		return finding.Finding{Severity: finding.Error, Rule: "nothing-to-render", File: shown, Message: "there is nothing to render here",
+		return finding.Finding{Severity: finding.Error, Rule: render.Nothing, File: shown, Message: "there is nothing to render here",
 			Remedy: "name a directory with a chart, a kustomization, templates or manifests"}
 	}
 	if kind == render.Helm && b.library(f.dir) {
-		return finding.Finding{Severity: finding.Error, Rule: "nothing-to-render", File: shown, Message: "a library chart renders nothing", Remedy: "name a chart that depends on it"}
+		return finding.Finding{Severity: finding.Error, Rule: render.Nothing, File: shown, Message: "a library chart renders nothing", Remedy: "name a chart that depends on it"}
 	}
 	if within := b.within(f.dir); kind != render.Helm && kind != render.Kustomize && len(within) > 0 {
 		return finding.Finding{Severity: finding.Error, Rule: "several-components", File: shown, Message: "it holds components itself, such as " + within[0],

@@ -14,6 +14,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/manifests"
+	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/wave"
 )
@@ -42,11 +43,11 @@ func (r Verdict) Count(severity finding.Severity) int {
 
 // text prints a line for each finding, what each wave really waits for, and a
 // line that sums all up.
-func (r Verdict) text() string {
+func (r Verdict) text(p paint.Paint) string {
 	var b strings.Builder
-	b.WriteString(judgedTable(r.Applications))
+	b.WriteString(judgedTable(p, r.Applications))
 	for _, f := range r.Findings {
-		fmt.Fprintf(&b, "%s: %s\n", f.Severity, f.Error())
+		fmt.Fprintf(&b, "%s: %s\n", p.Severity(f.Severity), f.Error())
 	}
 	if len(r.Gates) > 0 {
 		if len(r.Findings) > 0 {
@@ -54,7 +55,7 @@ func (r Verdict) text() string {
 		}
 		fmt.Fprintf(&b, "%s\n", wave.AuditText(r.Gates))
 	}
-	fmt.Fprintf(&b, "%s, %s, %s", finding.Counted(r.Count(finding.Error), "error"), finding.Counted(r.Count(finding.Warning), "warning"), finding.Counted(r.Count(finding.Note), "note"))
+	fmt.Fprintf(&b, "%s, %s, %s", p.Counted(r.Count(finding.Error), finding.Error), p.Counted(r.Count(finding.Warning), finding.Warning), p.Counted(r.Count(finding.Note), finding.Note))
 	if r.Plan != nil {
 		fmt.Fprintf(&b, " in %s and %s", finding.Counted(len(r.Plan.Order), "object"), finding.Counted(r.Plan.Waves(), "wave"))
 	}
@@ -65,15 +66,15 @@ func (r Verdict) text() string {
 	return b.String()
 }
 
-// Render prints it in one of the formats.
-func (r Verdict) Render(format string) (string, error) {
+// Render prints it in one of the formats; the text has colours.
+func (r Verdict) Render(format string, p paint.Paint) (string, error) {
 	switch format {
 	case JSON:
 		return r.json()
 	case SARIF:
 		return r.sarif()
 	}
-	return r.text(), nil
+	return r.text(p), nil
 }
 
 func (r Verdict) json() (string, error) {
@@ -133,22 +134,29 @@ type Application struct {
 	Notes    int    `json:"notes"`
 }
 
+// The states of an Application.
+const (
+	rendered = "rendered"
+	failed   = "failed"
+	remote   = "remote"
+)
+
 // Judge counts what was found in an Application.
 func Judge(app *fleet.Application) Application {
 	r := Verdict{Findings: app.Findings}
-	j := Application{Name: app.Name, Path: app.File, State: "rendered", Objects: len(app.Objects), Waves: app.Waves,
+	j := Application{Name: app.Name, Path: app.File, State: rendered, Objects: len(app.Objects), Waves: app.Waves,
 		Errors: r.Count(finding.Error), Warnings: r.Count(finding.Warning), Notes: r.Count(finding.Note)}
 	switch {
 	case app.Failed:
-		j.State = "failed"
+		j.State = failed
 	case app.Elsewhere:
-		j.State = "remote"
+		j.State = remote
 	}
 	return j
 }
 
 // judgedTable prints a line for each Application.
-func judgedTable(all []Application) string {
+func judgedTable(p paint.Paint, all []Application) string {
 	if len(all) == 0 {
 		return ""
 	}
@@ -159,18 +167,18 @@ func judgedTable(all []Application) string {
 		objects, waves := fmt.Sprint(j.Objects), fmt.Sprint(j.Waves)
 		found := "none"
 		switch {
-		case j.State == "remote":
+		case j.State == remote:
 			objects, waves, found = "-", "-", "not looked at: the chart is in a registry"
-		case j.State == "failed":
-			objects, waves, found = "-", "-", "not rendered: "+finding.Counted(j.Errors, "error")
+		case j.State == failed:
+			objects, waves, found = "-", "-", "not rendered: "+p.Counted(j.Errors, finding.Error)
 		case j.Errors+j.Warnings+j.Notes > 0:
 			var parts []string
-			for _, p := range []struct {
-				n    int
-				what string
-			}{{j.Errors, "error"}, {j.Warnings, "warning"}, {j.Notes, "note"}} {
-				if p.n > 0 {
-					parts = append(parts, finding.Counted(p.n, p.what))
+			for _, of := range []struct {
+				n        int
+				severity finding.Severity
+			}{{j.Errors, finding.Error}, {j.Warnings, finding.Warning}, {j.Notes, finding.Note}} {
+				if of.n > 0 {
+					parts = append(parts, p.Counted(of.n, of.severity))
 				}
 			}
 			found = strings.Join(parts, ", ")
@@ -186,7 +194,7 @@ func Reportable(err error) bool {
 	if usage.Is(err) {
 		return false
 	}
-	return !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return f.Rule == "failed" })
+	return !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return f.Rule == finding.Failed })
 }
 
 // The formats of a verdict.

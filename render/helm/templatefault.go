@@ -158,5 +158,5 @@ func (s source) manifestFaults(ch *chart.Chart, files map[string]string, first e
 		file, _ = s.templateFile(ch, name)
 		message = rest
 	}
-	return finding.Finding{Severity: finding.Error, Rule: "invalid-yaml", File: file, Message: message, Remedy: "correct the template or the values it prints"}
+	return finding.Finding{Severity: finding.Error, Rule: object.InvalidYAML, File: file, Message: message, Remedy: "correct the template or the values it prints"}
 }

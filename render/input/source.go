@@ -16,6 +16,9 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
+// Empty is the rule of findings about components of which nothing is rendered.
+const Empty = "empty-rendering"
+
 // Source is a component directory in its repository.
 type Source struct {
 	FS  fs.FS

@@ -97,7 +97,7 @@ const generatedMark = "apiVersion: builtin\nkind: AnnotationsTransformer\nmetada
 func mustYAML(k types.Kustomization) string {
 	text, err := yaml.Marshal(k)
 	if err != nil {
-		panic(err)
+		panic(err) // texts and lists of them, which YAML can always write
 	}
 	return string(text)
 }

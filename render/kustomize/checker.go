@@ -194,7 +194,7 @@ func registeredAs(o object.Object) string {
 // objects reports what kustomize refuses in objects that were read.
 func (c *checker) objects(objs []object.Object, err error) {
 	for _, f := range finding.Of(err) {
-		if f.Rule == "invalid-yaml" || f.Rule == object.DoubledKey {
+		if f.Rule == object.InvalidYAML || f.Rule == object.DoubledKey {
 			c.faults = append(c.faults, f)
 		}
 	}

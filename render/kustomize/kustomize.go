@@ -117,7 +117,7 @@ func (s source) aloneIfComponent() error {
 	if err != nil || k.Unmarshal(data) != nil || k.Kind != types.ComponentKind {
 		return nil
 	}
-	return s.Fault("empty-rendering", file, "nothing was rendered: a kustomization of kind Component changes what others hold, and has no resources itself",
+	return s.Fault(input.Empty, file, "nothing was rendered: a kustomization of kind Component changes what others hold, and has no resources itself",
 		"name it under components: in a kustomization, and render that one")
 }
 

@@ -1,0 +1,220 @@
+package doctor
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
+
+// strictly decodes a value into a type of Kubernetes as the API server does with
+// strict field validation, and reports what does not fit. The decoder stops at the
+// first value of a wrong type, so what it names is dropped and the rest decoded
+// again. Values are not shown, since they may be secret.
+func strictly(t thing, into any) (all []finding.Finding) {
+	as := reflect.TypeOf(into).Elem()
+	tree, all := plain(t, false)
+	for {
+		data, err := json.Marshal(tree)
+		if err != nil {
+			return append(all, instead(t.fault("Kubernetes cannot read it"), "correct the YAML"))
+		}
+		unknown, err := kjson.UnmarshalStrict(data, reflect.New(as).Interface(), kjson.DisallowUnknownFields)
+		var mistyped *json.UnmarshalTypeError
+		switch {
+		case errors.As(err, &mistyped):
+			at := pathAt(json.NewDecoder(bytes.NewReader(data)), nil, mistyped.Offset)
+			all = append(all, wrongType(t.follow(at), mistyped))
+			if len(at) == 0 {
+				return all
+			}
+			tree = without(tree, at)
+			continue
+		case err != nil: // of a type that decodes itself, and names no place
+			return append(all, instead(t.fault("Kubernetes cannot read it: %v", err), "write what Kubernetes takes; kubectl explain pod.spec has it"))
+		}
+		for _, err := range unknown {
+			var field kjson.FieldError
+			if errors.As(err, &field) {
+				all = append(all, unknownField(t, splitPath(field.FieldPath()), as))
+			}
+		}
+		return all
+	}
+}
+
+// plain is a value as the decoder takes it. Texts that the chart fills in are left
+// out, and so are quantities that are none, which the decoder refuses without a
+// place.
+func plain(t thing, quantity bool) (tree any, all []finding.Finding) {
+	switch {
+	case !t.Exists() || strings.Contains(t.Text(), "{{"):
+		return nil, nil
+	case t.IsMap():
+		entries := map[string]any{}
+		for key, v := range t.entries() {
+			below := quantity || key == "sizeLimit" || key == "divisor"
+			if key == "limits" || key == "requests" {
+				below = v.IsMap()
+			}
+			one, found := plain(v, below)
+			entries[key], all = one, append(all, found...)
+		}
+		return entries, all
+	case t.IsList() && !quantity:
+		items := []any{}
+		for _, v := range t.items() {
+			one, found := plain(v, false)
+			items, all = append(items, one), append(all, found...)
+		}
+		return items, all
+	case quantity:
+		const remedy = "write bytes as 512Mi or 2Gi, and CPUs as 500m or 2"
+		if t.IsList() {
+			return nil, []finding.Finding{instead(t.fault("it is a list, and must be a quantity"), remedy)}
+		}
+		if _, err := resource.ParseQuantity(t.Text()); err != nil {
+			return nil, []finding.Finding{instead(t.fault("%q is no quantity", t.Text()), remedy)}
+		}
+		return t.Text(), nil
+	case t.IsText():
+		return t.Text(), nil
+	}
+	if err := yaml.Unmarshal([]byte(t.Text()), &tree); err != nil {
+		return t.Text(), nil
+	}
+	return tree, nil
+}
+
+// without replaces what is at a path by null, which every type takes.
+func without(tree any, path []string) any {
+	if len(path) == 0 {
+		return nil
+	}
+	switch v := tree.(type) {
+	case map[string]any:
+		v[path[0]] = without(v[path[0]], path[1:])
+	case []any:
+		if i, err := strconv.Atoi(path[0]); err == nil && i < len(v) {
+			v[i] = without(v[i], path[1:])
+		}
+	}
+	return tree
+}
+
+// pathAt is the path to the value whose first token ends at an offset; nil is the
+// whole.
+func pathAt(d *json.Decoder, path []string, offset int64) []string {
+	token, err := d.Token()
+	if err != nil {
+		return nil
+	}
+	if d.InputOffset() == offset {
+		return path
+	}
+	begin, ok := token.(json.Delim)
+	if !ok {
+		return nil
+	}
+	for i := 0; d.More(); i++ {
+		key := strconv.Itoa(i)
+		if begin == '{' {
+			name, err := d.Token()
+			if err != nil {
+				return nil
+			}
+			key, _ = name.(string)
+		}
+		if found := pathAt(d, append(slices.Clone(path), key), offset); found != nil {
+			return found
+		}
+	}
+	_, _ = d.Token() // its end; a fault of the text shows at the next
+	return nil
+}
+
+// splitPath takes a path such as a.b[0].c apart.
+func splitPath(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
+}
+
+// follow goes along keys and the numbers of items.
+func (t thing) follow(path []string) thing {
+	for _, key := range path {
+		if i, err := strconv.Atoi(key); err == nil && t.IsList() {
+			t = t.items()[i]
+			continue
+		}
+		if v, ok := t.entries()[key]; ok {
+			t = v
+		}
+	}
+	return t
+}
+
+// unknownField reports a key that a type does not have.
+func unknownField(t thing, path []string, as reflect.Type) finding.Finding {
+	last := len(path) - 1
+	names := fields(as, path[:last])
+	return instead(t.follow(path).fault("Kubernetes knows no %s here", path[last]), "%s", near(path[last], names)+"correct the key, or drop it")
+}
+
+// fields are the keys of the type at a path.
+func fields(as reflect.Type, path []string) (names []string) {
+	for as.Kind() == reflect.Pointer {
+		as = as.Elem()
+	}
+	switch as.Kind() {
+	case reflect.Slice, reflect.Map:
+		if len(path) > 0 {
+			return fields(as.Elem(), path[1:])
+		}
+	case reflect.Struct:
+		for _, f := range reflect.VisibleFields(as) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if len(path) > 0 && name == path[0] {
+				return fields(f.Type, path[1:])
+			}
+			if name != "" && name != "-" {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// wrongType reports a value of another type than Kubernetes has there.
+func wrongType(t thing, err *json.UnmarshalTypeError) finding.Finding {
+	written, ok := map[string]string{"object": "a mapping", "array": "a list", "string": "text", "bool": "true or false"}[err.Value]
+	if !ok {
+		written = "a number"
+	}
+	wanted, remedy := "a mapping", "write a mapping"
+	switch err.Type.Kind() {
+	case reflect.Slice:
+		wanted, remedy = "a list", "write a list, such as [one, two]"
+		if t.IsMap() {
+			remedy = `write a list, with "- " before each of its items`
+		}
+	case reflect.String:
+		wanted, remedy = "text", "write it in quotes"
+	case reflect.Bool:
+		wanted, remedy = "true or false", "write true or false"
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		wanted, remedy = "a whole number", "write a whole number"
+	}
+	if t.IsText() && json.Unmarshal([]byte(t.Text()), reflect.New(err.Type).Interface()) == nil {
+		remedy = "write it without quotes"
+	}
+	return instead(t.fault("it is %s, and must be %s", written, wanted), "%s", remedy)
+}
