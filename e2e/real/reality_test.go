@@ -15,12 +15,13 @@ import (
 )
 
 const (
-	// patience is how long nothing may change before a sync is said to hang.
-	patience = 2 * time.Minute
+	// patience is how long nothing may change before a sync is said to hang. Argo CD's
+	// longest pause between attempts is 160 seconds.
+	patience = 3 * time.Minute
 	// retries is what Argo CD does by itself in automated syncs.
 	retries = 5
 	// limit is how long a case may take in all, with the start of its cluster.
-	limit = 10 * time.Minute
+	limit = 15 * time.Minute
 )
 
 // TestReality deploys each case in each of its ways, in a cluster of its own.
