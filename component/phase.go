@@ -38,7 +38,7 @@ var phases = regexp.MustCompile(PhasePattern)
 // ParsePhase reads a phase.
 func ParsePhase(text string) (Phase, error) {
 	if !phases.MatchString(text) {
-		return Phase{Text: text}, finding.Fault(fmt.Sprintf("%q is no phase", text), "write a whole number, such as 120 or \"010\"")
+		return Phase{Text: text}, finding.Fault(fmt.Sprintf("%q is not a rollout phase", text), "write a whole number, such as 120 or \"010\"")
 	}
 	number, err := strconv.Atoi(text)
 	return Phase{Number: number, Text: text, Set: err == nil}, err
@@ -47,7 +47,7 @@ func ParsePhase(text string) (Phase, error) {
 // UnmarshalYAML reads a number or a text.
 func (p *Phase) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
-		return fmt.Errorf("line %d: %w", n.Line, finding.Fault("this is no single value", "write a whole number, such as 120 or \"010\""))
+		return fmt.Errorf("line %d: %w", n.Line, finding.Fault("want a single value, not a list or mapping", "write a whole number, such as 120 or \"010\""))
 	}
 	read, err := ParsePhase(n.Value)
 	if err != nil {

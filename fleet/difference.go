@@ -49,14 +49,14 @@ func Differences(text string, now []Manifest) ([]Difference, error) {
 		name := identity(m.node)
 		old, there := byName[name]
 		if !there {
-			all = append(all, Difference{Message: "there is no " + name})
+			all = append(all, Difference{Message: name + " is missing"})
 			continue
 		}
 		names = slices.DeleteFunc(names, func(n string) bool { return n == name })
 		differ("", old, m.node, &all)
 	}
 	for _, name := range names {
-		all = append(all, Difference{Line: byName[name].Line, Message: name + " is no part of it any more"})
+		all = append(all, Difference{Line: byName[name].Line, Message: name + " is no longer generated"})
 	}
 	return all, nil
 }

@@ -364,7 +364,7 @@ func FuzzPhases(f *testing.F) {
 	f.Fuzz(laws)
 }
 
-// TestLargeFleet: five hundred components in a chain are no trouble.
+// TestLargeFleet orders and simulates five hundred components in a chain.
 func TestLargeFleet(t *testing.T) {
 	m := newMade(t, "bands")
 	m.Profile.Bands = nil

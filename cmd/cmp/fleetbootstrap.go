@@ -40,7 +40,7 @@ Argo CD adopts later what is there: it renders the same from the same components
 			return usage.New("say where Argo CD takes over; give --until PHASE")
 		}
 		if out == "" {
-			return usage.New("there is no place to write to; give --out DIR")
+			return usage.New("--out is missing; write --out DIR")
 		}
 		phase, err := component.ParsePhase(until)
 		if err != nil {

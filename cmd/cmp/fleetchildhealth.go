@@ -25,7 +25,7 @@ func printChildHealth(s streams, ladder, form string) error {
 	configMap, values := fleet.HealthCheck(base)
 	text, ok := map[string]string{"configmap": configMap, "values": values}[form]
 	if !ok {
-		return usage.Errorf("there is no form %q; use --health-check=configmap or --health-check=values", form)
+		return usage.Errorf("unknown health check format %q; use --health-check=configmap or --health-check=values", form)
 	}
 	_, err = io.WriteString(s.Out, text)
 	return err

@@ -67,7 +67,7 @@ func (in *fleetInputs) loadAll(cmd *cobra.Command, s streams, dirs []string) (*f
 	return f, rollout.CheckEnvironment(f, in.source.Environment)
 }
 
-// writeVerdict prints a report. The error says that there is something in it.
+// writeVerdict prints a report. It returns errReported if the report has findings that fail.
 func writeVerdict(s streams, r verdict.Verdict, format string, strict bool) error {
 	text, err := r.Render(format, screen.PaintFor(s.Out))
 	if err := emit(s, text, err); err != nil {

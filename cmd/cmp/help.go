@@ -23,7 +23,7 @@ func oneOfItsCommands(cmd *cobra.Command, args []string) error {
 			near.Add(sub.CommandPath(), sub.Name())
 		}
 	}
-	return usage.Errorf("there is no command %q; %ssee %s --help", cmd.CommandPath()+" "+args[0], near, cmd.CommandPath())
+	return usage.Errorf("unknown command %q; %ssee %s --help", cmd.CommandPath()+" "+args[0], near, cmd.CommandPath())
 }
 
 func newHelp() *cobra.Command {

@@ -150,7 +150,7 @@ func TestHostileRepositories(t *testing.T) {
 		}
 	}()
 	s := serve(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=1m", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0", "PLANTED="+planted)
-	// What takes all the time that there is gets little of it.
+	// An endless template may not take the time of others.
 	brief := serve(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=3s", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0", "PLANTED="+planted)
 	good, err := sidecartest.Pack(componentsDir)
 	if err != nil {

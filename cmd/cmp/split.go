@@ -37,7 +37,7 @@ tool can apply, and components for Ladder. OUT must be empty, or not be there.`,
 	out := cmd.Flags().StringP("out", "o", "", "Directory to write to")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *out == "" {
-			return usage.New("there is no place to write to; give --out DIR")
+			return usage.New("--out is missing; write --out DIR")
 		}
 		if in.flags.Changed("crds") {
 			return usage.New("both halves are written, whatever --crds says; drop it")

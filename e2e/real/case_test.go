@@ -99,7 +99,7 @@ func components() (map[string]component, error) {
 	for _, c := range all {
 		for _, name := range c.Before {
 			if _, ok := all[name]; !ok {
-				faults = append(faults, fmt.Errorf("%s: before: there is no case %s", c.dir, name))
+				faults = append(faults, fmt.Errorf("%s: before: unknown case %s", c.dir, name))
 			}
 		}
 	}

@@ -121,7 +121,7 @@ func (d *Durations) readDefaults(f settings.File, n *yaml.Node) []error {
 func duration(f settings.File, field string, n *yaml.Node) (time.Duration, error) {
 	const remedy = "write it like 90s or 2m30s"
 	if n.Kind != yaml.ScalarNode {
-		return 0, f.Fault(n.Line, field, "this is no single value", remedy)
+		return 0, f.Fault(n.Line, field, "want a single value, not a list or mapping", remedy)
 	}
 	d, err := time.ParseDuration(n.Value)
 	switch {

@@ -29,7 +29,7 @@ func KnownFormat(format string, known ...string) error {
 	if slices.Contains(known, format) {
 		return nil
 	}
-	return usage.Errorf("there is no format %q; use %s", format, anyOf(known))
+	return usage.Errorf("unknown format %q; use %s", format, anyOf(known))
 }
 
 // anyOf lists two or more choices as a sentence does.
