@@ -450,17 +450,6 @@ func eachText(v object.Value, field, key string, visit func(field, key, text str
 	}
 }
 
-func (b *builder) inferred(from, to int, field string, meaning knowledge.Meaning, why string) Reference {
-	return Reference{From: from, To: to, Field: field, Meaning: meaning, Inferred: true, Why: why, Source: b.base.NamesSource()}
-}
-
-// calling is a reference to what an object calls.
-func (b *builder) calling(from, to int, field string, meaning knowledge.Meaning) Reference {
-	r := b.inferred(from, to, field, meaning, "calls")
-	r.Sign = Call
-	return r
-}
-
 // namedBy finds the objects whose name a word is, alone or behind the
 // namespace ("shop/settings"). Only kinds count that Pods name in fields
 // of their own, or that they call.
