@@ -25,7 +25,7 @@ import (
 
 // format is part of what an image is kept under; a change of how images are made needs
 // another one.
-const format = "1"
+const format = "2"
 
 // Table is the record of all images.
 type Table struct {
@@ -166,8 +166,15 @@ func (t *Table) layers(ctx context.Context, e *entry, packages resolved) ([]v1.L
 		layers = debian
 	}
 	top := image.NewLayer()
+	// A real /bin would hide the link of that name that Debian's layer has.
+	at := func(path string) string {
+		if len(e.Packages) > 0 {
+			return "/" + merge(strings.TrimPrefix(path, "/"))
+		}
+		return path
+	}
 	for _, path := range slices.Sorted(maps.Keys(e.Files)) {
-		top.Text(path, e.Files[path])
+		top.Text(at(path), e.Files[path])
 	}
 	top.Accounts(e.accounts())
 	for _, path := range slices.Sorted(maps.Keys(e.Directories)) {
@@ -175,17 +182,17 @@ func (t *Table) layers(ctx context.Context, e *entry, packages resolved) ([]v1.L
 		if err != nil {
 			return nil, err
 		}
-		top.Directory(path, owner)
+		top.Directory(at(path), owner)
 	}
 	for _, path := range slices.Sorted(maps.Keys(e.Links)) {
-		top.Link(path, e.Links[path])
+		top.Link(at(path), e.Links[path])
 	}
 	for _, p := range e.Programs {
 		file, err := t.build(ctx, p)
 		if err != nil {
 			return nil, err
 		}
-		top.File(p.Path, file)
+		top.File(at(p.Path), file)
 	}
 	for _, c := range e.Copies {
 		if err := t.modules.copyTo(ctx, top, c); err != nil {
