@@ -25,6 +25,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/sandbox"
+	"github.com/ladder-cmp/ladder/internal/seed"
+	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/worker"
@@ -34,6 +36,7 @@ import (
 type Options struct {
 	Dir          string
 	Ladder       *string
+	Seed         *string // the file
 	LogFormat    string
 	LogLevel     string
 	WorkerMemory int64
@@ -71,6 +74,10 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 	if _, err := ladderfile.With(text); err != nil {
 		return err
 	}
+	seeded, err := seedfile.Read(*opt.Seed)
+	if err != nil {
+		return err
+	}
 	opt.limitMemory()
 	if err := sandbox.Seclude(); err != nil {
 		log.Warn("other processes of this user may read the memory of the server", "error", err.Error())
@@ -83,6 +90,10 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 	}
 	config := ThisPlugin(opt.Config, log)
 	config.WorkerMemory = opt.WorkerMemory
+	fingerprint := "none"
+	if seeded != nil {
+		config.Secret, fingerprint = secretOf(*seeded), seeded.Fingerprint()
+	}
 	config.Metrics = registry(opt.Version)
 	from, end, err := sourceOf(opt.Remote, log, config.Metrics)
 	if err != nil {
@@ -121,9 +132,22 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 		return nil
 	})
 	config.Tasks, config.Forget = workers.Tasks(), changed
-	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "traces", traces.protocol, "version", opt.Version)
+	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "traces", traces.protocol, "seed", fingerprint, "version", opt.Version)
 	defer log.Info("stopped")
 	return sidecar.Serve(ctx, lis, config)
+}
+
+// secretOf hands each request the key of its Application and nothing of others: workers
+// render what tenants wrote. An Argo CD that does not say which AppProject an Application
+// is of gets none, because two tenants could then reach the same values.
+func secretOf(s seed.Seed) func(env map[string]string) []byte {
+	return func(env map[string]string) []byte {
+		of, ok := plugin.SeedApplication(env)
+		if !ok {
+			return nil
+		}
+		return s.Key(of).Bytes()
+	}
 }
 
 // limitMemory has the garbage collector keep the server near what it holds,

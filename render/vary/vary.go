@@ -80,7 +80,7 @@ type component struct {
 // is that of the component as it is, or of the context.
 func Find(ctx context.Context, fsys fs.FS, dir string, opt render.Options) ([]finding.Finding, error) {
 	opt.Memory, opt.Ship, opt.Empty = input.NewMemory(sharedBytes), false, true
-	c := &component{ctx: ctx, fsys: fsys, dir: dir, opt: opt, probe: newProbe()}
+	c := &component{ctx: ctx, fsys: fsys, dir: dir, opt: opt, probe: newProbe(opt.Random.Key != nil)}
 	c.opt.Probe = c.probe.functions
 	var err error
 	if c.first, err = c.render(world{}, c.opt); err != nil {
