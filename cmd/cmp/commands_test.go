@@ -161,7 +161,7 @@ func TestFormats(t *testing.T) {
 
 // freeText are flags whose values nobody can guess: names, addresses, numbers.
 var freeText = []string{
-	"name", "namespace", "set", "set-string", "kube-version", "api-versions", "revision", "parallel", "repo-url", "argocd-version",
+	"name", "namespace", "application", "set", "set-string", "kube-version", "api-versions", "revision", "parallel", "repo-url", "argocd-version",
 	"timeout", "stall-timeout", "render-timeout", "worker-memory", "max-repository-bytes", "max-repository-files", "max-repository-depth",
 	"allow-remote", "allow-private", "remote-min-rate", "remote-memory", "remote-parallel", "remote-fresh", "remote-timeout", "remote-max-bytes", "remote-plain-http", "update", "limit", "context", "images", "replicas", "patches",
 	"name-prefix", "name-suffix", "kustomize-namespace", "common-labels", "common-annotations", "build-options", "values-object",

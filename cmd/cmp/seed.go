@@ -30,7 +30,7 @@ that they are the same on every render. docs/seed.md explains how.`,
 		Short: "Print a new seed",
 		Long: `Print a new seed of 256 random bits. Keep it as you keep a private key: whoever has it
 can compute every password that is derived from it, and without it they are lost.`,
-		Example: `  kubectl -n argocd create secret generic ladder-seed --from-file=seed=<(cmp seed new)`,
+		Example: `  cmp seed new > seed && kubectl -n argocd create secret generic ladder-seed --from-file=seed`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := io.WriteString(s.Out, newSeedText())

@@ -79,8 +79,8 @@ func TestDerivedByTemplate(t *testing.T) {
 		}
 		all = append(all, m[1])
 	}
-	if len(all) != 6 {
-		t.Errorf("%d passwords, want those of a, b, d, f and of two subcharts:\n%s", len(all), text)
+	if len(all) != 7 {
+		t.Errorf("%d passwords, want those of a, b, c, d, f and of two subcharts:\n%s", len(all), text)
 	}
 }
 

@@ -117,12 +117,15 @@ func (c *component) lookups(called map[string]bool) []finding.Finding {
 	if !called[lookup] {
 		return nil
 	}
+	message := "lookup returns nothing when Argo CD renders, so what the chart would keep is generated again"
+	if c.probe.derived {
+		message = "lookup returns nothing when Argo CD renders, so the chart takes the branch for what does not exist yet"
+	}
 	var found []finding.Finding
 	for _, t := range c.probe.sorted() {
 		for _, u := range t.uses([]string{lookup}) {
 			found = append(found, finding.Finding{Severity: finding.Note, Rule: ruleLookup, File: t.File, Line: u.line,
-				Message: "lookup returns nothing when Argo CD renders, so what the chart would keep is generated again",
-				Remedy:  "set by values what it would find"})
+				Message: message, Remedy: "set by values what it would find"})
 		}
 	}
 	return found
