@@ -220,7 +220,9 @@ func (b *builder) converted(exempt *exemptions) {
 }
 
 // unadmitted are the nodes that do not wait for the webhooks of a component: its
-// controllers and what they need, and what is applied before everything else.
+// controllers and what they need, and what is applied before everything else. CRDs are
+// part of it: the server of a webhook for all kinds may not start without its own, and
+// Argo CD applies them before any webhook configuration.
 func (b *builder) unadmitted(part int) map[int]bool {
 	isController := func(i int) bool { return b.Nodes[i].Part == part && b.Nodes[i].Role == knowledge.Controllers }
 	var controllers []int
@@ -240,6 +242,11 @@ func (b *builder) unadmitted(part int) map[int]bool {
 	for i := range b.Nodes {
 		if b.Nodes[i].Kind.Rung == lowest {
 			exempt[i] = true
+		}
+	}
+	for _, d := range b.defined {
+		if b.Nodes[d.node].Key.Group == extensions {
+			exempt[d.node] = true
 		}
 	}
 	return exempt

@@ -258,9 +258,11 @@ func readHook(v object.Value) hook {
 	return h
 }
 
-// asked reports whether the webhook is asked when objects of a kind are written.
+// asked reports whether the webhook is asked when objects of a kind are written. About
+// webhook configurations and admission policies the API server asks none:
+// k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules, IsExemptAdmissionConfigurationResource.
 func (h hook) asked(group, plural string) bool {
-	return slices.ContainsFunc(h.rules, func(r rule) bool {
+	return group != admission && slices.ContainsFunc(h.rules, func(r rule) bool {
 		return containsAny(r.groups, "*", group) && containsAny(r.resources, "*", "*/*", plural)
 	})
 }

@@ -49,7 +49,7 @@ func (o Outcome) Attempts() int {
 // so on a busy machine, and no order helps.
 func (o Outcome) Raced() bool {
 	return len(o.Errors) > 0 && !slices.ContainsFunc(o.Errors, func(text string) bool {
-		webhook := strings.Contains(text, "failed calling webhook") && (strings.Contains(text, "connection refused") || strings.HasSuffix(text, "EOF"))
+		webhook := strings.Contains(text, "failed calling webhook") && strings.Contains(text, "connection refused")
 		discovery := strings.Contains(text, "no matches for kind")
 		return !webhook && !discovery
 	})

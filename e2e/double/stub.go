@@ -28,6 +28,7 @@ type stub struct {
 	mu     sync.RWMutex
 	world  *world
 	routes map[string]route // by ClusterIP
+	open   map[*serviceConn]struct{}
 }
 
 // route is where the connections to a ClusterIP lead.
@@ -41,23 +42,27 @@ func newStub() (*stub, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stub{authority: own, accepts: make(chan net.Conn), closed: make(chan struct{})}
+	s := &stub{authority: own, accepts: make(chan net.Conn), closed: make(chan struct{}), open: map[*serviceConn]struct{}{}}
 	s.server = &http.Server{
 		Handler:  s,
 		ErrorLog: log.New(io.Discard, "", 0), // the API server hangs up as it likes
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, addressKey{}, c.(*tls.Conn).NetConn().(*serviceConn).address)
-		},
 	}
 	go s.server.Serve(tls.NewListener(s, &tls.Config{GetCertificate: s.certificate}))
 	return s, nil
 }
 
-// learn tells the stub of the present world.
+// learn tells the stub of the present world. Connections to what has gone end, as those
+// of a Pod do: the API server keeps them, and would ask on one of them.
 func (s *stub) learn(w *world, routes map[string]route) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.world, s.routes = w, routes
+	for c := range s.open {
+		if s.reason(c.address) != "" {
+			delete(s.open, c)
+			c.Conn.Close()
+		}
+	}
 }
 
 // close ends the stub.
@@ -70,30 +75,50 @@ func (s *stub) close() {
 type serviceConn struct {
 	net.Conn
 	address string
+	stub    *stub
 }
 
-type addressKey struct{}
+// Close ends the connection, which the stub then no longer has to end.
+func (c *serviceConn) Close() error {
+	c.stub.mu.Lock()
+	delete(c.stub.open, c)
+	c.stub.mu.Unlock()
+	return c.Conn.Close()
+}
 
 // dial connects to a ClusterIP.
 func (s *stub) dial(ctx context.Context, address string) (net.Conn, error) {
-	if why := s.reason(address); why != "" {
-		return nil, fmt.Errorf("connection refused: %s", why)
+	near, c, err := s.connect(address)
+	if err != nil {
+		return nil, err
 	}
-	near, far := net.Pipe()
 	select {
-	case s.accepts <- &serviceConn{far, address}:
+	case s.accepts <- c:
 		return near, nil
 	case <-s.closed:
+		c.Close()
 		return nil, net.ErrClosed
 	case <-ctx.Done():
+		c.Close()
 		return nil, ctx.Err()
 	}
 }
 
-// reason says why nobody answers at an address.
+// connect makes both ends of a connection to a ClusterIP that answers.
+func (s *stub) connect(address string) (near net.Conn, c *serviceConn, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if why := s.reason(address); why != "" {
+		return nil, nil, fmt.Errorf("connection refused: %s", why)
+	}
+	near, far := net.Pipe()
+	c = &serviceConn{Conn: far, address: address, stub: s}
+	s.open[c] = struct{}{}
+	return near, c, nil
+}
+
+// reason says why nobody answers at an address. The caller holds mu.
 func (s *stub) reason(address string) string {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	host, _, _ := net.SplitHostPort(address)
 	to, known := s.routes[host]
 	if !known {
@@ -129,10 +154,6 @@ func (s *stub) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error)
 }
 
 func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// The connection may be older than the end of what was behind it.
-	if s.reason(r.Context().Value(addressKey{}).(string)) != "" {
-		panic(http.ErrAbortHandler)
-	}
 	w.Header().Set("Content-Type", "application/json")
 	if r.Method == http.MethodPost {
 		answer, err := review(r.Body)

@@ -28,16 +28,20 @@ type manifests []*unstructured.Unstructured
 // case failed.
 func (c component) write(files map[string]string) (string, error) {
 	dir := filepath.Join(shop.dir, "components", c.name)
+	return dir, write(dir, files)
+}
+
+func write(dir string, files map[string]string) error {
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return "", err
+			return err
 		}
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			return "", err
+			return err
 		}
 	}
-	return dir, nil
+	return nil
 }
 
 // rendered is what the plugin makes of a component, with the waves of a way.
@@ -59,8 +63,13 @@ func (c component) rendered(ctx context.Context, dir string, w way) (manifests, 
 
 // ask runs the program under test on a component.
 func (c component) ask(ctx context.Context, verb, dir string, args ...string) ([]byte, error) {
+	return run(ctx, append([]string{verb, dir, "--name", c.name, "--namespace", c.Namespace}, args...)...)
+}
+
+// run runs the program under test.
+func run(ctx context.Context, args ...string) ([]byte, error) {
 	var said bytes.Buffer
-	cmd := exec.CommandContext(ctx, shop.argocd.Cmp, append([]string{verb, dir, "--name", c.name, "--namespace", c.Namespace}, args...)...)
+	cmd := exec.CommandContext(ctx, shop.argocd.Cmp, args...)
 	cmd.Stderr = &said
 	text, err := cmd.Output()
 	if err != nil {

@@ -149,19 +149,11 @@ func (w *workshop) prepare(ctx context.Context, c component, order way) (p prepa
 // sync deploys a case as a user does, and follows it to its end.
 func (l *lab) sync(ctx context.Context, t *testing.T, c prepared) outcome {
 	t.Helper()
-	for repository, image := range c.images {
-		if err := l.node.Serve(repository, image); err != nil {
-			t.Fatal(err)
-		}
-	}
-	app, err := l.application(ctx, c)
+	mark, err := l.node.Mark()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.argo.Deploy(ctx, app); err != nil {
-		t.Fatal(err)
-	}
-	mark, err := l.node.Mark()
+	app, err := l.create(ctx, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,6 +179,20 @@ func (l *lab) sync(ctx context.Context, t *testing.T, c prepared) outcome {
 		}
 	}
 	return out
+}
+
+// create creates the Application of a case. Nothing is synced.
+func (l *lab) create(ctx context.Context, c prepared) (argocd.Application, error) {
+	for repository, image := range c.images {
+		if err := l.node.Serve(repository, image); err != nil {
+			return argocd.Application{}, err
+		}
+	}
+	app, err := l.application(ctx, c)
+	if err != nil {
+		return app, err
+	}
+	return app, l.argo.Deploy(ctx, app)
 }
 
 // application commits a case and returns the Application that deploys it: by the

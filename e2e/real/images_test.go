@@ -1,0 +1,28 @@
+package real_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestImages builds what the cases deploy before the first of them is timed: a build
+// beside a running case takes its processors away.
+func TestImages(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(shop.cases)) {
+		t.Run(name, func(t *testing.T) {
+			since := time.Now()
+			made, err := shop.prepare(t.Context(), shop.cases[name], without)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for repository, image := range made.images {
+				if size, err := image.Size(); err != nil || size == 0 {
+					t.Errorf("image %s: %d bytes: %v", repository, size, err)
+				}
+			}
+			t.Logf("%d images in %s", len(made.images), time.Since(since).Round(time.Second))
+		})
+	}
+}
