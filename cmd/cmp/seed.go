@@ -15,6 +15,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render/random"
 )
 
 func newSeed(s streams) *cobra.Command {
@@ -41,9 +42,9 @@ can compute every password that is derived from it, and without it they are lost
 }
 
 func newSeedText() string {
-	var random [seed.MinBytes]byte
-	rand.Read(random[:]) // never fails
-	return seed.New(random)
+	var bits [seed.MinBytes]byte
+	rand.Read(bits[:]) // never fails
+	return seed.New(bits)
 }
 
 // seedFlag is the file with the seed.
@@ -57,11 +58,16 @@ type seeding struct {
 	application string
 	// made is the seed of the command, which all its renderings share.
 	made *seed.Seed
+	keys *random.Keys
 }
+
+// rememberedKeys is how many private keys a command remembers, which renders a component
+// more than once.
+const rememberedKeys = 64
 
 // addSeeding puts the flags on a command.
 func addSeeding(flags *pflag.FlagSet) *seeding {
-	in := &seeding{file: seedFlag(flags)}
+	in := &seeding{file: seedFlag(flags), keys: random.NewKeys(rememberedKeys)}
 	flags.StringVar(&in.application, "application", "", "Application whose values are derived with --seed-file, as PROJECT/NAME or PROJECT/NAMESPACE/NAME (default: the release name, in the AppProject default)")
 	return in
 }
@@ -75,6 +81,12 @@ func (in *seeding) throwaway() error {
 	s, err := seed.Parse([]byte(newSeedText()))
 	in.made = &s
 	return err
+}
+
+// throwaway is what a command derives from that takes no seed.
+func throwaway() (*plugin.Random, error) {
+	s, err := seed.Parse([]byte(newSeedText()))
+	return &plugin.Random{Key: s.Key, Now: time.Now(), Keys: random.NewKeys(rememberedKeys)}, err
 }
 
 // random is what renderings derive from; nil if there is no seed.
@@ -94,7 +106,7 @@ func (in *seeding) random() (*plugin.Random, error) {
 		return nil, err
 	}
 	made := *in.made
-	return &plugin.Random{Now: time.Now(), Key: func(of seed.Application) seed.Key {
+	return &plugin.Random{Now: time.Now(), Keys: in.keys, Key: func(of seed.Application) seed.Key {
 		of.Project = named.Project
 		if named.Name != "" {
 			of.Name = named.Name

@@ -25,7 +25,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/sandbox"
-	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/sidecar"
@@ -74,7 +73,7 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 	if _, err := ladderfile.With(text); err != nil {
 		return err
 	}
-	seeded, err := seedfile.Read(*opt.Seed)
+	secret, fingerprint, err := secretOf(*opt.Seed)
 	if err != nil {
 		return err
 	}
@@ -89,11 +88,7 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("%w, or name another directory with --plugin-dir", err)
 	}
 	config := ThisPlugin(opt.Config, log)
-	config.WorkerMemory = opt.WorkerMemory
-	fingerprint := "none"
-	if seeded != nil {
-		config.Secret, fingerprint = secretOf(*seeded), seeded.Fingerprint()
-	}
+	config.WorkerMemory, config.Secret = opt.WorkerMemory, secret
 	config.Metrics = registry(opt.Version)
 	from, end, err := sourceOf(opt.Remote, log, config.Metrics)
 	if err != nil {
@@ -137,17 +132,21 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 	return sidecar.Serve(ctx, lis, config)
 }
 
-// secretOf hands each request the key of its Application and nothing of others: workers
-// render what tenants wrote. An Argo CD that does not say which AppProject an Application
-// is of gets none, because two tenants could then reach the same values.
-func secretOf(s seed.Seed) func(env map[string]string) []byte {
+// secretOf hands each request the key of its Application, derived from the seed in a file,
+// and nothing of others: workers render what tenants wrote. Without the AppProject of an
+// Application there is no key, because two tenants could then reach the same values.
+func secretOf(file string) (secret func(env map[string]string) []byte, fingerprint string, err error) {
+	s, err := seedfile.Read(file)
+	if err != nil || s == nil {
+		return nil, "none", err
+	}
 	return func(env map[string]string) []byte {
 		of, ok := plugin.SeedApplication(env)
 		if !ok {
 			return nil
 		}
 		return s.Key(of).Bytes()
-	}
+	}, s.Fingerprint(), nil
 }
 
 // limitMemory has the garbage collector keep the server near what it holds,
