@@ -27,5 +27,13 @@ COPY dist/cmp /usr/local/bin/cmp
 FROM prebuilt AS function
 CMD ["fn"]
 
+# Those of a release: GoReleaser lays the binaries of each platform into the context.
+FROM base AS released
+ARG TARGETPLATFORM
+COPY $TARGETPLATFORM/cmp /usr/local/bin/cmp
+
+FROM released AS released-function
+CMD ["fn"]
+
 FROM base
 COPY --from=build /cmp /usr/local/bin/cmp
