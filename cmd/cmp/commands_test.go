@@ -99,6 +99,8 @@ var noJSON = map[string]string{
 	"cmp fn":              "prints a ResourceList, as its callers want it",
 	"cmp init":            "writes a file, and prints it with --stdout",
 	"cmp vendor":          "writes files, and prints a line for each; ladder.lock is YAML",
+	"cmp seed":            "prints its help",
+	"cmp seed new":        "prints a seed, which is one line",
 	"cmp report":          "writes a page; cmp explain -o json and cmp fleet simulate -o json have what is on it",
 }
 
