@@ -39,9 +39,12 @@ type Application struct {
 	Prune bool
 	// Retry is how often a sync that failed is tried again.
 	Retry int
-	// Patient leaves Argo CD its own pauses before that, of 5 seconds and then twice as
+	// Patient leaves Argo CD its own pauses before that, of 10 seconds and then twice as
 	// long each time; else they begin with one second.
 	Patient bool
+	// CompareOptions say how Argo CD compares the Application with the cluster, such as
+	// ServerSideDiff=true.
+	CompareOptions string
 }
 
 // Manifest returns the object, with a finalizer so that its deletion is that of
@@ -63,6 +66,9 @@ func (a Application) Manifest(server string) *unstructured.Unstructured {
 	}
 	app := object("argoproj.io/v1alpha1", "Application", Namespace, a.Name, nil, map[string]any{"spec": spec})
 	app.SetFinalizers([]string{"resources-finalizer.argocd.argoproj.io"})
+	if a.CompareOptions != "" {
+		app.SetAnnotations(map[string]string{"argocd.argoproj.io/compare-options": a.CompareOptions})
+	}
 	return app
 }
 

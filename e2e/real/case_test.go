@@ -46,6 +46,8 @@ type component struct {
 	Before []string `json:"before"`
 	// LoadBalancers are given addresses.
 	LoadBalancers bool `json:"loadBalancers"`
+	// CompareOptions are those that the program's documentation asks for with Argo CD.
+	CompareOptions string `json:"compareOptions"`
 	// Expert are the waves that an expert has written, by Kind/name, where either may be *.
 	// What is not named has wave 0.
 	Expert map[string]int `json:"expert"`

@@ -218,5 +218,6 @@ func (l *lab) application(ctx context.Context, c prepared) (argocd.Application, 
 	return argocd.Application{
 		Name: c.name, Namespace: c.Namespace, Sources: []argocd.Source{source},
 		SyncOptions: []string{"CreateNamespace=true", "ServerSideApply=true"}, Retry: retries, Patient: true,
+		CompareOptions: c.CompareOptions,
 	}, nil
 }
