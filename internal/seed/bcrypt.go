@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"golang.org/x/crypto/bcrypt"
+	//lint:ignore SA1019 bcrypt is made of it
 	"golang.org/x/crypto/blowfish"
 )
 
