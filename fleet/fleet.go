@@ -54,6 +54,8 @@ type Source struct {
 	// Remote fetches what components name and Repo does not hold; nil means that
 	// nothing is fetched.
 	Remote remote.Fetcher
+	// Random derives what templates generate; nil means that it is new each time.
+	Random *plugin.Random
 	// Unrendered means that only descriptions are read: there are the
 	// Applications and their phases, and nothing is known of what they need.
 	Unrendered bool
@@ -433,6 +435,7 @@ func isElsewhere(err error) bool {
 func (a *Application) request(src Source, memory *input.Memory) plugin.Request {
 	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Earlier: a.Earlier, Memory: memory, Remote: src.Remote, Files: src.files,
 		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
+	req.Random = src.Random
 	if a.Part != "" {
 		req.Settings = []plugin.Settings{{CRDs: a.Part}}
 	}

@@ -54,7 +54,7 @@ var listed = sync.OnceValues(func() ([]goPackage, error) {
 	}
 })
 
-var pure = []string{"internal/finding", "object", "internal/settings", "knowledge", "graph", "wave", "internal/health", "internal/draw", "crds", "component", "internal/profile", "internal/link", "internal/link/appofapps", "internal/remote", "internal/compare", "internal/report", "internal/doctor", "internal/nearest"}
+var pure = []string{"internal/finding", "object", "internal/settings", "knowledge", "graph", "wave", "internal/health", "internal/draw", "crds", "component", "internal/profile", "internal/link", "internal/link/appofapps", "internal/remote", "internal/compare", "internal/report", "internal/doctor", "internal/nearest", "internal/seed"}
 
 // TestFoldersAreDocumented compares the tables of folders and internal packages, and the
 // list of those that are pure, with what there is.
@@ -165,7 +165,8 @@ func TestHeavyLibraries(t *testing.T) {
 		"google.golang.org/grpc":       {"sidecar", "sidecar/task", "sidecar/worker", "sidecar/wire", "sidecar/sidecartest"},
 		"github.com/spf13/cobra":       {"cmd/cmp", "internal/option", "internal/complete", "internal/manual"},
 		"k8s.io/":                      {"internal/argocd", "internal/doctor"},
-		"github.com/Masterminds/":      {"render/helm", "render/kustomize", "render/vary", "internal/fetch"},
+		"github.com/Masterminds/":      {"render/helm", "render/kustomize", "render/random", "render/vary", "internal/fetch"},
+		"filippo.io/":                  {"internal/seed"},
 		"github.com/go-git/":           {"internal/fetch", "internal/revision"},
 		"github.com/ProtonMail/":       {"internal/fetch"},
 		"oras.land/":                   {"internal/fetch"},

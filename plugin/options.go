@@ -32,6 +32,8 @@ type options struct {
 	// capabilities says which API versions templates see.
 	capabilities string
 	named        []string
+	// random says whether what templates generate is derived.
+	random string
 }
 
 // options puts together what is said about a rendering, in this order of
@@ -68,7 +70,7 @@ func (req Request) options() (options, component.Description, error) {
 	}
 	opt.render.Pinned = opt.capabilities != "" && opt.capabilities != capabilitiesOfCluster
 	opt.substitute(req.variables())
-	return opt, described, nil
+	return opt, described, opt.derive(req.Random)
 }
 
 // complete sets what nobody said.

@@ -25,6 +25,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/render/input"
+	"github.com/ladder-cmp/ladder/render/random"
 	"github.com/ladder-cmp/ladder/render/vary"
 	"github.com/ladder-cmp/ladder/wave"
 )
@@ -64,6 +65,8 @@ type Request struct {
 	// Remote fetches what the component names and Repo does not hold; nil means
 	// that nothing is fetched.
 	Remote remote.Fetcher
+	// Random derives what templates generate; nil means that it is new each time.
+	Random *Random
 	// Unlocked leaves what lies vendored beside the component out of account, so
 	// that Remote is asked for all of it.
 	Unlocked bool
@@ -106,6 +109,10 @@ type Result struct {
 	Revision, RepoURL bool
 	// Variables are those of the request that parameters name.
 	Variables []string
+	// Derived reports whether Request.Random made a difference, and Renewals are the
+	// certificates that were derived, those that renew first before the others.
+	Derived  bool
+	Renewals []random.Renewal
 }
 
 // Manifests returns the text of each manifest.
@@ -268,7 +275,7 @@ func (opt options) order(rendered render.Result, refs *graph.Graph, base *knowle
 	for _, o := range rendered.Objects {
 		found = append(found, o.Doubts()...)
 	}
-	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Revision: rendered.Revision, Findings: append(found, plan.Findings...)}, nil
+	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Revision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Findings: append(found, plan.Findings...)}, nil
 }
 
 // Detect reports whether there is anything in a directory that Ladder renders.

@@ -11,7 +11,7 @@ import (
 // (reposerver/repository, newEnv), and puts in for their names in some fields of
 // its own sources. In parameters it leaves them to the plugin.
 var substitutable = []string{
-	"ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", "ARGOCD_APP_PROJECT_NAME", Revision, "ARGOCD_APP_REVISION_SHORT", "ARGOCD_APP_REVISION_SHORT_8",
+	"ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", ProjectName, Revision, "ARGOCD_APP_REVISION_SHORT", "ARGOCD_APP_REVISION_SHORT_8",
 	RepoURL, "ARGOCD_APP_SOURCE_PATH", "ARGOCD_APP_SOURCE_TARGET_REVISION",
 }
 

@@ -103,6 +103,15 @@ var ofRendering = []Parameter{
 		Tooltip: "Leave out the test hooks of charts. Argo CD never applies them either way.",
 		set:     boolean(func(s *Settings) **bool { return &s.SkipTests }),
 	},
+	{
+		Name: "random", Title: "Random values", Item: "string", Collection: "string", Default: randomDerived + " where there is a seed",
+		Tooltip: "What random functions of charts return: derived is the same on every render for the same Application and seed, drawn is new each time, as in Helm.",
+		Choices: words(randomDerived, randomDrawn),
+		set: func(s *Settings, values []string) error {
+			s.native = append(s.native, func(o *options) { o.random = values[0] })
+			return nil
+		},
+	},
 }
 
 var ofOrder = []Parameter{

@@ -29,6 +29,7 @@ import (
 	"github.com/ladder-cmp/ladder/render/helm"
 	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/render/kustomize"
+	"github.com/ladder-cmp/ladder/render/random"
 )
 
 // DefaultKubeVersion is the Kubernetes version that templates see when neither
@@ -81,6 +82,9 @@ type Options struct {
 	// that they are to call instead of Helm's; nil means none. It is for who looks for
 	// what a rendering depends on.
 	Probe func([]helm.TemplateText) template.FuncMap
+	// Random says what functions of templates return whose result is not the same each
+	// time; the zero value means what they do in Helm.
+	Random random.Source
 	// Remote fetches what the component names and the repository does not hold;
 	// nil means that nothing is fetched.
 	Remote remote.Fetcher
@@ -106,12 +110,17 @@ type Result struct {
 	// Inflated reports whether charts that kustomizations name were rendered;
 	// their templates see Options.KubeVersion and Options.APIVersions.
 	Inflated bool
+	// Derived reports whether Options.Random.Key made a difference, and Renewals are the
+	// certificates that were derived from it, those that renew first before the others.
+	Derived  bool
+	Renewals []random.Renewal
 }
 
 // source is a component directory with the inputs besides it.
 type source struct {
 	input.Source
-	opt Options
+	opt    Options
+	random *random.Rendering
 }
 
 // The rules of findings by which others tell what is wrong.
@@ -133,7 +142,7 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 	if opt.KubeVersion == "" {
 		opt.KubeVersion = DefaultKubeVersion
 	}
-	s := source{Source: input.Source{FS: fsys, Dir: path.Clean(dir), ShowPath: opt.Show}, opt: opt}
+	s := source{Source: input.Source{FS: fsys, Dir: path.Clean(dir), ShowPath: opt.Show}, opt: opt, random: random.New(opt.Random)}
 	if err := s.checkDir(); err != nil {
 		return Result{}, err
 	}
@@ -154,6 +163,7 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 			"check "+out+"; if the component is to go, delete its Application")
 	}
 	res.Kind = kind
+	res.Derived, res.Renewals = s.random.Derived() && s.random.Used(), s.random.Renewals()
 	return res, nil
 }
 

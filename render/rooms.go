@@ -51,7 +51,7 @@ func (s source) kustomize(ctx context.Context, first string) (Result, error) {
 	out, err := kustomize.Render(ctx, s.Source, kustomize.Options{
 		First: first, Edits: s.opt.Edits, Unrestricted: s.opt.Unrestricted, Empty: s.opt.Empty,
 		KubeVersion: s.opt.KubeVersion, APIVersions: s.opt.APIVersions,
-		Memory: s.opt.Memory, Probe: s.opt.Probe, Remote: s.opt.Remote,
+		Memory: s.opt.Memory, Probe: s.opt.Probe, Random: s.random, Remote: s.opt.Remote,
 	})
 	return Result{Objects: out.Objects, Findings: out.Findings, Inflated: out.Inflated, Edited: true}, err
 }
@@ -80,7 +80,7 @@ func (s source) helmOptions() helm.Options {
 		Values: s.opt.Values, IgnoreMissing: s.opt.IgnoreMissing,
 		KubeVersion: s.opt.KubeVersion, APIVersions: s.opt.APIVersions,
 		SkipTests: s.opt.SkipTests, SkipHooks: s.opt.SkipHooks, SkipCRDs: s.opt.SkipCRDs, SkipSchema: s.opt.SkipSchema,
-		Ship: s.opt.Ship, Memory: s.opt.Memory, Probe: s.opt.Probe, Remote: s.opt.Remote,
+		Ship: s.opt.Ship, Memory: s.opt.Memory, Probe: s.opt.Probe, Random: s.random, Remote: s.opt.Remote,
 	}
 }
 

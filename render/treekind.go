@@ -55,6 +55,7 @@ func (s source) tree(ctx context.Context) (Result, error) {
 		}
 		part := s
 		part.Dir, part.Whole, part.opt.Kind = dir, s.Dir, detectOne(s.FS, dir)
+		part.random = s.random.Part(strings.TrimPrefix(dir, input.Prefix(s.Dir)))
 		one, err := part.render(ctx, part.opt.Kind)
 		faults = append(faults, err)
 		res.Objects = append(res.Objects, one.Objects...)

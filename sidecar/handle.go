@@ -117,6 +117,9 @@ func (s *server) handle(ctx context.Context, name task.Name, from stream, send f
 	if err != nil {
 		return err
 	}
+	if s.cfg.Secret != nil {
+		req.input.Secret = s.cfg.Secret(req.input.Env)
+	}
 	if s.cfg.Source != nil {
 		req.fetch = newFetchSession(ctx, s.cfg.Source, got.input.Env, s.fetched)
 		defer req.fetch.end()

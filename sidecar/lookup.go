@@ -37,10 +37,12 @@ type result struct {
 }
 
 // holds reports whether the answer is the same for another request: it would
-// read the same of its repository, of its environment and of what lies elsewhere. The
-// repository is asked before what lies elsewhere: that costs nothing.
+// read the same of its repository, of its environment and of what lies elsewhere, and its
+// time has not passed. The repository is asked before what lies elsewhere: that costs
+// nothing.
 func (r *result) holds(req *request) bool {
-	return maps.Equal(r.used(r.env), r.used(req.input.Env)) && r.read.Same(req.input.Repo) && req.fetch.same(r.fetched)
+	until := r.answer.Output.Until
+	return (until.IsZero() || time.Now().Before(until)) && maps.Equal(r.used(r.env), r.used(req.input.Env)) && r.read.Same(req.input.Repo) && req.fetch.same(r.fetched)
 }
 
 // used is an environment without what made no difference.

@@ -143,6 +143,24 @@ func pack(files map[string]string) sidecartest.Archive {
 	return sidecartest.PackEntries(entries...)
 }
 
+// TestUntil: an answer that is another one from a time on is given again until then.
+func TestUntil(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var works atomic.Int64
+		h := bubble(t, sidecar.Config{Cache: 1 << 20, Tasks: task.Tasks{Generate: func(context.Context, task.Input) (task.Output, error) {
+			return task.Output{Manifests: []string{fmt.Sprint(works.Add(1))}, Until: time.Now().Add(time.Hour)}, nil
+		}}})
+		for i, after := range []time.Duration{0, 59 * time.Minute, time.Minute, 30 * time.Minute} {
+			time.Sleep(after)
+			want := []string{"1", "1", "2", "2"}[i]
+			got, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"app/a.yaml": "a"}), Dir: "app"})
+			if err != nil || strings.Join(got, "") != want {
+				t.Errorf("request %d: %v, %v, want %s", i, got, err, want)
+			}
+		}
+	})
+}
+
 // TestCacheBounds fills a cache beyond its bytes and waits beyond its age.
 func TestCacheBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -34,6 +34,10 @@ type Config struct {
 	// Variables says which variables of a request's environment tasks are to
 	// see; nil means all. Others are forgotten as soon as they arrive.
 	Variables func(name string) bool
+	// Secret returns what the task of a request may know of the server's secrets, by the
+	// environment of the request; nil means nothing. Of the same environment it is the
+	// same as long as the server runs: answers are remembered by that alone.
+	Secret func(env map[string]string) []byte
 	// Forget tells the server that the tasks give other answers from now on.
 	Forget <-chan struct{}
 	// Parameters describes the plugin's parameters to Argo CD's UI.

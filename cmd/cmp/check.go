@@ -59,7 +59,7 @@ Exits with 1 if there is a finding of severity error.`,
 		if usage.Is(err) {
 			return err
 		}
-		r := verdict.Verdict{Findings: res.Findings}
+		r := verdict.Verdict{Findings: append(res.Findings, res.RenewalFindings()...)}
 		if err != nil {
 			// What cannot be ordered at all is the gravest finding.
 			r.Findings = finding.Of(err)

@@ -99,6 +99,8 @@ var noJSON = map[string]string{
 	"cmp fn":              "prints a ResourceList, as its callers want it",
 	"cmp init":            "writes a file, and prints it with --stdout",
 	"cmp vendor":          "writes files, and prints a line for each; ladder.lock is YAML",
+	"cmp seed":            "prints its help",
+	"cmp seed new":        "prints a seed, which is one line",
 	"cmp report":          "writes a page; cmp explain -o json and cmp fleet simulate -o json have what is on it",
 }
 
@@ -161,7 +163,7 @@ func TestFormats(t *testing.T) {
 
 // freeText are flags whose values nobody can guess: names, addresses, numbers.
 var freeText = []string{
-	"name", "namespace", "set", "set-string", "kube-version", "api-versions", "revision", "parallel", "repo-url", "argocd-version",
+	"name", "namespace", "application", "set", "set-string", "kube-version", "api-versions", "revision", "parallel", "repo-url", "argocd-version",
 	"timeout", "stall-timeout", "render-timeout", "worker-memory", "max-repository-bytes", "max-repository-files", "max-repository-depth",
 	"allow-remote", "allow-private", "remote-min-rate", "remote-memory", "remote-parallel", "remote-fresh", "remote-timeout", "remote-max-bytes", "remote-plain-http", "update", "limit", "context", "images", "replicas", "patches",
 	"name-prefix", "name-suffix", "kustomize-namespace", "common-labels", "common-annotations", "build-options", "values-object",

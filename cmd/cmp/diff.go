@@ -46,6 +46,9 @@ keys that changed are named, and never their values.
 		if err := out.check(); err != nil {
 			return err
 		}
+		if err := in.seeding.throwaway(); err != nil {
+			return out.trouble(err)
+		}
 		ch, err := checkout.ReadChange(args, s.directories)
 		if err != nil {
 			return out.trouble(err)

@@ -32,6 +32,7 @@ the whole chain of reasons for its wave, and what it refers to.`,
 		if err != nil {
 			return err
 		}
+		res.Findings = append(res.Findings, res.RenewalFindings()...)
 		if *format == reportJSON {
 			asked := res.Plan.Order
 			if len(args) == 2 {

@@ -42,6 +42,9 @@ change. cmp diff shows those objects for one component.
 		if err != nil {
 			return out.trouble(err)
 		}
+		if in.source.Random, err = throwaway(); err != nil {
+			return out.trouble(err)
+		}
 		r := show.Change{Command: "cmp " + strings.Join(append([]string{"fleet", "diff"}, args...), " ")}
 		var sides [2]*fleet.Fleet
 		var dirs [2]string

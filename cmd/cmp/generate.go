@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -10,11 +11,13 @@ import (
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/seed"
+	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
 func newGenerate(s streams) *cobra.Command {
-	var ladder *string
+	var ladder, seedFile *string
 	var from *fetchers.Options
 	cmd := &cobra.Command{
 		Use:   "generate",
@@ -45,6 +48,13 @@ ARGOCD_APP_SOURCE_REPO_URL, KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin
 				return err
 			}
 			req.DirName = c.Name
+			seeded, err := seedfile.Read(*seedFile)
+			if err != nil {
+				return err
+			}
+			if of, known := plugin.SeedApplication(env); seeded != nil && known {
+				req.Random = &plugin.Random{Now: time.Now(), Key: func(seed.Application) seed.Key { return seeded.Key(of) }}
+			}
 			if req.Remote, err = from.Remote(nil, nil); err != nil {
 				return err
 			}
@@ -62,6 +72,7 @@ ARGOCD_APP_SOURCE_REPO_URL, KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin
 		},
 	}
 	ladder = ladderFlag(cmd.Flags())
+	seedFile = seedFlag(cmd.Flags())
 	from = remoteFlags(cmd.Flags(), "")
 	return cmd
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/fetch"
+	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
 )
@@ -72,6 +74,36 @@ func TestFetchingIsDeployed(t *testing.T) {
 		t.Errorf("the container may have %d MiB, want %d", limit>>20, want>>20)
 	}
 	if len(fetching.container.VolumeMounts) != len(plain.container.VolumeMounts)+1 || fetching.container.SecurityContext == nil {
+		t.Error("the container has lost what it had")
+	}
+}
+
+// TestSeedIsDeployed puts deploy/seed on top of deploy/kustomize: the container has the seed
+// of a Secret that must be there, and no other container has it.
+func TestSeedIsDeployed(t *testing.T) {
+	plain, seeded := ladderOf(t, deployed(t, "kustomize")), ladderOf(t, deployed(t, "kustomize", "seed"))
+	at := slices.IndexFunc(seeded.container.Env, func(e corev1.EnvVar) bool { return e.Name == seedfile.Variable })
+	if at < 0 {
+		t.Fatalf("the container has no %s", seedfile.Variable)
+	}
+	file := seeded.container.Env[at].Value
+	mount := slices.IndexFunc(seeded.container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == path.Dir(file) && m.ReadOnly })
+	if mount < 0 {
+		t.Fatalf("no volume is mounted at %s", path.Dir(file))
+	}
+	name := seeded.container.VolumeMounts[mount].Name
+	volume := slices.IndexFunc(seeded.pod.Volumes, func(v corev1.Volume) bool {
+		return v.Name == name && v.Secret != nil && v.Secret.SecretName == "ladder-seed" && v.Secret.Optional == nil
+	})
+	if volume < 0 {
+		t.Error("the volume is not the Secret ladder-seed, or may be missing")
+	}
+	for _, c := range append(seeded.pod.Containers, seeded.pod.InitContainers...) {
+		if c.Name != seeded.container.Name && slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == name }) {
+			t.Errorf("the container %s has the seed, too", c.Name)
+		}
+	}
+	if len(seeded.container.VolumeMounts) != len(plain.container.VolumeMounts)+1 || seeded.container.SecurityContext == nil {
 		t.Error("the container has lost what it had")
 	}
 }

@@ -24,6 +24,7 @@ type inputs struct {
 	revision string
 	ladder   *string
 	remote   *fetchers.Options
+	seeding  *seeding
 }
 
 // addInputs puts the flags on a command: all of them, or only those that are
@@ -62,6 +63,7 @@ func addInputs(cmd *cobra.Command, only ...string) *inputs {
 		return in
 	}
 	in.remote = remoteFlags(in.flags, fetchers.UserCache())
+	in.seeding = addSeeding(in.flags)
 	in.flags.StringVar(&in.revision, "revision", "", "Commit that templates see as .Release.Revision")
 	return in
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/verdict"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render/helm"
 )
 
 func newLint(s streams) *cobra.Command {
@@ -91,5 +93,6 @@ func lintOne(ctx context.Context, req plugin.Request, base *knowledge.Base) ([]f
 		return nil, err
 	}
 	varying, err := req.Vary(ctx, base)
-	return append(append(res.Findings, varying...), finding.Of(err)...), nil
+	found := slices.DeleteFunc(res.Findings, func(f finding.Finding) bool { return f.Rule == helm.Random }) // varying says more
+	return slices.Concat(found, varying, res.RenewalFindings(), finding.Of(err)), nil
 }

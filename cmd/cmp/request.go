@@ -115,5 +115,9 @@ func (in *inputs) requestFor(c *checkout.Checkout, defaults ...plugin.Settings) 
 	if err != nil {
 		return plugin.Request{}, nil, err
 	}
-	return plugin.Request{Remote: from, Repo: c.Repo, NoRepository: c.NoRepository, Dir: c.Dir, DirName: c.Name, Show: c.Show, Settings: append(defaults, settings)}, base, nil
+	random, err := in.seeding.random()
+	if err != nil {
+		return plugin.Request{}, nil, err
+	}
+	return plugin.Request{Remote: from, Random: random, Repo: c.Repo, NoRepository: c.NoRepository, Dir: c.Dir, DirName: c.Name, Show: c.Show, Settings: append(defaults, settings)}, base, nil
 }

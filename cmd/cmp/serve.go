@@ -59,6 +59,7 @@ A changed ` + ladderfile.Variable + ` file is read again while the server runs.`
 	f, c := cmd.Flags(), &opt.Config
 	opt.WorkerCommand, opt.Release, opt.Version = workerCommand, release, build.Version(release)
 	opt.Ladder = ladderFlag(f)
+	opt.Seed = seedFlag(f)
 	f.StringVar(&opt.Dir, "plugin-dir", defaultDir, "Directory of the plugin sockets, shared with the repo-server; "+socketDirEnv+" sets the default")
 	f.BoolVar(&check, "check", false, "Ask the server that runs on the socket whether it is well, and exit; for probes")
 	f.BoolVar(&c.Discovery, "discovery", false, "Answer for Applications that name no plugin, if there is something to render; each request then sends the repository twice")

@@ -28,6 +28,7 @@ type served struct {
 	cmd        *exec.Cmd
 	socket     string
 	operations string // the address
+	seed       string // the fingerprint
 
 	mu    sync.Mutex
 	lines []map[string]any // of the log
@@ -76,7 +77,9 @@ func serveProgram(t testing.TB, program string, vars ...string) *served {
 			t.Errorf("cmp serve: %v", err)
 		}
 	})
-	s.operations, _ = s.await(t, "serving")["operations"].(string)
+	serving := s.await(t, "serving")
+	s.operations, _ = serving["operations"].(string)
+	s.seed, _ = serving["seed"].(string)
 	if s.Client, err = sidecartest.Dial(s.socket); err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,15 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render/input"
+	"github.com/ladder-cmp/ladder/render/random"
 	"github.com/ladder-cmp/ladder/sidecar/task"
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
@@ -21,28 +24,39 @@ import (
 // worker renders all kinds of components in turn.
 const memoryBytes = 8 << 20
 
+// rememberedKeys is how many private keys a worker remembers, some kilobytes each.
+const rememberedKeys = 64
+
 // tasks are what makes a plugin server this plugin. They remember what documents
 // and schemas were decoded to, if they are to.
 func tasks(base *knowledge.Base, remember bool) task.Tasks {
 	var memory *input.Memory // nothing
+	var keys *random.Keys
 	if remember {
-		memory = input.NewMemory(memoryBytes)
+		memory, keys = input.NewMemory(memoryBytes), random.NewKeys(rememberedKeys)
 	}
 	return task.Tasks{
 		Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
-			return answer(ctx, in, base, memory)
+			return answer(ctx, in, base, memory, keys)
 		},
 		Match: func(_ context.Context, in task.Input) (bool, error) { return plugin.Detect(in.Repo, in.Dir) },
 	}
 }
 
 // answer renders one request of the repo-server.
-func answer(ctx context.Context, in task.Input, base *knowledge.Base, memory *input.Memory) (task.Output, error) {
+func answer(ctx context.Context, in task.Input, base *knowledge.Base, memory *input.Memory, keys *random.Keys) (task.Output, error) {
 	req, err := plugin.FromEnvironment(in.Repo, in.Dir, in.Env)
 	if err != nil {
 		return task.Output{}, inOneLine(err)
 	}
 	req.Memory = memory
+	if len(in.Secret) > 0 {
+		key, err := seed.KeyFrom(in.Secret)
+		if err != nil {
+			return task.Output{}, err
+		}
+		req.Random = &plugin.Random{Key: func(seed.Application) seed.Key { return key }, Now: time.Now(), Keys: keys}
+	}
 	if in.Fetch != nil {
 		req.Remote = serverFetcher(in.Fetch)
 	}
@@ -68,8 +82,11 @@ func answer(ctx context.Context, in task.Input, base *knowledge.Base, memory *in
 	if !res.RepoURL {
 		out.Unused = append(out.Unused, plugin.RepoURL)
 	}
+	if len(res.Renewals) > 0 {
+		out.Until = res.Renewals[0].Renews
+	}
 	for _, name := range plugin.Substitutable() {
-		if !slices.Contains(res.Variables, name) {
+		if !slices.Contains(res.Variables, name) && !(res.Derived && name == plugin.ProjectName) {
 			out.Unused = append(out.Unused, name)
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/sandbox"
+	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/worker"
@@ -34,6 +35,7 @@ import (
 type Options struct {
 	Dir          string
 	Ladder       *string
+	Seed         *string // the file
 	LogFormat    string
 	LogLevel     string
 	WorkerMemory int64
@@ -71,6 +73,10 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 	if _, err := ladderfile.With(text); err != nil {
 		return err
 	}
+	secret, fingerprint, err := secretOf(*opt.Seed)
+	if err != nil {
+		return err
+	}
 	opt.limitMemory()
 	if err := sandbox.Seclude(); err != nil {
 		log.Warn("other processes of this user may read the memory of the server", "error", err.Error())
@@ -82,7 +88,7 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("%w, or name another directory with --plugin-dir", err)
 	}
 	config := ThisPlugin(opt.Config, log)
-	config.WorkerMemory = opt.WorkerMemory
+	config.WorkerMemory, config.Secret = opt.WorkerMemory, secret
 	config.Metrics = registry(opt.Version)
 	from, end, err := sourceOf(opt.Remote, log, config.Metrics)
 	if err != nil {
@@ -121,9 +127,26 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 		return nil
 	})
 	config.Tasks, config.Forget = workers.Tasks(), changed
-	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "traces", traces.protocol, "version", opt.Version)
+	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "traces", traces.protocol, "seed", fingerprint, "version", opt.Version)
 	defer log.Info("stopped")
 	return sidecar.Serve(ctx, lis, config)
+}
+
+// secretOf hands each request the key of its Application, derived from the seed in a file,
+// and nothing of others: workers render what tenants wrote. Without the AppProject of an
+// Application there is no key, because two tenants could then reach the same values.
+func secretOf(file string) (secret func(env map[string]string) []byte, fingerprint string, err error) {
+	s, err := seedfile.Read(file)
+	if err != nil || s == nil {
+		return nil, "none", err
+	}
+	return func(env map[string]string) []byte {
+		of, ok := plugin.SeedApplication(env)
+		if !ok {
+			return nil
+		}
+		return s.Key(of).Bytes()
+	}, s.Fingerprint(), nil
 }
 
 // limitMemory has the garbage collector keep the server near what it holds,

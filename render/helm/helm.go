@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -27,6 +28,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/render/input"
+	"github.com/ladder-cmp/ladder/render/random"
 )
 
 // Options are the inputs of a chart or of templated YAML besides its files.
@@ -55,6 +57,9 @@ type Options struct {
 	// Probe is handed the templates before they run, and returns functions that they
 	// are to call instead of Helm's; nil means none.
 	Probe func([]TemplateText) template.FuncMap
+	// Random says what functions return whose result is not the same each time; nil means
+	// what they do in Helm.
+	Random *random.Rendering
 	// Remote fetches the dependencies that the repository does not hold; nil means
 	// that nothing is fetched.
 	Remote remote.Fetcher
@@ -141,12 +146,16 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 			return Result{}, err
 		}
 	}
-	files, err := s.execute(engine.Engine{CustomTemplateFuncs: s.probed(ch)}, ch, top)
+	probed := s.probed(ch)
+	funcs, called := s.random(ch, func() any { return top["Values"] })
+	maps.Copy(funcs, probed)
+	files, err := s.execute(engine.Engine{CustomTemplateFuncs: funcs}, ch, top)
 	if err != nil {
 		return Result{}, err
 	}
 	docs, err := s.manifests(ch, files)
-	return Result{Documents: docs, Findings: append(ships.findings, findings...), Chart: ships.chart, Values: ships.values}, err
+	findings = slices.Concat(ships.findings, findings, s.changing(docs, called))
+	return Result{Documents: docs, Findings: findings, Chart: ships.chart, Values: ships.values}, err
 }
 
 // goValue is how Go prints a value that does not fit; it may be a secret.
@@ -232,7 +241,7 @@ const unparsed = "template-syntax"
 func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (map[string]string, error) {
 	files, err := e.Render(ch, top)
 	if err == nil {
-		return files, nil
+		return withoutMarkers(files), nil
 	}
 	var faults []finding.Finding
 	for range maxTemplateFaults {

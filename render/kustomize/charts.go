@@ -147,6 +147,7 @@ func (c *checker) inflate(in named) string {
 		KubeVersion: c.component.opt.KubeVersion, APIVersions: c.component.opt.APIVersions,
 		SkipTests: in.SkipTests, SkipHooks: in.SkipHooks, SkipCRDs: !in.IncludeCRDs,
 		Memory: c.component.opt.Memory, Remote: c.component.opt.Remote, Probe: c.component.opt.Probe,
+		Random: c.component.opt.Random,
 	}
 	if opt.Namespace == "" {
 		opt.Namespace = "default" // as helm has it, which knows nothing of the component

@@ -25,6 +25,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/helm"
 	"github.com/ladder-cmp/ladder/render/input"
+	"github.com/ladder-cmp/ladder/render/random"
 )
 
 // lock serves one kustomization at a time: a kustomization may set
@@ -41,12 +42,13 @@ type Options struct {
 	Unrestricted bool
 	// Empty accepts that nothing comes out.
 	Empty bool
-	// KubeVersion, APIVersions, Memory and Probe are for the charts that
+	// KubeVersion, APIVersions, Memory, Probe and Random are for the charts that
 	// kustomizations name (see helm.Options).
 	KubeVersion string
 	APIVersions []string
 	Memory      *input.Memory
 	Probe       func([]helm.TemplateText) template.FuncMap
+	Random      *random.Rendering
 	// Remote fetches what the kustomization names and the repository does not hold;
 	// nil means that nothing is fetched.
 	Remote remote.Fetcher

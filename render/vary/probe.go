@@ -11,6 +11,7 @@ import (
 	"github.com/Masterminds/sprig/v3"
 
 	"github.com/ladder-cmp/ladder/render/helm"
+	"github.com/ladder-cmp/ladder/render/random"
 )
 
 // lookup reads the cluster, of which a rendering sees none.
@@ -29,6 +30,9 @@ type world struct {
 // their worlds alone.
 type probe struct {
 	world world
+	// derived means that volatile functions are not to be replaced, because there is a
+	// seed.
+	derived bool
 	// results are those of all renderings, by what they depend on.
 	results map[string][]reflect.Value
 	// called are the functions that were reached in any rendering.
@@ -39,8 +43,8 @@ type probe struct {
 	printed []string
 }
 
-func newProbe() *probe {
-	return &probe{results: map[string][]reflect.Value{}, called: map[string]bool{}, templates: map[string]text{}}
+func newProbe(derived bool) *probe {
+	return &probe{derived: derived, results: map[string][]reflect.Value{}, called: map[string]bool{}, templates: map[string]text{}}
 }
 
 // functions are those that the templates of a chart call instead of Helm's.
@@ -55,6 +59,9 @@ func (p *probe) functions(templates []helm.TemplateText) template.FuncMap {
 		},
 		"print":  func(args ...any) string { return p.watched(fmt.Sprint(args...)) },
 		"printf": func(format string, args ...any) string { return p.watched(fmt.Sprintf(format, args...)) },
+	}
+	if p.derived {
+		return funcs // those are the same each time
 	}
 	own := sprig.TxtFuncMap()
 	for _, name := range volatileNames() {
@@ -82,7 +89,7 @@ func (p *probe) repeatable(name string, function any) any {
 		call = f.CallSlice
 	}
 	return reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
-		if clock != nil && !clock.reads(args) {
+		if clock != nil && !random.ReadsClock(name, args) {
 			return call(args)
 		}
 		p.called[name] = true
@@ -101,7 +108,7 @@ func (p *probe) repeatable(name string, function any) any {
 		}
 		results := call(args)
 		if clock != nil {
-			results = clock.later(call, args, p.world.later)
+			results = clock(call, args, p.world.later)
 		}
 		p.results[key.String()] = results
 		return results

@@ -80,7 +80,7 @@ type component struct {
 // is that of the component as it is, or of the context.
 func Find(ctx context.Context, fsys fs.FS, dir string, opt render.Options) ([]finding.Finding, error) {
 	opt.Memory, opt.Ship, opt.Empty = input.NewMemory(sharedBytes), false, true
-	c := &component{ctx: ctx, fsys: fsys, dir: dir, opt: opt, probe: newProbe()}
+	c := &component{ctx: ctx, fsys: fsys, dir: dir, opt: opt, probe: newProbe(opt.Random.Key != nil)}
 	c.opt.Probe = c.probe.functions
 	var err error
 	if c.first, err = c.render(world{}, c.opt); err != nil {
@@ -117,12 +117,15 @@ func (c *component) lookups(called map[string]bool) []finding.Finding {
 	if !called[lookup] {
 		return nil
 	}
+	message := "lookup returns nothing when Argo CD renders, so what the chart would keep is generated again"
+	if c.probe.derived {
+		message = "lookup returns nothing when Argo CD renders, so the chart takes the branch for what does not exist yet"
+	}
 	var found []finding.Finding
 	for _, t := range c.probe.sorted() {
 		for _, u := range t.uses([]string{lookup}) {
 			found = append(found, finding.Finding{Severity: finding.Note, Rule: ruleLookup, File: t.File, Line: u.line,
-				Message: "lookup returns nothing when Argo CD renders, so what the chart would keep is generated again",
-				Remedy:  "set by values what it would find"})
+				Message: message, Remedy: "set by values what it would find"})
 		}
 	}
 	return found

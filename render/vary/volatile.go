@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 	"time"
+
+	"github.com/ladder-cmp/ladder/render/random"
 )
 
 // volatileFunctions are functions of templates whose result is another one each time,
@@ -11,8 +13,8 @@ import (
 type volatileFunctions struct {
 	why   string
 	names []string
-	// clock says how they read the time; nil for those that draw from chance.
-	clock *clock
+	// later is for those that read the time; nil for those that draw from chance.
+	later clock
 }
 
 // volatile are all of them. Helm has them from sprig.
@@ -23,71 +25,30 @@ var volatile = []volatileFunctions{
 		"genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey"}},
 	{why: "it draws a salt", names: []string{"bcrypt", "htpasswd"}},
 	{why: "it draws an initialization vector", names: []string{"encryptAES"}},
-	{why: "it returns the time", names: []string{"now"}, clock: &clock{
-		reads: func([]reflect.Value) bool { return true },
-		later: func(call calling, args []reflect.Value, passed time.Duration) []reflect.Value {
-			return []reflect.Value{reflect.ValueOf(call(args)[0].Interface().(time.Time).Add(passed))}
-		}}},
-	{why: "it counts from a time until now", names: []string{"ago", "durationRound"}, clock: &clock{
-		reads: func(args []reflect.Value) bool { return isDate(args[0]) },
-		later: func(call calling, args []reflect.Value, passed time.Duration) []reflect.Value {
-			return call([]reflect.Value{anyOf(dateOf(args[0]).Add(-passed))})
-		}}},
-	{why: "it takes what is no time for now", names: []string{"htmlDate", "htmlDateInZone"}, clock: nowInstead(0)},
-	{why: "it takes what is no time for now", names: []string{"date", "dateInZone", "date_in_zone"}, clock: nowInstead(1)},
+	{why: "it returns the time", names: []string{"now"}, later: func(call calling, args []reflect.Value, passed time.Duration) []reflect.Value {
+		return []reflect.Value{reflect.ValueOf(call(args)[0].Interface().(time.Time).Add(passed))}
+	}},
+	{why: "it counts from a time until now", names: []string{"ago", "durationRound"}, later: func(call calling, args []reflect.Value, passed time.Duration) []reflect.Value {
+		date, _ := random.DateOf(args[0])
+		return call([]reflect.Value{random.AnyOf(date.Add(-passed))})
+	}},
+	{why: "it takes what is no time for now", names: []string{"htmlDate", "htmlDateInZone"}, later: nowInstead(0)},
+	{why: "it takes what is no time for now", names: []string{"date", "dateInZone", "date_in_zone"}, later: nowInstead(1)},
 }
 
-// clock is how a function reads the time. reads says whether it does with these
-// arguments, later is what it returns when some time has passed.
-type clock struct {
-	reads func(args []reflect.Value) bool
-	later func(call calling, args []reflect.Value, passed time.Duration) []reflect.Value
-}
+// clock is what a function that reads the time returns when some has passed.
+type clock func(call calling, args []reflect.Value, passed time.Duration) []reflect.Value
 
 type calling = func([]reflect.Value) []reflect.Value
 
 // nowInstead is how the functions do that take for now what is no time, as an
 // argument.
-func nowInstead(argument int) *clock {
-	return &clock{
-		reads: func(args []reflect.Value) bool { return !isDate(args[argument]) },
-		later: func(call calling, args []reflect.Value, passed time.Duration) []reflect.Value {
-			args = slices.Clone(args)
-			args[argument] = anyOf(time.Now().Add(passed))
-			return call(args)
-		}}
-}
-
-// isDate reports whether sprig takes an argument for a time.
-func isDate(arg reflect.Value) bool {
-	switch arg.Interface().(type) {
-	case time.Time, *time.Time, int, int32, int64:
-		return true
+func nowInstead(argument int) clock {
+	return func(call calling, args []reflect.Value, passed time.Duration) []reflect.Value {
+		args = slices.Clone(args)
+		args[argument] = random.AnyOf(time.Now().Add(passed))
+		return call(args)
 	}
-	return false
-}
-
-// dateOf is the time that an argument is.
-func dateOf(arg reflect.Value) time.Time {
-	switch d := arg.Interface().(type) {
-	case time.Time:
-		return d
-	case *time.Time:
-		return *d
-	case int:
-		return time.Unix(int64(d), 0)
-	case int32:
-		return time.Unix(int64(d), 0)
-	case int64:
-		return time.Unix(d, 0)
-	}
-	return time.Time{}
-}
-
-// anyOf is a time as the argument of a function that takes anything.
-func anyOf(t time.Time) reflect.Value {
-	var a any = t
-	return reflect.ValueOf(&a).Elem()
 }
 
 func volatileNames() []string {
@@ -99,10 +60,10 @@ func volatileNames() []string {
 }
 
 // clockOf is how a function reads the time; nil if it does not.
-func clockOf(name string) *clock {
+func clockOf(name string) clock {
 	for _, v := range volatile {
 		if slices.Contains(v.names, name) {
-			return v.clock
+			return v.later
 		}
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/Masterminds/sprig/v3"
+
+	"github.com/ladder-cmp/ladder/render/random"
 )
 
 // steady are the functions of sprig that return the same for the same arguments, and
@@ -41,6 +43,11 @@ func TestVolatileFunctions(t *testing.T) {
 	for _, name := range append(volatileNames(), same...) {
 		if all[name] == nil {
 			t.Errorf("sprig has no %s", name)
+		}
+	}
+	for _, name := range volatileNames() {
+		if isClock := clockOf(name) != nil; random.IsClock(name) != isClock || random.IsRandom(name) == isClock {
+			t.Errorf("package random takes %s for something else", name)
 		}
 	}
 	for _, v := range volatile {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -21,6 +22,9 @@ type Input struct {
 	Repo fs.FS
 	Dir  string
 	Env  map[string]string
+	// Secret is what the task may know of the server's secrets; nil is nothing. It must
+	// not be written anywhere.
+	Secret []byte
 	// Fetch gets what a repository does not hold; nil if nobody has it. A task that
 	// gets an error ends with one.
 	Fetch func(ctx context.Context, key string) (Found, error)
@@ -80,6 +84,9 @@ type Output struct {
 	// Unused names variables of the environment that made no difference,
 	// though they could have: with other values the answer is the same.
 	Unused []string
+	// Until is when the answer is another one though nothing has changed; the zero time is
+	// never.
+	Until time.Time
 }
 
 // Remark is a line of the log. Nothing secret may be in it, either.

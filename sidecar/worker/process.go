@@ -94,7 +94,7 @@ func (p *process) do(ctx context.Context, name task.Name, in task.Input, uses fu
 	})
 	// It must not kill a worker that has gone on to another job.
 	defer func() { p.killed, p.took = watcher.Stop() }()
-	if err := p.link.send(toWorker{Job: &job{name, in.Dir, in.Env, in.Fetch != nil}}); err != nil {
+	if err := p.link.send(toWorker{Job: &job{name, in.Dir, in.Env, in.Fetch != nil, in.Secret}}); err != nil {
 		return nil, err
 	}
 	for {

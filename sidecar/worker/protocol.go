@@ -48,6 +48,7 @@ type job struct {
 	Env  map[string]string
 	// Fetches means that the server fetches.
 	Fetches bool
+	Secret  []byte
 }
 
 // fetched is what came of a fetchRequest.

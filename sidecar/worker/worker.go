@@ -90,7 +90,7 @@ func (w *worker) do(j job, tasks task.Tasks) (r *result) {
 	if j.Env == nil {
 		j.Env = map[string]string{} // an empty map does not travel
 	}
-	in := task.Input{Repo: repository.FS(w.read), Dir: j.Dir, Env: j.Env}
+	in := task.Input{Repo: repository.FS(w.read), Dir: j.Dir, Env: j.Env, Secret: j.Secret}
 	if j.Fetches {
 		in.Fetch = w.fetch
 	}

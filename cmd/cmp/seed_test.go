@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ladder-cmp/ladder/internal/seed"
+	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
+)
+
+// generating is a chart that generates a password and a certificate, and fails if a
+// value says so.
+func generating(values string) repo {
+	return chartOf("app/values.yaml", values, "app/templates/secret.yaml",
+		`{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {p: "{{ randAlphaNum 30 }}", c: {{ (genCA "ca" 90).Cert | quote }}}}{{ if .Values.fails }}{{ fail (randAlphaNum 30) }}{{ end }}`)
+}
+
+// TestSeedStaysInside: servers with one seed give the same answers, also when they start
+// again, and those for two Applications have nothing in common; and neither the seed nor a
+// key that is derived from it is in an answer, the log or the metrics.
+func TestSeedStaysInside(t *testing.T) {
+	t.Parallel()
+	content := newSeedText()
+	file := filepath.Join(t.TempDir(), "seed")
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := seed.Parse([]byte(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := seed.Application{Project: "default", Name: "shop", Namespace: "shop"}
+	secret := strings.TrimSpace(strings.TrimPrefix(content, "v1:"))
+	raw, _ := hex.DecodeString(secret)
+	key := parsed.Key(of).Bytes()
+	hidden := func(where, text string) {
+		t.Helper()
+		for _, s := range []string{secret, string(raw), string(key), hex.EncodeToString(key)} {
+			if strings.Contains(text, s) {
+				t.Errorf("%s shows the seed or a key: %s", where, text)
+			}
+		}
+	}
+	app := func(project, name string) map[string]string {
+		return map[string]string{"ARGOCD_APP_PROJECT_NAME": project, "ARGOCD_APP_NAME": name, "ARGOCD_APP_NAMESPACE": of.Namespace}
+	}
+	ask := func(s *served, r repo, env map[string]string) string {
+		t.Helper()
+		res, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(r...), Dir: "app", Env: env})
+		if err != nil {
+			hidden("an error", err.Error())
+			return ""
+		}
+		text := strings.Join(res, "---\n")
+		hidden("an answer", text)
+		return text
+	}
+	var answers [2]string
+	for i := range answers {
+		s := serve(t, "LADDER_SEED_FILE="+file, "LADDER_SERVE_LOG_LEVEL=debug", "LADDER_SERVE_CACHE_BYTES=0")
+		answers[i] = ask(s, generating("a: 1\n"), app(of.Project, of.Name))
+		if again := ask(s, generating("a: 2\n"), app(of.Project, of.Name)); answers[i] == "" || answers[i] != again {
+			t.Errorf("server %d: two answers:\n%s\n%s", i, answers[i], again)
+		}
+		for _, other := range []map[string]string{app("default", "other"), app("team", "shop"), app("", "shop")} {
+			first := ask(s, generating("a: 1\n"), other)
+			if first == answers[i] || first == "" {
+				t.Errorf("%v has the answer of another:\n%s", other, first)
+			}
+			if again := ask(s, generating("a: 1\n"), other); (first == again) != (other["ARGOCD_APP_PROJECT_NAME"] != "") {
+				t.Errorf("%v: two answers:\n%s\n%s", other, first, again)
+			}
+		}
+		ask(s, generating("fails: true\n"), app(of.Project, of.Name))
+		hidden("the metrics", s.get(t, "/metrics"))
+		s.mu.Lock()
+		log, err := json.Marshal(s.lines)
+		s.mu.Unlock()
+		if err != nil || s.seed != parsed.Fingerprint() {
+			t.Errorf("the log names the fingerprint %s, want %s: %v", s.seed, parsed.Fingerprint(), err)
+		}
+		hidden("the log", string(log))
+	}
+	if answers[0] != answers[1] {
+		t.Errorf("two servers:\n%s\n%s", answers[0], answers[1])
+	}
+}

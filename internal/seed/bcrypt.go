@@ -1,0 +1,42 @@
+package seed
+
+import (
+	"encoding/base64"
+	"fmt"
+
+	"golang.org/x/crypto/bcrypt"
+	//lint:ignore SA1019 bcrypt is made of it
+	"golang.org/x/crypto/blowfish"
+)
+
+// bcryptEncoding is base64 with the alphabet of crypt(3).
+var bcryptEncoding = base64.NewEncoding("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789").WithPadding(base64.NoPadding)
+
+// maxPassword is how many bytes of a password bcrypt takes.
+const maxPassword = 72
+
+// Bcrypt hashes a password as golang.org/x/crypto/bcrypt does, which draws the salt itself
+// and cannot be given one. The error for a password that is too long is that package's.
+func (s *Stream) Bcrypt(password string) (string, error) {
+	if len(password) > maxPassword {
+		return "", bcrypt.ErrPasswordTooLong
+	}
+	salt := s.Bytes(16)
+	key := append([]byte(password), 0) // C's end of a string is part of the key
+	c, err := blowfish.NewSaltedCipher(key, salt)
+	if err != nil {
+		return "", err
+	}
+	for range 1 << bcrypt.DefaultCost {
+		blowfish.ExpandKey(key, c)
+		blowfish.ExpandKey(salt, c)
+	}
+	text := []byte("OrpheanBeholderScryDoubt")
+	for i := 0; i < len(text); i += blowfish.BlockSize {
+		for range 64 {
+			c.Encrypt(text[i:], text[i:])
+		}
+	}
+	// All implementations leave the last byte out.
+	return fmt.Sprintf("$2a$%02d$%s%s", bcrypt.DefaultCost, bcryptEncoding.EncodeToString(salt), bcryptEncoding.EncodeToString(text[:len(text)-1])), nil
+}

@@ -1,0 +1,45 @@
+// Package seedfile reads the seed from which random values are derived (package seed).
+package seedfile
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/ladder-cmp/ladder/internal/seed"
+)
+
+// Variable names the variable that sets the default of --seed-file.
+const Variable = "LADDER_SEED_FILE"
+
+// maxBytes is how much of a file is read, which may be one that never ends.
+const maxBytes = 64 << 10
+
+// Read returns the seed in a file, or nil if none is named. Errors show nothing of it.
+func Read(file string) (*seed.Seed, error) {
+	if file == "" {
+		return nil, nil
+	}
+	content, err := read(file)
+	if err != nil {
+		return nil, fmt.Errorf("--seed-file: %w; fix: correct --seed-file or %s, or make a seed with cmp seed new", err, Variable)
+	}
+	s, err := seed.Parse(content)
+	if err != nil {
+		return nil, fmt.Errorf("--seed-file: %s: %w", file, err)
+	}
+	return &s, nil
+}
+
+func read(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err == nil && len(content) > maxBytes {
+		err = fmt.Errorf("%s is larger than %d bytes", file, maxBytes)
+	}
+	return content, err
+}

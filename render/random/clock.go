@@ -1,0 +1,124 @@
+package random
+
+import (
+	"reflect"
+	"strconv"
+	"text/template"
+	"time"
+
+	"github.com/Masterminds/sprig/v3"
+)
+
+// The time that templates see with a seed lies in a year that has passed, at a second
+// that is derived from the content: chart and values. It stays while nobody changes these,
+// so Argo CD sees no difference, and is another one when somebody does, so that what
+// depends on it (an annotation that restarts Pods, the name of a Job) changes with every
+// change and only then. There is no real time with both properties: that of the commit
+// changes with every commit of the repository, and that of the rendering always.
+var year = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+const secondsOfYear = 366 * 24 * 60 * 60
+
+// now is the time that templates see.
+func (c *Chart) now(function string) time.Time {
+	c.note(function)
+	// Whichever template asks and however often, it is one time.
+	id := append(c.scope[:len(c.scope):len(c.scope)], "time", string(c.release.Content()))
+	return year.Add(time.Duration(c.rendering.source.Key.Stream(id...).Below(secondsOfYear)) * time.Second)
+}
+
+// clock are the functions that read the time.
+func (c *Chart) clock() template.FuncMap {
+	own := sprig.TxtFuncMap()
+	dated := func(name string, argument int) any {
+		f := reflect.ValueOf(own[name])
+		return reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
+			if _, is := DateOf(args[argument]); !is {
+				args[argument] = AnyOf(c.now(name))
+			}
+			return f.Call(args)
+		}).Interface()
+	}
+	since := func(name string, is func(time.Duration) any) any {
+		f := reflect.ValueOf(own[name])
+		return reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
+			if name == "durationRound" && !isTime(args[0]) {
+				return f.Call(args)
+			}
+			passed := time.Duration(0) // of what is no date
+			if date, is := DateOf(args[0]); is {
+				passed = c.now(name).Sub(date)
+			}
+			return []reflect.Value{reflect.ValueOf(is(passed))}
+		}).Interface()
+	}
+	round := own["durationRound"].(func(any) string)
+	return template.FuncMap{
+		"now":            func() time.Time { return c.now("now") },
+		"ago":            since("ago", func(d time.Duration) any { return d.Round(time.Second).String() }),
+		"durationRound":  since("durationRound", func(d time.Duration) any { return round(d.String()) }),
+		"date":           dated("date", 1),
+		"dateInZone":     dated("dateInZone", 1),
+		"date_in_zone":   dated("date_in_zone", 1),
+		"htmlDate":       dated("htmlDate", 0),
+		"htmlDateInZone": dated("htmlDateInZone", 0),
+	}
+}
+
+// ReadsClock reports whether a function reads the time with these arguments.
+func ReadsClock(name string, args []reflect.Value) bool {
+	switch name {
+	case "now":
+		return true
+	case "ago":
+		_, isDate := DateOf(args[0])
+		return isDate
+	case "durationRound":
+		return isTime(args[0])
+	case "htmlDate", "htmlDateInZone":
+		_, isDate := DateOf(args[0])
+		return !isDate
+	}
+	_, isDate := DateOf(args[1])
+	return !isDate
+}
+
+func isTime(arg reflect.Value) bool {
+	_, is := arg.Interface().(time.Time)
+	return is
+}
+
+// DateOf is the time that an argument is, if sprig takes it for one.
+func DateOf(arg reflect.Value) (date time.Time, isDate bool) {
+	switch d := arg.Interface().(type) {
+	case time.Time:
+		return d, true
+	case *time.Time:
+		return *d, true
+	case int:
+		return time.Unix(int64(d), 0), true
+	case int32:
+		return time.Unix(int64(d), 0), true
+	case int64:
+		return time.Unix(d, 0), true
+	}
+	return time.Time{}, false
+}
+
+// AnyOf is a time as the argument of a function that takes anything.
+func AnyOf(t time.Time) reflect.Value {
+	var a any = t
+	return reflect.ValueOf(&a).Elem()
+}
+
+// period is the time since which the current period runs. Periods of one length follow
+// each other without a gap, and begin at the same time for all that an Application has.
+func (c *Chart) period(length time.Duration) (begins time.Time) {
+	seconds := int64(length / time.Second)
+	moved := int64(c.rendering.source.Key.Stream("period", strconv.FormatInt(seconds, 10)).Below(uint64(seconds)))
+	passed := (c.rendering.source.Now.Unix() - moved) % seconds
+	if passed < 0 { // of a period that began before 1970
+		passed += seconds
+	}
+	return time.Unix(c.rendering.source.Now.Unix()-passed, 0).UTC()
+}

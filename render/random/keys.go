@@ -1,0 +1,138 @@
+package random
+
+import (
+	"crypto"
+	//lint:ignore SA1019 charts can ask for such keys
+	"crypto/dsa"
+	"crypto/ecdsa"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+// Keys remembers RSA keys, each of which takes as long to derive as all else of a chart.
+// What they are remembered by is derived from the secret of the Application, too.
+type Keys struct {
+	mu  sync.Mutex
+	all *simplelru.LRU[string, *rsa.PrivateKey]
+}
+
+// NewKeys remembers so many keys, those used last.
+func NewKeys(count int) *Keys {
+	all, err := simplelru.NewLRU[string, *rsa.PrivateKey](count, nil)
+	if err != nil {
+		panic(err) // a count of 0
+	}
+	return &Keys{all: all}
+}
+
+func (k *Keys) get(name string, derive func() (*rsa.PrivateKey, error)) (*rsa.PrivateKey, error) {
+	if k == nil {
+		return derive()
+	}
+	k.mu.Lock()
+	key, known := k.all.Get(name)
+	k.mu.Unlock()
+	if known {
+		return key, nil
+	}
+	key, err := derive()
+	if err == nil {
+		k.mu.Lock()
+		k.all.Add(name, key)
+		k.mu.Unlock()
+	}
+	return key, err
+}
+
+// draw is a call whose value is read from more than one stream.
+type draw struct {
+	chart    *Chart
+	identity []string
+}
+
+func (c *Chart) draw(function string, args ...any) draw {
+	c.note(function)
+	return draw{c, c.identity(function, args...)}
+}
+
+func (d draw) bytes(of string, count int) []byte {
+	return d.chart.rendering.source.Key.Stream(append(d.identity, of)...).Bytes(count)
+}
+
+func (c *Chart) rsa(bits int, d draw) (*rsa.PrivateKey, error) {
+	source := c.rendering.source
+	return source.Keys.get(string(d.bytes("name", 32)), func() (*rsa.PrivateKey, error) {
+		return source.Key.Stream(append(d.identity, "key")...).RSA(bits)
+	})
+}
+
+// dsaKey is how a DSA key is written (OpenSSL's traditional form).
+type dsaKey struct {
+	Version       int
+	P, Q, G, Y, X *big.Int
+}
+
+// encodeKey writes a private key in the form that Helm's functions have for its kind.
+func encodeKey(key any) (string, error) {
+	var block *pem.Block
+	switch k := key.(type) {
+	case *rsa.PrivateKey:
+		block = &pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(k)}
+	case *ecdsa.PrivateKey:
+		der, err := x509.MarshalECPrivateKey(k)
+		if err != nil {
+			return "", err
+		}
+		block = &pem.Block{Type: "EC PRIVATE KEY", Bytes: der}
+	case *dsa.PrivateKey:
+		der, err := asn1.Marshal(dsaKey{0, k.P, k.Q, k.G, k.Y, k.X})
+		if err != nil {
+			return "", err
+		}
+		block = &pem.Block{Type: "DSA PRIVATE KEY", Bytes: der}
+	default:
+		der, err := x509.MarshalPKCS8PrivateKey(k)
+		if err != nil {
+			return "", err
+		}
+		block = &pem.Block{Type: "PRIVATE KEY", Bytes: der}
+	}
+	return string(pem.EncodeToMemory(block)), nil
+}
+
+// decodeKey reads a private key that can sign certificates.
+func decodeKey(text string) (crypto.Signer, error) {
+	block, _ := pem.Decode([]byte(text))
+	if block == nil {
+		return nil, errors.New("no PEM data in input")
+	}
+	var key any
+	var err error
+	switch kind := strings.TrimSuffix(block.Type, "PRIVATE KEY"); kind {
+	case "":
+		key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+	case "RSA ":
+		key, err = x509.ParsePKCS1PrivateKey(block.Bytes)
+	case "EC ":
+		key, err = x509.ParseECPrivateKey(block.Bytes)
+	default:
+		return nil, fmt.Errorf("certificates cannot be made with a PEM block of type %s", block.Type)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decode the private key: %w", err)
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("a private key of type %T cannot sign", key)
+	}
+	return signer, nil
+}

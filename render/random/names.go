@@ -1,0 +1,44 @@
+package random
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// The functions that Helm has from sprig whose result is another one each time. A test
+// holds them against all that templates can call.
+var (
+	// random are those that draw from chance.
+	random = []string{
+		"bcrypt", "encryptAES", "genCA", "genCAWithKey", "genPrivateKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert",
+		"genSignedCertWithKey", "htpasswd", "randAlpha", "randAlphaNum", "randAscii", "randBytes", "randInt", "randNumeric", "shuffle", "uuidv4",
+	}
+	// clock are those that read the time.
+	clock = []string{"ago", "date", "dateInZone", "date_in_zone", "durationRound", "htmlDate", "htmlDateInZone", "now"}
+)
+
+// IsRandom reports whether a function of templates draws from chance.
+func IsRandom(name string) bool { return slices.Contains(random, name) }
+
+// IsClock reports whether a function of templates may read the time.
+func IsClock(name string) bool { return slices.Contains(clock, name) }
+
+// Mentioned reports whether the actions of a template name one of the functions.
+func Mentioned(text string) bool {
+	for {
+		_, rest, found := strings.Cut(text, "{{")
+		if !found {
+			return false
+		}
+		var action string
+		action, text, _ = strings.Cut(rest, "}}")
+		for _, word := range strings.FieldsFunc(action, notOfName) {
+			if IsRandom(word) || IsClock(word) {
+				return true
+			}
+		}
+	}
+}
+
+func notOfName(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
