@@ -194,13 +194,13 @@ func registeredAs(o object.Object) string {
 // objects reports what kustomize refuses in objects that were read.
 func (c *checker) objects(objs []object.Object, err error) {
 	for _, f := range finding.Of(err) {
-		if f.Rule == object.InvalidYAML || f.Rule == object.DoubledKey {
+		if f.Rule == object.InvalidYAML || f.Rule == object.DuplicateKey {
 			c.faults = append(c.faults, f)
 		}
 	}
 	for _, o := range objs {
 		for _, f := range o.Doubts() {
-			if f.Rule == object.DoubledKey {
+			if f.Rule == object.DuplicateKey {
 				f.Severity = finding.Error
 				c.faults = append(c.faults, f)
 			}

@@ -33,8 +33,8 @@ var volatile = []volatileFunctions{
 		later: func(call calling, args []reflect.Value, passed time.Duration) []reflect.Value {
 			return call([]reflect.Value{anyOf(dateOf(args[0]).Add(-passed))})
 		}}},
-	{why: "it takes what is no time for now", names: []string{"htmlDate", "htmlDateInZone"}, clock: nowInstead(0)},
-	{why: "it takes what is no time for now", names: []string{"date", "dateInZone", "date_in_zone"}, clock: nowInstead(1)},
+	{why: "it uses the current time for a value that is not a time", names: []string{"htmlDate", "htmlDateInZone"}, clock: nowInstead(0)},
+	{why: "it uses the current time for a value that is not a time", names: []string{"date", "dateInZone", "date_in_zone"}, clock: nowInstead(1)},
 }
 
 // clock is how a function reads the time. reads says whether it does with these
