@@ -43,6 +43,30 @@ type BootstrapStep struct {
 type WaitFor struct {
 	Args []string
 	Why  string
+	// One means that one ready replica is enough: several may have no room on the nodes
+	// that are there, and Args are what to ask for their number.
+	One bool
+
+	// network means that Pods have a network once it is ready, and early that it becomes
+	// ready without one.
+	network, early bool
+}
+
+// BootstrapOptions say which Applications are to be there before Argo CD.
+type BootstrapOptions struct {
+	// Until is the last phase; all that have one if it is not set.
+	Until component.Phase
+	// Only are the names of those that are wanted, all if it is empty, and Skip of those
+	// that are not. What is left out is taken to be there already.
+	Only, Skip []string
+}
+
+// has reports whether an Application is wanted, by its own name or its component's.
+func (o BootstrapOptions) has(app *Application) bool {
+	named := func(names []string) bool {
+		return slices.Contains(names, app.Name) || slices.Contains(names, app.Component.Name)
+	}
+	return (len(o.Only) == 0 || named(o.Only)) && !named(o.Skip)
 }
 
 // Bootstrap makes files of the components up to a phase. A component is one
@@ -50,17 +74,21 @@ type WaitFor struct {
 //
 // Hooks become plain objects: those before the sync come first, those after it
 // last; what Argo CD would run at no sync is left out, and a note says so.
-func (f *Fleet) Bootstrap(until component.Phase) (Bootstrap, []finding.Finding, error) {
-	b := Bootstrap{Until: f.Write(until)}
-	apps := f.until(until)
+//
+// The network of Pods comes before whatever needs one, whichever the phases are: what
+// would be waited for before it is never ready.
+func (f *Fleet) Bootstrap(opt BootstrapOptions) (Bootstrap, []finding.Finding, error) {
+	b := Bootstrap{}
+	apps, behind := f.until(opt)
 	if len(apps) == 0 {
-		message := "no component has a phase"
-		if on := f.Enabled(); len(on) > 0 && on[0].Phase.Set {
-			message = fmt.Sprintf("no component stands before phase %s or at it; the first is %s at %s", b.Until, on[0].Name, f.Write(on[0].Phase))
-		}
-		return b, nil, finding.Finding{Severity: finding.Error, Rule: "nothing-to-bootstrap", Field: "--until", Message: message, Remedy: "give a later phase"}
+		return b, nil, f.nothingToBootstrap(opt)
 	}
-	faults := f.cannotBootstrap(apps)
+	last := slices.MaxFunc(apps, func(x, y *Application) int { return cmp.Compare(x.Phase.Number, y.Phase.Number) }).Phase
+	if opt.Until.Set {
+		last = opt.Until
+	}
+	b.Until = f.Write(last)
+	faults := append(f.cannotBootstrap(apps, opt), behind...)
 	there := slices.Clone(gates.Namespaces)
 	for _, app := range apps {
 		steps, notes := f.bootstrapOne(app, &there)
@@ -72,18 +100,32 @@ func (f *Fleet) Bootstrap(until component.Phase) (Bootstrap, []finding.Finding, 
 		return b, nil, err
 	}
 	digits := max(2, len(fmt.Sprint(len(b.Steps)-1)))
+	awaitBehindNetwork(b.Steps)
 	for i := range b.Steps {
 		b.Steps[i].Name = fmt.Sprintf("%0*d-%s", digits, i, b.Steps[i].Name)
 	}
 	return b, faults, nil
 }
 
-// until lists the Applications up to a phase, and within a phase what others
-// need before them.
-func (f *Fleet) until(until component.Phase) []*Application {
+// nothingToBootstrap says why no Application is left.
+func (f *Fleet) nothingToBootstrap(opt BootstrapOptions) error {
+	message, remedy := "no component has a phase", "give a later phase"
+	if on := f.Enabled(); len(on) > 0 && on[0].Phase.Set {
+		message = fmt.Sprintf("no component stands before phase %s or at it; the first is %s at %s", f.Write(opt.Until), on[0].Name, f.Write(on[0].Phase))
+	}
+	if len(opt.Only)+len(opt.Skip) > 0 {
+		message, remedy = "--only and --skip leave no component", "name others"
+	}
+	return finding.Finding{Severity: finding.Error, Rule: "nothing-to-bootstrap", Field: "--until", Message: message, Remedy: remedy}
+}
+
+// until lists the wanted Applications, by their phases and within a phase what others
+// need before them, and the network before what needs it. The findings name what that
+// moves.
+func (f *Fleet) until(opt BootstrapOptions) ([]*Application, []finding.Finding) {
 	var left, all []*Application
 	for _, app := range f.Enabled() {
-		if app.Phase.Set && app.Phase.Number <= until.Number {
+		if app.Phase.Set && (!opt.Until.Set || app.Phase.Number <= opt.Until.Number) && opt.has(app) {
 			left = append(left, app)
 		}
 	}
@@ -98,16 +140,17 @@ func (f *Fleet) until(until component.Phase) []*Application {
 		next = max(next, 0) // those that need each other stay as they are
 		all, left = append(all, left[next]), slices.Delete(left, next, next+1)
 	}
-	return all
+	return f.networkFirst(all)
 }
 
-// Bound are the Applications up to a phase that only some environments have.
-func (f *Fleet) Bound(until component.Phase) []*Application {
-	return slices.DeleteFunc(f.until(until), func(app *Application) bool { return len(app.Environments) == 0 })
+// Bound are the wanted Applications that only some environments have.
+func (f *Fleet) Bound(opt BootstrapOptions) []*Application {
+	all, _ := f.until(opt)
+	return slices.DeleteFunc(all, func(app *Application) bool { return len(app.Environments) == 0 })
 }
 
 // cannotBootstrap: what is not at hand, and what is needed and comes later.
-func (f *Fleet) cannotBootstrap(apps []*Application) []finding.Finding {
+func (f *Fleet) cannotBootstrap(apps []*Application, opt BootstrapOptions) []finding.Finding {
 	var all []finding.Finding
 	for _, app := range apps {
 		if app.Part != crds.Only {
@@ -132,7 +175,10 @@ func (f *Fleet) cannotBootstrap(apps []*Application) []finding.Finding {
 			where = "comes after it"
 		}
 		found := from.fault("bootstrap-order", from.PhaseKey(), fmt.Sprintf("%s needs %s, which %s: %s", from.Name, to.Name, where, l.Reasons[0]), "give "+to.Name+" an earlier phase")
-		if !l.Sure() {
+		switch {
+		case !opt.has(to):
+			found.Severity, found.Remedy = finding.Note, "see to it that it is there already"
+		case !l.Sure():
 			found.Severity = finding.Warning
 		}
 		all = append(all, found)
@@ -173,6 +219,10 @@ func (f *Fleet) bootstrapOne(app *Application, there *[]string) ([]BootstrapStep
 		}
 		docs = append(docs, inNamespace(n))
 		if w, ok := waitFor(n); ok {
+			w.network, w.early = isNetwork(&n), len(n.Kind.Defines) > 0 || onHostNetwork(&n)
+			if isCrowded(&n) {
+				w.One, w.Args, w.Why = true, w.Args[len(strings.Fields(rolledOut)):], "one ready replica: several have no room on one node"
+			}
 			waits = append(waits, w)
 		}
 	}
@@ -265,7 +315,7 @@ func inNamespace(n graph.Node) string {
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	return strings.TrimPrefix(text, "---\n")
+	return strings.TrimLeft(strings.TrimPrefix(text, "---\n"), "\n") // a text that begins with an empty line has no inline form
 }
 
 //go:embed gates.yaml
@@ -278,6 +328,11 @@ var gates = func() (g struct {
 		Why, Source string
 	} `yaml:"gates"`
 	Namespaces []string `yaml:"namespaces"`
+	Network    struct {
+		Paths  []string `yaml:"paths"`
+		Taint  string   `yaml:"taint"`
+		Source string   `yaml:"source"`
+	} `yaml:"network"`
 }) {
 	dec := yaml.NewDecoder(bytes.NewReader(gatesText))
 	dec.KnownFields(true)
@@ -286,6 +341,9 @@ var gates = func() (g struct {
 	}
 	return g
 }()
+
+// rolledOut is the command that waits for workloads, as gates.yaml has it.
+const rolledOut = "rollout status"
 
 // conditional and valued are how the records of kinds say what Argo CD waits
 // for: "condition Ready", "status.phase Running".

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet"
 )
 
 // TestBootstrap keeps the files and the script for what Argo CD needs, which a
 // POSIX shell must be able to read.
 func TestBootstrap(t *testing.T) {
 	f := loadIn(t, "bootstrap")
-	made, notes, err := f.Bootstrap(component.Phase{Number: 20, Set: true})
+	made, notes, err := f.Bootstrap(fleet.BootstrapOptions{Until: component.Phase{Number: 20, Set: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func TestBootstrapRefuses(t *testing.T) {
 		{"bootstrap", 5, "the first is gateway-api at 010"},
 		{"rollout", 120, "the chart of cert-manager is in another repository"},
 	} {
-		_, _, err := loadIn(t, c.fleet).Bootstrap(component.Phase{Number: c.until, Set: true})
+		_, _, err := loadIn(t, c.fleet).Bootstrap(fleet.BootstrapOptions{Until: component.Phase{Number: c.until, Set: true}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s until %d: got %v, want %s", c.fleet, c.until, err, c.want)
 		}
@@ -60,7 +61,7 @@ func TestBootstrapOrder(t *testing.T) {
 	for _, app := range f.Applications {
 		app.Phase.Number = 10
 	}
-	made, _, err := f.Bootstrap(component.Phase{Number: 10, Set: true})
+	made, _, err := f.Bootstrap(fleet.BootstrapOptions{Until: component.Phase{Number: 10, Set: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

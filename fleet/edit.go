@@ -25,7 +25,7 @@ func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 	var faults []finding.Finding
 	unknown := p.unknown()
 	for i, row := range p.Places {
-		if v := row.Verdict(); v == Equal || v == Homeless || row.Failed {
+		if v := row.Verdict(); v == Equal || v == Intent || v == Homeless || row.Failed {
 			continue
 		}
 		if n, because := unknown[i]; because {

@@ -28,7 +28,6 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render/input"
-	"github.com/ladder-cmp/ladder/wave"
 )
 
 // Source is where a fleet lies.
@@ -392,46 +391,6 @@ func FindingsOf(apps []*Application) []finding.Finding {
 		told[app.Component] = append(told[app.Component], app.Findings...)
 	}
 	return all
-}
-
-// dropBrought drops what is missing in an Application where another one of the
-// fleet brings it, or, of a namespace, is deployed to it, and what the Applications
-// that are generated have. Of waits that buy nothing each Application keeps one.
-func (f *Fleet) dropBrought() {
-	brought := map[string][]*Application{}
-	for _, app := range f.Applications {
-		for _, o := range app.Objects {
-			// A graph of the Application alone may take another namespace for an object
-			// without one, which is the destination.
-			id := o.ID
-			brought[id.String()] = append(brought[id.String()], app)
-			if id.Namespace == "" {
-				id.Namespace = app.Namespace
-				brought[id.String()] = append(brought[id.String()], app)
-			}
-		}
-		brought["Namespace "+app.Namespace] = append(brought["Namespace "+app.Namespace], app)
-	}
-	for _, app := range f.Applications {
-		gates := 0
-		app.Findings = slices.DeleteFunc(app.Findings, func(found finding.Finding) bool {
-			switch {
-			case found.Rule == graph.OLMRetry: // the retry is generated
-				return true
-			case found.Rule == wave.GateWithoutCustomer:
-				gates++
-				return gates > 1
-			case found.Rule == graph.MissingObject && found.Severity == finding.Note: // stores and people bring it, too
-				return true
-			}
-			return slices.ContainsFunc(brought[found.Missing], func(other *Application) bool { return other != app && f.meet(app, other) })
-		})
-	}
-}
-
-// meet reports whether an Application finds another one in some environment.
-func (f *Fleet) meet(a, b *Application) bool {
-	return slices.ContainsFunc(f.environments(""), func(e string) bool { return a.In(e) && Deployed(b, e) })
 }
 
 // renderMemory is how many bytes of text components share that are decoded, which

@@ -251,6 +251,17 @@ func (f *Fleet) commonOptions() map[string]string {
 	return all
 }
 
+// makesNamespace reports whether Argo CD creates the namespace of an Application.
+func (f *Fleet) makesNamespace(app *Application) bool {
+	value := f.commonOptions()["CreateNamespace"]
+	for _, o := range app.SyncOptions {
+		if given, ok := strings.CutPrefix(o, "CreateNamespace="); ok {
+			value = given
+		}
+	}
+	return value == "true"
+}
+
 // serverSide reports whether an Application holds what is too large for the
 // annotation in which the other way of applying keeps it.
 func (f *Fleet) serverSide(app *Application) bool {

@@ -1,6 +1,9 @@
 package fleet
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/link"
@@ -36,7 +39,22 @@ func (f *Fleet) link() error {
 	}
 	var err error
 	f.Objects, f.Links, err = link.Find(apps, f.base, f.halves()...)
+	for _, l := range f.Links {
+		trustAddresses(l)
+	}
 	return err
+}
+
+// trustAddresses makes sure what is only inferred within a component: where a field is
+// called for an address and holds that of a Service which another component brings,
+// a rollout that does not wait for that component hangs.
+func trustAddresses(l Link) {
+	for i := range l.Reasons {
+		l.Reasons[i].Inferred = l.Reasons[i].Inferred && !l.Reasons[i].Address
+	}
+	slices.SortStableFunc(l.Reasons, func(x, y Reason) int {
+		return cmp.Or(cmp.Compare(y.Strength, x.Strength), boolean(x.Inferred)-boolean(y.Inferred))
+	})
 }
 
 // halves: what is left of a component that is split comes after its definitions.

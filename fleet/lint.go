@@ -120,12 +120,17 @@ func Disproves(rule string) bool {
 // notRendered is the rule about what Argo CD has no manifests for.
 const notRendered = "not-rendered"
 
-// disproved are the errors that say that the rollout never ends, but for those
-// that the owners of the fleet accept. A target that wants it nevertheless gets
-// them as warnings.
-func (f *Fleet) disproved(t Target) []finding.Finding {
+// Disproved are the findings that say that the rollout never ends, or may not: those of
+// Lint, but for what the owners of the fleet accept.
+func (f *Fleet) Disproved(environment string) []finding.Finding {
 	proofs := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !Disproves(r.Name) })
-	all := slices.DeleteFunc(f.lint(t.Environment).find(proofs), func(found finding.Finding) bool { return found.Severity != finding.Error })
+	return slices.DeleteFunc(f.lint(environment).find(proofs), func(found finding.Finding) bool { return found.Severity == finding.Note })
+}
+
+// disproved are those findings for a target, and what does not render. A target that
+// wants the rollout nevertheless gets them as warnings.
+func (f *Fleet) disproved(t Target) []finding.Finding {
+	all := f.Disproved(t.Environment)
 	for _, app := range f.Applications {
 		if app.Failed && Deployed(app, t.Environment) && app.Part != crds.Only {
 			all = append(all, app.fault(notRendered, "", app.Name+" does not render, so that nothing behind it is rolled out", "mend it; cmp fleet lint says what is wrong with it"))

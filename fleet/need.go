@@ -51,7 +51,7 @@ func (f *Fleet) Needs() []Need {
 				add(Need{l.From, l.To, true, false, r, 1}) // what it names is what it checks
 			}
 			if r.Strength >= Exists {
-				add(Need{l.From, l.To, r.Strength.Later(), !r.Inferred, r, 1})
+				add(Need{l.From, l.To, r.Strength.Later(), !r.Inferred && !(isNamespace(r) && f.makesNamespace(f.Applications[l.From])), r, 1})
 			}
 		}
 		if sure.signs > 0 {
@@ -88,7 +88,11 @@ func (n Need) Because() string {
 	if n.reason.File != "" && n.reason.Line > 0 {
 		aside = append(aside, fmt.Sprintf("%s:%d", n.reason.File, n.reason.Line))
 	}
-	if !n.Sure {
+	switch {
+	case n.Sure:
+	case isNamespace(n.reason):
+		aside = append(aside, "which CreateNamespace=true creates, too")
+	default:
 		aside = append(aside, "inferred")
 	}
 	if aside == nil {

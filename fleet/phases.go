@@ -36,6 +36,9 @@ type Placed struct {
 	// After is what it waits for, the index of an Application; -1 if its place is
 	// the first for what it is.
 	After int
+	// Earliest is the phase at which it could stand, where a later one is kept on
+	// purpose; it is not set otherwise.
+	Earliest component.Phase
 	// Late says which Application needs it for sure and stands before it, by the
 	// phases that are set; empty if none does.
 	Late string
@@ -45,6 +48,9 @@ type Placed struct {
 type PhaseOptions struct {
 	// OnlyMissing keeps the phases that are there.
 	OnlyMissing bool
+	// Intended are Applications, by their indices, that keep a later phase than the
+	// earliest, which is the value: their owners chose it, and nobody waits for them.
+	Intended map[int]component.Phase
 }
 
 // Phases computes the earliest phase of every Application, given what it is for,
@@ -56,10 +62,11 @@ func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 	for i, n := range all {
 		all[i].Later = n.Later && !f.besides(n)
 	}
+	all = append(all, f.tested(all)...)
 	kept, dropped, stuck, faults := f.Ordered(all)
 	p := &Phases{fleet: f, needs: kept, Findings: faults}
 	for _, n := range dropped {
-		p.passedOver(n, "that would close a circle")
+		p.passedOver(n, "that would close a cycle")
 	}
 	if opt.OnlyMissing { // what is set stands where it stands
 		p.needs = slices.DeleteFunc(slices.Clone(kept), func(n Need) bool { return f.Applications[n.From].Phase.Set })
@@ -67,6 +74,9 @@ func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 	stands := make([]stand, len(f.Applications))
 	for i, app := range f.Applications {
 		stands[i] = f.stand(app, opt)
+		if _, intended := opt.Intended[i]; intended {
+			stands[i].least = app.Phase.Number
+		}
 		if stuck[i] && !(opt.OnlyMissing && app.Phase.Set) {
 			stands[i] = stand{}
 		} else if stands[i].fault.Message != "" {
@@ -76,6 +86,10 @@ func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 	placed := p.settle(stands)
 	for i, app := range f.Applications {
 		p.Places = append(p.Places, p.explain(i, app, stands, placed))
+		if earliest, intended := opt.Intended[i]; intended && p.Places[i].Computed.Number == app.Phase.Number {
+			p.Places[i].Earliest, p.Places[i].After = earliest, -1
+			p.Places[i].Why = "it may stand at " + earliest.Text + ", and no rollout is faster for it"
+		}
 	}
 	if opt.OnlyMissing {
 		p.overtaken(kept)
@@ -116,7 +130,7 @@ func (p *Phases) settle(stands []stand) []at {
 		}
 		slices.Sort(over)
 		for _, j := range slices.Backward(slices.Compact(over)) {
-			p.passedOver(p.needs[j], "which leaves no place for what comes after")
+			p.passedOver(p.needs[j], "that leaves no place for what comes after")
 			p.needs = slices.Delete(p.needs, j, j+1)
 		}
 	}
@@ -264,6 +278,16 @@ func (p *Phases) late(i int) string {
 	return ""
 }
 
+// Awaited reports whether something that needs an Application stands too early for the
+// phase that this has, be it for sure or not.
+func (p *Phases) Awaited(i int) bool {
+	to := p.fleet.Applications[i]
+	return slices.ContainsFunc(p.needs, func(n Need) bool {
+		from := p.fleet.Applications[n.From]
+		return n.To == i && from.Phase.Set && to.Phase.Set && from.Phase.Number < to.Phase.Number+boolean(n.Later)
+	})
+}
+
 // homeless is the finding for what has no place late enough.
 func (p *Phases) homeless(i int, s stand, placed []at) finding.Finding {
 	app := p.fleet.Applications[i]
@@ -282,7 +306,7 @@ func (p *Phases) homeless(i int, s stand, placed []at) finding.Finding {
 func (p *Phases) passedOver(n Need, because string) {
 	app := p.fleet.Applications[n.From]
 	p.Findings = append(p.Findings, finding.Finding{Severity: finding.Warning, Rule: "sign-passed-over", File: app.File, Object: app.Name,
-		Message: "it is not ordered " + p.fleet.sentence(n) + ", " + because,
+		Message: "it should stand " + p.fleet.sentence(n) + ", but " + because,
 		Remedy:  "leave it, if it starts without; otherwise split one of the two, or move it to another domain"})
 }
 
@@ -326,6 +350,9 @@ const (
 	// TooLate means that it comes too late for what needs it, and an earlier one
 	// is possible.
 	TooLate = "must be earlier"
+	// Intent means that an earlier one is possible, and makes no rollout faster: the
+	// place is its owners' choice.
+	Intent = "intent"
 	// Later means that it is too early.
 	Later = "must be later"
 	// Missing means that there is none.
@@ -341,6 +368,8 @@ func (p Placed) Verdict() string {
 		return Homeless
 	case !p.Phase.Set:
 		return Missing
+	case p.Earliest.Set && p.Phase.Number == p.Computed.Number:
+		return Intent
 	case p.Phase.Number > p.Computed.Number && p.Late != "":
 		return TooLate
 	case p.Phase.Number > p.Computed.Number:

@@ -127,7 +127,7 @@ func TestPhasesOfWhatHasNoPlace(t *testing.T) {
 error no-place: early/component.yaml: early: it must stand after late, because Thing early needs Thing late, which stands at 650 at the earliest; the last place for it is 155, in foundation; fix: give it another domain, let the profile have a later place for workloads, or move what it needs to an earlier band
 warning no-place: kept/component.yaml: kept: it is for bootstraps (Thing kept), and no place in apps is; fix: add a place to the profile, or give it another domain
 error no-place: nothing/component.yaml: nothing: it has no phase, and nothing says what it is for; fix: set its rolloutPhase
-warning sign-passed-over: sign/component.yaml: sign: it is not ordered after late, because Thing sign needs Thing late (inferred), which leaves no place for what comes after; fix: leave it, if it starts without; otherwise split one of the two, or move it to another domain
+warning sign-passed-over: sign/component.yaml: sign: it should stand after late, because Thing sign needs Thing late (inferred), but that leaves no place for what comes after; fix: leave it, if it starts without; otherwise split one of the two, or move it to another domain
 error no-place: stranger/component.yaml: stranger: it names no domain, and is for workloads (Thing stranger), which no place in prerequisites is for; fix: add domain: to its component.yaml, one of apps, cluster, data, data-extended, foundation, observability, platform
 `)
 }
@@ -170,7 +170,7 @@ func TestCircles(t *testing.T) {
  b: no place; there is no place for it
  c: no place; there is no place for it
 error cycle: a/component.yaml: a: no order is right: a after b, because Thing a needs Thing b; b not before c, because Thing b needs Thing c; c not before a, because Thing c needs Thing a; fix: split one of them into two components, or take one of the references out
-warning sign-passed-over: y/component.yaml: y: it is not ordered not before x, because Thing y needs Thing x (inferred), that would close a circle; fix: leave it, if it starts without; otherwise split one of the two, or move it to another domain
+warning sign-passed-over: y/component.yaml: y: it should stand not before x, because Thing y needs Thing x (inferred), but that would close a cycle; fix: leave it, if it starts without; otherwise split one of the two, or move it to another domain
 `)
 }
 

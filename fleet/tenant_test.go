@@ -146,7 +146,7 @@ func TestQuotedInTemplates(t *testing.T) {
 func TestHostileBootstrap(t *testing.T) {
 	for _, name := range []string{`x\ntouch pwned`, `../../x`, `-rf`, `$(touch pwned)`} {
 		f := loadFiles(t, map[string]string{"shop/component.yaml": `{name: "` + name + `", rolloutPhase: "010"}` + "\n", "shop/a.yaml": oneObject}, fleet.Source{})
-		if _, _, err := f.Bootstrap(component.Phase{Number: 10, Set: true}); err == nil || !strings.Contains(err.Error(), "can be called") {
+		if _, _, err := f.Bootstrap(fleet.BootstrapOptions{Until: component.Phase{Number: 10, Set: true}}); err == nil || !strings.Contains(err.Error(), "can be called") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -155,7 +155,7 @@ func TestHostileBootstrap(t *testing.T) {
 		"shop/ladder.yaml":    "kinds:\n- {group: example.com, kind: --kubeconfig=pwned, rung: workloads, why: x, health: [{waits: condition Ready}]}\n- {group: example.com, kind: Web, rung: workloads, why: x, health: [{waits: \"x\\ntouch pwned\"}, {waits: condition Ready}]}\n",
 		"shop/a.yaml":         "apiVersion: example.com/v1\nkind: Web\nmetadata: {name: \"a'; touch pwned; '\", namespace: default}\n---\napiVersion: example.com/v1\nkind: --kubeconfig=pwned\nmetadata: {name: a, namespace: default}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: \"a\\ntouch pwned\", namespace: default}\nspec: {template: {spec: {containers: []}}}\n",
 	}, fleet.Source{})
-	made, _, err := f.Bootstrap(component.Phase{Number: 10, Set: true})
+	made, _, err := f.Bootstrap(fleet.BootstrapOptions{Until: component.Phase{Number: 10, Set: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,9 @@ type builder struct {
 	// may lead to, and nameable the other kinds.
 	said         map[int][]word
 	serviceNames map[object.ID]bool
-	nameable     []knowledge.GroupKind
+	// assumed are Services of which only a name tells that somebody makes them.
+	assumed  map[object.ID]bool
+	nameable []knowledge.GroupKind
 	// releases are pairs of which somebody said that the first need not wait for the
 	// second.
 	releases map[[2]int]bool

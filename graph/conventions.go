@@ -155,3 +155,15 @@ func (b *builder) cover(node int, field string) {
 		b.covered[covered{node, field[:end]}] = true
 	}
 }
+
+// inferred is a reference that no record tells.
+func (b *builder) inferred(from, to int, field string, meaning knowledge.Meaning, why string) Reference {
+	return Reference{From: from, To: to, Field: field, Meaning: meaning, Inferred: true, Why: why, Source: b.base.NamesSource()}
+}
+
+// calling is a reference to what an object calls.
+func (b *builder) calling(from, to int, field string, meaning knowledge.Meaning) Reference {
+	r := b.inferred(from, to, field, meaning, "calls")
+	r.Sign = Call
+	return r
+}

@@ -134,6 +134,9 @@ type Sign string
 const (
 	// Call: variables, arguments or fields of From lead to To.
 	Call Sign = "call"
+	// Address: a field of From that is called for an address holds that of a Service,
+	// which leads to To.
+	Address Sign = "address"
 	// Configuration: From is told the name of To, whose kind it reconciles.
 	Configuration Sign = "configuration"
 	// Company: To only stands beside From, a controller, which may need it.

@@ -322,6 +322,7 @@ func (b *builder) service(host, namespace string, bare bool) (object.ID, bool) {
 // what they run after the resource, alone or with an ending ("db", "db-rw").
 func (b *builder) madeBy(id object.ID) bool {
 	if b.runtimes == nil {
+		b.assumed = map[object.ID]bool{}
 		b.runtimes = map[string][]int{}
 		for i := range b.Nodes {
 			if n := &b.Nodes[i]; n.Kind.Rung == knowledge.Workloads && n.HasHealth && n.Kind.Pod.IsZero() && !b.base.Builtin(n.ID.Group) && n.InSync() {
@@ -340,7 +341,7 @@ func (b *builder) madeBy(id object.ID) bool {
 		return false
 	}
 	b.producers[id] = append(b.producers[id], best)
-	b.serviceNames[id] = true
+	b.serviceNames[id], b.assumed[id] = true, true
 	return true
 }
 
@@ -422,9 +423,14 @@ func (b *builder) referByAddresses() {
 			}
 			for _, a := range b.addresses(word{name: key, value: text, field: field, from: i, certified: b.base.IsCertifiedField(key)}, n.Key.Namespace) {
 				for _, server := range b.servers(a.service) {
-					if !b.refersTo(i, server) {
-						b.refer(b.calling(i, server, field, meaning))
+					if b.refersTo(i, server) {
+						continue
 					}
+					r := b.calling(i, server, field, meaning)
+					if b.base.IsAddress(key) && !b.base.IsSetting(field) && !b.assumed[a.service] {
+						r.Sign = Address
+					}
+					b.refer(r)
 				}
 			}
 		})
@@ -442,17 +448,6 @@ func eachText(v object.Value, field, key string, visit func(field, key, text str
 	if v.IsText() {
 		visit(field, key, v.Text())
 	}
-}
-
-func (b *builder) inferred(from, to int, field string, meaning knowledge.Meaning, why string) Reference {
-	return Reference{From: from, To: to, Field: field, Meaning: meaning, Inferred: true, Why: why, Source: b.base.NamesSource()}
-}
-
-// calling is a reference to what an object calls.
-func (b *builder) calling(from, to int, field string, meaning knowledge.Meaning) Reference {
-	r := b.inferred(from, to, field, meaning, "calls")
-	r.Sign = Call
-	return r
 }
 
 // namedBy finds the objects whose name a word is, alone or behind the

@@ -19,6 +19,7 @@ type nameFile struct {
 	RequestKeys       []string `yaml:"requestKeys"`
 	RequestMarks      []string `yaml:"requestMarks"`
 	Contents          []string `yaml:"contents"`
+	Settings          []string `yaml:"settings"`
 	Waits             struct {
 		Loops  []string `yaml:"loops"`
 		Tries  []string `yaml:"tries"`
@@ -166,8 +167,15 @@ func (b *Base) IsCertifiedPrefix(before string) bool {
 
 // IsContent reports whether a field of a custom resource is content of what the
 // resource makes.
-func (b *Base) IsContent(field string) bool {
-	return slices.ContainsFunc(names().Contents, func(at string) bool {
+func (b *Base) IsContent(field string) bool { return isBelow(field, names().Contents) }
+
+// IsSetting reports whether a field of a custom resource configures the program that
+// the resource runs.
+func (b *Base) IsSetting(field string) bool { return isBelow(field, names().Settings) }
+
+// isBelow reports whether a field is one of some, or inside of one.
+func isBelow(field string, some []string) bool {
+	return slices.ContainsFunc(some, func(at string) bool {
 		rest, ok := strings.CutPrefix(field, at)
 		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/crds"
@@ -48,7 +49,9 @@ func (s siblings) Open(app appofapps.Application, dir string, source object.Valu
 	}
 	helm, err := r.fromHelm(app.ID, source.Get("helm"), refs)
 	own, faults := r.fromPlugin(source.Get("plugin"))
-	r.Settings = append(own, helm)
+	native, more := r.fromNative(source)
+	r.Settings = slices.Concat(own, native, []Settings{helm})
+	faults = append(faults, more...)
 	return appofapps.Source{Render: r.asChild(s.base), Err: errors.Join(append(faults, err)...)}
 }
 
@@ -126,6 +129,119 @@ func (req Request) fromHelm(app object.ID, helm object.Value, refs map[string]bo
 		set.Values.SetFile = append(set.Values.SetFile, p.Get("name").Text()+"="+fill(p.Get("path").Text()))
 	}
 	return set, nil
+}
+
+// nativeFields are the fields of an Application's source that Argo CD's own directories
+// and kustomizations take, and the parameters that say the same (see native.go).
+var nativeFields = []struct {
+	of, field, parameter string
+}{
+	{"directory", "recurse", "recurse"},
+	{"directory", "include", "include"},
+	{"directory", "exclude", "exclude"},
+	{"kustomize", "namePrefix", "name-prefix"},
+	{"kustomize", "nameSuffix", "name-suffix"},
+	{"kustomize", "namespace", "kustomize-namespace"},
+	{"kustomize", "images", "images"},
+	{"kustomize", "replicas", "replicas"},
+	{"kustomize", "commonLabels", "common-labels"},
+	{"kustomize", "forceCommonLabels", "force-common-labels"},
+	{"kustomize", "labelWithoutSelector", "label-without-selector"},
+	{"kustomize", "labelIncludeTemplates", "label-include-templates"},
+	{"kustomize", "commonAnnotations", "common-annotations"},
+	{"kustomize", "forceCommonAnnotations", "force-common-annotations"},
+	{"kustomize", "commonAnnotationsEnvsubst", "common-annotations-envsubst"},
+	{"kustomize", "patches", "patches"},
+	{"kustomize", "components", "components"},
+	{"kustomize", "ignoreMissingComponents", "ignore-missing-components"},
+}
+
+// fromNative reads what an Application says to Argo CD's own directories and
+// kustomizations.
+func (req Request) fromNative(source object.Value) ([]Settings, []error) {
+	var params []given
+	for _, f := range nativeFields {
+		v := source.Get(f.of, f.field)
+		if !v.Exists() {
+			continue
+		}
+		g, err := nativeGiven(f.parameter, v)
+		if err != nil {
+			return nil, []error{err}
+		}
+		params = append(params, g)
+	}
+	params = append(params, jsonnetGiven(source.Get("directory", "jsonnet"))...)
+	if directory := source.Get("directory"); directory.IsMap() && !directory.Get("recurse").Exists() {
+		no := "false" // as Argo CD reads what it is told to read as a directory
+		params = append(params, given{Name: "recurse", String: &no})
+	}
+	return req.settings(nil, params)
+}
+
+// nativeGiven is a field of a source as a parameter.
+func nativeGiven(parameter string, v object.Value) (given, error) {
+	g := given{Name: parameter}
+	switch {
+	case v.IsMap():
+		m := map[string]string{}
+		for _, f := range v.Fields() {
+			m[f.Key] = f.Value.Text()
+		}
+		g.Map = &m
+	case parameter == "replicas":
+		m := map[string]string{}
+		for _, item := range v.Items() {
+			m[item.Get("name").Text()] = item.Get("count").Text()
+		}
+		g.Map = &m
+	case v.IsList():
+		list := []string{}
+		for _, item := range v.Items() {
+			text := item.Text()
+			if item.IsMap() {
+				var err error
+				if text, err = item.YAML(); err != nil {
+					return g, err
+				}
+			}
+			list = append(list, text)
+		}
+		g.Array = &list
+	default:
+		text := v.Text()
+		g.String = &text
+	}
+	return g, nil
+}
+
+// jsonnetGiven are the variables of an Application's jsonnet files as parameters.
+func jsonnetGiven(jsonnet object.Value) []given {
+	var all []given
+	for _, f := range []struct{ field, parameter string }{{"extVars", "ext-vars"}, {"tlas", "tlas"}} {
+		texts, code := map[string]string{}, map[string]string{}
+		for _, v := range jsonnet.Get(f.field).Items() {
+			to := texts
+			if v.Get("code").True() {
+				to = code
+			}
+			to[v.Get("name").Text()] = v.Get("value").Text()
+		}
+		if len(texts) > 0 {
+			all = append(all, given{Name: f.parameter, Map: &texts})
+		}
+		if len(code) > 0 {
+			all = append(all, given{Name: f.parameter + "-code", Map: &code})
+		}
+	}
+	if libs := jsonnet.Get("libs").Items(); len(libs) > 0 {
+		list := []string{}
+		for _, v := range libs {
+			list = append(list, v.Text())
+		}
+		all = append(all, given{Name: "libs", Array: &list})
+	}
+	return all
 }
 
 // inline adds values that are no file, under a title for messages.

@@ -247,3 +247,36 @@ func TestParentOfItself(t *testing.T) {
 		t.Errorf("%s\n%v", res.YAML(), res.Findings)
 	}
 }
+
+// TestChildrenOfDirectories: what an Application says to Argo CD's own directories and
+// kustomizations holds where its parent is ordered.
+func TestChildrenOfDirectories(t *testing.T) {
+	const repo = "https://git.example.com/r.git"
+	child := func(name, dir, section string) string {
+		return fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: %s, namespace: argocd}\nspec:\n  destination: {server: https://kubernetes.default.svc, namespace: shop}\n  source: {repoURL: %s, path: %s, %s}\n", name, repo, dir, section)
+	}
+	const store = "{apiVersion: external-secrets.io/v1, kind: SecretStore, metadata: {name: store}, spec: {provider: {fake: {data: []}}}}"
+	const reader = "{apiVersion: external-secrets.io/v1, kind: ExternalSecret, metadata: {name: a}, spec: {secretStoreRef: {name: x-store}, target: {name: a}}}"
+	files := fstest.MapFS{
+		"apps/a.yaml":              {Data: []byte(child("reader", "reader", "directory: {exclude: 'bad*'}") + "---\n" + child("store", "store", "kustomize: {namePrefix: x-}"))},
+		"reader/a.yaml":            {Data: []byte(reader)},
+		"reader/bad.yaml":          {Data: []byte("no: manifest")},
+		"reader/below/bad.yaml":    {Data: []byte("no: manifest")},
+		"reader/below/worse.yaml":  {Data: []byte("no: manifest")},
+		"store/kustomization.yaml": {Data: []byte("resources: [s.yaml]")},
+		"store/s.yaml":             {Data: []byte(store)},
+	}
+	res := generated(t, plugin.Request{Repo: files, Dir: "apps", App: plugin.App{Name: "root", Namespace: "argocd", RepoURL: repo}, KubeVersion: "1.34.0"})
+	for _, f := range res.Findings {
+		if f.Rule == "child-not-rendered" || strings.Contains(f.Message, "bad.yaml") || strings.Contains(f.Message, "worse.yaml") {
+			t.Error(f)
+		}
+	}
+	waves := map[string]int{}
+	for i, n := range res.Plan.Graph.Nodes {
+		waves[n.Key.Name] = res.Plan.Places[i].Wave
+	}
+	if waves["store"] >= waves["reader"] {
+		t.Errorf("the store with a prefix does not come before who reads from it: %v\n%s", waves, res.YAML())
+	}
+}

@@ -208,6 +208,9 @@ func (s *sync) play(i int) {
 	through(i, nil)
 }
 
+// Late is the rule of what needs something that comes later.
+const Late = "late"
+
 // late reports that a node needs what comes later, over a chain of others.
 func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 	n, at, to := s.Graph.Nodes[i], s.at[i], s.at[r.To]
@@ -242,7 +245,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 	if r.Inferred { // a sign, and no proof
 		severity = finding.Warning
 	}
-	rule, remedy := "late", "correct the sync-wave of one of the two, or let Ladder compute both"
+	rule, remedy := Late, "correct the sync-wave of one of the two, or let Ladder compute both"
 	if to.phase != at.phase || to == never {
 		rule = "other-phase"
 		remedy = fmt.Sprintf("make this one a Sync hook (%s: Sync)", object.Hook)
@@ -267,27 +270,71 @@ func (s *sync) claim(i int) {
 			first = r.From
 		}
 	}
-	if s.at[first].compare(s.at[i]) > 0 {
-		s.report(i, finding.Error, "late", fmt.Sprintf("%s it waits for a Pod of %s, which Argo CD applies %s, only after this is healthy", s.at[i], s.name(first), s.at[first]),
-			"put it into the wave of "+s.name(first)+", or let Ladder compute both")
+	if s.at[first].compare(s.at[i]) <= 0 {
+		return
+	}
+	severity, unless, remedy := finding.Error, "", "put it into the wave of "+s.name(first)+", or let Ladder compute both"
+	class := s.foreignClass(i)
+	if class != (object.ID{}) {
+		severity, unless = finding.Warning, fmt.Sprintf(", unless %s binds immediately", class)
+	}
+	s.report(i, severity, Late, fmt.Sprintf("%s it waits for a Pod of %s, which Argo CD applies %s, only after this is healthy%s", s.at[i], s.name(first), s.at[first], unless), remedy)
+	if class != (object.ID{}) {
+		s.found[len(s.found)-1].Missing = class.String()
 	}
 }
 
+// classField is where a claim names its class.
+const classField = "spec.storageClassName"
+
+// foreignClass is the class that a claim names and that is not in the component; zero if
+// there is none.
+func (s *sync) foreignClass(i int) object.ID {
+	n := &s.Graph.Nodes[i]
+	name := n.Get("spec", "storageClassName").Text()
+	for _, r := range n.Kind.References {
+		if r.At.String() == classField && name != "" && len(s.classes(i)) == 0 {
+			return object.ID{Group: r.To[0].Group, Kind: r.To[0].Kind, Name: name}
+		}
+	}
+	return object.ID{}
+}
+
 // boundAtOnce reports whether a claim does not wait for a consumer: it names its
-// volume, or its class is in the component and binds immediately.
+// volume, wants one without a class, or its class is in the component and binds
+// immediately.
 func (s *sync) boundAtOnce(i int) bool {
-	if s.Graph.Nodes[i].Get("spec", "volumeName").Text() != "" {
+	spec := s.Graph.Nodes[i].Get("spec")
+	if class := spec.Get("storageClassName"); spec.Get("volumeName").Text() != "" || class.IsText() && class.Text() == "" {
 		return true
 	}
+	return slices.ContainsFunc(s.classes(i), func(class int) bool { return BindsAtOnce(s.Graph.Nodes[class].Object) })
+}
+
+// classes are those of a claim that are in the component: the one it names, or the
+// cluster's default.
+func (s *sync) classes(i int) []int {
+	var all []int
 	for _, r := range s.Graph.References {
-		if r.From != i || s.Graph.Nodes[r.To].Kind.Provider.IsZero() {
-			continue
-		}
-		if mode := s.Graph.Nodes[r.To].Get("volumeBindingMode").Text(); mode == "" || mode == "Immediate" {
-			return true
+		if r.From == i && !s.Graph.Nodes[r.To].Kind.Provider.IsZero() {
+			all = append(all, r.To)
 		}
 	}
-	return false
+	if s.Graph.Nodes[i].Get("spec", "storageClassName").Exists() {
+		return all
+	}
+	for class := range s.Graph.Nodes {
+		if n := &s.Graph.Nodes[class]; !n.Kind.Provider.IsZero() && n.Get("metadata", "annotations", "storageclass.kubernetes.io/is-default-class").Text() == "true" {
+			all = append(all, class)
+		}
+	}
+	return all
+}
+
+// BindsAtOnce reports whether claims of a StorageClass wait for no Pod that uses them.
+func BindsAtOnce(class object.Object) bool {
+	mode := class.Get("volumeBindingMode").Text()
+	return mode == "" || mode == "Immediate"
 }
 
 // doubt reports an object that others wait for although it may never be
@@ -313,9 +360,9 @@ const GateWithoutCustomer = "gate-without-customer"
 // stop the sync, and nothing is won by the wait.
 func (s *sync) idleGates() {
 	justified := s.justified()
-	stopped := map[string]bool{} // objects with errors, which say more
+	stopped := map[string]bool{} // objects with findings that say more
 	for _, f := range s.found {
-		stopped[f.Object] = stopped[f.Object] || f.Severity == finding.Error
+		stopped[f.Object] = stopped[f.Object] || f.Severity == finding.Error || f.Missing != ""
 	}
 	idle := map[moment][]int{}
 	hooks := map[moment]bool{}

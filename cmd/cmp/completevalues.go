@@ -23,6 +23,8 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"object":            objects,
 	"component":         applications,
 	"fail":              applications,
+	"only":              applications,
+	"skip":              applications,
 	"environment":       environments,
 	"until":             phases,
 	"rung":              complete.Rungs,

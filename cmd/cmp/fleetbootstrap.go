@@ -1,18 +1,27 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
+	"github.com/ladder-cmp/ladder/fleet/show"
+	"github.com/ladder-cmp/ladder/internal/complete"
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
 func newFleetBootstrap(s streams) *cobra.Command {
-	var out, until string
+	var opt fleet.BootstrapOptions
+	var out, until, check string
 	var talos, force bool
 	cmd := &cobra.Command{
 		Use:   "bootstrap DIR... --until PHASE --out DIR",
@@ -22,12 +31,20 @@ apply.sh, that applies them with kubectl and waits after each until it is ready:
 definitions of the Gateway API, a network, whatever Argo CD itself needs. With
 --talos they come as inline manifests of a Talos machine configuration, too.
 
+The network of Pods comes before whatever needs one, whichever the phases are. Of
+what is taken to be there already, --skip leaves components out; --only writes
+nothing but the components it names.
+
+--check compares a directory that was written before with what Argo CD syncs of
+the same components now, and exits with 1 if they differ.
+
 Where a component up to that phase is for some environments only, --environment
 says which one it is.
 
 Argo CD adopts later what is there: it renders the same from the same components.`,
 		Example: `  cmp fleet bootstrap ./components --until 020 --out bootstrap && sh bootstrap/apply.sh
-  cmp fleet bootstrap ./components --until 020 --out bootstrap --talos`,
+  cmp fleet bootstrap ./components --until 020 --out bootstrap --talos
+  cmp fleet bootstrap ./components --until 020 --check bootstrap`,
 	}
 	in := addFleetInputs(cmd)
 	flags := cmd.Flags()
@@ -35,38 +52,33 @@ Argo CD adopts later what is there: it renders the same from the same components
 	flags.StringVarP(&out, "out", "o", "", "Directory to write to")
 	flags.BoolVar(&force, "force", false, "Replace the directory of --out with all that is in it")
 	flags.BoolVar(&talos, "talos", false, "Write talos.yaml, a patch with inline manifests, too")
+	flags.StringSliceVar(&opt.Only, "only", nil, "Components to write, and no others")
+	flags.StringSliceVar(&opt.Skip, "skip", nil, "Components to leave out, since they are there already")
+	flags.StringVar(&check, "check", "", "Compare with a directory that was written before, and exit with 1 if Argo CD syncs something else")
+	_ = cmd.RegisterFlagCompletionFunc("check", complete.Folders) // the flag is there
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if until == "" {
-			return usage.New("say where Argo CD takes over; give --until PHASE")
+		if err := checkBootstrap(flags, until, out, check); err != nil {
+			return err
 		}
-		if out == "" {
-			return usage.New("--out is missing; write --out DIR")
+		var err error
+		if until != "" {
+			if opt.Until, err = component.ParsePhase(until); err != nil {
+				return usage.Errorf("--until: %w", err)
+			}
 		}
-		phase, err := component.ParsePhase(until)
-		if err != nil {
-			return usage.Errorf("--until: %w", err)
-		}
-		f, err := in.load(cmd, s, args)
+		f, err := in.loadCluster(cmd, s, args, opt)
 		if err != nil {
 			return err
 		}
-		if bound := f.Bound(phase); len(bound) > 0 && in.source.Environment == "" {
-			return usage.Errorf("%s: %s is for %s only, and a cluster is of one environment; give --environment %s",
-				bound[0].File, bound[0].Name, strings.Join(bound[0].Environments, ", "), strings.Join(f.Environments(), " or "))
-		}
-		made, notes, err := f.Bootstrap(phase)
+		made, notes, err := f.Bootstrap(opt)
 		if err != nil {
 			return err
 		}
 		warn(s, append(f.Findings, notes...))
-		files := map[string]string{"apply.sh": made.Script()}
-		for _, step := range made.Steps {
-			files[step.Name+".yaml"] = step.Text
+		if check != "" {
+			return show.Bootstrapped(check, made)
 		}
-		if talos {
-			files["talos.yaml"] = made.Talos()
-		}
-		if err := wholefile.ReplaceDir(out, force, files); err != nil {
+		if err := wholefile.ReplaceDir(out, force, made.Files(talos)); err != nil {
 			return err
 		}
 		for _, step := range made.Steps {
@@ -75,4 +87,34 @@ Argo CD adopts later what is there: it renders the same from the same components
 		return nil
 	}
 	return cmd
+}
+
+// loadCluster loads the fleet of one cluster, which has the named components, and of
+// those that are wanted none that is for some environments only.
+func (in *fleetInputs) loadCluster(cmd *cobra.Command, s streams, args []string, opt fleet.BootstrapOptions) (*fleet.Fleet, error) {
+	f, err := in.load(cmd, s, args)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Concat(opt.Only, opt.Skip) {
+		if _, err := rollout.FindApplication(f, name); err != nil {
+			return nil, err
+		}
+	}
+	if bound := f.Bound(opt); len(bound) > 0 && in.source.Environment == "" {
+		return nil, usage.Errorf("%s: %s is for %s only, and a cluster is of one environment; give --environment %s",
+			bound[0].File, bound[0].Name, strings.Join(bound[0].Environments, ", "), strings.Join(f.Environments(), " or "))
+	}
+	return f, nil
+}
+
+// checkBootstrap refuses flags that do not say what to write, or whereto.
+func checkBootstrap(flags *pflag.FlagSet, until, out, check string) error {
+	if until == "" && !flags.Changed("only") {
+		return usage.New("say where Argo CD takes over; give --until PHASE")
+	}
+	if out == "" && check == "" {
+		return usage.New("--out is missing; write --out DIR")
+	}
+	return cmp.Or(option.Alone(flags, "check", "out"), option.Alone(flags, "check", "talos"), option.Alone(flags, "check", "force"))
 }

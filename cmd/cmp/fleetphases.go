@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
@@ -23,13 +24,12 @@ place of its domain's bands that is for what it is, and that comes after what it
 needs of others. Each comes with the reason why it is not earlier.
 
 --diff compares the phases in the component.yaml files with the computed ones.
---write puts the computed ones into the files, where nothing else changes. It
-leaves out components with faults and those that depend on them, says which, and
-exits with 1. --compact shows the fewest steps that keep every gate, and
-how long the rollout takes with each layout.
+--write puts the computed ones into the files, where nothing else changes. A
+component keeps a later phase where no rollout is faster with it earlier (intent).
+Of components with faults, and those that depend on them, it says so and exits
+with 1. --compact shows the fewest steps that keep every gate, and their time.
 
-Exits with 1 if a component has no place, or if components need each other in a
-circle.`,
+Exits with 1 if a component has no place, or if components form a cycle.`,
 		Example: `  cmp fleet phases ./components
   cmp fleet phases ./components --diff
   cmp fleet phases ./components --write --only-missing
@@ -44,11 +44,8 @@ circle.`,
 	compact := flags.Bool("compact", false, "Show the fewest steps that keep every gate")
 	durations := durationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := cmp.Or(option.KnownFormat(*format, reportText, reportJSON), option.Alone(flags, "diff", "write", "compact"), option.Alone(flags, "compact", "only-missing")); err != nil {
+		if err := checkPhases(flags, *format, *durations, *compact); err != nil {
 			return err
-		}
-		if *durations != "" && !*compact {
-			return usage.New("--durations is for --compact; add it, or see cmp fleet simulate")
 		}
 		times, err := rollout.DurationsIn(*durations)
 		if err != nil {
@@ -58,7 +55,11 @@ circle.`,
 		if err != nil {
 			return err
 		}
-		p := f.Phases(fleet.PhaseOptions{OnlyMissing: *onlyMissing})
+		opt := fleet.PhaseOptions{OnlyMissing: *onlyMissing}
+		p := f.Phases(opt)
+		if *diff || *write {
+			p = rollout.Phases(f, opt, times)
+		}
 		r := show.Phases{Fleet: f, Phases: p, Findings: append(fleet.Failures(f.Findings), p.Findings...)}
 		switch {
 		case *write:
@@ -83,6 +84,14 @@ circle.`,
 		return nil
 	}
 	return cmd
+}
+
+// checkPhases refuses an unknown format, and flags that do not go together.
+func checkPhases(flags *pflag.FlagSet, format, durations string, compact bool) error {
+	if durations != "" && !compact {
+		return usage.New("--durations is for --compact; add it, or see cmp fleet simulate")
+	}
+	return cmp.Or(option.KnownFormat(format, reportText, reportJSON), option.Alone(flags, "diff", "write", "compact"), option.Alone(flags, "compact", "only-missing"))
 }
 
 // writePhases puts phases into the files of the components.

@@ -70,7 +70,7 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 		if err != nil {
 			return err
 		}
-		warn(s, fleet.Failures(f.Findings))
+		warn(s, append(fleet.Failures(f.Findings), rollout.Doubts(f, *layout, in.source.Environment)...))
 		play := func(f *fleet.Fleet) (*rollout.Run, error) { return rollout.Play(f, *layout, *noRest, times, failing) }
 		run, err := play(f)
 		if err != nil {

@@ -270,7 +270,7 @@ func used(f *fleet.Fleet, add func(part int, what, name string)) {
 			add(to.Part, "Services that others use", to.Key.Namespace+"/"+to.Key.Name)
 		case to.Key.Group == "" && to.Key.Kind == "Secret":
 			add(to.Part, "Secrets for others", to.Key.Namespace+"/"+to.Key.Name)
-		case !to.Kind.Pod.IsZero() && r.Sign == graph.Call:
+		case !to.Kind.Pod.IsZero() && (r.Sign == graph.Call || r.Sign == graph.Address):
 			add(to.Part, "workloads that others call", to.Key.Namespace+"/"+to.Key.Name)
 		case r.Written.Kind == "Secret":
 			add(to.Part, "Secrets for others", r.Written.Namespace+"/"+r.Written.Name)

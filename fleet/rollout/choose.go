@@ -67,6 +67,16 @@ func Play(f *fleet.Fleet, layout string, withoutRest bool, times Durations, fail
 	return Simulate(f, l, times, failing), err
 }
 
+// Doubts are the findings about the order of a layout: those of Fleet.Lint about the
+// phases that are set, or those that computed phases have besides errors, which leave
+// nothing to play.
+func Doubts(f *fleet.Fleet, layout, environment string) []finding.Finding {
+	if layout == LayoutSet {
+		return f.Disproved(environment)
+	}
+	return slices.DeleteFunc(f.Phases(fleet.PhaseOptions{}).Findings, func(found finding.Finding) bool { return found.Severity == finding.Error })
+}
+
 // LayoutNamed is a layout of a fleet.
 func LayoutNamed(f *fleet.Fleet, name string) (Layout, error) {
 	if name == LayoutSet {

@@ -69,15 +69,17 @@ func (r *Phases) Diff() {
 		if row.Verdict == fleet.TooLate {
 			row.Why = p.Late
 		}
-		row.cells = []string{cmp.Or(row.Set, "-"), cmp.Or(row.Phase, "-"), shownName(p), row.Verdict, row.Why}
+		row.cells = []string{cmp.Or(row.Set, "-"), cmp.Or(p.Earliest.Text, row.Phase, "-"), shownName(p), row.Verdict, row.Why}
 		if row.Verdict != fleet.Equal {
 			r.rows = append(r.rows, row)
 		}
 	}
 	text := fmt.Sprintf("%s: %d equal, %d could be earlier, %d must be later", finding.Counted(len(r.Phases.Places), "Application"), count[fleet.Equal], count[fleet.Earlier], count[fleet.Later])
-	for _, more := range []string{fleet.TooLate, fleet.Missing, fleet.Homeless} {
-		if count[more] > 0 {
-			text += fmt.Sprintf(", %d %s", count[more], map[string]string{fleet.TooLate: fleet.TooLate, fleet.Missing: "not set", fleet.Homeless: "without a place"}[more])
+	for _, more := range []struct{ verdict, text string }{
+		{fleet.TooLate, "must be earlier"}, {fleet.Intent, "later by intent"}, {fleet.Missing, "not set"}, {fleet.Homeless, "without a place"},
+	} {
+		if n := count[more.verdict]; n > 0 {
+			text += fmt.Sprintf(", %d %s", n, more.text)
 		}
 	}
 	r.summary = append(r.summary, text)

@@ -3,6 +3,8 @@ package show
 import (
 	"errors"
 	"os"
+	"path"
+	"path/filepath"
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -22,6 +24,31 @@ func UpToDate(file string, made []fleet.Manifest) error {
 	var all []error
 	for _, d := range differences {
 		all = append(all, finding.Finding{Severity: finding.Error, Rule: "out-of-date", File: file, Line: d.Line, Field: d.Path, Message: d.Message, Remedy: "write the file again"})
+	}
+	return errors.Join(all...)
+}
+
+// Bootstrapped says where a directory that cmp fleet bootstrap wrote is not what Argo CD
+// syncs of the same components.
+func Bootstrapped(dir string, made fleet.Bootstrap) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: dir, Message: wholefile.Reason(err), Remedy: "name the directory that cmp fleet bootstrap --out has written"}
+	}
+	written := map[string]string{}
+	for _, e := range entries {
+		if name := e.Name(); e.Type().IsRegular() && (path.Ext(name) == ".yaml" || name == fleet.ScriptFile) {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				return finding.Finding{Severity: finding.Error, Rule: "no-file", File: filepath.Join(dir, name), Message: wholefile.Reason(err), Remedy: "let it be read"}
+			}
+			written[name] = string(text)
+		}
+	}
+	var all []error
+	for _, found := range made.Check(written) {
+		found.File = path.Join(filepath.ToSlash(dir), found.File)
+		all = append(all, found)
 	}
 	return errors.Join(all...)
 }

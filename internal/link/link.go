@@ -66,6 +66,9 @@ type Reason struct {
 	Strength Strength
 	// Inferred means that no record says so, but a convention or a sign.
 	Inferred bool
+	// Address means that Field is called for an address, and holds that of a Service
+	// which leads to To.
+	Address bool
 	// From is the object that needs the other, which Field of it names; File and
 	// Line are where it was rendered from.
 	From, To object.ID
@@ -213,7 +216,7 @@ func (f *finder) linkObjects() {
 			continue
 		}
 		if strength, counts := f.strength(r); counts {
-			f.add(from, to, Reason{Strength: strength, Inferred: r.Inferred, From: node.Key, To: target.Key,
+			f.add(from, to, Reason{Strength: strength, Inferred: r.Inferred, Address: r.Sign == graph.Address, From: node.Key, To: target.Key,
 				Field: r.Field, File: node.File, Line: node.Line, Why: r.Why, Source: r.Source})
 		}
 	}

@@ -37,6 +37,9 @@ type assembly struct {
 	unpacked int64
 	// findings are faults that leave a result possible.
 	findings []finding.Finding
+	// doubled are keys of resources that stand twice in their mapping. Whether kustomize
+	// takes them shows only when it builds.
+	doubled []finding.Finding
 	// inflated says that a chart was rendered.
 	inflated bool
 	// ofCharts are what is said of an object of a chart that the resources have, too,

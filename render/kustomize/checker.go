@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
+	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
@@ -31,6 +33,7 @@ func (a *assembly) look(t *tree, dir, namespace string) (inherits bool, err erro
 	c.namespace = namespace
 	k, faults := c.decode()
 	c.faults = append(c.faults, faults...)
+	c.doubledInFile()
 	if k.Namespace != "" {
 		c.namespace = k.Namespace
 	}
@@ -164,9 +167,9 @@ func (c *checker) prepend(k *types.Kustomization, text string) {
 	c.changed = true
 }
 
-// syntax reports what is no YAML in a file of resources, and keys given twice,
-// which kustomize refuses at any depth, with the lines that kustomize does not
-// know. Whatever else is wrong may be mended by a patch.
+// syntax reports what is no YAML in a file of resources, with the lines that kustomize
+// does not know, and notes keys given twice, most of which it refuses. Whatever else is
+// wrong may be mended by a patch.
 func (c *checker) syntax(shown string, data []byte) {
 	c.objects(object.Parse(shown, 1, string(data)))
 }
@@ -194,16 +197,51 @@ func registeredAs(o object.Object) string {
 // objects reports what kustomize refuses in objects that were read.
 func (c *checker) objects(objs []object.Object, err error) {
 	for _, f := range finding.Of(err) {
-		if f.Rule == object.InvalidYAML || f.Rule == object.DuplicateKey {
+		switch f.Rule {
+		case object.InvalidYAML:
 			c.faults = append(c.faults, f)
+		case object.DuplicateKey:
+			c.doubled = append(c.doubled, f)
 		}
 	}
 	for _, o := range objs {
 		for _, f := range o.Doubts() {
 			if f.Rule == object.DuplicateKey {
-				f.Severity = finding.Error
-				c.faults = append(c.faults, f)
+				c.doubled = append(c.doubled, f)
 			}
 		}
 	}
+}
+
+// doubledInFile notes the keys that the kustomization itself holds twice, of which
+// kustomize reads the last.
+func (c *checker) doubledInFile() {
+	var doc yamlv3.Node
+	if yamlv3.Unmarshal(c.written, &doc) != nil || len(doc.Content) == 0 {
+		return // decode says what is wrong
+	}
+	for _, k := range object.ValueOf(doc.Content[0]).DoubledKeys() {
+		c.findings = append(c.findings, finding.Finding{Severity: finding.Warning, Rule: object.DuplicateKey, File: c.Show(c.file), Line: k.Lines[1], Field: strings.TrimPrefix(k.Path+"."+k.Key, "."),
+			Message: fmt.Sprintf("the key %s stands in lines %d and %d, and kustomize reads the last", k.Key, k.Lines[0], k.Lines[1]), Remedy: "keep one of the two"})
+	}
+}
+
+// refused are keys given twice as what they are to kustomize where it cannot write an
+// object that holds one.
+func (a *assembly) refused() []finding.Finding {
+	all := slices.Clone(a.doubled)
+	for i := range all {
+		all[i].Severity = finding.Error
+	}
+	return all
+}
+
+// built are keys given twice that kustomize takes all the same: it merges annotations,
+// and what a patch removes it never writes.
+func (a *assembly) built() []finding.Finding {
+	all := slices.Clone(a.doubled)
+	for i := range all {
+		all[i].Severity, all[i].Message = finding.Warning, "a key stands there twice, which kustomize builds all the same; others that read the file may refuse it, or lose one of the two"
+	}
+	return all
 }

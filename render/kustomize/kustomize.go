@@ -16,6 +16,7 @@ import (
 	"sync"
 	"text/template"
 
+	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
@@ -82,19 +83,26 @@ func Render(ctx context.Context, of input.Source, opt Options) (res Result, err 
 		return Result{}, fmt.Errorf("render %s: %w", s.Dir, err)
 	}
 	if err != nil {
-		return Result{}, finding.Err(sortedOnce(finding.Of(err)))
+		return Result{}, finding.Err(sortedOnce(append(finding.Of(err), a.refused()...)))
 	}
 	lock.Lock()
 	defer lock.Unlock()
 	defer openapi.ResetOpenAPI()
 	built, err := a.run(path.Join(t.at, dir))
 	if err != nil {
+		// What it cannot read again because of a key given twice, it says without a line.
+		if twice := new(yamlv3.TypeError); errors.As(err, &twice) && len(a.doubled) > 0 {
+			return Result{}, finding.Err(sortedOnce(a.refused()))
+		}
 		return Result{}, a.fault(t, dir, err)
 	}
-	res.Findings, res.Inflated = sortedOnce(a.findings), a.inflated
+	res.Findings, res.Inflated = sortedOnce(append(a.findings, a.built()...)), a.inflated
 	var faults []error
 	for _, r := range built.Resources() {
 		text, err := r.AsYAML()
+		if err != nil && len(a.doubled) > 0 {
+			return Result{}, finding.Err(sortedOnce(a.refused()))
+		}
 		if err != nil {
 			return Result{}, s.Fault("kustomize", File(s.FS, s.Dir), a.shown(withoutValues(readable(err.Error()), a.read)), "correct the resource "+r.CurId().String())
 		}

@@ -59,6 +59,19 @@ ready() {
 	done
 }
 
+# Replicas that must not share a node are not all ready where there are fewer nodes.
+one() {
+	end=$(($(date +%s) + timeout))
+	until [ "$("$kubectl" get "$@" -o 'jsonpath={.status.readyReplicas}')" -ge 1 ] 2>/dev/null; do
+		if [ "$(date +%s)" -ge "$end" ]; then
+			echo "apply.sh: no replica is ready within ${timeout}s: $*" >&2
+			echo "apply.sh: fix that and run this again; what is applied stays" >&2
+			exit 1
+		fi
+		sleep 1
+	done
+}
+
 # gateway-api of phase 010, CRDs.
 apply 00-gateway-api.yaml
 ready wait --for=condition=Established customresourcedefinition.apiextensions.k8s.io/gatewayclasses.gateway.networking.k8s.io # condition Established

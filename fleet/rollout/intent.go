@@ -1,0 +1,72 @@
+package rollout
+
+import (
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet"
+)
+
+// Phases computes the phases of a fleet. Where an Application stands later than it
+// must, and no rollout is faster with it earlier, its place is its owners' choice and
+// stays.
+func Phases(f *fleet.Fleet, opt fleet.PhaseOptions, times Durations) *fleet.Phases {
+	p := f.Phases(opt)
+	intended := intended(f, p, times)
+	if len(intended) == 0 {
+		return p
+	}
+	opt.Intended = intended
+	kept := f.Phases(opt)
+	for i, place := range p.Places {
+		if place.Computed.Set && !kept.Places[i].Computed.Set { // a choice that leaves others no place
+			return p
+		}
+	}
+	return kept
+}
+
+// intended are the Applications whose later place slows no rollout, with their earliest
+// phases.
+func intended(f *fleet.Fleet, p *fleet.Phases, times Durations) map[int]component.Phase {
+	all := map[int]component.Phase{}
+	for i, place := range p.Places {
+		if place.Verdict() == fleet.Earlier && !p.Awaited(i) {
+			all[i] = place.Computed
+		}
+	}
+	play := func(moved func(i int) bool) *Run {
+		return Simulate(f, NewLayout(f, "", func(i int) component.Phase {
+			if p.Places[i].Verdict() == fleet.Earlier && !moved(i) {
+				return p.Places[i].Phase
+			}
+			return p.Places[i].Computed
+		}), times, nil)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	helps := map[int]bool{}
+	before := play(func(int) bool { return false })
+	for more := true; more; {
+		more = false
+		for _, span := range before.Critical { // no other makes the rollout faster by itself
+			i := before.Spans[span].Application
+			if _, candidate := all[i]; !candidate || helps[i] {
+				continue
+			}
+			if after := play(func(j int) bool { return helps[j] || j == i }); faster(after, before) {
+				helps[i], before, more = true, after, true
+				break
+			}
+		}
+	}
+	if len(helps) == 0 && faster(play(func(int) bool { return true }), before) { // only all of them together
+		return nil
+	}
+	for i := range helps {
+		delete(all, i)
+	}
+	return all
+}
+
+// faster reports whether a rollout ends earlier than another one, or at all.
+func faster(a, b *Run) bool { return a.Done() && (!b.Done() || a.Total < b.Total) }
