@@ -224,7 +224,7 @@ func (d Description) contradictions(f settings.File) []error {
 		fault("wave", "the wave is "+d.Wave.Text+" and the rolloutPhase "+d.RolloutPhase.Text+", which are two names for one thing", "keep one of the two")
 	}
 	if d.CRDsPhase.Set && d.CRDs != Split {
-		fault("crdsPhase", "it means nothing without crds: "+Split, "drop it, or write crds: "+Split)
+		fault("crdsPhase", "has no effect without crds: "+Split, "drop it, or write crds: "+Split)
 	}
 	c := d.Chart
 	switch {
@@ -237,7 +237,7 @@ func (d Description) contradictions(f settings.File) []error {
 	}
 	for i, o := range d.SyncOptions {
 		if name, value, ok := strings.Cut(o, "="); !ok || name == "" || value == "" {
-			faults = append(faults, f.Fault(d.lines["syncOptions"], fmt.Sprintf("syncOptions[%d]", i), fmt.Sprintf("%q is no option with a value", o), "write it like ServerSideApply=true"))
+			faults = append(faults, f.Fault(d.lines["syncOptions"], fmt.Sprintf("syncOptions[%d]", i), fmt.Sprintf("unknown option %q with a value", o), "write it like ServerSideApply=true"))
 		}
 	}
 	if d.Retry != nil {

@@ -45,7 +45,7 @@ func mapping(text []byte) (*yaml.Node, error) {
 		return &yaml.Node{Kind: yaml.MappingNode}, nil
 	}
 	if doc.Content[0].Kind != yaml.MappingNode {
-		return nil, errors.New("this is no mapping")
+		return nil, errors.New("not a mapping")
 	}
 	return doc.Content[0], nil
 }

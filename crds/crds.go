@@ -75,7 +75,7 @@ func Unique(objs []object.Object) ([]object.Object, error) {
 		}
 		if !same(before, o) {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "crd-twice", File: o.File, Line: o.Line, Object: o.ID.String(),
-				Message: "the same definition with other content is in " + place(before), Remedy: "keep one of the two"})
+				Message: "the same CRD with different content is in " + place(before), Remedy: "keep one of the two"})
 		}
 		return true
 	})
@@ -215,8 +215,8 @@ func Shared(components map[string][]object.Object) []finding.Finding {
 		}
 		slices.Sort(in)
 		all = append(all, finding.Finding{Severity: finding.Error, Rule: "crd-shared", Object: kind + " " + definition,
-			Message: "several components ship it, and each sync overwrites what the other applied: " + strings.Join(in, ", "),
-			Remedy:  "let one of them hold it, and set crds: skip in the others"})
+			Message: "several components ship this CRD, so each sync overwrites the other: " + strings.Join(in, ", "),
+			Remedy:  "keep it in one of them, and set crds: skip in the others"})
 	}
 	finding.Sort(all)
 	return all

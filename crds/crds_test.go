@@ -112,7 +112,7 @@ func TestWithheld(t *testing.T) {
 	want := []string{
 		"gateway.enabled=true: only with this does the chart ship doors.example.com, gates.example.com",
 		"crds.install=true and minimal=false: only with this does the chart ship walls.example.com",
-		": the chart ships steps.example.com, but it does not come out, and no value tells why",
+		": the chart ships steps.example.com, but does not render it, and no value explains why",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -191,7 +191,7 @@ func TestUpgraders(t *testing.T) {
 	var got []string
 	for _, u := range crds.Upgraders(parse(t, text), knowledge.Default()) {
 		got = append(got, u.ID.Name)
-		if f := u.Fight(); f.Severity != finding.Warning || f.Remedy != "take it out of the chart" {
+		if f := u.Fight(); f.Severity != finding.Warning || f.Remedy != "remove it from the chart" {
 			t.Errorf("%+v", f)
 		}
 	}

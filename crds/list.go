@@ -131,17 +131,17 @@ func Compare(before, after []object.Object) []finding.Finding {
 		}
 		o, there := now[was.ID.Name]
 		if !there {
-			report(was, "crd-dropped", "the definition is gone", "keep it until nothing uses it: with it go all objects of the kind", "")
+			report(was, "crd-dropped", "the CRD was removed", "keep it until nothing uses it: deleting it deletes all its custom resources", "")
 			continue
 		}
 		d := Describe(o, nil)
 		if cmp.Or(old.Scope, "Namespaced") != cmp.Or(d.Scope, "Namespaced") {
-			report(o, "crd-scope", "the scope changes from "+old.Scope+" to "+d.Scope+", which the API server refuses", "delete the definition with all its objects first, or keep the scope", "")
+			report(o, "crd-scope", "the scope changes from "+old.Scope+" to "+d.Scope+", which the API server refuses", "delete the CRD with all its custom resources first, or keep the scope", "")
 		}
 		for _, v := range old.Versions {
 			switch there := d.has(v.Name); {
 			case v.Storage && !there:
-				report(o, "crd-stored", "version "+v.Name+", in which objects are stored, is gone, and the API server refuses that",
+				report(o, "crd-stored", "version "+v.Name+", a stored version, was removed, which the API server rejects",
 					"keep it, not served, until the objects are rewritten and status.storedVersions no longer names it", v.Name)
 			case v.Served && !there:
 				report(o, "crd-version", "version "+v.Name+" is gone", "move what uses it to "+d.stored()+" first", v.Name)

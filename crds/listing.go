@@ -81,7 +81,7 @@ func LostText(lost []finding.Finding, of int) string {
 		fmt.Fprintf(&b, "%s: %s\n", f.Severity, f.Error())
 	}
 	if len(lost) == 0 {
-		fmt.Fprintf(&b, "nothing of %s is taken away\n", finding.Counted(of, "CRD"))
+		fmt.Fprintf(&b, "nothing of %s is removed\n", finding.Counted(of, "CRD"))
 	}
 	return b.String()
 }

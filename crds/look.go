@@ -171,7 +171,7 @@ func (s *Survey) Withheld(rendered []object.Object) []finding.Finding {
 		names := strings.Join(slices.Compact(brings[f.Field]), ", ")
 		f.Message, f.Remedy = "only with this does the chart ship "+names, "set it in both Applications if you use the feature"
 		if f.Field == "" {
-			f.Message, f.Remedy = "the chart ships "+names+", but it does not come out, and no value tells why", "see the template that reads it"
+			f.Message, f.Remedy = "the chart ships "+names+", but does not render it, and no value explains why", "check its template"
 		}
 	}
 	finding.Sort(all)
@@ -193,8 +193,8 @@ func (s *Survey) Silent(rendered []object.Object) []finding.Finding {
 				continue
 			}
 			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "crd-switch-silent", File: c.ValuesFile, Line: c.declared(sw.Path), Field: path.String(),
-				Message: "the switch is on, and no definition comes out of the chart " + c.Name,
-				Remedy:  "check that the files which its templates read are in the repository; some are made only when the chart is packed"})
+				Message: "the switch is on, but no CRD is rendered from the chart " + c.Name,
+				Remedy:  "check that the files that its templates read are in the repository; some exist only in the packaged chart"})
 		}
 	})
 	finding.Sort(all)

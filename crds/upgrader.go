@@ -106,10 +106,10 @@ func (s *Survey) upgradeSwitch(u Upgrader) Path {
 // Fight says of an upgrader that it and an Application with the definitions
 // overwrite each other.
 func (u Upgrader) Fight() finding.Finding {
-	remedy := "take it out of the chart"
+	remedy := "remove it from the chart"
 	if u.Off != nil {
 		remedy = fmt.Sprintf("set %s=false, or crds-upgraders: off", u.Off)
 	}
 	return finding.Finding{Severity: finding.Warning, Rule: "crd-upgrader", File: u.File, Line: u.Line, Object: u.ID.String(),
-		Message: "it writes definitions to the cluster when it runs, and the Application that holds them writes them, too", Remedy: remedy}
+		Message: "it writes CRDs to the cluster when it runs, and so does the Application that holds them", Remedy: remedy}
 }

@@ -279,7 +279,7 @@ func (g *stage) syncGiving(t *testing.T) (out argocd.Outcome, given []string) {
 	return out, given
 }
 
-var absence = regexp.MustCompile(`(Secret|ConfigMap) (\S+)/(\S+), which nothing in the component makes`)
+var absence = regexp.MustCompile(`(Secret|ConfigMap) (\S+)/(\S+), which nothing in the component creates`)
 
 // absent is what "cmp check" says that Pods need and nothing in the story makes.
 func (g *stage) absent(t *testing.T) []*unstructured.Unstructured {

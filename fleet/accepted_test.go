@@ -52,11 +52,11 @@ func TestAccepted(t *testing.T) {
 		stale         string
 	}{
 		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "off"}, 1, 1, ""},
-		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "only-main"}, 0, 2, "needs-disabled finds nothing of needs-off and only-main, so nothing is accepted here; drop it"},
+		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "only-main"}, 0, 2, "needs-disabled finds nothing of needs-off and only-main, so nothing is accepted here; fix: drop it"},
 		{profile.Accepted{Rule: "against-phases", Component: "needs-off"}, 0, 2, "against-phases finds nothing of needs-off"},
 		{profile.Accepted{Rule: "object-shared", Component: "shares-b", Needs: "shares-a"}, 1, 0, ""},
 		{profile.Accepted{Rule: "no-phase", Component: "split-crds"}, 1, 1, ""},
-		{profile.Accepted{Rule: "needs-help", Component: "needs-off"}, 0, 0, `there is no rule "needs-help", so nothing is accepted here; use one of no-phase`},
+		{profile.Accepted{Rule: "needs-help", Component: "needs-off"}, 0, 0, `there is no rule "needs-help", so nothing is accepted here; fix: use one of no-phase`},
 		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "of"}, 0, 2, `there is no Application "of"`},
 	} {
 		test.entry.Why = "so it is"

@@ -124,11 +124,11 @@ func TestPhasesOfWhatHasNoPlace(t *testing.T) {
  early: no place; there is no place for it
  nothing: no place; there is no place for it
  stranger: no place; there is no place for it
-error no-place: early/component.yaml: early: it must stand after late, because Thing early needs Thing late, which stands at 650 at the earliest; the last place for it is 155, in foundation; give it another domain, let the profile have a later place for workloads, or move what it needs to an earlier band
-warning no-place: kept/component.yaml: kept: it is for bootstraps (Thing kept), and no place in apps is; add a place to the profile, or give it another domain
-error no-place: nothing/component.yaml: nothing: it has no phase, and nothing says what it is for; set its rolloutPhase
-warning sign-passed-over: sign/component.yaml: sign: it should stand after late, because Thing sign needs Thing late (inferred), but that leaves no place for what comes after; leave it, if it starts without; otherwise split one of the two, or move it to another domain
-error no-place: stranger/component.yaml: stranger: it names no domain, and is for workloads (Thing stranger), which no place in prerequisites is for; add domain: to its component.yaml, one of apps, cluster, data, data-extended, foundation, observability, platform
+error no-place: early/component.yaml: early: it must stand after late, because Thing early needs Thing late, which stands at 650 at the earliest; the last place for it is 155, in foundation; fix: give it another domain, let the profile have a later place for workloads, or move what it needs to an earlier band
+warning no-place: kept/component.yaml: kept: it is for bootstraps (Thing kept), and no place in apps is; fix: add a place to the profile, or give it another domain
+error no-place: nothing/component.yaml: nothing: it has no phase, and nothing says what it is for; fix: set its rolloutPhase
+warning sign-passed-over: sign/component.yaml: sign: it should stand after late, because Thing sign needs Thing late (inferred), but that leaves no place for what comes after; fix: leave it, if it starts without; otherwise split one of the two, or move it to another domain
+error no-place: stranger/component.yaml: stranger: it names no domain, and is for workloads (Thing stranger), which no place in prerequisites is for; fix: add domain: to its component.yaml, one of apps, cluster, data, data-extended, foundation, observability, platform
 `)
 }
 
@@ -169,8 +169,8 @@ func TestCircles(t *testing.T) {
  a: no place; there is no place for it
  b: no place; there is no place for it
  c: no place; there is no place for it
-error cycle: a/component.yaml: a: no order is right: a after b, because Thing a needs Thing b; b not before c, because Thing b needs Thing c; c not before a, because Thing c needs Thing a; split one of them into two components, or take one of the references out
-warning sign-passed-over: y/component.yaml: y: it should stand not before x, because Thing y needs Thing x (inferred), but that would close a cycle; leave it, if it starts without; otherwise split one of the two, or move it to another domain
+error cycle: a/component.yaml: a: no order is right: a after b, because Thing a needs Thing b; b not before c, because Thing b needs Thing c; c not before a, because Thing c needs Thing a; fix: split one of them into two components, or take one of the references out
+warning sign-passed-over: y/component.yaml: y: it should stand not before x, because Thing y needs Thing x (inferred), but that would close a cycle; fix: leave it, if it starts without; otherwise split one of the two, or move it to another domain
 `)
 }
 
@@ -185,7 +185,7 @@ func TestOnlyMissing(t *testing.T) {
 250 consumer: equal; its phase is set
 450 late: equal; its phase is set
 455 new: not set; after late, because Thing new needs Thing late
-error phase-order: consumer/component.yaml: consumer: rolloutPhase: it keeps 250, and must stand after new, because Thing consumer needs Thing new, which stands at 455 at the earliest; move it, or compute all phases without --only-missing
+error phase-order: consumer/component.yaml: consumer: rolloutPhase: it keeps 250, and must stand after new, because Thing consumer needs Thing new, which stands at 455 at the earliest; fix: move it, or compute all phases without --only-missing
 `)
 }
 
@@ -420,6 +420,6 @@ func TestNoBandOfItsOwn(t *testing.T) {
 	m.app("moon", "moon", "workloads", 800)
 	check(t, m.Phases(fleet.PhaseOptions{}), `
 800 moon: equal; no place of a band for moon is for workloads, so it keeps its phase
-warning no-place: moon/component.yaml: moon: it is for workloads (Thing moon), and no place of a band for moon is; add a place to the profile, or give it another domain
+warning no-place: moon/component.yaml: moon: it is for workloads (Thing moon), and no place of a band for moon is; fix: add a place to the profile, or give it another domain
 `)
 }

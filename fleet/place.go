@@ -9,6 +9,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
@@ -126,7 +127,7 @@ func (f *Fleet) sets(t Target) ([]set, error) {
 			names = append(names, e.Name)
 		}
 		return nil, finding.Finding{Severity: finding.Error, Rule: "no-environment", Field: "fleet.environments",
-			Message: fmt.Sprintf("there is no environment %q", t.Environment), Remedy: "use one of " + strings.Join(names, ", ") + ", or add it to ladder.yaml"}
+			Message: fmt.Sprintf("unknown environment %q", t.Environment), Remedy: nearest.Or(t.Environment, names, "use one of "+strings.Join(names, ", ")+", or add it to ladder.yaml")}
 	}
 	suffixed := len(all) > 1
 	environments := set{name: name, suffixed: suffixed, rest: true}

@@ -25,11 +25,11 @@ func TestSharing(t *testing.T) {
 		want         string // a finding; empty for none
 	}{
 		"a role of the cluster": {two, map[string]string{"a/component.yaml": in, "a/a.yaml": role + configMap},
-			"a holds ClusterRole reader in each of dev, qa, and these share a cluster: only one Application can have it, and the other is always out of sync, which no step gets past; put what is in no namespace into a component of its own"},
+			"a holds ClusterRole reader in each of dev, qa, and these share a cluster: only one Application can have it, and the other is always out of sync, which no step gets past; fix: put what is in no namespace into a component of its own"},
 		"a namespace that is written out": {two, map[string]string{"a/component.yaml": in, "a/a.yaml": strings.Replace(configMap, "{name: a}", "{name: a, namespace: shop}", 1)},
-			"a holds ConfigMap shop/a in each of dev, qa, and these share a cluster: only one Application can have it, and the other is always out of sync, which no step gets past; drop metadata.namespace"},
+			"a holds ConfigMap shop/a in each of dev, qa, and these share a cluster: only one Application can have it, and the other is always out of sync, which no step gets past; fix: drop metadata.namespace"},
 		"no suffix": {"[{name: dev}, {name: qa}]", map[string]string{"a/component.yaml": in, "a/a.yaml": configMap},
-			"a holds ConfigMap shop/a in each of dev, qa, and these share a cluster: only one Application can have it, and the other is always out of sync, which no step gets past; give the environments a namespaceSuffix each in ladder.yaml"},
+			"a holds ConfigMap shop/a in each of dev, qa, and these share a cluster: only one Application can have it, and the other is always out of sync, which no step gets past; fix: give the environments a namespaceSuffix each in ladder.yaml"},
 		"three names of one cluster": {`[{name: dev}, {name: qa, server: in-cluster}, {name: prod, server: "https://kubernetes.default.svc"}]`, map[string]string{"a/component.yaml": in, "a/a.yaml": configMap},
 			"a holds ConfigMap shop/a in each of dev, qa, prod"},
 		"two components": {two, map[string]string{"a/component.yaml": in + "environments: [dev]\n", "a/a.yaml": role + configMap, "b/component.yaml": in + "environments: [qa]\n", "b/b.yaml": role},

@@ -297,12 +297,12 @@ func TestDurations(t *testing.T) {
 	}
 	_, err = rollout.ReadDurations("d.yaml", []byte("a: 90\nb: [1s]\nc: -1s\na: 1s\ndefaults:\n  crd: 1s\n  crds: soon\n"))
 	same(t, err.Error()+"\n", `
-d.yaml:4: a: the key is already in line 1; keep one of the two
-d.yaml:1: a: "90" is no duration; write it like 90s or 2m30s
-d.yaml:2: b: want a single value, not a list or mapping; write it like 90s or 2m30s
-d.yaml:3: c: -1s is not between 0s and 720h; write it like 90s or 2m30s
-d.yaml:6: defaults.crd: there is no such default; use one of wave, statefuls, namespaces, crds, controllers, secrets, configs, workloads, bootstraps, exposure, smokes, others
-d.yaml:7: defaults.crds: "soon" is no duration; write it like 90s or 2m30s
+d.yaml:4: a: duplicate key, first in line 1; fix: keep one of the two
+d.yaml:1: a: "90" is no duration; fix: write it like 90s or 2m30s
+d.yaml:2: b: want a single value, not a list or mapping; fix: write it like 90s or 2m30s
+d.yaml:3: c: -1s is not between 0s and 720h; fix: write it like 90s or 2m30s
+d.yaml:6: defaults.crd: there is no such default; fix: use one of wave, statefuls, namespaces, crds, controllers, secrets, configs, workloads, bootstraps, exposure, smokes, others
+d.yaml:7: defaults.crds: "soon" is no duration; fix: write it like 90s or 2m30s
 `)
 }
 

@@ -56,7 +56,7 @@ func (b *builder) orderOwnWebhooks() {
 					b.comesAfter(w, server, "must admit the Pods of")
 					b.Findings = append(b.Findings, finding.Finding{Severity: finding.Warning, Rule: "own-pods", File: config.File, Line: config.Line, Object: config.Key.String(),
 						Field:   "webhooks[" + hook.Get("name").Text() + "]",
-						Message: "it refuses the Pods of its own server " + b.Nodes[server].Key.String() + " whenever that does not answer, so it comes after it",
+						Message: "it rejects the Pods of its own server " + b.Nodes[server].Key.String() + " whenever the server is down, so it is applied after the server",
 						Remedy:  "exclude the server by objectSelector or namespaceSelector, or set failurePolicy: Ignore"})
 				}
 			}
@@ -187,7 +187,7 @@ func (b *builder) referToWebhooks() {
 						}
 						for _, j := range trusted {
 							if !needed[i] {
-								r := b.inferred(i, j, webhooksField, knowledge.Healthy, "must be admitted by webhook "+name+", which answers nobody before")
+								r := b.inferred(i, j, webhooksField, knowledge.Healthy, "must be admitted by webhook "+name+", which cannot answer before")
 								r.Refused = true
 								b.refer(r)
 							}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -59,7 +60,7 @@ func (b *builder) referByAnnotation() {
 			case strings.HasPrefix(f.Key, nelmDependency):
 				b.nelm(i, f.Key, text)
 			case strings.HasPrefix(f.Key, ours):
-				b.badAnnotation(i, f.Key, "there is no such annotation", "write "+After+", "+NotAfter+" or "+OnRung)
+				b.badAnnotation(i, f.Key, "unknown annotation", nearest.Or(f.Key, []string{After, NotAfter, OnRung}, "use "+After+", "+NotAfter+" or "+OnRung))
 			}
 		}
 	}
@@ -68,7 +69,7 @@ func (b *builder) referByAnnotation() {
 // order makes one node come after another because somebody said so.
 func (b *builder) order(from, to int, key string, meaning knowledge.Meaning) {
 	b.refer(Reference{From: from, To: to, Field: "metadata.annotations[" + key + "]", Meaning: meaning, Explicit: true,
-		Why: "comes, by its annotation " + key + ", after"})
+		Why: "follows, by its annotation " + key + ", after"})
 }
 
 // orderAfter makes one node come when another is healthy.
@@ -102,15 +103,15 @@ func (b *builder) listed(i int, key, text string, read func(i int, name string) 
 		}
 		id, ok := read(i, name)
 		if !ok {
-			b.badAnnotation(i, key, object.ShownName(name)+" names no object", "write Kind/name or Kind/namespace/name, such as Deployment/web")
+			b.badAnnotation(i, key, object.ShownName(name)+" is not the name of an object", "use Kind/name or Kind/namespace/name, such as Deployment/web")
 			continue
 		}
 		nodes := b.like(id)
 		if len(nodes) == 0 {
-			b.badAnnotation(i, key, fmt.Sprintf("the component has no %s", name), "correct the name, or drop it")
+			b.badAnnotation(i, key, fmt.Sprintf("%s not found in the component", name), "correct or remove the name")
 		}
 		if slices.Equal(nodes, []int{i}) {
-			b.badAnnotation(i, key, fmt.Sprintf("%s is the object itself", name), "name another object, or drop it")
+			b.badAnnotation(i, key, fmt.Sprintf("%s is the object itself", name), "name another object, or remove it")
 		}
 		for _, to := range nodes {
 			do(i, to, key)
@@ -143,6 +144,7 @@ func (b *builder) readAfter(i int, name string) (object.ID, bool) {
 	if kind, group, ok := strings.Cut(parts[0], "."); ok {
 		id.Kind, id.Group = kind, group
 	}
+	id.Kind = knowledge.FullKind(id.Kind)
 	if id.Namespace == "" {
 		id.Namespace = "*"
 	}
@@ -214,11 +216,10 @@ func (b *builder) putOnRung(i int, rung string) {
 		for _, r := range b.base.Ladder() {
 			names = append(names, r.Name)
 		}
-		noRung := "there is no rung " + object.ShownName(rung)
-		b.badAnnotation(i, OnRung, noRung, "write one of "+strings.Join(names, ", "))
+		b.badAnnotation(i, OnRung, "unknown rung "+object.ShownName(rung), nearest.Or(rung, names, "use one of "+strings.Join(names, ", ")))
 		return
 	}
-	b.Nodes[i].Role, b.Nodes[i].RoleWhy = rung, "was put there by its annotation "+OnRung
+	b.Nodes[i].Role, b.Nodes[i].RoleWhy = rung, "is placed there by its annotation "+OnRung
 }
 
 func (b *builder) badAnnotation(i int, key, message, remedy string) {

@@ -46,7 +46,7 @@ func (b *builder) referToInstallers() {
 			for _, kind := range b.runs {
 				for i := kind.from; i < kind.to && kind.group == group; i++ {
 					if b.Nodes[i].Foreign {
-						b.refer(Reference{From: i, To: to, Field: kindField, Meaning: knowledge.Healthy, Hard: true, Why: "is of a kind that is served through", Source: n.Kind.Source})
+						b.refer(Reference{From: i, To: to, Field: kindField, Meaning: knowledge.Healthy, Hard: true, Why: "is a kind served by", Source: n.Kind.Source})
 					}
 				}
 			}
@@ -69,9 +69,9 @@ func (b *builder) referToInstallers() {
 				if !brings[part] {
 					continue
 				}
-				r := Reference{From: i, To: by.node, Field: kindField, Meaning: knowledge.Healthy, Inferred: true, Refused: true, Why: "is of a kind that may come with", Source: by.source}
+				r := Reference{From: i, To: by.node, Field: kindField, Meaning: knowledge.Healthy, Inferred: true, Refused: true, Why: "is a kind that may be installed by", Source: by.source}
 				if part == n.Part && b.comesFor(by, kind) {
-					r.Inferred, r.Why = false, "is of a kind that comes with"
+					r.Inferred, r.Why = false, "is a kind installed by"
 				}
 				b.refer(r)
 			}

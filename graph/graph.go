@@ -358,7 +358,7 @@ func (g *Graph) String() string {
 		}
 		fmt.Fprintf(&b, "absent: %s %s %s%s%s\n", g.Nodes[a.From].Key, a.Why, a.ID, starts, elsewhere)
 		for _, m := range a.Makers {
-			fmt.Fprintf(&b, "  may be made by %s\n", g.Nodes[m].Key)
+			fmt.Fprintf(&b, "  may be created by %s\n", g.Nodes[m].Key)
 		}
 	}
 	return b.String()

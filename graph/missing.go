@@ -68,11 +68,11 @@ func (b *builder) missingObjects() {
 		if !a.Starts {
 			effect = "it does not become healthy until that exists"
 		}
-		message := a.Why + " " + a.ID.String() + ", which nothing in the component makes: " + effect
+		message := a.Why + " " + a.ID.String() + ", which nothing in the component creates: " + effect
 		if !a.Elsewhere.IsZero() {
 			message += "; " + a.Elsewhere.String() + " is in another namespace"
 		}
-		b.find(a.From, severity, MissingObject, a.ID.String(), a.Field, message, "correct the name, add it, or see to it that it is there before the sync")
+		b.find(a.From, severity, MissingObject, a.ID.String(), a.Field, message, "correct the name, add it, or create it before the sync")
 	}
 }
 
@@ -197,7 +197,7 @@ func (b *builder) missingRoles() {
 			severity, of = finding.Warning, object.ID{Kind: kind, Namespace: n.Key.Namespace, Name: name}.String()
 		}
 		b.find(i, severity, "missing-role", of, "roleRef",
-			"it grants "+of+", which is not in the component: its subjects have no such rights until it exists", "correct roleRef, or add the role")
+			"it grants "+of+", which is not in the component: its subjects lack these permissions until it exists", "correct roleRef, or add the role")
 	}
 }
 

@@ -79,10 +79,10 @@ func (b *builder) inGroup(in installation) {
 		made := len(b.byKey[object.ID{Kind: "Namespace", Name: first.Key.Namespace}]) > 0
 		switch {
 		case len(groups) == 0 && made:
-			b.report(in.nodes[0], finding.Warning, "no-operator-group", fmt.Sprintf("the component makes namespace %s and no %s in it: nothing is installed there, and only the log of the catalog operator says so (\"found 0 operatorGroups, expected 1\")", first.Key.Namespace, gk.Kind),
+			b.report(in.nodes[0], finding.Warning, "no-operator-group", fmt.Sprintf("the component creates namespace %s without an %s: OLM installs nothing there, which only the log of the catalog operator shows (\"found 0 operatorGroups, expected 1\")", first.Key.Namespace, gk.Kind),
 				"add one "+gk.Kind+" to the namespace")
 		case len(groups) > 1:
-			b.report(groups[1], finding.Warning, "no-operator-group", fmt.Sprintf("%s is in the same namespace: nothing is installed there, and only the log of the catalog operator says so (\"found %d operatorGroups, expected 1\")", b.Nodes[groups[0]].Key, len(groups)),
+			b.report(groups[1], finding.Warning, "no-operator-group", fmt.Sprintf("%s is in the same namespace: OLM installs nothing there, which only the log of the catalog operator shows (\"found %d operatorGroups, expected 1\")", b.Nodes[groups[0]].Key, len(groups)),
 				"keep one "+gk.Kind+" per namespace")
 		}
 	}
@@ -98,8 +98,8 @@ func (b *builder) approved(in installation) {
 	by := in.nodes[manual]
 	others := slices.DeleteFunc(slices.Clone(in.nodes), func(i int) bool { return b.Nodes[i].Kind.Operator.IsManual(b.Nodes[i].Object) })
 	if len(others) > 0 && !b.joined {
-		b.report(by, finding.Warning, "manual-approval", fmt.Sprintf("its manual approval holds for the whole namespace: %s waits for an approval, too", b.Nodes[others[0]].Key),
-			"put it into a namespace of its own, or set the same approval everywhere")
+		b.report(by, finding.Warning, "manual-approval", fmt.Sprintf("manual approval applies to the whole namespace: %s waits for an approval, too", b.Nodes[others[0]].Key),
+			"move it to a namespace of its own, or use the same approval everywhere")
 	}
 	approvers := b.approvers(in.part, by)
 	for _, i := range in.nodes {
@@ -173,7 +173,7 @@ func (b *builder) progress() {
 		for i := range b.Nodes {
 			n := &b.Nodes[i]
 			if n.Foreign && n.InSync() && n.Part == b.Nodes[j].Part && b.isInstalled(i) && !b.refersTo(j, i) {
-				b.refer(b.inferred(i, j, kindField, knowledge.Exists, "is of a kind for which waits"))
+				b.refer(b.inferred(i, j, kindField, knowledge.Exists, "is a kind awaited by"))
 				b.guards(j)
 			}
 		}

@@ -50,7 +50,7 @@ func (b *builder) findPartners() {
 	for i, n := range b.Nodes {
 		at := of{n.Part, origin(n)}
 		if lead, ok := leads[at]; ok && !users[i] && (n.Role == knowledge.Controllers || alike(b.Nodes[lead], n)) {
-			join(i, "stands beside "+b.Nodes[lead].Key.String()+", a controller that may need it to start")
+			join(i, "runs beside "+b.Nodes[lead].Key.String()+", a controller that may need it to start")
 			// Controllers of one origin may need each other, too: one of them often
 			// writes the certificates that another one serves with.
 			for _, c := range controllers[at] {
@@ -93,7 +93,7 @@ func (b *builder) bringSecretMakers() {
 			job := &b.Nodes[j]
 			if job.InSync() && !users[j] && job.Role == "" && job.Key.Namespace == n.Key.Namespace &&
 				origin(*job) == origin(*n) && b.onlyMakesSecrets(j) && len(b.jobNeeds(j)) == 0 {
-				b.giveRole(j, knowledge.Controllers, "writes Secrets, for which "+n.Key.String()+" may wait at its start")
+				b.giveRole(j, knowledge.Controllers, "writes Secrets, for which "+n.Key.String()+" may wait when it starts")
 				job.Partner = true
 				b.refer(b.inferred(c, j, "spec.template", knowledge.Exists, "may wait for what is written by"))
 			}

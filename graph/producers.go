@@ -55,7 +55,7 @@ func (b *builder) completes(from, defining int, field, source string) {
 			continue
 		}
 		for i := kind.from; i < kind.to; i++ {
-			b.refer(Reference{From: i, To: from, Field: field, Meaning: knowledge.Exists, Why: "may be made as is said by", Source: source, Inferred: true})
+			b.refer(Reference{From: i, To: from, Field: field, Meaning: knowledge.Exists, Why: "may be created as described by", Source: source, Inferred: true})
 		}
 	}
 }
@@ -100,7 +100,7 @@ func (b *builder) referToNamespaceMakers() {
 		for _, maker := range b.producers[id] {
 			if b.Nodes[maker].Part == n.Part {
 				b.refer(Reference{From: i, To: maker, Field: namespaceField, Meaning: knowledge.Healthy, Refused: true, Written: id,
-					Why: "is in " + id.String() + ", which is made by", Source: b.Nodes[maker].Kind.Source})
+					Why: "is in " + id.String() + ", which is created by", Source: b.Nodes[maker].Kind.Source})
 			}
 		}
 	}

@@ -78,7 +78,7 @@ func (b *builder) referToRights() {
 				continue
 			}
 			for _, binding := range b.grants.bindingsFor(account) {
-				b.refer(Reference{From: i, To: binding, Field: join(tmpl.Field, "spec.serviceAccountName"), Meaning: knowledge.Exists, Why: "has the rights of",
+				b.refer(Reference{From: i, To: binding, Field: join(tmpl.Field, "spec.serviceAccountName"), Meaning: knowledge.Exists, Why: "has the permissions of",
 					Source: b.Nodes[binding].Kind.Source})
 			}
 		}
@@ -100,7 +100,7 @@ func (b *builder) referToGrantedRights() {
 					continue
 				}
 				for _, binding := range b.grants.bindingsFor(b.identify(i, m)) {
-					b.refer(Reference{From: i, To: binding, Field: m.field, Meaning: knowledge.Exists, Why: "has the rights of", Source: b.Nodes[binding].Kind.Source})
+					b.refer(Reference{From: i, To: binding, Field: m.field, Meaning: knowledge.Exists, Why: "has the permissions of", Source: b.Nodes[binding].Kind.Source})
 				}
 			}
 		}
@@ -133,7 +133,7 @@ func (b *builder) deployedWith(i int, kind run, account object.ID, rules []rule)
 		}
 		for _, binding := range b.grants.bindings[account] {
 			if to := &b.Nodes[binding]; to.Part == n.Part && to.Key.Namespace == r.in && !b.refersTo(binding, i) {
-				ref := b.inferred(i, binding, kindField, knowledge.Exists, "may be created by Argo CD with the rights of")
+				ref := b.inferred(i, binding, kindField, knowledge.Exists, "may be created by Argo CD with the permissions of")
 				ref.Hard = true
 				b.refer(ref)
 			}

@@ -49,7 +49,7 @@ func (c Chart) Stubs() ([]object.Object, error) {
 		what, name, named := strings.Cut(written, "/")
 		kind, group, grouped := strings.Cut(what, ".")
 		if !named || !grouped {
-			return nil, fmt.Errorf("chart %s: %q is no object; write Kind.group/name", c.Name, written)
+			return nil, fmt.Errorf("chart %s: %q is not an object; write Kind.group/name", c.Name, written)
 		}
 		stub, err := object.Parse("chart "+c.Name, 0, fmt.Sprintf("apiVersion: %s/v1\nkind: %s\nmetadata: {name: %s}\n", group, kind, name))
 		if err != nil {

@@ -237,7 +237,7 @@ func (r *reader) rungs(over *Base, list *yaml.Node) {
 		if high.Name == Smokes {
 			remedy = Smokes + " come last; write a higher wave for them"
 		}
-		r.fault(n, "rungs", fmt.Sprintf("rung %s at wave %d does not stand above %s at wave %d", high.Name, high.Wave, low.Name, low.Wave), remedy)
+		r.fault(n, "rungs", fmt.Sprintf("rung %s at wave %d is not above %s at wave %d", high.Name, high.Wave, low.Name, low.Wave), remedy)
 	}
 	over.rungs = map[string]Rung{}
 	for _, rung := range over.ladder {
@@ -289,7 +289,7 @@ func (r *reader) conventions(over *Base, list *yaml.Node) {
 			continue
 		}
 		if bare := strings.Trim(c.Key, anything); bare == "" || strings.Contains(bare, anything) || len(c.Key)-len(bare) > 1 {
-			r.fault(n, field, fmt.Sprintf("%q is no key", c.Key), `write a key, with "*" before or after it for any beginning or end`)
+			r.fault(n, field, fmt.Sprintf("%q is not a key", c.Key), `write a key, with "*" before or after it for any beginning or end`)
 		}
 		if c.Meaning != Exists && c.Meaning != Known && c.Meaning != Produces {
 			r.fault(n, field, fmt.Sprintf("meaning %q is more than a key alone can tell", c.Meaning), "write exists, produces for what is written, or known to follow the key no further; or write a record of the kind")
@@ -346,7 +346,7 @@ func (r *reader) packages(over *Base, root *yaml.Node) {
 		case p.Name == "":
 			r.fault(n, field, "the package has no name", "write package: as spec.name of its Subscription says")
 		case len(p.Brings) == 0:
-			r.fault(n, field, "it is not said what the package brings", "write brings: with groups, or Kind.group for one kind of a group")
+			r.fault(n, field, "missing what the package installs", "write brings: with groups, or Kind.group for one kind of a group")
 		case slices.ContainsFunc(more, func(other Package) bool { return other.Name == p.Name }):
 			r.fault(n, field, "package "+p.Name+" is there twice", "make one record of the two")
 		default:

@@ -35,7 +35,7 @@ func ParsePath(text string) (Path, error) {
 		return p, nil
 	}
 	bad := func() (Path, error) {
-		return Path{}, finding.Fault(fmt.Sprintf("%q is no path", text), "write keys with dots between them, such as spec.items[].name")
+		return Path{}, finding.Fault(fmt.Sprintf("%q is not a path", text), "write keys with dots between them, such as spec.items[].name")
 	}
 	for first := true; rest != ""; first = false {
 		switch {

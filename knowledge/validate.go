@@ -28,7 +28,7 @@ func (r *reader) noRung(n *yaml.Node, field, name string) {
 	for _, rung := range r.base.ladder {
 		names = append(names, rung.Name)
 	}
-	message := fmt.Sprintf("there is no rung %q", name)
+	message := fmt.Sprintf("unknown rung %q", name)
 	if name == "" {
 		message = "no rung is named"
 	}
@@ -43,9 +43,9 @@ func (r *reader) identified(n *yaml.Node, field string, k userKind) bool {
 	case group == nil:
 		r.fault(n, field, "the record names no group", `write group: the part of apiVersion before the slash, or group: "" for kinds of core`)
 	case strings.Contains(k.Group, "/"):
-		r.fault(group, field+".group", fmt.Sprintf("%q is no group", k.Group), "leave out the version")
+		r.fault(group, field+".group", fmt.Sprintf("%q is not a group", k.Group), "leave out the version")
 	case strings.Contains(strings.TrimPrefix(k.Group, anything+"."), anything):
-		r.fault(group, field+".group", fmt.Sprintf("%q is no group", k.Group), `write a star only in front, as in "*.example.com"`)
+		r.fault(group, field+".group", fmt.Sprintf("%q is not a group", k.Group), `write a star only in front, as in "*.example.com"`)
 	}
 	if kind == nil || k.Kind.Kind == "" {
 		r.fault(n, field, "the record names no kind", `write kind: as manifests do, or kind: "*" for every other kind of the group`)
@@ -61,7 +61,7 @@ func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string
 	for i, n := range items(value(n, "health")) {
 		h, field := k.Health[i], fmt.Sprintf("%s.health[%d]", field, i)
 		if h.Waits == "" && !h.Healthy {
-			r.fault(n, field, "it is not said what Argo CD waits for", "write waits: in words, or healthy: true if it waits for nothing")
+			r.fault(n, field, "missing what Argo CD waits for", "write waits: in words, or healthy: true if it waits for nothing")
 		}
 		if h.Never != "" && h.Passes != "" {
 			r.fault(n, field, "never and passes are two reasons not to wait for the object", "keep the one that weighs more")
@@ -112,7 +112,7 @@ func (r *reader) references(n *yaml.Node, field string, all []Reference, group s
 // said checks what references and conventions have in common.
 func (r *reader) said(n *yaml.Node, field, why string, to Targets) {
 	if why == "" {
-		r.fault(n, field, "it is not said why", "write why: the verb of a sentence such as: mounts, reads, is signed by")
+		r.fault(n, field, "missing why", "write why: the verb of a sentence such as: mounts, reads, is signed by")
 	}
 	if len(to) == 0 {
 		r.fault(n, field, "the kinds that are meant are missing", "write to: Kind, or to: Kind.group")

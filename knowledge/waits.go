@@ -126,5 +126,14 @@ func isTool(tool, word string) bool {
 
 // IsShort reports whether a word in front of a name means a kind.
 func (b *Base) IsShort(word, kind string) bool {
-	return strings.EqualFold(word, kind) || strings.EqualFold(word, kind+"s") || names().ShortNames[word] == kind
+	return strings.EqualFold(word, kind) || strings.EqualFold(word, kind+"s") || FullKind(word) == kind
+}
+
+// FullKind is the kind that a word means to kubectl, such as Deployment for deploy;
+// other words stay as they are.
+func FullKind(word string) string {
+	if kind, short := names().ShortNames[strings.ToLower(word)]; short {
+		return kind
+	}
+	return word
 }

@@ -13,8 +13,8 @@ import (
 
 // The rules of findings by which others tell what is wrong.
 const (
-	// DoubledKey marks a key that stands in a mapping twice.
-	DoubledKey = "doubled-key"
+	// DuplicateKey marks a key that a mapping holds twice.
+	DuplicateKey = "duplicate-key"
 	// InvalidYAML marks a text that is not YAML.
 	InvalidYAML = "invalid-yaml"
 	// Incomplete marks a manifest without the fields that every object has.
@@ -34,8 +34,8 @@ func (o Object) wordyWeight() []finding.Finding {
 		return nil
 	}
 	return []finding.Finding{{Severity: finding.Warning, Rule: "bad-weight", File: o.File, Line: o.Line, Object: o.ID.String(),
-		Field: "metadata.annotations[" + HelmWeight + "]", Message: o.ShownNumber(text) + " is not a whole number, so Helm and Argo CD take it for 0",
-		Remedy: `write a number such as "5", or drop the annotation`}}
+		Field: "metadata.annotations[" + HelmWeight + "]", Message: o.ShownNumber(text) + " is not an integer, so Helm and Argo CD use 0",
+		Remedy: `use a number such as "5", or remove the annotation`}}
 }
 
 // doubled reports keys that stand in one mapping of the manifest more than
@@ -51,7 +51,7 @@ func (o Object) doubled() []finding.Finding {
 		if keys == nil {
 			return
 		}
-		f := finding.Finding{Severity: finding.Note, Rule: DoubledKey, File: o.File, Object: o.ID.String(), Field: path}
+		f := finding.Finding{Severity: finding.Note, Rule: DuplicateKey, File: o.File, Object: o.ID.String(), Field: path}
 		if o.Line > 0 {
 			f.Line = o.Line + keys[0].again.Line - 1
 		}
@@ -63,9 +63,9 @@ func (o Object) doubled() []finding.Finding {
 			}
 		}
 		names = slices.Compact(names)
-		f.Message = "the key " + names[0] + " stands there twice"
+		f.Message = "the key " + names[0] + " is a duplicate key"
 		if len(names) > 1 {
-			f.Message = "the keys " + strings.Join(names, ", ") + " stand there twice"
+			f.Message = "the keys " + strings.Join(names, ", ") + " are duplicate keys"
 		}
 		if f.Severity == finding.Warning {
 			f.Message += ", and all but the last are lost"
@@ -183,11 +183,11 @@ func (d located) glued(v Value) error {
 			continue
 		}
 		key, line := k.again.Value, func(n *yaml.Node) int { return max(d.line, d.start, 1) + n.Line - 1 }
-		message := fmt.Sprintf("%s stands in line %d already, and that would be lost", key, line(k.first))
+		message := fmt.Sprintf("%s is a duplicate key: the value in line %d would be lost", key, line(k.first))
 		if d.line == 0 {
-			message = fmt.Sprintf("%s stands in lines %d and %d of the rendered text, and the first would be lost", key, line(k.first), line(k.again))
+			message = fmt.Sprintf("%s is a duplicate key in lines %d and %d of the rendered text: the first value would be lost", key, line(k.first), line(k.again))
 		}
-		return d.fault(DoubledKey, k.again.Line, message, `write a line "---" between two objects, or keep one of the two`)
+		return d.fault(DuplicateKey, k.again.Line, message, `write a line "---" between two objects, or keep one of the two`)
 	}
 	return nil
 }

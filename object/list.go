@@ -43,7 +43,7 @@ func (d located) unfold(v Value) ([]Object, error) {
 		}
 		if !item.IsMap() {
 			faults = append(faults, d.fault("not-an-object", item.Line(),
-				fmt.Sprintf("items[%d] of the %s is no mapping", i, v.Get("kind").Text()), "write a Kubernetes object there"))
+				fmt.Sprintf("items[%d] of the %s is not a mapping", i, v.Get("kind").Text()), "write a Kubernetes object there"))
 			continue
 		}
 		parsed, err := one.objects()

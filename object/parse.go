@@ -1,6 +1,7 @@
 package object
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -77,6 +78,12 @@ type located struct {
 	start int
 }
 
+// IsBinary reports whether what is not valid YAML is not a text at all: it has zero bytes
+// and is neither UTF-8 nor, by its byte order mark, UTF-16.
+func IsBinary(text []byte) bool {
+	return bytes.IndexByte(text, 0) >= 0 && !utf8.Valid(text) && !bytes.HasPrefix(text, []byte("\xff\xfe")) && !bytes.HasPrefix(text, []byte("\xfe\xff"))
+}
+
 func (d located) objects() ([]Object, error) {
 	if !strings.HasSuffix(d.text, "\n") {
 		// Every reader of manifests in Kubernetes and Helm ends the last
@@ -84,12 +91,15 @@ func (d located) objects() ([]Object, error) {
 		d.text += "\n"
 	}
 	root, err := parseText(d.text)
+	if err != nil && IsBinary([]byte(d.text)) {
+		return nil, d.fault(InvalidYAML, 1, "binary file, not YAML", "remove it from the manifests")
+	}
 	if err != nil {
 		line, message := SyntaxError(err)
 		line = min(line, strings.Count(d.text, "\n")) // the end is a line too far
 		remedy := "correct the syntax there"
 		if errors.As(err, new(trailing)) {
-			remedy = "put a line \"---\" between two objects, or drop what is no object"
+			remedy = "separate the objects with a line \"---\", or remove what is not an object"
 		}
 		if d.line == 0 && line > 0 {
 			message += fmt.Sprintf(" (line %d of the rendered text%s)", max(d.start, 1)+line-1, near(d.text, line))
@@ -194,7 +204,7 @@ func (d located) checkText(meta Value, object string) error {
 		if v.isScalar() && object != "Secret" && !strings.HasPrefix(object, "Secret ") {
 			f.Message = "YAML reads " + v.Text() + " as " + readAs(v) + ", and this must be text"
 			if readAs(v) == v.Text() {
-				f.Message = v.Text() + " without quotes is no text for YAML, and this must be text"
+				f.Message = v.Text() + " without quotes is not a string in YAML, but this field needs one"
 			}
 			f.Remedy = "quote it: " + quote(v.Text())
 		}
@@ -348,7 +358,7 @@ func withoutGo(message string) string {
 		return field + "got " + typeWord(m[1]) + ", want " + typeWord(m[3])
 	}
 	if strings.HasPrefix(message, "unknown anchor") {
-		return "a value begins with *, and no anchor has its name" // which may be a secret
+		return "a value starts with *, but no anchor has that name" // which may be a secret
 	}
 	if strings.HasPrefix(message, "anchor '") && strings.HasSuffix(message, "contains itself") {
 		return "a value contains itself"

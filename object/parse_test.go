@@ -20,6 +20,15 @@ func TestParse(t *testing.T) {
 	})
 }
 
+func TestBinaryFilesAreCalledSo(t *testing.T) {
+	for text, want := range map[string]bool{"\x89PNG\r\n\x1a\n\x00\x00: [": true, "a: \x00\n": false, "a: \xff [\n": false, "\xff\xfea\x00:\x00[\x00": false} {
+		_, err := Parse("a.yaml", 1, text)
+		if err == nil || strings.Contains(err.Error(), "binary file") != want {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 func describe(objs []Object, err error) string {
 	var b strings.Builder
 	for _, o := range objs {
@@ -101,7 +110,7 @@ func TestAliasesThatMultiply(t *testing.T) {
 		t.Errorf("some 100,000 values: %v", err)
 	}
 	_, err := Parse("a.yaml", 1, document(7))
-	if want := "a.yaml:11: not valid YAML: aliases expand to more than 2000000 values; correct the syntax there"; err == nil || err.Error() != want {
+	if want := "a.yaml:11: not valid YAML: aliases expand to more than 2000000 values; fix: correct the syntax there"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }

@@ -25,7 +25,7 @@ func (o Object) ShownNumber(text string) string {
 	if numberLike.MatchString(text) || wordLike.MatchString(text) && !o.isSecret() {
 		return fmt.Sprintf("%q", text)
 	}
-	return "what stands there"
+	return "the value"
 }
 
 // ShownHook quotes what stands in place of a type of hook, if it begins like one.
@@ -33,7 +33,7 @@ func ShownHook(name string) string {
 	if hookLike.MatchString(name) {
 		return fmt.Sprintf("%q", name)
 	}
-	return "what stands there"
+	return "the value"
 }
 
 // ShownName quotes what stands in place of the name of something, if it looks like
@@ -42,7 +42,7 @@ func ShownName(name string) string {
 	if kind, _, found := strings.Cut(name, "/"); nameLike.MatchString(name) || found && nameLike.MatchString(kind) {
 		return fmt.Sprintf("%q", name)
 	}
-	return "what stands there"
+	return "the value"
 }
 
 func (o Object) isSecret() bool { return o.ID.Kind == "Secret" && o.ID.Group == "" }

@@ -71,7 +71,6 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 	d, described := component.Decode(own, root)
 	var faults []error
 	keys := component.Keys()
-	others := strings.Join(DescriptiveKeys(), ", ") // once, since a file may have any number of wrong keys
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		p, known := find(func(p Parameter) bool { return p.Key() == key.Value })
@@ -97,9 +96,9 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 				faults = append(faults, f)
 			}
 		case !slices.Contains(keys, key.Value):
-			f := unknown(key.Value, Parameter.Key)
-			f.Rule, f.File, f.Line, f.Message = "bad-component", req.show(file), key.Line, "there is no such key"
-			f.Remedy = nearest.Or(key.Value, allKeys(), f.Remedy+", "+others)
+			f := unknown(key.Value, key.Value, Parameter.Key)
+			f.Rule, f.File, f.Line, f.Message = "bad-component", req.show(file), key.Line, "unknown key"
+			f.Remedy = nearest.Or(key.Value, allKeys(), "remove it, or use one of the keys in docs/components.md")
 			faults = append(faults, f)
 		}
 	}
@@ -140,7 +139,7 @@ func (req Request) checkName(name string, d component.Description) error {
 	if !invalid {
 		return nil
 	}
-	f.File, f.Line, f.Remedy = req.show(path.Join(req.Dir, component.File)), d.Line("name"), "write another, or say one with --name"
+	f.File, f.Line, f.Remedy = req.show(path.Join(req.Dir, component.File)), d.Line("name"), "use another name, or set one with --name"
 	return f
 }
 
@@ -178,9 +177,9 @@ func (req Request) locate(ctx context.Context, d component.Description, opt opti
 		switch info, err := fs.Stat(req.Repo, at); {
 		case err == nil && info.IsDir():
 		case req.NoRepository:
-			return fault("chart.path", fmt.Sprintf("there is no directory %s, and no repository either (no .git), so that the path begins at the root of the file system", "/"+at), "run git init where the repository begins, or correct the path")
+			return fault("chart.path", fmt.Sprintf("directory %s not found; without a git repository (.git) the path starts at the root of the file system", "/"+at), "run git init where the repository begins, or correct the path")
 		default:
-			return fault("chart.path", fmt.Sprintf("there is no directory %s in the repository", req.show(at)), "correct the path, which begins at the root of the repository")
+			return fault("chart.path", fmt.Sprintf("directory %s not found in the repository", req.show(at)), "correct the path; it starts at the root of the repository")
 		}
 		if at != req.Dir {
 			opt.crds.dir = req.show(at)

@@ -70,7 +70,7 @@ func (l lifting) noDefinitions(withheld []finding.Finding) error {
 	for _, f := range withheld {
 		hints = append(hints, f.Field+": "+f.Message)
 	}
-	message := "the component has no CRDs, and with prune Argo CD would take an empty answer as an order to delete what it deployed before"
+	message := "the component has no CRDs: with prune, Argo CD would delete everything that it deployed before"
 	if hints != nil {
 		message += "; " + strings.Join(hints, "; ")
 	}
@@ -235,9 +235,11 @@ func (l *lifted) unasked(on []crds.Switch, rendered render.Result) []string {
 // refused says why a value was not turned on.
 func refused(s crds.Switch, err error, more []string) finding.Finding {
 	f := finding.Finding{Severity: finding.Note, Rule: "crd-switch-refused", Field: s.Path.String(),
-		Remedy: "set it in both Applications if you want what it brings"}
+		Remedy: "set it in both Applications if you want what it installs"}
 	if err != nil {
-		f.Message = "CRDs come with it, but turned on the chart does not render: " + finding.Of(err)[0].Error()
+		cause := finding.Of(err)[0]
+		cause.Remedy = "" // there is one already
+		f.Message = "CRDs come with it, but the chart does not render with it: " + cause.Error()
 		return f
 	}
 	f.Message = fmt.Sprintf("CRDs come with it, but so does more: %s", strings.Join(more[:min(len(more), 5)], ", "))

@@ -247,7 +247,7 @@ func said(t *testing.T, o object.Object) map[string]any {
 	return all
 }
 
-// dropEmptyProperties drops "properties: {}" wherever it stands beside a type.
+// dropEmptyProperties drops "properties: {}" wherever it runs beside a type.
 func dropEmptyProperties(v any) {
 	switch v := v.(type) {
 	case map[string]any:

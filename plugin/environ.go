@@ -90,7 +90,7 @@ func settingsFromVariables(env map[string]string) (Settings, []error) {
 			continue // for others, or taken back
 		}
 		if _, known := find(func(p Parameter) bool { return p.Variable() == own }); !known {
-			faults = append(faults, unknown(own, Parameter.Variable))
+			faults = append(faults, unknown(own, own, Parameter.Variable))
 		}
 	}
 	for _, p := range parameters {
@@ -142,7 +142,7 @@ func (p Parameter) fromVariable(value string) ([]string, error) {
 				return values, nil
 			}
 		}
-		return nil, p.fault("this is no list", "write it as YAML")
+		return nil, p.fault("not a list", "write it as YAML")
 	case p.Collection == "array", p.Verbatim:
 		return splitList(value), nil
 	}

@@ -28,7 +28,7 @@ var ofHelm = []Parameter{
 	},
 	{
 		Name: "ignore-missing-value-files", Title: "Ignore missing values files", Item: "boolean", Collection: "string", Default: "false", Kinds: templated,
-		Tooltip: "Pass over values files that are not there, and patterns for them that match none.",
+		Tooltip: "Ignore missing values files, and patterns that match none.",
 		set:     nativeBool(func(o *options) *bool { return &o.render.IgnoreMissing }),
 	},
 	{
@@ -109,17 +109,17 @@ var ofKustomize = []Parameter{
 	},
 	{
 		Name: "patches", Title: "Patches", Item: "string", Collection: "array", YAML: true, Kinds: kustomizations,
-		Tooltip: "Patches of a kustomization besides its own, each as YAML with target and patch or path.",
+		Tooltip: "Patches of a kustomization in addition to its own, each as YAML with target and patch or path.",
 		set:     nativeList(func(o *options) *[]string { return &o.render.Edits.Patches }),
 	},
 	{
 		Name: "components", Title: "Components", Item: "string", Collection: "array", Kinds: kustomizations,
-		Tooltip: "Components of a kustomization besides its own: directories relative to it.",
+		Tooltip: "Components of a kustomization in addition to its own: directories relative to it.",
 		set:     nativeList(func(o *options) *[]string { return &o.render.Edits.Components }),
 	},
 	{
 		Name: "ignore-missing-components", Title: "Ignore missing components", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
-		Tooltip: "Pass over those of components that are not there.",
+		Tooltip: "Ignore missing directories of components.",
 		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.IgnoreMissingComponents }),
 	},
 	{
@@ -142,19 +142,19 @@ var directories = []render.Kind{render.Plain}
 var ofDirectory = []Parameter{
 	{
 		Name: "recurse", Title: "Recurse", Item: "boolean", Collection: "string", Default: "true", Kinds: directories,
-		Tooltip: "Read plain YAML in directories below, too. Argo CD's own directories do not unless they are told to; false does as they do.",
+		Tooltip: "Read plain YAML in subdirectories, too. Argo CD's own directory sources do not by default; false behaves like them.",
 		set: boolValue(func(s *Settings, recurse bool) {
 			s.native = append(s.native, func(o *options) { o.render.Directory.Flat = !recurse })
 		}),
 	},
 	{
 		Name: "include", Title: "Include", Item: "string", Collection: "string", Kinds: directories,
-		Tooltip: "Read only the files of plain YAML that match, such as {*.yaml,*.jsonnet}; * stands for slashes, too.",
+		Tooltip: "Read only the files of plain YAML that match, such as {*.yaml,*.jsonnet}; * also matches slashes.",
 		set:     checked(patternFault, nativeText(func(o *options) *string { return &o.render.Directory.Include })),
 	},
 	{
 		Name: "exclude", Title: "Exclude", Item: "string", Collection: "string", Kinds: directories,
-		Tooltip: "Leave out the files of plain YAML that match, also those that include names, such as {test/*,values*.yaml}.",
+		Tooltip: "Exclude the files of plain YAML that match, even if include matches them, such as {test/*,values*.yaml}.",
 		set:     checked(patternFault, nativeText(func(o *options) *string { return &o.render.Directory.Exclude })),
 	},
 	{
@@ -260,7 +260,7 @@ func eachPair(set func(s *Settings, key, value string)) func(*Settings, []string
 			key, value, ok := strings.Cut(pair, "=")
 			if !ok || key == "" {
 				// What stands there may be a secret.
-				return finding.Fault(fmt.Sprintf("entry %d is no key=value", i+1), "write it so")
+				return finding.Fault(fmt.Sprintf("entry %d is not key=value", i+1), "write it so")
 			}
 			if seen[key] {
 				return finding.Fault(fmt.Sprintf("%s is given twice", key), "keep one of the two")
@@ -276,7 +276,7 @@ func patternFault(pattern string) error {
 	if render.ValidPattern(pattern) {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("%q is no pattern, or a brace in it has no other one", pattern), "write it like {*.yaml,base/*}, and \"\\{\" for a brace in a name")
+	return finding.Fault(fmt.Sprintf("%q is not a valid pattern, or a brace is not closed", pattern), "write it like {*.yaml,base/*}, and \"\\{\" for a brace in a name")
 }
 
 // What names, keys of labels and annotations, and values of labels are
@@ -301,7 +301,7 @@ func nameFault(text, name, verb string) error {
 	if objectNames.MatchString(name) && len(name) <= longestName {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("no name can %s with %q", verb, text), "use small letters, digits, \"-\" and \".\"")
+	return finding.Fault(fmt.Sprintf("no name can %s with %q", verb, text), "use lowercase letters, digits, \"-\" and \".\"")
 }
 
 func labelFault(pair string) error {
@@ -313,14 +313,14 @@ func labelFault(pair string) error {
 	if labelValues.MatchString(filled) && len(filled) <= longestKey {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("the value of %s can be none of a label", key), "use at most 63 letters, digits, \"-\", \"_\" and \".\"")
+	return finding.Fault(fmt.Sprintf("the value of %s is not a valid label value", key), "use at most 63 letters, digits, \"-\", \"_\" and \".\"")
 }
 
 // annotationFault says why a label or an annotation cannot be called so.
 func annotationFault(pair string) error {
 	key, _, valued := strings.Cut(pair, "=")
 	if key == "" || !valued {
-		return nil // eachPair says so; what stands there may be a secret
+		return nil // eachPair says so; the value may be a secret
 	}
 	domain, name, qualified := strings.Cut(key, "/")
 	if !qualified {
@@ -329,7 +329,7 @@ func annotationFault(pair string) error {
 	if keyNames.MatchString(name) && len(name) <= longestKey && objectNames.MatchString(domain) && len(domain) <= longestName {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("%q can be no key", key), "write it like team or example.com/team")
+	return finding.Fault(fmt.Sprintf("%q is not a valid key", key), "write it like team or example.com/team")
 }
 
 func replicasFault(pair string) error {
@@ -337,5 +337,5 @@ func replicasFault(pair string) error {
 	if n, err := strconv.Atoi(count); ok && name != "" && err == nil && n >= 0 {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("%q is no number of replicas", pair), "write it like web: 3")
+	return finding.Fault(fmt.Sprintf("%q is not a number of replicas", pair), "write it like web: 3")
 }

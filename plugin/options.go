@@ -126,6 +126,28 @@ func override[T ~string](to *T, with T) {
 	}
 }
 
+// similar returns files with the base name of one that was not found, as values name
+// them: relative to the component's directory, or with a leading slash.
+func (req Request) similar(name string) []string {
+	dirs := []string{req.Dir}
+	if !req.NoRepository {
+		dirs = append(dirs, ".")
+	}
+	var all []string
+	for _, file := range input.SameName(req.Repo, name, dirs...) {
+		below, inside := strings.CutPrefix(file, req.Dir+"/")
+		switch {
+		case inside:
+			all = append(all, below)
+		case req.Dir == ".":
+			all = append(all, file)
+		default:
+			all = append(all, "/"+file)
+		}
+	}
+	return all
+}
+
 // values lets values name files relative to the component's directory. A
 // leading slash means the root of the repository, as in the valueFiles of an
 // Application.
@@ -139,12 +161,12 @@ func (req Request) values() input.Values {
 	read := func(name string) ([]byte, error) {
 		if strings.Contains(name, "://") {
 			return nil, finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: finding.WithoutCredentials(name),
-				Message: "values files are not fetched", Remedy: "put the file into the repository, and name it there"}
+				Message: "values files are not fetched", Remedy: "add the file to the repository and use its path there"}
 		}
 		p := locate(name)
 		if !fs.ValidPath(p) {
 			return nil, finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: name,
-				Message: "the path leaves the repository", Remedy: "name a file inside the repository, relative to " + req.show(req.Dir)}
+				Message: "the path leaves the repository", Remedy: "use a path inside the repository, relative to " + req.show(req.Dir)}
 		}
 		return fs.ReadFile(req.Repo, p)
 	}
@@ -159,5 +181,5 @@ func (req Request) values() input.Values {
 		}
 		return found, err
 	}
-	return input.Values{Read: read, Glob: glob, Path: func(name string) string { return req.show(locate(name)) }}
+	return input.Values{Read: read, Glob: glob, Path: func(name string) string { return req.show(locate(name)) }, Similar: req.similar}
 }

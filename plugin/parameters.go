@@ -12,6 +12,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/render/helm"
@@ -97,14 +98,14 @@ func namespaceFault(name string) error {
 	if namespaceNames.MatchString(name) {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("%q cannot be a namespace, whose name has at most 63 small letters, digits and \"-\" between them", name), "correct it")
+	return finding.Fault(fmt.Sprintf("%q is not a namespace name: use at most 63 lowercase letters, digits and \"-\"", name), "correct it")
 }
 
 func kubeVersionFault(version string) error {
 	if helm.ValidKubeVersion(version) {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("%q is no Kubernetes version", version), "write it like 1.34.2")
+	return finding.Fault(fmt.Sprintf("%q is not a Kubernetes version", version), "write it like 1.34.2")
 }
 
 // apiVersions are "v1", and a group with a version and perhaps a kind.
@@ -114,7 +115,7 @@ func apiVersionFault(version string) error {
 	if apiVersions.MatchString(version) {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("%q is no API version", version), "write it like apps/v1 or apps/v1/Deployment")
+	return finding.Fault(fmt.Sprintf("%q is not an API version", version), "write it like apps/v1 or apps/v1/Deployment")
 }
 
 // Set stores values of a parameter as the command line gives them: for a map,
@@ -125,7 +126,7 @@ func (p Parameter) Set(s *Settings, values []string) error {
 	}
 	s.given = append(s.given, p.Name)
 	if p.Collection == "array" && slices.Contains(values, "") {
-		return p.fault("one of the names is empty", "drop it")
+		return p.fault("one of the values is empty", "drop it")
 	}
 	if err := p.set(s, values); err != nil {
 		var all []error
@@ -135,7 +136,7 @@ func (p Parameter) Set(s *Settings, values []string) error {
 		return errors.Join(all...)
 	}
 	if last := len(p.Choices) - 1; last > 0 && !slices.Contains(p.Choices, values[0]) {
-		return p.fault(fmt.Sprintf("%q means nothing here", values[0]), fmt.Sprintf("write %s or %s", strings.Join(p.Choices[:last], ", "), p.Choices[last]))
+		return p.fault(fmt.Sprintf("unknown value %q", values[0]), fmt.Sprintf("write %s or %s", strings.Join(p.Choices[:last], ", "), p.Choices[last]))
 	}
 	return nil
 }
@@ -202,7 +203,7 @@ func settingsFromGiven(all []given) (Settings, []error) {
 		}
 		p, ok := find(func(p Parameter) bool { return p.Name == g.Name })
 		if !ok {
-			faults = append(faults, unknown("parameter "+g.Name, func(p Parameter) string { return p.Name }))
+			faults = append(faults, unknown("parameter "+g.Name, g.Name, func(p Parameter) string { return p.Name }))
 			continue
 		}
 		values, err := p.values(g)
@@ -306,12 +307,12 @@ func find(is func(Parameter) bool) (Parameter, bool) {
 	return Parameter{}, false
 }
 
-// unknown reports a name that no parameter has, with those there are.
-func unknown(field string, name func(Parameter) string) finding.Finding {
+// unknown reports a word that is not the name of a parameter.
+func unknown(field, word string, name func(Parameter) string) finding.Finding {
 	var names []string
 	for _, p := range parameters {
 		names = append(names, name(p))
 	}
-	return finding.Finding{Severity: finding.Error, Rule: "unknown-parameter", Field: field, Message: "there is no such parameter",
-		Remedy: "use one of " + strings.Join(names, ", ")}
+	return finding.Finding{Severity: finding.Error, Rule: "unknown-parameter", Field: field, Message: "unknown parameter",
+		Remedy: nearest.Or(word, names, "remove it; cmp render --help lists the parameters")}
 }

@@ -149,7 +149,7 @@ func (req Request) ignoredFiles() []finding.Finding {
 	var all []finding.Finding
 	for _, name := range names {
 		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "not-rendered", File: req.show(path.Join(req.Dir, name)),
-			Message: "it is not rendered, since " + component.File + " names a chart that is elsewhere", Remedy: "make it a component of its own, or inflate that chart with helmCharts in a kustomization beside it"})
+			Message: "not rendered: " + component.File + " names a remote chart", Remedy: "make it a component of its own, or use the chart in helmCharts of a kustomization"})
 	}
 	return all
 }
@@ -181,7 +181,7 @@ func (req Request) fetchChart(ctx context.Context, c component.Chart, opt option
 		return finding.Finding{Severity: finding.Error, Rule: rule, Message: message, Remedy: remedy}
 	}
 	if opt.render.Remote == nil {
-		return nil, fault(ChartElsewhere, "the chart is in another repository, and none is fetched",
+		return nil, fault(ChartElsewhere, "the chart is in another repository, and fetching is off",
 			"run cmp vendor "+req.show(req.Dir)+", allow it with --allow-remote, or put the chart into this repository and name its directory as chart.path")
 	}
 	ref := c.Ref()
@@ -206,7 +206,7 @@ func (req Request) fetchChart(ctx context.Context, c component.Chart, opt option
 		}
 	}
 	if info, err := fs.Stat(files, from.dir); err != nil || !info.IsDir() {
-		return nil, fault("bad-component", fmt.Sprintf("there is no directory %s in %s", c.Path, ref), "correct chart.path, which begins at the root of that repository")
+		return nil, fault("bad-component", fmt.Sprintf("directory %s not found in %s", c.Path, ref), "correct chart.path, which begins at the root of that repository")
 	}
 	from.title = title
 	from.show = func(name string) string {
@@ -229,7 +229,7 @@ func topOf(files fs.FS) (string, error) {
 			return e.Name(), nil
 		}
 	}
-	return "", errors.New("there is no Chart.yaml in it")
+	return "", errors.New("it has no Chart.yaml")
 }
 
 // valueFile is a values file of a chart, in the repository of the component or
@@ -286,7 +286,7 @@ func (req Request) chartValues(ctx context.Context, d component.Description, opt
 		}
 		found, err := doublestar.Glob(fsys, file.name, doublestar.WithFilesOnly())
 		if err != nil {
-			return nil, bad(pattern, "is no pattern", `write "*" for any part of a name, "**" for any directories`)
+			return nil, bad(pattern, "is not a valid pattern", `write "*" for any part of a name, "**" for any directories`)
 		}
 		for i, name := range found {
 			if found[i] = "/" + name; file.chart {

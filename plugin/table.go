@@ -7,6 +7,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/wave"
 )
@@ -25,18 +26,18 @@ var ofRendering = []Parameter{
 		set:     one(func(s *Settings) *string { return &s.Name }),
 	},
 	{
-		Name: "namespace", Title: "Namespace", Item: "string", Collection: "string",
+		Name: "namespace", Short: "n", Title: "Namespace", Item: "string", Collection: "string",
 		Tooltip: "Namespace that templates see. The Application's destination if empty.",
 		Flag:    "Namespace that templates see (default: namespace in component.yaml, or " + defaultNamespace + ")",
 		set:     checked(namespaceFault, one(func(s *Settings) *string { return &s.Namespace })),
 	},
 	{
 		Name: "renderer", Title: "Renderer", Item: "string", Collection: "string", Default: "detected",
-		Tooltip: "How to render the directory: helm, kustomize, helm-kustomize, template, plain or tree. Found out from its files if empty; a tree never is.",
+		Tooltip: "How to render the directory: helm, kustomize, helm-kustomize, template, plain or tree. Detected from its files if empty; tree is never detected.",
 		Choices: words(render.Kinds()...),
 		set: func(s *Settings, values []string) error {
 			if !slices.Contains(render.Kinds(), render.Kind(values[0])) {
-				return finding.Fault(fmt.Sprintf("there is no renderer %q", values[0]), "use helm, kustomize, helm-kustomize, template, plain or tree")
+				return finding.Fault(fmt.Sprintf("unknown renderer %q", values[0]), nearest.Or(values[0], words(render.Kinds()...), "use helm, kustomize, helm-kustomize, template, plain or tree"))
 			}
 			s.Renderer = values[0]
 			return nil
@@ -100,7 +101,7 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "skip-tests", Kinds: charts, Title: "Skip tests", Item: "boolean", Collection: "string", Default: "false",
-		Tooltip: "Leave out the test hooks of charts. Argo CD never applies them either way.",
+		Tooltip: "Omit the test hooks of charts. Argo CD never applies them either way.",
 		set:     boolean(func(s *Settings) **bool { return &s.SkipTests }),
 	},
 	{
@@ -117,31 +118,31 @@ var ofRendering = []Parameter{
 var ofOrder = []Parameter{
 	{
 		Name: "waves", Title: "Waves", Item: "string", Collection: "string", Default: string(wave.Rungs),
-		Tooltip: "How many waves: rungs makes one for each gate, compact only those without which something fails, off writes none.",
+		Tooltip: "Number of waves: rungs creates one for each gate, compact only those without which something fails, off none.",
 		Choices: words(wave.Rungs, wave.Compact, wave.Off),
 		set:     choice(func(s *Settings) *wave.Style { return &s.Order.Waves }),
 	},
 	{
 		Name: "author-waves", Title: "Waves in the manifests", Item: "string", Collection: "string", Default: string(wave.Refine),
-		Tooltip: "What becomes of sync waves that are there: refine splits one only if something in it would fail, keep leaves them, override replaces them.",
+		Tooltip: "How to treat existing sync waves: refine splits one only if something in it would fail, keep leaves them, override replaces them.",
 		Choices: words(wave.Refine, wave.Keep, wave.Override),
 		set:     choice(func(s *Settings) *wave.AuthorPolicy { return &s.Order.Author }),
 	},
 	{
 		Name: "jobs", Title: "Jobs", Item: "string", Collection: "string", Default: string(wave.AsTheyAre),
-		Tooltip: "What becomes of plain Jobs that configure or validate what runs: hook makes them Sync hooks that are deleted before they run again, keep leaves them.",
+		Tooltip: "How to treat plain Jobs that configure or validate running workloads: hook makes them Sync hooks that are deleted before each run, keep leaves them.",
 		Choices: words(wave.AsTheyAre, wave.AsHooks),
 		set:     choice(func(s *Settings) *wave.Jobs { return &s.Order.Jobs }),
 	},
 	{
 		Name: "tests", Title: "Tests", Item: "string", Collection: "string", Default: testsLeft,
-		Tooltip: "What becomes of Helm's test hooks, which Argo CD never applies: smoke runs them last in a sync, keep leaves them.",
+		Tooltip: "How to treat Helm's test hooks, which Argo CD never applies: smoke runs them last in a sync, keep leaves them.",
 		Choices: words(testsLeft, testsAsSmoke),
 		set:     choice(func(s *Settings) *string { return &s.Tests }),
 	},
 	{
 		Name: "crds", Title: "CRDs", Item: "string", Collection: "string", Default: string(crds.Include),
-		Tooltip: "Which part of the component: include is what its values say, only every CRD that it can ship and nothing else, skip what its values say without the CRDs.",
+		Tooltip: "Which part of the component to render: include renders it according to its values, skip does so without CRDs, only renders every CRD that it can ship and nothing else.",
 		Choices: words(crds.Include, crds.Only, crds.Skip),
 		set:     choice(func(s *Settings) *crds.Mode { return &s.CRDs }),
 	},

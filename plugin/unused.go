@@ -21,20 +21,20 @@ func (req Request) unusedParameters(rendered render.Result, mode crds.Mode) []fi
 			if !slices.Contains(said, p.Name) || p.appliesTo(rendered) {
 				continue
 			}
-			message := "it changes nothing, since there are no templates to see it"
+			message := "has no effect: the component has no templates"
 			switch {
 			case !slices.Contains(p.Kinds, render.Helm):
-				message = "it changes nothing, since it is for " + p.Kinds[0].Article() + ", and this is " + rendered.Kind.Article()
+				message = "has no effect: it is for " + p.Kinds[0].Article() + ", and this is " + rendered.Kind.Article()
 			case rendered.Inflated:
-				message = "it changes nothing, since the charts of a kustomization have their own"
+				message = "has no effect: the charts of a kustomization have their own"
 			}
-			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter " + p.Name,
-				Message: message, Remedy: "drop it, or check that this is the right directory"})
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "ignored-parameter", Field: "parameter " + p.Name,
+				Message: message, Remedy: "remove it, or check the directory"})
 		}
 	}
 	if prunes && mode != crds.Only {
-		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "useless-parameter", Field: "parameter crds-prune",
-			Message: "it changes nothing, since it is about definitions that are lifted out", Remedy: "drop it, or set crds: only"})
+		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "ignored-parameter", Field: "parameter crds-prune",
+			Message: "has no effect without crds: only", Remedy: "remove it, or set crds: only"})
 	}
 	return found
 }

@@ -103,7 +103,7 @@ func (s source) libraries() error {
 		case !ok:
 			f.Message = lib + " leaves the repository"
 		case errors.Is(err, fs.ErrNotExist):
-			f.Message = "there is no directory " + lib
+			f.Message = "directory " + lib + " not found"
 		case err != nil:
 			f.Message = lib + ": " + input.Cause(err)
 		case !info.IsDir():
@@ -123,7 +123,7 @@ func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
 	array := strings.HasPrefix(text, "[")
 	if array {
 		if err := json.Unmarshal([]byte(text), &items); err != nil {
-			return nil, s.Fault("jsonnet", name, "what it evaluates to cannot be read: "+err.Error(), "let it be an object or an array of objects")
+			return nil, s.Fault("jsonnet", name, "its output cannot be read: "+err.Error(), "let it be an object or an array of objects")
 		}
 	}
 	var objs []object.Object
@@ -133,9 +133,9 @@ func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
 			continue
 		}
 		if !bytes.HasPrefix(item, []byte("{")) {
-			f := s.Fault("jsonnet", name, "it evaluates to something that is no object", "let it be an object or an array of objects")
+			f := s.Fault("jsonnet", name, "its output is not an object", "let it be an object or an array of objects")
 			if array {
-				f.Field, f.Message, f.Remedy = fmt.Sprintf("[%d]", i), "this is no object", "let each element be an object"
+				f.Field, f.Message, f.Remedy = fmt.Sprintf("[%d]", i), "not an object", "let each element be an object"
 			}
 			faults = append(faults, f)
 			continue
@@ -228,7 +228,7 @@ type importer struct {
 // Import finds a file beside the one that imports it, or in one of the paths.
 func (in *importer) Import(from, name string) (jsonnet.Contents, string, error) {
 	if path.IsAbs(name) {
-		return jsonnet.Contents{}, "", fmt.Errorf("import of %q, which is no path relative to this file or to a library", name)
+		return jsonnet.Contents{}, "", fmt.Errorf("import of %q: not a path relative to this file or to a library", name)
 	}
 	places := []string{path.Dir(from)}
 	if from == "" { // the file itself
@@ -252,14 +252,14 @@ func (in *importer) Import(from, name string) (jsonnet.Contents, string, error) 
 			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", name, input.Cause(err))
 		}
 		if !info.Mode().IsRegular() {
-			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s is no file", name, in.Show(p))
+			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s is not a regular file", name, in.Show(p))
 		}
 		return in.read(p)
 	}
 	if outside {
 		return jsonnet.Contents{}, "", fmt.Errorf("import of %q leaves the repository", name)
 	}
-	return jsonnet.Contents{}, "", fmt.Errorf("import of %q: there is no such file beside this one, in the component or in a library (libs)", name)
+	return jsonnet.Contents{}, "", fmt.Errorf("import of %q: not found beside this file, in the component or in a library (libs)", name)
 }
 
 func (in *importer) read(p string) (jsonnet.Contents, string, error) {

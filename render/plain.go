@@ -80,7 +80,7 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 	for i := range faults {
 		switch {
 		case strings.Contains(text, "{{") && s.opt.Kind == Tree:
-			faults[i].Remedy = "if this is a template, make the directory a component of its own, or a chart: none is rendered in a tree"
+			faults[i].Remedy = "if this is a template, make the directory a component or a chart of its own: a tree renders no templates"
 		case strings.Contains(text, "{{"):
 			faults[i].Remedy = "if this is a template, call it " + path.Base(name) + ".tmpl"
 		case faults[i].Rule == object.Incomplete && path.Ext(name) == ".json": // which has no comments

@@ -125,8 +125,8 @@ type source struct {
 
 // The rules of findings by which others tell what is wrong.
 const (
-	// UselessValues marks values that were given to what takes none.
-	UselessValues = "useless-values"
+	// UnexpectedValues marks values for a component that takes none.
+	UnexpectedValues = "unexpected-values"
 	// Empty marks a component of which nothing is rendered.
 	Empty = input.Empty
 	// Nothing marks a directory that holds nothing to render.
@@ -180,8 +180,8 @@ func (s source) render(ctx context.Context, kind Kind) (Result, error) {
 		return s.templates()
 	}
 	if slices.ContainsFunc(s.opt.Values, func(v input.Values) bool { return !v.Empty() }) {
-		return Result{}, s.Fault(UselessValues, "", "values were given to "+kind.Article()+", which takes none",
-			"drop the values, or render a chart or templated YAML")
+		return Result{}, s.Fault(UnexpectedValues, "", kind.Article()+" takes no values",
+			"remove the values, or render a chart or templated YAML")
 	}
 	switch kind {
 	case Kustomize:
@@ -191,7 +191,7 @@ func (s source) render(ctx context.Context, kind Kind) (Result, error) {
 	case Tree:
 		return s.tree(ctx)
 	}
-	return Result{}, s.Fault("unknown-renderer", "", fmt.Sprintf("there is no renderer %q", kind), "use one of "+kindList())
+	return Result{}, s.Fault("unknown-renderer", "", fmt.Sprintf("unknown renderer %q", kind), "use one of "+kindList())
 }
 
 func (s source) checkDir() error {

@@ -29,7 +29,7 @@ func (s source) tree(ctx context.Context) (Result, error) {
 		return Result{}, s.Unreadable(err)
 	}
 	if len(parts) == 0 {
-		return Result{}, s.Fault("no-tree", "", "the renderer is tree, and there is no chart or kustomization in the directories below", "drop the renderer")
+		return Result{}, s.Fault("no-tree", "", "the renderer is tree, but no directory below has a chart or kustomization", "drop the renderer")
 	}
 	within := func(name string) bool {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(path.Join(s.Dir, name), input.Prefix(p)) })
@@ -49,7 +49,7 @@ func (s source) tree(ctx context.Context) (Result, error) {
 			continue
 		}
 		if input.FileExists(s.FS, path.Join(dir, "component.yaml")) {
-			f := s.Fault("unread-settings", "", "nobody reads this file, since the directory is a part of "+s.Show(s.Dir), "move what it says to "+s.Show(path.Join(s.Dir, "component.yaml"))+", or make the directory a component of its own")
+			f := s.Fault("unread-settings", "", "this file is ignored: the directory is part of "+s.Show(s.Dir), "move what it says to "+s.Show(path.Join(s.Dir, "component.yaml"))+", or make the directory a component of its own")
 			f.File, f.Severity = s.Show(path.Join(dir, "component.yaml")), finding.Warning
 			res.Findings = append(res.Findings, f)
 		}

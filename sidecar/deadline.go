@@ -89,9 +89,9 @@ func timeoutError(ctx context.Context, dir string, doing activity) error {
 	took, allows := lasting(time.Since(over.since)), lasting(over.allows)
 	switch over.limit {
 	case stallTime:
-		return status.Errorf(codes.DeadlineExceeded, "%sthe repo-server sent %d bytes of the repository, and then nothing for %s while others waited for the memory that it takes, and may then pause for %s (--stall-timeout); look at its CPU and its log", about, over.bytes, took, allows)
+		return status.Errorf(codes.DeadlineExceeded, "%sthe repo-server sent %d bytes of the repository, and then nothing for %s while others waited for the memory that it takes, and may then pause for %s (--stall-timeout); fix: look at its CPU and its log", about, over.bytes, took, allows)
 	case renderTime:
-		return status.Errorf(codes.DeadlineExceeded, "%srendering took %s when it was stopped, and may take %s; raise --render-timeout, or end what runs without end in its templates", about, took, allows)
+		return status.Errorf(codes.DeadlineExceeded, "%srendering took %s when it was stopped, and may take %s; fix: raise --render-timeout, or end what runs without end in its templates", about, took, allows)
 	}
 	whose := "the time was over while the plugin was"
 	if over.limit == theirTime {
@@ -109,7 +109,7 @@ func timeoutError(ctx context.Context, dir string, doing activity) error {
 	if known {
 		spent = fmt.Sprintf(": the request had taken %s of %s", took, allows)
 	}
-	return status.Errorf(codes.DeadlineExceeded, "%s%s %s%s; %s", about, whose, doing, spent, remedy)
+	return status.Errorf(codes.DeadlineExceeded, "%s%s %s%s; fix: %s", about, whose, doing, spent, remedy)
 }
 
 // lasting is a time for people.

@@ -147,7 +147,7 @@ func (s *fetchSession) hold(t *fetchedThing) error {
 	}
 	file, err := t.found.Open()
 	if err != nil {
-		return fmt.Errorf("what was fetched has gone from the cache before it could be used (%w); give it more room", err)
+		return fmt.Errorf("what was fetched has gone from the cache before it could be used (%w); fix: give it more room", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,7 @@ func (s *fetchSession) part(key string, from int64) ([]byte, error) {
 	defer s.mu.Unlock()
 	t := s.things[key]
 	if t == nil || t.file == nil || from < 0 || from >= t.found.Size {
-		return nil, errors.New("there is no such part")
+		return nil, errors.New("unknown part")
 	}
 	data := make([]byte, min(partSize, t.found.Size-from))
 	if _, err := t.file.ReadAt(data, from); err != nil {
@@ -173,7 +173,7 @@ func (s *fetchSession) part(key string, from int64) ([]byte, error) {
 // partSize is how much of a thing is handed to a worker at a time.
 const partSize = 1 << 20
 
-var errTooMuch = fmt.Errorf("one rendering gets at most %d things from elsewhere, and at most %d MiB", maxFetched, maxFetchedBytes>>20)
+var errTooMuch = fmt.Errorf("one rendering fetches at most %d remote sources, and at most %d MiB", maxFetched, maxFetchedBytes>>20)
 
 // get returns a thing, or errPending if it takes time.
 func (s *fetchSession) get(ctx context.Context, key string) (task.Found, error) {

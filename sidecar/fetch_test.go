@@ -153,7 +153,7 @@ func TestSlowFetch(t *testing.T) {
 		c := bubble(t, sidecar.Config{Source: never, Parallel: 1, Timeout: 2 * time.Minute, Render: time.Second, Tasks: task.Tasks{Generate: fetchKeys}})
 		began := time.Now()
 		_, err := c.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"KEYS": "chart"}})
-		wants(t, err, codes.DeadlineExceeded, "a: the time was over while the plugin was fetching the thing chart: the request had taken 2m0s of 2m0s; vendor it, so that nothing is fetched, or raise --timeout")
+		wants(t, err, codes.DeadlineExceeded, "a: the time was over while the plugin was fetching the thing chart: the request had taken 2m0s of 2m0s; fix: vendor it, so that nothing is fetched, or raise --timeout")
 		if took := time.Since(began); took != 2*time.Minute {
 			t.Errorf("it took %s", took)
 		}
@@ -286,5 +286,5 @@ func TestTooLargeThings(t *testing.T) {
 	from := &library{size: 300 << 20}
 	h := start(t, func(c *sidecar.Config) { c.Source, c.Tasks = from, startWorkers(t, nil).Tasks() })
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"DO": "fetch", "KEYS": "k"}})
-	wants(t, err, codes.InvalidArgument, "one rendering gets at most 1000 things from elsewhere, and at most 256 MiB")
+	wants(t, err, codes.InvalidArgument, "one rendering fetches at most 1000 remote sources, and at most 256 MiB")
 }

@@ -96,9 +96,9 @@ func TestBadConversations(t *testing.T) {
 		code  codes.Code
 		want  string
 	}{
-		"nothing":        {nil, codes.InvalidArgument, "the stream does not begin with metadata"},
-		"empty message":  {[]*wire.AppStreamRequest{{}}, codes.InvalidArgument, "the stream does not begin with metadata"},
-		"file first":     {[]*wire.AppStreamRequest{chunk, meta}, codes.InvalidArgument, "the stream does not begin with metadata"},
+		"nothing":        {nil, codes.InvalidArgument, "the stream does not start with metadata"},
+		"empty message":  {[]*wire.AppStreamRequest{{}}, codes.InvalidArgument, "the stream does not start with metadata"},
+		"file first":     {[]*wire.AppStreamRequest{chunk, meta}, codes.InvalidArgument, "the stream does not start with metadata"},
 		"metadata twice": {[]*wire.AppStreamRequest{meta, chunk, meta}, codes.InvalidArgument, "the stream holds a message without a file"},
 		"much to know":   {[]*wire.AppStreamRequest{variables(5000)}, codes.ResourceExhausted, "variables and parameters are 5023890 bytes, and at most 4194304 are taken"},
 		"a long path":    {[]*wire.AppStreamRequest{long}, codes.InvalidArgument, "the application's path has 2097152 bytes, and at most 4096 are taken"},
@@ -463,7 +463,7 @@ func TestSameStreamsTogether(t *testing.T) {
 	if err := <-second; err != nil {
 		t.Fatal(err)
 	}
-	if err := testutil.GatherAndCompare(registry, strings.NewReader("# HELP ladder_repositories_known_total Repositories that arrived while the same one, by its checksum, was in memory, and were not unpacked again.\n# TYPE ladder_repositories_known_total counter\nladder_repositories_known_total 1\n"), "ladder_repositories_known_total"); err != nil {
+	if err := testutil.GatherAndCompare(registry, strings.NewReader("# HELP ladder_repositories_known_total Received repositories that were already in memory, by checksum, and were not unpacked again.\n# TYPE ladder_repositories_known_total counter\nladder_repositories_known_total 1\n"), "ladder_repositories_known_total"); err != nil {
 		t.Error(err)
 	}
 }

@@ -192,7 +192,7 @@ func (a *arrival) readMetadata() (got received, meta *wire.ManifestRequestMetada
 	}
 	meta = first.GetMetadata()
 	if meta == nil {
-		return received{err: drained(a.from, status.Error(codes.InvalidArgument, "the stream does not begin with metadata"))}, nil
+		return received{err: drained(a.from, status.Error(codes.InvalidArgument, "the stream does not start with metadata"))}, nil
 	}
 	env, size := map[string]string{}, 0
 	for _, e := range meta.GetEnv() {

@@ -120,17 +120,17 @@ func TestBadStreams(t *testing.T) {
 		message string
 	}{
 		{"wrong checksum", sidecartest.Archive{Tgz: good().Tgz, Checksum: "00"}, "app", codes.DataLoss, "the repository arrived damaged: its checksum is "},
-		{"no gzip", sidecartest.Seal([]byte("hello, this is no archive")), "app", codes.InvalidArgument, "the stream is no gzip file: "},
-		{"empty", sidecartest.Seal(nil), "app", codes.InvalidArgument, "the stream is no gzip file: "},
-		{"truncated", sidecartest.Seal(truncated), "app", codes.InvalidArgument, "the stream is no tar file: "},
+		{"no gzip", sidecartest.Seal([]byte("hello, this is no archive")), "app", codes.InvalidArgument, "the stream is not a gzip file: "},
+		{"empty", sidecartest.Seal(nil), "app", codes.InvalidArgument, "the stream is not a gzip file: "},
+		{"truncated", sidecartest.Seal(truncated), "app", codes.InvalidArgument, "the stream is not a tar file: "},
 		{"dot dot", sidecartest.PackEntries(file("../evil", "x")), "app", codes.InvalidArgument, `the repository holds "../evil", which leaves it`},
 		{"dot dot inside", sidecartest.PackEntries(file("app/../../evil", "x")), "app", codes.InvalidArgument, `the repository holds "app/../../evil", which leaves it`},
 		{"absolute", sidecartest.PackEntries(file("/etc/passwd", "x")), "app", codes.InvalidArgument, `the repository holds "/etc/passwd", which leaves it`},
 		{"symlink out", sidecartest.PackEntries(link("app/manifest.yaml", "../../secret")), "app", codes.InvalidArgument, `the repository holds the symlink "app/manifest.yaml" to "../../secret", which leaves it`},
 		{"absolute symlink", sidecartest.PackEntries(link("app/manifest.yaml", "/proc/self/environ")), "app", codes.InvalidArgument, `the repository holds the symlink "app/manifest.yaml" to "/proc/self/environ", which leaves it`},
-		{"file below symlink", sidecartest.PackEntries(link("app", "elsewhere"), file("app/x", "x")), "app", codes.InvalidArgument, `the repository holds files below "app", which is no directory`},
+		{"file below symlink", sidecartest.PackEntries(link("app", "elsewhere"), file("app/x", "x")), "app", codes.InvalidArgument, `the repository holds files below "app", which is not a directory`},
 		{"hard link out", sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/x", Typeflag: tar.TypeLink, Linkname: "../../etc/passwd"}}), "app", codes.InvalidArgument, "which leaves it"},
-		{"hard link to nothing", sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/x", Typeflag: tar.TypeLink, Linkname: "app/y"}}), "app", codes.InvalidArgument, "which is no file"},
+		{"hard link to nothing", sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/x", Typeflag: tar.TypeLink, Linkname: "app/y"}}), "app", codes.InvalidArgument, "which is not a regular file"},
 		{"device", sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/zero", Typeflag: tar.TypeChar}}), "app", codes.InvalidArgument, `the repository holds "app/zero", which is neither file, directory nor link`},
 		{"pipe", sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/pipe", Typeflag: tar.TypeFifo}}), "app", codes.InvalidArgument, "which is neither file, directory nor link"},
 		{"directory and file", sidecartest.PackEntries(file("app/x/y", "x"), file("app/x", "x")), "app", codes.InvalidArgument, `the repository holds "app/x" twice`},
@@ -311,7 +311,7 @@ func TestFaultsOfARendering(t *testing.T) {
 		"fail":  "rpc error: code = InvalidArgument desc = values.yaml:3: wrong",
 		"panic": "rpc error: code = Internal desc = app: internal error: index out of range; this is a bug of the plugin, its log has the details",
 		"hang":  "rpc error: code = DeadlineExceeded desc = app: the repo-server's deadline passed while the plugin was rendering: the request had taken 2.",
-		"flood": "rpc error: code = ResourceExhausted desc = app: the manifests are 95 MiB, and may be 90, since Argo CD takes no message of more than 100; split the component",
+		"flood": "rpc error: code = ResourceExhausted desc = app: the manifests are 95 MiB, and may be 90, since Argo CD takes no message of more than 100; fix: split the component",
 	} {
 		if err := ask(do); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v\nwant %s", do, err, want)
@@ -386,7 +386,7 @@ func TestBusy(t *testing.T) {
 		}
 		synctest.Wait()
 		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
-		wants(t, err, codes.DeadlineExceeded, "app: the plugin is busy: the time was over while the plugin was waiting for other renderings: the request had taken 1m0s of 1m0s; give the sidecar more CPU and --parallel, or raise --timeout")
+		wants(t, err, codes.DeadlineExceeded, "app: the plugin is busy: the time was over while the plugin was waiting for other renderings: the request had taken 1m0s of 1m0s; fix: give the sidecar more CPU and --parallel, or raise --timeout")
 		others.Wait()
 	})
 }

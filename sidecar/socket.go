@@ -28,7 +28,7 @@ func Listen(path string) (net.Listener, error) {
 	}
 	if info, err := os.Lstat(path); err == nil {
 		if info.Mode().Type() != fs.ModeSocket {
-			return nil, fmt.Errorf("listen on %s: something else than a socket is there; move it away", path)
+			return nil, fmt.Errorf("listen on %s: the path exists and is not a socket; move it away", path)
 		}
 		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
 			conn.Close()
@@ -142,13 +142,13 @@ func (k *socketKeeper) look(now *socket) *socket {
 func listenFault(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("listen on %s: there is no such directory; create it", path)
+		return fmt.Errorf("listen on %s: no such directory; create it", path)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("listen on %s: this user may not write there; grant it that", path)
 	case errors.Is(err, syscall.ENOTDIR):
-		return fmt.Errorf("listen on %s: a file stands where the directory should be; move it away", path)
+		return fmt.Errorf("listen on %s: not a directory; move the file away", path)
 	}
-	return fmt.Errorf("listen on %s: %w; mend the directory", path, err)
+	return fmt.Errorf("listen on %s: %w; check the directory", path, err)
 }
 
 // Probe asks the server behind a socket whether it serves, for the probes of a

@@ -85,7 +85,7 @@ func TestLostSocket(t *testing.T) {
 	if _, err := os.Lstat(h.socket); err != nil {
 		t.Errorf("the other's socket: %v", err)
 	}
-	for _, want := range []string{"something else than a socket is there; move it away", "the socket is back", "there is no such directory; create it", "the socket was gone, and was made again", "another plugin server answers there; stop it"} {
+	for _, want := range []string{"the path exists and is not a socket; move it away", "the socket is back", "no such directory; create it", "the socket was gone, and was made again", "another plugin server answers there; stop it"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, log.String())
 		}

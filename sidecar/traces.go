@@ -71,7 +71,7 @@ func (s stages) begin(ctx context.Context, what stage) (end func()) {
 func traceFailure(ctx context.Context, err error) {
 	message := "the request failed with " + status.Code(err).String() + "; the log says why"
 	if status.Code(err) == grpccodes.InvalidArgument {
-		message = "the component is at fault; the log says where"
+		message = "the component is invalid; the log has the details"
 	}
 	trace.SpanFromContext(ctx).SetStatus(codes.Error, message)
 }

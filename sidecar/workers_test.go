@@ -174,9 +174,9 @@ func TestFaultsOfAWorker(t *testing.T) {
 	}{
 		"fail":    {codes.InvalidArgument, "values.yaml:3: wrong"},
 		"panic":   {codes.Internal, "app: internal error: index out of range; this is a bug of the plugin"},
-		"flood":   {codes.ResourceExhausted, "app: the manifests are 95 MiB, and may be 90, since Argo CD takes no message of more than 100; split the component"},
+		"flood":   {codes.ResourceExhausted, "app: the manifests are 95 MiB, and may be 90, since Argo CD takes no message of more than 100; fix: split the component"},
 		"loop":    {codes.DeadlineExceeded, "app: the repo-server's deadline passed while the plugin was rendering: the request had taken 4."},
-		"eat":     {codes.ResourceExhausted, "and may take 512; raise --worker-memory"},
+		"eat":     {codes.ResourceExhausted, "and may take 512; fix: raise --worker-memory"},
 		"recurse": {codes.ResourceExhausted, "their stack exceeded 64 MiB; end the recursion"},
 		"die":     {codes.Internal, "the worker process that rendered it ended; this is a bug of the plugin"},
 	}
@@ -212,7 +212,7 @@ func TestFaultsOfAWorker(t *testing.T) {
 	all.Wait()
 	close(stop)
 	others.Wait()
-	expected := "# HELP ladder_workers_killed_total Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), yielded (others went first, and it began again), memory, stack, crash.\n# TYPE ladder_workers_killed_total counter\n"
+	expected := "# HELP ladder_workers_killed_total Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), yielded (preempted and restarted), memory, stack, crash.\n# TYPE ladder_workers_killed_total counter\n"
 	for _, cause := range []task.Cause{task.Canceled, task.Crash, task.Deadline, task.Memory, task.RenderTimeout, task.Stack, task.Yielded} {
 		n := 1
 		if cause == task.Canceled || cause == task.RenderTimeout || cause == task.Yielded {
@@ -259,7 +259,7 @@ func TestWorkingProcessesCount(t *testing.T) {
 		}
 	}
 	eventually(t, "the other waits again", func() bool { return metric(t, registry, "ladder_workers_idle") == 1 })
-	const started = "# HELP ladder_workers_started_total Worker processes that were started.\n# TYPE ladder_workers_started_total counter\nladder_workers_started_total 2\n"
+	const started = "# HELP ladder_workers_started_total Started worker processes.\n# TYPE ladder_workers_started_total counter\nladder_workers_started_total 2\n"
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(started), "ladder_workers_started_total"); err != nil {
 		t.Error(err)
 	}
@@ -364,7 +364,7 @@ func TestRenderTimeout(t *testing.T) {
 	workers := startWorkers(t, nil)
 	h := start(t, func(c *sidecar.Config) { c.Tasks, c.Render = workers.Tasks(), 300*time.Millisecond })
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "loop"}})
-	wants(t, err, codes.DeadlineExceeded, "and may take 300ms; raise --render-timeout")
+	wants(t, err, codes.DeadlineExceeded, "and may take 300ms; fix: raise --render-timeout")
 	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {
 		t.Errorf("after that: %v", err)
 	}

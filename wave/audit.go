@@ -102,7 +102,7 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 			g.Hangs = append(g.Hangs, s.gated(i, n.Waits.Never))
 		case len(absent[i]) > 0:
 			for _, a := range absent[i] {
-				g.Hangs = append(g.Hangs, s.gated(i, fmt.Sprintf("%s %s, which nothing in the component makes", a.Why, a.ID)))
+				g.Hangs = append(g.Hangs, s.gated(i, fmt.Sprintf("%s %s, which nothing in the component creates", a.Why, a.ID)))
 			}
 			g.GatedBy = append(g.GatedBy, s.gated(i, n.Waits.Waits))
 			g.GatedBy[len(g.GatedBy)-1].For = customers[i]
@@ -167,7 +167,7 @@ func degrades(n graph.Node) string {
 		return n.Waits.Passes
 	}
 	if n.Kind.Runs == "once" && slices.Contains(n.Waits.Can, "Degraded") {
-		return "it runs once, and a run that fails is not tried again"
+		return "it runs once, and a failed run is not retried"
 	}
 	return ""
 }
@@ -236,9 +236,9 @@ func (g Gate) summary() string {
 	}
 	switch {
 	case !g.Awaited:
-		parts = append(parts, "not awaited, since nothing comes after it")
+		parts = append(parts, "not awaited: it is the last wave")
 	case g.Open:
-		parts = append(parts, "nothing in it has a health check, so the next wave comes at once")
+		parts = append(parts, "nothing in it has a health check, so the next wave follows at once")
 	case len(g.GatedBy)+len(g.Hangs) == 0:
 		parts = append(parts, "awaited, but nothing in it has a health check")
 	default:

@@ -136,8 +136,8 @@ func (s *sync) hookTypes(i int) {
 		if len(s.Graph.Nodes[i].Phases()) == 0 {
 			effect = "so that Argo CD never applies it"
 		}
-		s.report(i, finding.Warning, "unknown-hook", object.ShownHook(name)+" is no type of hook, "+effect,
-			"write one of PreSync, Sync, PostSync or SyncFail, or a type of Helm's such as pre-install")
+		s.report(i, finding.Warning, "unknown-hook", object.ShownHook(name)+" is not a hook type, "+effect,
+			"use PreSync, Sync, PostSync or SyncFail, or a hook type of Helm such as pre-install")
 	}
 }
 
@@ -177,7 +177,7 @@ func (s *sync) play(i int) {
 		case to.compare(at) > 0:
 			s.late(i, r, nil)
 		case to == at && r.Meaning == knowledge.Healthy && (r.Hard && !r.Inferred || r.Refused && s.yielded[*r] == ""):
-			s.report(i, finding.Warning, "unawaited", fmt.Sprintf("%s it %s %s, which comes in the same wave and is not awaited there", at, r.Why, s.name(r.To)),
+			s.report(i, finding.Warning, "unawaited", fmt.Sprintf("%s it %s %s, which is in the same wave, so Argo CD does not wait for it", at, r.Why, s.name(r.To)),
 				"give it a later wave, or let Ladder compute both")
 		}
 	}
@@ -229,7 +229,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 		when += " of phase " + string(to.phase)
 	}
 	severity := finding.Error
-	waits := ", and that comes only when this is healthy"
+	waits := ", only after this is healthy"
 	switch {
 	case to == never:
 		when, waits = "which Argo CD never applies in a sync", ""
@@ -250,7 +250,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 		rule = "other-phase"
 		remedy = fmt.Sprintf("make this one a Sync hook (%s: Sync)", object.Hook)
 		if s.Graph.Nodes[r.To].Kind.Waited() {
-			remedy += ", or bring the other with a component before"
+			remedy += ", or deploy the other from an earlier Application"
 		} else {
 			remedy += ", or the other a hook of the same phase"
 		}
@@ -278,7 +278,7 @@ func (s *sync) claim(i int) {
 	if class != (object.ID{}) {
 		severity, unless = finding.Warning, fmt.Sprintf(", unless %s binds immediately", class)
 	}
-	s.report(i, severity, Late, fmt.Sprintf("%s it waits for a Pod of %s, which comes %s, and that comes only when this is healthy%s", s.at[i], s.name(first), s.at[first], unless), remedy)
+	s.report(i, severity, Late, fmt.Sprintf("%s it waits for a Pod of %s, which Argo CD applies %s, only after this is healthy%s", s.at[i], s.name(first), s.at[first], unless), remedy)
 	if class != (object.ID{}) {
 		s.found[len(s.found)-1].Missing = class.String()
 	}
@@ -386,7 +386,7 @@ func (s *sync) idleGates() {
 		if len(nodes) > 1 {
 			what = fmt.Sprintf("%s and %d more", what, len(nodes)-1)
 		}
-		s.report(nodes[0], finding.Note, GateWithoutCustomer, fmt.Sprintf("Argo CD waits for %s in wave %d, although nothing that comes later needs that; the sync hangs if one of them needs what comes later and no manifest shows it", what, m.wave),
+		s.report(nodes[0], finding.Note, GateWithoutCustomer, fmt.Sprintf("Argo CD waits for %s in wave %d, although no later object depends on that; the sync hangs if one of them depends on a later object in a way that no manifest shows", what, m.wave),
 			"move it to the last wave, or let Ladder compute the waves")
 	}
 }

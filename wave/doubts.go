@@ -47,10 +47,10 @@ func doubtsOf(g *graph.Graph, base *knowledge.Base) []doubt {
 	}
 	made := mayMake(g, base)
 	for _, a := range g.Absent {
-		mark(a.From, doubt{why: g.Nodes[a.From].Key.String() + " " + a.Why + " " + a.ID.String() + ", which nothing in the component makes", lacking: a.Starts && !made, pods: a.Starts})
+		mark(a.From, doubt{why: g.Nodes[a.From].Key.String() + " " + a.Why + " " + a.ID.String() + ", which nothing in the component creates", lacking: a.Starts && !made, pods: a.Starts})
 	}
 	for _, i := range withoutController(g) {
-		mark(i, doubt{why: "nothing shows who in the component reconciles " + g.Nodes[i].Key.String()})
+		mark(i, doubt{why: "no controller in the component is known to reconcile " + g.Nodes[i].Key.String()})
 	}
 	users := make([][]*graph.Reference, len(g.Nodes))
 	for i := range g.References {

@@ -91,21 +91,21 @@ func (p *Plan) verb(i int) string {
 		if len(n.Phases()) == 0 {
 			return "Argo CD never applies it"
 		}
-		return "hooks outside of the Sync phase keep their weight"
+		return "hooks outside the Sync phase keep their weight"
 	case ByReference:
 		return because.Reference.Why + " " + p.name(because.Other) + because.Reference.Explained() + inferredSuffix(because.Reference)
 	case ByConsumer:
 		return "is needed by " + p.name(because.Other) + because.Reference.Explained() + inferredSuffix(because.Reference)
 	case ByCompany:
-		return "stands with " + p.name(because.Other) + ", since they refer to each other"
+		return "shares a wave with " + p.name(because.Other) + ", since they refer to each other"
 	case ByDoubt:
 		if because.Other != i {
-			return "stands in the last wave with " + p.name(because.Other)
+			return "shares the last wave with " + p.name(because.Other)
 		}
 		if n.Uncertain() == "" {
-			return "stands in the last wave, where nothing waits for it: what it depends on may never be healthy"
+			return "is in the last wave, where nothing waits for it: what it depends on may never be healthy"
 		}
-		return "stands in the last wave, where nothing waits for it: " + n.Uncertain()
+		return "is in the last wave, where nothing waits for it: " + n.Uncertain()
 	case ByController:
 		return "is there when " + p.name(because.Other) + " starts"
 	}

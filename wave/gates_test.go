@@ -81,7 +81,7 @@ func TestSourceComment(t *testing.T) {
 	}
 	for _, n := range g.Nodes {
 		if partner := n.Key.Name == "helper"; n.Partner != partner {
-			t.Errorf("%s stands beside the operator: %v, want %v", n.Key, n.Partner, partner)
+			t.Errorf("%s runs beside the operator: %v, want %v", n.Key, n.Partner, partner)
 		}
 	}
 }

@@ -120,10 +120,10 @@ func (l loop) yield(g *graph.Graph) yielding {
 		return yielding{fault: l.finding(g, finding.Error, l.gaps[0], "these objects wait for each other: ",
 			"remove one of these references, or move one of the objects to another component")}
 	case all == nil:
-		return yielding{weaken: l.gaps, warning: l.finding(g, finding.Warning, l.gaps[0], "these objects wait for each other, and so stand in one wave: ",
+		return yielding{weaken: l.gaps, warning: l.finding(g, finding.Warning, l.gaps[0], "these objects wait for each other, so they share a wave: ",
 			"check that they can start together")}
 	case least > inferred:
-		return yielding{drop: all, warning: l.finding(g, finding.Warning, all[0], "these objects wait for each other, and the weakest demand is dropped: ",
+		return yielding{drop: all, warning: l.finding(g, finding.Warning, all[0], "these objects wait for each other, so Ladder ignores the weakest reference: ",
 			"remove one of these references")}
 	}
 	return yielding{drop: all}

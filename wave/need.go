@@ -43,7 +43,7 @@ func (n Need) Without() string {
 	case RunsOnce:
 		return "runs once, and fails before"
 	case WrongData:
-		return "would work on wrong data before"
+		return "would use the wrong data before"
 	case Degrades:
 		return "would be Degraded before, which fails the sync"
 	case Checks:
@@ -51,9 +51,9 @@ func (n Need) Without() string {
 	case Reads:
 		return "reads what it makes"
 	case Depends:
-		return "depends on what it brings"
+		return "depends on what it installs"
 	case Asked:
-		return "comes after it by annotation"
+		return "follows it by annotation"
 	}
 	return ""
 }

@@ -217,7 +217,7 @@ func (a numbered) verify(g *graph.Graph) error {
 			n := g.Nodes[e.from]
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "internal", File: n.File, Line: n.Line, Object: n.Key.String(),
 				Message: fmt.Sprintf("Ladder put it into wave %d although it %s %s in wave %d", a.wave(a.levels[u]), e.ref.Why, g.Nodes[e.to].Key, a.wave(a.levels[e.unit])),
-				Remedy:  "report this fault of Ladder's with the component"})
+				Remedy:  "report this bug of Ladder, with the component"})
 		}
 	}
 	finding.Sort(faults)

@@ -181,13 +181,13 @@ func checkAnnotations(g *graph.Graph) error {
 			if wave, err := strconv.Atoi(text); err == nil && (wave > farthest || wave < -farthest) {
 				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
 					Field:   "metadata.annotations[" + object.SyncWave + "]",
-					Message: strings.Trim(n.ShownNumber(text), `"`) + " is too far from 0 to order anything around it",
-					Remedy:  fmt.Sprintf("write a number between -%d and %d", farthest, farthest)})
+					Message: strings.Trim(n.ShownNumber(text), `"`) + " is out of range: Ladder cannot order objects around it",
+					Remedy:  fmt.Sprintf("use a number between -%d and %d", farthest, farthest)})
 			} else if err != nil {
 				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
 					Field:   "metadata.annotations[" + object.SyncWave + "]",
-					Message: n.ShownNumber(text) + " is not a whole number, so Argo CD would take it for no wave at all",
-					Remedy:  "write a number such as \"5\", or drop the annotation"})
+					Message: n.ShownNumber(text) + " is not an integer, so Argo CD ignores the wave",
+					Remedy:  "use a number such as \"5\", or remove the annotation"})
 			}
 		}
 	}

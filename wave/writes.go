@@ -175,17 +175,17 @@ func (p *Plan) jobFindings() []finding.Finding {
 		expires := n.Kind.Expires.Find(n.Root())
 		for _, ttl := range expires {
 			if !n.IsHook() {
-				report(finding.Warning, "expiring-job", fmt.Sprintf("Kubernetes removes it %s s after it ends, and Argo CD then takes it for missing and runs it again", ttl.Value.Text()),
+				report(finding.Warning, "expiring-job", fmt.Sprintf("Kubernetes deletes it %s s after it finishes; Argo CD then sees it as missing and runs it again at every sync", ttl.Value.Text()),
 					fmt.Sprintf("drop %s, or make it a hook (%s: Sync)", ttl.Field, object.Hook))
 			}
 		}
 		switch {
 		case fails:
-			report(finding.Note, "immutable-job", "it runs once, and a sync fails when its template changes, because the API server refuses that",
-				fmt.Sprintf("set jobs: hook, so that Ladder makes it a Sync hook that is deleted before it runs again, or write %s: Sync", object.Hook))
+			report(finding.Note, "immutable-job", "a Job's template is immutable, so a sync fails when it changes",
+				fmt.Sprintf("set jobs: hook, which makes it a Sync hook that is deleted before each run, or annotate it with %s: Sync", object.Hook))
 		case isImmutable(&n) && len(expires) == 0 && n.InSync() && !n.Elsewhere:
-			report(finding.Note, "immutable-job", "it runs once, and a sync fails when its template changes, because the API server refuses that",
-				fmt.Sprintf("write %s: Sync with %s: BeforeHookCreation, or give it a name that changes with its template", object.Hook, hookDeletePolicy))
+			report(finding.Note, "immutable-job", "a Job's template is immutable, so a sync fails when it changes",
+				fmt.Sprintf("annotate it with %s: Sync and %s: BeforeHookCreation, or give it a name that changes with its template", object.Hook, hookDeletePolicy))
 		}
 	}
 	return found

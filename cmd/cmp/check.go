@@ -14,26 +14,25 @@ import (
 
 func newCheck(s streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "check DIR|FILE|- | --touched FILE...",
-		Short: "Judge the sync waves that manifests carry",
-		Long: `Play the sync of manifests with the waves and hooks that they carry, as Argo CD
-would, and report each object that could not be applied or become healthy in its
-wave; then say of each wave what Argo CD really waits for in it. DIR is a
-component, which is rendered; FILE or - (standard input) holds manifests that
-something else rendered.
+		Use:   "check DIR|FILE|- | --changed FILE...",
+		Short: "Check the sync waves of manifests by simulating a sync",
+		Long: `Simulate a sync of manifests with their waves and hooks, report each object that
+could not be applied or become healthy in its wave, and list what Argo CD waits
+for in each wave. DIR is a component to render; FILE or - (standard input) holds
+rendered manifests.
 
-With --waves the order is the one that Ladder would compute. With --touched FILEs
-are those that somebody changed, and what is judged, in the order that the plugin
-makes, are the components that they are in: the nearest directory above with a
-component.yaml, or else the chart, or the nearest kustomization.
+With --waves, check the order that Ladder would compute. With --changed, check the
+components that contain the FILEs, in the order that the plugin computes: the
+nearest directory above with a component.yaml, or else the chart, or the nearest
+kustomization.
 
 Exits with 1 if there is a finding of severity error.`,
 		Example: `  cmp check ./component
   kustomize build ./overlay | cmp check - -o sarif > waves.sarif
-  git diff --name-only main | xargs cmp check --touched`,
+  git diff --name-only main | xargs cmp check --changed`,
 	}
 	in := addInputs(cmd)
-	changed := cmd.Flags().Bool("touched", false, "Judge the components that the named files are in")
+	changed := cmd.Flags().Bool("changed", false, "Check the components that contain the named files")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if *changed {
 			return nil // no files, no components

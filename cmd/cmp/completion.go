@@ -38,16 +38,16 @@ func newCompletion(s streams) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "completion " + strings.Join(names, "|"),
-		Short: "Print the script that lets a shell complete commands",
-		Long: `Print the script that lets a shell complete commands, flags, their values,
-components and objects. Objects are completed where the component renders within
-` + complete.Patience.String() + `; of a fleet nothing is rendered.
+		Short: "Print the completion script for a shell",
+		Long: `Print the completion script for a shell: commands, flags, their values, components
+and objects. Objects are completed if the component renders within
+` + complete.Patience.String() + `; fleets are not rendered.
 
 In bash, with the package bash-completion, this line in ~/.bashrc loads it:
 
   source <(cmp completion bash)
 
-In zsh, this line in ~/.zshrc behind compinit:
+In zsh, this line in ~/.zshrc after compinit:
 
   source <(cmp completion zsh)
 
@@ -64,7 +64,7 @@ In PowerShell, this line in the file that $PROFILE names:
 		ValidArgs:             names,
 		DisableFlagsInUseLine: true,
 	}
-	bare := cmd.Flags().Bool("no-descriptions", false, "Complete without a word on each choice")
+	bare := cmd.Flags().Bool("no-descriptions", false, "Complete without descriptions")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return shells[slices.Index(names, args[0])].write(cmd.Root(), s.Out, !*bare)
 	}

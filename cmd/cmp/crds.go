@@ -17,15 +17,14 @@ import (
 func newCRDs(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crds DIR",
-		Short: "List the CRDs that a component can ship, and what an update of them takes away",
+		Short: "List the CRDs that a component can ship, and what an update removes",
 		Long: `List every CustomResourceDefinition that the component in DIR can ship, whatever
-its values leave out: its versions, the size of its manifest in bytes, the values
-that switch it on, the Service that converts between its versions, the objects of
-the component that use it, and the file it is from.
+its values: its versions, the size of its manifest in bytes, the values that enable
+it, its conversion webhook, the objects of the component that use it, and its file.
 
-With --against, say instead what an update from OLD_DIR to DIR takes away: CRDs
-and versions that are gone or no longer served, scopes that change, with the
-objects of DIR that still use them. Exits with 1 if there are any.`,
+With --against, list what an update from OLD_DIR to DIR removes: CRDs and versions
+that are gone or no longer served, and changed scopes, with the objects of DIR that
+still use them. Exits with 1 if there are any.`,
 		Example: `  cmp crds ./component
   cmp crds ./component --against ../main/component`,
 		Args: cobra.ExactArgs(1),

@@ -25,11 +25,11 @@ own files: nothing is checked out, and no git program is needed.`
 func newDiff(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff DIR DIR | REV[..[.]REV] DIR...",
-		Short: "Say what a change does to the objects and waves of components",
-		Long: `Render components before and after a change, and say what differs: objects that
-come, go and change, field by field; waves that move, and why; what is waited for
-and was not, or is no more; and which findings are new or fixed. Of Secrets, the
-keys that changed are named, and never their values.
+		Short: "Show what a change does to the objects and waves of components",
+		Long: `Render components before and after a change, and show what differs: added, removed
+and changed objects, field by field; waves that moved, and why; waits that were
+added or removed; and findings that are new or fixed. For Secrets, only the changed
+keys are named, never their values.
 
 ` + twoSides + `
 

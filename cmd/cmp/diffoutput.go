@@ -40,7 +40,7 @@ func (o diffOutput) check() error {
 		return usage.Errorf("--limit is %d; give it at least %d", *o.limit, compare.LeastMarkdown)
 	}
 	if *o.nameOnly && *o.format != diffText {
-		return usage.Errorf("--name-only prints names and nothing else; drop it, or -o %s", *o.format)
+		return usage.Errorf("--name-only prints only names; drop it, or -o %s", *o.format)
 	}
 	if *o.null && !*o.nameOnly {
 		return usage.New("--null has no effect without --name-only; add it")
@@ -100,10 +100,10 @@ func addDiffOutput(cmd *cobra.Command, what string) diffOutput {
 	return diffOutput{
 		given:    flags.Changed,
 		format:   option.Format(cmd, "Format (markdown is for a comment on a pull request)", diffText, diffMarkdown, diffJSON),
-		limit:    flags.Int("limit", compare.MostMarkdown, "Bytes of markdown, of which GitHub takes 65536 characters in a comment; the rest is left out, and said to be"),
-		exitCode: flags.Bool("exit-code", false, "Exit with 1 if anything differs, and with 2 if that could not be found out"),
+		limit:    flags.Int("limit", compare.MostMarkdown, "Maximum size of the markdown in bytes; GitHub accepts 65536 characters in a comment. The rest is omitted, with a note"),
+		exitCode: flags.Bool("exit-code", false, "Exit with 1 if anything differs, and with 2 on errors"),
 		nameOnly: flags.Bool("name-only", false, "Print only the name of each "+what+" that differs"),
-		null:     flags.Bool("null", false, "With --name-only: end each name with a NUL and write it as it is, for programs; names may hold line breaks"),
+		null:     flags.Bool("null", false, "With --name-only: end each name with NUL and do not escape it, for scripts"),
 	}
 }
 

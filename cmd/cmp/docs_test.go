@@ -14,6 +14,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/deprecated"
 	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
@@ -98,8 +99,9 @@ func TestTables(t *testing.T) {
 		"profiles":    profilesTable(t),
 		"fn":          "`" + strings.Join(ordering, "`, `") + "`\n",
 		"doctor":      doctorTable(),
+		"deprecated":  deprecatedTable(),
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing|metrics|alerts|keys|rules|varying|profiles|fn|doctor) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing|metrics|alerts|keys|rules|varying|profiles|fn|doctor|deprecated) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
@@ -217,6 +219,19 @@ func rulesTable() string {
 	b.WriteString("| rule | severity | finds |\n| --- | --- | --- |\n")
 	for _, r := range fleet.Rules() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, joined(r.Severities), r.Finds)
+	}
+	return b.String()
+}
+
+func deprecatedTable() string {
+	var b strings.Builder
+	b.WriteString("| what | old name | new name | where |\n| --- | --- | --- | --- |\n")
+	for _, n := range deprecated.Names() {
+		dashes := ""
+		if n.What == deprecated.Flag {
+			dashes = "--"
+		}
+		fmt.Fprintf(&b, "| %s | `%s%s` | `%s%s` | %s |\n", n.What, dashes, n.Old, dashes, n.New, n.Where)
 	}
 	return b.String()
 }

@@ -15,20 +15,20 @@ import (
 func newDoctor(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [DIR|FILE|-]...",
-		Short: "Find what is wrong with how Argo CD is set up for Ladder",
-		Long: `Look at an Argo CD, and report what keeps its repo-server from the plugin, or the
-plugin from working well: the container and its volumes, user, probes and memory,
-the settings of Argo CD, and how Applications ask for the plugin. It looks at any of
+		Short: "Check the installation of Ladder in Argo CD",
+		Long: `Check an Argo CD installation for everything that the plugin needs: the container
+with its volumes, user, probes and memory, the settings of Argo CD, and the plugin
+fields of Applications. The input is any of
 
   - manifests of Argo CD and of Applications, in files, on standard input, or in a
     directory that is rendered first: a kustomization, or the chart argo-cd itself
     with --values;
-  - values of the chart argo-cd without the chart, by their keys;
-  - a cluster, if --context or --kubeconfig says which. It is only read, and of
-    Secrets only the names.
+  - values of the argo-cd chart without the chart, recognized by their keys;
+  - a cluster, with --context or --kubeconfig. It is only read, and only the names
+    of Secrets.
 
-With --sandbox it looks at the machine or container that it runs in, instead or too:
-whether the kernel lets cmp serve confine the processes that render.
+With --sandbox, also or only check this machine or container: whether the kernel
+supports the sandbox of the rendering processes of cmp serve.
 
 What it is not shown, it does not judge. Exits with 1 if there is a finding of
 severity error.`,
@@ -44,9 +44,9 @@ severity error.`,
 	flags.Lookup("namespace").Usage = "Namespace of Argo CD (default: argocd)"
 	flags.Lookup("values").Usage = "Values files of the chart argo-cd, later ones win"
 	c := argocd.Cluster{Namespace: "argocd", UserAgent: "cmp doctor " + build.Version(release)}
-	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "Look at a cluster too, of this file")
-	flags.StringVar(&c.Context, "context", "", "Look at a cluster too, that of this context of the kubeconfig")
-	confined := flags.Bool("sandbox", false, "Look at the sandbox that workers of cmp serve have here")
+	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "Kubeconfig of a cluster to check, too")
+	flags.StringVar(&c.Context, "context", "", "Kubeconfig context of a cluster to check, too")
+	confined := flags.Bool("sandbox", false, "Check the sandbox that workers of cmp serve get on this machine")
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := flags.Bool("strict", false, "Exit with 1 if there are warnings, too")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -66,7 +66,7 @@ severity error.`,
 			return writeVerdict(s, verdict.Verdict{Findings: found, Of: "the sandbox of a worker"}, *format, *strict)
 		}
 		if len(args) == 0 && len(given) == 0 && !live {
-			return usage.New("there is nothing to look at; name manifests, values of the chart argo-cd, or a cluster with --context; see cmp doctor --help")
+			return usage.New("no input; name manifests, values of the argo-cd chart, or a cluster with --context; see cmp doctor --help")
 		}
 		e, err := in.examined(cmd, s, checkout.Once(args), given)
 		if usage.Is(err) {

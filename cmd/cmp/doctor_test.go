@@ -259,7 +259,7 @@ current-context: production
 		return out.String() + faults.String()
 	}
 	got := look(exitFailed)
-	want := []string{"there is no Secret gone;", "it does not run: CrashLoopBackOff;", "2 errors, 1 warning, 0 notes in 9 objects\n"}
+	want := []string{"Secret gone not found;", "it does not run: CrashLoopBackOff;", "2 errors, 1 warning, 0 notes in 9 objects\n"}
 	for _, text := range want {
 		if !strings.Contains(got, text) {
 			t.Errorf("%q is not in\n%s", text, got)
@@ -287,7 +287,7 @@ func TestServingOf(t *testing.T) {
 	if err != nil || f.Parallel != 3 || f.Render != 10 || f.Ladder != "/etc/ladder/ladder.yaml" || f.PluginDir != socketDir {
 		t.Errorf("read %+v, %v", f, err)
 	}
-	for want, args := range map[string][]string{"unknown flag: --paralel": {"--paralel=1"}, "-1": {"--parallel=-1"}, "64 MiB": {"--worker-memory=1"}, "xml": {"--log-format=xml"}, "takes no arguments": {"now"}} {
+	for want, args := range map[string][]string{"unknown flag: --paralel": {"--paralel=1"}, "-1": {"--parallel=-1"}, "64 MiB": {"--worker-memory=1"}, "xml": {"--log-format=xml"}, "unexpected argument": {"now"}} {
 		if _, err := servingOf(args, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
 		}

@@ -81,12 +81,12 @@ func (in *inputs) fits(args []string, charts, dirs int) error {
 	}
 	for _, name := range []string{"set", "set-string", "set-file"} {
 		if in.flags.Changed(name) && charts == 0 {
-			return usage.Errorf("--%s is for the chart argo-cd, and %s is none; name the chart's directory", name, named)
+			return usage.Errorf("--%s is for the argo-cd chart, and %s is not one; name the chart's directory", name, named)
 		}
 	}
 	for _, name := range []string{"name", "kube-version", "api-versions"} {
 		if in.flags.Changed(name) && dirs == 0 {
-			return usage.Errorf("--%s is for directories that are rendered, and %s is none; drop it, or name a directory", name, named)
+			return usage.Errorf("--%s is for directories to render, and %s is not one; drop it, or name a directory", name, named)
 		}
 	}
 	return nil

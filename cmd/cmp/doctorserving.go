@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/internal/deprecated"
 	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/option"
@@ -22,6 +23,7 @@ func servingOf(args []string, env map[string]string) (doctor.Flags, error) {
 	flags := cmd.Flags()
 	flags.ParseErrorsAllowlist = pflag.ParseErrorsAllowlist{}
 	flags.SetOutput(io.Discard)
+	deprecated.Accept(flags, func(string, string) {}) // which still work
 	// Of this process, nothing is to be read.
 	for flag, fallback := range map[string]string{"plugin-dir": cmp.Or(env[socketDirEnv], socketDir), "ladder": env[ladderfile.Variable]} {
 		if err := flags.Set(flag, fallback); err != nil {
@@ -33,7 +35,7 @@ func servingOf(args []string, env map[string]string) (doctor.Flags, error) {
 		return doctor.Flags{}, errors.New(option.Fault(err))
 	}
 	if rest := flags.Args(); len(rest) > 0 {
-		return doctor.Flags{}, fmt.Errorf("%q is too much, since it takes no arguments", rest[0])
+		return doctor.Flags{}, fmt.Errorf("unexpected argument %q", rest[0])
 	}
 	if err := readServing(flags, env); err != nil {
 		return doctor.Flags{}, err
@@ -55,7 +57,7 @@ func servingOf(args []string, env map[string]string) (doctor.Flags, error) {
 	}
 	f := doctor.Flags{Plugin: plugin.Name, PluginDir: text("plugin-dir"), Ladder: text("ladder"), Operations: text("operations-address"),
 		Discovery: text("discovery") == "true", ParallelSet: flags.Changed("parallel"),
-		Render: took("render-timeout"), Ending: took("drain") + server.TimeToFlush.Seconds(), Worker: size("worker-memory"), Server: server.OwnMemory}
+		Render: took("render-timeout"), Ending: took("drain-timeout") + server.TimeToFlush.Seconds(), Worker: size("worker-memory"), Server: server.OwnMemory}
 	parallel, err := flags.GetInt("parallel")
 	f.Parallel = parallel
 	for _, name := range []string{"repository-memory", "cache-bytes", "answer-memory"} {

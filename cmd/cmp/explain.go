@@ -13,9 +13,9 @@ func newExplain(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain DIR [KIND/NAME]",
 		Short: "Explain the sync waves of a component, or of one object in it",
-		Long: `Explain the order of the component in DIR: a table of its objects as Argo CD
-applies them, with what decided the wave of each. With an object named, tell
-the whole chain of reasons for its wave, and what it refers to.`,
+		Long: `Explain the order of the component in DIR: a table of its objects in the order in
+which Argo CD applies them, with the reason for each wave. For a single object,
+print the whole chain of reasons for its wave, and its references.`,
 		Example: `  cmp explain ./component
   cmp explain ./component Deployment/web
   cmp explain ./component Deployment/shop/web

@@ -14,19 +14,19 @@ import (
 func remoteFlags(f *pflag.FlagSet, cache string) *fetchers.Options {
 	in := &fetchers.Options{}
 	c := &in.Config
-	f.StringSliceVar(&c.Allow, "allow-remote", nil, "Addresses that may be fetched from, and all below them, such as https://charts.example.com or oci://ghcr.io/org/*; nothing if empty")
+	f.StringSliceVar(&c.Allow, "allow-remote", nil, "URLs to fetch from, with everything below them, such as https://charts.example.com or oci://ghcr.io/org/*; if empty, nothing is fetched")
 	f.StringSliceVar(&c.AllowPrivate, "allow-private", nil, "Hosts that may resolve to private addresses, such as charts.corp.example or *.corp.example, or networks such as 10.20.0.0/16; a host without a wildcard may resolve to loopback, too")
-	f.StringVar(&c.Cache.Dir, "remote-cache", cache, "Directory for what was fetched, which may be shared; empty keeps nothing")
-	f.BoolVar(&c.Offline, "offline", false, "Take what is to be fetched from --remote-cache alone, however old")
-	f.DurationVar(&c.Fresh, "remote-fresh", fetch.DefaultFresh, "How long a range of versions, a branch or a file is taken from --remote-cache before it is asked for again; 0 is not at all")
-	f.DurationVar(&c.Limits.Time, "remote-timeout", fetch.DefaultTime, "How long one fetch may take, with its retries")
+	f.StringVar(&c.Cache.Dir, "remote-cache", cache, "Cache directory for fetched sources, which may be shared; if empty, nothing is cached")
+	f.BoolVar(&c.Offline, "offline", false, "Use only --remote-cache, however old its entries are")
+	f.DurationVar(&c.Fresh, "remote-ttl", fetch.DefaultFresh, "TTL of version ranges, branches and files in --remote-cache; 0 asks every time")
+	f.DurationVar(&c.Limits.Time, "remote-timeout", fetch.DefaultTime, "Timeout of one fetch, with its retries")
 	f.Int64Var(&c.Limits.Rate, "remote-min-rate", fetch.DefaultRate, "Minimum transfer rate in bytes per second, averaged over ten seconds; 0 disables it")
-	f.Int64Var(&c.Limits.Bytes, "remote-max-bytes", fetch.DefaultBytes, fmt.Sprintf("How much one fetch may download, in bytes; the files of a git repository may have %d times as much", fetch.UnpackedRatio))
-	f.StringVar(&in.OnFailure, "remote-on-failure", string(fetch.Fail), "What becomes of a source that is down or broken: error, or cached, which takes what --remote-cache has and warns")
-	f.StringVar(&c.Credentials.Dir, "remote-credentials", "", "Directory with a directory for each host and its username, password, token, ca.crt, tls.crt, tls.key, as Secrets are mounted")
+	f.Int64Var(&c.Limits.Bytes, "remote-max-bytes", fetch.DefaultBytes, fmt.Sprintf("Maximum download of one fetch in bytes; the files of a git repository may take %d times as much", fetch.UnpackedRatio))
+	f.StringVar(&in.OnFailure, "remote-on-failure", string(fetch.Fail), "What to do if a source is down or broken: error, or cached, which uses --remote-cache and warns")
+	f.StringVar(&c.Credentials.Dir, "remote-credentials", "", "Directory with a subdirectory for each host that holds username, password, token, ca.crt, tls.crt or tls.key, as Secrets are mounted")
 	f.StringVar(&in.Verify, "remote-verify", "", "Policy file that says which charts must be signed and by which keys (Helm provenance or cosign)")
-	f.StringVar(&c.CAFile, "remote-ca", "", "File with certificates of authorities (PEM) to trust beside the system's")
-	f.StringSliceVar(&c.PlainHTTP, "remote-plain-http", nil, "Hosts, with their port, that are spoken to without TLS")
+	f.StringVar(&c.CAFile, "remote-ca", "", "PEM file of CA certificates to trust in addition to those of the system")
+	f.StringSliceVar(&c.PlainHTTP, "remote-plain-http", nil, "Hosts, with their port, to connect to without TLS")
 	return in
 }
 

@@ -14,18 +14,18 @@ import (
 func newFn(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fn",
-		Short: "Put sync waves on a ResourceList: the function for kustomize and kpt",
-		Long: `Read a ResourceList from standard input, put the computed sync waves on its
-items, and write it to standard output, with what was found as its results: a KRM
-function, as kustomize and kpt run them. The items keep their order; what is for
-tools only, such as a Kptfile, is left as it is.
+		Short: "Add sync waves to a ResourceList, as a KRM function for kustomize and kpt",
+		Long: `Read a ResourceList from standard input, add the computed sync waves to its items,
+and write it to standard output with the findings as results: a KRM function for
+kustomize and kpt. The items keep their order; items for tools, such as a Kptfile,
+are not changed.
 
 The functionConfig is a ConfigMap. Its data are parameters: ` + strings.Join(ordering, ", ") + `.
-Besides, ` + krm.LadderKey + ` holds the text of such a file. Nothing else is read.
+The key ` + krm.LadderKey + ` holds the text of such a file. Nothing else is read.
 
-Exits with 1 if there is a finding of severity error, among which is that somebody
-wrote waves that cannot work. The list is written even so, and the findings are
-told on standard error.`,
+Exits with 1 if there is a finding of severity error, such as existing waves that
+cannot work. The list is written anyway, and the findings are also printed to
+standard error.`,
 		Example: `  kustomize build --enable-alpha-plugins --enable-exec ./overlay
   kpt fn eval ./package --exec "cmp fn" -- waves=compact
   cmp fn < resource-list.yaml`,

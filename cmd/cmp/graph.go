@@ -15,18 +15,16 @@ import (
 func newGraph(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph DIR",
-		Short: "Draw the sync waves of a component and what its objects refer to",
-		Long: `Draw the ladder of the component in DIR: its waves as bands, the objects in
-them, and an arrow from each object to what it refers to. A bold arrow is a
-gate: Argo CD waits until the object at its head is healthy. A dashed arrow is
-inferred. Hooks of other phases have bands of their own, in the order of the
-phases.
+		Short: "Draw the sync waves and references of a component",
+		Long: `Draw the waves of the component in DIR as bands, with the objects in them and an
+arrow from each object to what it refers to. A bold arrow is a gate: Argo CD waits
+until the object at its head is healthy. A dashed arrow is inferred. Hooks of other
+phases have bands of their own, in the order of the phases.
 
-References that order nothing are left out, and so are those of everything to
-its namespace or definition, unless they decide a wave or the object comes
-before them. Four or more objects of a kind in one wave with the same arrows are
-drawn as one. Names have a namespace in front only where it is not the one of
-most objects.`,
+References without effect on the order are omitted, and so are those to namespaces
+and CRDs unless they decide a wave. Four or more similar objects in one wave are
+drawn as one. Names include a namespace only if it differs from that of most
+objects.`,
 		Example: `  cmp graph ./component
   cmp graph ./component -o svg > ladder.svg
   cmp graph ./component -o dot | dot -Tpdf > ladder.pdf
@@ -35,8 +33,8 @@ most objects.`,
 	}
 	in := addInputs(cmd)
 	format := option.Format(cmd, "Format of the drawing", drawings()...)
-	object := cmd.Flags().String("object", "", "Draw only this object, all that it needs, and what refers to it; as KIND/NAME")
-	all := cmd.Flags().Bool("all", false, "Draw every reference, and every object by itself")
+	object := cmd.Flags().String("object", "", "Draw only this object, what it depends on, and what refers to it; as KIND/NAME")
+	all := cmd.Flags().Bool("all", false, "Draw every reference, and do not group similar objects")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := option.KnownFormat(*format, drawings()...); err != nil {
 			return err
@@ -74,7 +72,7 @@ most objects.`,
 const drawnPage = "html"
 
 // errWholePage says that a part of a drawing is no page.
-var errWholePage = errors.New("the page of -o html has all, and chooses in the browser; drop the flags that choose, or draw a picture")
+var errWholePage = errors.New("-o html draws everything and filters in the browser; drop the filter flags, or use another format")
 
 func drawings() []string {
 	var names []string

@@ -23,16 +23,16 @@ func newHealth(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "health DIR | --all",
 		Short: "Print the health checks that Argo CD lacks for a component",
-		Long: `Print health checks for the kinds in the component in DIR that other objects
-wait for although Argo CD has no health check for them, as a patch of the
-ConfigMap argocd-cm or as values of the Argo CD Helm chart. Without them a wave
-is over as soon as such objects exist.`,
+		Long: `Print health checks for the kinds of the component in DIR that other objects wait
+for and that Argo CD has no health check for, as a patch of the ConfigMap argocd-cm
+or as values of the Argo CD Helm chart. Without them, Argo CD continues as soon as
+such objects exist.`,
 		Example: `  cmp health ./component > argocd-cm.patch.yaml
   cmp health ./component -o values
   cmp health --all`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if all && len(args) > 0 {
-				return errors.New("there is a directory, and --all, which needs none; give one of the two")
+				return errors.New("--all takes no directory; give one of the two")
 			}
 			if all {
 				return nil
@@ -41,7 +41,7 @@ is over as soon as such objects exist.`,
 		},
 	}
 	in := addInputs(cmd)
-	cmd.Flags().BoolVar(&all, "all", false, "Print the check of every kind that is known")
+	cmd.Flags().BoolVar(&all, "all", false, "Print the check of every known kind")
 	cmd.Flags().StringVarP(&output, "output", "o", "configmap", "Form: configmap, or values for the Argo CD Helm chart")
 	option.Choices(cmd, "output", "configmap", "values")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

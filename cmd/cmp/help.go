@@ -23,7 +23,7 @@ func oneOfItsCommands(cmd *cobra.Command, args []string) error {
 			near.Add(sub.CommandPath(), sub.Name())
 		}
 	}
-	return usage.Errorf("unknown command %q; %ssee %s --help", cmd.CommandPath()+" "+args[0], near, cmd.CommandPath())
+	return usage.Errorf("unknown command %q; %s", cmd.CommandPath()+" "+args[0], near.Or("see "+cmd.CommandPath()+" --help"))
 }
 
 func newHelp() *cobra.Command {
@@ -67,7 +67,7 @@ func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 			return err
 		}
 		if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
-			err = fmt.Errorf("%q is too much, since %s takes no arguments", args[0], cmd.CommandPath())
+			err = fmt.Errorf("unexpected argument %q", args[0])
 		}
 		if err != nil {
 			return usage.Errorf("%w; usage: %s", err, strings.TrimSpace(cmd.UseLine()))

@@ -70,7 +70,7 @@ func hostileRepositories(listener string) map[string]struct {
 		"files of the server": {templated(configMap + `data: {a: {{ .Files.Get "/proc/self/environ" | quote }}, b: {{ .Files.Get "../../../../proc/self/environ" | quote }}, c: {{ .Files.Glob "/**" | toString | quote }}, d: {{ getHostByName "localhost" | quote }}}`), ""},
 		"environment":         {templated(`{{ env "PATH" }}`), `function "env" not defined`},
 		// Charts.
-		"values of the server": {chartOf("app/component.yaml", "values: [/proc/self/environ]\n", "app/templates/a.yaml", configMap), "/proc/self/environ is not there"},
+		"values of the server": {chartOf("app/component.yaml", "values: [/proc/self/environ]\n", "app/templates/a.yaml", configMap), "/proc/self/environ not found"},
 		"values outside":       {chartOf("app/component.yaml", "values: [../../../proc/self/environ]\n", "app/templates/a.yaml", configMap), "the path leaves the repository"},
 		"a bomb in charts/":    {append(chartOf("app/templates/a.yaml", configMap), sidecartest.Entry{Header: tar.Header{Name: "app/charts/b.tgz", Typeflag: tar.TypeReg}, Data: sidecartest.PackEntries(zeros("b/Chart.yaml", 4<<20), zeros("b/a", 4<<20), zeros("b/b", 100<<20)).Tgz}), "app/charts/b.tgz"},
 		"charts in charts":     {append(chartOf("app/templates/a.yaml", configMap), sidecartest.Entry{Header: tar.Header{Name: "app/charts/c.tgz", Typeflag: tar.TypeReg}, Data: nested(40)}), ""},

@@ -15,24 +15,22 @@ import (
 func newInit(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init DIR...",
-		Short: "Write a component.yaml from what is found",
-		Long: `Write a component.yaml into each DIR from what is found there: its name, the
-namespace if the manifests name one, what its chart says of itself, and whether
-its CRDs should be split off. Below a ladder.yaml that has a fleet with a profile,
-it also gets its domain and the earliest phase at which it can stand; what has a
-phase keeps it. What cannot be found out is a comment. Where cmp fleet schema
-wrote a component.schema.json, in a directory above or in docs there, the first
-line names it for editors.
+		Short: "Write a component.yaml for a directory",
+		Long: `Write a component.yaml into each DIR, with the name, the namespace if the manifests
+have one, the description of the chart, and whether to split off the CRDs. Below a
+ladder.yaml with a fleet profile, also write the domain and the earliest possible
+rolloutPhase; existing ones are kept. Unknown values become comments. If cmp fleet
+schema wrote a component.schema.json in a directory above or its docs, the first
+line refers to it for editors.
 
-A component.yaml that is there stays. With --force, what it does not say is added;
-all that it says is kept.`,
+An existing component.yaml is not changed. With --force, missing keys are added.`,
 		Example: `  cmp init ./components/vault
   cmp init ./components/* --stdout`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	flags := cmd.Flags()
-	force := flags.Bool("force", false, "Add what is missing to a component.yaml that is there")
-	stdout := flags.Bool("stdout", false, "Print what would be written, and write nothing")
+	force := flags.Bool("force", false, "Add missing keys to an existing component.yaml")
+	stdout := flags.Bool("stdout", false, "Print the result instead of writing it")
 	ladder := ladderFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		base, err := ladderfile.Base(*ladder)

@@ -20,11 +20,11 @@ import (
 func newKnowledge(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "knowledge [GROUP | GROUP/KIND | KIND.GROUP | KIND]",
-		Short: "Print what is known about a kind, and from where",
-		Long: `Print what is known about a kind: the rung it stands on, what Argo CD waits for,
-what its fields refer to, where that is known from, and which ` + knowledge.File + ` changed it.
-Of a group, list its kinds; without an argument, list the groups. The core group is
-called core.`,
+		Short: "Print what Ladder knows about a kind, with sources",
+		Long: `Print what Ladder knows about a kind: its rung, what Argo CD waits for, what its
+fields refer to, the sources, and which ` + knowledge.File + ` changed it.
+For a group, list its kinds; without an argument, list the groups. The core group
+is called core.`,
 		Example: `  cmp knowledge cert-manager.io/Certificate
   cmp knowledge Certificate
   cmp knowledge cert-manager.io
@@ -32,7 +32,7 @@ called core.`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	ladder := ladderFlag(cmd.Flags())
-	dir := cmd.Flags().String("dir", ".", "The component: its "+knowledge.File+" counts, and those above it in the repository")
+	dir := cmd.Flags().String("dir", ".", "Directory of the component: its "+knowledge.File+" counts, and those above it in the repository")
 	format := cmd.Flags().StringP("output", "o", "text", "Form of the output: text, or yaml for records to paste into a "+knowledge.File)
 	option.Choices(cmd, "output", "text", "yaml")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {

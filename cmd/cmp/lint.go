@@ -20,14 +20,13 @@ func newLint(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint DIR...",
 		Short: "Find non-deterministic output",
-		Long: `Render components a few times as cmp render does, and report what makes the output
-differ: API versions that the cluster has or not, the version of Kubernetes,
-passwords, keys and certificates that templates generate, and the time. Each finding
-names the objects that differ, and the template and line that may be the reason as far
-as the text of the chart tells. What stops or warns a rendering is reported, too. Of a
-folder with many components, all are looked at.
+		Long: `Render components several times as cmp render does, and report what makes the output
+differ: API versions of the cluster, the Kubernetes version, generated passwords, keys
+and certificates, and the current time. Each finding names the objects that differ, and
+the template and line that probably cause it. Errors and warnings of a rendering are
+reported, too. In a directory with many components, all are checked.
 
-cmp check judges the waves of manifests, and cmp fleet lint the phases of a fleet.
+cmp check checks the waves of manifests, and cmp fleet lint the steps of a fleet.
 Exits with 1 if there is a finding of severity error.`,
 		Example: `  cmp lint ./component
   cmp lint ./components --strict -o sarif > lint.sarif`,

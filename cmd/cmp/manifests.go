@@ -18,14 +18,14 @@ var ordering = []string{"namespace", "waves", "author-waves", "jobs", "tests", "
 func newAnnotate(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "annotate [FILE]",
-		Short: "Put sync waves on manifests that something else rendered",
+		Short: "Add sync waves to rendered manifests",
 		Long: `Read manifests from FILE, or from standard input if it is "-" or missing, and
-print them in the order in which Argo CD applies them, each with its computed
-sync wave and otherwise as it was: the post-renderer of any tool that renders.
+print them in the order in which Argo CD applies them, with their computed sync
+waves and otherwise unchanged. This makes cmp a post-renderer for any tool.
 
-A ladder.yaml in the directory of FILE, or in one above it in the repository,
-holds as it does for a component; for standard input, those of the working
-directory do. A component.yaml is not read.`,
+A ladder.yaml in the directory of FILE, or above it in the repository, applies as
+for a component; for standard input, those of the working directory apply. A
+component.yaml is not read.`,
 		Example: `  helm template shop ./chart | cmp annotate
   kustomize build ./overlay | cmp annotate --namespace shop > manifests.yaml`,
 		Args: cobra.MaximumNArgs(1),

@@ -10,8 +10,8 @@ func newRender(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render DIR",
 		Short: "Print the manifests of a component with their sync waves",
-		Long: `Print the manifests of the component in DIR, in the order in which Argo CD
-applies them, each with its computed sync wave and otherwise as it was rendered.`,
+		Long: `Print the manifests of the component in DIR in the order in which Argo CD applies
+them, with their computed sync waves and otherwise as rendered.`,
 		Example: `  cmp render ./component
   cmp render ./chart --name shop --namespace shop -f values-prod.yaml --set image.tag=v2`,
 		Args: cobra.ExactArgs(1),

@@ -19,19 +19,17 @@ import (
 func newReport(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR...",
-		Short: "Write a web page of a component or a fleet: its ladder, the reasons and the findings",
-		Long: `Write one page that opens from disk, needs no network and shows the ladder of
-the component in DIR: its waves with the objects in them, what each refers to and
-why it stands there, what Argo CD waits for, and what is wrong. Of manifests it
-tells names, waves and reasons, and nothing that stands in them.
+		Short: "Write a web page of a component or a fleet, with waves, reasons and findings",
+		Long: `Write one page that opens from disk and needs no network. It shows the waves of the
+component in DIR with their objects, references and reasons, what Argo CD waits for,
+and the findings. It holds names, waves and reasons, but no content of manifests.
 
-Where DIR holds no component.yaml and a folder below it does, it is that of a
-fleet, and so are several: the page shows their components by phase, what each
-needs of the others, the ladder of each, and the simulated rollout. Where it has
-several environments, the reader chooses among their rollouts. Flags that say how
-one component is rendered are then refused.
+If DIR has no component.yaml but a directory below it does, or if there are several
+DIRs, the page shows a fleet: its components by step, their dependencies, the waves
+of each, and the simulated rollout of each environment. Flags for rendering a single
+component are then rejected.
 
-The page is the same for the same input. Findings are on it and fail nothing.`,
+The page is deterministic. Findings do not change the exit code.`,
 		Example: `  cmp report ./component -o report.html
   cmp report ./components --environment production -o fleet.html`,
 		Args: cobra.MinimumNArgs(1),

@@ -15,6 +15,7 @@ import (
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/render/helm"
+	"github.com/ladder-cmp/ladder/render/input"
 )
 
 // blamed marks an error as one of the command line if a flag cannot be what it is,
@@ -47,7 +48,7 @@ func (in *inputs) asked(f finding.Finding) bool {
 		return false
 	}
 	own := settings.Values
-	return f.Rule == render.UselessValues && !own.Empty() || f.File != "" && (slices.Contains(own.Files, f.File) ||
+	return f.Rule == render.UnexpectedValues && !own.Empty() || f.File != "" && (slices.Contains(own.Files, f.File) ||
 		slices.ContainsFunc(own.SetFile, func(expr string) bool { return strings.HasSuffix(expr, "="+f.File) }))
 }
 
@@ -97,7 +98,21 @@ func (in *inputs) request(dir string, defaults ...plugin.Settings) (req plugin.R
 	return req, base, c.Close, nil
 }
 
-var errNoName = usage.New(`the name of the directory is empty; name the directory of the component, or "." for this one`)
+// sameName returns files with the base name of one that was not found, as the user would
+// name them.
+func sameName(c *checkout.Checkout, name string) []string {
+	dirs := []string{c.Dir}
+	if !c.NoRepository {
+		dirs = append(dirs, ".")
+	}
+	var all []string
+	for _, file := range input.SameName(c.Repo, name, dirs...) {
+		all = append(all, c.Show(file))
+	}
+	return all
+}
+
+var errNoName = usage.New(`empty argument; name the directory of the component, or "." for the working directory`)
 
 // requestFor says with the flags how the component of a checkout is to be
 // rendered.
@@ -106,7 +121,8 @@ func (in *inputs) requestFor(c *checkout.Checkout, defaults ...plugin.Settings) 
 	if err != nil {
 		return plugin.Request{}, nil, err
 	}
-	settings.Values.Read = c.ReadValues
+	settings.Values.Read, settings.Values.From = c.ReadValues, "the working directory"
+	settings.Values.Similar = func(name string) []string { return sameName(c, name) }
 	base, err := ladderfile.Base(*in.ladder)
 	if err != nil {
 		return plugin.Request{}, nil, err

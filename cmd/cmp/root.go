@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/complete"
+	"github.com/ladder-cmp/ladder/internal/deprecated"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/screen"
@@ -73,9 +75,15 @@ As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
 	}
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
-	root.PersistentFlags().Var(&colour, "color", "When there are colours: auto for on terminals only, always or never")
+	root.Version = release
+	root.SetVersionTemplate(build.This(release).Text())
+	root.Flags().Bool("version", false, "Print the version, as cmp version does")
+	root.PersistentFlags().Var(&colour, "color", "Colour output: auto (terminals only), always or never")
 	option.Choices(root, "color", screen.Looks...)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if question := option.Suggestion(cmd.Flags(), err); question != "" {
+			return usage.Errorf("%s; %s", option.Fault(err), question)
+		}
 		return usage.Errorf("%s; see %s --help", option.Fault(err), cmd.CommandPath())
 	})
 	root.AddCommand(newRender(s), newExplain(s), newGraph(s), newReport(s), newAnnotate(s), newFn(asItIs), newCheck(s), newLint(s), newDiff(s), newCRDs(s), newSplit(s), newHealth(s), newFleet(s), newInit(s), newDoctor(s), newVendor(s), newSeed(s), newKnowledge(s), newCompletion(s), newMan(), newGenerate(asItIs), newServe(asItIs), newWorker(asItIs), newFetcher(asItIs), newVersion(s))
@@ -84,7 +92,19 @@ As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
 	}
 	root.SetHelpCommand(newHelp())
 	complete.All(root, flagValues, objects)
+	acceptOldFlags(root, s)
 	return root
+}
+
+// acceptOldFlags lets the flags of a command and those below it be given by their old
+// names, with a warning.
+func acceptOldFlags(cmd *cobra.Command, s streams) {
+	deprecated.Accept(cmd.Flags(), func(old, replacement string) {
+		warn(s, []finding.Finding{{Severity: finding.Warning, Rule: "deprecated", Field: "--" + old, Message: "the flag is deprecated", Remedy: "use --" + replacement}})
+	})
+	for _, sub := range cmd.Commands() {
+		acceptOldFlags(sub, s)
+	}
 }
 
 // emit prints what was made, if nothing went wrong.

@@ -246,7 +246,7 @@ func TestServer(t *testing.T) {
 	// A fault of the component arrives as one line that names it.
 	_, err = client.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "shop",
 		Env: map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_PARAMETERS": `[{"name":"set","map":{"replicas":"many"}}]`}})
-	const want = "rpc error: code = InvalidArgument desc = set replicas: got string, want integer; set a value that shop/values.schema.json allows"
+	const want = "rpc error: code = InvalidArgument desc = set replicas: got string, want integer; fix: set a value that shop/values.schema.json allows"
 	if err == nil || err.Error() != want {
 		t.Errorf("error = %v\nwant    %s", err, want)
 	}

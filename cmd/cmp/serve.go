@@ -32,13 +32,13 @@ func newServe(s streams) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve Argo CD's repo-server as the plugin ladder",
-		Long: `Serve Argo CD's repo-server on the socket ` + plugin.Name + `.sock in the directory where it looks
+		Short: "Run the plugin server for Argo CD's repo-server",
+		Long: `Run the plugin server for Argo CD's repo-server on the socket ` + plugin.Name + `.sock in the directory where it looks
 for plugins. This is what the sidecar runs.
 
-Components are rendered in processes of their own, which are ended when they take too
-long or too much. Each flag has a variable: --worker-memory is ` + option.Variable("worker-memory") + `.
-A changed ` + ladderfile.Variable + ` file is read again while the server runs.`,
+Components are rendered in separate processes, which are killed when they exceed their
+time or memory limit. Each flag has an environment variable: --worker-memory is ` + option.Variable("worker-memory") + `.
+A changed ` + ladderfile.Variable + ` file is reloaded while the server runs.`,
 		Example: `  cmp serve --operations-address :9402 --parallel 2
   cmp serve --check`,
 		Args: cobra.NoArgs,
@@ -61,30 +61,30 @@ A changed ` + ladderfile.Variable + ` file is read again while the server runs.`
 	opt.Ladder = ladderFlag(f)
 	opt.Seed = seedFlag(f)
 	f.StringVar(&opt.Dir, "plugin-dir", defaultDir, "Directory of the plugin sockets, shared with the repo-server; "+socketDirEnv+" sets the default")
-	f.BoolVar(&check, "check", false, "Ask the server that runs on the socket whether it is well, and exit; for probes")
-	f.BoolVar(&c.Discovery, "discovery", false, "Answer for Applications that name no plugin, if there is something to render; each request then sends the repository twice")
-	f.IntVar(&c.Parallel, "parallel", runtime.GOMAXPROCS(0), "Renderings at the same time, each in a process of its own; 0 is no limit")
+	f.BoolVar(&check, "check", false, "Check the health of the server on the socket, and exit; for probes")
+	f.BoolVar(&c.Discovery, "discovery", false, "Also serve Applications that name no plugin; each request then sends the repository twice")
+	f.IntVar(&c.Parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum number of concurrent renderings, each in a process of its own; 0 means no limit")
 	f.DurationVar(&c.Stall, "stall-timeout", 15*time.Second, "Timeout for a repo-server that stops in the middle of sending a repository while other requests wait for memory; 0 disables it")
-	f.DurationVar(&c.Timeout, "timeout", 5*time.Minute, "How long a request may take whose own deadline is later; 0 is no limit")
-	f.DurationVar(&c.Render, "render-timeout", 20*time.Second, "Timeout of one rendering, from the moment it starts; longer for a rendering that has stepped aside for others; 0 leaves only the deadline of the request")
-	f.Int64Var(&opt.WorkerMemory, "worker-memory", 512<<20, "Memory that one rendering may take, in bytes, 64 MiB or more; 0 is no limit")
-	f.Int64Var(&c.Limits.Bytes, "max-repository-bytes", 256<<20, "Size of a repository, unpacked and without .git, above which it is refused; 0 is no limit but --repository-memory")
-	f.IntVar(&c.Limits.Files, "max-repository-files", 200_000, "Number of files in a repository above which it is refused; 0 is no limit")
-	f.IntVar(&c.Limits.Depth, "max-repository-depth", 128, "How many directories stand in each other in a repository above which it is refused; 0 is no limit")
-	f.IntVar(&c.Limits.Ratio, "max-repository-ratio", 200, "How many times its compressed size a repository may be above which it is refused, if that is more than 64 MiB; 0 is no limit")
-	f.Int64Var(&c.Memory, "repository-memory", 512<<20, "Size of all repositories that are held at the same time, unpacked; others wait before they arrive or while they do; 0 is no limit")
-	f.Int64Var(&c.Answers, "answer-memory", 256<<20, "Memory of answers on their way to the repo-server, twice the size of each; others wait; 0 is no limit")
+	f.DurationVar(&c.Timeout, "timeout", 5*time.Minute, "Timeout of a request whose own deadline is later; 0 means no limit")
+	f.DurationVar(&c.Render, "render-timeout", 20*time.Second, "Timeout of one rendering, from its start; longer for a rendering that was preempted; 0 leaves only the deadline of the request")
+	f.Int64Var(&opt.WorkerMemory, "worker-memory", 512<<20, "Memory limit of one rendering in bytes, at least 64 MiB; 0 means no limit")
+	f.Int64Var(&c.Limits.Bytes, "max-repository-bytes", 256<<20, "Maximum size of a repository, unpacked and without .git; 0 leaves only --repository-memory")
+	f.IntVar(&c.Limits.Files, "max-repository-files", 200_000, "Maximum number of files in a repository; 0 means no limit")
+	f.IntVar(&c.Limits.Depth, "max-repository-depth", 128, "Maximum depth of directories in a repository; 0 means no limit")
+	f.IntVar(&c.Limits.Ratio, "max-repository-ratio", 200, "Maximum compression ratio of a repository of more than 64 MiB; 0 means no limit")
+	f.Int64Var(&c.Memory, "repository-memory", 512<<20, "Maximum total size of the repositories in memory, unpacked; further requests wait; 0 means no limit")
+	f.Int64Var(&c.Answers, "answer-memory", 256<<20, "Maximum memory of answers being sent to the repo-server, twice the size of each; further requests wait; 0 means no limit")
 	f.IntVar(&c.AnswerBytes, "max-answer-bytes", 90<<20, "Maximum size of the manifests in an answer, with YAML aliases expanded; 0 leaves only Argo CD's own limit of 90 MiB")
-	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Size of the answers that are remembered; 0 remembers none, and nothing else of a request either")
-	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long an answer is remembered, and so the Secrets in it; 0 is no limit")
+	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Maximum size of the cached answers; 0 disables all caching")
+	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long an answer, with the Secrets in it, stays cached; 0 means no limit")
 	opt.Remote = remoteFlags(f, "")
 	serverFlags(opt.Remote, f)
 	opt.Remote.Config.Process = fetchCommand
-	f.StringVar(&opt.Address, "operations-address", "", "Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty serves none")
+	f.StringVar(&opt.Address, "operations-address", "", "Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty disables it")
 	f.BoolVar(&c.Profiles, "profiles", false, "Also serve Go profiles on --operations-address, at /debug/pprof/, to clients within the Pod only")
-	f.DurationVar(&c.Drain, "drain", 25*time.Second, "How long requests may go on after SIGTERM")
-	f.StringVar(&opt.LogFormat, "log-format", "text", "Form of the log: text or json")
-	f.StringVar(&opt.LogLevel, "log-level", "info", "Least important lines of the log: debug, info, warn or error")
+	f.DurationVar(&c.Drain, "drain-timeout", 25*time.Second, "How long running requests may take to finish after SIGTERM")
+	f.StringVar(&opt.LogFormat, "log-format", "text", "Log format: text or json")
+	f.StringVar(&opt.LogLevel, "log-level", "info", "Minimum log level: debug, info, warn or error")
 	return cmd
 }
 
@@ -98,7 +98,7 @@ func readServing(flags *pflag.FlagSet, env map[string]string) error {
 		return err
 	}
 	if m, err := flags.GetInt64("worker-memory"); err == nil && m > 0 && m < server.LeastWorkerMemory {
-		return usage.Errorf("--worker-memory is %d bytes, with which no worker renders anything; give it %d (64 MiB) or more, or 0 for no limit", m, server.LeastWorkerMemory)
+		return usage.Errorf("--worker-memory is %d bytes, too little for a worker; use %d (64 MiB) or more, or 0 for no limit", m, server.LeastWorkerMemory)
 	}
 	return nil
 }

@@ -224,7 +224,7 @@ func TestServeSurvives(t *testing.T) {
 	}
 	write("kinds:\n- {group: example.com, kind: Oven, rung: smoke}\n")
 	line := s.await(t, "the changed file is not used, the one before still holds")
-	if text, _ := line["error"].(string); !strings.Contains(text, `ladder.yaml:2: kinds[0].rung: there is no rung "smoke"`) {
+	if text, _ := line["error"].(string); !strings.Contains(text, `ladder.yaml:2: kinds[0].rung: unknown rung "smoke"`) {
 		t.Errorf("the log says %v", line)
 	}
 	if metrics := s.get(t, "/metrics"); !strings.Contains(metrics, "\nladder_config_refused 1\n") {

@@ -27,9 +27,9 @@ func newSplit(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "split DIR --out OUT",
 		Short: "Write the CRDs of a component and the rest of it into two directories",
-		Long: `Write what crds: only renders to OUT/crds, and what crds: skip renders to
-OUT/rest, a file for each manifest. Both are directories of plain YAML that any
-tool can apply, and components for Ladder. OUT must be empty, or not be there.`,
+		Long: `Write the output of crds: only to OUT/crds, and that of crds: skip to OUT/rest, one
+file per manifest. Both are directories of plain YAML that any tool can apply, and
+components for Ladder. OUT must be empty or missing.`,
 		Example: `  cmp split ./component --out ./rendered --name cert-manager --namespace cert-manager`,
 		Args:    cobra.ExactArgs(1),
 	}
@@ -40,7 +40,7 @@ tool can apply, and components for Ladder. OUT must be empty, or not be there.`,
 			return usage.New("--out is missing; write --out DIR")
 		}
 		if in.flags.Changed("crds") {
-			return usage.New("both halves are written, whatever --crds says; drop it")
+			return usage.New("cmp split always writes both halves; drop --crds")
 		}
 		if err := wholefile.EmptyDir(*out, "remove it, or name another"); err != nil {
 			return err

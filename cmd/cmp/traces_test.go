@@ -171,7 +171,7 @@ func TestTraces(t *testing.T) {
 				{map[string]string{"application": "of-app", "component": "app", "cache": "hit", "renderer": "helm", "objects": "a number", "waves": "a number", "findings": "a number"},
 					[]string{"receive"}, tracev1.Status_STATUS_CODE_UNSET, ""},
 				{map[string]string{"application": "of-broken", "component": "broken"},
-					[]string{"receive", "wait", "work"}, tracev1.Status_STATUS_CODE_ERROR, "the component is at fault; the log says where"},
+					[]string{"receive", "wait", "work"}, tracev1.Status_STATUS_CODE_ERROR, "the component is invalid; the log has the details"},
 			} {
 				call := calls[i]
 				if hex.EncodeToString(call.GetTraceId()) != trace || hex.EncodeToString(call.GetParentSpanId()) != parent {

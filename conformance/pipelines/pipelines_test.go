@@ -204,10 +204,10 @@ func TestFaults(t *testing.T) {
 	bad := example{files: maps.Clone(documented["Kustomize"].files)}
 	bad.files["overlay/waves.yaml"] = strings.Replace(bad.files["overlay/waves.yaml"], "waves: rungs", "waves: few", 1)
 	out := shell(t, "kustomize", bad, `! `+strings.TrimSpace(documented["Kustomize"].commands)+` 2>&1`)
-	if !strings.Contains(out, `cmp: functionConfig: data.waves: "few" means nothing here; write rungs, compact or off`) {
+	if !strings.Contains(out, `cmp: functionConfig: data.waves: unknown value "few"; fix: write rungs, compact or off`) {
 		t.Errorf("kustomize says\n%s", out)
 	}
-	for title, says := range map[string]string{"Helm 3": `cmp: parameter waves: "few" means nothing here`, "Helm 4": `post-renderer plugin "ladder"`} {
+	for title, says := range map[string]string{"Helm 3": `cmp: parameter waves: unknown value "few"`, "Helm 4": `post-renderer plugin "ladder"`} {
 		commands := strings.TrimSpace(documented[title].commands)
 		lines := strings.Split(commands, "\n")
 		lines[len(lines)-1] = "! " + lines[len(lines)-1] + " --post-renderer-args --waves=few 2>&1"

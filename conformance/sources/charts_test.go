@@ -95,9 +95,9 @@ func TestChartRepository(t *testing.T) {
 
 	ref := remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: "1.2.3"}
 	config.Credentials = fetch.Credentials{}
-	refuse(t, fetcher(t, config), ref, "is of an authority that is not known")
+	refuse(t, fetcher(t, config), ref, "is signed by an unknown authority")
 	config.CAFile = s.caFile
-	refuse(t, fetcher(t, config), ref, "refuses access (401); mount a name and a password")
+	refuse(t, fetcher(t, config), ref, "refuses access (401); fix: mount a name and a password")
 }
 
 // push pushes charts as "helm push" does.
@@ -140,7 +140,7 @@ func TestRegistryWithPassword(t *testing.T) {
 	config := trusting(t, s)
 	config.Credentials, config.CAFile = fetch.Credentials{}, s.caFile
 	refuse(t, fetcher(t, config), remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: "1.2.3"}, "refuses access (401)")
-	refuse(t, fetcher(t, trusting(t, s)), remote.Ref{Kind: remote.Chart, URL: url, Chart: "other", Version: "1.2.3"}, "does not have it (404)")
+	refuse(t, fetcher(t, trusting(t, s)), remote.Ref{Kind: remote.Chart, URL: url, Chart: "other", Version: "1.2.3"}, "returned status 404: not found")
 }
 
 // TestRegistryWithTokens has a registry whose tokens are issued by another server.
@@ -178,7 +178,7 @@ func TestChartsOverTime(t *testing.T) {
 	}
 
 	s.down.Store(true)
-	refuse(t, fetcher(t, config), ref, "is out of order (503)")
+	refuse(t, fetcher(t, config), ref, "returned status 503")
 	if got := get(t, fetcher(t, config), exact); !bytes.Equal(got.Data, first.Data) {
 		t.Error("the exact version is another one")
 	}

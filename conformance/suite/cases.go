@@ -233,7 +233,7 @@ func (w world) discovery(t *testing.T) {
 	if got, err := w.argo.SourceType(t.Context(), native); err != nil || got != "Helm" {
 		t.Errorf("a chart without plugin, no discovery: %s, %v; want Helm", got, err)
 	}
-	if _, err := w.argo.Generate(t.Context(), docs); err == nil || !strings.Contains(err.Error(), "docs: there is nothing to render here") {
+	if _, err := w.argo.Generate(t.Context(), docs); err == nil || !strings.Contains(err.Error(), "docs: nothing to render in this directory") {
 		t.Errorf("nothing to render, no discovery: %v", err)
 	}
 
@@ -346,7 +346,7 @@ func (w world) largeRepository(t *testing.T) {
 		{"damaged", w.dial(t, w.serve), damaged, "code = DataLoss desc = the repository arrived damaged: its checksum is "},
 		{"too many bytes", small, repository, "code = ResourceExhausted desc = shop: the repository is too large for this plugin: more than 100000 bytes"},
 		{"too many files", few, repository, "code = ResourceExhausted desc = shop: the repository is too large for this plugin: more than 100 files"},
-		{"nothing to render", w.dial(t, w.serve), Repository{Root: root, Path: "src/0"}, "code = InvalidArgument desc = src/0: there is nothing to render here"},
+		{"nothing to render", w.dial(t, w.serve), Repository{Root: root, Path: "src/0"}, "code = InvalidArgument desc = src/0: nothing to render in this directory"},
 	} {
 		if _, err := tt.plugin.GenerateManifest(t.Context(), tt.repository); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v\nwant %s", tt.name, err, tt.want)

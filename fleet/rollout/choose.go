@@ -24,17 +24,17 @@ func CheckDurations(d Durations, fleets ...*fleet.Fleet) error {
 			continue
 		}
 		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "durations", File: d.File, Line: d.Lines[name], Field: name,
-			Message: "the fleet has no such Application", Remedy: nearestApplication(fleets[0], name) + "name one of cmp fleet phases, or drop the line"})
+			Message: "Application not found in the fleet", Remedy: nearestApplication(fleets[0], name).Or("remove the line, or use a name from cmp fleet phases")})
 	}
 	return errors.Join(faults...)
 }
 
-func nearestApplication(f *fleet.Fleet, name string) string {
+func nearestApplication(f *fleet.Fleet, name string) *nearest.Names {
 	near := nearest.New(name)
 	for _, app := range f.Applications {
 		near.Add(app.Name, app.Name)
 	}
-	return near.String()
+	return near
 }
 
 // ApplicationsNamed are the indices of Applications that are rolled out.
@@ -50,7 +50,7 @@ func applicationNamed(f *fleet.Fleet, name string) (int, error) {
 	i := slices.IndexFunc(f.Applications, func(a *fleet.Application) bool { return a.Name == name })
 	switch {
 	case i < 0:
-		return 0, usage.Errorf("--fail: the fleet has no Application %q; %sname one of cmp fleet phases", name, nearestApplication(f, name))
+		return 0, usage.Errorf("--fail: Application %q not found in the fleet; %s", name, nearestApplication(f, name).Or("use a name from cmp fleet phases"))
 	case !f.Applications[i].On():
 		return 0, usage.Errorf("--fail: %s is disabled, so it is in no rollout; name one that is deployed", name)
 	}
@@ -105,12 +105,8 @@ func FindApplication(f *fleet.Fleet, name string) ([]int, error) {
 	if found := f.Named(name); len(found) > 0 {
 		return found, nil
 	}
-	near := nearest.New(name)
-	for _, app := range f.Applications {
-		near.Add(app.Name, app.Name)
-	}
-	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-component", Object: name, Message: "the fleet has no such component",
-		Remedy: near.String() + "name one of those that cmp fleet inventory lists"}
+	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-component", Object: name, Message: "component not found in the fleet",
+		Remedy: nearestApplication(f, name).Or("use a name that cmp fleet inventory lists")}
 }
 
 // The layouts that can be played.

@@ -78,7 +78,7 @@ func (c Cluster) config() (*rest.Config, error) {
 			return nil, fmt.Errorf("%s: %s; correct --kubeconfig", c.Kubeconfig, wholefile.Reason(err))
 		}
 		if !isKubeconfig(text) {
-			return nil, fmt.Errorf("%s: this is no kubeconfig; correct --kubeconfig, or name manifests without it", c.Kubeconfig)
+			return nil, fmt.Errorf("%s: not a kubeconfig; correct --kubeconfig, or name manifests without it", c.Kubeconfig)
 		}
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()

@@ -169,9 +169,9 @@ func IsThere(dir string) error {
 	case dir == "":
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s: no such folder; name one that is there", dir)
+		return fmt.Errorf("%s: no such directory; fix: check the path", dir)
 	case !info.IsDir():
-		return fmt.Errorf("%s: this is a file; name a folder", dir)
+		return fmt.Errorf("%s: not a directory; fix: name a directory", dir)
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func InRepository(dir, out string) (string, error) {
 	}
 	rel, err := filepath.Rel(c.Base, abs)
 	if err != nil || !filepath.IsLocal(rel) {
-		return "", finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: out, Message: "it is not in the repository of " + dir + ", from which Argo CD would read it", Remedy: "name a directory there, or say with --path where it will lie"}
+		return "", finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: out, Message: "it is not in the repository of " + dir + ", from which Argo CD would read it", Remedy: "name a directory there, or set its path with --path"}
 	}
 	return filepath.ToSlash(rel), nil
 }

@@ -58,7 +58,7 @@ func ReadChange(args []string, directories func([]string) []string) (Change, err
 		if statErr == nil {
 			return Change{}, IsThere(first) // a file
 		}
-		return Change{}, finding.Finding{Severity: finding.Error, Rule: "no-revision", File: first, Message: "there is no such directory, and no git repository around " + dirs[0] + " where it would be a revision",
+		return Change{}, finding.Finding{Severity: finding.Error, Rule: "no-revision", File: first, Message: "no such directory, and no git repository around " + dirs[0] + " where it would be a revision",
 			Remedy: "name two directories, or a revision and then directories of a git repository"}
 	}
 	for _, dir := range dirs[1:] {
@@ -74,7 +74,7 @@ func ReadChange(args []string, directories func([]string) []string) (Change, err
 		return c, err
 	}
 	if !strings.Contains(first, "..") && isRevision(repo, dirs[0], c.From) {
-		return c, usage.Errorf("%s is a revision, and no directory; write %s..%s, and then directories", dirs[0], first, dirs[0])
+		return c, usage.Errorf("%s is a revision, not a directory; use %s..%s, then directories", dirs[0], first, dirs[0])
 	}
 	return c, nil
 }

@@ -54,18 +54,18 @@ func (i *installation) pluginName() (all []finding.Finding) {
 			name := p.name()
 			for key, v := range source.entries() {
 				if meant := near(key, []string{"plugin"}); meant != "" && key != "plugin" {
-					all = append(all, instead(v.fault("a source has no %s", key), "%swrite plugin: {name: ladder}", meant))
+					all = append(all, instead(v.fault("unknown field %q of a source", key), "%s", meant))
 				}
 			}
 			switch {
 			case !ok || slices.Contains(served, name) || strings.Contains(name, "{{"):
 			case name == "" && !discovers:
-				all = append(all, p.fault("it names no plugin, and none has discovery"))
+				all = append(all, p.fault("it names no plugin, and no plugin has discovery"))
 			case name == "":
 			case known, strings.HasPrefix(strings.ToLower(name), ourPlugin):
-				f := p.at("name").fault("there is no plugin %s; there is %s", name, strings.Join(served, ", "))
+				f := p.at("name").fault("unknown plugin %q; Argo CD has %s", name, strings.Join(served, ", "))
 				if !slices.Contains(served, ourPlugin) {
-					f.Remedy = "write one of these"
+					f.Remedy = "use one of these"
 				}
 				all = append(all, f)
 			}
@@ -85,7 +85,7 @@ func (i *installation) sourceTypes() (all []finding.Finding) {
 			}
 			for _, key := range sourceTypes {
 				if len(source.Get(key).Fields()) > 0 {
-					all = append(all, source.at(key).fault("it stands beside plugin:"))
+					all = append(all, source.at(key).fault("it is set beside plugin:"))
 				}
 			}
 		}

@@ -142,12 +142,12 @@ func (i *installation) parallel() (all []finding.Finding) {
 	i.sidecars(func(_ *workload, s *sidecar) {
 		switch {
 		case s.stock:
-			all = append(all, instead(as(finding.Note, s.fault("%s renders as many at a time as it is asked for", stockServer)), "run cmp serve, or give it memory for all"))
+			all = append(all, instead(as(finding.Note, s.fault("%s has no limit on concurrent renderings", stockServer)), "run cmp serve, or give it memory for all"))
 		case !s.serves || s.wrong != nil:
 		case s.flags.ParallelSet && s.flags.Parallel == 0:
-			all = append(all, s.fault("--parallel=0 is no limit"))
+			all = append(all, s.fault("--parallel=0 means no limit"))
 		case !s.flags.ParallelSet && !s.at("resources", "limits", "cpu").Exists():
-			all = append(all, s.fault("there is no --parallel, and no limit of CPUs"))
+			all = append(all, s.fault("neither --parallel nor a CPU limit is set"))
 		}
 	})
 	return all
@@ -187,12 +187,12 @@ func (i *installation) tarExclusions() (all []finding.Finding) {
 	}
 	for _, pattern := range s.list() {
 		if _, err := path.Match(pattern, ""); err != nil {
-			all = append(all, instead(s.fault("%q is no pattern, and each request fails", pattern), "correct it"))
+			all = append(all, instead(s.fault("%q is not a valid pattern, so each request fails", pattern), "correct it"))
 			continue
 		}
 		git = git || excludes(pattern, ".git/objects")
 		if slices.Contains(strings.Split(pattern, "/"), "**") && known && v.before(doubleStars) {
-			all = append(all, instead(as(finding.Warning, s.fault("Argo CD %s takes ** of %q for *, which stands for no directory or several", v, pattern)), "write a pattern for each depth, such as .git/*"))
+			all = append(all, instead(as(finding.Warning, s.fault("Argo CD %s reads ** in %q as *, which does not match several directories", v, pattern)), "write a pattern for each depth, such as .git/*"))
 		}
 		for _, at := range []string{"", "shop/", "apps/shop/", "apps/shop/base/"} {
 			n := slices.IndexFunc(needed, func(name string) bool { return excludes(pattern, at+name) })
@@ -239,10 +239,10 @@ func (i *installation) applicationHealth() (all []finding.Finding) {
 	}
 	check.field = ""
 	if child, ok := i.child(); ok {
-		f := check.fault("there is no health check for Applications, and %s is held by another", child)
+		f := check.fault("there is no health check for Applications, and %s is managed by another owner", child)
 		return []finding.Finding{f}
 	}
-	return []finding.Finding{as(finding.Note, check.fault("there is no health check for Applications, which waves between Applications need"))}
+	return []finding.Finding{as(finding.Note, check.fault("no health check for Applications, without which waves between Applications have no effect"))}
 }
 
 // letters are those of a key, by which one with another hyphen, stroke or capital is

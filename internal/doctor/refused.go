@@ -105,7 +105,7 @@ func invalidContainer(c thing) (all []finding.Finding) {
 		all = append(all, oneOf(p.at("protocol"), corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)...)
 		if port := p.at("containerPort"); port.Exists() {
 			if n, ok := port.Int(); ok && len(validation.IsValidPortNum(n)) > 0 {
-				all = append(all, instead(port.fault("there is no port %d", n), "write one between 1 and 65535"))
+				all = append(all, instead(port.fault("port %d is out of range", n), "write one between 1 and 65535"))
 			}
 		}
 	}
@@ -181,7 +181,7 @@ func misnamed(name thing, check func(string) []string, upTo string) []finding.Fi
 	if text == "" || strings.Contains(text, "{{") || len(check(text)) == 0 {
 		return nil
 	}
-	return []finding.Finding{instead(name.fault("%q is no name", text), "write up to %s", upTo)}
+	return []finding.Finding{instead(name.fault("%q is not a valid name", text), "write up to %s", upTo)}
 }
 
 // oneOf reports a text that is none of those that Kubernetes takes.

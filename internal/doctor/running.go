@@ -76,7 +76,7 @@ func (s *sidecar) wrongProbe(probe thing) string {
 		case s.stock:
 			return fmt.Sprintf("it asks the port %d, and %s listens on its socket only", asked, stockServer)
 		case !serves:
-			return fmt.Sprintf("it asks the port %d, and there is no --operations-address", asked)
+			return fmt.Sprintf("it uses port %d, but --operations-address is not set", asked)
 		case asked != port:
 			return fmt.Sprintf("it asks the port %d, and the server listens on %d", asked, port)
 		case way == "httpGet" && !slices.Contains(paths, strings.SplitN(at.Get("path").Text(), "?", 2)[0]):
@@ -96,7 +96,7 @@ func (i *installation) port() (all []finding.Finding) {
 		}
 		port, host, ok := s.operationsPort()
 		if !ok {
-			all = append(all, as(finding.Note, s.fault("there is no --operations-address, and so no metrics")))
+			all = append(all, as(finding.Note, s.fault("--operations-address is not set, so there are no metrics")))
 			return
 		}
 		taken := map[int]string{}
@@ -160,7 +160,7 @@ func (i *installation) networkPolicy() (all []finding.Finding) {
 		if len(closing) == 0 {
 			return
 		}
-		f := as(finding.Note, closing[0].fault("it lets nobody ask port %d, the metrics of the plugin", port))
+		f := as(finding.Note, closing[0].fault("it blocks port %d, the metrics of the plugin", port))
 		for _, m := range i.monitors {
 			if matches(m.Get("spec", "selector"), w.labels) {
 				f.Severity = finding.Warning

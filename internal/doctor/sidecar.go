@@ -151,7 +151,7 @@ func (i *installation) readPluginYAML(w *workload, s *sidecar) {
 		}
 	} else if s.config.found {
 		if err := yaml.Unmarshal([]byte(s.config.text), &s.definition); err != nil {
-			s.config.why = "it is no valid YAML"
+			s.config.why = "not valid YAML"
 		}
 	}
 	if s.config.found && s.config.why == "" {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -40,7 +41,7 @@ func strictly(t thing, into any) (all []finding.Finding) {
 			tree = without(tree, at)
 			continue
 		case err != nil: // of a type that decodes itself, and names no place
-			return append(all, instead(t.fault("Kubernetes cannot read it: %v", err), "write what Kubernetes takes; kubectl explain pod.spec has it"))
+			return append(all, instead(t.fault("Kubernetes cannot read it: %v", err), "correct it; kubectl explain pod.spec lists the fields"))
 		}
 		for _, err := range unknown {
 			var field kjson.FieldError
@@ -83,7 +84,7 @@ func plain(t thing, quantity bool) (tree any, all []finding.Finding) {
 			return nil, []finding.Finding{instead(t.fault("it is a list, and must be a quantity"), remedy)}
 		}
 		if _, err := resource.ParseQuantity(t.Text()); err != nil {
-			return nil, []finding.Finding{instead(t.fault("%q is no quantity", t.Text()), remedy)}
+			return nil, []finding.Finding{instead(t.fault("%q is not a quantity", t.Text()), remedy)}
 		}
 		return t.Text(), nil
 	case t.IsText():
@@ -165,7 +166,7 @@ func (t thing) follow(path []string) thing {
 func unknownField(t thing, path []string, as reflect.Type) finding.Finding {
 	last := len(path) - 1
 	names := fields(as, path[:last])
-	return instead(t.follow(path).fault("Kubernetes knows no %s here", path[last]), "%s", near(path[last], names)+"correct the key, or drop it")
+	return instead(t.follow(path).fault("unknown field %q", path[last]), "%s", cmp.Or(near(path[last], names), "correct or remove the field"))
 }
 
 // fields are the keys of the type at a path.

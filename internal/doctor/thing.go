@@ -155,8 +155,7 @@ func versionOf(tag string) (version, bool) {
 	return v, err == nil && n == 2
 }
 
-// near is the beginning of a remedy that says which of names a word may have been
-// meant for; empty if none is near.
+// near asks for the names that are similar to a word; empty if none is.
 func near(word string, names []string) string {
 	n := nearest.New(word)
 	for _, name := range names {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	_ "embed"
 	"slices"
 	"strings"
@@ -26,11 +27,11 @@ func (i *installation) doubledKey() (all []finding.Finding) {
 		for _, k := range t.DoubledKeys() {
 			at := t.inner(k.Again, joined(k.Path, k.Key))
 			if t.first == 0 { // lines of a text that nobody has
-				all = append(all, at.fault("the key %s stands there twice, and the first is lost", k.Key))
+				all = append(all, at.fault("duplicate key %s: the first value is lost", k.Key))
 				continue
 			}
 			at.line = t.first + k.Lines[1] - 1
-			all = append(all, at.fault("the key %s stands in lines %d and %d, and the first is lost", k.Key, t.first+k.Lines[0]-1, at.line))
+			all = append(all, at.fault("duplicate key %s in lines %d and %d: the first value is lost", k.Key, t.first+k.Lines[0]-1, at.line))
 		}
 	}
 	return all
@@ -73,10 +74,10 @@ func (i *installation) unreadValue() (all []finding.Finding) {
 				}
 				remedy := near(key, keys)
 				if remedy == "" && has.below == "repoServer" && holdsContainer(v) {
-					remedy = "perhaps you mean extraContainers; "
+					remedy = `did you mean "extraContainers"?`
 				}
 				if remedy != "" {
-					all = append(all, instead(v.fault("the chart argo-cd has no value %s here, and passes over it", key), "%scorrect the key, or drop it", remedy))
+					all = append(all, instead(v.fault("unknown value %q: the argo-cd chart ignores it", key), "%s", remedy))
 				}
 			}
 		}
@@ -119,13 +120,13 @@ func (i *installation) unreadSetting() (all []finding.Finding) {
 				continue
 			}
 			if read := reads(role); len(read) > 0 && !slices.Contains(read, name) {
-				all = append(all, instead(v.fault("no variable of the %s is read from %s", role, name), "%scorrect the key; docs/operator-manual/argocd-cmd-params-cm.yaml of Argo CD lists them", near(name, read)))
+				all = append(all, instead(v.fault("unknown key %q: the %s does not read it", name, role), "%s", cmp.Or(near(name, read), "correct the key; docs/operator-manual/argocd-cmd-params-cm.yaml of Argo CD lists all keys")))
 			}
 			return
 		}
 		part, _, _ := strings.Cut(name, ".")
 		if meant := near(part, parts); meant != "" && !slices.Contains(parts, part) {
-			all = append(all, instead(v.fault("no part of Argo CD reads %s", name), "%scorrect the key", meant))
+			all = append(all, instead(v.fault("unknown key %q: no component of Argo CD reads it", name), "%s", meant))
 		}
 	}
 	for key, m := range i.maps {

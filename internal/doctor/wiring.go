@@ -15,7 +15,7 @@ func (i *installation) noRepoServer() []finding.Finding {
 	if len(i.of(repoServer)) > 0 {
 		return nil
 	}
-	return []finding.Finding{{Message: "there is no Deployment that runs argocd-repo-server, and no values of its chart"}}
+	return []finding.Finding{{Message: "found neither a Deployment that runs argocd-repo-server nor values of its chart"}}
 }
 
 func (i *installation) noSidecar() (all []finding.Finding) {
@@ -68,7 +68,7 @@ func (i *installation) sidecarImage() (all []finding.Finding) {
 		case s.image.repository == "":
 			all = append(all, s.fault("it has no image"))
 		case strings.ContainsAny(at.Text(), " \t") && !strings.Contains(at.Text(), "{{"):
-			all = append(all, instead(at.fault("%q is no image: there is a space in it", at.Text()), "drop the space"))
+			all = append(all, instead(at.fault("%q is not an image: it contains a space", at.Text()), "remove the space"))
 		case !s.image.digest && (s.image.tag == "" || s.image.tag == "latest"):
 			all = append(all, as(finding.Warning, at.fault("the image %s is another one every day", at.Text())))
 		}
@@ -137,7 +137,7 @@ func (i *installation) noVolume() (all []finding.Finding) {
 	i.sidecars(func(w *workload, s *sidecar) {
 		for _, m := range s.at("volumeMounts").items() {
 			if _, ok := w.volumes[m.name()]; !ok && (w.whole || !slices.Contains(chartMounts, m.name())) {
-				all = append(all, m.fault("there is no volume %s in the Pod", m.name()))
+				all = append(all, m.fault("the Pod has no volume %s", m.name()))
 			}
 		}
 	})
@@ -197,7 +197,7 @@ func (i *installation) user() (all []finding.Finding) {
 		}
 		f := its.at.fault("it runs as user %s and the repo-server as %s, which may not connect to its socket", its.user, theirs.user)
 		if !s.stock && its.implied {
-			f.Message += "; its group is " + its.group + ", since there is no runAsGroup"
+			f.Message += "; its group is " + its.group + ", because runAsGroup is not set"
 		}
 		all = append(all, instead(f, "set runAsUser and runAsGroup to %s, the repo-server's", theirs.user))
 	})
@@ -287,7 +287,7 @@ func (i *installation) pluginYAML() (all []finding.Finding) {
 			all = append(all, at.fault("of plugin.yaml: %s", s.config.why))
 		case !s.config.found: // in a ConfigMap that was not given
 		case d.Kind != "ConfigManagementPlugin" || d.Metadata.Name == "":
-			all = append(all, s.config.source.fault("it is no ConfigManagementPlugin with a name"))
+			all = append(all, s.config.source.fault("not a ConfigManagementPlugin with a name"))
 		case !runsOurs(d) || !slices.Contains(append(d.Spec.Generate.Command, d.Spec.Generate.Args...), "generate"):
 			all = append(all, s.config.source.fault("its generate.command is %q, and this plugin's is [%s, generate]", d.Spec.Generate.Command, program))
 		}
@@ -343,7 +343,7 @@ func (i *installation) missingSource() (all []finding.Finding) {
 				_, there = i.configMap(w.namespace, name)
 			}
 			if name != "" && !there {
-				all = append(all, t.fault("there is no %s %s", kind, name))
+				all = append(all, t.fault("%s %s not found", kind, name))
 			}
 		}
 		for _, m := range s.at("volumeMounts").items() {

@@ -257,7 +257,7 @@ func (s *sketch) settle() *picture {
 	}
 	pic.edges = s.renumber(number)
 	pic.label = fmt.Sprintf("ladder of %d waves", len(pic.bands))
-	pic.legend = "An arrow leads to what an object needs. Bold: waits until that is healthy. Dashed: inferred. With a dot: orders nothing. Point at an arrow or an object for the reason."
+	pic.legend = "An arrow points to what an object depends on. Bold: waits until that is healthy. Dashed: inferred. With a dot: does not affect the order. Hover over an arrow or an object for the reason."
 	return pic
 }
 

@@ -68,11 +68,11 @@ func parseAddress(address string) (*url.URL, string) {
 	u, err := url.Parse(address)
 	switch {
 	case byScp.MatchString(address), err == nil && u.Scheme == "ssh":
-		return nil, "is fetched by ssh, and here nothing is but by https:// and oci://"
+		return nil, "uses ssh, but only https:// and oci:// are supported"
 	case err != nil || strings.ContainsAny(address, "\\\t\r\n "):
-		return nil, "is no address that can be read"
+		return nil, "is not a URL that can be parsed"
 	case u.Scheme == "" || u.Host == "":
-		return nil, "is no address with a scheme and a host"
+		return nil, "is not a URL with a scheme and a host"
 	case u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "oci":
 		return nil, "is neither https:// nor oci://"
 	case u.User != nil:

@@ -69,8 +69,8 @@ func TestAllowed(t *testing.T) {
 // TestBadAllowList has all that is wrong said at once.
 func TestBadAllowList(t *testing.T) {
 	wrong := map[string]string{
-		"ghcr.io/org":                      "no address with a scheme",
-		"git@github.com:org/repo":          "by ssh",
+		"ghcr.io/org":                      "is not a URL with a scheme",
+		"git@github.com:org/repo":          "uses ssh",
 		"ftp://files.example.com/org":      "neither https:// nor oci://",
 		"https://user:hunter2@host":        "a user or a password",
 		"https://char*s.example.com":       "in the middle of its host",
@@ -79,7 +79,7 @@ func TestBadAllowList(t *testing.T) {
 		"https://host/[":                   "pattern",
 		"https://\u212Abernetes.io":        "ASCII",
 		"https://host/a b":                 "cannot be read",
-		"https://":                         "no address with a scheme",
+		"https://":                         "is not a URL with a scheme",
 		"https://charts.example.com/a%2fb": "slashes in disguise",
 	}
 	var entries []string

@@ -99,7 +99,7 @@ func TestPacksThatMultiply(t *testing.T) {
 	}{
 		"10^9 files":          {10, 9, true, "the repository has more than"},
 		"10^11 directories":   {10, 11, false, "the repository has more than"},
-		"a deep path":         {1, 5000, true, "directories stand in each other"},
+		"a deep path":         {1, 5000, true, "levels of directories"},
 		"2^60 empty branches": {2, 60, false, "the repository has more than"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestIndexesThatMultiply(t *testing.T) {
 	for name, c := range map[string]struct{ index, rule, text string }{
 		"an anchor used many times": {"apiVersion: v1\nentries:\n  app:\n  - name: app\n    version: 1.0.0\n    description: &a " + strings.Repeat("x", 1000) +
 			"\n    keywords: [" + strings.Repeat("*a, ", 1500) + "]\n    urls: [app.tgz]\n", "broken", "aliases"},
-		"an anchor elsewhere":   {"apiVersion: v1\nbig: &a [" + strings.Repeat("x, ", 1000) + "]\nentries:\n  app: *a\n", "broken", "no anchor has its name"},
+		"an anchor elsewhere":   {"apiVersion: v1\nbig: &a [" + strings.Repeat("x, ", 1000) + "]\nentries:\n  app: *a\n", "broken", "no anchor has that name"},
 		"merged":                {"apiVersion: v1\nentries:\n  app:\n  - &a {name: app, version: 1.0.0, urls: [app.tgz]}\n  - {<<: *a, version: 1.0.1}\n", "broken", "aliases"},
 		"too many versions":     {"apiVersion: v1\nentries:\n  app:\n" + strings.Repeat("  - {version: 1.0.0}\n", 60_000), "too-large", "versions"},
 		"as JSON":               {`{"apiVersion": "v1", "entries": {"app": [` + strings.Repeat(`{"version":"1.0.0"},`, 60_000) + `{"version":"1.0.0"}]}}`, "too-large", "versions"},
@@ -330,6 +330,6 @@ func TestEndlessTags(t *testing.T) {
 	})
 	f := n.fetcher(Config{Allow: []string{"oci://registry.example.com"}})
 	for _, which := range []string{"endless", "many"} {
-		refuse(t, f, remote.Ref{Kind: remote.Chart, URL: "oci://registry.example.com/org/" + which, Chart: "app", Version: "^1"}, "too-large", "has more than 50000 tags of app, or sends them in more than 500 parts; name an exact version")
+		refuse(t, f, remote.Ref{Kind: remote.Chart, URL: "oci://registry.example.com/org/" + which, Chart: "app", Version: "^1"}, "too-large", "has more than 50000 tags of app, or sends them in more than 500 parts; fix: name an exact version")
 	}
 }

@@ -63,7 +63,7 @@ func (e *attempt) visit(at *url.URL) error {
 func (e *attempt) client() *http.Client {
 	return &http.Client{Transport: e, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 		if len(via) >= 10 {
-			return e.note(failed(broken, "look at the address", "%s redirects in a circle", e.host()))
+			return e.note(failed(broken, "look at the address", "%s redirects in a loop", e.host()))
 		}
 		return nil // RoundTrip looks at where it leads
 	}}
@@ -115,7 +115,7 @@ func (e *attempt) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	transport, err := e.f.transport(e.credential.identity, own)
 	if err != nil {
-		return nil, e.note(failed(denied, "mend the credentials for "+e.host()+" in "+e.credential.source, "%s", err))
+		return nil, e.note(failed(denied, "correct the credentials for "+e.host()+" in "+e.credential.source, "%s", err))
 	}
 	res, err := transport.RoundTrip(req)
 	if err != nil {
@@ -310,11 +310,11 @@ func (e *attempt) failureToSend(host string, err error) *failure {
 	case errors.As(err, &header), strings.Contains(err.Error(), http.ErrSchemeMismatch.Error()):
 		return failed(untrusted, "correct the port, or list "+e.host()+" as a host without TLS (--remote-plain-http "+e.host()+")", "%s does not speak TLS", host)
 	case errors.As(err, &authority):
-		return failed(untrusted, "give the authority's certificate as ca.crt of the host's credentials (--remote-credentials), or for all hosts (--remote-ca)", "the certificate of %s is of an authority that is not known", host)
+		return failed(untrusted, "give the authority's certificate as ca.crt of the host's credentials (--remote-credentials), or for all hosts (--remote-ca)", "the certificate of %s is signed by an unknown authority", host)
 	case errors.As(err, &name), errors.As(err, &invalid), errors.As(err, &verification):
 		return failed(untrusted, "ask those who run it", "the certificate of %s is not good: %s", host, short(err.Error()))
 	}
-	return failed(unreachable, "look whether it runs and can be reached from here, or try again later", "%s cannot be reached: %s", host, short(reason(err)))
+	return failed(unreachable, "check that it runs and can be reached from here, or try again later", "%s cannot be reached: %s", host, short(reason(err)))
 }
 
 // reason is the innermost text of an error of a connection; the outer ones tell
@@ -322,7 +322,7 @@ func (e *attempt) failureToSend(host string, err error) *failure {
 func reason(err error) string {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
-		return "its name is not known: " + dns.Err
+		return "its name does not resolve: " + dns.Err
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Err != nil {
@@ -368,7 +368,7 @@ func (e *attempt) get(address string) ([]byte, error) { return e.getAtMost(addre
 func (e *attempt) getAtMost(address string, most int64) ([]byte, error) {
 	req, err := http.NewRequestWithContext(e.ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, failed(badRef, "correct the address", "%s is no address", address)
+		return nil, failed(badRef, "correct the address", "%s is not a URL", address)
 	}
 	res, err := e.client().Do(req)
 	if err != nil {
@@ -389,7 +389,7 @@ func (e *attempt) getAtMost(address string, most int64) ([]byte, error) {
 		return nil, failed(tooLarge, "look at the address", "%s sends more than %d bytes for %s", e.host(), most, path.Base(address))
 	}
 	if e.ref.Kind == remote.File && isPage(res.Header, data) && !pageWanted.MatchString(e.at.Path) {
-		return nil, failed(broken, "look at the address: it may want a login (--remote-credentials), or lead to a page about the file", "what %s sends is a page of HTML", e.host())
+		return nil, failed(broken, "check the URL: it may need a login (--remote-credentials), or be a page about the file", "%s returned an HTML page", e.host())
 	}
 	return data, nil
 }

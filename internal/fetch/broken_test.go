@@ -15,8 +15,8 @@ import (
 func TestDamagedCharts(t *testing.T) {
 	good := chartArchive(t, "app", "1.0.0")
 	for name, c := range map[string]struct{ sent, text string }{
-		"cut off":       {string(good[:len(good)/2]), "what charts.example.com sends is a damaged chart of "},
-		"no Chart.yaml": {string(chartArchive(t, "", "1.0.0")), "no Chart.yaml with a name; ask those who publish it"},
+		"cut off":       {string(good[:len(good)/2]), "charts.example.com returned a damaged chart of "},
+		"no Chart.yaml": {string(chartArchive(t, "", "1.0.0")), "no Chart.yaml with a name; fix: ask those who publish it"},
 		"other name":    {string(chartArchive(t, "other", "1.0.0")), "it is the chart other 1.0.0, and not app 1.0.0"},
 		"other version": {string(chartArchive(t, "app", "1.0.1")), "it is the chart app 1.0.1, and not app 1.0.0"},
 	} {
@@ -46,7 +46,7 @@ func TestPages(t *testing.T) {
 	config := Config{Allow: []string{"https://files.example.com"}, Cache: Cache{Dir: t.TempDir()}}
 	for range 2 {
 		refuse(t, n.fetcher(config), fileRef("https://files.example.com/all.yaml"), "broken",
-			"https://files.example.com/all.yaml: what files.example.com sends is a page of HTML; look at the address")
+			"https://files.example.com/all.yaml: files.example.com returned an HTML page; fix: check the URL")
 	}
 	get(t, n.fetcher(config), fileRef("https://files.example.com/index.html"))
 	get(t, n.fetcher(config), fileRef("https://files.example.com/a.yaml"))

@@ -136,9 +136,9 @@ func packedChart(data []byte, host string) error {
 	case fault == "":
 		return nil
 	case bytes.HasPrefix(data, gzipMagic):
-		return failed(broken, "ask those who publish it whether it is whole there, or try again later", "what %s sends is a damaged chart of %d bytes: %s", host, len(data), short(fault))
+		return failed(broken, "ask those who publish it whether it is whole there, or try again later", "%s returned a damaged chart of %d bytes: %s", host, len(data), short(fault))
 	}
-	return failed(broken, "look at the address", "what %s sends is no packed chart (%s)", host, beginning(data))
+	return failed(broken, "look at the address", "%s returned something other than a packaged chart (%s)", host, beginning(data))
 }
 
 // gzipMagic is what every .tgz begins with.

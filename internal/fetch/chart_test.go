@@ -66,7 +66,7 @@ func TestVersionsOfCharts(t *testing.T) {
 		}
 	}
 	refuse(t, f, chartRef("https://charts.example.com/stable", "^7"), "missing", "it has 3.1.0+build.5")
-	refuse(t, f, chartRef("https://charts.example.com/stable", "seven"), "bad-ref", `"seven" is no version and no range`)
+	refuse(t, f, chartRef("https://charts.example.com/stable", "seven"), "bad-ref", `"seven" is neither a version nor a range`)
 	refuse(t, f, remote.Ref{Kind: remote.Chart, URL: "https://charts.example.com/stable", Chart: "other"}, "missing", "has no chart other")
 	if n := len(n.asked("charts.example.com")); n > 40 {
 		t.Errorf("%d requests: the index is read again and again", n)
@@ -157,7 +157,7 @@ func TestChartElsewhere(t *testing.T) {
 
 	entry.url = "file:///etc/passwd"
 	index = indexOf("app", entry)
-	refuse(t, fresh("https://charts.example.com"), ref, "not-allowed", "the index of charts.example.com has of app 1.0.0 is no address")
+	refuse(t, fresh("https://charts.example.com"), ref, "not-allowed", "the index of charts.example.com has of app 1.0.0 is not a URL")
 }
 
 // TestWrongCharts has what a repository can send in place of a chart.
@@ -171,9 +171,9 @@ func TestWrongCharts(t *testing.T) {
 		rule, text   string
 	}{
 		"digest":    {indexOf("app", release{"1.0.0", "app.tgz", remote.Digest([]byte("other"))}), string(good), "broken", "and the index says sha256:"},
-		"page":      {indexOf("app", release{"1.0.0", "app.tgz", ""}), "<html>log in</html>", "broken", "is no packed chart (it is a page of HTML)"},
-		"empty":     {indexOf("app", release{"1.0.0", "app.tgz", ""}), "", "broken", "is no packed chart (it is empty)"},
-		"cut off":   {indexOf("app", release{"1.0.0", "app.tgz", ""}), string(good[:20]), "broken", "sends is a damaged chart of 20 bytes: unexpected EOF"},
+		"page":      {indexOf("app", release{"1.0.0", "app.tgz", ""}), "<html>log in</html>", "broken", "something other than a packaged chart (it is a page of HTML)"},
+		"empty":     {indexOf("app", release{"1.0.0", "app.tgz", ""}), "", "broken", "something other than a packaged chart (it is empty)"},
+		"cut off":   {indexOf("app", release{"1.0.0", "app.tgz", ""}), string(good[:20]), "broken", "returned a damaged chart of 20 bytes: unexpected EOF"},
 		"no index":  {"<!DOCTYPE html><p>log in", "", "broken", "the index of charts.example.com cannot be read (it is a page of HTML): got text, want a mapping"},
 		"no api":    {"entries: {}", "", "broken", "it has no apiVersion"},
 		"no yaml":   {"a: [", "", "broken", "cannot be read"},

@@ -233,7 +233,7 @@ func inDocker(path string, u *url.URL) (credential, bool, error) {
 		ByHost map[string]string `json:"credHelpers"`
 	}
 	if err := json.Unmarshal(data, &helpers); err != nil {
-		return credential{}, false, unreadable(path, errors.New("it is no JSON of a Docker configuration"))
+		return credential{}, false, unreadable(path, errors.New("not the JSON of a Docker configuration"))
 	}
 	store, err := credentials.NewFileStore(path)
 	if err != nil {
@@ -269,7 +269,7 @@ func unreadable(path string, err error) *failure {
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	return failed(denied, "mend the file, or do not name it", "the credentials in %s cannot be read: %s", path, short(err.Error()))
+	return failed(denied, "correct the file, or do not name it", "the credentials in %s cannot be read: %s", path, short(err.Error()))
 }
 
 // tls makes the client side of TLS of an identity. Its own certificate is for the
@@ -279,7 +279,7 @@ func (i identity) tls(system *x509.CertPool, own bool) (*tls.Config, error) {
 	if i.ca != "" {
 		pool := system.Clone()
 		if !pool.AppendCertsFromPEM([]byte(i.ca)) {
-			return nil, errors.New("the authority's certificate (ca.crt, caFile) is no PEM")
+			return nil, errors.New("the CA certificate (ca.crt, caFile) is not PEM")
 		}
 		config.RootCAs = pool
 	}

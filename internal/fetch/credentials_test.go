@@ -110,14 +110,14 @@ func TestCertificates(t *testing.T) {
 		}
 	}
 	f := n.fetcher(Config{Allow: []string{"https://*"}, CAFile: none})
-	refuse(t, f, fileRef("https://files.example.com/a"), "untrusted", "is of an authority that is not known; give the authority's certificate as ca.crt of the host's credentials (--remote-credentials), or for all hosts (--remote-ca)")
+	refuse(t, f, fileRef("https://files.example.com/a"), "untrusted", "is signed by an unknown authority; fix: give the authority's certificate as ca.crt of the host's credentials (--remote-credentials), or for all hosts (--remote-ca)")
 	write(t, dir+"/dir/files.example.com/insecure", "true")
 	if err := os.Remove(dir + "/dir/files.example.com/ca.crt"); err != nil {
 		t.Fatal(err)
 	}
 	f = n.fetcher(Config{Allow: []string{"https://*"}, CAFile: none, Credentials: Credentials{Dir: dir + "/dir"}})
 	get(t, f, fileRef("https://files.example.com/a"))
-	refuse(t, f, fileRef("https://files.example.com/away"), "untrusted", "other.example.com is of an authority")
+	refuse(t, f, fileRef("https://files.example.com/away"), "untrusted", "other.example.com is signed by an unknown authority")
 	write(t, dir+"/dir/files.example.com/tls.key", "no key")
 	refuse(t, f, fileRef("https://files.example.com/a"), "denied", "certificate and key do not fit")
 }
@@ -152,13 +152,13 @@ func TestFilesOfCredentials(t *testing.T) {
 	})
 	ref := remote.Ref{Kind: remote.Chart, URL: "oci://registry.example.com/charts", Chart: "app", Version: "1.0.0"}
 	for name, c := range map[string]struct{ config, rule, text string }{
-		"none":      {`{}`, "denied", "refuses access (401); mount a name and a password, or a token, for registry.example.com"},
-		"auth":      {`{"auths": {"registry.example.com": {"auth": "ZG9ja2VyOnAx"}}}`, "missing", "does not have it (404)"},
-		"names":     {`{"auths": {"https://registry.example.com/v1/": {"username": "docker", "password": "p1"}}}`, "missing", "does not have it (404)"},
-		"wrong":     {`{"auths": {"registry.example.com": {"username": "docker", "password": "hunter2"}}}`, "denied", "look at the credentials for registry.example.com in " + dir + "/config.json"},
+		"none":      {`{}`, "denied", "refuses access (401); fix: mount a name and a password, or a token, for registry.example.com"},
+		"auth":      {`{"auths": {"registry.example.com": {"auth": "ZG9ja2VyOnAx"}}}`, "missing", "returned status 404: not found"},
+		"names":     {`{"auths": {"https://registry.example.com/v1/": {"username": "docker", "password": "p1"}}}`, "missing", "returned status 404: not found"},
+		"wrong":     {`{"auths": {"registry.example.com": {"username": "docker", "password": "hunter2"}}}`, "denied", "check the credentials for registry.example.com in " + dir + "/config.json"},
 		"store":     {`{"auths": {"registry.example.com": {}}, "credsStore": "evil"}`, "denied", "leaves its credentials to the helper evil, which is not run"},
 		"helper":    {`{"credHelpers": {"registry.example.com": "evil"}}`, "denied", "no process is ever run for them"},
-		"no json":   {`{"auths": hunter2`, "denied", "config.json cannot be read: it is no JSON"},
+		"no json":   {`{"auths": hunter2`, "denied", "config.json cannot be read: not the JSON"},
 		"no base64": {`{"auths": {"registry.example.com": {"auth": "hunter2%"}}}`, "denied", "its credentials of registry.example.com cannot be read"},
 	} {
 		write(t, dir+"/config.json", c.config)
@@ -175,6 +175,6 @@ func TestFilesOfCredentials(t *testing.T) {
 	}
 	for _, files := range []Credentials{{Dir: "/nonexistent"}, {HelmRepositories: "/nonexistent"}, {HelmRegistry: "/nonexistent"}, {DockerConfig: "/nonexistent"}} {
 		f := n.fetcher(Config{Allow: []string{"oci://registry.example.com"}, Credentials: files})
-		refuse(t, f, ref, "denied", "the credentials in /nonexistent cannot be read: no such file or directory; mend the file, or do not name it")
+		refuse(t, f, ref, "denied", "the credentials in /nonexistent cannot be read: no such file or directory; fix: correct the file, or do not name it")
 	}
 }

@@ -66,7 +66,7 @@ func (f *Fetcher) transport(i identity, own bool) (http.RoundTripper, error) {
 func (f *Fetcher) proxyOf(req *http.Request) (*url.URL, error) {
 	proxy, err := f.proxy(req.URL)
 	if err != nil {
-		return nil, errors.New("the proxy in the environment is no address")
+		return nil, errors.New("the proxy in the environment is not a URL")
 	}
 	if proxy != nil {
 		if err := f.guardName(req.Context(), req.URL.Hostname()); err != nil {
@@ -116,7 +116,7 @@ func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, 
 		dialer.Control = func(_, resolved string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(resolved)
 			if err != nil {
-				return fmt.Errorf("%s is no address", resolved)
+				return fmt.Errorf("%s is not a URL", resolved)
 			}
 			if why := f.private.guard(host, to.Addr()); why != "" {
 				return failed(notAllowed, nameIt, "%s leads to %s", host, why)

@@ -104,7 +104,7 @@ func (e *attempt) failureOfStatus(status int) *failure {
 	case status == 401 || status == 403:
 		remedy := "mount a name and a password, or a token, for " + e.host()
 		if e.credential.known() {
-			remedy = "look at the credentials for " + e.host() + " in " + e.credential.source
+			remedy = "check the credentials for " + e.host() + " in " + e.credential.source
 		}
 		if e.credential.helper != "" {
 			return failed(denied, "write the name and the password of "+e.host()+" into the file, or mount them as files; no process is ever run for them",
@@ -112,11 +112,11 @@ func (e *attempt) failureOfStatus(status int) *failure {
 		}
 		return failed(denied, remedy, "%s refuses access (%d)", e.host(), status)
 	case status == 404 || status == 410:
-		return failed(missing, "correct its address, name or version, or publish it there", "%s does not have it (%d)", e.host(), status)
+		return failed(missing, "correct its address, name or version, or publish it there", "%s returned status %d: not found", e.host(), status)
 	case status == 429:
 		return failed(unreachable, "try again later", "%s has had too many requests (429)", e.host())
 	case status >= 500:
-		return failed(unreachable, "try again later, or ask those who run it", "%s is out of order (%d)", e.host(), status)
+		return failed(unreachable, "try again later, or ask those who run it", "%s returned status %d", e.host(), status)
 	case status == http.StatusBadRequest && e.f.plain(e.at.Host):
 		return failed(broken, "look at the address, or take "+e.host()+" off --remote-plain-http if it speaks TLS", "%s answers with status %d, as servers do that are spoken to without TLS and want it", e.host(), status)
 	case status >= 300:

@@ -30,24 +30,24 @@ func TestFailures(t *testing.T) {
 	}{
 		"down": {nil, "unreachable", "files.example.com cannot be reached: ", true, 0},
 		"out of order": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
-			"unreachable", "files.example.com is out of order (500); try again later", true, 3},
+			"unreachable", "files.example.com returned status 500; fix: try again later", true, 3},
 		"overloaded": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) },
 			"unreachable", "has had too many requests (429)", true, 3},
 		"away for an hour": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "3600")
 			w.WriteHeader(503)
 		},
-			"unreachable", "is out of order (503)", true, 1},
+			"unreachable", "returned status 503", true, 1},
 		"away until tomorrow": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", time.Now().Add(24*time.Hour).UTC().Format(http.TimeFormat))
 			w.WriteHeader(503)
 		},
-			"unreachable", "is out of order (503)", true, 1},
+			"unreachable", "returned status 503", true, 1},
 		"away for centuries": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "9300000000")
 			w.WriteHeader(503)
 		},
-			"unreachable", "is out of order (503)", true, 1},
+			"unreachable", "returned status 503", true, 1},
 		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 			"unreachable", "files.example.com cannot be reached", true, 3},
 		"breaks off": {func(w http.ResponseWriter, _ *http.Request) {
@@ -55,7 +55,7 @@ func TestFailures(t *testing.T) {
 			_, _ = io.WriteString(w, "half")
 		}, "unreachable", "the answer of files.example.com broke off", true, 3},
 		"slow": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-			"timeout", "files.example.com took longer than 500ms; try again later, or give it more time with --remote-timeout", true, -1},
+			"timeout", "files.example.com took longer than 500ms; fix: try again later, or give it more time with --remote-timeout", true, -1},
 		"slow in between": {func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, "half")
 			w.(http.Flusher).Flush()
@@ -63,7 +63,7 @@ func TestFailures(t *testing.T) {
 		}, "timeout", "took longer than 500ms", true, -1},
 		"forbidden": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) },
 			"denied", "refuses access (403)", false, 1},
-		"gone":      {http.NotFound, "missing", "does not have it (404)", false, 1},
+		"gone":      {http.NotFound, "missing", "returned status 404: not found", false, 1},
 		"strange":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(418) }, "broken", "answers with status 418", true, 1},
 		"unchanged": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(304) }, "broken", "answers with status 304", true, 1},
 		"endless": {func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +72,7 @@ func TestFailures(t *testing.T) {
 					return
 				}
 			}
-		}, "too-large", "sends more than 65536 bytes; raise --remote-max-bytes", false, 1},
+		}, "too-large", "sends more than 65536 bytes; fix: raise --remote-max-bytes", false, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -171,7 +171,7 @@ func TestWrongTLS(t *testing.T) {
 	n.hosts["plain.example.com:443"] = n.hosts["plain.example.com:80"]
 	f := n.fetcher(Config{Allow: []string{"https://*"}})
 	refuse(t, f, fileRef("https://other.example.com/a"), "untrusted", "the certificate of other.example.com is not good")
-	refuse(t, f, fileRef("https://plain.example.com/a"), "untrusted", "plain.example.com does not speak TLS; correct the port, or list plain.example.com as a host without TLS (--remote-plain-http plain.example.com)")
+	refuse(t, f, fileRef("https://plain.example.com/a"), "untrusted", "plain.example.com does not speak TLS; fix: correct the port, or list plain.example.com as a host without TLS (--remote-plain-http plain.example.com)")
 	f = n.fetcher(Config{Allow: []string{"http://files.example.com:443"}, PlainHTTP: []string{"files.example.com:443"}})
 	refuse(t, f, fileRef("http://files.example.com:443/a"), "broken", "take files.example.com:443 off --remote-plain-http if it speaks TLS")
 }
@@ -257,7 +257,7 @@ func TestQueueTakesTime(t *testing.T) {
 	if got := f.queue.length(); got != 0 {
 		t.Errorf("%d wait", got)
 	}
-	refuse(t, f, fileRef("https://files.example.com/a"), "timeout", "its turn did not come within 1ms: others use the network, 1 at once, and at most 1 of one host or for one tenant; try again later")
+	refuse(t, f, fileRef("https://files.example.com/a"), "timeout", "its turn did not come within 1ms: others use the network, 1 at once, and at most 1 of one host or for one tenant; fix: try again later")
 }
 
 // waiting tells when somebody waits for it to end.
@@ -366,5 +366,5 @@ func TestPanics(t *testing.T) {
 	n.host("files.example.com", serving(nil))
 	f := n.fetcher(Config{Allow: []string{"https://files.example.com"}})
 	f.proxy = func(*url.URL) (*url.URL, error) { panic("index out of range") }
-	refuse(t, f, fileRef("https://files.example.com/a"), "broken", "the answer of files.example.com cannot be read: index out of range; look at the address")
+	refuse(t, f, fileRef("https://files.example.com/a"), "broken", "the answer of files.example.com cannot be read: index out of range; fix: look at the address")
 }

@@ -368,7 +368,7 @@ func (f *Fetcher) address(ref remote.Ref) (*url.URL, *failure) {
 	case fault != "":
 		return nil, failed(badRef, "correct the address", "its address %s", fault)
 	case ref.Kind == remote.Chart && (ref.Chart == "" || !fs.ValidPath(ref.Chart) || strings.ContainsAny(ref.Chart, ":@\\?#% ")):
-		return nil, failed(badRef, "write the name of a chart", "%q is no name of a chart", ref.Chart)
+		return nil, failed(badRef, "write the name of a chart", "%q is not a valid name of a chart", ref.Chart)
 	}
 	if at.Scheme == "oci" {
 		at = at.JoinPath(ref.Chart)

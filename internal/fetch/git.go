@@ -62,7 +62,7 @@ func (e *attempt) advertised(at *url.URL) (transport.UploadPackSession, *packp.A
 	bare.RawQuery = ""
 	endpoint, err := transport.NewEndpoint(strings.TrimSuffix(bare.String(), "/"))
 	if err != nil {
-		return nil, nil, failed(badRef, "correct the address", "%s is no address of a repository", bare.String())
+		return nil, nil, failed(badRef, "correct the address", "%s is not a URL of a repository", bare.String())
 	}
 	session, err := githttp.NewClient(e.client()).NewUploadPackSession(endpoint, nil)
 	if err != nil {
@@ -297,7 +297,7 @@ func (f *files) count(name string) error {
 	case f.left < 0:
 		return failed(tooLarge, moreBytes, "the files of the repository have more than %d bytes", f.e.f.limits.Unpacked)
 	case strings.Count(name, "/") > mostNesting:
-		return failed(tooLarge, "name another repository, or vendor what is needed of it", "more than %d directories stand in each other in the repository", mostNesting)
+		return failed(tooLarge, "name another repository, or vendor what is needed of it", "the repository has more than %d levels of directories", mostNesting)
 	}
 	return nil
 }
@@ -383,7 +383,7 @@ func (f *files) add(dir string, session transport.UploadPackSession, have *packp
 // addModules adds the submodules of a repository, each at its commit.
 func (f *files) addModules(dir string, tree *object.Tree, commits map[string]plumbing.Hash) error {
 	if f.depth++; f.depth > deepest {
-		return failed(tooLarge, "add submodules=false to the query of the address if they are not needed", "the submodules of the repository stand in each other more than %d deep", deepest)
+		return failed(tooLarge, "add submodules=false to the query of the address if they are not needed", "the submodules of the repository are nested more than %d deep", deepest)
 	}
 	defer func() { f.depth-- }()
 	listed := gitconfig.NewModules()

@@ -66,10 +66,10 @@ func TestAddressesOfModules(t *testing.T) {
 		"../../../../x":                  "https://git.example.com/x",
 		"./below":                        "https://git.example.com/org/repo/below",
 		"https://git.example.com/b.git":  "https://git.example.com/b.git",
-		"git@git.example.com:org/b.git":  "is fetched by ssh",
-		"ssh://git@git.example.com/b":    "is fetched by ssh",
+		"git@git.example.com:org/b.git":  "uses ssh",
+		"ssh://git@git.example.com/b":    "uses ssh",
 		"https://user:hunter2@host/b":    "holds a user",
-		"file:///etc":                    "is no address",
+		"file:///etc":                    "is not a URL",
 		"https://git.example.com/../../": "has . or ..",
 	} {
 		at, fault := moduleAddress(above, address)

@@ -41,7 +41,7 @@ func (i index) choose(ref remote.Ref) (*helmrepo.ChartVersion, error) {
 	of.SortEntries()
 	if !exactVersion(ref.Version) && ref.Version != "" {
 		if _, err := semver.NewConstraint(ref.Version); err != nil && !slices.ContainsFunc(all, func(v *helmrepo.ChartVersion) bool { return v.Version == ref.Version }) {
-			return nil, failed(badRef, "write a version such as 1.2.3 or a range such as ^1.2", "%q is no version and no range", ref.Version)
+			return nil, failed(badRef, "write a version such as 1.2.3 or a range such as ^1.2", "%q is neither a version nor a range", ref.Version)
 		}
 	}
 	chosen, err := of.Get(ref.Chart, ref.Version)
@@ -61,7 +61,7 @@ func (i index) choose(ref remote.Ref) (*helmrepo.ChartVersion, error) {
 func (e *attempt) index(remembered bool) (index, error) {
 	address, err := helmrepo.ResolveReferenceURL(e.ref.URL, "index.yaml")
 	if err != nil {
-		return index{}, failed(badRef, "correct the address", "%s is no address", e.ref.URL)
+		return index{}, failed(badRef, "correct the address", "%s is not a URL", e.ref.URL)
 	}
 	data, found := e.home.index(address)
 	found = found && remembered

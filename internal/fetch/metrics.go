@@ -46,13 +46,13 @@ const (
 func newMetrics(size func() int64, waiting func() int, to prometheus.Registerer) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_requests_total",
-			Help: "Charts, files and repositories that were asked for, by kind (chart, file, git) and outcome; ok is with those that the cache had, cached is a copy that stands in for a failure."}, []string{"kind", "outcome"}),
+			Help: "Requested charts, files and repositories, by kind (chart, file, git) and outcome; ok includes cache hits, cached is a cached copy that replaces a failure."}, []string{"kind", "outcome"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_fetch_seconds", Buckets: prometheus.ExponentialBuckets(0.01, 2, 14), // 10 ms to 82 s
 			Help: "Time of fetches that used the network, with their retries, by kind."}, []string{"kind"}),
 		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_bytes_total",
-			Help: "Bytes that came over the network, by kind."}, []string{"kind"}),
+			Help: "Downloaded bytes, by kind."}, []string{"kind"}),
 		retries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_retries_total",
-			Help: "Fetches that were begun again after a failure, by kind."}, []string{"kind"}),
+			Help: "Retried fetches, by kind."}, []string{"kind"}),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_cache_events_total",
 			Help: "What was taken from the cache on disk (hit), not there (miss), too old (expired), fetched once for several who wanted it (shared), dropped for room (evicted) or because it was damaged (corrupt), or could not be written (unwritten)."}, []string{"event"}),
 		running: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_fetch_processes", Help: "Processes that fetch now."}),

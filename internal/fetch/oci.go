@@ -82,7 +82,7 @@ func (e *attempt) asked(packed []byte, version string) error {
 func (e *attempt) repository(name string) (*orasremote.Repository, error) {
 	repository, err := orasremote.NewRepository(e.origin().Host + "/" + strings.Trim(name, "/"))
 	if err != nil || repository.Reference.Reference != "" {
-		return nil, failed(badRef, "write oci://HOST/PATH in lower case, and the chart's name", "oci://%s/%s is no address of a registry", e.at.Host, strings.Trim(name, "/"))
+		return nil, failed(badRef, "write oci://HOST/PATH in lower case, and the chart's name", "oci://%s/%s is not a URL of a registry", e.at.Host, strings.Trim(name, "/"))
 	}
 	repository.PlainHTTP = e.origin().Scheme == "http"
 	repository.Client = &auth.Client{
@@ -110,7 +110,7 @@ func (e *attempt) tag(repository *orasremote.Repository, version string) (string
 	}
 	if version != "" {
 		if _, err := semver.NewConstraint(version); err != nil {
-			return "", failed(badRef, "write a version such as 1.2.3 or a range such as ^1.2", "%q is no version and no range", version)
+			return "", failed(badRef, "write a version such as 1.2.3 or a range such as ^1.2", "%q is neither a version nor a range", version)
 		}
 	}
 	var all []*semver.Version
@@ -156,7 +156,7 @@ func (e *attempt) pull(repository *orasremote.Repository, reference string) (rem
 		return l.MediaType == helmregistry.ChartLayerMediaType || l.MediaType == helmregistry.LegacyChartLayerMediaType
 	})
 	if chart < 0 || manifest.Config.MediaType != helmregistry.ConfigMediaType {
-		return none, "", failed(broken, "look at the address: what is there must have been pushed by helm push", "what %s has is no chart but %s", e.host(), kindOf(at, manifest))
+		return none, "", failed(broken, "look at the address: what is there must have been pushed by helm push", "%s returned something other than a chart: %s", e.host(), kindOf(at, manifest))
 	}
 	layer := manifest.Layers[chart]
 	if layer.Size < 0 || layer.Size > e.f.limits.Bytes {

@@ -88,7 +88,7 @@ func TestRegistry(t *testing.T) {
 	}{
 		"plain":             {func(*registryOf) {}, false, "", ""},
 		"own tokens":        {func(g *registryOf) { g.enter = bearer("https://registry.example.com/token") }, false, "", ""},
-		"tokens elsewhere":  {func(g *registryOf) { g.enter = bearer("https://evil.example.net/token") }, false, "not-allowed", "wants the credentials to be sent to evil.example.net; add https://evil.example.net to the allow-list if it issues"},
+		"tokens elsewhere":  {func(g *registryOf) { g.enter = bearer("https://evil.example.net/token") }, false, "not-allowed", "wants the credentials to be sent to evil.example.net; fix: add https://evil.example.net to the allow-list if it issues"},
 		"free tokens":       {func(g *registryOf) { g.enter = bearer("https://evil.example.net/token") }, true, "", ""},
 		"tokens of an ally": {func(g *registryOf) { g.enter = bearer("https://tokens.example.org/token") }, false, "", ""},
 		"tokens inside":     {func(g *registryOf) { g.enter = bearer("https://169.254.169.254/token") }, true, "broken", "link-local"},
@@ -108,7 +108,7 @@ func TestRegistry(t *testing.T) {
 		"short layer": {func(g *registryOf) { g.chart = g.chart[:10] }, false, "broken", "registry.example.com"},
 		"an image": {func(g *registryOf) {
 			*g = *newRegistry(t, "application/vnd.oci.image.layer.v1.tar+gzip", "application/vnd.oci.image.config.v1+json")
-		}, false, "broken", "is no chart but application/vnd.oci.image.config.v1+json"},
+		}, false, "broken", "something other than a chart: application/vnd.oci.image.config.v1+json"},
 		"another chart":   {func(g *registryOf) { *g = *registryWith(t, chartLayer, chartConfig, chartArchive(t, "other", "1.0.0")) }, false, "broken", "what registry.example.com has there is wrong: it is the chart other 1.0.0, and not app 1.0.0"},
 		"another version": {func(g *registryOf) { *g = *registryWith(t, chartLayer, chartConfig, chartArchive(t, "app", "2.0.0")) }, false, "broken", "it is the chart app 2.0.0, and not app 1.0.0"},
 		"no manifest":     {func(g *registryOf) { g.manifest = []byte("<html>") }, false, "broken", "registry.example.com"},
@@ -118,7 +118,7 @@ func TestRegistry(t *testing.T) {
 			g.manifest = bytes.Replace(g.manifest, []byte(`"size":`), []byte(`"size":9999999`), -1)
 		}, false, "too-large", "more than 100000"},
 		"old layer":    {func(g *registryOf) { *g = *newRegistry(t, "application/tar+gzip", chartConfig) }, false, "", ""},
-		"out of order": {func(g *registryOf) { g.blobs = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) } }, false, "unreachable", "is out of order (502)"},
+		"out of order": {func(g *registryOf) { g.blobs = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) } }, false, "unreachable", "returned status 502"},
 		"breaks off": {func(g *registryOf) {
 			g.blobs = func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Length", fmt.Sprint(len(g.chart)))
@@ -189,7 +189,7 @@ func TestChartInRegistryOfIndex(t *testing.T) {
 		serving(map[string]string{"/index.yaml": indexOf("app", release{"1.0.0", "oci://registry.example.com/charts/app:1.0.0", digest})})(w, r)
 	})
 	refuse(t, n.fetcher(Config{Allow: []string{"https://charts.example.com"}}), chartRef("https://charts.example.com", ""), "not-allowed",
-		"has the chart at oci://registry.example.com/charts/app:1.0.0, which is not allowed; add oci://registry.example.com/charts to")
+		"has the chart at oci://registry.example.com/charts/app:1.0.0, which is not allowed; fix: add oci://registry.example.com/charts to")
 	both := Config{Allow: []string{"https://charts.example.com", "oci://registry.example.com/charts"}}
 	for _, digest = range []string{remote.Digest(g.manifest), remote.Digest(g.chart), ""} {
 		if got := get(t, n.fetcher(both), chartRef("https://charts.example.com", "^1")); got.Version != "1.0.0" || !bytes.Equal(got.Data, g.chart) {

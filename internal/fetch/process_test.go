@@ -82,7 +82,7 @@ func TestProcessesThatEnd(t *testing.T) {
 	n.apart(&config)
 	f := n.fetcher(config)
 	config.Metrics = nil
-	refuse(t, f, chartRef("https://charts.example.com/flow", "1.0.0"), "too-large", fmt.Sprintf("MiB of memory to read, and may take %d; raise --remote-memory", memory))
+	refuse(t, f, chartRef("https://charts.example.com/flow", "1.0.0"), "too-large", fmt.Sprintf("MiB of memory to read, and may take %d; fix: raise --remote-memory", memory))
 	refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large", "")
 	refuse(t, f, chartRef("https://charts.example.com", "1.0.0"), "broken", "sparse")
 	if got := testutil.ToFloat64(f.metrics.ended.WithLabelValues("memory")); got != 1 {
@@ -274,7 +274,7 @@ func TestDribble(t *testing.T) {
 		return // whose window is the real one
 	}
 	within(t, 20*time.Second, func() {
-		refuse(t, f, fileRef("https://slow.example.com/slow"), "timeout", "slow.example.com sends less than 1000 bytes a second; try again later, or lower --remote-min-rate")
+		refuse(t, f, fileRef("https://slow.example.com/slow"), "timeout", "slow.example.com sends less than 1000 bytes a second; fix: try again later, or lower --remote-min-rate")
 	})
 	get(t, f, fileRef("https://slow.example.com/steady"))
 }

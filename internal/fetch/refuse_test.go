@@ -25,7 +25,7 @@ func TestNothingIsAllowed(t *testing.T) {
 		chartRef("oci://files.example.com/charts", ""),
 		{Kind: remote.Repository, URL: "https://files.example.com/a"},
 	} {
-		refuse(t, n.fetcher(Config{}), ref, "not-allowed", "nothing is allowed to be; add "+strings.SplitAfter(ref.URL, ".com")[0])
+		refuse(t, n.fetcher(Config{}), ref, "not-allowed", "nothing is allowed to be; fix: add "+strings.SplitAfter(ref.URL, ".com")[0])
 	}
 	if len(n.asked("files.example.com")) > 0 {
 		t.Error("it was asked all the same")
@@ -42,21 +42,21 @@ func TestRefusedRefs(t *testing.T) {
 		{fileRef("https://user:hunter2@files.example.com/pub/a"), "bad-ref", "holds a user or a password"},
 		{fileRef("https://files.example.com/pub/../a"), "bad-ref", ". or .. in its path"},
 		{fileRef("https://files.example.com:444/pub/a"), "not-allowed", "not among"},
-		{fileRef("file:///etc/passwd"), "bad-ref", "no address with a scheme and a host"},
+		{fileRef("file:///etc/passwd"), "bad-ref", "not a URL with a scheme and a host"},
 		{fileRef("oci://files.example.com/pub/a"), "bad-ref", "is neither https"},
 		{fileRef("https://127.0.0.1/pub"), "not-allowed", "the loopback of this machine"},
 		{fileRef("https://2130706433/pub"), "not-allowed", "a spelling that programs read in different ways"},
 		{fileRef("https://localhost/pub"), "not-allowed", "localhost leads to"},
 		{fileRef("https://[::ffff:169.254.169.254]/latest"), "not-allowed", "metadata"},
-		{fileRef("https://nowhere.example.com/"), "unreachable", "its name is not known"},
-		{remote.Ref{Kind: remote.Repository, URL: "ssh://git@github.com/a/b"}, "bad-ref", "is fetched by ssh"},
-		{remote.Ref{Kind: remote.Repository, URL: "git@github.com:a/b.git"}, "bad-ref", "is fetched by ssh"},
+		{fileRef("https://nowhere.example.com/"), "unreachable", "its name does not resolve"},
+		{remote.Ref{Kind: remote.Repository, URL: "ssh://git@github.com/a/b"}, "bad-ref", "uses ssh"},
+		{remote.Ref{Kind: remote.Repository, URL: "git@github.com:a/b.git"}, "bad-ref", "uses ssh"},
 		{remote.Ref{Kind: "image", URL: "https://files.example.com"}, "bad-ref", `"image" is no kind`},
-		{remote.Ref{Kind: remote.Chart, URL: "https://files.example.com", Chart: "../x"}, "bad-ref", "no name of a chart"},
-		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/x", Chart: "app:1.0.0"}, "bad-ref", "no name of a chart"},
-		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/UPPER", Chart: "app"}, "bad-ref", "no address of a registry"},
+		{remote.Ref{Kind: remote.Chart, URL: "https://files.example.com", Chart: "../x"}, "bad-ref", "not a valid name of a chart"},
+		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/x", Chart: "app:1.0.0"}, "bad-ref", "not a valid name of a chart"},
+		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/UPPER", Chart: "app"}, "bad-ref", "not a URL of a registry"},
 		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/x", Chart: "app", Version: "1.0.0@sha256:12"}, "bad-ref", "not a digest"},
-		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/x", Chart: "app", Version: "one"}, "bad-ref", "no version and no range"},
+		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/x", Chart: "app", Version: "one"}, "bad-ref", "neither a version nor a range"},
 	} {
 		refuse(t, f, c.ref, c.rule, c.text)
 		if _, err := f.Fetch(t.Context(), c.ref); strings.Contains(fmt.Sprint(err), "hunter2") {
@@ -98,7 +98,7 @@ func TestRedirects(t *testing.T) {
 		{"https://files.example.com/pub/a", "https://169.254.169.254/latest/meta-data", "not-allowed", "metadata"},
 		{"https://files.example.com/pub/a", "https://127.0.0.1/", "not-allowed", "loopback"},
 		{"https://files.example.com/pub/a", "ftp://files.example.com/pub/content", "not-allowed", "without TLS"},
-		{"https://files.example.com/pub/a", "/pub/a", "broken", "redirects in a circle"},
+		{"https://files.example.com/pub/a", "/pub/a", "broken", "redirects in a loop"},
 	} {
 		to = c.to
 		if c.rule == "" {

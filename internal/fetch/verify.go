@@ -59,7 +59,7 @@ const (
 func (e *attempt) verifyFile(at *url.URL, packed []byte) error {
 	for _, s := range e.signers(at) {
 		if s.Keyring == nil {
-			return unsigned(s, "write provenance for its repository into the policy", "the chart is no manifest of a registry, which alone cosign signs")
+			return unsigned(s, "write provenance for its repository into the policy", "the chart is not in a registry, which cosign requires")
 		}
 		beside := *at
 		beside.Path, beside.RawPath = at.Path+".prov", ""

@@ -182,7 +182,7 @@ func TestCosign(t *testing.T) {
 			return nil
 		}},
 		"unsigned":                    {push: func(*shelf, string) []layerOf { return nil }, rule: "unverified", text: "the chart is not signed: registry.example.com has neither the tag sha256-"},
-		"unsigned in an old registry": {push: func(s *shelf, _ string) []layerOf { s.old = true; return nil }, rule: "unverified", text: "; sign it by its digest with cosign sign --key"},
+		"unsigned in an old registry": {push: func(s *shelf, _ string) []layerOf { s.old = true; return nil }, rule: "unverified", text: "; fix: sign it by its digest with cosign sign --key"},
 		"another key": {push: func(_ *shelf, d string) []layerOf { return []layerOf{cosigned(t, other, d, signedRepository)} },
 			rule: "unverified", text: "none of the 1 signatures of the chart's manifest sha256:"},
 		"another digest": {push: func(s *shelf, _ string) []layerOf {

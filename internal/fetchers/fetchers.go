@@ -44,7 +44,7 @@ func (in *Options) Fetcher(log *slog.Logger, metrics prometheus.Registerer) (*fe
 	config.OnFailure = fetch.OnFailure(in.OnFailure)
 	err := config.Check()
 	if config.Fresh < 0 {
-		err = errors.Join(err, fmt.Errorf("--remote-fresh is %s; give it a duration such as 5m, or 0 for not at all", config.Fresh))
+		err = errors.Join(err, fmt.Errorf("--remote-ttl is %s; use a duration such as 5m, or 0 to ask every time", config.Fresh))
 	}
 	if config.Limits.Time <= 0 {
 		err = errors.Join(err, fmt.Errorf("--remote-timeout is %s; give it a duration above 0, such as 5m", config.Limits.Time))

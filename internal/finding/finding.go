@@ -47,7 +47,7 @@ type Finding struct {
 	Field string `json:"field,omitempty"`
 	// Message says what is wrong.
 	Message string `json:"message"`
-	// Remedy says what to do; it starts with a verb.
+	// Remedy says what to do: it starts with a verb, or asks for a misspelled name.
 	Remedy string `json:"remedy,omitempty"`
 	// Missing names an object that is not in the component and may be in another
 	// one: "Service shop/web".
@@ -56,7 +56,7 @@ type Finding struct {
 
 // Error makes a Finding usable as an error and prints it in one line:
 //
-//	shop/values.yaml:3: image.tag: got number, want string; quote it
+//	shop/values.yaml:3: image.tag: got number, want string; fix: quote it
 func (f Finding) Error() string {
 	var b strings.Builder
 	if f.File != "" {
@@ -75,6 +75,9 @@ func (f Finding) Error() string {
 	b.WriteString(oneLine(f.Message))
 	if f.Remedy != "" {
 		b.WriteString("; ")
+		if !strings.HasSuffix(f.Remedy, "?") { // did you mean "X"?
+			b.WriteString("fix: ")
+		}
 		b.WriteString(oneLine(f.Remedy))
 	}
 	return b.String()

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -53,7 +54,7 @@ func Run(in io.Reader, base *knowledge.Base, ordering []string) (list []byte, fi
 	var faults error
 	err = framework.Execute(framework.ResourceListProcessorFunc(func(rl *framework.ResourceList) error {
 		if rw.WrappingKind == "" {
-			return notAList("this is no list of resources")
+			return notAList("not a list of resources")
 		}
 		f := function{list: rl}
 		findings, faults = f.run(base, ordering)
@@ -87,16 +88,16 @@ func misshapen(list []byte) error {
 	switch {
 	case items == nil || items.Tag == yaml.NodeTagNull:
 	case items.Kind != yaml.SequenceNode:
-		bad(items, "items", "this is no list", "write a list of resources, or [] for none")
+		bad(items, "items", "not a list", "write a list of resources, or [] for none")
 	default:
 		for i, item := range items.Content {
 			if item.Kind != yaml.MappingNode && item.Kind != yaml.AliasNode {
-				bad(item, fmt.Sprintf("items[%d]", i), "this is no resource", "write a mapping with apiVersion, kind and metadata")
+				bad(item, fmt.Sprintf("items[%d]", i), "not a resource", "write a mapping with apiVersion, kind and metadata")
 			}
 		}
 	}
 	if config != nil && config.Tag != yaml.NodeTagNull && config.Kind != yaml.MappingNode {
-		bad(config, "functionConfig", "this is no resource", "write a ConfigMap of v1 whose data are parameters, or leave it out")
+		bad(config, "functionConfig", "not a resource", "write a ConfigMap of v1 whose data are parameters, or leave it out")
 	}
 	return errors.Join(faults...)
 }
@@ -188,14 +189,14 @@ func (f *function) config(base *knowledge.Base, ordering []string) (plugin.Setti
 	known := Parameters(ordering)
 	given := valueOf(config.YNode(), "data")
 	if given != nil && given.Tag != yaml.NodeTagNull && given.Kind != yaml.MappingNode {
-		return settings, base, bad("data", "this is no mapping", "write parameters and their values, such as waves: compact")
+		return settings, base, bad("data", "not a mapping", "write parameters and their values, such as waves: compact")
 	}
 	data := config.GetDataMap()
 	for _, key := range sortedKeys(data) {
 		value := data[key]
 		field := "data." + key
 		if valueOf(given, key).Kind != yaml.ScalarNode {
-			faults = append(faults, bad(field, "this is no text", "write one value"))
+			faults = append(faults, bad(field, "not text", "write one value"))
 			continue
 		}
 		if key == LadderKey {
@@ -209,7 +210,7 @@ func (f *function) config(base *knowledge.Base, ordering []string) (plugin.Setti
 		}
 		i := slices.IndexFunc(plugin.Parameters(), func(p plugin.Parameter) bool { return p.Name == key })
 		if i < 0 || !slices.Contains(ordering, key) {
-			faults = append(faults, bad(field, "there is no such parameter", "use one of "+strings.Join(known, ", ")))
+			faults = append(faults, bad(field, "unknown parameter", nearest.Or(key, known, "use one of "+strings.Join(known, ", "))))
 			continue
 		}
 		if err := plugin.Parameters()[i].Set(&settings, []string{value}); err != nil {
@@ -255,7 +256,7 @@ func (f *function) read() error {
 		case len(objs) == 1 && objs[0].ID.Kind == item.GetKind():
 			f.items, f.objs = append(f.items, item), append(f.objs, objs[0])
 		case len(objs) > 0:
-			f.findings = append(f.findings, finding.Finding{Severity: finding.Warning, Rule: "list-in-list", File: place, Message: fmt.Sprintf("items[%d]: the objects of a %s get no waves, since it is an item itself", i, item.GetKind()),
+			f.findings = append(f.findings, finding.Finding{Severity: finding.Warning, Rule: "list-in-list", File: place, Message: fmt.Sprintf("items[%d]: the objects of a %s get no waves, because it is itself an item", i, item.GetKind()),
 				Remedy: "write them as items of their own"})
 		}
 	}
@@ -303,10 +304,8 @@ func (f *function) tell(findings []finding.Finding) {
 	severities := map[finding.Severity]framework.Severity{finding.Error: framework.Error, finding.Warning: framework.Warning, finding.Note: framework.Info}
 	for _, found := range findings {
 		found = found.Told()
-		r := &framework.Result{Severity: severities[found.Severity], Message: found.Message, Tags: map[string]string{"rule": found.Rule}}
-		if found.Remedy != "" {
-			r.Message += "; " + found.Remedy
-		}
+		text := finding.Finding{Message: found.Message, Remedy: found.Remedy}.Error()
+		r := &framework.Result{Severity: severities[found.Severity], Message: text, Tags: map[string]string{"rule": found.Rule}}
 		if found.Field != "" {
 			r.Field = &framework.Field{Path: found.Field}
 		}

@@ -35,7 +35,7 @@ func NotComponent(command string, req plugin.Request, err error) error {
 	if len(of) == 0 { // and so no fleet
 		return Undescribed(req.Repo, req.Dir, req.Show, ", or name one of them, such as "+req.Show(held.others[0]))
 	}
-	return finding.Finding{Severity: finding.Error, Rule: FolderRule, File: req.Show(req.Dir), Message: "this is no component, but a folder of " + finding.Counted(len(of), "component"),
+	return finding.Finding{Severity: finding.Error, Rule: FolderRule, File: req.Show(req.Dir), Message: "not a component, but a directory of " + finding.Counted(len(of), "component"),
 		Remedy: "name one of them, such as " + req.Show(of[0]) + all}
 }
 
@@ -63,7 +63,7 @@ func Undescribed(repo fs.FS, dir string, show func(string) string, also string) 
 		above = []string{show(held.others[0])}
 		also = ", and so on for each" + also
 	}
-	return finding.Finding{Severity: finding.Error, Rule: FolderRule, File: show(dir), Message: "this is no component, but a folder of " + finding.Counted(len(held.others), "component") + " without component.yaml",
+	return finding.Finding{Severity: finding.Error, Rule: FolderRule, File: show(dir), Message: "not a component, but a directory of " + finding.Counted(len(held.others), "component") + " without component.yaml",
 		Remedy: "run cmp init " + strings.Join(above, " ") + also}
 }
 

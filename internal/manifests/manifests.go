@@ -38,7 +38,7 @@ func Read(stdin io.Reader, name string) ([]object.Object, error) {
 		return nil, err
 	}
 	if len(objs) == 0 {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "nothing-to-order", File: shown, Message: "there are no manifests", Remedy: "check what should have written them"}
+		return nil, finding.Finding{Severity: finding.Error, Rule: "nothing-to-order", File: shown, Message: "no manifests found", Remedy: "check what should have written them"}
 	}
 	for i := range objs {
 		if source := templateOf(objs[i]); source != "" {

@@ -1,13 +1,14 @@
-// Package nearest finds the names that somebody may have meant who wrote a word
-// which names nothing.
+// Package nearest suggests the names that an unknown word may be a misspelling of.
 package nearest
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
 
-// Names collects the names that are much like a word which names nothing.
+// Names collects the known names that are similar to an unknown word.
 type Names struct {
 	word  string
 	names []candidate
@@ -18,12 +19,12 @@ type candidate struct {
 	distance int
 }
 
-// New begins with a word that names nothing.
+// New starts with the unknown word.
 func New(word string) *Names { return &Names{word: strings.ToLower(word)} }
 
-// Add offers a name, and the spellings by which it may have been meant. It
-// stands for a word that differs by a few letters, or is a part of it. How many
-// is said by the part of the word behind its last slash.
+// Add offers a name, and the spellings under which a user may know it. The name is a
+// candidate if one of the spellings contains the word, or differs from it by a few
+// letters; how many depends on the length of the word after its last slash.
 func (n *Names) Add(name string, spellings ...string) {
 	own := n.word[strings.LastIndexByte(n.word, '/')+1:]
 	limit := 1 + len(own)/5
@@ -41,31 +42,42 @@ func (n *Names) Add(name string, spellings ...string) {
 	}
 }
 
-// String is the beginning of a remedy that names what may have been meant,
-// empty if nothing is near.
+// String asks for the candidates: did you mean "a" or "b"? It is empty if no name is
+// similar.
 func (n *Names) String() string {
-	if len(n.names) == 0 {
-		return ""
-	}
 	slices.SortStableFunc(n.names, func(x, y candidate) int { return x.distance - y.distance })
 	var names []string
-	for _, c := range n.names[:min(len(n.names), 5)] {
+	for _, c := range n.names {
 		names = append(names, c.name)
 	}
-	return "perhaps you mean " + strings.Join(names, ", ") + "; "
+	return Question(names...)
 }
 
-// Or is the remedy for a word that is none of some names: those that it may have
-// been meant for, or else what is given.
+// Question asks for the first three of some names; it is empty if there are none.
+func Question(names ...string) string {
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("did you mean %q?", names[0])
+	case 2:
+		return fmt.Sprintf("did you mean %q or %q?", names[0], names[1])
+	}
+	return fmt.Sprintf("did you mean %q, %q or %q?", names[0], names[1], names[2])
+}
+
+// Or is the question, or what is given if no name is similar.
+func (n *Names) Or(otherwise string) string {
+	return cmp.Or(n.String(), otherwise)
+}
+
+// Or suggests those of some names that are similar to a word, or else what is given.
 func Or(word string, names []string, otherwise string) string {
 	n := New(word)
 	for _, name := range names {
 		n.Add(name, name)
 	}
-	if near := strings.TrimSuffix(n.String(), "; "); near != "" {
-		return near
-	}
-	return otherwise
+	return n.Or(otherwise)
 }
 
 // editDistance counts the letters to insert, drop, replace or change places with the

@@ -9,11 +9,11 @@ import (
 func TestOr(t *testing.T) {
 	keys := []string{"name", "namespace", "domain", "file", "rungs", "values"}
 	for word, want := range map[string]string{
-		"nmae":     "perhaps you mean name",
-		"domian":   "perhaps you mean domain",
-		"namespce": "perhaps you mean namespace",
-		"NAME":     "perhaps you mean name, namespace",
-		"value":    "perhaps you mean values",
+		"nmae":     `did you mean "name"?`,
+		"domian":   `did you mean "domain"?`,
+		"namespce": `did you mean "namespace"?`,
+		"NAME":     `did you mean "name" or "namespace"?`,
+		"value":    `did you mean "values"?`,
 		"size":     "use one of them",
 		"x":        "use one of them",
 		"":         "use one of them",

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
@@ -29,7 +30,7 @@ func KnownFormat(format string, known ...string) error {
 	if slices.Contains(known, format) {
 		return nil
 	}
-	return usage.Errorf("unknown format %q; use %s", format, anyOf(known))
+	return usage.Errorf("unknown format %q; %s", format, nearest.Or(format, known, "use "+anyOf(known)))
 }
 
 // anyOf lists two or more choices as a sentence does.
@@ -45,7 +46,7 @@ func OneOf(flag, value string, known ...string) error {
 			return nil
 		}
 	}
-	return usage.Errorf("--%s is %q; give it one of %s", flag, value, strings.Join(known, ", "))
+	return usage.Errorf("--%s: unknown value %q; %s", flag, value, nearest.Or(value, known, "use "+anyOf(known)))
 }
 
 // Alone checks that at most one of some flags is given.
@@ -57,7 +58,7 @@ func Alone(flags *pflag.FlagSet, names ...string) error {
 		}
 	}
 	if len(given) > 1 {
-		return usage.Errorf("%s do not go together; give one of them", strings.Join(given, " and "))
+		return usage.Errorf("%s cannot be combined; use one of them", strings.Join(given, " and "))
 	}
 	return nil
 }

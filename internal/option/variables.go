@@ -3,10 +3,14 @@ package option
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/internal/deprecated"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
@@ -22,6 +26,20 @@ const servePrefix = "LADDER_SERVE_"
 func FromVariables(flags *pflag.FlagSet, env map[string]string) error {
 	var faults []error
 	known := map[string]bool{}
+	for _, n := range deprecated.Names() {
+		value, set := env[Variable(n.Old)]
+		f := flags.Lookup(n.New)
+		if n.What != deprecated.Flag || !set || f == nil {
+			continue
+		}
+		known[Variable(n.Old)] = true
+		if _, replaced := env[Variable(n.New)]; replaced || f.Changed {
+			continue
+		}
+		if err := flags.Set(n.Old, value); err != nil {
+			faults = append(faults, usage.Errorf("%s: %s", Variable(n.Old), Fault(err)))
+		}
+	}
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := Variable(f.Name)
 		known[name] = true
@@ -35,7 +53,11 @@ func FromVariables(flags *pflag.FlagSet, env map[string]string) error {
 	})
 	for name := range env {
 		if strings.HasPrefix(name, servePrefix) && !known[name] {
-			faults = append(faults, usage.Errorf("%s stands for no flag; see cmp serve --help, and write a flag in capitals", name))
+			near := nearest.New(name)
+			for _, variable := range slices.Sorted(maps.Keys(known)) {
+				near.Add(variable, variable)
+			}
+			faults = append(faults, usage.Errorf("unknown variable %s: cmp serve has no such flag; %s", name, near.Or("see cmp serve --help")))
 		}
 	}
 	return errors.Join(faults...)
@@ -46,10 +68,26 @@ func NoneNegative(flags *pflag.FlagSet) error {
 	var faults []error
 	flags.VisitAll(func(f *pflag.Flag) {
 		if value := f.Value.String(); f.Value.Type() != "string" && strings.HasPrefix(value, "-") {
-			faults = append(faults, usage.Errorf("--%s is %s; give it a number from 0 up", f.Name, value))
+			faults = append(faults, usage.Errorf("--%s is %s; use a number from 0 up", f.Name, value))
 		}
 	})
 	return errors.Join(faults...)
+}
+
+// Suggestion asks for the flag that an unknown one may be a misspelling of; it is empty
+// for other errors, and if no flag is similar.
+func Suggestion(flags *pflag.FlagSet, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return ""
+	}
+	near := nearest.New(unknown.GetSpecifiedName())
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			near.Add("--"+f.Name, f.Name)
+		}
+	})
+	return near.String()
 }
 
 // Fault says what is wrong with a flag, without the function that found it.

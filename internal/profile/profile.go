@@ -191,7 +191,7 @@ func Builtin(name string) (Profile, error) {
 func written(name string) (Profile, error) {
 	text, err := files.ReadFile("profiles/" + name + ".yaml")
 	if err != nil {
-		return Profile{}, finding.Fault(fmt.Sprintf("there is no profile %q", name), fmt.Sprintf("use one of %s", strings.Join(Names(), ", ")))
+		return Profile{}, finding.Fault(fmt.Sprintf("unknown profile %q", name), fmt.Sprintf("use one of %s", strings.Join(Names(), ", ")))
 	}
 	var p Profile
 	dec := yaml.NewDecoder(bytes.NewReader(text))
@@ -258,7 +258,7 @@ func (p Profile) complete() Profile {
 // check finds what makes a profile useless. Errors end in a remedy.
 func (p Profile) check() error {
 	if p.Style != Steps && p.Style != Waves {
-		return finding.Fault(fmt.Sprintf("there is no style %q", p.Style), fmt.Sprintf("use %s or %s", Steps, Waves))
+		return finding.Fault(fmt.Sprintf("unknown style %q", p.Style), fmt.Sprintf("use %s or %s", Steps, Waves))
 	}
 	if p.Sets != "" && p.Sets != Together && p.Sets != Independent {
 		return finding.Fault(fmt.Sprintf("bands cannot be %q to each other", p.Sets), fmt.Sprintf("let sets be %s or %s", Together, Independent))

@@ -278,10 +278,10 @@ func (e Entry) wrong() []wrongKey {
 		all = append(all, wrongKey{"chart", "charts have a name, and nothing else has"})
 	}
 	if !digestForm.MatchString(e.Digest) {
-		all = append(all, wrongKey{"digest", "this is no digest such as sha256:0123..."})
+		all = append(all, wrongKey{"digest", "not a digest such as sha256:0123..."})
 	}
 	if path.Clean(e.File) != e.File || !strings.HasPrefix(e.File, VendorDir+"/") {
-		all = append(all, wrongKey{"file", "this is no path below " + VendorDir + "/"})
+		all = append(all, wrongKey{"file", "not a path below " + VendorDir + "/"})
 	}
 	return all
 }

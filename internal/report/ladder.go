@@ -197,7 +197,7 @@ const deciding = 3
 // there, or else the objects that must come after those of earlier waves.
 func (b *builder) why(band wave.Band) []string {
 	if band.Phase != object.Sync {
-		return []string{"hooks outside of the Sync phase keep their weight"}
+		return []string{"hooks outside the Sync phase keep their weight"}
 	}
 	var rungs, objects []string
 	for _, i := range band.Nodes {

@@ -79,13 +79,13 @@ func (r *Repository) Commit(name string) (Commit, error) {
 			return Commit{hash.String(), c, r}, nil
 		}
 	}
-	message := fmt.Sprintf("there is no revision %q", name)
+	message := fmt.Sprintf("revision %q not found", name)
 	switch {
 	case errors.Is(err, plumbing.ErrReferenceNotFound) || errors.Is(err, plumbing.ErrObjectNotFound):
 	case errors.Is(err, io.EOF):
 		message += ", since " + r.ended(name)
 	case strings.HasPrefix(err.Error(), "Revision invalid"): // of a type that the library keeps to itself
-		return Commit{}, fault("", fmt.Sprintf("%q is not written as a revision is", name), "write a branch, a tag or a commit, such as main, v1.2 or HEAD~1")
+		return Commit{}, fault("", fmt.Sprintf("%q is not a valid revision", name), "write a branch, a tag or a commit, such as main, v1.2 or HEAD~1")
 	default:
 		message += " that can be read: " + err.Error()
 	}
@@ -106,7 +106,7 @@ func (r *Repository) ended(name string) string {
 			continue
 		}
 		if c, err := r.git.CommitObject(*hash); err == nil && m[2] == "^" && m[3] == "2" && c.NumParents() == 1 {
-			return m[1] + " is no merge"
+			return m[1] + " is not a merge"
 		}
 		break
 	}

@@ -100,7 +100,7 @@ func TestCommits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repo.Commit("nope"); err == nil || !strings.Contains(err.Error(), `there is no revision "nope"; name a directory that is there, or a branch`) {
+	if _, err := repo.Commit("nope"); err == nil || !strings.Contains(err.Error(), `revision "nope" not found; fix: name a directory that is there, or a branch`) {
 		t.Error(err)
 	}
 	for _, name := range []string{"HEAD@{1}", "main@{yesterday}", "@{-1}", ":/text"} {
@@ -108,10 +108,10 @@ func TestCommits(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for name, want := range map[string]string{"HEAD~100": `there is no revision "HEAD~100", since the history is shorter; `, "a b": "is not written as a revision is; write a branch", "^main": "is not written as",
-		"HEAD^2": `there is no revision "HEAD^2", since HEAD is no merge; `, "HEAD~1^2~3": "since HEAD~1 is no merge; ", "HEAD~2^2": "since the history is shorter; ",
-		"main^{tree}": `"main^{tree}" asks for a tree, and a revision is a commit; leave out ^{tree}`, "main^{blob}~1": "asks for a blob",
-		"HEAD^5": "is not written as", "main^{foo": "is not written as", "main:a": "give the revision alone"} {
+	for name, want := range map[string]string{"HEAD~100": `revision "HEAD~100" not found, since the history is shorter; `, "a b": "is not a valid revision; fix: write a branch", "^main": "is not a valid revision",
+		"HEAD^2": `revision "HEAD^2" not found, since HEAD is not a merge; `, "HEAD~1^2~3": "since HEAD~1 is not a merge; ", "HEAD~2^2": "since the history is shorter; ",
+		"main^{tree}": `"main^{tree}" asks for a tree, and a revision is a commit; fix: leave out ^{tree}`, "main^{blob}~1": "asks for a blob",
+		"HEAD^5": "is not a valid revision", "main^{foo": "is not a valid revision", "main:a": "give the revision alone"} {
 		if _, err := repo.Commit(name); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Revision invalid") {
 			t.Errorf("%s: %v", name, err)
 		}

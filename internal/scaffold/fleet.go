@@ -142,7 +142,7 @@ func (f *foundling) settle(fl *fleet.Fleet, places *fleet.Phases) {
 		f.draft.PhaseWhy = "its place in the rollout"
 		for _, fault := range places.Findings {
 			if fault.Object == p.Name {
-				f.draft.PhaseWhy += "; " + finding.Harmless(fault.Message+"; "+fault.Remedy)
+				f.draft.PhaseWhy += "; " + finding.Finding{Message: fault.Message, Remedy: fault.Remedy}.Error()
 			}
 		}
 		return

@@ -47,7 +47,7 @@ func (b *Draft) look(ctx context.Context, dirs []string, force bool) error {
 		info, err := os.Lstat(filepath.Join(b.Base, filepath.FromSlash(dir), component.File))
 		switch {
 		case err == nil && !info.Mode().IsRegular():
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "not-written", File: f.file, Message: "it is no file but a link", Remedy: "remove it first"})
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "not-written", File: f.file, Message: "is a symlink, not a regular file", Remedy: "remove it first"})
 			continue
 		case err == nil && !force:
 			b.there = append(b.there, f.file)
@@ -81,7 +81,7 @@ func (b *Draft) describe(ctx context.Context, f *foundling) error {
 	}
 	shown := filepath.ToSlash(filepath.Dir(f.file))
 	if kind == "" {
-		return finding.Finding{Severity: finding.Error, Rule: render.Nothing, File: shown, Message: "there is nothing to render here",
+		return finding.Finding{Severity: finding.Error, Rule: render.Nothing, File: shown, Message: "nothing to render in this directory",
 			Remedy: "name a directory with a chart, a kustomization, templates or manifests"}
 	}
 	if kind == render.Helm && b.library(f.dir) {
@@ -224,16 +224,16 @@ func Directories(args []string) ([]string, error) {
 		}
 		for _, dir := range found {
 			if info, err := os.Stat(dir); err != nil {
-				return nil, fmt.Errorf("%s: no such directory; name one that is there", dir)
+				return nil, fmt.Errorf("%s: no such directory; fix: check the path", dir)
 			} else if info.IsDir() && !slices.Contains(all, dir) {
 				all = append(all, dir)
 			} else if !info.IsDir() && len(found) == 1 && len(args) == 1 {
-				return nil, fmt.Errorf("%s: this is a file; name the directory of the component", dir)
+				return nil, fmt.Errorf("%s: this is a file; fix: name the directory of the component", dir)
 			}
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s: there is no directory; name one that is there", strings.Join(args, " "))
+		return nil, fmt.Errorf("%s: no directory found; fix: check the path", strings.Join(args, " "))
 	}
 	return all, nil
 }
@@ -243,7 +243,7 @@ func staying(files []string) []finding.Finding {
 	const few = 3
 	var all []finding.Finding
 	for n, file := range files {
-		f := finding.Finding{Severity: finding.Note, Rule: "not-written", File: file, Message: "it is there, and stays", Remedy: "give --force to add what it does not say"}
+		f := finding.Finding{Severity: finding.Note, Rule: "not-written", File: file, Message: "it is there, and stays", Remedy: "use --force to add what is missing"}
 		if n == few-1 && len(files) > few {
 			f.Message = fmt.Sprintf("it is there, as %d more are, and stays", len(files)-few)
 			return append(all, f)

@@ -12,7 +12,7 @@ func NewLogger(out io.Writer, format, level string) (*slog.Logger, error) {
 	opt := &slog.HandlerOptions{}
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(level)); err != nil {
-		return nil, usage.Errorf("there is no log level %q; use debug, info, warn or error", level)
+		return nil, usage.Errorf("unknown log level %q; use debug, info, warn or error", level)
 	}
 	opt.Level = least
 	switch format {
@@ -22,7 +22,7 @@ func NewLogger(out io.Writer, format, level string) (*slog.Logger, error) {
 		opt.ReplaceAttr = inSeconds
 		return slog.New(slog.NewJSONHandler(out, opt)), nil
 	}
-	return nil, usage.Errorf("there is no log format %q; use text or json", format)
+	return nil, usage.Errorf("unknown log format %q; use text or json", format)
 }
 
 // inSeconds makes seconds of durations, which JSON has no form for.

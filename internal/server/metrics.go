@@ -11,7 +11,7 @@ import (
 // its own.
 func registry(version string) *prometheus.Registry {
 	r := prometheus.NewRegistry()
-	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_build_info", Help: "Always 1; the labels say which program runs.",
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_build_info", Help: "Always 1; the labels hold the version of the program.",
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()}})
 	info.Set(1)
 	r.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

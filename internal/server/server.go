@@ -161,7 +161,7 @@ func (opt *Options) limitMemory() {
 // showLimits makes metrics of the flags that others are to be compared with.
 func (opt *Options) showLimits(to prometheus.Registerer) {
 	limits := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ladder_limit",
-		Help: "Configured limit of each cmp serve flag, in the unit of the flag: bytes, seconds, renderings, fetches or bytes per second. 0 is no limit."}, []string{"flag"})
+		Help: "Configured limit of each cmp serve flag, in the unit of the flag: bytes, seconds, renderings, fetches or bytes per second. 0 means no limit."}, []string{"flag"})
 	for flag, value := range map[string]float64{
 		"answer-memory":        float64(opt.Config.Answers),
 		"cache-bytes":          float64(opt.Config.Cache),
@@ -183,7 +183,7 @@ func (opt *Options) showLimits(to prometheus.Registerer) {
 // addressFault says why metrics cannot be served on an address.
 func addressFault(address string, err error) error {
 	if _, number := strconv.ParseUint(address, 10, 16); number == nil {
-		return fmt.Errorf("--operations-address: %s is a port and no address; write :%s", address, address)
+		return fmt.Errorf("--operations-address: %s is a port, not an address; use :%s", address, address)
 	}
 	var bad *net.AddrError
 	if errors.As(err, &bad) {

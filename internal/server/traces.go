@@ -30,7 +30,7 @@ type traces struct {
 	flush    func()               // before the end
 }
 
-// TimeToFlush is how long the last traces may take at the end. With --drain it
+// TimeToFlush is how long the last traces may take at the end. With --drain-timeout it
 // is less than the 30 seconds that Kubernetes gives by default.
 const TimeToFlush = 3 * time.Second
 

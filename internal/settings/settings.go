@@ -41,6 +41,9 @@ func (f File) Parse(text []byte) (*yaml.Node, error) {
 	var doc yaml.Node
 	documents := yaml.NewDecoder(bytes.NewReader(text))
 	if err := documents.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		if object.IsBinary(text) {
+			return nil, f.Fault(0, "", "binary file, not YAML", "replace it with a text file")
+		}
 		line, message := object.SyntaxError(err)
 		line = min(line, bytes.Count(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))+1) // the end is a line too far
 		return nil, f.Fault(line, "", "not valid YAML: "+message, "correct the syntax there")
@@ -49,14 +52,14 @@ func (f File) Parse(text []byte) (*yaml.Node, error) {
 		return nil, nil
 	}
 	if err := documents.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, f.Fault(0, "", "there is a second document", "keep one")
+		return nil, f.Fault(0, "", "the file has a second YAML document", "keep one")
 	}
 	root := doc.Content[0]
 	if root.Kind != yaml.MappingNode {
-		return nil, f.Fault(root.Line, "", "this is no mapping", "write keys and values")
+		return nil, f.Fault(root.Line, "", "not a mapping", "write keys and values")
 	}
 	if object.IsManifest(root) {
-		return nil, f.Fault(root.Line, "", "this is a Kubernetes manifest, and "+path.Base(f.Name)+" is the name of "+f.About, "rename the file")
+		return nil, f.Fault(root.Line, "", "the file is a Kubernetes manifest, but "+path.Base(f.Name)+" is the name of "+f.About, "rename the file")
 	}
 	return root, nil
 }
@@ -74,7 +77,7 @@ func (f File) twice(n *yaml.Node, field string, below func(value *yaml.Node, fie
 	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
 		key := n.Content[i]
 		if line, seen := first[key.Value]; seen {
-			faults = append(faults, f.Fault(key.Line, field+key.Value, fmt.Sprintf("the key is already in line %d", line), "keep one of the two"))
+			faults = append(faults, f.Fault(key.Line, field+key.Value, fmt.Sprintf("duplicate key, first in line %d", line), "keep one of the two"))
 		}
 		first[key.Value] = key.Line
 		faults = append(faults, below(n.Content[i+1], field+key.Value+".")...)
@@ -129,7 +132,7 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 	wants, sample, kind := form(t)
 	switch {
 	case n.Tag == "!!null":
-		c.fault(n, field, "there is no value", "write "+wants+", or drop the key")
+		c.fault(n, field, "missing value", "write "+wants+", or remove the key")
 	case reflect.PointerTo(t).Implements(unmarshaler) && (t.Kind() != reflect.Slice || len(Keys(t.Elem())) == 0):
 		if err := reflect.New(t).Interface().(yaml.Unmarshaler).UnmarshalYAML(n); err != nil {
 			var f finding.Finding // within an error that names the line, which we know
@@ -157,7 +160,7 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 		})...)
 	case c.choices[key] != nil && !slices.Contains(c.choices[key], n.Value):
 		named := slices.DeleteFunc(slices.Clone(c.choices[key]), func(s string) bool { return s == "" })
-		c.fault(n, field, fmt.Sprintf("there is no %s %q", key, n.Value), "use one of "+strings.Join(named, ", "))
+		c.fault(n, field, fmt.Sprintf("unknown %s %q", key, n.Value), nearest.Or(n.Value, named, "use one of "+strings.Join(named, ", ")))
 	}
 }
 
@@ -178,7 +181,7 @@ func (c *checker) mapping(n *yaml.Node, t reflect.Type, field string) {
 			for _, k := range fields {
 				names = append(names, k.Name)
 			}
-			c.fault(key, prefix+key.Value, "there is no such key", nearest.Or(key.Value, names, "use one of "+strings.Join(names, ", ")))
+			c.fault(key, prefix+key.Value, "unknown key", nearest.Or(key.Value, names, "use one of "+strings.Join(names, ", ")))
 			continue
 		}
 		c.value(value, fields[at].Type, prefix+key.Value, key.Value)

@@ -211,8 +211,8 @@ func (c *vendored) look(ctx context.Context) error {
 	}
 	found := c.was.Stale(c.now, c.checkout.Show(c.file(remote.LockFile)), c.shown)
 	for _, name := range c.strays {
-		found = append(found, finding.Finding{Severity: finding.Error, Rule: "stray", File: c.checkout.Show(name),
-			Message: "it is in no entry of " + remote.LockFile, Remedy: "delete it, or run cmp vendor " + c.shown + ", which does"})
+		found = append(found, finding.Finding{Severity: finding.Error, Rule: "unused-vendored-file", File: c.checkout.Show(name),
+			Message: "no entry of " + remote.LockFile + " names this file", Remedy: "delete it, or run cmp vendor " + c.shown})
 	}
 	return finding.Err(found)
 }
@@ -279,7 +279,7 @@ func (c *vendored) fill(contents map[string][]byte) error {
 
 // unwritten says why a file of a component cannot be written or removed.
 func (c *vendored) unwritten(name string, err error) error {
-	return finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: c.checkout.Show(c.file(name)), Message: wholefile.Reason(err), Remedy: "look at the rights to the directory"}
+	return finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: c.checkout.Show(c.file(name)), Message: wholefile.Reason(err), Remedy: "check the permissions of the directory"}
 }
 
 // beside is the directory of what is vendored, if there is one. Below it files are
@@ -287,7 +287,7 @@ func (c *vendored) unwritten(name string, err error) error {
 // link: what that leads to is somebody else's.
 func (c *vendored) beside() (*os.Root, error) {
 	link := func(name string) error {
-		return finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: c.checkout.Show(c.file(name)), Message: "it is no directory, and nothing is written or removed there", Remedy: "remove it; cmp vendor makes a directory"}
+		return finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: c.checkout.Show(c.file(name)), Message: "not a directory; nothing is written or removed there", Remedy: "remove it; cmp vendor makes a directory"}
 	}
 	top := c.file(remote.VendorDir)
 	info, err := c.checkout.Root.Lstat(top)
@@ -410,7 +410,7 @@ func written(all []*vendored) string {
 		}
 	}
 	if needy == 0 {
-		fmt.Fprintf(&b, "%s: nothing comes from elsewhere\n", finding.Counted(len(all), "component"))
+		fmt.Fprintf(&b, "%s: no remote sources\n", finding.Counted(len(all), "component"))
 	}
 	return b.String()
 }

@@ -26,7 +26,7 @@ func ReplaceDir(dir string, force bool, files map[string]string) error {
 		return err
 	}
 	if info, err := os.Lstat(abs); err == nil && !info.IsDir() {
-		return fault("this is no directory", "name another")
+		return fault("not a directory", "name another")
 	}
 	if force {
 		if err := mayReplace(abs); err != "" {
@@ -105,7 +105,7 @@ func EmptyDir(dir, remedy string) error {
 	case err != nil:
 		return finding.Finding{Severity: finding.Error, Rule: BadOut, File: dir, Message: Reason(err), Remedy: "name another directory"}
 	case len(entries) > 0:
-		return finding.Finding{Severity: finding.Error, Rule: BadOut, File: dir, Message: "the directory is not empty, and what is there would be mixed up with what is written", Remedy: remedy}
+		return finding.Finding{Severity: finding.Error, Rule: BadOut, File: dir, Message: "the directory is not empty", Remedy: remedy}
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (a *Question) Find(arg string) error {
 	if at := strings.LastIndexByte(arg, '/'); at >= 0 {
 		group, kind := arg[:at], arg[at+1:]
 		if kind == "" || strings.Contains(group, "/") {
-			return notFound(arg, "this is neither a group nor a kind", "write GROUP/KIND, without a version")
+			return notFound(arg, "neither an API group nor a kind", "use GROUP/KIND, without a version")
 		}
 		a.qualified(group, kind)
 		return nil
@@ -43,14 +43,15 @@ func (a *Question) Find(arg string) error {
 	if kind, group, ok := strings.Cut(arg, "."); ok {
 		_, known := a.group(group)
 		if kind == "" || group == "" || !known && strings.ToLower(arg) == arg {
-			return notFound(arg, "nothing is known about such a group", a.nearest(arg)+"to ask about a kind in it, write "+arg+"/KIND")
+			return notFound(arg, "unknown API group", a.nearest(arg).Or("use "+arg+"/KIND for a kind in it"))
 		}
 		a.qualified(group, kind)
 		return nil
 	}
+	named := knowledge.FullKind(arg)
 	for _, g := range a.Groups {
 		for _, k := range g.Kinds {
-			if !strings.EqualFold(k.Kind, arg) {
+			if !strings.EqualFold(k.Kind, named) {
 				continue
 			}
 			if g.Builtin && len(a.Kinds) == 0 { // which people mean most
@@ -64,7 +65,7 @@ func (a *Question) Find(arg string) error {
 		a.Kinds, a.others = a.others, nil
 	}
 	if len(a.Kinds) == 0 {
-		return notFound(arg, "nothing is known about a kind or group of that name", a.nearest(arg)+"see what is known with cmp knowledge")
+		return notFound(arg, "unknown kind or API group", a.nearest(arg).Or("list what Ladder knows with cmp knowledge"))
 	}
 	return nil
 }
@@ -84,6 +85,7 @@ func (a *Question) group(name string) (knowledge.Group, bool) {
 
 // qualified looks up a kind in its group, however it is spelt.
 func (a *Question) qualified(group, kind string) {
+	kind = knowledge.FullKind(kind)
 	if g, ok := a.group(group); ok {
 		for _, k := range g.Kinds {
 			if strings.EqualFold(k.Kind, kind) {
@@ -101,8 +103,8 @@ func (a *Question) qualified(group, kind string) {
 	a.Kinds, a.unknown = []knowledge.Kind{k}, !ok
 }
 
-// nearest is the beginning of a remedy that names what may have been meant.
-func (a *Question) nearest(arg string) string {
+// nearest suggests kinds and groups for an unknown name.
+func (a *Question) nearest(arg string) *nearest.Names {
 	near := nearest.New(arg)
 	for _, g := range a.Groups {
 		near.Add(GroupName(g.Name), g.Name, g.Product)
@@ -110,7 +112,7 @@ func (a *Question) nearest(arg string) string {
 			near.Add(k.Kind, k.Kind)
 		}
 	}
-	return near.String()
+	return near
 }
 
 // GroupTable lists the groups of which something is known.
@@ -169,7 +171,7 @@ func (a *Question) record(k knowledge.Kind) string {
 	case k.Scope == "cluster":
 		line("  scope:   cluster, it has no namespace")
 	case a.unknown:
-		line("  scope:   taken for namespaced, unless its definition is in the component")
+		line("  scope:   assumed to be namespaced, unless the component has its CRD")
 	default:
 		line("  scope:   namespaced")
 	}
@@ -196,7 +198,7 @@ func (a *Question) record(k knowledge.Kind) string {
 	}
 	switch {
 	case a.unknown:
-		line("  source:  none, there is no record of the kind; add one to a %s:", knowledge.File)
+		line("  source:  none, Ladder has no record of the kind; add one to a %s:", knowledge.File)
 		line("    %s", strings.ReplaceAll(strings.TrimSuffix(knowledge.YAML([]knowledge.Kind{k}), "\n"), "\n", "\n    "))
 	default:
 		line("  source:  %s", k.Source)

@@ -2,9 +2,11 @@ package input
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +16,8 @@ import (
 	"helm.sh/helm/v4/pkg/strvals"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // Values are overrides of a component's values from one place, in Helm's order
@@ -34,6 +38,10 @@ type Values struct {
 	Glob func(pattern string) ([]string, error)
 	// Path returns the path of such a file for messages; nil leaves the name.
 	Path func(name string) string
+	// From names the directory that relative names start at, for messages, and Similar
+	// returns files of the same base name, as Files would name them; both may be missing.
+	From    string
+	Similar func(name string) []string
 	// Places say where Files are named, by their names; who finds a fault with one
 	// says so there.
 	Places map[string]Place
@@ -85,10 +93,14 @@ func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]a
 		}
 		if line := secondDocument(data); line > 0 {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: v.path(name), Line: line,
-				Message: "a second document begins here, and not every version of Helm reads it", Remedy: "make it a file of its own, or drop the line \"---\""})
+				Message: "a second YAML document starts here, and some versions of Helm ignore it", Remedy: "move it to a file of its own, or remove the line \"---\""})
 			continue
 		}
 		vals, err := loader.LoadValues(bytes.NewReader(data))
+		if err != nil && object.IsBinary(data) {
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: v.path(name), Message: "binary file, not YAML", Remedy: "name a values file"})
+			continue
+		}
 		if err != nil {
 			faults = append(faults, InvalidYAML(v.path(name), err))
 			continue
@@ -245,13 +257,13 @@ func key(expr string) string {
 }
 
 func (e expressions) parseInto(expr string, base map[string]any) error {
-	bad := finding.Finding{Severity: finding.Error, Rule: "bad-set", Field: strings.TrimSpace(e.flag + " " + key(expr)), Remedy: "write key.path=value"}
+	bad := finding.Finding{Severity: finding.Error, Rule: "bad-set", Field: strings.TrimSpace(e.flag + " " + key(expr)), Remedy: "use key=value"}
 	if keyless.MatchString(expr) {
 		bad.Message = "the key is empty"
 		return bad
 	}
 	if unclosed(expr) {
-		bad.Message, bad.Remedy = "the bracket of the index does not end", "write key[0]=value"
+		bad.Message, bad.Remedy = "missing closing bracket of the index", "use key[0]=value"
 		name, _, _ := strings.Cut(key(expr), "[") // what stands behind it may be a secret
 		bad.Field = strings.TrimSpace(e.flag + " " + name)
 		return bad
@@ -266,19 +278,19 @@ func (e expressions) parseInto(expr string, base map[string]any) error {
 	}
 	switch message := err.Error(); {
 	case strings.Contains(message, "interface conversion"):
-		bad.Message, bad.Remedy = "the path goes through what is a single value", "drop one of the two"
+		bad.Message, bad.Remedy = "the path leads through a single value", "remove one of the two"
 	case strings.Contains(message, "parsing index"):
-		bad.Message, bad.Remedy = "the index in brackets is no number", "write key[0]=value"
+		bad.Message, bad.Remedy = "the index in brackets is not a number", "use key[0]=value"
 	case strings.Contains(message, "index"):
-		bad.Message, bad.Remedy = "the index in brackets is out of range", "write key[0]=value"
+		bad.Message, bad.Remedy = "the index in brackets is out of range", "use key[0]=value"
 	case strings.Contains(message, "must terminate"):
-		bad.Message, bad.Remedy = "the list in braces does not end", "write key={a,b}"
+		bad.Message, bad.Remedy = "missing closing brace of the list", "use key={a,b}"
 	case strings.Contains(message, "has no value") && strings.Contains(expr, "="):
-		bad.Message, bad.Remedy = "a part of it is no key=value", `write key.path=value for each, and "\," for a comma inside of a value`
+		bad.Message, bad.Remedy = "a part is not key=value", `use key=value for each part, and "\," for a comma inside a value`
 	case strings.Contains(message, "has no value"):
-		bad.Message = "there is no value"
+		bad.Message = "missing value"
 	default:
-		bad.Message = "this cannot be read"
+		bad.Message = "cannot be parsed"
 	}
 	return bad
 }
@@ -330,49 +342,56 @@ func (v Values) readFault(name string, err error) error {
 	}
 	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: v.path(name), Message: Cause(err), Remedy: "correct the path given to values or set-file"}
 	missing, pattern := errors.Is(err, fs.ErrNotExist), isPattern(name) && v.Glob != nil
+	var question string
+	if missing && !pattern && v.Similar != nil {
+		question = nearest.Question(v.Similar(name)...)
+	}
 	switch {
 	case placed:
-		f.File, f.Line, f.Field, f.Remedy = place.File, place.Line, place.Field, "correct it"
+		f.File, f.Line, f.Field, f.Remedy = place.File, place.Line, place.Field, "correct the path"
 		if missing {
-			f.Remedy += ", or set " + place.Ignore
+			f.Remedy = "correct the path, or set " + place.Ignore
 		}
 		f.Message = named + ": " + f.Message
 		if missing {
-			f.Message = named + " is not there"
+			f.Message = named + " not found"
 		}
 		if missing && pattern {
-			f.Message = named + " fits no file"
+			f.Message = named + " matches no file"
 		}
 	case missing && pattern:
 		f.Message = "no file matches"
+	case missing && v.From != "" && !path.IsAbs(name):
+		f.Message = "no such file in " + v.From
 	case missing:
 		f.Message = "no such file"
 	}
+	f.Remedy = cmp.Or(question, f.Remedy)
 	return f
 }
 
 // Origin says which of the overrides sets the value at a path, a file or
 // a flag: the last that does. It serves messages only, so files that cannot be
 // read are passed over.
-func Origin(all []Values, path []string) (flag, file string, line int) {
+func Origin(all []Values, at []string) (flag, file string, line int) {
 	for _, v := range slices.Backward(all) {
 		for _, set := range slices.Backward(v.expressions()) {
 			for _, expr := range slices.Backward(set.exprs) {
 				own := map[string]any{}
-				if set.parse(expr, own) == nil && sets(own, path) {
+				if set.parse(expr, own) == nil && sets(own, at) {
 					return set.flag, "", 0
 				}
 			}
 		}
 		for _, text := range slices.Backward(v.Inline) {
-			if LineOf([]byte(text), path) > 0 {
+			if LineOf([]byte(text), at) > 0 {
 				return inlineValues, "", 0
 			}
 		}
 		files, _ := v.files(true)
 		for _, name := range slices.Backward(files) {
 			if data, err := v.Read(name); err == nil {
-				if line := LineOf(data, path); line > 0 {
+				if line := LineOf(data, at); line > 0 {
 					return "", v.path(name), line
 				}
 			}
@@ -382,17 +401,17 @@ func Origin(all []Values, path []string) (flag, file string, line int) {
 }
 
 // sets reports whether there is anything at a path of a tree.
-func sets(tree any, path []string) bool {
-	if len(path) == 0 {
+func sets(tree any, at []string) bool {
+	if len(at) == 0 {
 		return true
 	}
 	switch t := tree.(type) {
 	case map[string]any:
-		inner, ok := t[path[0]]
-		return ok && sets(inner, path[1:])
+		inner, ok := t[at[0]]
+		return ok && sets(inner, at[1:])
 	case []any:
-		i, ok := index(path[0], len(t))
-		return ok && t[i] != nil && sets(t[i], path[1:])
+		i, ok := index(at[0], len(t))
+		return ok && t[i] != nil && sets(t[i], at[1:])
 	}
 	return false
 }

@@ -205,7 +205,7 @@ func (a *assembly) fetch(ref remote.Ref) (remote.Content, error) {
 		return remote.Content{}, err
 	}
 	if a.attempts >= maxFetched {
-		return remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "kustomization", Message: fmt.Sprintf("the kustomization and those that it refers to name more than %d things elsewhere", maxFetched),
+		return remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "kustomization", Message: fmt.Sprintf("the kustomization and its bases name more than %d remote sources", maxFetched),
 			Remedy: "look for remote bases that name ever more of them, or vendor the base itself"}
 	}
 	a.attempts++
@@ -232,8 +232,8 @@ func (a *assembly) fileAt(address string) (remote.Content, error) {
 // repository gets the files of a repository as a tree.
 func (a *assembly) repository(g gitAddress) (*tree, remote.Content, error) {
 	if g.strange != "" {
-		return nil, remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "kustomization", Message: fmt.Sprintf("the query of the address has %q, which means nothing for a repository", finding.Harmless(g.strange)),
-			Remedy: "write ref or version for a branch, a tag or a commit; beside them there are submodules and timeout"}
+		return nil, remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "kustomization", Message: fmt.Sprintf("unknown parameter %q in the URL of a repository", finding.Harmless(g.strange)),
+			Remedy: "use ref or version for a branch, tag or commit; submodules and timeout are allowed, too"}
 	}
 	ref := g.ref()
 	if t := a.repositories[ref]; t != nil {

@@ -38,7 +38,7 @@ func TestFailuresAreAttempts(t *testing.T) {
 			}
 		}
 	}
-	if _, err := a.fileAt("https://files.example.com/more"); err == nil || !strings.Contains(err.Error(), "name more than 200 things elsewhere") {
+	if _, err := a.fileAt("https://files.example.com/more"); err == nil || !strings.Contains(err.Error(), "name more than 200 remote sources") {
 		t.Error(err)
 	}
 	if len(c.asked) != maxFetched {
@@ -57,7 +57,7 @@ func TestBadContentOnce(t *testing.T) {
 	a, _ := source{Source: input.Source{FS: fstest.MapFS{}}, opt: Options{Remote: c}}.assemble(t.Context())
 	g, ok := readGitAddress("https://github.com/org/repo?ref=v1")
 	if !ok {
-		t.Fatal("it is no address")
+		t.Fatal("it is not a URL")
 	}
 	for range 2 {
 		if _, _, err := a.repository(g); err == nil || !strings.HasPrefix(err.Error(), "repository https://github.com/org/repo") {

@@ -114,7 +114,7 @@ func (c *checker) inflate(in named) string {
 		return bad("the chart has no name", "add name")
 	}
 	if in.ValuesMerge != "" && !slices.Contains(valuesMerges, in.ValuesMerge) {
-		bad("there is no valuesMerge "+in.ValuesMerge, "use "+strings.Join(valuesMerges[:2], ", ")+" or "+valuesMerges[2])
+		bad("unknown valuesMerge "+in.ValuesMerge, "use "+strings.Join(valuesMerges[:2], ", ")+" or "+valuesMerges[2])
 	}
 	if in.ReleaseName != "" && in.NameTemplate != "" {
 		bad("releaseName and nameTemplate both name the release", "keep one of the two")
@@ -302,7 +302,7 @@ func (c *checker) chart(in named) (input.Source, error) {
 		return src, nil
 	}
 	if in.Repo == "" {
-		return input.Source{}, bad("there is no chart in "+c.Show(at), "add it there, or say with repo where it is to be fetched from")
+		return input.Source{}, bad("no chart in "+c.Show(at), "add it there, or set repo to fetch it")
 	}
 	ref := remote.Ref{Kind: remote.Chart, URL: in.Repo, Chart: in.Name, Version: in.Version}
 	if in.Devel && in.Version == "" {

@@ -200,13 +200,13 @@ func (c *checker) objects(objs []object.Object, err error) {
 		switch f.Rule {
 		case object.InvalidYAML:
 			c.faults = append(c.faults, f)
-		case object.DoubledKey:
+		case object.DuplicateKey:
 			c.doubled = append(c.doubled, f)
 		}
 	}
 	for _, o := range objs {
 		for _, f := range o.Doubts() {
-			if f.Rule == object.DoubledKey {
+			if f.Rule == object.DuplicateKey {
 				c.doubled = append(c.doubled, f)
 			}
 		}
@@ -221,7 +221,7 @@ func (c *checker) doubledInFile() {
 		return // decode says what is wrong
 	}
 	for _, k := range object.ValueOf(doc.Content[0]).DoubledKeys() {
-		c.findings = append(c.findings, finding.Finding{Severity: finding.Warning, Rule: object.DoubledKey, File: c.Show(c.file), Line: k.Lines[1], Field: strings.TrimPrefix(k.Path+"."+k.Key, "."),
+		c.findings = append(c.findings, finding.Finding{Severity: finding.Warning, Rule: object.DuplicateKey, File: c.Show(c.file), Line: k.Lines[1], Field: strings.TrimPrefix(k.Path+"."+k.Key, "."),
 			Message: fmt.Sprintf("the key %s stands in lines %d and %d, and kustomize reads the last", k.Key, k.Lines[0], k.Lines[1]), Remedy: "keep one of the two"})
 	}
 }

@@ -67,7 +67,7 @@ func TestKeysTwice(t *testing.T) {
 			if strings.HasPrefix(tt.name, "a patch") || strings.HasPrefix(tt.name, "a value") {
 				return // what kustomize merges into an object is read by nobody else
 			}
-			if len(res.Findings) != 1 || res.Findings[0].Rule != object.DoubledKey || res.Findings[0].Severity != finding.Warning || res.Findings[0].Line == 0 {
+			if len(res.Findings) != 1 || res.Findings[0].Rule != object.DuplicateKey || res.Findings[0].Severity != finding.Warning || res.Findings[0].Line == 0 {
 				t.Errorf("findings are %v, want one warning with its line", res.Findings)
 			}
 		})

@@ -68,11 +68,11 @@ func BuildOptions(text string) (restricted bool, err error) {
 		return true, finding.Fault(err.Error(), "use --load-restrictor and --enable-helm")
 	}
 	if len(flags.Args()) > 0 {
-		return true, finding.Fault(fmt.Sprintf("%q is no option", flags.Arg(0)), "drop it")
+		return true, finding.Fault(fmt.Sprintf("unknown option %q", flags.Arg(0)), "drop it")
 	}
 	for name, on := range off {
 		if *on {
-			return true, finding.Fault(fmt.Sprintf("--%s runs programs, and none is run", name), "drop it")
+			return true, finding.Fault(fmt.Sprintf("--%s runs programs, which Ladder never does", name), "drop it")
 		}
 	}
 	switch *restrictor {
@@ -81,7 +81,7 @@ func BuildOptions(text string) (restricted bool, err error) {
 	case types.LoadRestrictionsRootOnly.String():
 		return true, nil
 	}
-	return true, finding.Fault(fmt.Sprintf("there is no load restrictor %q", *restrictor), "use LoadRestrictionsNone or LoadRestrictionsRootOnly")
+	return true, finding.Fault(fmt.Sprintf("unknown load restrictor %q", *restrictor), "use LoadRestrictionsNone or LoadRestrictionsRootOnly")
 }
 
 // none reports whether there is nothing to edit.
@@ -184,12 +184,12 @@ func withPatches(data []byte, patches []string) ([]byte, error) {
 	}
 	all, ok := k["patches"].([]any)
 	if !ok && k["patches"] != nil {
-		return nil, errors.New("those of the kustomization are no list")
+		return nil, errors.New("the field of the kustomization is not a list")
 	}
 	for i, text := range patches {
 		var patch map[string]any
 		if err := yaml.Unmarshal([]byte(text), &patch); err != nil {
-			return nil, fmt.Errorf("[%d] is no patch with a target and a patch or path", i)
+			return nil, fmt.Errorf("[%d] is not a patch with a target and a patch or path", i)
 		}
 		all = append(all, patch)
 	}

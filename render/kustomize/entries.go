@@ -66,7 +66,7 @@ func (c *checker) isFile(entry string) bool {
 // kustomize finds it.
 func (c *checker) base(of *tree, field, entry, p string) string {
 	if !input.FileExists(of.FS, path.Join(p, File(of.FS, p))) {
-		c.bad(field, entry, "there is no kustomization.yaml in "+of.Show(p), "add one that lists the files there, or list the files here")
+		c.bad(field, entry, "no kustomization.yaml in "+of.Show(p), "add one that lists the files there, or list the files here")
 		return entry
 	}
 	at, p, err := c.visit(of, p, c.namespace)
@@ -150,15 +150,15 @@ func (c *checker) patch(field, text string) {
 		return
 	}
 	_, message := object.SyntaxError(input.Innermost(err))
-	c.bad(field, "", "the patch is no YAML: "+message, "correct the patch")
+	c.bad(field, "", "the patch is not valid YAML: "+message, "correct the patch")
 }
 
 func (c *checker) generator(field string, g *types.GeneratorArgs) {
 	if g.Name == "" {
-		c.bad(field, "", "what it generates has no name", "add name")
+		c.bad(field, "", "the generator has no name", "add name")
 	}
 	if g.Behavior != "" && types.NewGenerationBehavior(g.Behavior) == types.BehaviorUnspecified {
-		c.bad(field+".behavior", "", "there is no behavior "+g.Behavior, "write create, merge or replace")
+		c.bad(field+".behavior", "", "unknown behavior "+g.Behavior, "write create, merge or replace")
 	}
 	for i, spec := range g.FileSources {
 		key, file, named := strings.Cut(spec, "=")
@@ -178,7 +178,7 @@ func (c *checker) generator(field string, g *types.GeneratorArgs) {
 	}
 	for i, literal := range g.LiteralSources {
 		if strings.IndexByte(literal, '=') <= 0 {
-			c.bad(fmt.Sprintf("%s.literals[%d]", field, i), "", "a literal is no key=value", "write it so")
+			c.bad(fmt.Sprintf("%s.literals[%d]", field, i), "", "a literal is not key=value", "write it so")
 		}
 	}
 	c.entry(field+".env", &g.EnvSource)

@@ -32,7 +32,7 @@ func TestKustomizeSecrets(t *testing.T) {
 		"a value in a name":       {"resources: [a.yaml]\npatches:\n- patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: argocd-repo-server}, data: {p: hunter2}}'\n", strings.Replace(secret, "{name: a}", "{name: a, labels: {app: repo-server}}", 1), "argocd-repo-server"},
 		"a JSON patch for nobody": {"resources: [a.yaml]\npatches:\n- patch: '[{op: add, path: /stringData/p, value: hunter2}]'\n", secret, "unable to parse SM or JSON patch from (…)"},
 		"two patches, a target":   {patch(secret + "---\n" + secret), secret, "is not allowed to set `patches.target` field: (…)"},
-		"a literal":               {"secretGenerator: [{name: a, literals: [hunter2]}]\n", secret, "a literal is no key=value"},
+		"a literal":               {"secretGenerator: [{name: a, literals: [hunter2]}]\n", secret, "a literal is not key=value"},
 		"a generator's merge":     {"secretGenerator: [{name: a, behavior: merge, literals: [p=hunter2]}]\n", secret, "Secret a does not exist; cannot merge or replace"},
 		"a generator's again":     {"resources: [a.yaml]\nsecretGenerator: [{name: a, literals: [p=hunter2], options: {disableNameSuffixHash: true}}]\n", secret, "id Secret a exists; can not use behavior"},
 		"an object with no kind":  {"resources: [a.yaml]\n", strings.Replace(secret, "kind: Secret\n", "", 1), "app/kustomization.yaml:1: resources[0]: missing kind in object (…)"},

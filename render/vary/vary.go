@@ -125,7 +125,7 @@ func (c *component) lookups(called map[string]bool) []finding.Finding {
 	for _, t := range c.probe.sorted() {
 		for _, u := range t.uses([]string{lookup}) {
 			found = append(found, finding.Finding{Severity: finding.Note, Rule: ruleLookup, File: t.File, Line: u.line,
-				Message: message, Remedy: "set by values what it would find"})
+				Message: message, Remedy: "set in values what it would find"})
 		}
 	}
 	return found
@@ -153,7 +153,7 @@ func (c *component) volatile(called map[string]bool) []finding.Finding {
 			continue // which the component as it is did not have
 		}
 		for at, changes := range c.byPlace(compare(c.first, after), functions) {
-			remedy := "set a value that replaces what it generates, if the chart has one"
+			remedy := "set a value that replaces the generated one, if the chart has such a value"
 			if len(at.values) > 0 {
 				remedy = "set " + at.values + " of the chart, if that replaces what it generates"
 			}

@@ -32,8 +32,8 @@ var volatile = []volatileFunctions{
 		date, _ := random.DateOf(args[0])
 		return call([]reflect.Value{random.AnyOf(date.Add(-passed))})
 	}},
-	{why: "it takes what is no time for now", names: []string{"htmlDate", "htmlDateInZone"}, later: nowInstead(0)},
-	{why: "it takes what is no time for now", names: []string{"date", "dateInZone", "date_in_zone"}, later: nowInstead(1)},
+	{why: "it uses the current time for a value that is not a time", names: []string{"htmlDate", "htmlDateInZone"}, later: nowInstead(0)},
+	{why: "it uses the current time for a value that is not a time", names: []string{"date", "dateInZone", "date_in_zone"}, later: nowInstead(1)},
 }
 
 // clock is what a function that reads the time returns when some has passed.

@@ -62,8 +62,8 @@ func TestLimits(t *testing.T) {
 		"1000 directories":     {[]tar.Header{regular(deep(1000), 0)}, "more than 1000 files"},
 		"implied, then listed": {[]tar.Header{regular(deep(999), 0), {Name: "a/", Typeflag: tar.TypeDir}}, ""},
 		"listed directories":   {[]tar.Header{{Name: deep(999) + "/", Typeflag: tar.TypeDir}, regular("a/c", 0)}, "more than 1000 files"},
-		"a long path":          {[]tar.Header{regular(deep(2048), 0)}, `a path of more than 4096 bytes, which begins with "a/a/a/`},
-		"a long link":          {[]tar.Header{{Name: "l", Typeflag: tar.TypeSymlink, Linkname: deep(2048)}}, `a path of more than 4096 bytes, which begins with "l"`},
+		"a long path":          {[]tar.Header{regular(deep(2048), 0)}, `a path of more than 4096 bytes, which starts with "a/a/a/`},
+		"a long link":          {[]tar.Header{{Name: "l", Typeflag: tar.TypeSymlink, Linkname: deep(2048)}}, `a path of more than 4096 bytes, which starts with "l"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Unpack(archive(t, tt.files...), limits, nil)

@@ -68,7 +68,7 @@ func Unpack(r io.Reader, limits Limits, grow func(bytes int64) error) (*Tree, er
 	packed := &counted{from: r}
 	z, err := gzip.NewReader(packed)
 	if err != nil {
-		return nil, fmt.Errorf("the stream is no gzip file: %w", err)
+		return nil, fmt.Errorf("the stream is not a gzip file: %w", err)
 	}
 	unpacked := &inflated{from: z, packed: packed, ratio: int64(limits.Ratio)}
 	t := &unpacker{Tree: &Tree{Tree: memfs.Tree{Root: memfs.NewDir(".")}}, limits: limits, grow: grow}
@@ -81,10 +81,10 @@ func Unpack(r io.Reader, limits Limits, grow func(bytes int64) error) (*Tree, er
 			return nil, err
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the stream is no tar file: %w", err)
+			return nil, fmt.Errorf("the stream is not a tar file: %w", err)
 		}
 		if len(h.Name) > MaxPath || len(h.Linkname) > MaxPath {
-			return nil, fmt.Errorf("the repository holds a path of more than %d bytes, which begins with %q", MaxPath, h.Name[:min(len(h.Name), 40)])
+			return nil, fmt.Errorf("the repository holds a path of more than %d bytes, which starts with %q", MaxPath, h.Name[:min(len(h.Name), 40)])
 		}
 		name := path.Clean(h.Name)
 		if inGit(name) {
@@ -108,7 +108,7 @@ func Unpack(r io.Reader, limits Limits, grow func(bytes int64) error) (*Tree, er
 	if _, err := io.Copy(io.Discard, unpacked); errors.Is(err, ErrLimit) {
 		return nil, err
 	} else if err != nil {
-		return nil, fmt.Errorf("the stream is no gzip file: %w", err)
+		return nil, fmt.Errorf("the stream is not a gzip file: %w", err)
 	}
 	if err := t.checkLinks(".", t.Root); err != nil {
 		return nil, err
@@ -243,7 +243,7 @@ func (t *unpacker) add(name string, h *tar.Header, content io.Reader) error {
 		}
 		other := t.Lookup(target)
 		if other == nil || other.IsDir() {
-			return fmt.Errorf("the repository holds the hard link %q to %q, which is no file", h.Name, h.Linkname)
+			return fmt.Errorf("the repository holds the hard link %q to %q, which is not a regular file", h.Name, h.Linkname)
 		}
 		n.Mode, n.Data, n.Target = other.Mode, other.Data, other.Target
 	default:
@@ -275,7 +275,7 @@ func (t *unpacker) content(r io.Reader, size int64) ([]byte, error) {
 func (t *unpacker) dir(name string) (*memfs.Node, error) {
 	d, err := t.MakeDirs(name, func(part string) error { return t.charge(name, 0, len(part)) })
 	if errors.As(err, new(*memfs.NotDirError)) {
-		return nil, fmt.Errorf("the repository holds files below %q, which is no directory", name)
+		return nil, fmt.Errorf("the repository holds files below %q, which is not a directory", name)
 	}
 	return d, err
 }

@@ -135,7 +135,7 @@ func (t Tasks) Run(ctx context.Context, name Name, in Input) (Answer, error) {
 		matched, err := t.Match(ctx, in)
 		return Answer{Matched: matched}, err
 	}
-	return Answer{}, fmt.Errorf("there is no task %q", name)
+	return Answer{}, fmt.Errorf("unknown task %q", name)
 }
 
 // MaxMessage is the largest message that Argo CD's client sends or takes, in bytes
@@ -154,7 +154,7 @@ func checkSize(dir string, manifests []string) error {
 		size += len(m)
 	}
 	if size > maxAnswer {
-		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d MiB, and may be %d, since Argo CD takes no message of more than %d; split the component",
+		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d MiB, and may be %d, since Argo CD takes no message of more than %d; fix: split the component",
 			dir, size>>20, maxAnswer>>20, MaxMessage>>20)
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 func (p *process) whyEnded(ctx context.Context, dir string) *task.Ended {
 	if p.took > 0 {
 		return ended(task.Memory, codes.ResourceExhausted,
-			"%s: rendering took %d MiB of memory when it was stopped, and may take %d; raise --worker-memory, or make the component smaller", dir, p.took>>20, p.limit>>20)
+			"%s: rendering took %d MiB of memory when it was stopped, and may take %d; fix: raise --worker-memory, or make the component smaller", dir, p.took>>20, p.limit>>20)
 	}
 	if ctx.Err() != nil {
 		return &task.Ended{Cause: task.CauseOf(ctx), Err: ctx.Err()}
@@ -32,10 +32,10 @@ func (p *process) whyEnded(ctx context.Context, dir string) *task.Ended {
 			"%s: templates call each other without end, or a value holds itself: their stack exceeded %d MiB; end the recursion (more stack comes with --worker-memory)", dir, p.limit/confine.StackShare>>20)
 	case cause == task.Memory && p.limit > 0:
 		return ended(task.Memory, codes.ResourceExhausted,
-			"%s: rendering asked for far more memory at once than the %d MiB that it may take; raise --worker-memory, or make the component smaller", dir, p.limit>>20)
+			"%s: rendering asked for far more memory at once than the %d MiB that it may take; fix: raise --worker-memory, or make the component smaller", dir, p.limit>>20)
 	case cause == task.Memory:
 		return ended(task.Memory, codes.ResourceExhausted,
-			"%s: rendering asked for more memory than the system has; make the component smaller, and set --worker-memory", dir)
+			"%s: rendering asked for more memory than the system has; fix: make the component smaller, and set --worker-memory", dir)
 	}
 	// What it said is for the log alone: a worker serves one Application after the other,
 	// and what it says may be of another.

@@ -371,5 +371,5 @@ func (pool *Pool) begin() bool {
 }
 
 func startError(err error) error {
-	return fmt.Errorf("no worker could be started: %w; look at the memory and process limits of the container", err)
+	return fmt.Errorf("no worker could be started: %w; fix: look at the memory and process limits of the container", err)
 }

@@ -125,7 +125,7 @@ func replyTo(ctx context.Context, m fromWorker, in task.Input) (toWorker, error)
 	case m.Fetch != nil:
 		return toWorker{Fetched: fetchFor(ctx, *m.Fetch, in)}, nil
 	}
-	return toWorker{}, errors.New("the worker said nothing")
+	return toWorker{}, errors.New("the worker sent nothing")
 }
 
 func fetchFor(ctx context.Context, what fetchRequest, in task.Input) *fetched {

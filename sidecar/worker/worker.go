@@ -36,7 +36,7 @@ func Main(in io.Reader, out io.Writer, prepare func(text []byte) (task.Tasks, er
 		return fmt.Errorf("no setup arrived: %w", err)
 	}
 	if first.Setup == nil {
-		return errors.New("the first message is no setup")
+		return errors.New("the first message is not a setup")
 	}
 	confine.Memory(first.Setup.Memory)
 	gaps := sandbox.Enter()

@@ -33,9 +33,12 @@ func Table(rows []wave.Row) string {
 // the user.
 func asShown(file string) string { return file }
 
-// Find returns the objects that the user named, of which there must be one. An
-// object with generateName is found by that prefix, too.
+// Find returns the objects that the user named, also by kubectl's short name of a kind;
+// there must be one. An object with generateName is found by that prefix, too.
 func Find(p *wave.Plan, expr string) ([]int, error) {
+	if kind, rest, ok := strings.Cut(expr, "/"); ok {
+		expr = knowledge.FullKind(kind) + "/" + rest
+	}
 	for _, end := range []string{"", "*", "-*"} {
 		if found := p.Find(expr + end); len(found) > 0 {
 			return found, nil
@@ -50,8 +53,8 @@ func Find(p *wave.Plan, expr string) ([]int, error) {
 		}
 		near.Add(id.Kind+"/"+id.Name, id.Name, id.Kind, id.Kind+"/"+id.Name, id.GroupKind()+"/"+id.Name, id.Kind+"/"+id.Namespace+"/"+id.Name)
 	}
-	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "the component has no such object",
-		Remedy: near.String() + "name it as KIND/NAME, KIND/NAMESPACE/NAME or NAME; KIND and NAME are columns of the table that cmp explain prints without it"}
+	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "object not found in the component",
+		Remedy: near.Or("use KIND/NAME, KIND/NAMESPACE/NAME or NAME from the table that cmp explain prints")}
 }
 
 // Text tells the whole chain of reasons for the wave of the objects that the user

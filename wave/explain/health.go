@@ -26,8 +26,8 @@ func Health(p *wave.Plan, blind []wave.Gated) ([]knowledge.Kind, []finding.Findi
 			continue
 		}
 		unknown = append(unknown, finding.Finding{Severity: finding.Note, Rule: "blind-gate", File: n.File, Line: n.Line, Object: g.Object,
-			Message: g.Why + ", but Argo CD has no health check for " + g.Kind + ", and it is not known how its status tells its health",
-			Remedy:  "write " + health.Key(n.ID.Group, n.ID.Kind) + " into argocd-cm if its status does tell"})
+			Message: g.Why + ", but Argo CD has no health check for " + g.Kind + ", and Ladder does not know which status fields mean healthy",
+			Remedy:  "write " + health.Key(n.ID.Group, n.ID.Kind) + " to argocd-cm if its status shows it"})
 	}
 	return kinds, unknown
 }

@@ -27,7 +27,7 @@ func (f *follower) unordered(all []contents) []finding.Finding {
 			told[r] = true
 			fault := finding.Of(r.err)[0]
 			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File, Line: node.Line, Object: node.Key.String(),
-				Message: r.source.place + " cannot be rendered, so its order does not follow from what it holds: " + withoutRemedy(fault),
+				Message: r.source.place + " cannot be rendered, so Ladder cannot order it by its contents: " + withoutRemedy(fault),
 				Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+r.source.place)})
 		}
 		if len(c.unknown) > 0 && len(c.parts)+len(c.charts) == 0 {
@@ -39,7 +39,7 @@ func (f *follower) unordered(all []contents) []finding.Finding {
 			unknown = append(unknown[:maxMentioned], fmt.Sprintf("and %d more", n-maxMentioned))
 		}
 		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child", Object: f.graph.Nodes[f.nodes[0]].Kind.Kind,
-			Message: "nothing is known of what these hold, so their author's order stands: " + strings.Join(unknown, ", "),
+			Message: "Ladder cannot see inside these Applications and keeps their waves: " + strings.Join(unknown, ", "),
 			Remedy:  "write " + graph.After + " on those that must come later"})
 	}
 	return found
@@ -63,6 +63,6 @@ func (f *follower) withoutHealth(g *graph.Graph) []finding.Finding {
 	}
 	kind := f.graph.Nodes[f.nodes[0]].Key.GroupKind()
 	return []finding.Finding{{Severity: finding.Note, Rule: "no-application-health", Object: kind,
-		Message: "children wait for others to be healthy, but without a health check for " + kind + " Argo CD goes on as soon as those exist",
-		Remedy:  "put the check that cmp health prints for this component into argocd-cm, if it is not there"}}
+		Message: "children wait for others to be healthy, but without a health check for " + kind + " Argo CD continues as soon as those exist",
+		Remedy:  "add the check that cmp health prints for this component to argocd-cm, if it is missing"}}
 }
