@@ -30,7 +30,7 @@ func (c *Chart) texts() template.FuncMap {
 		},
 		"randInt": func(least, below int) (int, error) {
 			if below <= least {
-				return 0, fmt.Errorf("there is no number from %d to below %d", least, below)
+				return 0, fmt.Errorf("empty range: %d is not less than %d", least, below)
 			}
 			return least + int(c.stream("randInt", least, below).Below(uint64(below)-uint64(least))), nil
 		},

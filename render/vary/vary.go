@@ -117,9 +117,9 @@ func (c *component) lookups(called map[string]bool) []finding.Finding {
 	if !called[lookup] {
 		return nil
 	}
-	message := "lookup returns nothing when Argo CD renders, so what the chart would keep is generated again"
+	message := "lookup finds nothing when Argo CD renders, so the chart generates a new value each time"
 	if c.probe.derived {
-		message = "lookup returns nothing when Argo CD renders, so the chart takes the branch for what does not exist yet"
+		message = "lookup finds nothing when Argo CD renders, so the chart takes the branch for what does not exist yet"
 	}
 	var found []finding.Finding
 	for _, t := range c.probe.sorted() {
