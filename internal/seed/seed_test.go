@@ -1,7 +1,6 @@
 package seed
 
 import (
-	"errors"
 	//lint:ignore SA1019 charts can ask for such keys
 	"crypto/dsa"
 	"crypto/rand"
@@ -9,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/asn1"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math/big"
 	"os"
