@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -64,8 +63,8 @@ such objects exist.`,
 			kinds, unknown = explain.Health(res.Plan, blind)
 			warn(s, unknown)
 			if len(blind) == 0 {
-				_, err := fmt.Fprintln(s.Err, "cmp: nothing to print: Argo CD has a health check for every object that another one waits for")
-				return err
+				s.say("nothing to print: Argo CD has a health check for every object that another one waits for")
+				return nil
 			}
 		}
 		checks := health.Checks(kinds)

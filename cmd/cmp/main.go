@@ -15,7 +15,7 @@ import (
 func main() {
 	http.DefaultTransport = noNetwork{}
 	log.SetFlags(0)
-	out := streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	out := streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Name: programName(os.Args[0])}
 	log.SetOutput(librarylog.New(out.Err))
 	wait := librarylog.DivertStderr(librarylog.New(out.Err))
 	code := run(os.Args[1:], out)

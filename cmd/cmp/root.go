@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +23,16 @@ import (
 type streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+	// Name is what the program is called by; cmp if empty.
+	Name string
+}
+
+// name is what the program is called by.
+func (s streams) name() string { return cmp.Or(s.Name, "cmp") }
+
+// say writes a line for people.
+func (s streams) say(format string, args ...any) {
+	fmt.Fprintf(s.Err, "%s: %s\n", s.name(), spelled(fmt.Sprintf(format, args...), s.name()))
 }
 
 // Exit codes.
@@ -44,7 +56,7 @@ func run(args []string, s streams) int {
 		return exitFailed
 	}
 	for _, f := range finding.Of(err) {
-		fmt.Fprintf(s.Err, "cmp: %s\n", f.Error())
+		s.say("%s", f.Error())
 	}
 	if usage.Is(err) {
 		return exitUsage
@@ -93,6 +105,11 @@ As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
 	root.SetHelpCommand(newHelp())
 	complete.All(root, flagValues, objects)
 	acceptOldFlags(root, s)
+	if name := s.name(); name != root.Use {
+		callItself(root, name)
+		root.Use = strings.ReplaceAll(name, "kubectl ", "kubectl-")
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
+	}
 	return root
 }
 
@@ -118,11 +135,11 @@ func emit(s streams, text string, err error) error {
 // warn writes the findings that left a result possible.
 func warn(s streams, all []finding.Finding) {
 	for _, f := range all {
-		fmt.Fprintf(s.Err, "cmp: %s: %s\n", screen.PaintFor(s.Err).Severity(f.Severity), f.Error())
+		s.say("%s: %s", screen.PaintFor(s.Err).Severity(f.Severity), f.Error())
 	}
 }
 
 // note writes what is worth knowing beside a result.
 func note(s streams, format string, args ...any) {
-	fmt.Fprintf(s.Err, "cmp: %s: %s\n", screen.PaintFor(s.Err).Severity(finding.Note), fmt.Sprintf(format, args...))
+	s.say("%s: %s", screen.PaintFor(s.Err).Severity(finding.Note), fmt.Sprintf(format, args...))
 }

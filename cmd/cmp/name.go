@@ -1,0 +1,51 @@
+package main
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// programName is what people call the program by: the name of its file, if that is one
+// of ours. Where cmp is the file comparison tool of diffutils, it is installed as ladder,
+// and as kubectl-ladder it is a plugin of kubectl.
+func programName(file string) string {
+	switch name := strings.TrimSuffix(filepath.Base(file), ".exe"); name {
+	case "ladder":
+		return name
+	case "kubectl-ladder", "kubectl_ladder":
+		return "kubectl ladder"
+	}
+	return "cmp"
+}
+
+// mention is the name of the program in a text, or of one of its manual pages, and not a
+// part of a path, of a flag or of the name of Argo CD's own server.
+var mention = regexp.MustCompile(`(^|[^\w./-])cmp(-server\b|\b)`)
+
+// spelled is a text with the name that the program is called by.
+func spelled(text, name string) string {
+	if name == "cmp" {
+		return text
+	}
+	return mention.ReplaceAllStringFunc(text, func(found string) string {
+		if strings.HasSuffix(found, "-server") {
+			return found
+		}
+		return strings.TrimSuffix(found, "cmp") + name
+	})
+}
+
+// callItself writes the name of the program into the help of a command and of those below.
+func callItself(cmd *cobra.Command, name string) {
+	cmd.Short, cmd.Long, cmd.Example = spelled(cmd.Short, name), spelled(cmd.Long, name), spelled(cmd.Example, name)
+	for _, flags := range []*pflag.FlagSet{cmd.LocalNonPersistentFlags(), cmd.PersistentFlags()} {
+		flags.VisitAll(func(f *pflag.Flag) { f.Usage = spelled(f.Usage, name) })
+	}
+	for _, sub := range cmd.Commands() {
+		callItself(sub, name)
+	}
+}
