@@ -71,7 +71,7 @@ func sameAsHelm(t *testing.T, f *fetch.Fetcher, url string, s *server) {
 		if _, _, err := helmPull(t, "app", url, asked, s); err == nil {
 			t.Errorf("helm pull --version %q gets something", asked)
 		}
-		if _, err := f.Fetch(t.Context(), remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: asked}); err == nil || !strings.Contains(err.Error(), "does not have it") && !strings.Contains(err.Error(), "no version of app that fits") {
+		if _, err := f.Fetch(t.Context(), remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: asked}); err == nil || !strings.Contains(err.Error(), "not found") && !strings.Contains(err.Error(), "no version of app that fits") {
 			t.Errorf("%q: %v", asked, err)
 		}
 	}
