@@ -177,7 +177,7 @@ func (f *Fleet) cannotBootstrap(apps []*Application, opt BootstrapOptions) []fin
 		found := from.fault("bootstrap-order", from.PhaseKey(), fmt.Sprintf("%s needs %s, which %s: %s", from.Name, to.Name, where, l.Reasons[0]), "give "+to.Name+" an earlier phase")
 		switch {
 		case !opt.has(to):
-			found.Severity, found.Remedy = finding.Note, "see to it that it is there already"
+			found.Severity, found.Remedy = finding.Note, "make sure that it is there already"
 		case !l.Sure():
 			found.Severity = finding.Warning
 		}

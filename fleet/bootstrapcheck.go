@@ -45,14 +45,14 @@ func (b Bootstrap) Check(written map[string]string) []finding.Finding {
 		old, there := before[id]
 		switch {
 		case !there:
-			report(now[id].File, 0, id, "Argo CD syncs it, and it was not bootstrapped", again)
+			report(now[id].File, 0, now[id].ID.String(), "Argo CD syncs it, and it was not bootstrapped", again)
 		case !equalValues(old.Text(), now[id].Text()):
-			report(old.File, old.Line, id, "what was bootstrapped is not what Argo CD syncs", again)
+			report(old.File, old.Line, old.ID.String(), "what was bootstrapped is not what Argo CD syncs", again)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(before)) {
 		if _, there := now[id]; !there {
-			report(before[id].File, before[id].Line, id, "it was bootstrapped, and Argo CD does not sync it", "delete it from the cluster, or add it to a component; then write the bootstrap again")
+			report(before[id].File, before[id].Line, before[id].ID.String(), "it was bootstrapped, and Argo CD does not sync it", "delete it from the cluster, or add it to a component; then write the bootstrap again")
 		}
 	}
 	if len(all) == 0 && written[ScriptFile] != b.Script() {
@@ -65,7 +65,7 @@ func (b Bootstrap) Check(written map[string]string) []finding.Finding {
 }
 
 // objectsIn are the objects in the files of the steps of a bootstrap, by what they are
-// called.
+// called, with the group: several have a kind of the same name.
 func objectsIn(files map[string]string) (map[string]object.Object, []finding.Finding) {
 	all := map[string]object.Object{}
 	var faults []finding.Finding
@@ -76,7 +76,7 @@ func objectsIn(files map[string]string) (map[string]object.Object, []finding.Fin
 		objs, err := object.Parse(name, 1, files[name])
 		faults = append(faults, finding.Of(err)...)
 		for _, o := range objs {
-			all[o.ID.String()] = o
+			all[o.ID.Qualified()] = o
 		}
 	}
 	return all, faults

@@ -112,6 +112,9 @@ spec:
 // they say.
 func TestBootstrapCheck(t *testing.T) {
 	files := map[string]string{"cni/component.yaml": described("cni", "foundation", "120"), "cni/c.yaml": cni, "crds/component.yaml": described("crds", "foundation", "100"), "crds/c.yaml": certificates}
+	// Two groups have a kind of the same name.
+	const vipers = "{apiVersion: a.example.com/v1, kind: Viper, metadata: {name: one}, spec: {fangs: 2}}\n---\n{apiVersion: b.example.com/v1, kind: Viper, metadata: {name: one}}\n"
+	files["cni/vipers.yaml"] = vipers
 	until := fleet.BootstrapOptions{Until: component.Phase{Number: 130, Set: true}}
 	bootstrap := func() fleet.Bootstrap {
 		made, _, err := loadFiles(t, files, fleet.Source{}).Bootstrap(until)
@@ -125,6 +128,7 @@ func TestBootstrapCheck(t *testing.T) {
 		t.Errorf("nothing has changed: %v", found)
 	}
 	files["cni/c.yaml"] = strings.Replace(cni, "image: operator", "image: operator:2", 1)
+	files["cni/vipers.yaml"] = strings.Replace(vipers, "fangs: 2", "fangs: 4", 1)
 	delete(files, "crds/component.yaml")
 	delete(files, "crds/c.yaml")
 	var got []string
@@ -133,6 +137,7 @@ func TestBootstrapCheck(t *testing.T) {
 	}
 	want := []string{
 		"Deployment cni/operator: what was bootstrapped is not what Argo CD syncs",
+		"Viper cni/one: what was bootstrapped is not what Argo CD syncs",
 		"CustomResourceDefinition certificates.cert-manager.io: it was bootstrapped, and Argo CD does not sync it",
 		": the inline manifests are not what Argo CD syncs",
 	}

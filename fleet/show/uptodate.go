@@ -15,7 +15,7 @@ import (
 func UpToDate(file string, made []fleet.Manifest) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "name the committed file, or write it with cmp fleet " + "appset > " + file}
+		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "name the committed file, or write it with cmp fleet appset > " + file}
 	}
 	differences, err := fleet.Differences(string(text), made)
 	if err != nil {
