@@ -89,7 +89,7 @@ func throwaway() (*plugin.Random, error) {
 	return &plugin.Random{Key: s.Key, Now: time.Now(), Keys: random.NewKeys(rememberedKeys)}, err
 }
 
-// random is what renderings derive from; nil if there is no seed.
+// random returns what renderings derive generated values from; nil without a seed.
 func (in *seeding) random() (*plugin.Random, error) {
 	if in == nil {
 		return nil, nil

@@ -1,4 +1,4 @@
-// Hello is what runs on the node in its own tests:
+// Command hello is what runs on the node in its own tests:
 //
 //	hello serve             answer requests
 //	hello serve FILE        the same, once "hello" is written to a file

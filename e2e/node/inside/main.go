@@ -1,4 +1,4 @@
-// Inside is process 1 of a node: it runs in namespaces and cgroups of its own, mounts
+// Command inside is process 1 of a node: it runs in namespaces and cgroups of its own, mounts
 // what a node's programs expect to find, gives the node a network, and runs programs
 // when it is told to on its standard input. When its standard input ends, or it is
 // killed, everything in it ends.

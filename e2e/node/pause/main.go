@@ -1,4 +1,4 @@
-// Pause holds the namespaces of a Pod open until it is told to end, and collects what
+// Command pause holds the namespaces of a Pod open until it is told to end, and collects what
 // the Pod's processes leave where they share their process namespace.
 package main
 

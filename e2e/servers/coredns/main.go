@@ -1,4 +1,4 @@
-// Coredns is CoreDNS with the plugins that a cluster's DNS needs, and no others: those
+// Command coredns is CoreDNS with the plugins that a cluster's DNS needs, and no others: those
 // for clouds, tracing and other servers are most of what CoreDNS compiles.
 package main
 

@@ -1,4 +1,4 @@
-// Beacon is an operator with the habits of real ones, each behind a flag, so that the
+// Command beacon is an operator with the habits of real ones, each behind a flag, so that the
 // suite can see on a real node what an order of applies does to such a program.
 //
 //	beacon operate   reconciles Beacons: a ConfigMap, a Deployment and a Service for each

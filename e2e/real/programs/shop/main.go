@@ -1,4 +1,4 @@
-// Shop is a web application with a PostgreSQL database, as it is deployed: a Job that
+// Command shop is a web application with a PostgreSQL database, as it is deployed: a Job that
 // brings the schema, servers that exit without it, and a Job that asks the servers for
 // something. With other flags it has the shape of Keycloak (brings its schema itself,
 // starts slowly) and of Temporal (several servers on one schema).

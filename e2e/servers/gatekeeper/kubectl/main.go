@@ -1,4 +1,4 @@
-// Kubectl is what the hooks of Gatekeeper's chart run. Kubernetes' own main is in a module
+// Command kubectl is what the hooks of Gatekeeper's chart run. Kubernetes' own main is in a module
 // that would have to be compiled against versions of its own.
 package main
 
