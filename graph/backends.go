@@ -74,6 +74,16 @@ func (b *builder) comesAfter(config, server int, why string) {
 	}
 }
 
+// registerAfter turns the reference by which a configuration stands with its server into
+// one that follows it.
+func (b *builder) registerAfter(config, server int) {
+	for _, i := range b.pairs[[2]int{config, server}] {
+		if r := &b.References[i]; r.Meaning == knowledge.With {
+			r.Meaning, r.Inferred, r.Sign, r.Why = knowledge.Healthy, true, Registration, "is registered as soon as it can be answered by"
+		}
+	}
+}
+
 func failsOpen(hook object.Value) bool {
 	policy := hook.Get("failurePolicy").Text()
 	return policy != "" && policy != "Fail"
@@ -153,6 +163,7 @@ func (b *builder) referToWebhooks() {
 	for w, config := range b.Nodes {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
 			exempt := exempted.of(config.Part)
+			apart := b.registersApart(w)
 			trusted := b.trustedBy(w)
 			needed := b.neededBy(trusted)
 			for _, hook := range hooks.Value.Items() {
@@ -184,6 +195,12 @@ func (b *builder) referToWebhooks() {
 						for _, backend := range backends {
 							b.refer(Reference{From: i, To: backend, Field: webhooksField, Meaning: knowledge.Healthy, Hard: true, Refused: true,
 								Why: "must be admitted by webhook " + name + " of", Source: config.Kind.Source})
+							if apart && n.Part == config.Part {
+								b.registerAfter(w, backend)
+								r := b.inferred(i, w, webhooksField, knowledge.Healthy, "is admitted by")
+								r.Sign = Registration
+								b.refer(r)
+							}
 						}
 						for _, j := range trusted {
 							if !needed[i] {
@@ -217,6 +234,42 @@ func (b *builder) converted(exempt *exemptions) {
 			}
 		}
 	}
+}
+
+// registersApart reports whether a webhook configuration can come after its server,
+// in a wave before the first object that the webhook admits. A Deployment is available up
+// to a second before kube-proxy leads connections to its Pods, and Argo CD applies the next
+// wave at once, so that the first such object would be refused; behind a wave in between it
+// waits two seconds. Only if nobody in the component may look at webhook configurations: a
+// server that completes its own, or waits for it, is not ready without.
+func (b *builder) registersApart(config int) bool {
+	part := b.Nodes[config].Part
+	for i := range b.Nodes {
+		if n := &b.Nodes[i]; n.Part == part && !n.Kind.Pod.IsZero() && b.maySeeWebhooks(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// maySeeWebhooks reports whether the Pods of a workload may read webhook configurations,
+// as far as the component tells: an account or a role from elsewhere may have any right.
+func (b *builder) maySeeWebhooks(workload int) bool {
+	for _, account := range b.accounts(b.Nodes[workload]) {
+		if len(b.byKey[account]) == 0 {
+			return true
+		}
+		for _, binding := range b.grants.bindingsFor(account) {
+			if len(b.roles(binding)) == 0 && !slices.Contains(delegatedRoles, b.Nodes[binding].Get("roleRef", "name").Text()) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(b.rulesOfNode(workload), func(r rule) bool {
+		return slices.ContainsFunc(registrars, func(reg registrar) bool {
+			return reg.group == admission && r.allows(reg.group, reg.resource, "get", "list", "watch", "update", "patch", "create")
+		})
+	})
 }
 
 // unadmitted are the nodes that do not wait for the webhooks of a component: its

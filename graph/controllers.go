@@ -10,9 +10,12 @@ import (
 // admission is the group of webhook configurations.
 const admission = "admissionregistration.k8s.io"
 
-// registrars are the groups whose objects extend the API server. Who may write
-// them serves an API, injects a CA or installs definitions.
-var registrars = []struct{ group, resource string }{
+// registrar is a resource whose objects extend the API server.
+type registrar struct{ group, resource string }
+
+// registrars are all of them. Who may write them serves an API, injects a CA or
+// installs definitions.
+var registrars = []registrar{
 	{admission, "mutatingwebhookconfigurations"},
 	{admission, "validatingwebhookconfigurations"},
 	{"apiextensions.k8s.io", "customresourcedefinitions"},

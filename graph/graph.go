@@ -143,6 +143,9 @@ const (
 	Company Sign = "company"
 	// Bringer: To may bring the kind of which From makes objects.
 	Bringer Sign = "bringer"
+	// Registration: a webhook configuration that comes between its server and the first
+	// object that it admits, so that connections reach the server by then.
+	Registration Sign = "registration"
 )
 
 // Fields of references that follow from what every object has, and from webhooks.

@@ -196,6 +196,10 @@ func accountOf(n Node, tmpl object.Value) (object.ID, bool) {
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles).
 const clusterAdmin = "cluster-admin"
 
+// delegatedRoles are in every cluster, and let a server ask who a caller is and what it
+// may do (https://kubernetes.io/docs/tasks/extend-kubernetes/configure-aggregation-layer/).
+var delegatedRoles = []string{"system:auth-delegator", "extension-apiserver-authentication-reader"}
+
 // findGrants: who has which rights.
 func (b *builder) findGrants() { b.grants = b.readGrants() }
 

@@ -148,6 +148,8 @@ func (s *sync) needed(r *graph.Reference) bool {
 	switch {
 	case r.Optional, r.Explicit, runsLater(from, r):
 		return false
+	case r.Sign == graph.Registration:
+		return false // it saves an attempt, and is not needed
 	case !from.Kind.Admits.IsZero():
 		return r.Hard
 	case to.Kind.Rights == "binding" && from.Role != knowledge.Controllers:

@@ -67,6 +67,7 @@ func constraints(g *graph.Graph, base *knowledge.Base, holds func(Need) bool) de
 		}
 		rules = append(rules, c)
 	}
+	keepApart(g, rules)
 	awaited := awaitedNodes(g, rules)
 	for i := range rules {
 		c := &rules[i]
@@ -75,6 +76,22 @@ func constraints(g *graph.Graph, base *knowledge.Base, holds func(Need) bool) de
 		}
 	}
 	return demands{rules, yielded}
+}
+
+// keepApart keeps a webhook configuration apart from what it admits only where it comes
+// after its server: otherwise both would wait for a server of which that is doubtful.
+func keepApart(g *graph.Graph, rules []constraint) {
+	follows := map[int]bool{}
+	for _, c := range rules {
+		if c.need == Settles && runsForEver(&g.Nodes[c.to]) {
+			follows[c.from] = true
+		}
+	}
+	for i := range rules {
+		if c := &rules[i]; c.need == Settles && !runsForEver(&g.Nodes[c.to]) && !follows[c.to] {
+			c.gap, c.need = 0, ""
+		}
+	}
 }
 
 // showsHealth reports whether Argo CD has a health check for an object, or can have
@@ -88,7 +105,7 @@ func gate(from, to *graph.Node, r *graph.Reference, base *knowledge.Base) Need {
 	switch {
 	case need == "" && r.Hard && r.Meaning == knowledge.Exists && !appliedBefore(to, from, base) && !retriesPods(from, r):
 		return Refused
-	case to.HasHealth, r.Explicit, !base.Builtin(to.Key.Group):
+	case to.HasHealth, r.Explicit, need == Settles, !base.Builtin(to.Key.Group):
 		// Kinds of others may get a health check that Ladder knows nothing of.
 		return need
 	}

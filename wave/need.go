@@ -25,6 +25,10 @@ const (
 	Degrades Need = "degrades"
 	// Checks: the customer checks the result, once.
 	Checks Need = "checks"
+	// Settles: the customer is a webhook configuration, or what the webhook admits.
+	// Connections reach a server up to a second after it is healthy, and Argo CD waits
+	// two between waves.
+	Settles Need = "settles"
 	// Reads: the customer reads what the other object makes. It waits by itself,
 	// so that the two share a wave where waves are few.
 	Reads Need = "reads"
@@ -48,6 +52,8 @@ func (n Need) Without() string {
 		return "would be Degraded before, which fails the sync"
 	case Checks:
 		return "checks the result once"
+	case Settles:
+		return "follows a moment later, since connections reach a webhook up to a second after it is ready"
 	case Reads:
 		return "reads what it makes"
 	case Depends:
@@ -61,7 +67,7 @@ func (n Need) Without() string {
 // fails reports whether the customer, or its sync, fails for good. Other customers
 // wait by themselves.
 func (n Need) fails() bool {
-	return slices.Contains([]Need{Refused, RunsOnce, WrongData, Degrades, Checks}, n)
+	return slices.Contains([]Need{Refused, RunsOnce, WrongData, Degrades, Checks, Settles}, n)
 }
 
 // holdsByDefault and holdsWithinWave report whether a need makes a gate: each does,
@@ -87,6 +93,8 @@ func needOf(from *graph.Node, r *graph.Reference) Need {
 		return ""
 	case r.Explicit:
 		return Asked
+	case r.Sign == graph.Registration:
+		return Settles
 	case r.Refused, r.Hard && !r.Inferred:
 		return Refused
 	case r.Data:
