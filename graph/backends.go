@@ -241,9 +241,13 @@ func (b *builder) converted(exempt *exemptions) {
 // to a second before kube-proxy leads connections to its Pods, and Argo CD applies the next
 // wave at once, so that the first such object would be refused; behind a wave in between it
 // waits two seconds. Only if nobody in the component may look at webhook configurations: a
-// server that completes its own, or waits for it, is not ready without.
+// server that completes its own, or waits for it, is not ready without. A Job that changes
+// it comes in between itself.
 func (b *builder) registersApart(config int) bool {
 	part := b.Nodes[config].Part
+	if len(b.referrers(config)) > 0 {
+		return false
+	}
 	for i := range b.Nodes {
 		if n := &b.Nodes[i]; n.Part == part && !n.Kind.Pod.IsZero() && b.maySeeWebhooks(i) {
 			return false
@@ -252,22 +256,16 @@ func (b *builder) registersApart(config int) bool {
 	return true
 }
 
-// maySeeWebhooks reports whether the Pods of a workload may read webhook configurations,
-// as far as the component tells: an account or a role from elsewhere may have any right.
+// maySeeWebhooks reports whether the Pods of a workload may look at webhook
+// configurations, as far as the component tells. A controller whose account or role is from
+// elsewhere may have any right.
 func (b *builder) maySeeWebhooks(workload int) bool {
-	for _, account := range b.accounts(b.Nodes[workload]) {
-		if len(b.byKey[account]) == 0 {
-			return true
-		}
-		for _, binding := range b.grants.bindingsFor(account) {
-			if len(b.roles(binding)) == 0 && !slices.Contains(delegatedRoles, b.Nodes[binding].Get("roleRef", "name").Text()) {
-				return true
-			}
-		}
+	if b.Nodes[workload].Role == knowledge.Controllers && b.hasForeignRights(workload) {
+		return true
 	}
 	return slices.ContainsFunc(b.rulesOfNode(workload), func(r rule) bool {
 		return slices.ContainsFunc(registrars, func(reg registrar) bool {
-			return reg.group == admission && r.allows(reg.group, reg.resource, "get", "list", "watch", "update", "patch", "create")
+			return reg.group == admission && r.allows(reg.group, reg.resource, "get", "list", "watch", "create", "update", "patch")
 		})
 	})
 }

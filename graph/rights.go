@@ -196,6 +196,16 @@ func accountOf(n Node, tmpl object.Value) (object.ID, bool) {
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles).
 const clusterAdmin = "cluster-admin"
 
+// hasForeignRights reports whether a workload may have rights that the component does
+// not show, by an account or a role that is not in it.
+func (b *builder) hasForeignRights(workload int) bool {
+	return slices.ContainsFunc(b.accounts(b.Nodes[workload]), func(account object.ID) bool {
+		return len(b.byKey[account]) == 0 || slices.ContainsFunc(b.grants.bindingsFor(account), func(binding int) bool {
+			return len(b.roles(binding)) == 0 && !slices.Contains(delegatedRoles, b.Nodes[binding].Get("roleRef", "name").Text())
+		})
+	})
+}
+
 // delegatedRoles are in every cluster, and let a server ask who a caller is and what it
 // may do (https://kubernetes.io/docs/tasks/extend-kubernetes/configure-aggregation-layer/).
 var delegatedRoles = []string{"system:auth-delegator", "extension-apiserver-authentication-reader"}

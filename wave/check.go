@@ -178,7 +178,7 @@ func (s *sync) play(i int) {
 		case s.pulledForward(r) && to != never:
 		case to.compare(at) > 0:
 			s.late(i, r, nil)
-		case to == at && r.Meaning == knowledge.Healthy && (r.Hard && !r.Inferred || r.Refused && s.yielded[*r] == ""):
+		case to == at && r.Meaning == knowledge.Healthy && (r.Hard && !r.Inferred || r.Refused) && s.yielded[*r] == "":
 			s.report(i, finding.Warning, "unawaited", fmt.Sprintf("%s it %s %s, which is in the same wave, so Argo CD does not wait for it", at, r.Why, s.name(r.To)),
 				"give it a later wave, or let Ladder compute both")
 		}
