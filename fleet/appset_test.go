@@ -90,7 +90,7 @@ func TestTiers(t *testing.T) {
 }
 
 // TestEnvironment narrows the rollout to one environment, and names those there
-// are if it is missing.
+// are if it is unknown.
 func TestEnvironment(t *testing.T) {
 	f := loadIn(t, "environments")
 	made, _, err := f.Apps(fleet.AppsOptions{Path: "a", Target: fleet.Target{Environment: "staging"}})
