@@ -74,7 +74,7 @@ func TestOffline(t *testing.T) {
 		t.Errorf("%d requests", got)
 	}
 	config.Allow = nil
-	refuse(t, n.fetcher(config), fileRef("https://files.example.com/a"), "not-allowed", "nothing is allowed")
+	refuse(t, n.fetcher(config), fileRef("https://files.example.com/a"), "not-allowed", "the allow-list is empty")
 }
 
 // TestChangedContent has a version whose content changes.
