@@ -52,7 +52,7 @@ func (c Rollouts) Render(format string) (string, error) {
 	row("steps", func(i int) string { return fmt.Sprint(c.Runs[i].StepCount()) })
 	row("Applications", func(i int) string { return fmt.Sprint(len(c.Fleets[i].Enabled())) })
 	row("at once, at most", func(i int) string { return fmt.Sprint(c.Runs[i].AtOnce()) })
-	row("dependencies that are not kept", func(i int) string { return fmt.Sprint(len(c.Runs[i].Unordered)) })
+	row("dependencies not kept", func(i int) string { return fmt.Sprint(len(c.Runs[i].Unordered)) })
 	row("never healthy", func(i int) string { return fmt.Sprint(len(c.Runs[i].Stuck)) })
 	row("total", func(i int) string {
 		if !c.Runs[i].Done() {
