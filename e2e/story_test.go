@@ -29,7 +29,7 @@ type story struct {
 	// name is that of the case: of its Application and repository, and of the
 	// namespace unless namespace says otherwise.
 	name, namespace string
-	// files is what the repository holds, and path the component in it.
+	// files is what the repository contains, and path the component in it.
 	files map[string]string
 	path  string
 	// plugin is false for plain manifests, whose waves are those in the files.

@@ -58,7 +58,7 @@ func (l *lint) stale() []fault {
 		if l.accepted[i] || l.failed(a.Component) || l.failed(a.Needs) {
 			continue
 		}
-		message, remedy := fmt.Sprintf("%s finds nothing of %s", a.Rule, a.Component), "drop it"
+		message, remedy := fmt.Sprintf("no finding of rule %s for %s", a.Rule, a.Component), "remove the entry"
 		if a.Needs != "" {
 			message += " and " + a.Needs
 		}
@@ -66,7 +66,7 @@ func (l *lint) stale() []fault {
 			message, remedy = unknown, known
 		}
 		all = append(all, fault{Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: a.Line, Field: fmt.Sprintf("fleet.accepted[%d]", i),
-			Message: message + ", so nothing is accepted here", Remedy: remedy}})
+			Message: message + ", so this entry has no effect", Remedy: remedy}})
 	}
 	return all
 }
@@ -78,11 +78,11 @@ func (l *lint) unknownNames(a profile.Accepted) (message, remedy string) {
 		for _, r := range l.rules {
 			names = append(names, r.Name)
 		}
-		return fmt.Sprintf("there is no rule %q", a.Rule), "use one of " + strings.Join(names, ", ")
+		return fmt.Sprintf("unknown rule %q", a.Rule), "use one of " + strings.Join(names, ", ")
 	}
 	for _, name := range []string{a.Component, a.Needs} {
 		if name != "" && !slices.ContainsFunc(l.Applications, func(app *Application) bool { return app.Name == name }) {
-			return fmt.Sprintf("there is no Application %q", name), "correct the name, or drop the entry"
+			return fmt.Sprintf("unknown Application %q", name), "correct the name, or remove the entry"
 		}
 	}
 	return "", ""

@@ -52,12 +52,12 @@ func TestAccepted(t *testing.T) {
 		stale         string
 	}{
 		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "off"}, 1, 1, ""},
-		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "only-main"}, 0, 2, "needs-disabled finds nothing of needs-off and only-main, so nothing is accepted here; fix: drop it"},
-		{profile.Accepted{Rule: "against-phases", Component: "needs-off"}, 0, 2, "against-phases finds nothing of needs-off"},
+		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "only-main"}, 0, 2, "no finding of rule needs-disabled for needs-off and only-main, so this entry has no effect; fix: remove the entry"},
+		{profile.Accepted{Rule: "against-phases", Component: "needs-off"}, 0, 2, "no finding of rule against-phases for needs-off"},
 		{profile.Accepted{Rule: "object-shared", Component: "shares-b", Needs: "shares-a"}, 1, 0, ""},
 		{profile.Accepted{Rule: "no-phase", Component: "split-crds"}, 1, 1, ""},
-		{profile.Accepted{Rule: "needs-help", Component: "needs-off"}, 0, 0, `there is no rule "needs-help", so nothing is accepted here; fix: use one of no-phase`},
-		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "of"}, 0, 2, `there is no Application "of"`},
+		{profile.Accepted{Rule: "needs-help", Component: "needs-off"}, 0, 0, `unknown rule "needs-help", so this entry has no effect; fix: use one of no-phase`},
+		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "of"}, 0, 2, `unknown Application "of"`},
 	} {
 		test.entry.Why = "so it is"
 		notes, others, stale := accepted(test.entry)

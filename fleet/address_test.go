@@ -74,7 +74,7 @@ func TestAddressIsSure(t *testing.T) {
 	if got := computed(p); got["store"] != "155" || got["vault"] != "150" || got["pull"] != "-" {
 		t.Errorf("computed %v; the store must stay behind the Vault", got)
 	}
-	if err := finding.Err(p.Findings); err == nil || !strings.Contains(err.Error(), "it must stand after store") {
+	if err := finding.Err(p.Findings); err == nil || !strings.Contains(err.Error(), "it must come after store") {
 		t.Errorf("nothing says why pull has no place: %v", err)
 	}
 	files["store/component.yaml"] = described("store", "foundation", "130")

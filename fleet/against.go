@@ -120,7 +120,7 @@ func (l *lint) otherwise(app, other *Application, r Reason) string {
 	}
 	switch own, others := l.step(app.Phase.Number), l.step(other.Phase.Number); {
 	case isNamespace(r):
-		return "until then the namespace is one that CreateNamespace=true makes, without its labels and annotations, or the sync fails"
+		return "until then the namespace is created by CreateNamespace=true, without its labels and annotations, or the sync fails"
 	case own == others && r.Strength == Applied:
 		return "both are synced at the same time, so its sync " + verb("fails") + ", and Argo CD retries only a few times"
 	case own == others:
@@ -140,9 +140,9 @@ func (l *lint) remedy(from, to int, r Reason) string {
 	if l.reaches(to, from, !doubtful(r)) {
 		back := l.chain(to, from)
 		if !r.Strength.Later() && !slices.ContainsFunc(back, func(link Link) bool { return link.Strength().Later() }) {
-			return l.move(app, other.Phase.Number, "") + ", since the two need each other"
+			return l.move(app, other.Phase.Number, "") + ", because the two depend on each other"
 		}
-		return fmt.Sprintf("take apart what %s needs of %s and the other way round, for no phases are right for both: %s", app.Name, other.Name, l.told(back))
+		return fmt.Sprintf("remove one of the dependencies between %s and %s, because no order satisfies both: %s", app.Name, other.Name, l.told(back))
 	}
 	if own := l.right[to]; own != other.Phase.Number && met(r, app.Phase.Number, own) {
 		return l.move(other, own, "or earlier")
@@ -150,14 +150,14 @@ func (l *lint) remedy(from, to int, r Reason) string {
 	if later := l.right[from]; met(r, later, l.right[to]) {
 		moves := ""
 		if l.right[to] != other.Phase.Number {
-			moves = ", since " + other.Name + " belongs to " + l.phase(l.right[to])
+			moves = ", because " + other.Name + " belongs to " + l.phase(l.right[to])
 		}
 		return l.move(app, later, "or later") + moves + l.followers(from, later)
 	}
 	if earlier, can := l.latest(to, app.Phase.Number-boolean(r.Strength.Later())); can {
 		return l.move(other, earlier, "or earlier")
 	}
-	return fmt.Sprintf("let %s come after %s; no place of the profile does", app.Name, other.Name)
+	return fmt.Sprintf("move %s after %s; the profile has no place for it there", app.Name, other.Name)
 }
 
 // followers names those that have to follow an Application which moves.
@@ -176,7 +176,7 @@ func (l *lint) followers(moved, to int) string {
 	if names == nil {
 		return ""
 	}
-	return ", and what needs it behind it: " + few(names)
+	return ", and its dependents after it: " + few(names)
 }
 
 // rightPhases are where Applications belong: where they are, if they are for
@@ -415,7 +415,7 @@ func (l *lint) chain(from, to int) []Link {
 func (l *lint) told(chain []Link) string {
 	var all []string
 	for _, link := range chain {
-		all = append(all, fmt.Sprintf("%s needs %s, since %s", l.Applications[link.From].Name, l.Applications[link.To].Name, link.Reasons[0]))
+		all = append(all, fmt.Sprintf("%s depends on %s, because %s", l.Applications[link.From].Name, l.Applications[link.To].Name, link.Reasons[0]))
 	}
 	return strings.Join(all, "; ")
 }

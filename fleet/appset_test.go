@@ -90,7 +90,7 @@ func TestTiers(t *testing.T) {
 }
 
 // TestEnvironment narrows the rollout to one environment, and names those there
-// are if there is no such one.
+// are if it is unknown.
 func TestEnvironment(t *testing.T) {
 	f := loadIn(t, "environments")
 	made, _, err := f.Apps(fleet.AppsOptions{Path: "a", Target: fleet.Target{Environment: "staging"}})
@@ -167,11 +167,11 @@ func TestManualStep(t *testing.T) {
 	if strings.Join(got, ", ") != want {
 		t.Errorf("steps are %s\nwant %s", strings.Join(got, ", "), want)
 	}
-	if !strings.Contains(text, "# 120 foundation, operators, which people sync one by one: cm.") {
+	if !strings.Contains(text, "# 120 foundation, operators, which people sync manually: cm.") {
 		t.Errorf("no word about it in\n%s", text)
 	}
 	differences, err := fleet.Differences(fleet.YAML(committed...), made)
-	if err != nil || len(differences) != 2 || !strings.Contains(differences[0].Message, "would be 0") {
+	if err != nil || len(differences) != 2 || !strings.Contains(differences[0].Message, "generated: 0") {
 		t.Errorf("differences are %v, %v", differences, err)
 	}
 }
@@ -198,10 +198,10 @@ func TestDifferences(t *testing.T) {
 	}
 	slices.Sort(lines)
 	want := []string{
-		`spec.env: it is there, and would be gone`, // with a password, perhaps
-		`spec.strategy.deletionOrder: it is missing, and would be "Reverse"`,
-		`spec.strategy.rollingSync.steps[3].matchExpressions[0].values[1]: it is "131", and would be gone`,
-		`spec.strategy.rollingSync.steps[4].maxUpdate: it is 12, and would be 10`,
+		`spec.env: is there; no longer generated`, // with a password, perhaps
+		`spec.strategy.deletionOrder: is missing; generated: "Reverse"`,
+		`spec.strategy.rollingSync.steps[3].matchExpressions[0].values[1]: is "131"; no longer generated`,
+		`spec.strategy.rollingSync.steps[4].maxUpdate: is 12; generated: 10`,
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("got %q\nwant %q", lines, want)
@@ -217,10 +217,10 @@ func TestChecksChildren(t *testing.T) {
 		"what is printed":       {configMap, ""},
 		"the same as values":    {values, ""},
 		"the old key":           {"data:\n  resource.customizations: |\n    argoproj.io/Application:\n      health.lua: |\n        hs = {status = 'Progressing'}\n        if obj.status ~= nil and obj.status.health ~= nil then hs.status = obj.status.health.status end\n        return hs\n", ""},
-		"none":                  {"data: {url: https://argocd.example.com}", "there is no health check"},
-		"healthy whatever":      {"data:\n  " + key + "return {status = 'Healthy'}", `says "Healthy" of a child that is Degraded`},
+		"none":                  {"data: {url: https://argocd.example.com}", "no health check"},
+		"healthy whatever":      {"data:\n  " + key + "return {status = 'Healthy'}", `returns "Healthy" for a child that is Degraded`},
 		"stumbles":              {"data:\n  " + key + "return {status = obj.status.health.status}", "fails: "},
-		"it does not look":      {"data:\n  " + key + "return {status = 'Progressing'}", "of a child that is Healthy"},
+		"it does not look":      {"data:\n  " + key + "return {status = 'Progressing'}", "for a child that is Healthy"},
 		"no YAML":               {"data: [", "name the ConfigMap argocd-cm"},
 		"it reads files itself": {"data:\n  " + key + "dofile('/etc/passwd')", "fails: "},
 	} {

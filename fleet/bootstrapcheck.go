@@ -38,28 +38,28 @@ func (b Bootstrap) Check(written map[string]string) []finding.Finding {
 	report := func(file string, line int, id, message, remedy string) {
 		all = append(all, finding.Finding{Severity: finding.Error, Rule: "out-of-date", File: file, Line: line, Object: id, Message: message, Remedy: remedy})
 	}
-	const again = "apply it, and write the bootstrap again"
+	const again = "apply it, and generate the bootstrap again"
 	now, _ := objectsIn(b.Files(false))
 	before, faults := objectsIn(written)
 	for _, id := range slices.Sorted(maps.Keys(now)) {
 		old, there := before[id]
 		switch {
 		case !there:
-			report(now[id].File, 0, now[id].ID.String(), "Argo CD syncs it, and it was not bootstrapped", again)
+			report(now[id].File, 0, now[id].ID.String(), "Argo CD syncs it, but it was not bootstrapped", again)
 		case !equalValues(old.Text(), now[id].Text()):
-			report(old.File, old.Line, old.ID.String(), "what was bootstrapped is not what Argo CD syncs", again)
+			report(old.File, old.Line, old.ID.String(), "the bootstrapped object differs from what Argo CD syncs", again)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(before)) {
 		if _, there := now[id]; !there {
-			report(before[id].File, before[id].Line, before[id].ID.String(), "it was bootstrapped, and Argo CD does not sync it", "delete it from the cluster, or add it to a component; then write the bootstrap again")
+			report(before[id].File, before[id].Line, before[id].ID.String(), "it was bootstrapped, but Argo CD does not sync it", "delete it from the cluster, or add it to a component; then generate the bootstrap again")
 		}
 	}
 	if len(all) == 0 && written[ScriptFile] != b.Script() {
-		report(ScriptFile, 0, "", "the order, or what is waited for, has changed", "write the bootstrap again")
+		report(ScriptFile, 0, "", "the order or the conditions to wait for have changed", "generate the bootstrap again")
 	}
 	if text, there := written[TalosFile]; there && text != b.Talos() {
-		report(TalosFile, 0, "", "the inline manifests are not what Argo CD syncs", "write the bootstrap again, and patch the machine configuration with it")
+		report(TalosFile, 0, "", "the inline manifests differ from what Argo CD syncs", "generate the bootstrap again, and patch the machine configuration with it")
 	}
 	return append(all, faults...)
 }

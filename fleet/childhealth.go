@@ -51,7 +51,7 @@ func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, 
 		doc = yaml.Node{}
 	}
 	if len(order) == 0 {
-		found.Message = "there is no health check for argoproj.io/Application: Argo CD takes a child for healthy as soon as it exists, and waves between Applications mean nothing"
+		found.Message = "no health check for argoproj.io/Application: Argo CD treats a child as healthy as soon as it exists, so waves between Applications have no effect"
 		return []finding.Finding{found}, nil
 	}
 	var all []finding.Finding
@@ -79,7 +79,7 @@ func JudgeChildHealth(ctx context.Context, script string) []string {
 			return append(all, "the health check for Applications fails: "+err.Error())
 		}
 		if (status == "Healthy") != state.healthy {
-			all = append(all, fmt.Sprintf("the health check for Applications says %q of a child that %s", status, state.name))
+			all = append(all, fmt.Sprintf("the health check for Applications returns %q for a child that %s", status, state.name))
 		}
 	}
 	return all

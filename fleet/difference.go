@@ -89,22 +89,22 @@ func differ(path string, old, now *yaml.Node, all *[]Difference) {
 		*all = append(*all, Difference{line, strings.TrimPrefix(at, "."), message})
 	}
 	if old.Kind != now.Kind {
-		say(old.Line, path, "it is "+short(old)+", and would be "+short(now))
+		say(old.Line, path, "is "+short(old)+"; generated: "+short(now))
 		return
 	}
 	switch now.Kind {
 	case yaml.ScalarNode:
 		if old.Value != now.Value || old.ShortTag() != now.ShortTag() {
-			say(old.Line, path, "it is "+short(old)+", and would be "+short(now))
+			say(old.Line, path, "is "+short(old)+"; generated: "+short(now))
 		}
 	case yaml.SequenceNode:
 		for i := range max(len(old.Content), len(now.Content)) {
 			at := fmt.Sprintf("%s[%d]", path, i)
 			switch {
 			case i >= len(old.Content):
-				say(0, at, "it is missing, and would be "+short(now.Content[i]))
+				say(0, at, "is missing; generated: "+short(now.Content[i]))
 			case i >= len(now.Content):
-				say(old.Content[i].Line, at, "it is "+added(at, old.Content[i])+", and would be gone")
+				say(old.Content[i].Line, at, "is "+added(at, old.Content[i])+"; no longer generated")
 			default:
 				differ(at, old.Content[i], now.Content[i], all)
 			}
@@ -115,12 +115,12 @@ func differ(path string, old, now *yaml.Node, all *[]Difference) {
 			if was := below(old, key); was != nil {
 				differ(path+"."+key, was, now.Content[i+1], all)
 			} else {
-				say(0, path+"."+key, "it is missing, and would be "+short(now.Content[i+1]))
+				say(0, path+"."+key, "is missing; generated: "+short(now.Content[i+1]))
 			}
 		}
 		for i := 0; i+1 < len(old.Content); i += 2 {
 			if key := old.Content[i]; below(now, key.Value) == nil {
-				say(key.Line, path+"."+key.Value, "it is "+added(path, old.Content[i+1])+", and would be gone")
+				say(key.Line, path+"."+key.Value, "is "+added(path, old.Content[i+1])+"; no longer generated")
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 		}
 		if n, because := unknown[i]; because {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "not-written", File: row.File, Object: row.Name,
-				Message: "its phase is not written: it must stand " + p.fleet.sentence(n) + ", and the phase of " + p.fleet.Applications[n.To].Name + " is not known", Remedy: "correct the faults of that first"})
+				Message: "its phase was not written: it must come " + p.fleet.sentence(n) + ", and the phase of " + p.fleet.Applications[n.To].Name + " is unknown", Remedy: "fix the errors of that component first"})
 			continue
 		}
 		if !row.Described {

@@ -272,7 +272,7 @@ func (s Source) find() (all, passed []string, err error) {
 		}
 		if renders, err := plugin.Detect(s.Repo, top); err != nil || !renders {
 			return nil, nil, finding.Finding{Severity: finding.Error, Rule: "no-components", File: s.show(top),
-				Message: "there is no component here", Remedy: "name a folder with files called " + component.File + ", or the directory of a component"}
+				Message: "no component found", Remedy: "name a directory that contains " + component.File + " files, or the directory of a component"}
 		}
 		all = append(all, path.Clean(top))
 	}

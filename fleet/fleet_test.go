@@ -69,7 +69,7 @@ func want(t *testing.T, file, got string) {
 func TestLinks(t *testing.T) {
 	dirs, err := filepath.Glob("../testdata/fleets/*/ladder.yaml")
 	if err != nil || len(dirs) == 0 {
-		t.Fatal("there is no fleet", err)
+		t.Fatal("no fleet", err)
 	}
 	for _, file := range dirs {
 		dir := filepath.Dir(file)

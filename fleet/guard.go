@@ -36,17 +36,17 @@ func (f *Fleet) guard(t Target, sets []set) []finding.Finding {
 	var all []finding.Finding
 	if cmp.Or(t.RepoURL, f.Settings.RepoURL) == "" {
 		all = append(all, finding.Finding{Severity: finding.Error, Rule: "no-repository", Field: "fleet.repoURL",
-			Message: "nobody says where Argo CD finds the components", Remedy: "write fleet: {repoURL: ...} into a ladder.yaml above them, or give --repo-url"})
+			Message: "the repository of the components is unknown", Remedy: "set fleet.repoURL in a ladder.yaml above them, or use --repo-url"})
 	}
 	if name := f.name(t); f.name(t) != "." && !dnsName.MatchString(name) {
 		all = append(all, finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "fleet.name",
-			Message: fmt.Sprintf("no object can be called %q", name), Remedy: "use lower case letters, digits and \"-\""})
+			Message: fmt.Sprintf("%q is not a valid object name", name), Remedy: "use lower case letters, digits and \"-\""})
 	}
 	taken := map[string]*Application{}
 	for _, s := range sets {
 		for _, d := range f.deployments(s) {
 			if other, twice := taken[d.Name]; twice && other != d.Application {
-				all = append(all, d.fault("same-name", "name", fmt.Sprintf("%s has an Application %s, too", other.File, d.Name), "give each component a name of its own"))
+				all = append(all, d.fault("same-name", "name", fmt.Sprintf("%s has an Application %s as well", other.File, d.Name), "give each component a name of its own"))
 				continue
 			}
 			if taken[d.Name] == nil {
@@ -64,10 +64,10 @@ func (f *Fleet) guard(t Target, sets []set) []finding.Finding {
 func (f *Fleet) guardOne(app *Application) []finding.Finding {
 	var all []finding.Finding
 	if !app.Described {
-		all = append(all, app.fault("not-described", "", "there is no "+component.File+", from which Argo CD takes the Application", "add one with a name, a namespace and a "+f.Profile.Key))
+		all = append(all, app.fault("not-described", "", "missing "+component.File+", from which Argo CD generates the Application", "add one with a name, a namespace and a "+f.Profile.Key))
 	}
 	if !app.Phase.Set {
-		found := app.fault("no-phase", "", app.Name+" has no phase, and so comes after all that have one", "add "+f.Profile.Key)
+		found := app.fault("no-phase", "", app.Name+" has no phase, so it comes last", "add "+f.Profile.Key)
 		found.Severity = finding.Warning
 		all = append(all, found)
 	}
@@ -82,7 +82,7 @@ func (a *Application) misnamed(name string) []finding.Finding {
 	if dnsName.MatchString(name) {
 		return nil
 	}
-	return []finding.Finding{a.fault("bad-name", "name", fmt.Sprintf("no Application can be called %q", name), "use lower case letters, digits and \"-\"")}
+	return []finding.Finding{a.fault("bad-name", "name", fmt.Sprintf("%q is not a valid Application name", name), "use lower case letters, digits and \"-\"")}
 }
 
 // miswritten finds what Argo CD or Kubernetes takes otherwise than the file of a
@@ -95,7 +95,7 @@ func (f *Fleet) miswritten(app *Application) []finding.Finding {
 	var all []finding.Finding
 	for key, phase := range map[string]component.Phase{app.PhaseKey(): app.Component.Phase(), "crdsPhase": app.CRDsPhase} {
 		if phase.Misread {
-			all = append(all, app.fault("octal-phase", key, fmt.Sprintf("Argo CD reads %s without quotes as %d, a number to the base of 8", phase.Text, phase.Other), fmt.Sprintf("write %q", phase.Text)))
+			all = append(all, app.fault("octal-phase", key, fmt.Sprintf("Argo CD reads %s without quotes as the octal number %d", phase.Text, phase.Other), fmt.Sprintf("write %q", phase.Text)))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(app.labels())) {
@@ -106,9 +106,9 @@ func (f *Fleet) miswritten(app *Application) []finding.Finding {
 		case f.reservedLabel().MatchString(key):
 			all = append(all, app.fault(reservedLabel, "labels", "the label "+key+" is reserved: Argo CD or the rollout selects by it", "remove it"))
 		case !labelKey.MatchString(key):
-			all = append(all, app.fault("bad-label", "labels", fmt.Sprintf("no label can be called %q", key), "use letters, digits, \"-\", \"_\" and \".\", at most 63"))
+			all = append(all, app.fault("bad-label", "labels", fmt.Sprintf("%q is not a valid label name", key), "use letters, digits, \"-\", \"_\" and \".\", at most 63"))
 		case !labelValue.MatchString(value):
-			found := app.fault("bad-label", key, fmt.Sprintf("no label can hold %q", value), "use letters, digits, \"-\", \"_\" and \".\", at most 63")
+			found := app.fault("bad-label", key, fmt.Sprintf("%q is not a valid label value", value), "use letters, digits, \"-\", \"_\" and \".\", at most 63")
 			found.Line = cmp.Or(found.Line, app.Line("labels"))
 			all = append(all, found)
 		}
@@ -116,14 +116,14 @@ func (f *Fleet) miswritten(app *Application) []finding.Finding {
 	if len(app.Environments) > 0 && len(f.Settings.Environments) > 0 {
 		for _, e := range app.Environments {
 			if !slices.ContainsFunc(f.Settings.Environments, func(known profile.Environment) bool { return known.Name == e }) {
-				found := app.fault("no-environment", "environments", fmt.Sprintf("the fleet has no environment %q", e), "correct it, or add it to fleet.environments")
+				found := app.fault("no-environment", "environments", fmt.Sprintf("unknown environment %q", e), "correct it, or add it to fleet.environments")
 				found.Severity = finding.Warning
 				all = append(all, found)
 			}
 		}
 	}
 	if app.Component.Chart.Remote() && !app.Vendored && app.CRDs == component.Split {
-		all = append(all, app.fault("remote-split", "crds", "the chart is in another repository, and only what lies in this one can be split", "run cmp vendor, put the chart into this repository, or let the chart keep its definitions"))
+		all = append(all, app.fault("remote-split", "crds", "the chart is in another repository, and only charts in this repository can be split", "run cmp vendor, put the chart into this repository, or let the chart keep its CRDs"))
 	}
 	return all
 }
@@ -148,7 +148,7 @@ func (f *Fleet) neverHealthy() []finding.Finding {
 		}
 		told[at] = true
 		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "never-healthy", File: n.File, Line: n.Line, Object: n.Key.String(),
-			Message: fmt.Sprintf("%s may never be healthy: %s; all behind it in the rollout would wait", f.Applications[at].Name, n.Waits.Never), Remedy: "mend that, or give Argo CD a health check that tells"})
+			Message: fmt.Sprintf("%s may never become healthy: %s; the rollout would wait for it forever", f.Applications[at].Name, n.Waits.Never), Remedy: "fix that, or give Argo CD a health check for it"})
 	}
 	return all
 }
@@ -158,7 +158,7 @@ func (f *Fleet) unlabelled() []finding.Finding {
 	var all []finding.Finding
 	for _, app := range f.Enabled() {
 		if app.Phase.Set && app.Phase.Number < 0 {
-			all = append(all, app.fault("negative-phase", app.PhaseKey(), fmt.Sprintf("no label can hold %s", app.Phase.Text), "use phases from 0 on, or sync waves (cmp fleet apps), which may be below"))
+			all = append(all, app.fault("negative-phase", app.PhaseKey(), fmt.Sprintf("%s is not a valid label value", app.Phase.Text), "use phases from 0 on, or sync waves (cmp fleet apps), which may be below"))
 		}
 	}
 	return all
@@ -172,7 +172,7 @@ func (f *Fleet) nowhere(t Target) []finding.Finding {
 	var all []finding.Finding
 	for _, app := range f.Enabled() {
 		if len(app.Environments) > 0 {
-			found := app.fault("no-environment", "environments", app.Name+" is for "+strings.Join(app.Environments, ", ")+" only, and the fleet has no environments, so that it goes everywhere", "list them as fleet.environments in ladder.yaml, or give --environment")
+			found := app.fault("no-environment", "environments", app.Name+" is for "+strings.Join(app.Environments, ", ")+" only, but the fleet has no environments, so it is deployed everywhere", "list them as fleet.environments in ladder.yaml, or use --environment")
 			found.Severity = finding.Warning
 			all = append(all, found)
 		}
@@ -197,7 +197,7 @@ func (f *Fleet) before(sets []set) []finding.Finding {
 			severity = finding.Error
 		}
 		all = append(all, finding.Finding{Severity: severity, Rule: "cluster-before-environment", File: from.File,
-			Message: fmt.Sprintf("%s is for the whole cluster, and needs %s, which comes later with each environment: %s", from.Name, to.Name, l.Reasons[0]),
+			Message: fmt.Sprintf("%s is for the whole cluster, but depends on %s, which comes later with each environment: %s", from.Name, to.Name, l.Reasons[0]),
 			Remedy:  "name the environments of " + from.Name + " in its component.yaml, so that each has its own"})
 	}
 	return all

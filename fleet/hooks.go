@@ -18,8 +18,8 @@ func (l *lint) onlyHooks() []fault {
 		if len(app.Objects) == 0 || !l.anywhere(app) || slices.ContainsFunc(app.Objects, func(o object.Object) bool { return !o.IsHook() }) {
 			continue
 		}
-		f := l.at(finding.Warning, app, fmt.Sprintf("%s holds nothing but hooks, such as %s: Argo CD takes it for in sync before they have run, so that nothing ever syncs it", app.Name, app.Objects[0].ID),
-			"add an object that is no hook and changes with them, such as a ConfigMap with the script that they run")
+		f := l.at(finding.Warning, app, fmt.Sprintf("%s contains only hooks, such as %s: Argo CD reports it as Synced before they have run, so automated sync never runs them", app.Name, app.Objects[0].ID),
+			"add an object that is not a hook and changes with them, such as a ConfigMap with their script")
 		f.Object = app.Objects[0].ID.String()
 		all = append(all, f)
 	}

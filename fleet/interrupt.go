@@ -22,5 +22,5 @@ func LoadUntilInterrupted(ctx context.Context, src Source, base *knowledge.Base)
 	if src.Progress != nil {
 		src.Progress(0, 0, "")
 	}
-	return nil, errors.New("interrupted while the components were rendered; nothing was written")
+	return nil, errors.New("interrupted while rendering; nothing was written")
 }

@@ -68,7 +68,7 @@ func (f *Fleet) halves() []Link {
 	var all []Link
 	for from, app := range f.Applications {
 		if to, split := definitions[app.Component]; split && app.Part == crds.Skip {
-			all = append(all, Link{From: from, To: to, Reasons: []Reason{{Strength: Applied, Why: "its definitions are in " + f.Applications[to].Name, File: app.File}}})
+			all = append(all, Link{From: from, To: to, Reasons: []Reason{{Strength: Applied, Why: "its CRDs are in " + f.Applications[to].Name, File: app.File}}})
 		}
 	}
 	return all

@@ -24,34 +24,34 @@ type Rule struct {
 func Rules() []Rule { return rules }
 
 var rules = []Rule{
-	{"no-phase", only(finding.Error), "a component, or the definitions of a split one, without a phase: no step of the profile selects it. Disabled ones keep their phase, too", (*lint).noPhase},
-	{"no-band", only(finding.Error), "a phase in no band of the profile", (*lint).noBand},
-	{"no-place", only(finding.Error), "a phase in a band that has no such place, and so no step for it", (*lint).noPlace},
-	{EmptyPlace, only(finding.Note), "places of the profile, each of them a step, at which no component stands", (*lint).emptyPlaces},
-	{"place-order", only(finding.Warning), "places and bands of a `ladder.yaml` that are not in the order of their numbers, are there twice, or are not described", (*lint).placeOrder},
-	{"wrong-place", only(finding.Warning), "a component that is for something else than the place where it stands: an operator among secrets, secrets among runtimes, a smoke test before the smokes", (*lint).wrongPlace},
-	{"bundled-crds", only(finding.Warning), "definitions in a component that stands where none belong, such as an operator", (*lint).bundled},
-	{"foreign-band", only(finding.Warning), "a domain in a band of others", (*lint).foreignBand},
-	{"same-name", only(finding.Error, finding.Warning), "two Applications of one name that may be in one environment; a warning where one of them is disabled", (*lint).sameName},
-	{badName, only(finding.Error), "a name that Kubernetes refuses", (*lint).badName},
-	{"bad-label", only(finding.Error), "a label, be it a domain or a tier, that Kubernetes refuses", miswritten("bad-label")},
-	{"phase-label", only(finding.Error), "a label by the name of that which holds the phase", miswritten("phase-label")},
-	{foreignProject, only(finding.Error, finding.Warning), "a component that asks for an AppProject which the platform does not let it choose; a warning for each project where it lets none choose (no `--project-from-components`)", (*lint).foreignProjects},
-	{reservedLabel, only(finding.Error), "a label by which Argo CD or the rollout goes: `environment`, and those of `argoproj.io`", miswritten(reservedLabel)},
-	{unsafeValue, only(finding.Error), "a value with a template, a line break or a control character, of a key that is written into an Application", (*lint).unsafeValues},
+	{"no-phase", only(finding.Error), "a component, or the CRDs of a split one, without a phase: no step of the profile selects it. Disabled components need a phase, too", (*lint).noPhase},
+	{"no-band", only(finding.Error), "a phase outside of all bands of the profile", (*lint).noBand},
+	{"no-place", only(finding.Error), "a phase that is not a place of its band, so no step selects it", (*lint).noPlace},
+	{EmptyPlace, only(finding.Note), "places of the profile without a component; each is a step", (*lint).emptyPlaces},
+	{"place-order", only(finding.Warning), "places and bands of a `ladder.yaml` that are out of order, duplicate, or not described", (*lint).placeOrder},
+	{"wrong-place", only(finding.Warning), "a component at a place for something else: an operator among secrets, secrets among runtimes, a smoke test before the smokes", (*lint).wrongPlace},
+	{"bundled-crds", only(finding.Warning), "CRDs in a component at a place that is not for CRDs, such as an operator", (*lint).bundled},
+	{"foreign-band", only(finding.Warning), "a component in a band of other domains", (*lint).foreignBand},
+	{"same-name", only(finding.Error, finding.Warning), "two Applications with the same name in one environment; a warning if one of them is disabled", (*lint).sameName},
+	{badName, only(finding.Error), "a name that Kubernetes rejects", (*lint).badName},
+	{"bad-label", only(finding.Error), "a label, domain or tier that Kubernetes rejects", miswritten("bad-label")},
+	{"phase-label", only(finding.Error), "a label with the name of the label that holds the phase", miswritten("phase-label")},
+	{foreignProject, only(finding.Error, finding.Warning), "a component that asks for an AppProject that the platform does not allow; a warning for each project if the platform allows no choice (no `--project-from-components`)", (*lint).foreignProjects},
+	{reservedLabel, only(finding.Error), "a label that Argo CD or the rollout selects by: `environment`, and those of `argoproj.io`", miswritten(reservedLabel)},
+	{unsafeValue, only(finding.Error), "a value that is written into an Application and contains a template, a line break or a control character", (*lint).unsafeValues},
 	{"octal-phase", only(finding.Error), "a phase such as `010` without quotes, which Argo CD reads as 8", miswritten("octal-phase")},
-	{"no-environment", only(finding.Warning), "a component for an environment that the fleet does not have", miswritten("no-environment")},
-	{"remote-split", only(finding.Error), "a chart in another repository that is to be split", miswritten("remote-split")},
-	{"crd-shared", only(finding.Error), "a definition in two components that are deployed together", (*lint).sameDefinition},
-	{"object-shared", only(finding.Error), "any other object in two components that are deployed together, and any object that two environments of one cluster would each have", (*lint).sameObject},
-	{needsDisabled, only(finding.Error, finding.Warning), "a component that is disabled, or not in an environment, and that one needs which is; a warning where the need is inferred, or is the definition of what is only to be made one day", (*lint).needsDisabled},
-	{"missing-kind", only(finding.Warning), "objects of a kind that nothing in the fleet defines, and neither Kubernetes nor Argo CD", (*lint).missingKinds},
-	{"only-hooks", only(finding.Warning), "a component of hooks and nothing else: Argo CD takes it for in sync, and never runs them", (*lint).onlyHooks},
-	{"unknown-chart", only(finding.Note), "a chart in a registry of which nothing is known, so that its needs are not looked at", (*lint).unknownCharts},
-	{"no-version", only(finding.Warning), "a chart in a registry without a `version`: Argo CD takes the newest, and a new one at any time", (*lint).noVersion},
-	{againstPhases, only(finding.Error, finding.Warning), "a component that needs another of a later phase; a warning where the need is inferred, or is a namespace that Argo CD makes", (*lint).againstPhases},
-	{samePhase, only(finding.Error, finding.Warning), "a component that needs another of its own phase to be healthy first; an error where it cannot even be applied before, and that is sure", (*lint).samePhase},
-	{"stale-accepted", only(finding.Warning), "an entry of `accepted` in a `ladder.yaml` that matches no finding; what one environment does not have is not looked for there", (*lint).stale}, // after all others, which say what is accepted
+	{"no-environment", only(finding.Warning), "a component for an unknown environment", miswritten("no-environment")},
+	{"remote-split", only(finding.Error), "a split chart that is in another repository", miswritten("remote-split")},
+	{"crd-shared", only(finding.Error), "a CRD in two components that are deployed together", (*lint).sameDefinition},
+	{"object-shared", only(finding.Error), "any other object in two components that are deployed together, and any object that two environments of one cluster both contain", (*lint).sameObject},
+	{needsDisabled, only(finding.Error, finding.Warning), "a component that is disabled or not in an environment, while a deployed component depends on it; a warning if the dependency is inferred, or is the CRD of objects that are created later", (*lint).needsDisabled},
+	{"missing-kind", only(finding.Warning), "objects whose kind is defined by nothing in the fleet, by Kubernetes or by Argo CD", (*lint).missingKinds},
+	{"only-hooks", only(finding.Warning), "a component that contains only hooks: Argo CD reports it as Synced and never runs them", (*lint).onlyHooks},
+	{"unknown-chart", only(finding.Note), "an unknown chart in a registry, whose dependencies are not checked", (*lint).unknownCharts},
+	{"no-version", only(finding.Warning), "a chart in a registry without a `version`: Argo CD uses the latest version, and upgrades at any time", (*lint).noVersion},
+	{againstPhases, only(finding.Error, finding.Warning), "a component that depends on a component of a later phase; a warning if the dependency is inferred, or is a namespace that Argo CD creates", (*lint).againstPhases},
+	{samePhase, only(finding.Error, finding.Warning), "a component that depends on the health of a component of the same phase; an error if it certainly cannot be applied before", (*lint).samePhase},
+	{"stale-accepted", only(finding.Warning), "an entry of `accepted` in a `ladder.yaml` that matches no finding", (*lint).stale}, // after all others, which say what is accepted
 }
 
 // samePhase is the rule that phases are computed by where it is accepted.
@@ -133,7 +133,7 @@ func (f *Fleet) disproved(t Target) []finding.Finding {
 	all := f.Disproved(t.Environment)
 	for _, app := range f.Applications {
 		if app.Failed && Deployed(app, t.Environment) && app.Part != crds.Only {
-			all = append(all, app.fault(notRendered, "", app.Name+" does not render, so that nothing behind it is rolled out", "mend it; cmp fleet lint says what is wrong with it"))
+			all = append(all, app.fault(notRendered, "", app.Name+" does not render, so nothing after it is rolled out", "fix it; cmp fleet lint reports what is wrong with it"))
 		}
 	}
 	if t.Unproven {

@@ -19,7 +19,7 @@ func fleets(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("../testdata/fleets/*/ladder.yaml")
 	if err != nil || len(files) == 0 {
-		t.Fatal("there is no fleet", err)
+		t.Fatal("no fleet", err)
 	}
 	var names []string
 	for _, file := range files {
@@ -82,10 +82,10 @@ func TestFixes(t *testing.T) {
 	found := lines(load(t, "fixes-before").Lint(""))
 	for _, fix := range []struct{ name, proof, remedy string }{
 		{"Vault comes after its storage", "StatefulSet vault/vault: spec.volumeClaimTemplates[0].spec.storageClassName", "move vault-core to 150 or later"},
-		{"definitions are lifted out of cert-manager", "cert-manager at 120 brings definitions", "crds: split and crdsPhase: 110"},
-		{"definitions are lifted out of the operator of Temporal", "temporal-operator at 120 brings definitions", "crds: split and crdsPhase: 210"},
-		{"the definitions of Keycloak come first", "keycloak-crds holds definitions", "move keycloak-crds to 310"},
-		{"the operator of Keycloak skips them", "keycloak-operator at 320 brings definitions", "crds: skip, since keycloak-crds holds them"},
+		{"CRDs are moved out of cert-manager", "cert-manager at 120 contains CRDs", "crds: split and crdsPhase: 110"},
+		{"CRDs are moved out of the operator of Temporal", "temporal-operator at 120 contains CRDs", "crds: split and crdsPhase: 210"},
+		{"the definitions of Keycloak come first", "keycloak-crds contains CRDs", "move keycloak-crds to 310"},
+		{"the operator of Keycloak skips them", "keycloak-operator at 320 contains CRDs", "crds: skip, because keycloak-crds contains them"},
 		{"the realm comes after Keycloak", "KeycloakRealmImport shop/shop: spec.keycloakCRName", "move keycloak-realm to 355 or later"},
 		{"Temporal's namespace comes after Temporal", "TemporalNamespace shop/shop: spec.clusterRef", "move temporal-namespace-bootstrap to 455 or later"},
 		{"certificates stand among secrets", "vault-webhook-certs holds secrets", "move vault-webhook-certs to 130"},

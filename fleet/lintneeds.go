@@ -26,7 +26,7 @@ func (l *lint) needsDisabled() []fault {
 			where, remedy := "is disabled", "enable "+to.Name+", or disable "+app.Name
 			if to.On() {
 				where = "is not in " + strings.Join(lacking, ", ")
-				remedy = "add it to the environments of " + to.Name + ", or take it from those of " + app.Name
+				remedy = "add it to the environments of " + to.Name + ", or remove it from those of " + app.Name
 			}
 			severity := finding.Error
 			if !sure {
@@ -169,7 +169,7 @@ func (l *lint) missingKinds() []fault {
 	for _, of := range order {
 		n := l.Objects.Nodes[first[of]]
 		app := l.Applications[of.part]
-		remedy := l.bring(of.group, kinds[of], platform) + ", at an earlier phase; if they come from elsewhere, apply them before the fleet"
+		remedy := l.bring(of.group, kinds[of], platform) + ", at an earlier phase; if something outside of the fleet installs them, apply it before the fleet"
 		f := l.at(finding.Warning, app, fmt.Sprintf("nothing in the fleet defines %s of %s%s%s", few(kinds[of]), of.group, rendered(Reason{From: n.Key, File: n.File, Line: n.Line}), l.perhaps()), remedy)
 		f.Object, f.Field = n.Key.String(), "kind"
 		all = append(all, f)
@@ -212,9 +212,9 @@ func (l *lint) bring(group string, kinds []string, platform string) string {
 		}
 		return "add a component with a Subscription for " + which + few(packages)
 	case chart != "":
-		return "add a component with the definitions, such as the chart " + chart
+		return "add a component with the CRDs, such as the chart " + chart
 	}
-	return "add a component with the definitions"
+	return "add a component with the CRDs"
 }
 
 // packages are those that bring all of some kinds.
@@ -255,7 +255,7 @@ func (l *lint) perhaps() string {
 	if names == nil {
 		return ""
 	}
-	return ", unless a chart does that nothing is known of: " + few(names)
+	return ", unless one of these unknown charts does: " + few(names)
 }
 
 // unknown reports whether nothing is known of what an Application deploys.
@@ -269,7 +269,7 @@ func (l *lint) noVersion() []fault {
 		if c := app.Component.Chart; c.Chart == "" || c.Version != "" || app.Vendored || app.Part == crds.Only || !l.anywhere(app) {
 			continue
 		}
-		f := l.at(finding.Warning, app, "nobody says which version of the chart "+app.Component.Chart.Chart+", so Argo CD takes the newest (targetRevision: '*'), and each new one as soon as it is there",
+		f := l.at(finding.Warning, app, "chart "+app.Component.Chart.Chart+" has no version, so Argo CD uses the latest (targetRevision: '*') and upgrades as soon as there is a new one",
 			"write chart.version")
 		f.Line, f.Field = app.Line("chart"), "chart.version"
 		all = append(all, f)
@@ -283,7 +283,7 @@ func (l *lint) unknownCharts() []fault {
 		if !l.unknown(app) {
 			continue
 		}
-		f := l.at(finding.Note, app, "nothing is known of the chart "+cmp.Or(app.Component.Chart.Chart, app.Component.Chart.Path)+" of "+app.Component.Chart.RepoURL+", so neither what "+app.Name+" provides nor what it needs is looked at",
+		f := l.at(finding.Note, app, "unknown chart "+cmp.Or(app.Component.Chart.Chart, app.Component.Chart.Path)+" of "+app.Component.Chart.RepoURL+", so what "+app.Name+" provides and depends on is not checked",
 			"run cmp vendor, or put the chart into this repository and name it as chart.path")
 		f.Line = app.Line("chart")
 		all = append(all, f)

@@ -21,7 +21,7 @@ func (l *lint) sameName() []fault {
 		if !slices.ContainsFunc(l.environments, func(e string) bool { return app.In(e) && other.In(e) }) {
 			continue
 		}
-		f := l.at(finding.Error, app, "the Application "+app.Name+" is also that of "+other.File+", and only one of the two can be", "rename one of the two")
+		f := l.at(finding.Error, app, "the name "+app.Name+" is also used by "+other.File+", and only one Application can have it", "rename one of the two")
 		f.Line, f.Field = app.Line("name"), "name"
 		if !app.On() || !other.On() {
 			f.Severity = finding.Warning
@@ -64,12 +64,12 @@ func miswritten(rule string) func(*lint) []fault {
 
 func (l *lint) sameDefinition() []fault {
 	return l.shared(func(o object.Object) bool { return crds.Is(o) },
-		"each sync of one of the two overwrites what the other applied", "let one of the two hold it, and set crds: skip in the other")
+		"each sync of one overwrites what the other applied", "keep it in one of the two, and set crds: skip in the other")
 }
 
 func (l *lint) sameObject() []fault {
 	all := l.shared(func(o object.Object) bool { return !crds.Is(o) },
-		"each takes it from the other, and one of the two is always out of sync, which no step gets past", "let one of the two hold it")
+		"each takes it over from the other, so one of the two is always OutOfSync, and the rollout stops there", "keep it in one of the two")
 	for _, c := range l.collisions(l.environments) {
 		all = append(all, c.fault())
 	}
@@ -118,9 +118,9 @@ func (l *lint) shared(which func(object.Object) bool, why, remedy string) []faul
 			if b.Rung == "crds" {
 				holder, other = b, a
 			}
-			remedy = "leave it to " + holder.Name + ", and write crds: skip in " + other.File
+			remedy = "keep it in " + holder.Name + ", and write crds: skip in " + other.File
 		}
-		f := l.at(finding.Error, b, fmt.Sprintf("%s and %s both hold %s: %s", first, second, few(names), why), remedy).with(a)
+		f := l.at(finding.Error, b, fmt.Sprintf("%s and %s both contain %s: %s", first, second, few(names), why), remedy).with(a)
 		f.Object = names[0]
 		all = append(all, f)
 	}

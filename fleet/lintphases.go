@@ -26,7 +26,7 @@ func (l *lint) noPhase() []fault {
 		}
 		why := "no step of the profile selects it"
 		if l.Profile.Style == profile.Waves {
-			why = "Argo CD takes it for wave 0"
+			why = "Argo CD uses wave 0"
 		}
 		remedy := "add " + key + ", such as " + key + ": " + quoted(l.Profile.Write(l.right[i]))
 		if s := l.stand(app, PhaseOptions{OnlyMissing: true}); s.fault.Message != "" { // so that no number is known
@@ -34,7 +34,7 @@ func (l *lint) noPhase() []fault {
 		}
 		message := app.Name + " has no " + l.words.phase + ", so " + why
 		if !app.Described {
-			message, remedy = app.Name+" has no "+component.File+", and so no "+l.words.phase+": "+why, strings.Replace(remedy, "add ", "write one with ", 1)
+			message, remedy = app.Name+" has no "+component.File+" and therefore no "+l.words.phase+": "+why, strings.Replace(remedy, "add ", "write one with ", 1)
 		}
 		all = append(all, l.at(finding.Error, app, message, remedy))
 	}
@@ -55,7 +55,7 @@ func (l *lint) noBand() []fault {
 		if _, in := l.Profile.Band(app.Phase.Number); in || !app.Phase.Set || len(l.Profile.Bands) == 0 {
 			continue
 		}
-		all = append(all, l.at(finding.Error, app, l.phase(app.Phase.Number)+" is in no band", l.home(i)))
+		all = append(all, l.at(finding.Error, app, l.phase(app.Phase.Number)+" is outside of all bands", l.home(i)))
 	}
 	return all
 }
@@ -95,7 +95,7 @@ func (l *lint) noPlace() []fault {
 		for _, p := range band.Places {
 			places = append(places, l.Profile.Write(p.Phase))
 		}
-		all = append(all, l.at(finding.Error, app, fmt.Sprintf("the band %s has no %s, so no step of the profile selects %s", band.Name, l.Profile.Write(app.Phase.Number), app.Name),
+		all = append(all, l.at(finding.Error, app, fmt.Sprintf("band %s has no place %s, so no step of the profile selects %s", band.Name, l.Profile.Write(app.Phase.Number), app.Name),
 			l.moved(i, "use one of its places "+strings.Join(places, ", "))))
 	}
 	return all
@@ -132,8 +132,8 @@ func (l *lint) emptyPlaces() []fault {
 		which = strings.Join(empty[:maxPlacesNamed], ", ") + fmt.Sprintf(" and %d other places", n)
 	}
 	return []fault{{Finding: finding.Finding{Severity: finding.Note, File: l.Settings.File, Line: l.Settings.Line,
-		Message: "no component stands at " + which + " of the profile " + l.Profile.Name,
-		Remedy:  "leave them for components to come, or describe bands without them"}}}
+		Message: "no component is at " + which + " of the profile " + l.Profile.Name,
+		Remedy:  "keep them for future components, or describe the bands without them"}}}
 }
 
 // maxPlacesNamed keeps a note on one line: a small fleet leaves most places of
@@ -149,9 +149,9 @@ func (l *lint) placeOrder() []fault {
 		for i := 1; i < len(list); i++ {
 			switch {
 			case slices.Contains(list[:i], list[i]):
-				fault(field, fmt.Sprintf("%s %d is there twice", what, list[i]), "keep one of the two")
+				fault(field, fmt.Sprintf("%s %d is listed twice", what, list[i]), "keep one of the two")
 			case list[i] < list[i-1]:
-				fault(field, fmt.Sprintf("%s %d comes after %d; Argo CD goes by the numbers, people by what they read", what, list[i], list[i-1]), "write them in order")
+				fault(field, fmt.Sprintf("%s %d is listed after %d, but Argo CD orders by number", what, list[i], list[i-1]), "list them in ascending order")
 			}
 		}
 	}
@@ -170,7 +170,7 @@ func (l *lint) placeOrder() []fault {
 		numbers(field+".places", "the place", phases(b.Places, func(p profile.Place) int { return p.Phase }))
 		for _, at := range b.At {
 			if !slices.ContainsFunc(known, func(p profile.Place) bool { return p.At == at }) {
-				fault(field+".at", fmt.Sprintf("no place at %d is described, so band %s has none there", at, b.Name), "describe it under fleet.places, or drop it")
+				fault(field+".at", fmt.Sprintf("no place at %d is described, so band %s has no place there", at, b.Name), "describe it under fleet.places, or remove it")
 			}
 		}
 	}
@@ -179,8 +179,8 @@ func (l *lint) placeOrder() []fault {
 
 // does says what a component for a rung is or does.
 var does = map[string]string{
-	"namespaces": "holds namespaces", "crds": "holds definitions", knowledge.Controllers: "is an operator", "secrets": "holds secrets", "configs": "holds configuration",
-	"workloads": "is a runtime", knowledge.Bootstraps: "is a bootstrap", "exposure": "leads to others", knowledge.Smokes: "is a smoke test",
+	"namespaces": "holds namespaces", "crds": "contains CRDs", knowledge.Controllers: "is an operator", "secrets": "holds secrets", "configs": "holds configuration",
+	"workloads": "is a runtime", knowledge.Bootstraps: "is a bootstrap", "exposure": "exposes others", knowledge.Smokes: "is a smoke test",
 }
 
 func (l *lint) wrongPlace() []fault {
@@ -191,7 +191,7 @@ func (l *lint) wrongPlace() []fault {
 			continue
 		}
 		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), and %s is for %s", app.Name, cmp.Or(does[app.Rung], "is for "+app.Rung), app.RungWhy, l.phase(place.Phase), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
-			l.moved(i, "put it where "+app.Rung+" belong")))
+			l.moved(i, "move it to a place for "+app.Rung)))
 	}
 	return all
 }
@@ -229,14 +229,14 @@ func (l *lint) bundled() []fault {
 		for _, d := range definitions {
 			names = append(names, d.ID.Name)
 		}
-		remedy := "lift them out: write crds: split"
+		remedy := "move them out with crds: split"
 		if p, ok := l.definitionsAt(app, l.right[i]); ok {
 			remedy += " and crdsPhase: " + quoted(l.Profile.Write(p))
 		}
 		if holder := l.holder(app, definitions); holder != nil {
-			remedy = "write crds: skip, since " + holder.Name + " holds them"
+			remedy = "set crds: skip, because " + holder.Name + " contains them"
 		}
-		f := l.at(finding.Warning, app, fmt.Sprintf("%s at %s brings definitions (%s), which an update then changes at the same time as what uses them, and which come too late for those who do earlier",
+		f := l.at(finding.Warning, app, fmt.Sprintf("%s at %s contains CRDs (%s): an update changes them at the same time as the objects that use them, and they come too late for components before it",
 			app.Name, l.phase(app.Phase.Number), few(names)), remedy)
 		f.Object = definitions[0].ID.String()
 		all = append(all, f)
@@ -291,7 +291,7 @@ func (l *lint) foreignBand() []fault {
 		if !in || !app.Phase.Set || !l.foreign(app, band) {
 			continue
 		}
-		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s is of the domain %s, and %s is in the band %s, which is for %s", app.Name, domain, l.phase(app.Phase.Number), band.Name, strings.Join(band.Domains, ", ")),
+		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s is in domain %s, but %s is in band %s, which is for %s", app.Name, domain, l.phase(app.Phase.Number), band.Name, strings.Join(band.Domains, ", ")),
 			l.home(i)))
 	}
 	return all

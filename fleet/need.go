@@ -91,7 +91,7 @@ func (n Need) Because() string {
 	switch {
 	case n.Sure:
 	case isNamespace(n.reason):
-		aside = append(aside, "which CreateNamespace=true creates, too")
+		aside = append(aside, "which CreateNamespace=true creates as well")
 	default:
 		aside = append(aside, "inferred")
 	}
@@ -206,6 +206,6 @@ func (f *Fleet) circleFinding(circle []Need) finding.Finding {
 	}
 	first := f.Applications[circle[0].From]
 	return finding.Finding{Severity: finding.Error, Rule: "cycle", File: first.File, Object: first.Name,
-		Message: "no order is right: " + strings.Join(links, "; "),
-		Remedy:  "split one of them into two components, or take one of the references out"}
+		Message: "no order satisfies all dependencies: " + strings.Join(links, "; "),
+		Remedy:  "split one of them into two components, or remove one of the references"}
 }

@@ -136,10 +136,10 @@ func TestBootstrapCheck(t *testing.T) {
 		got = append(got, found.Object+": "+found.Message)
 	}
 	want := []string{
-		"Deployment cni/operator: what was bootstrapped is not what Argo CD syncs",
-		"Viper cni/one: what was bootstrapped is not what Argo CD syncs",
-		"CustomResourceDefinition certificates.cert-manager.io: it was bootstrapped, and Argo CD does not sync it",
-		": the inline manifests are not what Argo CD syncs",
+		"Deployment cni/operator: the bootstrapped object differs from what Argo CD syncs",
+		"Viper cni/one: the bootstrapped object differs from what Argo CD syncs",
+		"CustomResourceDefinition certificates.cert-manager.io: it was bootstrapped, but Argo CD does not sync it",
+		": the inline manifests differ from what Argo CD syncs",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -66,7 +66,7 @@ func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 	kept, dropped, stuck, faults := f.Ordered(all)
 	p := &Phases{fleet: f, needs: kept, Findings: faults}
 	for _, n := range dropped {
-		p.passedOver(n, "that would close a cycle")
+		p.passedOver(n, "that would create a cycle")
 	}
 	if opt.OnlyMissing { // what is set stands where it stands
 		p.needs = slices.DeleteFunc(slices.Clone(kept), func(n Need) bool { return f.Applications[n.From].Phase.Set })
@@ -88,7 +88,7 @@ func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 		p.Places = append(p.Places, p.explain(i, app, stands, placed))
 		if earliest, intended := opt.Intended[i]; intended && p.Places[i].Computed.Number == app.Phase.Number {
 			p.Places[i].Earliest, p.Places[i].After = earliest, -1
-			p.Places[i].Why = "it may stand at " + earliest.Text + ", and no rollout is faster for it"
+			p.Places[i].Why = "it may be at " + earliest.Text + ", but the rollout does not get faster"
 		}
 	}
 	if opt.OnlyMissing {
@@ -130,7 +130,7 @@ func (p *Phases) settle(stands []stand) []at {
 		}
 		slices.Sort(over)
 		for _, j := range slices.Backward(slices.Compact(over)) {
-			p.passedOver(p.needs[j], "that leaves no place for what comes after")
+			p.passedOver(p.needs[j], "that leaves no place for its dependents")
 			p.needs = slices.Delete(p.needs, j, j+1)
 		}
 	}
@@ -251,7 +251,7 @@ func bound(n Need, placed []at) int {
 func (p *Phases) explain(i int, app *Application, stands []stand, placed []at) Placed {
 	row := Placed{Application: app, After: -1}
 	if !placed[i].ok {
-		row.Why = "there is no place for it"
+		row.Why = "no place for it"
 		return row
 	}
 	to := placed[i]
@@ -273,7 +273,7 @@ func (p *Phases) late(i int) string {
 		if n.To != i || !n.Sure || !together || !from.Phase.Set || !to.Phase.Set || from.Phase.Number >= to.Phase.Number+boolean(n.Later) {
 			continue
 		}
-		return fmt.Sprintf("%s stands at %s, and must stand %s", from.Name, p.fleet.Write(from.Phase), p.fleet.sentence(n))
+		return fmt.Sprintf("%s is at %s, but must come %s", from.Name, p.fleet.Write(from.Phase), p.fleet.sentence(n))
 	}
 	return ""
 }
@@ -295,19 +295,19 @@ func (p *Phases) homeless(i int, s stand, placed []at) finding.Finding {
 	var after []string
 	for _, n := range p.needs {
 		if _, _, fits := s.first(bound(n, placed)); n.From == i && !fits {
-			after = append(after, fmt.Sprintf("%s, which stands at %s at the earliest", p.fleet.sentence(n), p.fleet.Profile.Write(placed[n.To].phase)))
+			after = append(after, fmt.Sprintf("%s, which is at %s at the earliest", p.fleet.sentence(n), p.fleet.Profile.Write(placed[n.To].phase)))
 		}
 	}
-	return app.unplaced(finding.Error, fmt.Sprintf("it must stand %s; the last place for it is %s, in %s", strings.Join(after, "; and "), p.fleet.Profile.Write(last.to), last.band),
-		"give it another domain, let the profile have a later place for "+cmp.Or(app.Rung, "it")+", or move what it needs to an earlier band")
+	return app.unplaced(finding.Error, fmt.Sprintf("it must come %s; the last place for it is %s, in %s", strings.Join(after, "; and "), p.fleet.Profile.Write(last.to), last.band),
+		"change its domain, add a later place to the profile for "+cmp.Or(app.Rung, "it")+", or move its dependencies to an earlier band")
 }
 
 // passedOver notes a need that is only inferred and was not kept.
 func (p *Phases) passedOver(n Need, because string) {
 	app := p.fleet.Applications[n.From]
 	p.Findings = append(p.Findings, finding.Finding{Severity: finding.Warning, Rule: "sign-passed-over", File: app.File, Object: app.Name,
-		Message: "it should stand " + p.fleet.sentence(n) + ", but " + because,
-		Remedy:  "leave it, if it starts without; otherwise split one of the two, or move it to another domain"})
+		Message: "it should come " + p.fleet.sentence(n) + ", but " + because,
+		Remedy:  "keep it, if it starts without; otherwise split one of the two, or change the domain"})
 }
 
 // overtaken notes what keeps its phase though what it needs comes later.
@@ -325,7 +325,7 @@ func (p *Phases) overtaken(needs []Need) {
 			severity = finding.Warning
 		}
 		p.Findings = append(p.Findings, finding.Finding{Severity: severity, Rule: "phase-order", File: from.File, Line: from.Line(from.phaseKey(p.fleet.Profile.Key)), Object: from.Name, Field: from.phaseKey(p.fleet.Profile.Key),
-			Message: fmt.Sprintf("it keeps %s, and must stand %s, which stands at %s at the earliest", from.Computed.Text, p.fleet.sentence(n), to.Computed.Text),
+			Message: fmt.Sprintf("it keeps %s, but must come %s, which is at %s at the earliest", from.Computed.Text, p.fleet.sentence(n), to.Computed.Text),
 			Remedy:  "move it, or compute all phases without --only-missing"})
 	}
 }
@@ -357,7 +357,7 @@ const (
 	Later = "must be later"
 	// Missing means that there is none.
 	Missing = "not set"
-	// Homeless means that there is no place for it.
+	// Homeless means that no place for it.
 	Homeless = "no place"
 )
 

@@ -118,17 +118,17 @@ func TestPhasesOfWhatHasNoPlace(t *testing.T) {
 	m.needs("sign", "late", fleet.Healthy, true)
 	check(t, m.Phases(fleet.PhaseOptions{}), `
 250 sign: equal; the first place for workloads in data and data-extended: Thing sign
-630 unknown: equal; nothing says what it is for, so it keeps its phase
+630 unknown: equal; its purpose is unknown, so it keeps its phase
 640 kept: equal; no place in apps is for bootstraps, so it keeps its phase
 650 late: equal; the first place for workloads in apps: Thing late
- early: no place; there is no place for it
- nothing: no place; there is no place for it
- stranger: no place; there is no place for it
-error no-place: early/component.yaml: early: it must stand after late, because Thing early needs Thing late, which stands at 650 at the earliest; the last place for it is 155, in foundation; fix: give it another domain, let the profile have a later place for workloads, or move what it needs to an earlier band
-warning no-place: kept/component.yaml: kept: it is for bootstraps (Thing kept), and no place in apps is; fix: add a place to the profile, or give it another domain
-error no-place: nothing/component.yaml: nothing: it has no phase, and nothing says what it is for; fix: set its rolloutPhase
-warning sign-passed-over: sign/component.yaml: sign: it should stand after late, because Thing sign needs Thing late (inferred), but that leaves no place for what comes after; fix: leave it, if it starts without; otherwise split one of the two, or move it to another domain
-error no-place: stranger/component.yaml: stranger: it names no domain, and is for workloads (Thing stranger), which no place in prerequisites is for; fix: add domain: to its component.yaml, one of apps, cluster, data, data-extended, foundation, observability, platform
+ early: no place; no place for it
+ nothing: no place; no place for it
+ stranger: no place; no place for it
+error no-place: early/component.yaml: early: it must come after late, because Thing early needs Thing late, which is at 650 at the earliest; the last place for it is 155, in foundation; fix: change its domain, add a later place to the profile for workloads, or move its dependencies to an earlier band
+warning no-place: kept/component.yaml: kept: it is for bootstraps (Thing kept), but no place in apps is; fix: add a place to the profile, or change its domain
+error no-place: nothing/component.yaml: nothing: it has no phase, and its purpose is unknown; fix: set its rolloutPhase
+warning sign-passed-over: sign/component.yaml: sign: it should come after late, because Thing sign needs Thing late (inferred), but that leaves no place for its dependents; fix: keep it, if it starts without; otherwise split one of the two, or change the domain
+error no-place: stranger/component.yaml: stranger: it has no domain, and no place in prerequisites is for workloads (Thing stranger); fix: add domain: to its component.yaml, one of apps, cluster, data, data-extended, foundation, observability, platform
 `)
 }
 
@@ -166,11 +166,11 @@ func TestCircles(t *testing.T) {
 250 after: not set; the first place for workloads in data and data-extended: Thing after
 250 y: not set; the first place for workloads in data and data-extended: Thing y
 260 x: not set; after y, because Thing x needs Thing y (inferred)
- a: no place; there is no place for it
- b: no place; there is no place for it
- c: no place; there is no place for it
-error cycle: a/component.yaml: a: no order is right: a after b, because Thing a needs Thing b; b not before c, because Thing b needs Thing c; c not before a, because Thing c needs Thing a; fix: split one of them into two components, or take one of the references out
-warning sign-passed-over: y/component.yaml: y: it should stand not before x, because Thing y needs Thing x (inferred), but that would close a cycle; fix: leave it, if it starts without; otherwise split one of the two, or move it to another domain
+ a: no place; no place for it
+ b: no place; no place for it
+ c: no place; no place for it
+error cycle: a/component.yaml: a: no order satisfies all dependencies: a after b, because Thing a needs Thing b; b not before c, because Thing b needs Thing c; c not before a, because Thing c needs Thing a; fix: split one of them into two components, or remove one of the references
+warning sign-passed-over: y/component.yaml: y: it should come not before x, because Thing y needs Thing x (inferred), but that would create a cycle; fix: keep it, if it starts without; otherwise split one of the two, or change the domain
 `)
 }
 
@@ -185,7 +185,7 @@ func TestOnlyMissing(t *testing.T) {
 250 consumer: equal; its phase is set
 450 late: equal; its phase is set
 455 new: not set; after late, because Thing new needs Thing late
-error phase-order: consumer/component.yaml: consumer: rolloutPhase: it keeps 250, and must stand after new, because Thing consumer needs Thing new, which stands at 455 at the earliest; fix: move it, or compute all phases without --only-missing
+error phase-order: consumer/component.yaml: consumer: rolloutPhase: it keeps 250, but must come after new, because Thing consumer needs Thing new, which is at 455 at the earliest; fix: move it, or compute all phases without --only-missing
 `)
 }
 
@@ -199,8 +199,8 @@ func TestNumbersWithoutMeaning(t *testing.T) {
 	m.app("new", "", "workloads", -1)
 	m.needs("dns", "cni", fleet.Healthy, false)
 	check(t, m.Phases(fleet.PhaseOptions{}), `
-0 new: not set; the phases in a profile without bands have no meaning of their own
-3 cni: equal; the phases in a profile without bands have no meaning of their own, so it keeps its own
+0 new: not set; the phases in a profile without bands have no special meaning
+3 cni: equal; the phases in a profile without bands have no special meaning, so it keeps its own
 4 dns: must be later; after cni, because Thing dns needs Thing cni
 `)
 }
@@ -413,13 +413,13 @@ func TestMustBeEarlier(t *testing.T) {
 `)
 }
 
-// TestNoBandOfItsOwn says of what is in no band, and of whose domain there is
+// TestNoBandOfItsOwn says which component is outside of all bands, and of whose domain there is
 // none, that it keeps its phase.
 func TestNoBandOfItsOwn(t *testing.T) {
 	m := made{t, &fleet.Fleet{Profile: profile.Profile{Digits: 3, Bands: []profile.Band{{Name: "a", Domains: []string{"a"}, From: 0, To: 99}}}}}
 	m.app("moon", "moon", "workloads", 800)
 	check(t, m.Phases(fleet.PhaseOptions{}), `
 800 moon: equal; no place of a band for moon is for workloads, so it keeps its phase
-warning no-place: moon/component.yaml: moon: it is for workloads (Thing moon), and no place of a band for moon is; fix: add a place to the profile, or give it another domain
+warning no-place: moon/component.yaml: moon: it is for workloads (Thing moon), but no place of a band for moon is; fix: add a place to the profile, or change its domain
 `)
 }

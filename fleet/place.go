@@ -134,7 +134,7 @@ func (f *Fleet) sets(t Target) ([]set, error) {
 	if suffixed && t.Environment != "" {
 		environments.name += "-" + t.Environment
 	}
-	clusters := set{name: name + "-cluster", title: "what each cluster has once", wave: new(int)}
+	clusters := set{name: name + "-cluster", title: "once per cluster", wave: new(int)}
 	shared := false
 	for _, e := range wanted {
 		p := place{Name: e.Name, Server: cmp.Or(e.Server, f.Settings.Server), Suffix: e.NamespaceSuffix, Revision: cmp.Or(t.Revision, e.Revision, revision), In: []string{e.Name}}
@@ -166,7 +166,7 @@ func (f *Fleet) sets(t Target) ([]set, error) {
 	}
 	clusters.suffixed = len(servers) > 1
 	one := 1
-	environments.listed, environments.wave, environments.title = clusters.listed, &one, "what each environment has"
+	environments.listed, environments.wave, environments.title = clusters.listed, &one, "once per environment"
 	if t.Environment == "" {
 		environments.name += "-environments"
 	}

@@ -36,7 +36,7 @@ type schema struct {
 // renderings, as the reader of the file does, and allows no more than that.
 func Schema() ([]byte, error) {
 	root := schema{Schema: "http://json-schema.org/draft-07/schema#", Title: component.File,
-		Description: "A component of a fleet: what it is, where it goes, when it is rolled out, and how it is rendered.",
+		Description: "A component of a fleet: what it is, where it is deployed, when it is rolled out, and how it is rendered.",
 		Type:        "object", Properties: map[string]*schema{}, Additional: false,
 		Dependencies: map[string]any{"crdsPhase": &schema{Properties: map[string]*schema{"crds": {Const: component.Split}}, Required: []string{"crds"}}},
 	}

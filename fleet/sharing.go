@@ -233,11 +233,11 @@ func (c *collision) fault() fault {
 	for _, id := range c.ids {
 		names = append(names, id.String())
 	}
-	who := fmt.Sprintf("%s holds %s in each of %s", c.a.Component.Name, few(names), strings.Join(c.in, ", "))
+	who := fmt.Sprintf("%s contains %s in each of %s", c.a.Component.Name, few(names), strings.Join(c.in, ", "))
 	if c.a.Application != c.b.Application {
-		who = fmt.Sprintf("%s in %s and %s in %s both hold %s", c.a.Application.Name, c.a.place.Name, c.b.Application.Name, c.b.place.Name, few(names))
+		who = fmt.Sprintf("%s in %s and %s in %s both contain %s", c.a.Application.Name, c.a.place.Name, c.b.Application.Name, c.b.place.Name, few(names))
 	}
-	found := c.b.fault("object-shared", "name", who+", and these share a cluster: only one Application can have it, and the other is always out of sync, which no step gets past", c.remedy())
+	found := c.b.fault("object-shared", "name", who+", and these share a cluster: only one Application can own it, the other is always OutOfSync, and the rollout stops there", c.remedy())
 	found.Object, found.Field = names[0], ""
 	return fault{Finding: found, of: c.b.Application.Name, needs: c.a.Application.Name}
 }
@@ -248,16 +248,16 @@ func (c *collision) remedy() string {
 	var all []string
 	switch {
 	case inNamespace && c.a.place.Suffix == c.b.place.Suffix:
-		all = append(all, "give the environments a namespaceSuffix each in ladder.yaml")
+		all = append(all, "set a namespaceSuffix for each environment in ladder.yaml")
 	case inNamespace:
-		all = append(all, "drop metadata.namespace, so that it goes where its Application goes")
+		all = append(all, "remove metadata.namespace, so that it is created in the namespace of its Application")
 	}
 	if slices.ContainsFunc(c.ids, func(id object.ID) bool { return id.Kind == "CustomResourceDefinition" }) {
-		all = append(all, "write crds: split for its definitions")
+		all = append(all, "set crds: split for its CRDs")
 		inCluster = slices.ContainsFunc(c.ids, func(id object.ID) bool { return id.Namespace == "" && id.Kind != "CustomResourceDefinition" })
 	}
 	if inCluster {
-		all = append(all, "put what is in no namespace into a component of its own that names no environments, which the cluster then has once, or the environment into its name, in a chart by {{ .Release.Namespace }}")
+		all = append(all, "move cluster-scoped objects into a component without environments, which is deployed once per cluster, or make their names unique per environment, in a chart with {{ .Release.Namespace }}")
 	}
 	return strings.Join(all, "; ")
 }

@@ -25,24 +25,24 @@ func TestSharing(t *testing.T) {
 		want         string // a finding; empty for none
 	}{
 		"a role of the cluster": {two, map[string]string{"a/component.yaml": in, "a/a.yaml": role + configMap},
-			"a holds ClusterRole reader in each of dev, qa, and these share a cluster: only one Application can have it, and the other is always out of sync, which no step gets past; fix: put what is in no namespace into a component of its own"},
+			"a contains ClusterRole reader in each of dev, qa, and these share a cluster: only one Application can own it, the other is always OutOfSync, and the rollout stops there; fix: move cluster-scoped objects into a component"},
 		"a namespace that is written out": {two, map[string]string{"a/component.yaml": in, "a/a.yaml": strings.Replace(configMap, "{name: a}", "{name: a, namespace: shop}", 1)},
-			"a holds ConfigMap shop/a in each of dev, qa, and these share a cluster: only one Application can have it, and the other is always out of sync, which no step gets past; fix: drop metadata.namespace"},
+			"a contains ConfigMap shop/a in each of dev, qa, and these share a cluster: only one Application can own it, the other is always OutOfSync, and the rollout stops there; fix: remove metadata.namespace"},
 		"no suffix": {"[{name: dev}, {name: qa}]", map[string]string{"a/component.yaml": in, "a/a.yaml": configMap},
-			"a holds ConfigMap shop/a in each of dev, qa, and these share a cluster: only one Application can have it, and the other is always out of sync, which no step gets past; fix: give the environments a namespaceSuffix each in ladder.yaml"},
+			"a contains ConfigMap shop/a in each of dev, qa, and these share a cluster: only one Application can own it, the other is always OutOfSync, and the rollout stops there; fix: set a namespaceSuffix for each environment in ladder.yaml"},
 		"three names of one cluster": {`[{name: dev}, {name: qa, server: in-cluster}, {name: prod, server: "https://kubernetes.default.svc"}]`, map[string]string{"a/component.yaml": in, "a/a.yaml": configMap},
-			"a holds ConfigMap shop/a in each of dev, qa, prod"},
+			"a contains ConfigMap shop/a in each of dev, qa, prod"},
 		"two components": {two, map[string]string{"a/component.yaml": in + "environments: [dev]\n", "a/a.yaml": role + configMap, "b/component.yaml": in + "environments: [qa]\n", "b/b.yaml": role},
-			"a in dev and b in qa both hold ClusterRole reader"},
+			"a in dev and b in qa both contain ClusterRole reader"},
 		"definitions": {two, map[string]string{"a/component.yaml": in + "environments: [dev, qa]\n", "a/a.yaml": configMap + "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: xs.x.example.com}\nspec: {group: x.example.com, names: {kind: X, plural: xs}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n"},
-			"write crds: split for its definitions"},
+			"set crds: split for its CRDs"},
 		"a chart that follows the namespace": {two, map[string]string{"a/component.yaml": in, "a/Chart.yaml": chart, "a/templates/a.yaml": ownRole}, ""},
 		"a suffix and none":                  {"[{name: dev}, {name: qa, namespaceSuffix: -qa}]", map[string]string{"a/component.yaml": in, "a/Chart.yaml": chart, "a/templates/a.yaml": ownRole}, ""},
 		"only for the cluster":               {two, map[string]string{"a/component.yaml": in, "a/a.yaml": role}, ""},
 		"clusters of their own":              {`[{name: dev}, {name: qa, server: "https://qa.example.com"}]`, map[string]string{"a/component.yaml": in, "a/a.yaml": role + configMap}, ""},
 		"in one environment":                 {two, map[string]string{"a/component.yaml": in + "environments: [dev]\n", "a/a.yaml": role + configMap}, ""},
 		"accepted": {two + ", accepted: [{rule: object-shared, component: a, why: one is synced by hand}]", map[string]string{"a/component.yaml": in, "a/a.yaml": role + configMap},
-			"note: a/component.yaml: ClusterRole reader: a holds"},
+			"note: a/component.yaml: ClusterRole reader: a contains"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			repo := fstest.MapFS{"ladder.yaml": {Data: []byte("fleet: {name: f, repoURL: https://git.example.com/f.git, environments: " + c.environments + "}\n")}}

@@ -96,8 +96,8 @@ func TestSteps(t *testing.T) {
 0:10-0:20 c
 0:20-0:25 d
 0:30-0:31 last
-nowhere: false, no step has it, so nobody syncs it but a person
-unset: false, no step has it, so nobody syncs it but a person
+nowhere: false, no step selects it, so it is only synced manually
+unset: false, no step selects it, so it is only synced manually
 31s by a, last
 `)
 }
@@ -117,7 +117,7 @@ func TestFail(t *testing.T) {
 0:00-0:01 b
 0:01-0:02 c
 0:02-never d
-a: true, it never gets healthy, as was asked
+a: true, it never becomes healthy, as requested
 d: true, it waits for a, because Thing d needs Thing a
 last: false, 130 secrets comes after 120 operators, which never ends
 2s by b, c
@@ -125,10 +125,10 @@ last: false, 130 secrets comes after 120 operators, which never ends
 	same(t, story(play(m, d, "a", "b"), m), `
 0:00-never a
 0:00-never b
-a: true, it never gets healthy, as was asked
-b: true, it never gets healthy, as was asked
-c: false, 120 operators takes 2 at a time, and a, b never makes room
-d: false, 120 operators takes 2 at a time, and a, b never makes room
+a: true, it never becomes healthy, as requested
+b: true, it never becomes healthy, as requested
+c: false, 120 operators updates 2 at a time and waits for a, b
+d: false, 120 operators updates 2 at a time and waits for a, b
 last: false, 130 secrets comes after 120 operators, which never ends
 0s by 
 `)
@@ -164,7 +164,7 @@ func TestManual(t *testing.T) {
 	}
 	same(t, story(play(m, seconds(t, "a=1 b=1")), m), `
 0:00-0:01 a
-b: false, 130 secrets is manual: nobody syncs it but a person
+b: false, 130 secrets is manual: it is only synced manually
 1s by a
 `)
 }
@@ -190,7 +190,7 @@ func TestIndependentSets(t *testing.T) {
 0:00-0:01 front
 0:10-0:30 db
 0:35-0:36 realm
-odd: false, no step has it, so nobody syncs it but a person
+odd: false, no step selects it, so it is only synced manually
 36s by crd, db, keycloak, realm
 `)
 	var crossings []string
@@ -298,11 +298,11 @@ func TestDurations(t *testing.T) {
 	_, err = rollout.ReadDurations("d.yaml", []byte("a: 90\nb: [1s]\nc: -1s\na: 1s\ndefaults:\n  crd: 1s\n  crds: soon\n"))
 	same(t, err.Error()+"\n", `
 d.yaml:4: a: duplicate key, first in line 1; fix: keep one of the two
-d.yaml:1: a: "90" is no duration; fix: write it like 90s or 2m30s
+d.yaml:1: a: "90" is not a duration; fix: write it like 90s or 2m30s
 d.yaml:2: b: want a single value, not a list or mapping; fix: write it like 90s or 2m30s
 d.yaml:3: c: -1s is not between 0s and 720h; fix: write it like 90s or 2m30s
-d.yaml:6: defaults.crd: there is no such default; fix: use one of wave, statefuls, namespaces, crds, controllers, secrets, configs, workloads, bootstraps, exposure, smokes, others
-d.yaml:7: defaults.crds: "soon" is no duration; fix: write it like 90s or 2m30s
+d.yaml:6: defaults.crd: unknown default; fix: use one of wave, statefuls, namespaces, crds, controllers, secrets, configs, workloads, bootstraps, exposure, smokes, others
+d.yaml:7: defaults.crds: "soon" is not a duration; fix: write it like 90s or 2m30s
 `)
 }
 

@@ -73,7 +73,7 @@ func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
 	switch {
 	case len(s.spots) > 0 && s.spots[0].from < s.spots[0].to:
 		// Its numbers say nothing but the order.
-		s.why = "the phases " + where + " have no meaning of their own"
+		s.why = "the phases " + where + " have no special meaning"
 		if app.Phase.Set && slices.ContainsFunc(s.spots, func(sp spot) bool { return sp.from <= app.Phase.Number && app.Phase.Number <= sp.to }) {
 			s.least = app.Phase.Number
 			s.why += ", so it keeps its own"
@@ -81,21 +81,21 @@ func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
 	case len(s.spots) > 0:
 		s.why = fmt.Sprintf("the first place for %s %s: %s", app.Rung, where, app.RungWhy)
 	case app.Phase.Set && app.Rung == "":
-		s.spots, s.least, s.why = f.kept(app, anywhere), app.Phase.Number, "nothing says what it is for, so it keeps its phase"
+		s.spots, s.least, s.why = f.kept(app, anywhere), app.Phase.Number, "its purpose is unknown, so it keeps its phase"
 	case app.Phase.Set:
 		s.spots, s.least = f.kept(app, anywhere), app.Phase.Number
 		s.why = fmt.Sprintf("no place %s is for %s, so it keeps its phase", where, app.Rung)
-		s.fault = app.unplaced(finding.Warning, fmt.Sprintf("it is for %s (%s), and no place %s is", app.Rung, app.RungWhy, where), "add a place to the profile, or give it another domain")
+		s.fault = app.unplaced(finding.Warning, fmt.Sprintf("it is for %s (%s), but no place %s is", app.Rung, app.RungWhy, where), "add a place to the profile, or change its domain")
 	case len(bands) == 0 && app.Component.Part() == "":
-		s.fault = app.unplaced(finding.Error, "it has no phase and names no domain, so no band is its own", f.nameDomain(app))
+		s.fault = app.unplaced(finding.Error, "it has no phase and no domain, so its band is unknown", f.nameDomain(app))
 	case len(bands) == 0:
-		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it has no phase, and no band is of its domain %s", app.Component.Part()), "use one of "+strings.Join(f.domains(), ", ")+", or add a band to the profile")
+		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it has no phase, and no band is for its domain %s", app.Component.Part()), "use one of "+strings.Join(f.domains(), ", ")+", or add a band to the profile")
 	case app.Rung == "":
-		s.fault = app.unplaced(finding.Error, "it has no phase, and nothing says what it is for", "set its "+f.Profile.Key)
+		s.fault = app.unplaced(finding.Error, "it has no phase, and its purpose is unknown", "set its "+f.Profile.Key)
 	case app.Component.Part() == "" && len(f.domainsFor(app)) > 0:
-		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it names no domain, and is for %s (%s), which no place %s is for", app.Rung, app.RungWhy, where), f.nameDomain(app))
+		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it has no domain, and no place %[3]s is for %[1]s (%[2]s)", app.Rung, app.RungWhy, where), f.nameDomain(app))
 	default:
-		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it is for %s (%s), and no place %s is", app.Rung, app.RungWhy, where), "add a place to the profile, or give it another domain")
+		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it is for %s (%s), but no place %s is", app.Rung, app.RungWhy, where), "add a place to the profile, or change its domain")
 	}
 	return s
 }

@@ -15,7 +15,7 @@ import (
 func TestPhases(t *testing.T) {
 	files, err := filepath.Glob("../testdata/fleets/*/want.phases.txt")
 	if err != nil || len(files) == 0 {
-		t.Fatal("there is no fleet with phases", err)
+		t.Fatal("no fleet with phases", err)
 	}
 	for _, file := range files {
 		name := filepath.Base(filepath.Dir(file))
@@ -26,7 +26,7 @@ func TestPhases(t *testing.T) {
 			for _, app := range f.Applications {
 				place, ok := f.Profile.Place(app.Phase.Number)
 				if !ok {
-					t.Errorf("%s: there is no place at %s", app.Name, f.Write(app.Phase))
+					t.Errorf("%s: no place at %s", app.Name, f.Write(app.Phase))
 				}
 				if !faulty && !place.Takes(app.Rung) {
 					t.Errorf("%s is for %s (%s), and stands at %s, for %v", app.Name, app.Rung, app.RungWhy, f.Write(app.Phase), place.Rungs)

@@ -101,7 +101,7 @@ func (l *lint) foreignProjects() []fault {
 		all = append(all, found)
 	}
 	for name, n := range others {
-		all[first[name]].Message += fmt.Sprintf("; %d more ask for it", n)
+		all[first[name]].Message += fmt.Sprintf("; %d more components ask for it", n)
 	}
 	return all
 }
@@ -164,7 +164,7 @@ func (f *Fleet) reserved(t Target, sets []set) []finding.Finding {
 	for _, s := range sets {
 		for _, d := range f.deployments(s) {
 			if slices.Contains(taken, d.Name) {
-				all = append(all, d.fault(reservedName, "name", fmt.Sprintf("%q is the name of a part of the app-of-apps itself", d.Name), "give the component another name"))
+				all = append(all, d.fault(reservedName, "name", fmt.Sprintf("%q is the name of a parent Application of the generated app of apps", d.Name), "rename the component"))
 			}
 		}
 	}

@@ -112,7 +112,7 @@ func TestOverreach(t *testing.T) {
 func TestReservedNames(t *testing.T) {
 	for _, name := range []string{"root", "kustomization", "web"} {
 		f := loadFiles(t, map[string]string{"shop/component.yaml": "name: " + name + "\nrolloutPhase: 650\n", "shop/a.yaml": oneObject}, fleet.Source{})
-		if _, _, err := f.Apps(fleet.AppsOptions{Path: "apps"}); err == nil || !strings.Contains(err.Error(), "the name of a part of the app-of-apps itself") {
+		if _, _, err := f.Apps(fleet.AppsOptions{Path: "apps"}); err == nil || !strings.Contains(err.Error(), "the name of a parent Application of the generated app of apps") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -146,7 +146,7 @@ func TestQuotedInTemplates(t *testing.T) {
 func TestHostileBootstrap(t *testing.T) {
 	for _, name := range []string{`x\ntouch pwned`, `../../x`, `-rf`, `$(touch pwned)`} {
 		f := loadFiles(t, map[string]string{"shop/component.yaml": `{name: "` + name + `", rolloutPhase: "010"}` + "\n", "shop/a.yaml": oneObject}, fleet.Source{})
-		if _, _, err := f.Bootstrap(fleet.BootstrapOptions{Until: component.Phase{Number: 10, Set: true}}); err == nil || !strings.Contains(err.Error(), "can be called") {
+		if _, _, err := f.Bootstrap(fleet.BootstrapOptions{Until: component.Phase{Number: 10, Set: true}}); err == nil || !strings.Contains(err.Error(), "is not a valid Application name") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

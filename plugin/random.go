@@ -50,7 +50,7 @@ func (opt *options) derive(from *Random) error {
 	}
 	if opt.random == randomDerived {
 		return finding.Finding{Severity: finding.Error, Rule: "no-seed", Field: "parameter random",
-			Message: "random is derived, and there is no seed to derive from", Remedy: "give the server or the command one with --seed-file, or set random: drawn"}
+			Message: "random is derived, but no seed is configured", Remedy: "configure a seed with --seed-file, or set random: drawn"}
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func TestRandom(t *testing.T) {
 		{"a seed", "", seeded, true, true, ""},
 		{"a seed, derived", "derived", seeded, true, true, ""},
 		{"a seed, drawn", "drawn", seeded, false, false, "different on every render"},
-		{"no seed, derived", "derived", nil, false, false, "there is no seed to derive from"},
+		{"no seed, derived", "derived", nil, false, false, "no seed is configured"},
 		{"something else", "fixed", seeded, false, false, "write derived or drawn"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

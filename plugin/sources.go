@@ -195,14 +195,14 @@ func (req Request) fetchChart(ctx context.Context, c component.Chart, opt option
 	}
 	files, err := input.Unpack(got.Data)
 	if err != nil {
-		return nil, fault(remote.Broken, "what "+ref.String()+" came to cannot be unpacked: "+err.Error(), "ask those who publish it")
+		return nil, fault(remote.Broken, ref.String()+" cannot be unpacked: "+err.Error(), "ask its publisher")
 	}
 	from := &externalFiles{fsys: files, dir: path.Clean(strings.TrimLeft(c.Path, "/"))}
 	title := strings.TrimSuffix(path.Base(strings.TrimRight(ref.URL, "/")), ".git") + "@" + got.Version
 	if ref.Kind == remote.Chart {
 		title = ref.Chart + "-" + got.Version
 		if from.dir, err = topOf(files); err != nil {
-			return nil, fault(remote.Broken, "what "+ref.String()+" came to is no chart: "+err.Error(), "ask those who publish it")
+			return nil, fault(remote.Broken, ref.String()+" is not a chart: "+err.Error(), "ask its publisher")
 		}
 	}
 	if info, err := fs.Stat(files, from.dir); err != nil || !info.IsDir() {

@@ -147,7 +147,7 @@ func (s *fetchSession) hold(t *fetchedThing) error {
 	}
 	file, err := t.found.Open()
 	if err != nil {
-		return fmt.Errorf("what was fetched has gone from the cache before it could be used (%w); fix: give it more room", err)
+		return fmt.Errorf("what was fetched was evicted from the cache before it could be used (%w); fix: enlarge the cache", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -76,13 +76,13 @@ func (m *metrics) register(s *server, to prometheus.Registerer) {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
 	to.MustRegister(m.requests, m.seconds, m.stages, m.lost, m.waiting, m.working, m.cache, m.received, m.answered, m.known, m.measures, m.remarks,
-		gauge("ladder_renderings_aside", "Renderings that take long and have stepped aside for others, with which they go on at the same time.", func() float64 { return float64(s.scheduler.asideCount()) }),
-		gauge("ladder_cache_bytes", "Bytes of the answers that are remembered.", func() float64 { bytes, _ := s.results.size(); return float64(bytes) }),
-		gauge("ladder_answers_sending_bytes", "Bytes of memory that answers on their way take, as --answer-memory counts.", func() float64 { return float64(s.sender.bytes.Load()) }),
-		gauge("ladder_answers_waiting", "Answers that wait for memory before they are sent.", func() float64 { return float64(s.sender.waiting.Load()) }),
-		gauge("ladder_cache_entries", "Answers that are remembered.", func() float64 { _, n := s.results.size(); return float64(n) }),
-		gauge("ladder_repository_bytes", "Bytes of memory that repositories take, as --repository-memory counts: those that are there, and those that arrive, as far as they have.", func() float64 { return float64(s.receiver.repositories.size()) }),
-		gauge("ladder_repositories_waiting", "Repositories that wait for memory, before they arrive or while they do.", func() float64 { return float64(s.receiver.repositories.short()) }),
+		gauge("ladder_renderings_aside", "Long renderings that were preempted and now run concurrently with others.", func() float64 { return float64(s.scheduler.asideCount()) }),
+		gauge("ladder_cache_bytes", "Size of the cached answers in bytes.", func() float64 { bytes, _ := s.results.size(); return float64(bytes) }),
+		gauge("ladder_answers_sending_bytes", "Memory of the answers being sent in bytes, as limited by --answer-memory.", func() float64 { return float64(s.sender.bytes.Load()) }),
+		gauge("ladder_answers_waiting", "Answers that wait for memory before they can be sent.", func() float64 { return float64(s.sender.waiting.Load()) }),
+		gauge("ladder_cache_entries", "Number of cached answers.", func() float64 { _, n := s.results.size(); return float64(n) }),
+		gauge("ladder_repository_bytes", "Memory of received repositories and of those being received in bytes, as limited by --repository-memory.", func() float64 { return float64(s.receiver.repositories.size()) }),
+		gauge("ladder_repositories_waiting", "Repositories that wait for memory before or while they are received.", func() float64 { return float64(s.receiver.repositories.short()) }),
 	)
 	for _, event := range []cacheEvent{hit, shared, miss, evicted, expired} {
 		m.cache.WithLabelValues(string(event))

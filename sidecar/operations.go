@@ -37,7 +37,7 @@ func newOperations(metrics prometheus.Gatherer, healthy *health.Server, profiles
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !o.ready.Load() {
-			http.Error(w, "the server takes no requests: it is about to begin or to end", http.StatusServiceUnavailable)
+			http.Error(w, "the server accepts no requests: it is starting or stopping", http.StatusServiceUnavailable)
 			return
 		}
 		if o.lost.Load() {

@@ -167,7 +167,7 @@ func Probe(ctx context.Context, path string) error {
 		return fmt.Errorf("no plugin server answers on %s", path)
 	}
 	if res.GetStatus() != healthpb.HealthCheckResponse_SERVING {
-		return fmt.Errorf("the plugin server on %s takes no requests: it is about to end", path)
+		return fmt.Errorf("the plugin server on %s accepts no requests: it is stopping", path)
 	}
 	return nil
 }

@@ -127,12 +127,17 @@ func TestStartOfCorpus(t *testing.T) {
 // rendered chart.
 func TestCorpusTable(t *testing.T) {
 	var b strings.Builder
-	b.WriteString(`# What Ladder makes of real charts
+	b.WriteString(`# Waves of real charts
 
-Charts of public projects, rendered with default values (` + "`helm template rel CHART -n ns --include-crds`" + `) and
-ordered by ` + "`cmp annotate`" + `. Waves are those of the Sync phase, with ` + "`waves: rungs`" + ` and with ` + "`waves: compact`" + `.
-A gate is a reference whose target must be healthy first. Inferred references follow from addresses,
-rights and conventions. Errors would stop a first sync for certain, warnings may.
+See how Ladder orders charts of public projects. The charts are rendered with default values
+(` + "`helm template rel CHART -n ns --include-crds`" + `) and ordered by ` + "`cmp annotate`" + `.
+
+| column | counts |
+| --- | --- |
+| waves, compact | waves of the Sync phase, with ` + "`waves: rungs`" + ` and with ` + "`waves: compact`" + ` |
+| gates | references whose target must be healthy first |
+| inferred | references that Ladder infers from addresses, RBAC and conventions |
+| errors, warnings | findings: an error certainly stops a first sync, a warning may |
 
 | chart | objects | waves | compact | references | gates | inferred | errors | warnings |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |

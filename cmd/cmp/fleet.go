@@ -39,7 +39,7 @@ func addFleetInputs(cmd *cobra.Command) *fleetInputs {
 	flags.StringVar(&in.source.Environment, "environment", "", "Leave out components that are not deployed there")
 	flags.StringVar(&in.source.KubeVersion, "kube-version", "", "Kubernetes version that templates see, such as 1.34.2")
 	flags.StringSliceVarP(&in.source.APIVersions, "api-versions", "a", nil, "API versions that templates see")
-	flags.IntVar(&in.source.Parallel, "parallel", 0, "Components rendered at the same time (default: one for each processor)")
+	flags.IntVar(&in.source.Parallel, "parallel", 0, "Components rendered at the same time (default: one per processor)")
 	in.ladder = ladderFlag(flags)
 	in.remote = remoteFlags(flags, fetchers.UserCache())
 	return in
@@ -53,14 +53,14 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	}
 	for _, dir := range dirs {
 		if dir == "" {
-			return nil, usage.New(`the name of a folder is empty; name the folder of the components, or "." for this one`)
+			return nil, usage.New(`empty directory name; use the directory of the components, or "." for this one`)
 		}
 	}
 	if err := in.checkProjects(); err != nil {
 		return nil, err
 	}
 	if p := in.source.Parallel; p < 0 {
-		return nil, usage.Errorf("--parallel is %d; give 1 or more, or 0 for one for each processor", p)
+		return nil, usage.Errorf("--parallel is %d; use 1 or more, or 0 for one per processor", p)
 	}
 	dirs = s.directories(dirs)
 	c, err := checkout.Open(dirs[0])
@@ -102,7 +102,7 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 func (s streams) directories(args []string) []string {
 	dirs, files := checkout.WithoutFiles(args)
 	if len(files) > 0 {
-		note(s, "passed over, since a component is a directory: %s", finding.Harmless(strings.Join(files, ", ")))
+		note(s, "skipped, because a component is a directory: %s", finding.Harmless(strings.Join(files, ", ")))
 	}
 	return dirs
 }

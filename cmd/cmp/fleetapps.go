@@ -19,7 +19,7 @@ func newFleetApps(s streams) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "apps DIR... | --health-check[=values]",
-		Short: "Write the fleet as an Application of Applications with sync waves",
+		Short: "Generate an app of apps with sync waves",
 		Long: `Write a parent Application, and a child for each component with its phase as its
 sync wave, to standard output or into a directory with a kustomization. With
 --tiers a parent for each band stands between them; the order of the tiers is
@@ -36,19 +36,19 @@ Argo CD waits for a child only if it has a health check for Applications.
 	addTarget(cmd.Flags(), &opt.Target)
 	in.addProjects(cmd.Flags())
 	flags := cmd.Flags()
-	flags.StringVar(&opt.Path, "path", "", "Directory of the repository from which the parent reads the children (default: that of --out)")
-	flags.StringVarP(&out, "out", "o", "", "Directory to write to, a file for each Application")
-	flags.BoolVar(&force, "force", false, "Replace the directory of --out with all that is in it")
-	flags.BoolVar(&opt.Tiers, "tiers", false, "Put a parent for each band between the parent and the children")
-	flags.BoolVar(&opt.Sets, "sets", false, "With --tiers: give each tier an ApplicationSet instead of children")
-	flags.BoolVar(&opt.Preserve, "preserve", false, "Keep what Applications hold when they are deleted")
-	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Release of Argo CD that --sets is for, such as 2.14 (default: the newest)")
+	flags.StringVar(&opt.Path, "path", "", "Directory in the repository where the parent reads the children (default: the directory of --out)")
+	flags.StringVarP(&out, "out", "o", "", "Directory to write one file per Application to")
+	flags.BoolVar(&force, "force", false, "Replace the directory of --out and everything in it")
+	flags.BoolVar(&opt.Tiers, "tiers", false, "Generate one parent per band between the parent and the children")
+	flags.BoolVar(&opt.Sets, "sets", false, "With --tiers: generate one ApplicationSet per tier instead of children")
+	flags.BoolVar(&opt.Preserve, "preserve", false, "Keep the resources of Applications when they are deleted")
+	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Argo CD release for --sets, such as 2.14 (default: the latest)")
 	flags.StringVar(&form, "health-check", "", "Print the health check for Applications: configmap, or values for the Argo CD Helm chart")
 	flags.Lookup("health-check").NoOptDefVal = "configmap"
-	flags.StringVar(&argocdCM, "argocd-cm", "", "Look whether this file, argocd-cm or values of the Argo CD Helm chart, has a health check for Applications")
+	flags.StringVar(&argocdCM, "argocd-cm", "", "Check that this file (argocd-cm or values of the Argo CD Helm chart) has a health check for Applications")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if form != "" && len(args) > 0 {
-			return errors.New("there is a folder, and --health-check, which needs none; give one of the two")
+			return errors.New("--health-check takes no directory; use one of the two")
 		}
 		if form != "" {
 			return nil
@@ -78,7 +78,7 @@ Argo CD waits for a child only if it has a health check for Applications.
 		}
 		warn(s, append(f.Findings, faults...))
 		if argocdCM == "" {
-			note(s, "Argo CD waits for children only with a health check for Applications; cmp fleet apps --health-check prints it, --argocd-cm FILE looks for it")
+			note(s, "Argo CD waits for children only with a health check for Applications; print it with cmp fleet apps --health-check, check for it with --argocd-cm FILE")
 		}
 		if out == "" {
 			_, err = io.WriteString(s.Out, fleet.YAML(made...))
@@ -96,7 +96,7 @@ Argo CD waits for a child only if it has a health check for Applications.
 // checkApps refuses what can make no Applications before anything is rendered.
 func checkApps(ctx context.Context, opt fleet.AppsOptions, dirs []string, out, argocdCM string) error {
 	if opt.Sets && !opt.Tiers {
-		return usage.New("--sets is for tiers; add --tiers, or use cmp fleet appset")
+		return usage.New("--sets needs --tiers; add it, or use cmp fleet appset")
 	}
 	for _, dir := range dirs {
 		if err := checkout.IsThere(dir); err != nil {
@@ -104,7 +104,7 @@ func checkApps(ctx context.Context, opt fleet.AppsOptions, dirs []string, out, a
 		}
 	}
 	if opt.Path == "" && out == "" {
-		return usage.New("the parent must know where in the repository its children lie; give --out DIR, or --path")
+		return usage.New("the directory of the children in the repository is unknown; use --out DIR or --path")
 	}
 	if argocdCM == "" {
 		return nil

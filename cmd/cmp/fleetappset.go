@@ -19,7 +19,7 @@ func newFleetAppset(s streams) *cobra.Command {
 	var check string
 	cmd := &cobra.Command{
 		Use:   "appset DIR...",
-		Short: "Write the ApplicationSet that rolls the fleet out phase by phase",
+		Short: "Generate the ApplicationSet that rolls out the fleet step by step",
 		Long: `Write one ApplicationSet for all components: it makes an Application of each
 component.yaml, and syncs them step by step in the order of their phases
 (RollingSync). Where several environments share a cluster there are two, and what
@@ -35,10 +35,10 @@ argocd-cmd-params-cm.`,
 	addTarget(cmd.Flags(), &opt.Target)
 	in.addProjects(cmd.Flags())
 	flags := cmd.Flags()
-	flags.BoolVar(&opt.AllSteps, "all-steps", false, "Write steps for the places of the profile at which nothing stands, too")
-	flags.BoolVar(&opt.Preserve, "preserve", false, "Keep what Applications hold when they are deleted, with the ApplicationSet or alone")
-	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Release of Argo CD that it is for, such as 2.14 (default: the newest)")
-	flags.StringVar(&check, "check", "", "Compare with a committed file, and exit with 1 if it is not what would be written")
+	flags.BoolVar(&opt.AllSteps, "all-steps", false, "Generate steps for empty places of the profile, too")
+	flags.BoolVar(&opt.Preserve, "preserve", false, "Keep the resources of Applications when they or the ApplicationSet are deleted")
+	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Argo CD release to generate for, such as 2.14 (default: the latest)")
+	flags.StringVar(&check, "check", "", "Compare with a committed file, and exit with 1 if it is outdated")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f, err := in.loadTarget(cmd, s, args, &opt.Target)
 		if err != nil {
@@ -64,16 +64,16 @@ argocd-cmd-params-cm.`,
 
 // addTarget puts the flags on a command that say where the fleet goes.
 func addTarget(flags *pflag.FlagSet, t *fleet.Target) {
-	flags.StringVar(&t.RepoURL, "repo-url", "", "Repository in which Argo CD finds the components (default: fleet.repoURL in ladder.yaml)")
-	flags.StringVar(&t.Revision, "revision", "", "Branch, tag or commit that is deployed (default: fleet.revision in ladder.yaml, or HEAD)")
-	flags.BoolVar(&t.Unproven, "unproven", false, "Write it also where lint proves that it never ends")
+	flags.StringVar(&t.RepoURL, "repo-url", "", "Repository of the components (default: fleet.repoURL in ladder.yaml)")
+	flags.StringVar(&t.Revision, "revision", "", "Branch, tag or commit to deploy (default: fleet.revision in ladder.yaml, or HEAD)")
+	flags.BoolVar(&t.Unproven, "unproven", false, "Generate it even if lint proves that the rollout never ends")
 }
 
 // unproven says how a rollout is written that never ends, if nothing else stands
 // against it.
 func unproven(s streams, err error) error {
 	if !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return !fleet.Disproves(f.Rule) }) {
-		note(s, "this rollout would never end, so it is not written; --unproven writes it nevertheless")
+		note(s, "this rollout would never end, so nothing was written; fix the errors, or use --unproven")
 	}
 	return err
 }
@@ -93,8 +93,8 @@ func (in *fleetInputs) loadTarget(cmd *cobra.Command, s streams, dirs []string, 
 	}
 	defer c.Close()
 	if checkout.GitRoot(c.Base) == "" {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-checkout", File: dirs[0], Message: "this is in no git repository, and so nobody can tell by which paths Argo CD would find the components",
-			Remedy: "run it in a checkout, or run git init where the repository begins"}
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-checkout", File: dirs[0], Message: "not in a git repository, so the paths of the components in it are unknown",
+			Remedy: "run it in a checkout, or run git init in the root of the repository"}
 	}
 	return f, nil
 }

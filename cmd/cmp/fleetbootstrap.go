@@ -25,7 +25,7 @@ func newFleetBootstrap(s streams) *cobra.Command {
 	var talos, force bool
 	cmd := &cobra.Command{
 		Use:   "bootstrap DIR... --until PHASE --out DIR",
-		Short: "Write what must be applied before Argo CD is there",
+		Short: "Generate what to apply before Argo CD is installed",
 		Long: `Write the components up to a phase as manifests in ordered files, and a script,
 apply.sh, that applies them with kubectl and waits after each until it is ready:
 definitions of the Gateway API, a network, whatever Argo CD itself needs. With
@@ -48,13 +48,13 @@ Argo CD adopts later what is there: it renders the same from the same components
 	}
 	in := addFleetInputs(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&until, "until", "", "Last phase whose components are written")
+	flags.StringVar(&until, "until", "", "Last phase to generate")
 	flags.StringVarP(&out, "out", "o", "", "Directory to write to")
-	flags.BoolVar(&force, "force", false, "Replace the directory of --out with all that is in it")
-	flags.BoolVar(&talos, "talos", false, "Write talos.yaml, a patch with inline manifests, too")
-	flags.StringSliceVar(&opt.Only, "only", nil, "Components to write, and no others")
-	flags.StringSliceVar(&opt.Skip, "skip", nil, "Components to leave out, since they are there already")
-	flags.StringVar(&check, "check", "", "Compare with a directory that was written before, and exit with 1 if Argo CD syncs something else")
+	flags.BoolVar(&force, "force", false, "Replace the directory of --out and everything in it")
+	flags.BoolVar(&talos, "talos", false, "Also write talos.yaml, a patch with inline manifests")
+	flags.StringSliceVar(&opt.Only, "only", nil, "Only these components")
+	flags.StringSliceVar(&opt.Skip, "skip", nil, "Components to leave out because they are installed already")
+	flags.StringVar(&check, "check", "", "Compare with a generated directory, and exit with 1 if Argo CD syncs something else")
 	_ = cmd.RegisterFlagCompletionFunc("check", complete.Folders) // the flag is there
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkBootstrap(flags, until, out, check); err != nil {
@@ -102,7 +102,7 @@ func (in *fleetInputs) loadCluster(cmd *cobra.Command, s streams, args []string,
 		}
 	}
 	if bound := f.Bound(opt); len(bound) > 0 && in.source.Environment == "" {
-		return nil, usage.Errorf("%s: %s is for %s only, and a cluster is of one environment; give --environment %s",
+		return nil, usage.Errorf("%s: %s is for %s only, and a cluster belongs to one environment; use --environment %s",
 			bound[0].File, bound[0].Name, strings.Join(bound[0].Environments, ", "), strings.Join(f.Environments(), " or "))
 	}
 	return f, nil
@@ -111,10 +111,10 @@ func (in *fleetInputs) loadCluster(cmd *cobra.Command, s streams, args []string,
 // checkBootstrap refuses flags that do not say what to write, or whereto.
 func checkBootstrap(flags *pflag.FlagSet, until, out, check string) error {
 	if until == "" && !flags.Changed("only") {
-		return usage.New("say where Argo CD takes over; give --until PHASE")
+		return usage.New("--until is missing; use --until PHASE, the last phase before Argo CD takes over")
 	}
 	if out == "" && check == "" {
-		return usage.New("--out is missing; write --out DIR")
+		return usage.New("--out is missing; use --out DIR")
 	}
 	return cmp.Or(option.Alone(flags, "check", "out"), option.Alone(flags, "check", "talos"), option.Alone(flags, "check", "force"))
 }

@@ -14,7 +14,7 @@ import (
 func newFleetCheckRender(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check-render DIR...",
-		Short: "Render every component of a fleet and judge its sync waves",
+		Short: "Render every component of a fleet and check its sync waves",
 		Long: `Render every component of a fleet, compute its sync waves and play their sync, as
 cmp check does for one: a line for each Application with the number of its
 objects, waves and findings, and then the findings. Charts in registries are not

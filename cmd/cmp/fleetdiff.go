@@ -17,7 +17,7 @@ import (
 func newFleetDiff(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff DIR DIR | REV[..[.]REV] DIR...",
-		Short: "Say what a change does to the rollout of a fleet",
+		Short: "Show what a change does to the rollout of a fleet",
 		Long: `Load a fleet before and after a change, and say what differs: components that
 come, go and move to another phase; steps of the rollout; what components need of
 others; findings that are new or fixed; and how many objects of each component
@@ -32,7 +32,7 @@ change. cmp diff shows those objects for one component.
 	in := addFleetInputs(cmd)
 	in.source.Partial = true
 	cmd.Args = cobra.MinimumNArgs(2)
-	in.asksFor(cmd, "Compare what is deployed there only")
+	in.asksFor(cmd, "Compare only what is deployed there")
 	out := addDiffOutput(cmd, "component")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := out.check(); err != nil {

@@ -15,7 +15,7 @@ import (
 func newFleetGraph(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph DIR...",
-		Short: "Draw the components of a fleet by phase, and what each needs of the others",
+		Short: "Draw the components of a fleet by phase, with their dependencies",
 		Long: `Draw the rollout of the components in DIR: their phases as bands, the first on
 top, and an arrow from each component to what it needs, with the strongest
 reason. A bold arrow leads to what must be healthy first, a dashed one is
@@ -33,8 +33,8 @@ follow from others are left out, and so are those that order nothing. The page o
 	in := addFleetInputs(cmd)
 	in.source.Partial = true
 	format := option.Format(cmd, "Format of the drawing", drawings()...)
-	component := cmd.Flags().String("component", "", "Draw only this component, all that it needs, and what needs it")
-	all := cmd.Flags().Bool("all", false, "Draw every link, also those that follow from others or order nothing")
+	component := cmd.Flags().String("component", "", "Draw only this component, its dependencies and its dependents")
+	all := cmd.Flags().Bool("all", false, "Draw every dependency, including those that follow from others or order nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := option.KnownFormat(*format, drawings()...); err != nil {
 			return err

@@ -37,7 +37,7 @@ Components that are disabled or bound to environments keep their places.`,
 	}
 	in := addFleetInputs(cmd)
 	in.source.Partial = true
-	in.asksFor(cmd, "Say what is not deployed there")
+	in.asksFor(cmd, "Mark what is not deployed there")
 	format := option.Format(cmd, "Format", names...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, i := range inventories {

@@ -14,7 +14,7 @@ import (
 func newFleetLint(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint DIR...",
-		Short: "Find what is wrong with the phases of a fleet",
+		Short: "Find errors in the rollout order of a fleet",
 		Long: `Render all components of a fleet and look for faults in its rollout: phases that
 are missing or mean nothing, components that stand where such as they do not
 belong, the same object in two of them, and, above all, components that need
@@ -29,9 +29,9 @@ finding of severity error.`,
 	in := addFleetInputs(cmd)
 	in.source.Partial = true
 	in.addProjects(cmd.Flags())
-	in.asksFor(cmd, "Look at what is deployed there only")
+	in.asksFor(cmd, "Check only what is deployed there")
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
-	strict := cmd.Flags().Bool("strict", false, "Exit with 1 if there are warnings, too")
+	strict := cmd.Flags().Bool("strict", false, "Exit with 1 on warnings, too")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := knownReport(*format); err != nil {
 			return err

@@ -38,9 +38,9 @@ Exits with 1 if a component has no place, or if components form a cycle.`,
 	in := addFleetInputs(cmd)
 	flags := cmd.Flags()
 	format := option.Format(cmd, "Format", reportText, reportJSON)
-	diff := flags.Bool("diff", false, "Compare the phases that are set with the computed ones")
-	write := flags.Bool("write", false, "Put the computed phases into the component.yaml files")
-	onlyMissing := flags.Bool("only-missing", false, "Keep the phases that are set, and compute the others")
+	diff := flags.Bool("diff", false, "Compare the phases in the files with the computed phases")
+	write := flags.Bool("write", false, "Write the computed phases to the component.yaml files")
+	onlyMissing := flags.Bool("only-missing", false, "Keep the phases in the files, and compute only missing ones")
 	compact := flags.Bool("compact", false, "Show the fewest steps that keep every gate")
 	durations := durationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -89,7 +89,7 @@ Exits with 1 if a component has no place, or if components form a cycle.`,
 // checkPhases refuses an unknown format, and flags that do not go together.
 func checkPhases(flags *pflag.FlagSet, format, durations string, compact bool) error {
 	if durations != "" && !compact {
-		return usage.New("--durations is for --compact; add it, or see cmp fleet simulate")
+		return usage.New("--durations needs --compact; add it, or use cmp fleet simulate")
 	}
 	return cmp.Or(option.KnownFormat(format, reportText, reportJSON), option.Alone(flags, "diff", "write", "compact"), option.Alone(flags, "compact", "only-missing"))
 }

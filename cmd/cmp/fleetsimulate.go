@@ -19,7 +19,7 @@ import (
 func newFleetSimulate(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate DIR...",
-		Short: "Play the rollout of a fleet",
+		Short: "Simulate the rollout of a fleet",
 		Long: `Play the rollout as Argo CD does it: a step begins when all Applications of the
 one before are synced and healthy; within a step, maxUpdate of them are synced at
 once. It prints when each begins and is healthy, the critical path, and how long
@@ -42,13 +42,13 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 	in.source.Partial = true
 	flags := cmd.Flags()
 	format := option.Format(cmd, "Format", reportText, reportJSON, "mermaid", "svg")
-	layout := flags.String("layout", rollout.LayoutSet, "Phases to play: set, as the files have them, computed, or compact for the fewest steps")
+	layout := flags.String("layout", rollout.LayoutSet, "Phases to simulate: set (from the files), computed, or compact (the fewest steps)")
 	option.Choices(cmd, "layout", rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)
-	fail := flags.StringSlice("fail", nil, "An Application that never gets healthy")
-	compare := flags.String("compare", "", "Another folder of components to play beside")
-	against := flags.String("against", "", "Another profile to play the same components with: a built-in one, or a ladder.yaml")
+	fail := flags.StringSlice("fail", nil, "Application that never becomes healthy")
+	compare := flags.String("compare", "", "Another directory of components to compare with")
+	against := flags.String("against", "", "Another profile for the same components to compare with: a built-in profile or a ladder.yaml")
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.ProfilesOrFiles)
-	noRest := flags.Bool("no-catch-all", false, "Leave out the last step, which has what no other selects")
+	noRest := flags.Bool("no-catch-all", false, "Leave out the last step, which contains what no other step selects")
 	durations := durationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		both := *compare != "" || *against != ""
@@ -103,10 +103,10 @@ func checkSimulate(flags *pflag.FlagSet, both bool, format, layout string, fail 
 		return err
 	}
 	if both && format != reportText && format != reportJSON {
-		return usage.New("two rollouts are compared as text or json; choose one of them, or draw each by itself")
+		return usage.New("a comparison needs --output text or json; use one of them, or draw each rollout alone")
 	}
 	if both && len(fail) > 0 {
-		return usage.New("--fail is for one rollout; play each by itself")
+		return usage.New("--fail works with a single rollout; simulate each alone")
 	}
 	return nil
 }

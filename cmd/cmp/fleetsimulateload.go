@@ -25,14 +25,14 @@ func (in *fleetInputs) loadOne(cmd *cobra.Command, s streams, dirs []string) (*f
 		return nil, err
 	}
 	if all := f.Environments(); len(all) > 1 && in.source.Environment == "" {
-		return nil, usage.Errorf("%s: each environment has a rollout of its own; give --environment %s", strings.Join(dirs, " "), strings.Join(all, " or "))
+		return nil, usage.Errorf("%s: each environment has its own rollout; use --environment %s", strings.Join(dirs, " "), strings.Join(all, " or "))
 	}
 	return f, nil
 }
 
 // durationsFlag names a file with the times that Applications take.
 func durationsFlag(flags *pflag.FlagSet) *string {
-	return flags.String("durations", "", "A file with the time that each Application takes, such as \"vault: 2m30s\" (default: assumed)")
+	return flags.String("durations", "", "File with the duration of each Application, such as \"vault: 2m30s\" (default: assumed)")
 }
 
 // other is the fleet to compare with, and what to call it.
@@ -84,8 +84,8 @@ func (in *fleetInputs) beside(cmd *cobra.Command, s streams, o otherRollout, f *
 		return show.Rollouts{}, err
 	}
 	if o.against != "" && !rollout.IsPlaced(beside.Layout) {
-		return show.Rollouts{}, finding.Finding{Severity: finding.Error, Rule: "no-place", Field: "--against", Message: "no component stands at a place of " + otherTitle + ", so that all would come at once",
-			Remedy: "add --layout computed, or name a profile for the phases that the components have"}
+		return show.Rollouts{}, finding.Finding{Severity: finding.Error, Rule: "no-place", Field: "--against", Message: "no component is at a place of " + otherTitle + ", so all would be synced at once",
+			Remedy: "add --layout computed, or use a profile for the phases of the components"}
 	}
 	return show.Rollouts{Titles: [2]string{title, otherTitle}, Fleets: [2]*fleet.Fleet{f, other}, Runs: [2]*rollout.Run{run, beside}}, nil
 }

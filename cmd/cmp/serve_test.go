@@ -223,7 +223,7 @@ func TestServeSurvives(t *testing.T) {
 		t.Errorf("the oven is in wave %s, want 99", got)
 	}
 	write("kinds:\n- {group: example.com, kind: Oven, rung: smoke}\n")
-	line := s.await(t, "the changed file is not used, the one before still holds")
+	line := s.await(t, "the changed file is invalid; the previous one stays in effect")
 	if text, _ := line["error"].(string); !strings.Contains(text, `ladder.yaml:2: kinds[0].rung: unknown rung "smoke"`) {
 		t.Errorf("the log says %v", line)
 	}

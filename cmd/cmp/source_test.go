@@ -106,7 +106,7 @@ func TestProjectsFetch(t *testing.T) {
 		if out, err := ask("blue"); err != nil || !strings.Contains(out, "secret-of-blue") {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		for project, want := range map[string]string{"red": "refuses access (401)", "green": "is not fetched, since nothing is allowed", "": "is not", "../blue": "is not", "blue/../blue": "is not", "broken": "neither https"} {
+		for project, want := range map[string]string{"red": "refuses access (401)", "green": "is not fetched, because the allow-list is empty", "": "is not", "../blue": "is not", "blue/../blue": "is not", "broken": "neither https"} {
 			if out, err := ask(project); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q: %v\n%s", project, err, out)
 			}

@@ -293,7 +293,7 @@ func (p Provision) Short() string {
 func (n Need) Short() string {
 	why := n.Why
 	if n.Inferred {
-		why += ", as far as one sees"
+		why += " (inferred)"
 	}
 	if n.More > 0 {
 		why += fmt.Sprintf(", and %d more", n.More)

@@ -68,11 +68,11 @@ func (inv Inventory) Markdown() string {
 			b.WriteString(inv.members(s))
 		}
 	}
-	fmt.Fprintf(&b, "\n## %ss\n\n| %s | band | what stands there | max. updated at once | components |\n| --- | --- | --- | --- | --- |\n", strings.ToUpper(head[:1])+head[1:], phase)
+	fmt.Fprintf(&b, "\n## %ss\n\n| %s | band | purpose | max. updated at once | components |\n| --- | --- | --- | --- | --- |\n", strings.ToUpper(head[:1])+head[1:], phase)
 	for _, s := range inv.Steps {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d |\n", s.Phase, cell(s.Band), cell(s.Title), s.AtOnce(), len(s.entries))
 	}
-	fmt.Fprintf(&b, "\n## Components\n\n| %s | component | what it is | where | provides | needs |\n| --- | --- | --- | --- | --- | --- |\n", phase)
+	fmt.Fprintf(&b, "\n## Components\n\n| %s | component | purpose | where | provides | depends on |\n| --- | --- | --- | --- | --- | --- |\n", phase)
 	for _, e := range inv.Components {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", e.RolloutPhase, cell(named(e)), cell(e.what()...), cell(e.where()...), cell(e.Provided()...), cell(e.Needed()...))
 	}

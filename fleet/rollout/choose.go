@@ -52,7 +52,7 @@ func applicationNamed(f *fleet.Fleet, name string) (int, error) {
 	case i < 0:
 		return 0, usage.Errorf("--fail: Application %q not found in the fleet; %s", name, nearestApplication(f, name).Or("use a name from cmp fleet phases"))
 	case !f.Applications[i].On():
-		return 0, usage.Errorf("--fail: %s is disabled, so it is in no rollout; name one that is deployed", name)
+		return 0, usage.Errorf("--fail: %s is disabled, so no rollout contains it; use an enabled Application", name)
 	}
 	return i, nil
 }
@@ -129,9 +129,9 @@ func CheckEnvironment(f *fleet.Fleet, environment string, others ...*fleet.Fleet
 	case environment == "" || slices.Contains(known, environment):
 		return nil
 	case len(known) == 0:
-		return usage.Errorf("no component is deployed to an environment %q; drop --environment, for the fleet names none", environment)
+		return usage.Errorf("no component is deployed to environment %q; remove --environment, because the fleet has no environments", environment)
 	}
-	return usage.Errorf("no component is deployed to an environment %q; use %s", environment, strings.Join(known, ", "))
+	return usage.Errorf("no component is deployed to environment %q; use %s", environment, strings.Join(known, ", "))
 }
 
 // DurationsIn reads a file with the times that Applications take; without one they are

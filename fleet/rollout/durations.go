@@ -60,7 +60,7 @@ func AssumedDurations() Durations {
 	return Durations{Named: map[string]time.Duration{}, Lines: map[string]int{}, Kinds: file.Kinds, Wave: file.Wave.Takes}
 }
 
-// defaults is the key of a file of durations that has those by rung, and
+// defaults is the key of file of durations that has those by rung, and
 // waveKey the one below it for each wave.
 const (
 	defaults = "defaults"
@@ -75,7 +75,7 @@ const longest = 30 * 24 * time.Hour
 // joins its faults.
 func ReadDurations(name string, text []byte) (Durations, error) {
 	d := AssumedDurations()
-	f := settings.File{Name: name, Rule: "durations", About: "a file of durations"}
+	f := settings.File{Name: name, Rule: "durations", About: "file of durations"}
 	d.File = name
 	root, err := f.Parse(text)
 	if err != nil || root == nil {
@@ -112,7 +112,7 @@ func (d *Durations) readDefaults(f settings.File, n *yaml.Node) []error {
 			for _, a := range d.Kinds {
 				names = append(names, a.Name)
 			}
-			faults = append(faults, f.Fault(key.Line, defaults+"."+key.Value, "there is no such default", "use one of "+strings.Join(names, ", ")))
+			faults = append(faults, f.Fault(key.Line, defaults+"."+key.Value, "unknown default", "use one of "+strings.Join(names, ", ")))
 		}
 	}
 	return faults
@@ -126,7 +126,7 @@ func duration(f settings.File, field string, n *yaml.Node) (time.Duration, error
 	d, err := time.ParseDuration(n.Value)
 	switch {
 	case err != nil:
-		return 0, f.Fault(n.Line, field, fmt.Sprintf("%q is no duration", n.Value), remedy)
+		return 0, f.Fault(n.Line, field, fmt.Sprintf("%q is not a duration", n.Value), remedy)
 	case d < 0 || d > longest:
 		return 0, f.Fault(n.Line, field, n.Value+" is not between 0s and 720h", remedy)
 	}
@@ -155,7 +155,7 @@ func (d Durations) Of(app *fleet.Application) (time.Duration, string) {
 		}
 		return a.Takes, "assumed for " + a.Name
 	}
-	return 0, "nothing is assumed"
+	return 0, "no assumption"
 }
 
 // Unknown lists the names in a file that no Application has, sorted.

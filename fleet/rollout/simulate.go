@@ -210,7 +210,7 @@ func (p *player) begin(app, set, freed int) {
 	switch {
 	case freed >= 0:
 		s.cause = freed
-		s.Why = fmt.Sprintf("%s takes %d at a time, and %s made room", step, step.MaxUpdate, p.name(freed))
+		s.Why = fmt.Sprintf("%s updates %d at a time, and %s was the last to finish", step, step.MaxUpdate, p.name(freed))
 	case at.cause >= 0:
 		s.Why = fmt.Sprintf("%s comes after %s, where %s was the last", step, p.stepOf(at.cause), p.name(at.cause))
 	default:

@@ -28,7 +28,7 @@ func (p *player) stuck() {
 		}
 	}
 	for _, app := range p.Layout.Never {
-		p.Stuck = append(p.Stuck, Stuck{app, false, "no step has it, so nobody syncs it but a person"})
+		p.Stuck = append(p.Stuck, Stuck{app, false, "no step selects it, so it is only synced manually"})
 	}
 }
 
@@ -39,7 +39,7 @@ func (p *player) whyStuck(app, set, n int, begun bool) string {
 	case begun && p.fleet.Applications[app].Failed:
 		return "it does not render"
 	case begun && p.fail[app]:
-		return "it never gets healthy, as was asked"
+		return "it never becomes healthy, as requested"
 	case begun && p.lacks[p.fleet.Applications[app]].Of != nil:
 		return "it waits for " + p.lacks[p.fleet.Applications[app]].String()
 	case begun:
@@ -52,7 +52,7 @@ func (p *player) whyStuck(app, set, n int, begun bool) string {
 	case n > at:
 		return fmt.Sprintf("%s comes after %s, which never ends", step, current)
 	case step.Manual:
-		return step.String() + " is manual: nobody syncs it but a person"
+		return step.String() + " is manual: it is only synced manually"
 	}
 	var holders []string
 	for _, other := range step.Applications {
@@ -60,7 +60,7 @@ func (p *player) whyStuck(app, set, n int, begun bool) string {
 			holders = append(holders, p.fleet.Applications[other].Name)
 		}
 	}
-	return fmt.Sprintf("%s takes %d at a time, and %s never makes room", step, step.MaxUpdate, strings.Join(holders, ", "))
+	return fmt.Sprintf("%s updates %d at a time and waits for %s", step, step.MaxUpdate, strings.Join(holders, ", "))
 }
 
 // inCircle reports whether an Application and one that it waits for wait for each

@@ -135,9 +135,9 @@ func (r Change) objectLines() []compare.Line {
 		counts := strings.Join(compare.Counts([]compare.Count{count(c.Added, "object", "added"), count(c.Removed, "object", "removed"), count(c.Changed, "object", "changed"), count(c.Moved, "object", "in another wave")}), "; ")
 		switch {
 		case c.Is == compare.Failed && c.Was != compare.Failed:
-			counts = "cannot be rendered any more"
+			counts = "no longer renders"
 		case c.Was == compare.Failed && c.Is != compare.Failed:
-			counts = "can be rendered now"
+			counts = "renders now"
 		}
 		all = append(all, line("~", c.Name+": "+counts))
 	}

@@ -52,7 +52,7 @@ func (c Rollouts) Render(format string) (string, error) {
 	row("steps", func(i int) string { return fmt.Sprint(c.Runs[i].StepCount()) })
 	row("Applications", func(i int) string { return fmt.Sprint(len(c.Fleets[i].Enabled())) })
 	row("at once, at most", func(i int) string { return fmt.Sprint(c.Runs[i].AtOnce()) })
-	row("needs that no order keeps", func(i int) string { return fmt.Sprint(len(c.Runs[i].Unordered)) })
+	row("dependencies not kept", func(i int) string { return fmt.Sprint(len(c.Runs[i].Unordered)) })
 	row("never healthy", func(i int) string { return fmt.Sprint(len(c.Runs[i].Stuck)) })
 	row("total", func(i int) string {
 		if !c.Runs[i].Done() {
@@ -70,9 +70,9 @@ func (c Rollouts) Render(format string) (string, error) {
 	}
 	switch {
 	case c.ratio() > 0:
-		fmt.Fprintf(&b, "%s takes %.2f of the time of %s\n", c.Titles[0], c.ratio(), c.Titles[1])
+		fmt.Fprintf(&b, "%s takes %.2f times as long as %s\n", c.Titles[0], c.ratio(), c.Titles[1])
 	default:
-		b.WriteString("One of the two never ends or takes no time, so there is no ratio; play it by itself\n")
+		b.WriteString("One of the two never ends or takes no time, so they have no ratio; simulate it alone\n")
 	}
 	return b.String(), nil
 }

@@ -106,11 +106,11 @@ func (r *Phases) Compact(times rollout.Durations) {
 		r.rollouts = append(r.rollouts, t)
 		text := "in " + run.Total.String()
 		if !t.Done {
-			text = "that never ends; cmp fleet simulate says why"
+			text = "which never ends; cmp fleet simulate says why"
 		}
 		r.summary = append(r.summary, fmt.Sprintf("%-9s %s, a rollout %s", l.Name+":", finding.Counted(t.Steps, "step"), text))
 	}
-	r.summary = append(r.summary, "maxUpdate is that of the profile as set and computed, and none in the compact layout.")
+	r.summary = append(r.summary, "maxUpdate is the profile's for the set and the computed layout; the compact layout has none.")
 }
 
 // Render prints what was chosen before, as text or json.
@@ -202,7 +202,7 @@ func shownName(p fleet.Placed) string {
 // newText is what is to be in a file.
 func newText(e fleet.Edit, file string) ([]byte, error) {
 	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "not-written", File: e.File, Message: "it is no file but a link", Remedy: "write the phase there yourself"}
+		return nil, finding.Finding{Severity: finding.Error, Rule: "not-written", File: e.File, Message: "is a symlink, not a regular file", Remedy: "set the phase in its target"}
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {

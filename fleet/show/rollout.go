@@ -105,7 +105,7 @@ func (r Rollout) text() string {
 func (r Rollout) total() string {
 	all := finding.Counted(len(r.Run.Spans)+r.waiting(), "Application")
 	if !r.Run.Done() {
-		return fmt.Sprintf("The rollout never ends: %d of %s get healthy, in %s", len(r.Run.Spans)+r.waiting()-len(r.Run.Stuck), all, r.Run.Total)
+		return fmt.Sprintf("The rollout never ends: %d of %s become healthy, in %s", len(r.Run.Spans)+r.waiting()-len(r.Run.Stuck), all, r.Run.Total)
 	}
 	return fmt.Sprintf("%s in %s", all, r.Run.Total)
 }
@@ -166,16 +166,16 @@ func (r Rollout) heldBack() string {
 func (r Rollout) sets() string {
 	var b strings.Builder
 	if len(r.Run.Unordered) == 0 {
-		b.WriteString("The sets need nothing of each other.\n\n")
+		b.WriteString("The sets do not depend on each other.\n\n")
 		return b.String()
 	}
-	b.WriteString("Nothing orders the sets, and there are needs between them:\n")
+	b.WriteString("Nothing orders the sets, although they depend on each other:\n")
 	for _, c := range r.Run.Unordered {
-		luck := "here it comes early enough, by its times alone"
+		luck := "here it happens to be healthy early enough"
 		if c.Waits > 0 {
-			luck = fmt.Sprintf("it is begun %s too early here", c.Waits)
+			luck = fmt.Sprintf("here it starts %s too early", c.Waits)
 		}
-		fmt.Fprintf(&b, "  %s needs %s, because %s; %s\n", finding.Harmless(r.name(c.From)), finding.Harmless(r.name(c.To)), finding.Harmless(c.Why), luck)
+		fmt.Fprintf(&b, "  %s depends on %s, because %s; %s\n", finding.Harmless(r.name(c.From)), finding.Harmless(r.name(c.To)), finding.Harmless(c.Why), luck)
 	}
 	b.WriteString("\n")
 	return b.String()

@@ -15,15 +15,15 @@ import (
 func UpToDate(file string, made []fleet.Manifest) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "name the committed file, or write it with cmp fleet appset > " + file}
+		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "use the committed file, or generate it with cmp fleet appset > " + file}
 	}
 	differences, err := fleet.Differences(string(text), made)
 	if err != nil {
-		return finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Message: err.Error(), Remedy: "write the file again"}
+		return finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Message: err.Error(), Remedy: "generate the file again"}
 	}
 	var all []error
 	for _, d := range differences {
-		all = append(all, finding.Finding{Severity: finding.Error, Rule: "out-of-date", File: file, Line: d.Line, Field: d.Path, Message: d.Message, Remedy: "write the file again"})
+		all = append(all, finding.Finding{Severity: finding.Error, Rule: "out-of-date", File: file, Line: d.Line, Field: d.Path, Message: d.Message, Remedy: "generate the file again"})
 	}
 	return errors.Join(all...)
 }
@@ -33,14 +33,14 @@ func UpToDate(file string, made []fleet.Manifest) error {
 func Bootstrapped(dir string, made fleet.Bootstrap) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: dir, Message: wholefile.Reason(err), Remedy: "name the directory that cmp fleet bootstrap --out has written"}
+		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: dir, Message: wholefile.Reason(err), Remedy: "use the directory that cmp fleet bootstrap --out wrote"}
 	}
 	written := map[string]string{}
 	for _, e := range entries {
 		if name := e.Name(); e.Type().IsRegular() && (path.Ext(name) == ".yaml" || name == fleet.ScriptFile) {
 			text, err := os.ReadFile(filepath.Join(dir, name))
 			if err != nil {
-				return finding.Finding{Severity: finding.Error, Rule: "no-file", File: filepath.Join(dir, name), Message: wholefile.Reason(err), Remedy: "let it be read"}
+				return finding.Finding{Severity: finding.Error, Rule: "no-file", File: filepath.Join(dir, name), Message: wholefile.Reason(err), Remedy: "allow reading it"}
 			}
 			written[name] = string(text)
 		}

@@ -239,7 +239,7 @@ func (i *installation) applicationHealth() (all []finding.Finding) {
 	}
 	check.field = ""
 	if child, ok := i.child(); ok {
-		f := check.fault("there is no health check for Applications, and %s is managed by another owner", child)
+		f := check.fault("no health check for Applications, and %s is managed by another owner", child)
 		return []finding.Finding{f}
 	}
 	return []finding.Finding{as(finding.Note, check.fault("no health check for Applications, without which waves between Applications have no effect"))}

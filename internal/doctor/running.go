@@ -96,7 +96,7 @@ func (i *installation) port() (all []finding.Finding) {
 		}
 		port, host, ok := s.operationsPort()
 		if !ok {
-			all = append(all, as(finding.Note, s.fault("--operations-address is not set, so there are no metrics")))
+			all = append(all, as(finding.Note, s.fault("--operations-address is not set, so the server exposes no metrics")))
 			return
 		}
 		taken := map[int]string{}

@@ -63,7 +63,7 @@ func (e *attempt) visit(at *url.URL) error {
 func (e *attempt) client() *http.Client {
 	return &http.Client{Transport: e, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 		if len(via) >= 10 {
-			return e.note(failed(broken, "look at the address", "%s redirects in a loop", e.host()))
+			return e.note(failed(broken, "check the URL", "%s redirects in a loop", e.host()))
 		}
 		return nil // RoundTrip looks at where it leads
 	}}
@@ -247,7 +247,7 @@ func (e *attempt) admit(req *http.Request) error {
 	secret := req.Header.Get("Authorization") != "" || req.Method == http.MethodPost
 	switch {
 	case secret && req.Method == http.MethodPost && e.strayed(req):
-		return refuse("ask those who run it", "%s redirects credentials to %s", e.host(), u.Host)
+		return refuse("contact its administrator", "%s redirects credentials to %s", e.host(), u.Host)
 	case last == nil && sameOrigin(u, e.origin()):
 		return nil // what the Ref names
 	case last != nil && e.at.Scheme == "oci" && sameOrigin(u, e.origin()) && sameOrigin(last.URL, u):
@@ -312,7 +312,7 @@ func (e *attempt) failureToSend(host string, err error) *failure {
 	case errors.As(err, &authority):
 		return failed(untrusted, "give the authority's certificate as ca.crt of the host's credentials (--remote-credentials), or for all hosts (--remote-ca)", "the certificate of %s is signed by an unknown authority", host)
 	case errors.As(err, &name), errors.As(err, &invalid), errors.As(err, &verification):
-		return failed(untrusted, "ask those who run it", "the certificate of %s is not good: %s", host, short(err.Error()))
+		return failed(untrusted, "contact its administrator", "the certificate of %s is invalid: %s", host, short(err.Error()))
 	}
 	return failed(unreachable, "check that it runs and can be reached from here, or try again later", "%s cannot be reached: %s", host, short(reason(err)))
 }
@@ -379,14 +379,14 @@ func (e *attempt) getAtMost(address string, most int64) ([]byte, error) {
 		if f := e.failureOfStatus(res.StatusCode); f != nil {
 			return nil, f
 		}
-		return nil, failed(broken, "look at the address", "%s answers with status %d", e.host(), res.StatusCode)
+		return nil, failed(broken, "check the URL", "%s answers with status %d", e.host(), res.StatusCode)
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, most+1))
 	if err != nil {
 		return nil, e.failureOf(err)
 	}
 	if int64(len(data)) > most {
-		return nil, failed(tooLarge, "look at the address", "%s sends more than %d bytes for %s", e.host(), most, path.Base(address))
+		return nil, failed(tooLarge, "check the URL", "%s sends more than %d bytes for %s", e.host(), most, path.Base(address))
 	}
 	if e.ref.Kind == remote.File && isPage(res.Header, data) && !pageWanted.MatchString(e.at.Path) {
 		return nil, failed(broken, "check the URL: it may need a login (--remote-credentials), or be a page about the file", "%s returned an HTML page", e.host())

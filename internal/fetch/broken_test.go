@@ -16,7 +16,7 @@ func TestDamagedCharts(t *testing.T) {
 	good := chartArchive(t, "app", "1.0.0")
 	for name, c := range map[string]struct{ sent, text string }{
 		"cut off":       {string(good[:len(good)/2]), "charts.example.com returned a damaged chart of "},
-		"no Chart.yaml": {string(chartArchive(t, "", "1.0.0")), "no Chart.yaml with a name; fix: ask those who publish it"},
+		"no Chart.yaml": {string(chartArchive(t, "", "1.0.0")), "no Chart.yaml with a name; fix: check with its publisher"},
 		"other name":    {string(chartArchive(t, "other", "1.0.0")), "it is the chart other 1.0.0, and not app 1.0.0"},
 		"other version": {string(chartArchive(t, "app", "1.0.1")), "it is the chart app 1.0.1, and not app 1.0.0"},
 	} {

@@ -69,12 +69,12 @@ func TestOffline(t *testing.T) {
 	config.Offline = true
 	f := n.fetcher(config)
 	get(t, f, fileRef("https://files.example.com/a"))
-	refuse(t, f, fileRef("https://files.example.com/b"), "offline", "is not in the cache, and the network is not used")
+	refuse(t, f, fileRef("https://files.example.com/b"), "offline", "is not in the cache, and the network is disabled")
 	if got := len(n.asked("files.example.com")); got != 1 {
 		t.Errorf("%d requests", got)
 	}
 	config.Allow = nil
-	refuse(t, n.fetcher(config), fileRef("https://files.example.com/a"), "not-allowed", "nothing is allowed")
+	refuse(t, n.fetcher(config), fileRef("https://files.example.com/a"), "not-allowed", "the allow-list is empty")
 }
 
 // TestChangedContent has a version whose content changes.
@@ -136,7 +136,7 @@ func TestExpecting(t *testing.T) {
 	}
 	bad := n.fetcher(config).Expecting(func(remote.Ref) string { return remote.Digest([]byte("other")) })
 	refuse(t, bad, file, "changed", "its digest was "+remote.Digest([]byte("other")))
-	refuse(t, bad, chart, "changed", "ask those who publish it why")
+	refuse(t, bad, chart, "changed", "contact its publisher why")
 	config.Offline = true
 	refuse(t, n.fetcher(config).Expecting(func(remote.Ref) string { return remote.Digest([]byte("other")) }), file, "offline", "not in the cache")
 }

@@ -39,7 +39,7 @@ func (e *attempt) chartOfRepository() (fetchedContent, error) {
 	if listed.Digest != "" {
 		digest = "sha256:" + strings.ToLower(strings.TrimPrefix(listed.Digest, "sha256:"))
 		if !isDigest(digest) {
-			return fetchedContent{}, failed(broken, "ask those who run "+e.host(), "the index of %s has the digest %q of %s %s, which is none (sha256: and 64 hexadecimal digits)", e.host(), short(listed.Digest), e.ref.Chart, listed.Version)
+			return fetchedContent{}, failed(broken, "contact the administrator of "+e.host(), "the index of %s has the digest %q of %s %s, which is none (sha256: and 64 hexadecimal digits)", e.host(), short(listed.Digest), e.ref.Chart, listed.Version)
 		}
 	}
 	exact := e.ref
@@ -53,15 +53,15 @@ func (e *attempt) chartOfRepository() (fetchedContent, error) {
 func (e *attempt) packed(exact remote.Ref, listed *helmrepo.ChartVersion, digest string) (remote.Content, error) {
 	none := remote.Content{}
 	if len(listed.URLs) == 0 {
-		return none, failed(broken, "ask those who run it", "the index of %s has no address of %s %s", e.host(), exact.Chart, exact.Version)
+		return none, failed(broken, "contact its administrator", "the index of %s has no URL of %s %s", e.host(), exact.Chart, exact.Version)
 	}
 	address, err := helmrepo.ResolveReferenceURL(e.ref.URL, listed.URLs[0])
 	if err != nil {
-		return none, failed(broken, "ask those who run it", "the index of %s has no good address of %s %s", e.host(), exact.Chart, exact.Version)
+		return none, failed(broken, "contact its administrator", "the index of %s has no valid URL of %s %s", e.host(), exact.Chart, exact.Version)
 	}
 	at, fault := parseAddress(address)
 	if fault != "" {
-		return none, failed(notAllowed, "ask those who run it", "the address that the index of %s has of %s %s %s", e.host(), exact.Chart, exact.Version, fault)
+		return none, failed(notAllowed, "contact its administrator", "the URL in the index of %s for %s %s %s", e.host(), exact.Chart, exact.Version, fault)
 	}
 	allowed := e.f.allow.allows(at)
 	if at.Scheme == "oci" {
@@ -91,13 +91,13 @@ func (e *attempt) packed(exact remote.Ref, listed *helmrepo.ChartVersion, digest
 	}
 	content := remote.Content{Version: exact.Version, Digest: remote.Digest(data), Data: data}
 	if digest != "" && content.Digest != digest {
-		return none, failed(broken, "ask those who run "+e.host(), "what is at %s has the digest %s, and the index says %s", address, content.Digest, digest)
+		return none, failed(broken, "contact the administrator of "+e.host(), "what is at %s has the digest %s, and the index says %s", address, content.Digest, digest)
 	}
 	if err := packedChart(data, e.host()); err != nil {
 		return none, err
 	}
 	if other := remote.OtherChart(data, exact.Chart, exact.Version); other != "" {
-		return none, failed(broken, "ask those who run "+e.host(), "what the index of %s has at %s is wrong: %s", e.host(), address, other)
+		return none, failed(broken, "contact the administrator of "+e.host(), "what the index of %s has at %s is wrong: %s", e.host(), address, other)
 	}
 	return content, e.verifyFile(at, data)
 }
@@ -118,10 +118,10 @@ func (e *attempt) elsewhere(at *url.URL, exact remote.Ref, digest string) (remot
 	}
 	content, manifest, err := e.pull(repository, tagOf(version))
 	if err == nil && digest != "" && content.Digest != digest && manifest != digest {
-		err = failed(broken, "ask those who run "+e.host(), "the chart in the registry has the digest %s, and the index says %s", content.Digest, digest)
+		err = failed(broken, "contact the administrator of "+e.host(), "the chart in the registry has the digest %s, and the index says %s", content.Digest, digest)
 	}
 	if other := remote.OtherChart(content.Data, exact.Chart, exact.Version); err == nil && other != "" {
-		err = failed(broken, "ask those who run "+e.host(), "the chart in the registry is wrong: %s", other)
+		err = failed(broken, "contact the administrator of "+e.host(), "the chart in the registry is wrong: %s", other)
 	}
 	content.Version = exact.Version
 	return content, err
@@ -136,9 +136,9 @@ func packedChart(data []byte, host string) error {
 	case fault == "":
 		return nil
 	case bytes.HasPrefix(data, gzipMagic):
-		return failed(broken, "ask those who publish it whether it is whole there, or try again later", "%s returned a damaged chart of %d bytes: %s", host, len(data), short(fault))
+		return failed(broken, "check with its publisher that it is complete, or try again later", "%s returned a damaged chart of %d bytes: %s", host, len(data), short(fault))
 	}
-	return failed(broken, "look at the address", "%s returned something other than a packaged chart (%s)", host, beginning(data))
+	return failed(broken, "check the URL", "%s returned something other than a packaged chart (%s)", host, beginning(data))
 }
 
 // gzipMagic is what every .tgz begins with.

@@ -157,7 +157,7 @@ func TestChartElsewhere(t *testing.T) {
 
 	entry.url = "file:///etc/passwd"
 	index = indexOf("app", entry)
-	refuse(t, fresh("https://charts.example.com"), ref, "not-allowed", "the index of charts.example.com has of app 1.0.0 is not a URL")
+	refuse(t, fresh("https://charts.example.com"), ref, "not-allowed", "the index of charts.example.com for app 1.0.0 is not a URL")
 }
 
 // TestWrongCharts has what a repository can send in place of a chart.
@@ -177,8 +177,8 @@ func TestWrongCharts(t *testing.T) {
 		"no index":  {"<!DOCTYPE html><p>log in", "", "broken", "the index of charts.example.com cannot be read (it is a page of HTML): got text, want a mapping"},
 		"no api":    {"entries: {}", "", "broken", "it has no apiVersion"},
 		"no yaml":   {"a: [", "", "broken", "cannot be read"},
-		"no urls":   {"apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0}]}", "", "broken", "has no address of app 1.0.0"},
-		"bad entry": {"apiVersion: v1\nentries: {app: 7}", "", "broken", "the versions of the chart are no list"},
+		"no urls":   {"apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0}]}", "", "broken", "has no URL of app 1.0.0"},
+		"bad entry": {"apiVersion: v1\nentries: {app: 7}", "", "broken", "the versions of the chart are not a list"},
 		"no entry":  {"apiVersion: v1\nentries: {app: [null]}", "", "missing", "has no version of app"},
 		"large":     {indexOf("app", release{"1.0.0", "app.tgz", ""}), strings.Repeat("x", 5000), "too-large", "sends more than 4096 bytes"},
 	} {

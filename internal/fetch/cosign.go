@@ -71,7 +71,7 @@ func (e *attempt) byCosign(s Signer, repository *orasremote.Repository, at ocisp
 	slices.Sort(c.faults)
 	faults := short(strings.Join(slices.Compact(c.faults), ", "))
 	if c.more {
-		faults += fmt.Sprintf(", and no more than %d are looked at", mostSignatures)
+		faults += fmt.Sprintf("; only the first %d are checked", mostSignatures)
 	}
 	return unsigned(s, signByCosign, "none of the %d signatures of the chart's manifest %s is good: %s", c.seen, c.digest, faults)
 }
@@ -167,7 +167,7 @@ func unlessMissing(err error, others ...outcome) error {
 // small reads what is signed.
 func (e *attempt) small(repository *orasremote.Repository, layer ocispec.Descriptor) ([]byte, error) {
 	if layer.Size < 0 || layer.Size > mostSigned {
-		return nil, failed(tooLarge, "ask those who sign it", "a signature in %s has %d bytes, more than %d", e.host(), layer.Size, mostSigned)
+		return nil, failed(tooLarge, "contact its signer", "a signature in %s has %d bytes, more than %d", e.host(), layer.Size, mostSigned)
 	}
 	data, err := content.FetchAll(e.ctx, repository.Blobs(), layer)
 	if err != nil {

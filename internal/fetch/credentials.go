@@ -237,7 +237,7 @@ func inDocker(path string, u *url.URL) (credential, bool, error) {
 	}
 	store, err := credentials.NewFileStore(path)
 	if err != nil {
-		return credential{}, false, unreadable(path, errors.New("it is no Docker configuration"))
+		return credential{}, false, unreadable(path, errors.New("not a Docker configuration file"))
 	}
 	below := u.Scheme + "://" + u.Host
 	host := u.Host

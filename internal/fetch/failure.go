@@ -85,13 +85,13 @@ func (e *attempt) failureOf(err error) *failure {
 	if f := e.failureOfStatus(e.status()); f != nil && !strings.Contains(err.Error(), "bearer realm") {
 		return f
 	}
-	return failed(broken, "ask those who run "+e.host()+", or look at the address", "the answer of %s cannot be right: %s", e.host(), short(err.Error()))
+	return failed(broken, "contact the administrator of "+e.host()+", or check the URL", "the answer of %s cannot be right: %s", e.host(), short(err.Error()))
 }
 
 // The remedies for what is beyond a limit.
 const (
 	moreTime  = "try again later, or give it more time with --remote-timeout"
-	moreBytes = "raise --remote-max-bytes if it is meant to be so large"
+	moreBytes = "raise --remote-max-bytes if this size is expected"
 )
 
 func (e *attempt) tookTooLong() *failure {
@@ -116,11 +116,11 @@ func (e *attempt) failureOfStatus(status int) *failure {
 	case status == 429:
 		return failed(unreachable, "try again later", "%s has had too many requests (429)", e.host())
 	case status >= 500:
-		return failed(unreachable, "try again later, or ask those who run it", "%s returned status %d", e.host(), status)
+		return failed(unreachable, "try again later, or contact its administrator", "%s returned status %d", e.host(), status)
 	case status == http.StatusBadRequest && e.f.plain(e.at.Host):
-		return failed(broken, "look at the address, or take "+e.host()+" off --remote-plain-http if it speaks TLS", "%s answers with status %d, as servers do that are spoken to without TLS and want it", e.host(), status)
+		return failed(broken, "check the URL, or remove "+e.host()+" from --remote-plain-http if it uses TLS", "%s answers with status %d, as servers do that require TLS", e.host(), status)
 	case status >= 300:
-		return failed(broken, "look at the address", "%s answers with status %d", e.host(), status)
+		return failed(broken, "check the URL", "%s answers with status %d", e.host(), status)
 	}
 	return nil
 }

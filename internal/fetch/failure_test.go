@@ -170,10 +170,10 @@ func TestWrongTLS(t *testing.T) {
 	n.plainHost("plain.example.com", serving(nil))
 	n.hosts["plain.example.com:443"] = n.hosts["plain.example.com:80"]
 	f := n.fetcher(Config{Allow: []string{"https://*"}})
-	refuse(t, f, fileRef("https://other.example.com/a"), "untrusted", "the certificate of other.example.com is not good")
+	refuse(t, f, fileRef("https://other.example.com/a"), "untrusted", "the certificate of other.example.com is invalid")
 	refuse(t, f, fileRef("https://plain.example.com/a"), "untrusted", "plain.example.com does not speak TLS; fix: correct the port, or list plain.example.com as a host without TLS (--remote-plain-http plain.example.com)")
 	f = n.fetcher(Config{Allow: []string{"http://files.example.com:443"}, PlainHTTP: []string{"files.example.com:443"}})
-	refuse(t, f, fileRef("http://files.example.com:443/a"), "broken", "take files.example.com:443 off --remote-plain-http if it speaks TLS")
+	refuse(t, f, fileRef("http://files.example.com:443/a"), "broken", "remove files.example.com:443 from --remote-plain-http if it uses TLS")
 }
 
 // TestGivenUp leaves while others wait.
@@ -296,7 +296,7 @@ func TestFetchedOnce(t *testing.T) {
 	if got := len(n.asked("files.example.com")); got != 1 {
 		t.Errorf("%d requests", got)
 	}
-	want := `# HELP ladder_fetch_cache_events_total What was taken from the cache on disk (hit), not there (miss), too old (expired), fetched once for several who wanted it (shared), dropped for room (evicted) or because it was damaged (corrupt), or could not be written (unwritten).
+	want := `# HELP ladder_fetch_cache_events_total Uses of the cache on disk, by result: hit, miss, expired, shared (fetched once for several requests), evicted, corrupt, unwritten (could not be written).
 # TYPE ladder_fetch_cache_events_total counter
 ladder_fetch_cache_events_total{event="corrupt"} 0
 ladder_fetch_cache_events_total{event="evicted"} 0
@@ -366,5 +366,5 @@ func TestPanics(t *testing.T) {
 	n.host("files.example.com", serving(nil))
 	f := n.fetcher(Config{Allow: []string{"https://files.example.com"}})
 	f.proxy = func(*url.URL) (*url.URL, error) { panic("index out of range") }
-	refuse(t, f, fileRef("https://files.example.com/a"), "broken", "the answer of files.example.com cannot be read: index out of range; fix: look at the address")
+	refuse(t, f, fileRef("https://files.example.com/a"), "broken", "the answer of files.example.com cannot be read: index out of range; fix: check the URL")
 }

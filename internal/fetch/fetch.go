@@ -170,7 +170,7 @@ func (x asking) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, erro
 	}
 	data, found := x.f.store.blob(content.Digest)
 	if !found {
-		return remote.Content{}, failed(unreachable, "try again, or give the cache more room", "it has gone from the cache already").finding(ref)
+		return remote.Content{}, failed(unreachable, "try again, or enlarge the cache", "it was evicted from the cache already").finding(ref)
 	}
 	content.Data = data
 	return content, nil
@@ -226,7 +226,7 @@ func (f *Fetcher) landed(ref remote.Ref, landed singleflight.Result, first bool)
 }
 
 // errUnwanted says that all who wanted something left before its turn came.
-var errUnwanted = errors.New("nobody wants it any more")
+var errUnwanted = errors.New("no request waits for it any more")
 
 // crowd is those who want the same at the same time.
 type crowd struct {
@@ -294,7 +294,7 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 		}
 	}
 	if f.config.Offline {
-		return remote.Content{}, failed(notCached, "fetch it once with the network, or vendor it", "is not in the cache, and the network is not used")
+		return remote.Content{}, failed(notCached, "fetch it once with the network, or vendor it", "is not in the cache, and the network is disabled")
 	}
 	if remembered && !good {
 		f.metrics.events.WithLabelValues(string(expired)).Inc()
@@ -326,7 +326,7 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 
 // changed is the failure of what is no longer what it was.
 func (f *Fetcher) changed(ref remote.Ref, was, is string) *failure {
-	remedy := "ask those who publish it why, and record the new digest if it is meant"
+	remedy := "contact its publisher why, and record the new digest if it is meant"
 	if known, found := f.store.lookup(f.scopeOf(ref), ref); found && known.Digest == was {
 		remedy += " (the cache has the old one in " + f.store.refPath(f.scopeOf(ref), ref) + ")"
 	}
@@ -356,7 +356,7 @@ var schemes = map[remote.Kind][]string{
 func (f *Fetcher) address(ref remote.Ref) (*url.URL, *failure) {
 	known, found := schemes[ref.Kind]
 	if !found {
-		return nil, failed(badRef, "name a chart, a file or a repository", "%q is no kind of what can be fetched", ref.Kind)
+		return nil, failed(badRef, "name a chart, a file or a repository", "unknown source kind %q", ref.Kind)
 	}
 	at, fault := parseAddress(ref.URL)
 	if fault == "" && !slices.Contains(known, at.Scheme) {
@@ -376,9 +376,9 @@ func (f *Fetcher) address(ref remote.Ref) (*url.URL, *failure) {
 	if !f.allow.allows(at) {
 		remedy := "add " + at.Scheme + "://" + at.Host + at.Path + ", or what is above it, to the allow-list (--allow-remote) if you trust it"
 		if len(f.allow) == 0 {
-			return nil, failed(notAllowed, remedy, "is not fetched, since nothing is allowed to be")
+			return nil, failed(notAllowed, remedy, "is not fetched, because the allow-list is empty")
 		}
-		return nil, failed(notAllowed, remedy, "is not among what is allowed to be fetched")
+		return nil, failed(notAllowed, remedy, "is not on the allow-list")
 	}
 	return at, nil
 }
@@ -455,7 +455,7 @@ func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL, anew boo
 	// That is no reason to end for everyone.
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = failed(broken, "look at the address", "the answer of %s cannot be read: %s", e.host(), short(fmt.Sprint(fault)))
+			err = failed(broken, "check the URL", "the answer of %s cannot be read: %s", e.host(), short(fmt.Sprint(fault)))
 		}
 	}()
 	switch {

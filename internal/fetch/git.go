@@ -341,7 +341,7 @@ func (f *files) add(dir string, session transport.UploadPackSession, have *packp
 			return f.e.failureOf(err)
 		}
 		if !fs.ValidPath(name) || slices.Contains(strings.Split(strings.ToLower(name), "/"), ".git") || strings.ContainsAny(name, "\\\x00") {
-			return failed(broken, "ask those who keep it", "the repository has a file of the name %q, which can harm", name)
+			return failed(broken, "contact its maintainer", "the repository has a file of the name %q, which can harm", name)
 		}
 		if err := f.count(name); err != nil {
 			return err
@@ -393,7 +393,7 @@ func (f *files) addModules(dir string, tree *object.Tree, commits map[string]plu
 			err = listed.Unmarshal([]byte(text))
 		}
 		if err != nil {
-			return failed(broken, "ask those who keep it, or add submodules=false to the query of the address", "the .gitmodules of the repository cannot be read")
+			return failed(broken, "contact its maintainer, or add submodules=false to the query of the address", "the .gitmodules of the repository cannot be read")
 		}
 	}
 	addresses := map[string]string{}

@@ -50,7 +50,7 @@ func (i index) choose(ref remote.Ref) (*helmrepo.ChartVersion, error) {
 		for _, v := range all {
 			versions = append(versions, v.Version)
 		}
-		return nil, failed(missing, "take one that it has", "the index of %s has no version of %s that fits; it has %s", i.host, ref.Chart, some(versions))
+		return nil, failed(missing, "use an existing version", "the index of %s has no version of %s that fits; it has %s", i.host, ref.Chart, some(versions))
 	}
 	return chosen, nil
 }
@@ -78,7 +78,7 @@ func (e *attempt) index(remembered bool) (index, error) {
 		return index{}, why
 	case err != nil:
 		_, message := object.SyntaxError(err)
-		return index{}, failed(broken, "look at the address: its index.yaml must be the index of a chart repository", "the index of %s cannot be read (%s): %s", e.host(), beginning(data), short(message))
+		return index{}, failed(broken, "check the URL: its index.yaml must be the index of a chart repository", "the index of %s cannot be read (%s): %s", e.host(), beginning(data), short(message))
 	}
 	if !found {
 		e.home.keepIndex(address, data)
@@ -104,7 +104,7 @@ type listedVersion struct {
 
 func (i *index) add(v listedVersion) error {
 	if len(i.versions) >= mostVersions {
-		return failed(tooLarge, "ask those who run it to remove old ones", "has more than %d versions of one chart", mostVersions)
+		return failed(tooLarge, "contact its administrator to remove old ones", "has more than %d versions of one chart", mostVersions)
 	}
 	i.versions = append(i.versions, &helmrepo.ChartVersion{Metadata: &helmchart.Metadata{Name: v.Name, Version: v.Version}, URLs: v.URLs, Digest: v.Digest})
 	return nil
@@ -175,7 +175,7 @@ func eachKey(from *json.Decoder, take func(from *json.Decoder, key string) error
 		if open == nil && err == nil {
 			return nil // null
 		}
-		return errors.Join(err, errors.New("it is no object where one is expected"))
+		return errors.Join(err, errors.New("expected an object"))
 	}
 	for from.More() {
 		key, err := from.Token()
@@ -192,7 +192,7 @@ func eachKey(from *json.Decoder, take func(from *json.Decoder, key string) error
 
 func (i *index) readVersions(from *json.Decoder) error {
 	if open, err := from.Token(); err != nil || open != json.Delim('[') {
-		return errors.Join(err, errors.New("the versions of the chart are no list"))
+		return errors.Join(err, errors.New("the versions of the chart are not a list"))
 	}
 	for from.More() {
 		var v listedVersion
@@ -241,7 +241,7 @@ func cutIndex(data []byte, chart string) ([]byte, error) {
 	case !c.found:
 		return nil, nil
 	case c.to-c.from > mostEntry:
-		return nil, failed(tooLarge, "ask those who run it to remove old versions", "has %d bytes about one chart, and at most %d are read", c.to-c.from, mostEntry)
+		return nil, failed(tooLarge, "contact its administrator to remove old versions", "has %d bytes about one chart, and at most %d are read", c.to-c.from, mostEntry)
 	}
 	return data[c.from:c.to], nil
 }
@@ -353,7 +353,7 @@ func readEntries(text []byte, chart string) (index, error) {
 		return index{}, err
 	}
 	if len(root.Content) != 1 {
-		return index{}, errors.New("the versions of the chart are no list")
+		return index{}, errors.New("the versions of the chart are not a list")
 	}
 	return readEntry(root.Content[0], chart)
 }
@@ -361,7 +361,7 @@ func readEntries(text []byte, chart string) (index, error) {
 // readWholeIndex reads an index in a style of YAML that is not known.
 func readWholeIndex(data []byte, chart string) (index, error) {
 	if len(data) > mostEntry {
-		return index{}, failed(tooLarge, "ask those who run it to write it as helm repo index does", "has %d bytes and is not in block style, of which at most %d are read", len(data), mostEntry)
+		return index{}, failed(tooLarge, "ask its administrator to write it as helm repo index does", "has %d bytes and is not in block style, of which at most %d are read", len(data), mostEntry)
 	}
 	var root struct {
 		APIVersion string    `yaml:"apiVersion"`
@@ -395,7 +395,7 @@ func readEntry(entries *yaml.Node, chart string) (index, error) {
 			return i, aliased()
 		}
 		if value.Kind != yaml.SequenceNode && value.Tag != "!!null" {
-			return i, errors.New("the versions of the chart are no list")
+			return i, errors.New("the versions of the chart are not a list")
 		}
 		for _, one := range value.Content {
 			var v listedVersion
@@ -411,7 +411,7 @@ func readEntry(entries *yaml.Node, chart string) (index, error) {
 }
 
 func aliased() error {
-	return failed(broken, "ask those who run it to write it as helm repo index does", "has aliases of YAML, which are not read: a few of them stand for more than any memory holds")
+	return failed(broken, "ask its administrator to write it as helm repo index does", "has aliases of YAML, which are not read: a few of them stand for more than any memory holds")
 }
 
 func hasAlias(n *yaml.Node) bool {

@@ -54,7 +54,7 @@ func newMetrics(size func() int64, waiting func() int, to prometheus.Registerer)
 		retries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_retries_total",
 			Help: "Retried fetches, by kind."}, []string{"kind"}),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_cache_events_total",
-			Help: "What was taken from the cache on disk (hit), not there (miss), too old (expired), fetched once for several who wanted it (shared), dropped for room (evicted) or because it was damaged (corrupt), or could not be written (unwritten)."}, []string{"event"}),
+			Help: "Uses of the cache on disk, by result: hit, miss, expired, shared (fetched once for several requests), evicted, corrupt, unwritten (could not be written)."}, []string{"event"}),
 		running: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_fetch_processes", Help: "Processes that fetch now."}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_processes_killed_total",
 			Help: "Processes that ended before their fetch did, by cause: memory (--remote-memory), timeout (--remote-timeout), crash."}, []string{"cause"}),
@@ -79,7 +79,7 @@ func newMetrics(size func() int64, waiting func() int, to prometheus.Registerer)
 		to.MustRegister(m.requests, m.seconds, m.bytes, m.retries, m.events, m.running, m.ended,
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ladder_fetch_waiting", Help: "Fetches that wait for one of the --remote-parallel places."},
 				func() float64 { return float64(waiting()) }),
-			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ladder_fetch_cache_bytes", Help: "Bytes in the cache on disk, when this process last looked."},
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ladder_fetch_cache_bytes", Help: "Size of the cache on disk in bytes, as last measured by this process."},
 				func() float64 { return float64(size()) }))
 	}
 	return m

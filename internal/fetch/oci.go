@@ -72,7 +72,7 @@ func (e *attempt) asked(packed []byte, version string) error {
 		version = v.String()
 	}
 	if other := remote.OtherChart(packed, path.Base(e.ref.Chart), version); other != "" {
-		return failed(broken, "ask those who publish it, or correct the name and the version", "what %s has there is wrong: %s", e.host(), other)
+		return failed(broken, "contact its publisher, or correct the name and the version", "what %s has there is wrong: %s", e.host(), other)
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (e *attempt) tag(repository *orasremote.Repository, version string) (string
 	}
 	found, err := helmregistry.GetTagMatchingVersionOrConstraint(tags, version)
 	if err != nil {
-		return "", failed(missing, "take one that it has", "%s has no version of %s that fits; it has %s", e.host(), e.ref.Chart, some(tags))
+		return "", failed(missing, "use an existing version", "%s has no version of %s that fits; it has %s", e.host(), e.ref.Chart, some(tags))
 	}
 	return found, nil
 }
@@ -156,7 +156,7 @@ func (e *attempt) pull(repository *orasremote.Repository, reference string) (rem
 		return l.MediaType == helmregistry.ChartLayerMediaType || l.MediaType == helmregistry.LegacyChartLayerMediaType
 	})
 	if chart < 0 || manifest.Config.MediaType != helmregistry.ConfigMediaType {
-		return none, "", failed(broken, "look at the address: what is there must have been pushed by helm push", "%s returned something other than a chart: %s", e.host(), kindOf(at, manifest))
+		return none, "", failed(broken, "check the URL: what is there must have been pushed by helm push", "%s returned something other than a chart: %s", e.host(), kindOf(at, manifest))
 	}
 	layer := manifest.Layers[chart]
 	if layer.Size < 0 || layer.Size > e.f.limits.Bytes {
@@ -181,7 +181,7 @@ func (e *attempt) manifest(repository *orasremote.Repository, reference string) 
 	}
 	defer body.Close()
 	if at.Size < 0 || at.Size > mostManifest {
-		return at, manifest, failed(tooLarge, "look at the address", "the manifest of %s in %s has %d bytes", e.ref.Chart, e.host(), at.Size)
+		return at, manifest, failed(tooLarge, "check the URL", "the manifest of %s in %s has %d bytes", e.ref.Chart, e.host(), at.Size)
 	}
 	data, err := content.ReadAll(body, at)
 	if err == nil {

@@ -159,14 +159,14 @@ func (t *childFetch) run(ctx context.Context, files *spools, what fetchOrder) (*
 		return done, nil
 	case took > 0:
 		t.f.metrics.killed(forMemory)
-		return nil, failed(tooLarge, "raise --remote-memory if it is meant to be so large", "what %s sends took %d MiB of memory to read, and may take %d", t.at.Host, took>>20, t.f.limits.Memory>>20)
+		return nil, failed(tooLarge, "raise --remote-memory if this size is expected", "what %s sends took %d MiB of memory to read, and may take %d", t.at.Host, took>>20, t.f.limits.Memory>>20)
 	case ctx.Err() != nil:
 		t.f.metrics.killed(forTime)
 		return nil, failed(slow, moreTime, "%s took longer than %s", t.at.Host, t.f.limits.Time)
 	}
 	t.f.metrics.killed(crash)
 	t.f.log.Error("a process that fetches has ended", "host", t.at.Host, "last", short(last.FirstLine()), "error", err)
-	return nil, failed(broken, "ask those who run it; raise --remote-memory if it is meant to be so large", "what %s sends has ended the process that reads it, which has %d MiB and %s", t.at.Host, t.f.limits.Memory>>20, t.f.limits.Time)
+	return nil, failed(broken, "contact its administrator; raise --remote-memory if this size is expected", "what %s sends has ended the process that reads it, which has %d MiB and %s", t.at.Host, t.f.limits.Memory>>20, t.f.limits.Time)
 }
 
 // talk answers the process.
@@ -242,7 +242,7 @@ func (t *childFetch) brought(done *doneMessage, files *spools) (fetchedContent, 
 		return fetchedContent{Content: t.known, exact: t.exact, kept: true}, nil
 	}
 	if !t.versioned(done.Version) {
-		return fetchedContent{}, failed(broken, "ask those who run it", "what %s has is of no version that can be one", t.at.Host)
+		return fetchedContent{}, failed(broken, "contact its administrator", "what %s has is of no version that can be one", t.at.Host)
 	}
 	digest, err := digestOf(files.data)
 	if err != nil {

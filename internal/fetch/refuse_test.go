@@ -25,7 +25,7 @@ func TestNothingIsAllowed(t *testing.T) {
 		chartRef("oci://files.example.com/charts", ""),
 		{Kind: remote.Repository, URL: "https://files.example.com/a"},
 	} {
-		refuse(t, n.fetcher(Config{}), ref, "not-allowed", "nothing is allowed to be; fix: add "+strings.SplitAfter(ref.URL, ".com")[0])
+		refuse(t, n.fetcher(Config{}), ref, "not-allowed", "the allow-list is empty; fix: add "+strings.SplitAfter(ref.URL, ".com")[0])
 	}
 	if len(n.asked("files.example.com")) > 0 {
 		t.Error("it was asked all the same")
@@ -38,10 +38,10 @@ func TestRefusedRefs(t *testing.T) {
 		ref        remote.Ref
 		rule, text string
 	}{
-		{fileRef("http://files.example.com/pub/a"), "not-allowed", "not among what is allowed"},
+		{fileRef("http://files.example.com/pub/a"), "not-allowed", "not on the allow-list"},
 		{fileRef("https://user:hunter2@files.example.com/pub/a"), "bad-ref", "holds a user or a password"},
 		{fileRef("https://files.example.com/pub/../a"), "bad-ref", ". or .. in its path"},
-		{fileRef("https://files.example.com:444/pub/a"), "not-allowed", "not among"},
+		{fileRef("https://files.example.com:444/pub/a"), "not-allowed", "not on the allow-list"},
 		{fileRef("file:///etc/passwd"), "bad-ref", "not a URL with a scheme and a host"},
 		{fileRef("oci://files.example.com/pub/a"), "bad-ref", "is neither https"},
 		{fileRef("https://127.0.0.1/pub"), "not-allowed", "the loopback of this machine"},
@@ -51,7 +51,7 @@ func TestRefusedRefs(t *testing.T) {
 		{fileRef("https://nowhere.example.com/"), "unreachable", "its name does not resolve"},
 		{remote.Ref{Kind: remote.Repository, URL: "ssh://git@github.com/a/b"}, "bad-ref", "uses ssh"},
 		{remote.Ref{Kind: remote.Repository, URL: "git@github.com:a/b.git"}, "bad-ref", "uses ssh"},
-		{remote.Ref{Kind: "image", URL: "https://files.example.com"}, "bad-ref", `"image" is no kind`},
+		{remote.Ref{Kind: "image", URL: "https://files.example.com"}, "bad-ref", `unknown source kind "image"`},
 		{remote.Ref{Kind: remote.Chart, URL: "https://files.example.com", Chart: "../x"}, "bad-ref", "not a valid name of a chart"},
 		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/x", Chart: "app:1.0.0"}, "bad-ref", "not a valid name of a chart"},
 		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/UPPER", Chart: "app"}, "bad-ref", "not a URL of a registry"},
@@ -172,7 +172,7 @@ func TestPlainHTTP(t *testing.T) {
 	n := newInternet(t)
 	n.plainHost("files.example.com", serving(map[string]string{"/a": "content"}))
 	ref := fileRef("http://files.example.com/a")
-	refuse(t, n.fetcher(Config{Allow: []string{"https://files.example.com"}}), ref, "not-allowed", "not among")
+	refuse(t, n.fetcher(Config{Allow: []string{"https://files.example.com"}}), ref, "not-allowed", "not on the allow-list")
 	refuse(t, n.fetcher(Config{Allow: []string{"http://files.example.com"}}), ref, "not-allowed", "list files.example.com as a host without TLS")
 	get(t, n.fetcher(Config{Allow: []string{"http://files.example.com"}, PlainHTTP: []string{"files.example.com"}}), ref)
 }

@@ -102,7 +102,7 @@ func (e *attempt) byProvenanceLayer(s Signer, repository *orasremote.Repository,
 		return unsigned(s, signByHelm, "the chart in %s has no provenance file (a layer that helm push makes of the .prov)", e.host())
 	}
 	if layers[i].Size < 0 || layers[i].Size > mostSigned {
-		return failed(tooLarge, "ask those who publish it", "the provenance file has %d bytes, more than %d", layers[i].Size, mostSigned)
+		return failed(tooLarge, "contact its publisher", "the provenance file has %d bytes, more than %d", layers[i].Size, mostSigned)
 	}
 	statement, err := content.FetchAll(e.ctx, repository.Blobs(), layers[i])
 	if err != nil {

@@ -244,7 +244,7 @@ func TestCosign(t *testing.T) {
 				s.refer("charts/app", d, fmt.Sprintf(`[%d]`, i))
 			}
 			return nil
-		}, rule: "unverified", text: "and no more than 32 are looked at"},
+		}, rule: "unverified", text: "only the first 32 are checked"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, s := newInternet(t), newShelf(t)

@@ -191,14 +191,14 @@ var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 func ParseLock(name string, text []byte) (Lock, error) {
 	f := settings.File{Name: name, Rule: badLock, About: "the lock of what is vendored"}
 	if line := conflict(text); line > 0 {
-		return Lock{}, f.Fault(line, "", "there is a merge conflict", "take the lock of one of the two sides, and run cmp vendor")
+		return Lock{}, f.Fault(line, "", "merge conflict", "take the lock of one of the two sides, and run cmp vendor")
 	}
 	root, err := f.Parse(text)
 	if root == nil || err != nil {
 		return Lock{}, err
 	}
 	if line := foreign(root); line > 0 {
-		return Lock{}, f.Fault(line, "", "there is an alias, a merge key or a tag, which cmp vendor never writes", again)
+		return Lock{}, f.Fault(line, "", "alias, merge key or tag, which cmp vendor never writes", again)
 	}
 	faults := f.Check(root, lockText{}, map[string][]string{"kind": kinds})
 	var read lockText
@@ -269,13 +269,13 @@ type wrongKey struct{ key, message string }
 func (e Entry) wrong() []wrongKey {
 	var all []wrongKey
 	if e.Kind == "" {
-		all = append(all, wrongKey{"kind", "there is none"})
+		all = append(all, wrongKey{"kind", "is missing"})
 	}
 	if e.URL == "" {
-		all = append(all, wrongKey{"url", "there is none"})
+		all = append(all, wrongKey{"url", "is missing"})
 	}
 	if (e.Kind == Chart) != (e.Chart != "") {
-		all = append(all, wrongKey{"chart", "charts have a name, and nothing else has"})
+		all = append(all, wrongKey{"chart", "only charts have a name"})
 	}
 	if !digestForm.MatchString(e.Digest) {
 		all = append(all, wrongKey{"digest", "not a digest such as sha256:0123..."})

@@ -6,7 +6,7 @@ import "runtime"
 
 // Enter has nothing to take away with: Landlock and seccomp are Linux's.
 func Enter() []Gap {
-	return []Gap{{Seccomp, "there is none on " + runtime.GOOS}, {Landlock, "there is none on " + runtime.GOOS}}
+	return []Gap{{Seccomp, "not available on " + runtime.GOOS}, {Landlock, "not available on " + runtime.GOOS}}
 }
 
 // Seclude does nothing here.
@@ -14,5 +14,5 @@ func Seclude() error { return nil }
 
 // EnterFetching has nothing to take away with.
 func EnterFetching(...string) []Gap {
-	return []Gap{{Landlock, "there is none on " + runtime.GOOS}}
+	return []Gap{{Landlock, "not available on " + runtime.GOOS}}
 }

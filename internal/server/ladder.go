@@ -45,7 +45,7 @@ func followLadder(ctx context.Context, file string, known []byte, log *slog.Logg
 				last = text
 				count.changes.WithLabelValues(reloadRefused).Inc()
 				count.refused.Set(1)
-				log.Error("the changed file is not used, the one before still holds", "file", file, "error", text)
+				log.Error("the changed file is invalid; the previous one stays in effect", "file", file, "error", text)
 			}
 			continue
 		}

@@ -143,7 +143,7 @@ func newSource(of func(project string) (keeper, string, error), resolve func(rem
 func sizeOf(from keeper, digest string) (int64, error) {
 	file, err := from.Open(digest)
 	if err != nil {
-		return 0, fmt.Errorf("what was fetched has gone from the cache before it could be used: %w", err)
+		return 0, fmt.Errorf("what was fetched was evicted from the cache before it could be used: %w", err)
 	}
 	defer file.Close()
 	info, err := file.Stat()

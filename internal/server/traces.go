@@ -41,7 +41,7 @@ func newTraces(ctx context.Context, log *slog.Logger, release string) traces {
 	none := traces{protocol: "none", flush: func() {}}
 	protocol, fault := traceProtocol()
 	if fault != "" {
-		log.Error("there are no traces", "error", fault)
+		log.Error("tracing is off", "error", fault)
 	}
 	if protocol == "" {
 		return none
@@ -60,7 +60,7 @@ func newTraces(ctx context.Context, log *slog.Logger, release string) traces {
 	}
 	exporter, err := otlptrace.New(ctx, client)
 	if err != nil {
-		log.Error("there are no traces", "error", fmt.Sprintf("%s; correct the variables OTEL_EXPORTER_OTLP_*", traceFault(err)))
+		log.Error("tracing is off", "error", fmt.Sprintf("%s; correct the variables OTEL_EXPORTER_OTLP_*", traceFault(err)))
 		return none
 	}
 	about, err := resource.New(ctx,

@@ -57,7 +57,7 @@ var errFull = errors.New("the chart is too large")
 func (s source) loadChart(dir string, above []string, in *intake) (*chart.Chart, error) {
 	files, err := chartFiles(s.FS, dir, in)
 	if errors.Is(err, errFull) {
-		return nil, s.Fault("chart-too-large", "", in.full(), "name in .helmignore what is no part of it, and look for symlinks and dependencies that bring the same files again and again")
+		return nil, s.Fault("chart-too-large", "", in.full(), "list files that are not part of it in .helmignore, and check for symlinks and dependencies that contain the same files several times")
 	}
 	if err != nil {
 		return nil, s.Unreadable(err)
@@ -181,7 +181,7 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string
 			continue
 		}
 		if !input.FileExists(s.FS, path.Join(at, "Chart.yaml")) {
-			bad("there is no chart in "+s.Show(at), "correct the path "+dep.Repository)
+			bad("no chart found in "+s.Show(at), "correct the path "+dep.Repository)
 			continue
 		}
 		sub, err := s.loadChart(at, above, in)

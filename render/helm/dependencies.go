@@ -270,7 +270,7 @@ func (s source) add(d dependency, c remote.Content, in *intake) error {
 	}
 	sub, err := loader.LoadArchive(bytes.NewReader(c.Data))
 	if err != nil {
-		return bad("what " + d.ref.String() + " came to is no chart: " + err.Error())
+		return bad(d.ref.String() + " is not a chart: " + err.Error())
 	}
 	size := func(f *common.File) int { return len(f.Data) }
 	for _, f := range sub.Raw {

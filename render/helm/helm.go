@@ -175,7 +175,7 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 	case "library":
 		bad("library-chart", "type", "a library chart renders nothing by itself", "render a chart that depends on it")
 	default:
-		bad("bad-chart", "type", "there is no chart type "+ch.Metadata.Type, "use application or library")
+		bad("bad-chart", "type", "unknown chart type "+ch.Metadata.Type, "use application or library")
 	}
 	if f, invalid := InvalidRelease(s.opt.Name); invalid {
 		faults = append(faults, f)
@@ -213,7 +213,7 @@ func ValidKubeVersion(version string) bool {
 // InvalidKubeVersion is the fault of a version that templates cannot be shown.
 func InvalidKubeVersion(version string) (f finding.Finding, invalid bool) {
 	return finding.Finding{Severity: finding.Error, Rule: "bad-kube-version", Field: "kube-version",
-		Message: fmt.Sprintf("%q is no Kubernetes version", version), Remedy: "write it like 1.34.2"}, !ValidKubeVersion(version)
+		Message: fmt.Sprintf("%q is not a Kubernetes version", version), Remedy: "write it like 1.34.2"}, !ValidKubeVersion(version)
 }
 
 // capabilities are what templates see of the cluster.

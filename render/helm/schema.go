@@ -43,7 +43,7 @@ func (s source) validateValues(ch *chart.Chart, values map[string]any) ([]findin
 		subValues, ok := asMap(raw)
 		if !ok {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: s.Show(path.Join(s.Dir, "values.yaml")),
-				Field: sub.Name(), Message: "the values of subchart " + sub.Name() + " are no mapping", Remedy: "write a mapping"})
+				Field: sub.Name(), Message: "the values of subchart " + sub.Name() + " are not a mapping", Remedy: "write a mapping"})
 			continue
 		}
 		found, err := s.validateValues(sub, subValues)
@@ -196,7 +196,7 @@ func expected(violated jsonschema.ErrorKind, p *message.Printer) string {
 	case *kind.ContentEncoding:
 		return "the value is not encoded as " + k.Want
 	case *kind.ContentMediaType:
-		return "the value is no " + k.Want
+		return "the value is not of type " + k.Want
 	}
 	return violated.LocalizedString(p)
 }

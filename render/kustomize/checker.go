@@ -222,7 +222,7 @@ func (c *checker) doubledInFile() {
 	}
 	for _, k := range object.ValueOf(doc.Content[0]).DoubledKeys() {
 		c.findings = append(c.findings, finding.Finding{Severity: finding.Warning, Rule: object.DuplicateKey, File: c.Show(c.file), Line: k.Lines[1], Field: strings.TrimPrefix(k.Path+"."+k.Key, "."),
-			Message: fmt.Sprintf("the key %s stands in lines %d and %d, and kustomize reads the last", k.Key, k.Lines[0], k.Lines[1]), Remedy: "keep one of the two"})
+			Message: fmt.Sprintf("key %s is in lines %d and %d, and kustomize uses the last", k.Key, k.Lines[0], k.Lines[1]), Remedy: "keep one of the two"})
 	}
 }
 
@@ -241,7 +241,7 @@ func (a *assembly) refused() []finding.Finding {
 func (a *assembly) built() []finding.Finding {
 	all := slices.Clone(a.doubled)
 	for i := range all {
-		all[i].Severity, all[i].Message = finding.Warning, "a key stands there twice, which kustomize builds all the same; others that read the file may refuse it, or lose one of the two"
+		all[i].Severity, all[i].Message = finding.Warning, "duplicate key: kustomize accepts it, but other tools may reject the file or ignore one of the two"
 	}
 	return all
 }

@@ -197,7 +197,7 @@ func (c *checker) local(field, entry string) (string, bool) {
 		}
 		return p, true
 	case schemeless(entry):
-		c.bad(field, entry, "kustomize takes "+entry+" for a path, and there is none", "write https:// in front of the address of a repository")
+		c.bad(field, entry, "kustomize reads "+entry+" as a path, which does not exist", "write https:// in front of the address of a repository")
 	case !ok || strings.HasPrefix(entry, "/"):
 		c.bad(field, entry, entry+" leaves the repository", "use a relative path inside the repository")
 	default:
@@ -291,7 +291,7 @@ func schemeless(entry string) bool {
 // missing says that a path cannot be had: there is nothing, or a symlink leads out.
 func missing(what, name string, err error) string {
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		return "there is no " + what + " " + name
+		return what + " " + name + " not found"
 	}
 	return name + ": " + input.Cause(err)
 }

@@ -84,7 +84,7 @@ func Unpack(r io.Reader, limits Limits, grow func(bytes int64) error) (*Tree, er
 			return nil, fmt.Errorf("the stream is not a tar file: %w", err)
 		}
 		if len(h.Name) > MaxPath || len(h.Linkname) > MaxPath {
-			return nil, fmt.Errorf("the repository holds a path of more than %d bytes, which starts with %q", MaxPath, h.Name[:min(len(h.Name), 40)])
+			return nil, fmt.Errorf("the repository contains a path of more than %d bytes, which starts with %q", MaxPath, h.Name[:min(len(h.Name), 40)])
 		}
 		name := path.Clean(h.Name)
 		if inGit(name) {
@@ -97,7 +97,7 @@ func Unpack(r io.Reader, limits Limits, grow func(bytes int64) error) (*Tree, er
 			continue
 		}
 		if !fs.ValidPath(name) {
-			return nil, fmt.Errorf("the repository holds %q, which leaves it", h.Name)
+			return nil, fmt.Errorf("the repository contains %q, which leaves it", h.Name)
 		}
 		if err := t.add(name, h, tr); err != nil {
 			return nil, err
@@ -192,7 +192,7 @@ func (t *unpacker) addUnnameable(name string) error {
 	named := slices.IndexFunc(parts, func(part string) bool { return !utf8.ValidString(part) })
 	dir := path.Join(append([]string{"."}, parts[:named]...)...)
 	if !fs.ValidPath(dir) {
-		return fmt.Errorf("the repository holds %q, which leaves it", name)
+		return fmt.Errorf("the repository contains %q, which leaves it", name)
 	}
 	if err := errors.Join(t.deep(name), t.charge(name, 0, len(name))); err != nil {
 		return err
@@ -239,22 +239,22 @@ func (t *unpacker) add(name string, h *tar.Header, content io.Reader) error {
 	case tar.TypeLink:
 		target := path.Clean(h.Linkname)
 		if !fs.ValidPath(target) {
-			return fmt.Errorf("the repository holds the hard link %q to %q, which leaves it", h.Name, h.Linkname)
+			return fmt.Errorf("the repository contains the hard link %q to %q, which leaves it", h.Name, h.Linkname)
 		}
 		other := t.Lookup(target)
 		if other == nil || other.IsDir() {
-			return fmt.Errorf("the repository holds the hard link %q to %q, which is not a regular file", h.Name, h.Linkname)
+			return fmt.Errorf("the repository contains the hard link %q to %q, which is not a regular file", h.Name, h.Linkname)
 		}
 		n.Mode, n.Data, n.Target = other.Mode, other.Data, other.Target
 	default:
-		return fmt.Errorf("the repository holds %q, which is neither file, directory nor link", h.Name)
+		return fmt.Errorf("the repository contains %q, which is neither file, directory nor link", h.Name)
 	}
 	parent, err := t.dir(path.Dir(name))
 	if err != nil {
 		return err
 	}
 	if old := parent.Children[n.Name]; old != nil && old.IsDir() {
-		return fmt.Errorf("the repository holds %q twice, as a directory and as a file", h.Name)
+		return fmt.Errorf("the repository contains %q twice, as a directory and as a file", h.Name)
 	}
 	parent.Children[n.Name] = n
 	return nil
@@ -275,7 +275,7 @@ func (t *unpacker) content(r io.Reader, size int64) ([]byte, error) {
 func (t *unpacker) dir(name string) (*memfs.Node, error) {
 	d, err := t.MakeDirs(name, func(part string) error { return t.charge(name, 0, len(part)) })
 	if errors.As(err, new(*memfs.NotDirError)) {
-		return nil, fmt.Errorf("the repository holds files below %q, which is not a directory", name)
+		return nil, fmt.Errorf("the repository contains files below %q, which is not a directory", name)
 	}
 	return d, err
 }
@@ -304,7 +304,7 @@ func (t *unpacker) checkLink(name, leadsTo, target string) error {
 		return nil // it leads to what nobody can ask for
 	}
 	if strings.HasPrefix(target, "/") || !fs.ValidPath(leadsTo) {
-		return fmt.Errorf("the repository holds the symlink %q to %q, which leaves it", name, target)
+		return fmt.Errorf("the repository contains the symlink %q to %q, which leaves it", name, target)
 	}
 	return t.deep(leadsTo)
 }
