@@ -115,6 +115,8 @@ type Result struct {
 	Renewals []random.Renewal
 }
 
+	// Lookups are what templates asked the cluster for, of which they saw nothing.
+	Lookups []random.Lookup
 // Manifests returns the text of each manifest.
 func (r Result) Manifests() []string {
 	all := make([]string, len(r.Objects))
@@ -275,7 +277,7 @@ func (opt options) order(rendered render.Result, refs *graph.Graph, base *knowle
 	for _, o := range rendered.Objects {
 		found = append(found, o.Doubts()...)
 	}
-	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Revision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Findings: append(found, plan.Findings...)}, nil
+	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Revision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Lookups: rendered.Lookups, Findings: append(found, plan.Findings...)}, nil
 }
 
 // Detect reports whether there is anything in a directory that Ladder renders.

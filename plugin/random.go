@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -64,6 +65,31 @@ func (r Result) RenewalFindings() []finding.Finding {
 		all = append(all, finding.Finding{Severity: finding.Note, Rule: "renewal", File: n.Template,
 			Message: fmt.Sprintf("the certificate %q is valid until %s, and the first rendering after %s renews it", n.Name, n.NotAfter.Format(day), n.Renews.Format(day)),
 			Remedy:  "nothing to do; Argo CD renders at least once a day"})
+	}
+	return all
+}
+
+// LookupFindings say of each template that called lookup what it asked for, and that the
+// cluster was taken for empty.
+func (r Result) LookupFindings() []finding.Finding {
+	const most = 4
+	of := map[string][]string{}
+	var files []string
+	for _, l := range r.Lookups {
+		if of[l.File] == nil {
+			files = append(files, l.File)
+		}
+		of[l.File] = append(of[l.File], l.Of)
+	}
+	var all []finding.Finding
+	for _, file := range files {
+		asked := strings.Join(of[file][:min(most, len(of[file]))], ", ")
+		if more := len(of[file]) - most; more > 0 {
+			asked = fmt.Sprintf("%s and %d more", asked, more)
+		}
+		all = append(all, finding.Finding{Severity: finding.Note, Rule: "lookup", File: file,
+			Message: "lookup finds nothing, because Argo CD renders without a cluster, so the template takes the branch for an empty cluster: " + asked,
+			Remedy:  "set in values what it would find"})
 	}
 	return all
 }

@@ -72,6 +72,7 @@ type Renewal struct {
 	// Renews is when the next rendering makes another one, and NotAfter when this one is
 	// no longer valid.
 	Renews, NotAfter time.Time
+	lookups  []Lookup
 }
 
 // Derived reports whether there is a seed; a nil Rendering has none.
