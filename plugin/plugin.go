@@ -65,8 +65,10 @@ type Request struct {
 	// Remote fetches what the component names and Repo does not hold; nil means
 	// that nothing is fetched.
 	Remote remote.Fetcher
-	// Random derives what templates generate; nil means that it is new each time.
-	Random *Random
+	// Random derives what templates generate; nil means that it is new each time, and
+	// Without says why.
+	Random  *Random
+	Without random.Without
 	// Unlocked leaves what lies vendored beside the component out of account, so
 	// that Remote is asked for all of it.
 	Unlocked bool
@@ -113,10 +115,10 @@ type Result struct {
 	// certificates that were derived, those that renew first before the others.
 	Derived  bool
 	Renewals []random.Renewal
-}
-
 	// Lookups are what templates asked the cluster for, of which they saw nothing.
 	Lookups []random.Lookup
+}
+
 // Manifests returns the text of each manifest.
 func (r Result) Manifests() []string {
 	all := make([]string, len(r.Objects))

@@ -40,8 +40,10 @@ func SeedApplication(env map[string]string) (of seed.Application, ok bool) {
 }
 
 // derive sets where random values come from.
-func (opt *options) derive(from *Random) error {
+func (opt *options) derive(from *Random, without random.Without) error {
+	opt.render.Random.Without = without
 	if opt.random == randomDrawn {
+		opt.render.Random.Without = random.Unwanted
 		return nil
 	}
 	if from != nil {
@@ -49,11 +51,16 @@ func (opt *options) derive(from *Random) error {
 		opt.render.Random = random.Source{Key: &key, Now: from.Now, Keys: from.Keys}
 		return nil
 	}
-	if opt.random == randomDerived {
-		return finding.Finding{Severity: finding.Error, Rule: "no-seed", Field: "parameter random",
-			Message: "random is derived, and there is no seed to derive from", Remedy: "give the server or the command one with --seed-file, or set random: drawn"}
+	if opt.random != randomDerived {
+		return nil
 	}
-	return nil
+	f := finding.Finding{Severity: finding.Error, Rule: "no-seed", Field: "parameter random",
+		Message: "random is derived, and there is no seed to derive from", Remedy: "give the server or the command one with --seed-file, or set random: drawn"}
+	if without == random.NoProject {
+		f.Message = "random is derived, and Argo CD does not say the AppProject, without which nothing can be derived"
+		f.Remedy = without.Remedy() + ", or set random: drawn"
+	}
+	return f
 }
 
 // RenewalFindings say of each certificate that was derived how long it is valid, and when it

@@ -149,7 +149,7 @@ func (s source) changing(docs []Document, c *random.Chart) []finding.Finding {
 		named = fmt.Sprintf("%s and %d more", named, more)
 	}
 	f := s.Fault(Random, "", fmt.Sprintf("different on every render, because their templates call %s: %s", strings.Join(functions, ", "), named),
-		"render with a seed (--seed-file), or set values that replace what is generated")
+		s.opt.Random.Without().Remedy()+", or set values that replace what is generated")
 	f.Severity = finding.Note
 	return []finding.Finding{f}
 }
