@@ -85,8 +85,12 @@ func (in *seeding) throwaway() error {
 
 // throwaway is what a command derives from that takes no seed.
 func throwaway() (*plugin.Random, error) {
-	s, err := seed.Parse([]byte(newSeedText()))
-	return &plugin.Random{Key: s.Key, Now: time.Now(), Keys: random.NewKeys(rememberedKeys)}, err
+	none := ""
+	in := &seeding{file: &none, keys: random.NewKeys(rememberedKeys)}
+	if err := in.throwaway(); err != nil {
+		return nil, err
+	}
+	return in.random()
 }
 
 // random returns what renderings derive generated values from; nil without a seed.
