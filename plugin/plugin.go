@@ -21,9 +21,11 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/link/appofapps"
 	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/adopt"
 	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/render/random"
 	"github.com/ladder-cmp/ladder/render/vary"
@@ -186,6 +188,20 @@ func (req Request) Vary(ctx context.Context, base *knowledge.Base) ([]finding.Fi
 		fsys, dir, opt.render.Show = req.from.fsys, req.from.dir, req.from.show
 	}
 	return vary.Find(ctx, fsys, dir, opt.render)
+}
+
+// Adopt finds what the templates of a request's component generate into Secrets, and the
+// values that take its place (see package adopt). seeds are thrown away.
+func (req Request) Adopt(ctx context.Context, base *knowledge.Base, seeds [2]seed.Key) (*adopt.Component, error) {
+	req, opt, _, err := req.prepare(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	fsys, dir := req.Repo, req.Dir
+	if req.from != nil {
+		fsys, dir, opt.render.Show = req.from.fsys, req.from.dir, req.from.show
+	}
+	return adopt.Find(ctx, fsys, dir, opt.render, seeds)
 }
 
 // AsksFleet reports whether the component takes the API versions of its fleet.

@@ -21,7 +21,7 @@ import (
 func newSeed(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "seed",
-		Short: "Make the seed of values that charts generate",
+		Short: "Make the seed of values that charts generate, or keep those of a cluster",
 		Long: `Charts generate passwords, keys and certificates. With a seed, Ladder derives them, so
 that they are the same on every render. docs/seed.md explains how.`,
 		Example: `  cmp seed new > seed`,
@@ -37,7 +37,7 @@ can compute every password that is derived from it, and without it they are lost
 			_, err := io.WriteString(s.Out, newSeedText())
 			return err
 		},
-	})
+	}, newSeedAdopt(s))
 	return cmd
 }
 
