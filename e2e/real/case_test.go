@@ -48,6 +48,9 @@ type component struct {
 	LoadBalancers bool `json:"loadBalancers"`
 	// CompareOptions are those that the program's documentation asks for with Argo CD.
 	CompareOptions string `json:"compareOptions"`
+	// HealthChecks says that Argo CD has those that cmp health prints for the component,
+	// in every order.
+	HealthChecks bool `json:"healthChecks"`
 	// Expert are the waves that an expert has written, by Kind/name, where either may be *.
 	// What is not named has wave 0.
 	Expert map[string]int `json:"expert"`

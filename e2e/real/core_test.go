@@ -113,7 +113,7 @@ func rollOut(t *testing.T, layout string, steps [][]string) (took []time.Duratio
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
 	defer cancel()
-	l := openLab(ctx, t, "core-"+layout, node.Options{LoadBalancers: true, Content: filepath.Join(shop.dir, "content")})
+	l := openLab(ctx, t, "core-"+layout, node.Options{LoadBalancers: true, Content: filepath.Join(shop.dir, "content")}, shop.health)
 	for i, step := range steps {
 		apps := make([]argocd.Application, len(step))
 		for j, name := range step {

@@ -88,8 +88,9 @@ type lab struct {
 // resync is shorter than Argo CD's default, as in the other suites.
 const resync = 15 * time.Second
 
-// openLab makes a cluster for one case in one order, which ends with the test.
-func openLab(ctx context.Context, t *testing.T, name string, opt node.Options) *lab {
+// openLab makes a cluster for one case in one order, which ends with the test. Settings are
+// those of Argo CD.
+func openLab(ctx context.Context, t *testing.T, name string, opt node.Options, settings map[string]string) *lab {
 	t.Helper()
 	dir := filepath.Join(shop.dir, name)
 	n, err := node.Start(ctx, filepath.Join(dir, "node"), shop.node, opt)
@@ -102,7 +103,7 @@ func openLab(ctx context.Context, t *testing.T, name string, opt node.Options) *
 		}
 	})
 	server := argocd.Server{Config: n.Config, Kubeconfig: n.Kubeconfig, URL: n.URL, Token: n.Token}
-	argo, err := argocd.Start(ctx, server, filepath.Join(dir, "argocd"), shop.argocd, argocd.Options{Settings: shop.health, Resync: resync})
+	argo, err := argocd.Start(ctx, server, filepath.Join(dir, "argocd"), shop.argocd, argocd.Options{Settings: settings, Resync: resync})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,6 +66,31 @@ func (c component) ask(ctx context.Context, verb, dir string, args ...string) ([
 	return run(ctx, append([]string{verb, dir, "--name", c.name, "--namespace", c.Namespace}, args...)...)
 }
 
+// settings are those of Argo CD: what is shipped, and the health checks of a case that asks
+// for them.
+func (c component) settings(ctx context.Context, dir string) (map[string]string, error) {
+	if !c.HealthChecks {
+		return shop.health, nil
+	}
+	text, err := c.ask(ctx, "health", dir)
+	if err != nil {
+		return nil, err
+	}
+	m, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	all := maps.Clone(shop.health)
+	for _, obj := range m {
+		data, _, err := unstructured.NestedStringMap(obj.Object, "data")
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, data)
+	}
+	return all, nil
+}
+
 // run runs the program under test.
 func run(ctx context.Context, args ...string) ([]byte, error) {
 	var said bytes.Buffer

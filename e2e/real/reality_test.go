@@ -102,7 +102,11 @@ func deploy(t *testing.T, c component, w way) outcome {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	l := openLab(ctx, t, c.name+"-"+string(w), node.Options{LoadBalancers: c.LoadBalancers, Content: filepath.Join(shop.dir, "content")})
+	settings, err := c.settings(ctx, needed[len(needed)-1].dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := openLab(ctx, t, c.name+"-"+string(w), node.Options{LoadBalancers: c.LoadBalancers, Content: filepath.Join(shop.dir, "content")}, settings)
 	last := len(needed) - 1
 	for _, p := range needed[:last] {
 		if out := l.sync(ctx, t, p); out.Result != argocd.Synced {
