@@ -66,6 +66,9 @@ func (in *inputs) adopt(cmd *cobra.Command, s streams, dir string, c argocd.Clus
 		return adopt.Adoption{}, err
 	}
 	defer done()
+	if req.Random, err = throwaway(); err != nil { // for a component that demands a seed
+		return adopt.Adoption{}, err
+	}
 	var seeds [2]seed.Key
 	for i := range seeds {
 		made, err := seed.Parse([]byte(newSeedText()))

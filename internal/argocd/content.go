@@ -3,6 +3,7 @@ package argocd
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -46,7 +47,7 @@ func (c Cluster) Secrets(ctx context.Context, named []object.ID) (map[object.ID]
 func dataOf(secret *unstructured.Unstructured) (map[string][]byte, error) {
 	texts, _, err := unstructured.NestedStringMap(secret.Object, "data")
 	if err != nil {
-		return nil, fmt.Errorf("its data are not texts")
+		return nil, errors.New("its data are not texts")
 	}
 	data := map[string][]byte{}
 	for key, text := range texts {
