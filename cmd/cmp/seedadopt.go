@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/complete"
 	"github.com/ladder-cmp/ladder/internal/seed"
+	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/render/adopt"
 )
@@ -37,6 +39,9 @@ can read. The cluster is only read, and only the Secrets that have generated fie
 	output := flags.StringP("output", "o", "-", "File to write the values to, which only its owner can read, - for standard output")
 	_ = cmd.RegisterFlagCompletionFunc("output", complete.AnyFile) // the flag is there
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if slices.Contains(formatWords, *output) {
+			return usage.Errorf("--output names the file of the values here, and %q is a format of other commands; write -o adopted.yaml, or -o ./%s for a file of that name", *output, *output)
+		}
 		adoption, err := in.adopt(cmd, s, args[0], c)
 		if err != nil {
 			return err

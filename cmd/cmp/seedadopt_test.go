@@ -106,6 +106,10 @@ func TestSeedAdopt(t *testing.T) {
 		t.Errorf("not rendered to what is there:\n%s", manifests)
 	}
 
+	if _, faults := cmp(exitUsage, append(adopt, "-o", "json")...); !strings.Contains(faults, "write -o adopted.yaml") {
+		t.Error(faults)
+	}
+
 	// Who may not read it is told so, and what generates nothing needs no cluster.
 	forbidden = true
 	if _, faults := cmp(exitFailed, adopt...); !strings.Contains(faults, "this user may not read Secret shop/cellar-auth") {
