@@ -137,6 +137,14 @@ func (g *stage) hopeless() bool {
 // stays checks that nothing is out of sync when Argo CD looks again.
 func (g *stage) stays(t *testing.T) {
 	t.Helper()
+	if status := g.compared(t); status.Sync.Status != "Synced" {
+		t.Errorf("after the sync:\n%s", status.Describe())
+	}
+}
+
+// compared has Argo CD render a story anew, and returns what it says then.
+func (g *stage) compared(t *testing.T) argocd.Status {
+	t.Helper()
 	if err := here.argo.Refresh(t.Context(), g.name); err != nil {
 		t.Fatal(err)
 	}
@@ -144,9 +152,7 @@ func (g *stage) stays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status.Sync.Status != "Synced" {
-		t.Errorf("after the sync:\n%s", status.Describe())
-	}
+	return status
 }
 
 // TestCorpus does the same with manifests that other tools have rendered, from

@@ -11,6 +11,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/render/random"
 )
 
 // FromEnvironment makes a request from the variables that Argo CD gives to a
@@ -29,6 +30,9 @@ func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, er
 		Variables:   map[string]string{},
 		KubeVersion: env["KUBE_VERSION"],
 		APIVersions: splitList(env["KUBE_API_VERSIONS"]),
+	}
+	if env[ProjectName] == "" {
+		req.Without = random.NoProject
 	}
 	for _, name := range substitutable {
 		req.Variables[name] = env[name]

@@ -70,7 +70,7 @@ func (req Request) options() (options, component.Description, error) {
 	}
 	opt.render.Pinned = opt.capabilities != "" && opt.capabilities != capabilitiesOfCluster
 	opt.substitute(req.variables())
-	return opt, described, opt.derive(req.Random)
+	return opt, described, opt.derive(req.Random, req.Without)
 }
 
 // complete sets what nobody said.

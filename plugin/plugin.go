@@ -21,9 +21,11 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/link/appofapps"
 	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/adopt"
 	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/render/random"
 	"github.com/ladder-cmp/ladder/render/vary"
@@ -65,8 +67,10 @@ type Request struct {
 	// Remote fetches what the component names and Repo does not hold; nil means
 	// that nothing is fetched.
 	Remote remote.Fetcher
-	// Random derives what templates generate; nil means that it is new each time.
-	Random *Random
+	// Random derives what templates generate; nil means that it is new each time, and
+	// Without says why.
+	Random  *Random
+	Without random.Without
 	// Unlocked leaves what lies vendored beside the component out of account, so
 	// that Remote is asked for all of it.
 	Unlocked bool
@@ -113,6 +117,8 @@ type Result struct {
 	// certificates that were derived, those that renew first before the others.
 	Derived  bool
 	Renewals []random.Renewal
+	// Lookups are what templates asked the cluster for, of which they saw nothing.
+	Lookups []random.Lookup
 }
 
 // Manifests returns the text of each manifest.
@@ -182,6 +188,20 @@ func (req Request) Vary(ctx context.Context, base *knowledge.Base) ([]finding.Fi
 		fsys, dir, opt.render.Show = req.from.fsys, req.from.dir, req.from.show
 	}
 	return vary.Find(ctx, fsys, dir, opt.render)
+}
+
+// Adopt finds what the templates of a request's component generate into Secrets, and the
+// values that take its place (see package adopt). seeds are thrown away.
+func (req Request) Adopt(ctx context.Context, base *knowledge.Base, seeds [2]seed.Key) (*adopt.Component, error) {
+	req, opt, _, err := req.prepare(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	fsys, dir := req.Repo, req.Dir
+	if req.from != nil {
+		fsys, dir, opt.render.Show = req.from.fsys, req.from.dir, req.from.show
+	}
+	return adopt.Find(ctx, fsys, dir, opt.render, seeds)
 }
 
 // AsksFleet reports whether the component takes the API versions of its fleet.
@@ -275,7 +295,7 @@ func (opt options) order(rendered render.Result, refs *graph.Graph, base *knowle
 	for _, o := range rendered.Objects {
 		found = append(found, o.Doubts()...)
 	}
-	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Revision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Findings: append(found, plan.Findings...)}, nil
+	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Revision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Lookups: rendered.Lookups, Findings: append(found, plan.Findings...)}, nil
 }
 
 // Detect reports whether there is anything in a directory that Ladder renders.

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -39,8 +40,10 @@ func SeedApplication(env map[string]string) (of seed.Application, ok bool) {
 }
 
 // derive sets where random values come from.
-func (opt *options) derive(from *Random) error {
+func (opt *options) derive(from *Random, without random.Without) error {
+	opt.render.Random.Without = without
 	if opt.random == randomDrawn {
+		opt.render.Random.Without = random.Unwanted
 		return nil
 	}
 	if from != nil {
@@ -48,11 +51,16 @@ func (opt *options) derive(from *Random) error {
 		opt.render.Random = random.Source{Key: &key, Now: from.Now, Keys: from.Keys}
 		return nil
 	}
-	if opt.random == randomDerived {
-		return finding.Finding{Severity: finding.Error, Rule: "no-seed", Field: "parameter random",
-			Message: "random is derived, but no seed is configured", Remedy: "configure a seed with --seed-file, or set random: drawn"}
+	if opt.random != randomDerived {
+		return nil
 	}
-	return nil
+	f := finding.Finding{Severity: finding.Error, Rule: "no-seed", Field: "parameter random",
+		Message: "random is derived, but no seed is configured", Remedy: "configure a seed with --seed-file, or set random: drawn"}
+	if without == random.NoProject {
+		f.Message = "random is derived, but Argo CD does not pass the AppProject, which the derivation needs"
+		f.Remedy = without.Remedy() + ", or set random: drawn"
+	}
+	return f
 }
 
 // RenewalFindings say of each certificate that was derived how long it is valid, and when it
@@ -64,6 +72,31 @@ func (r Result) RenewalFindings() []finding.Finding {
 		all = append(all, finding.Finding{Severity: finding.Note, Rule: "renewal", File: n.Template,
 			Message: fmt.Sprintf("the certificate %q is valid until %s, and the first rendering after %s renews it", n.Name, n.NotAfter.Format(day), n.Renews.Format(day)),
 			Remedy:  "nothing to do; Argo CD renders at least once a day"})
+	}
+	return all
+}
+
+// LookupFindings say of each template that called lookup what it asked for, and that the
+// cluster was taken for empty.
+func (r Result) LookupFindings() []finding.Finding {
+	const most = 4
+	of := map[string][]string{}
+	var files []string
+	for _, l := range r.Lookups {
+		if of[l.File] == nil {
+			files = append(files, l.File)
+		}
+		of[l.File] = append(of[l.File], l.Of)
+	}
+	var all []finding.Finding
+	for _, file := range files {
+		asked := strings.Join(of[file][:min(most, len(of[file]))], ", ")
+		if more := len(of[file]) - most; more > 0 {
+			asked = fmt.Sprintf("%s and %d more", asked, more)
+		}
+		all = append(all, finding.Finding{Severity: finding.Note, Rule: "lookup", File: file,
+			Message: "lookup finds nothing, because Argo CD renders without a cluster, so the template takes the branch for an empty cluster: " + asked,
+			Remedy:  "set in values what it would find"})
 	}
 	return all
 }

@@ -86,3 +86,32 @@ func TestRandom(t *testing.T) {
 		})
 	}
 }
+
+// TestWithoutSeed: the note says what helps: not a seed, if Argo CD does not say the AppProject
+// or the component does not want one.
+func TestWithoutSeed(t *testing.T) {
+	repo := repository(map[string]string{
+		"app/Chart.yaml":            "apiVersion: v2\nname: app\nversion: 1.0.0\n",
+		"app/templates/secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {p: '{{ randAlphaNum 20 }}'}\n",
+	})
+	for _, tt := range []struct{ name, project, random, want, not string }{
+		{"no seed", "default", "", "render with a seed (--seed-file), or set values", "Argo CD"},
+		{"no project", "", "", "upgrade Argo CD to 3.0 or later", "--seed-file"},
+		{"no project, drawn", "", "drawn", "set random: derived, with a seed", "Argo CD"},
+		{"no project, derived", "", "derived", "upgrade Argo CD to 3.0 or later", "--seed-file"},
+		{"drawn", "default", "drawn", "set random: derived, with a seed", "--seed-file"},
+		{"derived", "default", "derived", "--seed-file", "Argo CD"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			req, err := plugin.FromEnvironment(repo, "app", map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_PROJECT_NAME": tt.project, "ARGOCD_ENV_LADDER_RANDOM": tt.random})
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := plugin.Generate(context.Background(), req, knowledge.Default())
+			found := append(res.Findings, finding.Of(err)...)
+			if len(found) != 1 || !strings.Contains(found[0].Remedy, tt.want) || strings.Contains(found[0].Error(), tt.not) {
+				t.Errorf("%v, want %q and not %q", found, tt.want, tt.not)
+			}
+		})
+	}
+}

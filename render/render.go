@@ -114,6 +114,8 @@ type Result struct {
 	// certificates that were derived from it, those that renew first before the others.
 	Derived  bool
 	Renewals []random.Renewal
+	// Lookups are what templates asked the cluster for, of which they saw nothing.
+	Lookups []random.Lookup
 }
 
 // source is a component directory with the inputs besides it.
@@ -164,6 +166,7 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 	}
 	res.Kind = kind
 	res.Derived, res.Renewals = s.random.Derived() && s.random.Used(), s.random.Renewals()
+	res.Lookups = s.random.Lookups()
 	return res, nil
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -58,7 +60,7 @@ Exits with 1 if there is a finding of severity error.`,
 		if usage.Is(err) {
 			return err
 		}
-		r := verdict.Verdict{Findings: append(res.Findings, res.RenewalFindings()...)}
+		r := verdict.Verdict{Findings: slices.Concat(res.Findings, res.RenewalFindings(), res.LookupFindings())}
 		if err != nil {
 			// What cannot be ordered at all is the gravest finding.
 			r.Findings = finding.Of(err)

@@ -101,6 +101,7 @@ var noJSON = map[string]string{
 	"cmp vendor":          "writes files, and prints a line for each; ladder.lock is YAML",
 	"cmp seed":            "prints its help",
 	"cmp seed new":        "prints a seed, which is one line",
+	"cmp seed adopt":      "prints values, which are YAML",
 	"cmp report":          "writes a page; cmp explain -o json and cmp fleet simulate -o json have what is on it",
 }
 

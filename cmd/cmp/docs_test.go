@@ -100,8 +100,9 @@ func TestTables(t *testing.T) {
 		"fn":          "`" + strings.Join(ordering, "`, `") + "`\n",
 		"doctor":      doctorTable(),
 		"deprecated":  deprecatedTable(),
+		"adopt":       adopted(t),
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing|metrics|alerts|keys|rules|varying|profiles|fn|doctor|deprecated) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing|metrics|alerts|keys|rules|varying|profiles|fn|doctor|deprecated|adopt) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
@@ -234,6 +235,21 @@ func deprecatedTable() string {
 		fmt.Fprintf(&b, "| %s | `%s%s` | `%s%s` | %s |\n", n.What, dashes, n.Old, dashes, n.New, n.Where)
 	}
 	return b.String()
+}
+
+// adopted is what seed adopt prints of a chart that runs in a cluster.
+func adopted(t *testing.T) string {
+	t.Helper()
+	forbidden := false
+	config := secretsServer(t, map[string]map[string][]byte{
+		"shop/cellar-auth": {"password": []byte("Zq3WTBvLO3Jx1cPm"), "url": []byte("postgresql://keeper:Zq3WTBvLO3Jx1cPm@cellar:5432")},
+		"shop/cellar-tls":  {"ca.crt": []byte("a"), "tls.crt": []byte("b"), "tls.key": []byte("c")},
+	}, &forbidden)
+	var out, faults bytes.Buffer
+	if code := run([]string{"seed", "adopt", "../../testdata/charts/cellar", "--name", "cellar", "--namespace", "shop", "--kubeconfig", config}, streams{Out: &out, Err: &faults}); code != exitOK {
+		t.Fatal(faults.String())
+	}
+	return "```yaml\n" + out.String() + "```\n"
 }
 
 func varyingTable() string {

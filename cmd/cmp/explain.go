@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +33,7 @@ print the whole chain of reasons for its wave, and its references.`,
 		if err != nil {
 			return err
 		}
-		res.Findings = append(res.Findings, res.RenewalFindings()...)
+		res.Findings = slices.Concat(res.Findings, res.RenewalFindings(), res.LookupFindings())
 		if *format == reportJSON {
 			asked := res.Plan.Order
 			if len(args) == 2 {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -20,8 +22,7 @@ func (in *inputs) checkTouched(cmd *cobra.Command, s streams, files []string, fo
 		if usage.Is(err) {
 			return err
 		}
-		r.Findings = append(r.Findings, res.Findings...)
-		r.Findings = append(r.Findings, finding.Of(err)...)
+		r.Findings = slices.Concat(r.Findings, res.Findings, res.RenewalFindings(), res.LookupFindings(), finding.Of(err))
 	}
 	finding.Sort(r.Findings)
 	r.Of = finding.Counted(len(dirs), "component")

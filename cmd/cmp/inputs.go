@@ -30,6 +30,15 @@ type inputs struct {
 // addInputs puts the flags on a command: all of them, or only those that are
 // named.
 func addInputs(cmd *cobra.Command, only ...string) *inputs {
+	in := addSeedless(cmd, only...)
+	if only == nil {
+		in.seeding = addSeeding(in.flags)
+	}
+	return in
+}
+
+// addSeedless does so for a command that takes no seed.
+func addSeedless(cmd *cobra.Command, only ...string) *inputs {
 	in := &inputs{flags: cmd.Flags()}
 	for _, p := range plugin.Parameters() {
 		if only != nil && !slices.Contains(only, p.Name) {
@@ -63,7 +72,6 @@ func addInputs(cmd *cobra.Command, only ...string) *inputs {
 		return in
 	}
 	in.remote = remoteFlags(in.flags, fetchers.UserCache())
-	in.seeding = addSeeding(in.flags)
 	in.flags.StringVar(&in.revision, "revision", "", "Commit that templates see as .Release.Revision")
 	return in
 }

@@ -72,7 +72,7 @@ The page is deterministic. Findings do not change the exit code.`,
 			_, err = io.WriteString(s.Out, page)
 			return err
 		}
-		if err := wholefile.WriteFile(*output, []byte(page)); err != nil {
+		if err := wholefile.WriteFile(*output, []byte(page), 0o644); err != nil {
 			return fmt.Errorf("%s: %s; name a file that can be written", *output, wholefile.Reason(err))
 		}
 		return nil

@@ -21,7 +21,7 @@ import (
 func newSeed(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "seed",
-		Short: "Make the seed of values that charts generate",
+		Short: "Make the seed of values that charts generate, or keep those of a cluster",
 		Long: `Charts generate passwords, keys and certificates. With a seed, Ladder derives them, so
 that they are the same on every render. docs/seed.md explains how.`,
 		Example: `  cmp seed new > seed`,
@@ -37,7 +37,7 @@ can compute every password that is derived from it, and without it they are lost
 			_, err := io.WriteString(s.Out, newSeedText())
 			return err
 		},
-	})
+	}, newSeedAdopt(s))
 	return cmd
 }
 
@@ -85,8 +85,12 @@ func (in *seeding) throwaway() error {
 
 // throwaway is what a command derives from that takes no seed.
 func throwaway() (*plugin.Random, error) {
-	s, err := seed.Parse([]byte(newSeedText()))
-	return &plugin.Random{Key: s.Key, Now: time.Now(), Keys: random.NewKeys(rememberedKeys)}, err
+	none := ""
+	in := &seeding{file: &none, keys: random.NewKeys(rememberedKeys)}
+	if err := in.throwaway(); err != nil {
+		return nil, err
+	}
+	return in.random()
 }
 
 // random returns what renderings derive generated values from; nil without a seed.

@@ -1,12 +1,18 @@
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
@@ -88,4 +94,121 @@ func TestSeedStaysInside(t *testing.T) {
 	if answers[0] != answers[1] {
 		t.Errorf("two servers:\n%s\n%s", answers[0], answers[1])
 	}
+}
+
+// TestServersAgree: two servers with one seed render the charts of testdata that generate
+// something to the same bytes; two Applications have no generated value in common; and the
+// certificates form chains.
+func TestServersAgree(t *testing.T) {
+	t.Parallel()
+	const charts = "../../testdata/charts"
+	archive, err := sidecartest.Pack(charts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "seed")
+	if err := os.WriteFile(file, []byte(newSeedText()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var servers [2]*served
+	for i := range servers {
+		servers[i] = serve(t, "LADDER_SEED_FILE="+file)
+	}
+	drawn := serve(t) // without a seed, so that what differs is what is generated
+	for chart, least := range map[string]int{"almanac": 1, "cellar": 19} {
+		ask := func(s *served, project, name string) []string {
+			t.Helper()
+			res, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: chart,
+				Env: map[string]string{"ARGOCD_APP_PROJECT_NAME": project, "ARGOCD_APP_NAME": name, "ARGOCD_APP_NAMESPACE": "shop"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res
+		}
+		one := ask(servers[0], "default", "shop")
+		if other := ask(servers[1], "default", "shop"); !slices.Equal(one, other) {
+			t.Errorf("%s: two servers:\n%s\n%s", chart, one, other)
+		}
+		generated := textsOf(t, one)
+		for text := range textsOf(t, ask(drawn, "default", "shop")) {
+			delete(generated, text)
+		}
+		if len(generated) < least {
+			t.Errorf("%s: %d generated values, want %d or more: %v", chart, len(generated), least, generated)
+		}
+		for _, application := range [][2]string{{"team", "shop"}, {"default", "mart"}} {
+			for text := range textsOf(t, ask(servers[1], application[0], application[1])) {
+				if generated[text] {
+					t.Errorf("%s: %s has a value of another Application: %s", chart, application, text)
+				}
+			}
+		}
+		if chart == "cellar" {
+			checkChain(t, one)
+		}
+	}
+}
+
+// textsOf are the texts in manifests, each once.
+func textsOf(t *testing.T, manifests []string) map[string]bool {
+	t.Helper()
+	texts := map[string]bool{}
+	var add func(v any)
+	add = func(v any) {
+		switch v := v.(type) {
+		case string:
+			texts[v] = true
+		case []any:
+			for _, item := range v {
+				add(item)
+			}
+		case map[string]any:
+			for _, item := range v {
+				add(item)
+			}
+		}
+	}
+	for _, m := range manifests {
+		var doc any
+		if err := yaml.Unmarshal([]byte(m), &doc); err != nil {
+			t.Fatal(err)
+		}
+		add(doc)
+	}
+	return texts
+}
+
+// checkChain verifies the certificate of the Secret shop-tls against its authority.
+func checkChain(t *testing.T, manifests []string) {
+	t.Helper()
+	for _, m := range manifests {
+		var secret struct {
+			Metadata struct{ Name string }
+			Data     map[string]string
+		}
+		if err := yaml.Unmarshal([]byte(m), &secret); err != nil {
+			t.Fatal(err)
+		}
+		if secret.Metadata.Name != "shop-tls" {
+			continue
+		}
+		pem := func(key string) []byte {
+			text, err := base64.StdEncoding.DecodeString(secret.Data[key])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+		pair, err := tls.X509KeyPair(pem("tls.crt"), pem("tls.key"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(pem("ca.crt"))
+		if _, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: "shop", Roots: roots}); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	t.Error("there is no Secret shop-tls")
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -49,6 +50,8 @@ type ArgoCD struct {
 	repo   string // address of the repo-server
 	redis  string
 	procs  []*program.Process
+	// plugin and controller are those of procs that can be started anew.
+	plugin, controller *program.Process
 }
 
 // Start runs Argo CD against a cluster and returns when it serves. dir should
@@ -64,7 +67,8 @@ func Start(ctx context.Context, server Server, dir string, bin Binaries, opt Opt
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, fmt.Errorf("it did not start within a minute"))
 	defer cancel()
-	for _, start := range []func(context.Context) error{a.startRedis, a.startPlugin, a.startRepoServer, a.startController, a.startApplicationSets} {
+	startPlugin := func(ctx context.Context) error { return a.startPlugin(ctx, "") }
+	for _, start := range []func(context.Context) error{a.startRedis, startPlugin, a.startRepoServer, a.startController, a.startApplicationSets} {
 		if err := start(ctx); err != nil {
 			a.Stop()
 			return nil, err
@@ -92,6 +96,20 @@ func (a *ArgoCD) run(ctx context.Context, path, name string, env []string, ready
 	}
 	a.procs = append(a.procs, p)
 	return p.Await(ctx, ready)
+}
+
+// last is the process that was started last.
+func (a *ArgoCD) last() *program.Process {
+	if len(a.procs) == 0 {
+		return nil
+	}
+	return a.procs[len(a.procs)-1]
+}
+
+// end stops one process.
+func (a *ArgoCD) end(p *program.Process) error {
+	a.procs = slices.DeleteFunc(a.procs, func(other *program.Process) bool { return other == p })
+	return p.Stop()
 }
 
 // environment is what every process gets, and nothing of the user's, whose git
@@ -122,24 +140,41 @@ func (a *ArgoCD) startRedis(ctx context.Context) error {
 		"--bind", "127.0.0.1", "--port", strconv.Itoa(ports[0]), "--save", "", "--appendonly", "no", "--dir", a.path("redis"))
 }
 
-func (a *ArgoCD) startPlugin(ctx context.Context) error {
-	socket := filepath.Join(a.path("plugins"), "ladder.sock")
-	return a.run(ctx, a.bin.Cmp, "cmp", nil, func() error { _, err := os.Stat(socket); return err }, "serve")
+// startPlugin starts the plugin server, with the seed in a file unless that is empty.
+func (a *ArgoCD) startPlugin(ctx context.Context, seed string) error {
+	err := a.servePlugin(ctx, "plugins", seed)
+	a.plugin = a.last()
+	return err
+}
+
+// servePlugin starts a plugin server with its socket in a folder.
+func (a *ArgoCD) servePlugin(ctx context.Context, folder, seed string) error {
+	socket := filepath.Join(a.path(folder), "ladder.sock")
+	env := []string{"ARGOCD_PLUGINSOCKFILEPATH=" + a.path(folder), "LADDER_SEED_FILE=" + seed}
+	return a.run(ctx, a.bin.Cmp, "cmp", env, listeningAt(socket), "serve")
 }
 
 func (a *ArgoCD) startRepoServer(ctx context.Context) error {
+	var err error
+	a.repo, err = a.serveRepositories(ctx, "ask.sock")
+	return err
+}
+
+// serveRepositories starts a repo-server, of which the last one of a variable holds. It
+// returns its address.
+func (a *ArgoCD) serveRepositories(ctx context.Context, ask string, vars ...string) (address string, err error) {
 	ports, err := program.FreePorts(2)
 	if err != nil {
-		return err
+		return "", err
 	}
-	a.repo = loopback(ports[0])
-	env := []string{
+	address = loopback(ports[0])
+	env := append([]string{
 		"ARGOCD_GPG_ENABLED=false",
 		"ARGOCD_TLS_DATA_PATH=" + a.path("tls"),
 		"ARGOCD_SSH_DATA_PATH=" + a.path("ssh"),
-		"ARGOCD_ASK_PASS_SOCK=" + filepath.Join(a.Dir, "ask.sock"),
-	}
-	return a.run(ctx, a.bin.ArgoCD, "argocd-repo-server", env, listening(a.repo),
+		"ARGOCD_ASK_PASS_SOCK=" + filepath.Join(a.Dir, ask),
+	}, vars...)
+	return address, a.run(ctx, a.bin.ArgoCD, "argocd-repo-server", env, listening(address),
 		"--disable-tls", "--client-ca-path", "",
 		"--address", "127.0.0.1", "--port", strconv.Itoa(ports[0]),
 		"--metrics-address", "127.0.0.1", "--metrics-port", strconv.Itoa(ports[1]),
@@ -167,7 +202,9 @@ func (a *ArgoCD) startController(ctx context.Context) error {
 		args = append(args, "--app-resync", strconv.Itoa(int(a.opt.Resync.Seconds())), "--app-resync-jitter", "0")
 	}
 	health := fmt.Sprintf("http://127.0.0.1:%d/healthz", ports[0])
-	return a.run(ctx, a.bin.ArgoCD, "argocd-application-controller", env, answering(ctx, health), args...)
+	err = a.run(ctx, a.bin.ArgoCD, "argocd-application-controller", env, answering(ctx, health), args...)
+	a.controller = a.last()
+	return err
 }
 
 func (a *ArgoCD) startApplicationSets(ctx context.Context) error {

@@ -13,6 +13,17 @@ func start(dir, path, name string, env []string, args ...string) (*program.Proce
 	return program.StartCommand(dir, name, &exec.Cmd{Path: path, Args: append([]string{name}, args...), Dir: dir, Env: env})
 }
 
+// listeningAt returns a condition: something accepts connections at a socket.
+func listeningAt(socket string) func() error {
+	return func() error {
+		conn, err := net.DialTimeout("unix", socket, time.Second)
+		if err == nil {
+			conn.Close()
+		}
+		return err
+	}
+}
+
 // listening returns a condition: something accepts connections at an address.
 func listening(address string) func() error {
 	return func() error {

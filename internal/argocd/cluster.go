@@ -1,5 +1,6 @@
 // Package argocd reads what there is of an Argo CD: in a live cluster, and in files with
-// values of its chart. It changes nothing, and of Secrets it reads only the names.
+// values of its chart. It changes nothing, and of Secrets it reads only the names. What
+// certain Secrets hold is read where they are asked for by name (Cluster.Secrets).
 package argocd
 
 import (

@@ -33,7 +33,7 @@ func Write(cmd *cobra.Command, dir string, date time.Time) error {
 		return err
 	}
 	file := filepath.Join(dir, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1")
-	if err := wholefile.WriteFile(file, inOrder(page.Bytes(), date)); err != nil {
+	if err := wholefile.WriteFile(file, inOrder(page.Bytes(), date), 0o644); err != nil {
 		return fmt.Errorf("%s: %s; name a directory to write to", dir, wholefile.Reason(err))
 	}
 	return nil

@@ -1,6 +1,7 @@
 package wholefile
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,7 @@ import (
 // WriteFile writes a file whole or not at all, in place of what has its name. A symlink
 // goes, and what it leads to stays as it is: in a checkout, anybody may have committed
 // one. Devices and pipes, such as /dev/stdout, are written to.
-func WriteFile(name string, data []byte) error {
+func WriteFile(name string, data []byte, mode fs.FileMode) error {
 	if info, err := os.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() || ofSystem(name) {
 		return writeInto(name, data)
 	}
@@ -18,7 +19,7 @@ func WriteFile(name string, data []byte) error {
 		return err
 	}
 	defer root.Close()
-	return Replace(root, filepath.Base(name), data, 0o644)
+	return Replace(root, filepath.Base(name), data, mode)
 }
 
 // ofSystem reports whether a name is that of something open, which may be a file.

@@ -31,7 +31,7 @@ const (
 
 // random returns what templates call instead of Helm's random functions, and puts markers
 // into the chart. The Chart says afterwards what was called; it is nil if no template
-// names such a function.
+// names such a function. Calls of lookup are noted in the rendering.
 func (s source) random(ch *chart.Chart, values func() any) (template.FuncMap, *random.Chart) {
 	rendering := s.opt.Random
 	if rendering == nil {
@@ -50,8 +50,30 @@ func (s source) random(ch *chart.Chart, values func() any) (template.FuncMap, *r
 		return sum.Sum(nil)
 	}})
 	funcs := c.Functions()
-	funcs[enter] = func(name string) string { return c.Enter(strings.TrimSuffix(name, markerEnd)) }
+	template := ""
+	funcs[enter] = func(name string) string {
+		template = strings.TrimSuffix(name, markerEnd)
+		return c.Enter(template)
+	}
+	funcs[random.LookupFunction] = func(_, kind, namespace, name string) (map[string]any, error) {
+		file, _ := s.templateFile(ch, template)
+		rendering.NoteLookup(random.Lookup{File: file, Of: lookedFor(kind, namespace, name)})
+		return map[string]any{}, nil // as in Helm without a cluster
+	}
 	return funcs, c
+}
+
+// lookedFor names what the arguments of lookup ask for: one object, or a list.
+func lookedFor(kind, namespace, name string) string {
+	switch {
+	case name != "" && namespace != "":
+		return fmt.Sprintf("%s %s/%s", kind, namespace, name)
+	case name != "":
+		return fmt.Sprintf("%s %s", kind, name)
+	case namespace != "":
+		return fmt.Sprintf("all of kind %s in the namespace %s", kind, namespace)
+	}
+	return fmt.Sprintf("all of kind %s", kind)
 }
 
 func mentionsRandom(ch *chart.Chart) bool {
@@ -127,7 +149,7 @@ func (s source) changing(docs []Document, c *random.Chart) []finding.Finding {
 		named = fmt.Sprintf("%s and %d more", named, more)
 	}
 	f := s.Fault(Random, "", fmt.Sprintf("different on every render, because their templates call %s: %s", strings.Join(functions, ", "), named),
-		"render with a seed (--seed-file), or set values that replace what is generated")
+		s.opt.Random.Without().Remedy()+", or set values that replace what is generated")
 	f.Severity = finding.Note
 	return []finding.Finding{f}
 }

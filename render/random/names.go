@@ -24,7 +24,8 @@ func IsRandom(name string) bool { return slices.Contains(random, name) }
 // IsClock reports whether a function of templates may read the time.
 func IsClock(name string) bool { return slices.Contains(clock, name) }
 
-// Mentioned reports whether the actions of a template name one of the functions.
+// Mentioned reports whether the actions of a template name one of the functions, or
+// lookup.
 func Mentioned(text string) bool {
 	for {
 		_, rest, found := strings.Cut(text, "{{")
@@ -34,7 +35,7 @@ func Mentioned(text string) bool {
 		var action string
 		action, text, _ = strings.Cut(rest, "}}")
 		for _, word := range strings.FieldsFunc(action, notOfName) {
-			if IsRandom(word) || IsClock(word) {
+			if IsRandom(word) || IsClock(word) || word == LookupFunction {
 				return true
 			}
 		}

@@ -29,12 +29,37 @@ import (
 
 // Source is where the functions get what they return. The zero value is chance.
 type Source struct {
-	// Key is that of the Application; nil means that all is new each time.
-	Key *seed.Key
+	// Key is that of the Application; nil means that all is new each time, and Without
+	// says why there is none.
+	Key     *seed.Key
+	Without Without
 	// Now is the time, by which certificates are renewed.
 	Now time.Time
 	// Keys remembers keys; it may be nil.
 	Keys *Keys
+}
+
+// Without is why nothing is derived.
+type Without int
+
+const (
+	// NoSeed means that nobody gave one.
+	NoSeed Without = iota
+	// NoProject means that Argo CD does not say the AppProject, so that a seed is of no use.
+	NoProject
+	// Unwanted means that the component is not to be derived.
+	Unwanted
+)
+
+// Remedy is how to have values derived.
+func (w Without) Remedy() string {
+	switch w {
+	case NoProject:
+		return "upgrade Argo CD to 3.0 or later, which says the AppProject that a seed needs"
+	case Unwanted:
+		return "set random: derived, with a seed"
+	}
+	return "render with a seed (--seed-file)"
 }
 
 // Rendering is one rendering of a component. The zero value of Source makes one, too.
@@ -47,6 +72,7 @@ type Rendering struct {
 	of       *Rendering // with what is noted; itself, unless this is a part
 	used     bool
 	renewals []Renewal
+	lookups  []Lookup
 }
 
 // New begins a rendering.
@@ -72,6 +98,14 @@ type Renewal struct {
 	// Renews is when the next rendering makes another one, and NotAfter when this one is
 	// no longer valid.
 	Renews, NotAfter time.Time
+}
+
+// Without says why nothing is derived.
+func (r *Rendering) Without() Without {
+	if r == nil {
+		return NoSeed
+	}
+	return r.source.Without
 }
 
 // Derived reports whether there is a seed; a nil Rendering has none.

@@ -299,6 +299,7 @@ func TestNoted(t *testing.T) {
 func TestMentioned(t *testing.T) {
 	for text, want := range map[string]bool{
 		`a: {{ randAlphaNum 5 }}`: true, `{{- now }}`: true, `{{ .Values.x }}{{ (genCA "a" 1).Cert }}`: true,
+		`{{ with lookup "v1" "Secret" "a" "b" }}`: true, `{{ .lookups }}`: false,
 		`a: now`: false, `{{ .Values.known }} now {{ update }}`: false, `{{ include "x" . `: false, ``: false,
 	} {
 		if Mentioned(text) != want {

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/internal/argocd"
+	"github.com/ladder-cmp/ladder/internal/build"
+	"github.com/ladder-cmp/ladder/internal/complete"
+	"github.com/ladder-cmp/ladder/internal/seed"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
+	"github.com/ladder-cmp/ladder/render/adopt"
+)
+
+func newSeedAdopt(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "adopt DIR",
+		Short: "Print the values that keep the generated passwords of a cluster",
+		Long: `Find what the component in DIR generates into Secrets, read these Secrets once from the
+cluster in which it runs, and print the values with which it renders to what they hold.
+Where no value does, a recipe is printed that keeps the Secret as it is. Each value is
+tried by rendering, and none is guessed.
+
+The output shows what the Secrets hold. With --output it is a file that only its owner
+can read. The cluster is only read, and only the Secrets that have generated fields.`,
+		Example: `  cmp seed adopt ./chart --name shop --namespace shop -o adopted.yaml
+  cmp seed adopt ./chart --name shop --namespace shop --context production | vault kv put secret/shop values=-`,
+		Args: cobra.ExactArgs(1),
+	}
+	in := addSeedless(cmd)
+	flags := cmd.Flags()
+	c := argocd.Cluster{UserAgent: "cmp seed adopt " + build.Version(release)}
+	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster")
+	flags.StringVar(&c.Context, "context", "", "Kubeconfig context of the cluster")
+	output := flags.StringP("output", "o", "-", "File to write the values to, which only its owner can read, - for standard output")
+	_ = cmd.RegisterFlagCompletionFunc("output", complete.AnyFile) // the flag is there
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if slices.Contains(formatWords, *output) {
+			return usage.Errorf("--output names the file of the values here, and %q is a format of other commands; write -o adopted.yaml, or -o ./%s for a file of that name", *output, *output)
+		}
+		adoption, err := in.adopt(cmd, s, args[0], c)
+		if err != nil {
+			return err
+		}
+		text, err := adoption.Text()
+		if err != nil {
+			return err
+		}
+		warn(s, adoption.Findings())
+		if *output == "-" {
+			_, err = io.WriteString(s.Out, text)
+			return err
+		}
+		if err := wholefile.WriteFile(*output, []byte(text), 0o600); err != nil {
+			return fmt.Errorf("%s: %s; name a file that can be written", *output, wholefile.Reason(err))
+		}
+		return nil
+	}
+	return cmd
+}
+
+// adopt finds what the component in a directory generates, and what keeps what the cluster
+// has of it.
+func (in *inputs) adopt(cmd *cobra.Command, s streams, dir string, c argocd.Cluster) (adopt.Adoption, error) {
+	req, base, done, err := in.request(dir)
+	if err != nil {
+		return adopt.Adoption{}, err
+	}
+	defer done()
+	if req.Random, err = throwaway(); err != nil { // for a component that demands a seed
+		return adopt.Adoption{}, err
+	}
+	var seeds [2]seed.Key
+	for i := range seeds {
+		made, err := seed.Parse([]byte(newSeedText()))
+		if err != nil {
+			return adopt.Adoption{}, err
+		}
+		seeds[i] = made.Key(seed.Application{})
+	}
+	found, err := req.Adopt(cmd.Context(), base, seeds)
+	if err != nil {
+		return adopt.Adoption{}, in.blamed(err)
+	}
+	if len(found.Generated) == 0 {
+		note(s, "%s generates nothing into Secrets, so there is nothing to keep", dir)
+		return adopt.Adoption{}, nil
+	}
+	if found.Untried > 0 {
+		note(s, "%s has so many empty values that %d of them were not tried", dir, found.Untried)
+	}
+	c.Namespace = found.Secrets()[0].Namespace
+	live, err := c.Secrets(cmd.Context(), found.Secrets())
+	if err != nil {
+		return adopt.Adoption{}, err
+	}
+	return found.Adopt(cmd.Context(), live)
+}

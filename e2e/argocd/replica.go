@@ -1,0 +1,46 @@
+package argocd
+
+import "context"
+
+// RestartPlugin ends the plugin server and starts one that remembers nothing, with the
+// seed in a file; without one if that is empty.
+func (a *ArgoCD) RestartPlugin(ctx context.Context, seed string) error {
+	if err := a.end(a.plugin); err != nil {
+		return err
+	}
+	return a.startPlugin(ctx, seed)
+}
+
+// AskReplica starts another repo-server, which has a plugin server of its own beside it,
+// and has the application-controller ask that one. back ends both and has it ask the first
+// one again.
+func (a *ArgoCD) AskReplica(ctx context.Context, seed string) (back func(context.Context) error, err error) {
+	if err := a.servePlugin(ctx, "replica-plugins", seed); err != nil {
+		return nil, err
+	}
+	plugin := a.last()
+	address, err := a.serveRepositories(ctx, "replica.sock", "ARGOCD_PLUGINSOCKFILEPATH="+a.path("replica-plugins"), "TMPDIR="+a.path("replica-tmp"))
+	if err != nil {
+		return nil, err
+	}
+	repo, first := a.last(), a.repo
+	back = func(ctx context.Context) error {
+		if err := a.askAt(ctx, first); err != nil {
+			return err
+		}
+		if err := a.end(repo); err != nil {
+			return err
+		}
+		return a.end(plugin)
+	}
+	return back, a.askAt(ctx, address)
+}
+
+// askAt starts the application-controller anew, with another repo-server.
+func (a *ArgoCD) askAt(ctx context.Context, repo string) error {
+	if err := a.end(a.controller); err != nil {
+		return err
+	}
+	a.repo = repo
+	return a.startController(ctx)
+}

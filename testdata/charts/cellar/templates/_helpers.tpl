@@ -1,0 +1,1 @@
+{{- define "cellar.secret" }}{{ .Values.auth.existingSecret | default (printf "%s-auth" .Release.Name) }}{{ end }}
