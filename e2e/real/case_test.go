@@ -68,8 +68,13 @@ type copied struct {
 	To      string `json:"to"`   // in the component
 }
 
+// notAtOnce is expected of a sync that needs more attempts, fails or hangs: which of them
+// depends on how fast its programs start.
+const notAtOnce argocd.Result = "not-at-once"
+
 // expectation is how a sync ends, and what proves that it ends for that reason.
 type expectation struct {
+	// Result is one of Argo CD's, or notAtOnce.
 	Result argocd.Result `json:"result"`
 	// Attempts is how many are needed at least, if more than one.
 	Attempts int    `json:"attempts"`

@@ -62,6 +62,10 @@ func (c component) judge(t *testing.T, w way, out outcome) {
 		want.Attempts = 1
 	}
 	switch {
+	case want.Result == notAtOnce:
+		if out.Result == argocd.Synced && out.Attempts() == 1 {
+			t.Error("it synced at the first attempt, so that the case shows nothing")
+		}
 	case out.Result != want.Result:
 		t.Errorf("the sync: %s; want %s", out.Result, want.Result)
 	case out.Result == argocd.Synced && want.Attempts == 1 && out.Attempts() > 1 && !out.Raced():
