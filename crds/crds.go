@@ -14,11 +14,8 @@ package crds
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
-
-	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
@@ -73,7 +70,7 @@ func Unique(objs []object.Object) ([]object.Object, error) {
 			first[o.ID.Name] = o
 			return false
 		}
-		if !same(before, o) {
+		if !before.Same(o) {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "crd-twice", File: o.File, Line: o.Line, Object: o.ID.String(),
 				Message: "the same CRD with different content is in " + place(before), Remedy: "keep one of the two"})
 		}
@@ -88,15 +85,6 @@ func place(o object.Object) string {
 		return fmt.Sprintf("%s:%d", o.File, o.Line)
 	}
 	return o.File
-}
-
-// same compares what two manifests say, whatever their layout.
-func same(a, b object.Object) bool {
-	if a.Text() == b.Text() {
-		return true
-	}
-	var x, y any
-	return yaml.Unmarshal([]byte(a.Text()), &x) == nil && yaml.Unmarshal([]byte(b.Text()), &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // Add returns the definitions of a component with those that it ships besides;

@@ -267,17 +267,22 @@ func (b *builder) duplicates(n Node) []finding.Finding {
 }
 
 // duplicate reports two objects that Argo CD takes for one, of which it then
-// applies only the last. Plain objects must not share an identity; a hook and
-// a plain object do in some charts of Helm's, where that is legal.
+// applies only the last (controller/state.go, DeduplicateTargetObjects). What is the same
+// twice does no harm; where two differ, one would be lost without a word. A hook and a
+// plain object share an identity in some charts of Helm's, where that is legal.
 func duplicate(a, b Node) (finding.Finding, bool) {
 	if a.Generated || b.Generated {
 		return finding.Finding{}, false
 	}
 	f := finding.Finding{Severity: finding.Error, Rule: "duplicate-object", File: b.File, Line: b.Line, Object: b.Key.String(),
-		Message: "the same object is also in " + place(a), Remedy: "keep one of the two"}
-	if a.IsHook() || b.IsHook() {
+		Message: "the same object with different content is also in " + place(a) + ": Argo CD applies only one of them", Remedy: "keep one of the two"}
+	switch {
+	case a.IsHook() || b.IsHook():
 		f.Severity = finding.Warning
 		f.Message = "the same object is also in " + place(a) + ", one of them as a hook; Argo CD applies only one"
+	case a.Same(b.Object):
+		f.Severity = finding.Warning
+		f.Message = "the same object is also in " + place(a) + ": Argo CD applies it once and warns (RepeatedResourceWarning)"
 	}
 	return f, true
 }

@@ -11,6 +11,7 @@
 package object
 
 import (
+	"reflect"
 	"sync"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -104,6 +105,15 @@ func (d *document) node() *yaml.Node {
 
 // Text is the manifest without the "---" around it, ending in a newline.
 func (o Object) Text() string { return o.comment + o.doc.text }
+
+// Same reports whether two manifests have the same content, whatever their layout.
+func (o Object) Same(other Object) bool {
+	if o.Text() == other.Text() {
+		return true
+	}
+	var x, y any
+	return yaml.Unmarshal([]byte(o.Text()), &x) == nil && yaml.Unmarshal([]byte(other.Text()), &y) == nil && reflect.DeepEqual(x, y)
+}
 
 // Commented returns the object with a comment line above its text. Lines in
 // messages are counted without it.
