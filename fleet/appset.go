@@ -77,7 +77,7 @@ func atLeast(release string, than [2]int) (bool, error) {
 		return false, fmt.Errorf("%q is not an Argo CD release; use a release such as 2.14 or 3.5", release)
 	}
 	if x < oldest[0] || x == oldest[0] && y < oldest[1] {
-		return false, fmt.Errorf("Argo CD %s does not support the generated ApplicationSet; use %d.%d or later", release, oldest[0], oldest[1])
+		return false, fmt.Errorf("release %s of Argo CD does not support the generated ApplicationSet; use %d.%d or later", release, oldest[0], oldest[1])
 	}
 	return x > than[0] || x == than[0] && y >= than[1], nil
 }
