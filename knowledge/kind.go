@@ -153,6 +153,10 @@ type Health struct {
 	// Passes says how the object passes through Degraded in a normal start,
 	// which fails a sync that waits for it; empty if it does not.
 	Passes string `yaml:"passes"`
+	// Early says what makes the object healthy although what it deploys is not, and
+	// EarlyFix what to do about it; empty if it is healthy last.
+	Early    string `yaml:"early"`
+	EarlyFix string `yaml:"earlyFix"`
 	// Since is the first release of Argo CD with the check, if not v2.14.
 	Since string `yaml:"since"`
 	Note  string `yaml:"note"`

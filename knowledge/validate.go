@@ -66,6 +66,9 @@ func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string
 		if h.Never != "" && h.Passes != "" {
 			r.fault(n, field, "never and passes are two reasons not to wait for the object", "keep the one that weighs more")
 		}
+		if (h.Early == "") != (h.EarlyFix == "") {
+			r.fault(n, field, "early and earlyFix belong together", "write both, or remove both")
+		}
 		for j, n := range items(value(n, "when")) {
 			if c := h.When[j]; c.At.IsZero() || len(c.In) == 0 {
 				r.fault(n, fmt.Sprintf("%s.when[%d]", field, j), "the condition lacks a path or values", "write {at: path, in: [value, ...]}")

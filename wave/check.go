@@ -31,6 +31,7 @@ func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
 		s.play(i)
 		s.claim(i)
 		s.doubt(i)
+		s.early(i)
 	}
 	s.idleGates()
 	finding.Sort(s.found)
@@ -354,6 +355,16 @@ func (s *sync) doubt(i int) {
 		"set a retry in the Application's syncPolicy, or a health override for "+n.Key.GroupKind())
 }
 
+// early reports an object that is healthy before what it deploys is, where a later wave
+// seems to wait for that.
+func (s *sync) early(i int) {
+	n := s.Graph.Nodes[i]
+	if n.Waits.Early == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) {
+		return
+	}
+	s.report(i, finding.Warning, "early-health", fmt.Sprintf("the sync continues after wave %d as soon as %s", s.at[i].wave, n.Waits.Early), n.Waits.EarlyFix)
+}
+
 // GateWithoutCustomer is the rule of waits that buy nothing.
 const GateWithoutCustomer = "gate-without-customer"
 
@@ -376,7 +387,7 @@ func (s *sync) idleGates() {
 	}
 	for i, n := range s.Graph.Nodes {
 		hooks[s.at[i]] = hooks[s.at[i]] || n.IsHook() || s.opt.Jobs == AsHooks && changesFail(&s.Graph.Nodes[i])
-		if m := s.at[i]; n.HasHealth && !n.Elsewhere && m.phase == object.Sync && m != last && !justified[i] && !isDefinition(&n, s.base) && !stopped[n.Key.String()] {
+		if m := s.at[i]; n.HasHealth && n.Waits.Early == "" && !n.Elsewhere && m.phase == object.Sync && m != last && !justified[i] && !isDefinition(&n, s.base) && !stopped[n.Key.String()] {
 			idle[m] = append(idle[m], i)
 		}
 	}
