@@ -2,6 +2,7 @@ package graph
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -240,27 +241,48 @@ func (b *builder) converted(exempt *exemptions) {
 // in a wave before the first object that the webhook admits. A Deployment is available up
 // to a second before kube-proxy leads connections to its Pods, and Argo CD applies the next
 // wave at once, so that the first such object would be refused; behind a wave in between it
-// waits two seconds. Only if nobody in the component may look at webhook configurations: a
-// server that completes its own, or waits for it, is not ready without. A Job that changes
-// it comes in between itself.
+// waits two seconds. It is for configurations that nobody else has a part in:
+//   - A server that completes its own, or waits for it, is not ready without. So whoever is
+//     in its wave must have all rights in the component, and none to look at configurations.
+//   - A Job that changes it comes in between itself.
+//   - Its CA is in it, or comes from cert-manager's cainjector, which runs already. Who else
+//     injects one is unknown, and may need the time while the server starts.
+//   - Pods that it asks for start beside the server, and have to find it there.
 func (b *builder) registersApart(config int) bool {
-	part := b.Nodes[config].Part
+	c := &b.Nodes[config]
 	if len(b.referrers(config)) > 0 {
 		return false
 	}
+	injected := slices.ContainsFunc(c.Get("metadata", "annotations").Fields(), func(f object.Field) bool { return strings.HasPrefix(f.Key, injectedCA) })
+	var asks []hook
+	for _, hooks := range c.Kind.Admits.Find(c.Root()) {
+		for _, h := range hooks.Value.Items() {
+			if !injected && h.Get("clientConfig", "caBundle").Text() == "" {
+				return false
+			}
+			asks = append(asks, readHook(h))
+		}
+	}
 	for i := range b.Nodes {
-		if n := &b.Nodes[i]; n.Part == part && !n.Kind.Pod.IsZero() && b.maySeeWebhooks(i) {
+		n := &b.Nodes[i]
+		if n.Part != c.Part || n.Kind.Pod.IsZero() {
+			continue
+		}
+		if b.maySeeWebhooks(i) || slices.ContainsFunc(asks, func(h hook) bool { return b.admitsPods(h, *n) }) {
 			return false
 		}
 	}
 	return true
 }
 
-// maySeeWebhooks reports whether the Pods of a workload may look at webhook
-// configurations, as far as the component tells. A controller whose account or role is from
-// elsewhere may have any right.
+// injectedCA begins the annotations by which cert-manager injects a CA
+// (https://cert-manager.io/docs/concepts/ca-injector/).
+const injectedCA = "cert-manager.io/inject-"
+
+// maySeeWebhooks reports whether the Pods of a workload may look at webhook configurations.
+// Of a controller, and of what starts beside it, the component must show that they may not.
 func (b *builder) maySeeWebhooks(workload int) bool {
-	if b.Nodes[workload].Role == knowledge.Controllers && b.hasForeignRights(workload) {
+	if b.Nodes[workload].Role == knowledge.Controllers && !b.showsRights(workload) {
 		return true
 	}
 	return slices.ContainsFunc(b.rulesOfNode(workload), func(r rule) bool {

@@ -26,7 +26,7 @@ func (g grants) bindingsFor(account object.ID) []int { return gather(g.bindings,
 
 func gather[T any](granted map[object.ID][]T, account object.ID) []T {
 	all := granted[account]
-	for _, group := range []string{allAccounts, allAccounts + ":" + account.Namespace} {
+	for _, group := range []string{allUsers, allAccounts, allAccounts + ":" + account.Namespace} {
 		if more := granted[object.ID{Kind: "Group", Name: group}]; len(more) > 0 {
 			all = append(slices.Clip(all), more...)
 		}
@@ -38,6 +38,7 @@ func gather[T any](granted map[object.ID][]T, account object.ID) []T {
 // of the namespace. A ServiceAccount is also a user with such a name
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects).
 const (
+	allUsers     = "system:authenticated"
 	allAccounts  = "system:serviceaccounts"
 	accountUsers = "system:serviceaccount:"
 )
@@ -196,14 +197,26 @@ func accountOf(n Node, tmpl object.Value) (object.ID, bool) {
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles).
 const clusterAdmin = "cluster-admin"
 
-// hasForeignRights reports whether a workload may have rights that the component does
-// not show, by an account or a role that is not in it.
-func (b *builder) hasForeignRights(workload int) bool {
-	return slices.ContainsFunc(b.accounts(b.Nodes[workload]), func(account object.ID) bool {
-		return len(b.byKey[account]) == 0 || slices.ContainsFunc(b.grants.bindingsFor(account), func(binding int) bool {
-			return len(b.roles(binding)) == 0 && !slices.Contains(delegatedRoles, b.Nodes[binding].Get("roleRef", "name").Text())
-		})
+// showsRights reports whether the component shows all that a workload may do in the
+// cluster: its Pods have no token, or a ServiceAccount of the component, some right on the
+// whole cluster, and no role that is filled or bound elsewhere. Where a platform team keeps
+// the RBAC of an operator, nothing is shown.
+func (b *builder) showsRights(workload int) bool {
+	return !slices.ContainsFunc(b.accounts(b.Nodes[workload]), func(account object.ID) bool {
+		bindings := b.grants.bindingsFor(account)
+		everywhere := func(binding int) bool { return b.Nodes[binding].Key.Namespace == "" }
+		return len(b.byKey[account]) == 0 || len(gather(b.grants.hooks, account)) > 0 ||
+			!slices.ContainsFunc(bindings, everywhere) || slices.ContainsFunc(bindings, b.isFilledElsewhere)
 	})
+}
+
+// isFilledElsewhere reports whether a binding gives rights that the component does not show.
+func (b *builder) isFilledElsewhere(binding int) bool {
+	roles := b.roles(binding)
+	if len(roles) == 0 {
+		return !slices.Contains(delegatedRoles, b.Nodes[binding].Get("roleRef", "name").Text())
+	}
+	return slices.ContainsFunc(roles, func(role int) bool { return b.Nodes[role].Get("aggregationRule").Exists() })
 }
 
 // delegatedRoles are in every cluster, and let a server ask who a caller is and what it

@@ -21,7 +21,7 @@ type doubt struct {
 // it may. What a person asked for is done. A customer that would fail without an
 // object is worth waiting for one that others help to start.
 func (d doubt) forbids(need Need) string {
-	if d.why == "" || need == Asked || d.lacking && need.fails() {
+	if d.why == "" || need == Asked || d.lacking && (need.fails() || need == Settles) {
 		return ""
 	}
 	return d.why

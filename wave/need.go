@@ -67,7 +67,7 @@ func (n Need) Without() string {
 // fails reports whether the customer, or its sync, fails for good. Other customers
 // wait by themselves.
 func (n Need) fails() bool {
-	return slices.Contains([]Need{Refused, RunsOnce, WrongData, Degrades, Checks, Settles}, n)
+	return slices.Contains([]Need{Refused, RunsOnce, WrongData, Degrades, Checks}, n)
 }
 
 // holdsByDefault and holdsWithinWave report whether a need makes a gate: each does,
