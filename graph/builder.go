@@ -238,15 +238,32 @@ func (b *builder) readDefinitions() {
 	}
 }
 
+// copied is the rule of objects that are there twice.
+const copied = "duplicate-object"
+
+// isCopy reports whether two plain objects of a component are the same. Sorting puts such
+// next to each other, layout aside.
+func isCopy(a, b Node) bool {
+	return a.Key == b.Key && a.Part == b.Part && !a.IsHook() && !b.IsHook() && !a.Generated && !b.Generated && a.Same(b.Object)
+}
+
 // maxDuplicates is how many objects with the same identity as another are named.
 // A file may hold thousands, and each would be reported against each.
 const maxDuplicates = 3
 
 // duplicates compares an object with those before it.
 func (b *builder) duplicates(n Node) []finding.Finding {
+	others := b.byKey[n.Key]
+	if last := len(others) - 1; last >= 0 && isCopy(b.Nodes[others[last]], n) {
+		if last > 0 && isCopy(b.Nodes[others[last-1]], n) {
+			return nil // all is said of them
+		}
+		return []finding.Finding{{Severity: finding.Warning, Rule: copied, File: n.File, Line: n.Line, Object: n.Key.String(),
+			Message: "the same object is also in " + place(b.Nodes[others[last]]) + ": Argo CD applies it once and warns (RepeatedResourceWarning)", Remedy: "keep one of the two"}}
+	}
 	var found []finding.Finding
 	wrong := false
-	for _, other := range b.byKey[n.Key] {
+	for _, other := range others {
 		if b.Nodes[other].Part != n.Part {
 			continue
 		}
@@ -267,22 +284,18 @@ func (b *builder) duplicates(n Node) []finding.Finding {
 }
 
 // duplicate reports two objects that Argo CD takes for one, of which it then
-// applies only the last (controller/state.go, DeduplicateTargetObjects). What is the same
-// twice does no harm; where two differ, one would be lost without a word. A hook and a
-// plain object share an identity in some charts of Helm's, where that is legal.
+// applies only the last (controller/state.go, DeduplicateTargetObjects), so that the other
+// would be lost. A hook and a plain object share an identity in some charts of Helm's, where
+// that is legal.
 func duplicate(a, b Node) (finding.Finding, bool) {
 	if a.Generated || b.Generated {
 		return finding.Finding{}, false
 	}
-	f := finding.Finding{Severity: finding.Error, Rule: "duplicate-object", File: b.File, Line: b.Line, Object: b.Key.String(),
+	f := finding.Finding{Severity: finding.Error, Rule: copied, File: b.File, Line: b.Line, Object: b.Key.String(),
 		Message: "the same object with different content is also in " + place(a) + ": Argo CD applies only one of them", Remedy: "keep one of the two"}
-	switch {
-	case a.IsHook() || b.IsHook():
+	if a.IsHook() || b.IsHook() {
 		f.Severity = finding.Warning
 		f.Message = "the same object is also in " + place(a) + ", one of them as a hook; Argo CD applies only one"
-	case a.Same(b.Object):
-		f.Severity = finding.Warning
-		f.Message = "the same object is also in " + place(a) + ": Argo CD applies it once and warns (RepeatedResourceWarning)"
 	}
 	return f, true
 }

@@ -35,7 +35,8 @@ func hostileRepositories(listener string) map[string]struct {
 	all := map[string]hostile{
 		// Files.
 		"many bad documents":     {files("app/a.yaml", strings.Repeat("---\na: 1\n", 20_000)), "| and 19950 more; cmp render lists all"},
-		"many equal documents":   {files("app/a.yaml", strings.Repeat("---\n"+configMap, 5_000)), "more; cmp render lists all"},
+		"many equal documents":   {files("app/a.yaml", strings.Repeat("---\n"+configMap, 5_000)), ""},
+		"many of one name":       {files("app/a.yaml", manyOfOneName(5_000)), "more; cmp render lists all"},
 		"a long kind":            {files("app/a.yaml", "apiVersion: v1\nkind: "+strings.Repeat("x", 10<<20)+"\nmetadata: {nam: a}\n"), "(no kind): the manifest has no metadata.name"},
 		"a block not in UTF-8":   {files("app/a.yaml", configMap+"data:\n  a: |\n"+strings.Repeat("    xxxxxxxxxxxxxxxxxxxxxx\n", 2000)+"    \xff\xfe\n"), "app/a.yaml:2006: not valid YAML: the text is not UTF-8"},
 		"a schema not in UTF-8":  {files("app/a.yaml", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.b.c}\nspec:\n  group: b.c\n  names: {kind: A, plural: as}\n  scope: Namespaced\n  versions:\n  - name: v1\n    schema:\n      openAPIV3Schema:\n        description: \xff\xfe\n        type: object\n"), "app/a.yaml:12: not valid YAML: the text is not UTF-8"},
@@ -232,4 +233,13 @@ func TestHugeAllocations(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+}
+
+// manyOfOneName are ConfigMaps of one name, each with content of its own.
+func manyOfOneName(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "---\n%sdata: {i: \"%d\"}\n", configMap, i)
+	}
+	return b.String()
 }
