@@ -56,6 +56,7 @@ func seedFlag(flags *pflag.FlagSet) *string {
 type seeding struct {
 	file        *string
 	application string
+	destination string
 	// made is the seed of the command, which all its renderings share.
 	made *seed.Seed
 	keys *random.Keys
@@ -68,7 +69,8 @@ const rememberedKeys = 64
 // addSeeding puts the flags on a command.
 func addSeeding(flags *pflag.FlagSet) *seeding {
 	in := &seeding{file: seedFlag(flags), keys: random.NewKeys(rememberedKeys)}
-	flags.StringVar(&in.application, "application", "", "Application whose values are derived with --seed-file, as PROJECT/NAME or PROJECT/NAMESPACE/NAME (default: the release name, in the AppProject default)")
+	flags.StringVar(&in.application, "application", "", "Application whose values are derived with --seed-file, as PROJECT/NAME, or PROJECT/NAMESPACE/NAME if the Application itself is outside of Argo CD's namespace (default: the release name, in the AppProject default)")
+	flags.StringVar(&in.destination, "destination-namespace", "", "Namespace of the Application's destination for --seed-file, if the component is rendered for another one (default: that of the rendering)")
 	return in
 }
 
@@ -114,6 +116,9 @@ func (in *seeding) random() (*plugin.Random, error) {
 		of.Project = named.Project
 		if named.Name != "" {
 			of.Name = named.Name
+		}
+		if in.destination != "" {
+			of.Namespace = in.destination
 		}
 		return made.Key(of)
 	}}, nil
