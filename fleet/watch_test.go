@@ -57,7 +57,7 @@ func TestWatchers(t *testing.T) {
 		want  []string
 	}{
 		"a queue looks for the kinds of a mesh": {map[string]string{"mesh": services + policies + mesh, "queue": queue}, nil},
-		"its CRDs are in a third":        {map[string]string{"crds": services + policies, "mesh": mesh, "queue": queue}, []string{"mesh healthy crds"}},
+		"its CRDs are in a third":               {map[string]string{"crds": services + policies, "mesh": mesh, "queue": queue}, []string{"mesh healthy crds"}},
 		"a console may change all of it":        {map[string]string{"crds": services + policies, "mesh": mesh, "console": console}, []string{"mesh healthy crds"}},
 		"nobody else reconciles the kind":       {map[string]string{"crds": services, "queue": queue}, []string{"queue healthy crds"}},
 		"the same operator twice": {map[string]string{"crds": services + policies, "mesh": mesh, "other": strings.ReplaceAll(strings.ReplaceAll(mesh, "name: mesh", "name: other"), "Name: mesh", "Name: other")},
