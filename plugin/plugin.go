@@ -179,29 +179,31 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 // Vary finds what makes the component of a request differ from one rendering to the
 // next, and from one cluster to another (see package vary).
 func (req Request) Vary(ctx context.Context, base *knowledge.Base) ([]finding.Finding, error) {
-	req, opt, _, err := req.prepare(ctx, base)
+	fsys, dir, opt, err := req.templates(ctx, base)
 	if err != nil {
 		return nil, err
 	}
-	fsys, dir := req.Repo, req.Dir
-	if req.from != nil {
-		fsys, dir, opt.render.Show = req.from.fsys, req.from.dir, req.from.show
-	}
-	return vary.Find(ctx, fsys, dir, opt.render)
+	return vary.Find(ctx, fsys, dir, opt)
 }
 
 // Adopt finds what the templates of a request's component generate into Secrets, and the
 // values that take its place (see package adopt). seeds are thrown away.
 func (req Request) Adopt(ctx context.Context, base *knowledge.Base, seeds [2]seed.Key) (*adopt.Component, error) {
-	req, opt, _, err := req.prepare(ctx, base)
+	fsys, dir, opt, err := req.templates(ctx, base)
 	if err != nil {
 		return nil, err
 	}
-	fsys, dir := req.Repo, req.Dir
+	return adopt.Find(ctx, fsys, dir, opt, seeds)
+}
+
+// templates says where those of a component are, and how they are rendered.
+func (req Request) templates(ctx context.Context, base *knowledge.Base) (fs.FS, string, render.Options, error) {
+	req, opt, _, err := req.prepare(ctx, base)
 	if req.from != nil {
-		fsys, dir, opt.render.Show = req.from.fsys, req.from.dir, req.from.show
+		opt.render.Show = req.from.show
+		return req.from.fsys, req.from.dir, opt.render, err
 	}
-	return adopt.Find(ctx, fsys, dir, opt.render, seeds)
+	return req.Repo, req.Dir, opt.render, err
 }
 
 // AsksFleet reports whether the component takes the API versions of its fleet.
