@@ -2,7 +2,7 @@ package graph
 
 import (
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -164,7 +164,7 @@ func (b *builder) referToWebhooks() {
 	for w, config := range b.Nodes {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
 			exempt := exempted.of(config.Part)
-			apart := b.registersApart(w)
+			apart := sync.OnceValue(func() bool { return b.registersApart(w) }) // read for few, since it looks at all
 			trusted := b.trustedBy(w)
 			needed := b.neededBy(trusted)
 			for _, hook := range hooks.Value.Items() {
@@ -196,7 +196,7 @@ func (b *builder) referToWebhooks() {
 						for _, backend := range backends {
 							b.refer(Reference{From: i, To: backend, Field: webhooksField, Meaning: knowledge.Healthy, Hard: true, Refused: true,
 								Why: "must be admitted by webhook " + name + " of", Source: config.Kind.Source})
-							if apart && n.Part == config.Part {
+							if n.Part == config.Part && apart() {
 								b.registerAfter(w, backend)
 								r := b.inferred(i, w, webhooksField, knowledge.Healthy, "is admitted by")
 								r.Sign = Registration
@@ -253,15 +253,20 @@ func (b *builder) registersApart(config int) bool {
 	if len(b.referrers(config)) > 0 {
 		return false
 	}
-	injected := slices.ContainsFunc(c.Get("metadata", "annotations").Fields(), func(f object.Field) bool { return strings.HasPrefix(f.Key, injectedCA) })
+	injected := slices.ContainsFunc(c.Kind.Injected, func(p knowledge.Path) bool { return len(p.Find(c.Root())) > 0 })
 	var asks []hook
+	var servers []int
 	for _, hooks := range c.Kind.Admits.Find(c.Root()) {
 		for _, h := range hooks.Value.Items() {
 			if !injected && h.Get("clientConfig", "caBundle").Text() == "" {
 				return false
 			}
 			asks = append(asks, readHook(h))
+			servers = append(servers, b.backendsOf(config, h)...)
 		}
+	}
+	if slices.ContainsFunc(servers, func(server int) bool { return b.Nodes[server].Part != c.Part || !b.showsRights(server) }) {
+		return false
 	}
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
@@ -274,10 +279,6 @@ func (b *builder) registersApart(config int) bool {
 	}
 	return true
 }
-
-// injectedCA begins the annotations by which cert-manager injects a CA
-// (https://cert-manager.io/docs/concepts/ca-injector/).
-const injectedCA = "cert-manager.io/inject-"
 
 // maySeeWebhooks reports whether the Pods of a workload may look at webhook configurations.
 // Of a controller, and of what starts beside it, the component must show that they may not.

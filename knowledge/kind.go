@@ -77,6 +77,9 @@ type Kind struct {
 	Provider Path `yaml:"provider"`
 	// Admits is the path of the list of admission webhooks.
 	Admits Path `yaml:"admits"`
+	// Injected are paths of what has somebody that runs already write the CA of the
+	// webhooks into the object.
+	Injected []Path `yaml:"injected"`
 	// Rights is "role" for what holds rules and "binding" for what grants.
 	Rights string `yaml:"rights"`
 	// Defines says where an object that defines a kind names it.
