@@ -210,18 +210,16 @@ func (b *builder) showsRights(workload int) bool {
 	})
 }
 
-// isFilledElsewhere reports whether a binding gives rights that the component does not show.
+// isFilledElsewhere reports whether a binding gives rights that neither the component shows
+// nor a role of Kubernetes' own, of which those that count here are read as they are.
 func (b *builder) isFilledElsewhere(binding int) bool {
 	roles := b.roles(binding)
 	if len(roles) == 0 {
-		return !slices.Contains(delegatedRoles, b.Nodes[binding].Get("roleRef", "name").Text())
+		ref := b.Nodes[binding].Get("roleRef")
+		return !b.base.Everywhere(ref.Get("kind").Text(), ref.Get("name").Text())
 	}
 	return slices.ContainsFunc(roles, func(role int) bool { return b.Nodes[role].Get("aggregationRule").Exists() })
 }
-
-// delegatedRoles are in every cluster, and let a server ask who a caller is and what it
-// may do (https://kubernetes.io/docs/tasks/extend-kubernetes/configure-aggregation-layer/).
-var delegatedRoles = []string{"system:auth-delegator", "extension-apiserver-authentication-reader"}
 
 // findGrants: who has which rights.
 func (b *builder) findGrants() { b.grants = b.readGrants() }
@@ -271,7 +269,7 @@ func grantee(binding Node, subject object.Value) (object.ID, bool) {
 		id.Namespace = cmp.Or(subject.Get("namespace").Text(), binding.Key.Namespace, binding.home)
 		return id, true
 	case "Group":
-		return id, id.Name == allAccounts || strings.HasPrefix(id.Name, allAccounts+":")
+		return id, id.Name == allUsers || id.Name == allAccounts || strings.HasPrefix(id.Name, allAccounts+":")
 	}
 	name, ok := strings.CutPrefix(id.Name, accountUsers)
 	namespace, name, named := strings.Cut(name, ":")
