@@ -233,7 +233,7 @@ type Adoption struct {
 	Absent []object.ID
 }
 
-// Rest is a Secret with fields for which there is no value.
+// Rest is a Secret with fields that no value of the chart sets.
 type Rest struct {
 	Secret object.ID
 	Keys   []string

@@ -26,7 +26,7 @@ var vectors = []string{
 }
 
 // TestVectors holds what templates get against values that are in use by now, as that of
-// package seed does for what these are made of. There is no way to update the file: a
+// package seed does for what these are made of. The file cannot be updated by a flag: a
 // difference means that Applications would get other passwords and certificates. What is
 // to be derived otherwise gets a version of its own.
 func TestVectors(t *testing.T) {
