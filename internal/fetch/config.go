@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
 // Config says what a Fetcher may fetch, and how. The zero Config allows nothing.
@@ -61,6 +62,10 @@ type Config struct {
 	// else, and its data stays in files: see Fetcher.Open. It needs Cache.Dir. nil
 	// fetches in this process.
 	Process func() *exec.Cmd
+
+	// Fetching, if not nil, is called before something is downloaded; what it returns is
+	// called after that.
+	Fetching func(remote.Ref) (done func())
 
 	// Log gets a line when the cache cannot be written; nil is none.
 	Log *slog.Logger
