@@ -10,11 +10,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/fetchers"
+	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render"
 )
 
 // inputs are the flags that say how to render, one for each parameter of the
@@ -55,25 +57,47 @@ func addSeedless(cmd *cobra.Command, only ...string) *inputs {
 		case p.Item == "boolean":
 			in.flags.BoolP(p.Name, p.Short, p.Default == "true", usage)
 		case p.YAML && p.Collection == "array":
-			in.flags.StringArrayP(p.Name, p.Short, nil, usage+"; any number of times")
+			in.flags.StringArrayP(p.Name, p.Short, nil, usage+"; may be repeated")
 		case p.Collection == "array":
 			in.flags.StringSliceP(p.Name, p.Short, nil, usage)
 		case p.Collection == "map":
-			in.flags.StringArrayP(p.Name, p.Short, nil, usage+"; as key=value, any number of times")
+			in.flags.StringArrayP(p.Name, p.Short, nil, usage+" (key=value, may be repeated)")
 		default:
 			in.flags.StringP(p.Name, p.Short, "", usage)
 		}
+		help.Put(in.flags, sectionOf(p), p.Name)
 		if len(p.Choices) > 0 {
 			option.Choices(cmd, p.Name, p.Choices...)
 		}
 	}
 	in.ladder = ladderFlag(in.flags)
+	help.Put(in.flags, help.Rendering, "ladder")
 	if only != nil {
 		return in
 	}
 	in.remote = remoteFlags(in.flags, fetchers.UserCache())
+	waitOnScreen(cmd, in.remote)
 	in.flags.StringVar(&in.revision, "revision", "", "Commit that templates see as .Release.Revision")
+	help.Put(in.flags, help.Helm, "revision")
 	return in
+}
+
+// commonParameters are the parameters that most people need on the command line.
+var commonParameters = []string{"name", "namespace", "renderer", "values", "set", "set-string", "set-file", "kube-version", "api-versions"}
+
+// sectionOf is where the help has the flag of a parameter.
+func sectionOf(p plugin.Parameter) help.Section {
+	switch {
+	case slices.Contains(commonParameters, p.Name):
+		return help.Rendering
+	case slices.Contains(ordering, p.Name) || p.Name == "crds-upgraders":
+		return help.Waves
+	case slices.Equal(p.Kinds, []render.Kind{render.Kustomize}):
+		return help.Kustomize
+	case slices.Contains(p.Kinds, render.Plain):
+		return help.Directory
+	}
+	return help.Helm
 }
 
 // settings reads the flags that were given.
@@ -102,5 +126,5 @@ func (in *inputs) settings() (plugin.Settings, error) {
 
 // ladderFlag is the file that holds for every component: the sidecar's own.
 func ladderFlag(flags *pflag.FlagSet) *string {
-	return flags.String("ladder", os.Getenv(ladderfile.Variable), "A "+knowledge.File+" for every component, as the plugin server has one; those in the repository win over it. "+ladderfile.Variable+" sets the default")
+	return flags.String("ladder", os.Getenv(ladderfile.Variable), "A "+knowledge.File+" for all components; those in the repository override it. "+ladderfile.Variable+" sets the default")
 }

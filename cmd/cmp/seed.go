@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -21,16 +22,18 @@ import (
 func newSeed(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "seed",
-		Short: "Make the seed of values that charts generate, or keep those of a cluster",
+		Short: "Manage the seed of generated passwords, keys and certificates",
 		Long: `Charts generate passwords, keys and certificates. With a seed, Ladder derives them, so
-that they are the same on every render. docs/seed.md explains how.`,
+that they are the same on every render.`,
 		Example: `  cmp seed new > seed`,
+		Args:    oneOfItsCommands,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "new",
 		Short: "Print a new seed",
-		Long: `Print a new seed of 256 random bits. Keep it as you keep a private key: whoever has it
-can compute every password that is derived from it, and without it they are lost.`,
+		Long: `Print a new seed of 256 random bits. Protect it like a private key: anyone who has it can
+compute every password that is derived from it, and without it these are lost.`,
 		Example: `  cmp seed new > seed && kubectl -n argocd create secret generic ladder-seed --from-file=seed`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -68,10 +71,15 @@ const rememberedKeys = 64
 
 // addSeeding puts the flags on a command.
 func addSeeding(flags *pflag.FlagSet) *seeding {
-	in := &seeding{file: seedFlag(flags), keys: random.NewKeys(rememberedKeys)}
+	in := &seeding{keys: random.NewKeys(rememberedKeys)}
+	help.Define(flags, help.Seed, in.define)
+	return in
+}
+
+func (in *seeding) define(flags *pflag.FlagSet) {
+	in.file = seedFlag(flags)
 	flags.StringVar(&in.application, "application", "", "Application whose values are derived with --seed-file, as PROJECT/NAME, or PROJECT/NAMESPACE/NAME if the Application itself is outside of Argo CD's namespace (default: the release name, in the AppProject default)")
 	flags.StringVar(&in.destination, "destination-namespace", "", "Namespace of the Application's destination for --seed-file, if the component is rendered for another one (default: that of the rendering)")
-	return in
 }
 
 // throwaway makes a seed for this run of the command unless there is one: what is compared

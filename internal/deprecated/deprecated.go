@@ -1,5 +1,5 @@
-// Package deprecated lists the names that have been replaced. Old names of flags and
-// variables still work, with a warning; old names of rules are listed for those who
+// Package deprecated lists the names that have been replaced. Old names of commands, flags
+// and variables still work, with a warning; old names of rules are listed for those who
 // filter findings by rule.
 package deprecated
 
@@ -11,10 +11,11 @@ import (
 
 // Name is a name that was replaced.
 type Name struct {
-	// What is named: a flag or a rule.
+	// What is named: a command, a flag or a rule. A command has its name without that of
+	// the program.
 	What     What
 	Old, New string
-	// Where lists the commands that have the flag, or print the rule.
+	// Where lists the commands that have the flag, or print the rule; empty for a command.
 	Where string
 }
 
@@ -23,11 +24,17 @@ type What string
 
 // The things that have names.
 const (
-	Flag What = "flag"
-	Rule What = "rule"
+	Command What = "command"
+	Flag    What = "flag"
+	Rule    What = "rule"
 )
 
 var names = []Name{
+	{Command, "fleet check-render", "check", ""},
+	{Command, "fleet diff", "diff", ""},
+	{Command, "fleet graph", "graph", ""},
+	{Command, "fleet phases", "fleet steps", ""},
+	{Command, "split", "crds split", ""},
 	{Flag, "drain", "drain-timeout", "`cmp serve`"},
 	{Flag, "remote-fresh", "remote-ttl", "all commands that fetch"},
 	{Flag, "touched", "changed", "`cmp check`"},
@@ -47,6 +54,15 @@ func Replaced(flag string) (string, bool) {
 		return flag, false
 	}
 	return names[i].New, true
+}
+
+// Replacement returns the new name of a command.
+func Replacement(command string) string {
+	i := slices.IndexFunc(names, func(n Name) bool { return n.What == Command && n.Old == command })
+	if i < 0 {
+		return command
+	}
+	return names[i].New
 }
 
 // Accept lets flags be given by their old names, each of which is reported once.
