@@ -32,7 +32,7 @@ the working directory) or above it in the repository applies; component.yaml doe
 A ResourceList, as kustomize and kpt pass to a KRM function, is printed as a ResourceList:
 items keep their order, and findings become results. Its functionConfig is a ConfigMap
 with any of ` + strings.Join(ordering, ", ") + `,
-` + krm.LadderKey + `; nothing else is read. After printing the list, exits with 1 if there is an error.`,
+` + krm.LadderKey + `; nothing else is read. Exits with 1 on errors, after printing the list.`,
 		Example: `  helm template shop ./chart | cmp annotate
   kustomize build ./overlay | cmp annotate --namespace shop > manifests.yaml
   kustomize build --enable-alpha-plugins --enable-exec ./overlay
