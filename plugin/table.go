@@ -97,7 +97,7 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "capabilities", Title: "Capabilities", Item: "string", Collection: "string", Default: capabilitiesOfCluster, Kinds: templated,
-		Tooltip: "Which API versions templates see besides Kubernetes' own: cluster adds api-versions to the cluster's, pinned uses only api-versions, and fleet is like pinned, to which fleet commands add what components of earlier steps install.",
+		Tooltip: "Which API versions templates see besides Kubernetes' own: cluster adds api-versions to the cluster's, pinned uses only api-versions, fleet is like pinned, but commands for fleets add what components of earlier steps install.",
 		Choices: words(capabilitiesOfCluster, capabilitiesPinned, CapabilitiesOfFleet),
 		set: func(s *Settings, values []string) error {
 			s.native = append(s.native, func(o *options) { o.capabilities = values[0] })

@@ -66,6 +66,14 @@ type edge struct {
 // tip is all reasons in one line.
 func (e edge) tip() string { return strings.Join(e.reasons, "; ") }
 
+// brief is the first reason, and how many more there are.
+func (e edge) brief() string {
+	if len(e.reasons) < 2 {
+		return e.tip()
+	}
+	return fmt.Sprintf("%s (+%d)", e.reasons[0], len(e.reasons)-1)
+}
+
 // sketch is a picture in the making, with nodes as the graph counts them.
 type sketch struct {
 	plan *wave.Plan
@@ -174,6 +182,7 @@ func (s *sketch) edge(refs []graph.Reference) edge {
 	first := refs[0]
 	e := edge{from: first.From, to: first.To, why: finding.Harmless(first.Why), inferred: first.Inferred}
 	e.loose, e.gate = !s.plan.Orders(first), s.plan.IsGate(first)
+	e.against = !e.loose && s.isAgainstOrder(first)
 	var tips []string
 	for _, r := range refs {
 		tips = append(tips, s.sentence(r))
@@ -257,7 +266,7 @@ func (s *sketch) settle() *picture {
 	}
 	pic.edges = s.renumber(number)
 	pic.label = fmt.Sprintf("ladder of %d waves", len(pic.bands))
-	pic.legend = "An arrow points to what an object depends on. Bold: waits until that is healthy. Dashed: inferred. With a dot: does not affect the order. Hover over an arrow or an object for the reason."
+	pic.legend = "An arrow points to what an object depends on. Bold: waits until that is healthy. Dashed: inferred. With a dot: does not affect the order. Red: against the order. Hover over an arrow or an object for the reason."
 	return pic
 }
 
@@ -335,9 +344,6 @@ func (s *sketch) node(group []int) node {
 		for _, i := range group {
 			tips = append(tips, s.rows[i].Object.Qualified())
 		}
-	}
-	if len(s.plan.Graph.Nodes[group[0]].Phases()) > 0 {
-		n.kind += fmt.Sprintf(" · wave %d", s.plan.Places[group[0]].Wave)
 	}
 	n.kind, n.name, n.tip = finding.Harmless(n.kind), finding.Harmless(n.name), finding.Harmless(strings.Join(tips, "; "))
 	return n
