@@ -51,7 +51,7 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
 		if err := knownReport(*format); err != nil {
 			return err
 		}
-		isFleet := !*changed && (belowFleet(cmd) || anyFleet(slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return !manifests.IsDir(arg) }), nil))
+		isFleet := !*changed && (belowFleet(cmd) || anyFleet(slices.DeleteFunc(slices.Clone(args), isFile), nil))
 		if err := in.ready(isFleet, args); err != nil {
 			return err
 		}
@@ -75,6 +75,9 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
 	}
 	return cmd
 }
+
+// isFile reports whether an argument is a file of manifests or standard input.
+func isFile(arg string) bool { return !manifests.IsDir(arg) }
 
 // check judges a component or manifests. The error is one of the command line.
 func (in *inputs) check(cmd *cobra.Command, s streams, arg string, defaults plugin.Settings) (verdict.Verdict, error) {

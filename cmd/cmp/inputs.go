@@ -16,7 +16,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
-	"github.com/ladder-cmp/ladder/render"
 )
 
 // inputs are the flags that say how to render, one for each parameter of the
@@ -80,24 +79,6 @@ func addSeedless(cmd *cobra.Command, only ...string) *inputs {
 	in.flags.StringVar(&in.revision, "revision", "", "Commit that templates see as .Release.Revision")
 	help.Put(in.flags, help.Helm, "revision")
 	return in
-}
-
-// commonParameters are the parameters that most people need on the command line.
-var commonParameters = []string{"name", "namespace", "renderer", "values", "set", "set-string", "set-file", "kube-version", "api-versions"}
-
-// sectionOf is where the help has the flag of a parameter.
-func sectionOf(p plugin.Parameter) help.Section {
-	switch {
-	case slices.Contains(commonParameters, p.Name):
-		return help.Rendering
-	case slices.Contains(ordering, p.Name) || p.Name == "crds-upgraders":
-		return help.Waves
-	case slices.Equal(p.Kinds, []render.Kind{render.Kustomize}):
-		return help.Kustomize
-	case slices.Contains(p.Kinds, render.Plain):
-		return help.Directory
-	}
-	return help.Helm
 }
 
 // settings reads the flags that were given.
