@@ -160,12 +160,8 @@ func (s *sketch) isDrawn(r graph.Reference) bool {
 	if s.opt.All || s.around[r.From] || s.around[r.To] {
 		return true
 	}
-	return s.plan.Orders(r) && (!s.plan.GoesWithoutSaying(r) || s.decides(r) || s.isAgainstOrder(r))
+	return s.plan.Orders(r) && (!s.plan.GoesWithoutSaying(r) || s.decides(r) || s.plan.Contradicts(r))
 }
-
-// isAgainstOrder reports whether an object comes before one that it needs, such
-// as a PreSync hook before the namespace that it is in.
-func (s *sketch) isAgainstOrder(r graph.Reference) bool { return s.plan.Compare(r.From, r.To) < 0 }
 
 // decides reports whether the wave of one of its ends comes from a reference.
 func (s *sketch) decides(r graph.Reference) bool {
@@ -182,7 +178,7 @@ func (s *sketch) edge(refs []graph.Reference) edge {
 	first := refs[0]
 	e := edge{from: first.From, to: first.To, why: finding.Harmless(first.Why), inferred: first.Inferred}
 	e.loose, e.gate = !s.plan.Orders(first), s.plan.IsGate(first)
-	e.against = !e.loose && s.isAgainstOrder(first)
+	e.against = s.plan.Contradicts(first)
 	var tips []string
 	for _, r := range refs {
 		tips = append(tips, s.sentence(r))
