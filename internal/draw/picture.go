@@ -152,7 +152,7 @@ func (s *sketch) isDrawn(r graph.Reference) bool {
 	if s.opt.All || s.around[r.From] || s.around[r.To] {
 		return true
 	}
-	return s.plan.Orders(r) && (!s.plan.GoesWithoutSaying(r) || s.decides(r) || s.isAgainstOrder(r))
+	return s.plan.Orders(r) && (!s.plan.IsImplied(r) || s.decides(r) || s.isAgainstOrder(r))
 }
 
 // isAgainstOrder reports whether an object comes before one that it needs, such

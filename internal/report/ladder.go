@@ -233,7 +233,7 @@ func (b *builder) references() {
 	}
 }
 
-func (b *builder) quiet(r graph.Reference) bool { return b.plan.GoesWithoutSaying(r) }
+func (b *builder) quiet(r graph.Reference) bool { return b.plan.IsImplied(r) }
 
 // attach hangs each finding on the object that it names.
 func (b *builder) attach(findings []finding.Finding) {
