@@ -11,32 +11,32 @@ const (
 	margin     = 16
 	bandPad    = 16
 	bandGap    = 20
-	gutter     = 180 // for the names of the bands, where no arrow goes
+	gutter     = 180 // for the names of the bands, without arrows
 	gutterText = 23  // characters in it
 	nodeHeight = 40
 	rowGap     = 40
 	columnGap  = 20
 	textPad    = 10
-	kindBase   = 16 // baselines of a node's two lines, from its top
+	kindBase   = 16 // baselines of a node's two lines, relative to its top
 	nameBase   = 32
-	charWidth  = 7 // about, of the font at its size
+	charWidth  = 7 // approximate width of a character
 	lineHeight = 15
 	minText    = 14
-	maxText    = 38 // characters; longer names are cut in the middle
+	maxText    = 38 // characters; longer names are shortened in the middle
 	minWidth   = 1080
 	maxColumns = 12
 )
 
 type box struct{ x, y, w, h int }
 
-// layout says where everything of a picture is. Bands are stacked and as wide
-// as the picture; nodes are of one size, in rows that wrap.
+// layout contains the positions in a picture. Bands are stacked with the full
+// width; nodes have one size and wrap into rows.
 type layout struct {
 	width, height int
 	bands, nodes  []box
-	// curves are the paths of the edges.
+	// curves are the SVG paths of the edges.
 	curves []string
-	chars  int // that fit into a node
+	chars  int // maximum number of characters in a node
 }
 
 func newLayout(p *picture) *layout {
@@ -49,7 +49,7 @@ func newLayout(p *picture) *layout {
 	return l
 }
 
-// place stacks the bands and fills them.
+// place positions the bands and their nodes.
 func (l *layout) place(p *picture) {
 	nodeWidth := l.chars*charWidth + 2*textPad
 	columns := l.columns(p, nodeWidth+columnGap)
@@ -68,8 +68,8 @@ func (l *layout) place(p *picture) {
 	l.height = y + margin
 }
 
-// columns is how many nodes stand in a row: at least what a screen holds, and
-// more where a band would otherwise become a tower.
+// columns returns the number of nodes in a row: at least what fits on a screen, and
+// more if a band would become too high.
 func (l *layout) columns(p *picture, pitch int) int {
 	widest := 0
 	for _, b := range p.bands {
@@ -80,9 +80,8 @@ func (l *layout) columns(p *picture, pitch int) int {
 	return max(1, screen, min(wanted, maxColumns))
 }
 
-// route draws the edges as curves that leave and enter boxes upright: out a third of
-// the way along a side, and in at two thirds. Who wants arrows that go around boxes
-// has Graphviz draw it.
+// route draws the edges as curves that leave and enter nodes vertically: out at a
+// third of a side, and in at two thirds. For routing around nodes, use Graphviz.
 func (l *layout) route(p *picture) {
 	for _, e := range p.edges {
 		from, to := l.nodes[e.from], l.nodes[e.to]
@@ -90,7 +89,7 @@ func (l *layout) route(p *picture) {
 		if to.y > from.y {
 			y1, out = from.y+nodeHeight, 1
 		}
-		x2, y2, in := to.x+to.w*2/3, to.y, -1 // beside each other: both on top
+		x2, y2, in := to.x+to.w*2/3, to.y, -1 // in the same band: both at the top
 		if from.y > to.y {
 			y2, in = to.y+nodeHeight, 1
 		}
@@ -99,7 +98,7 @@ func (l *layout) route(p *picture) {
 	}
 }
 
-// textWidth counts characters; those of East Asian scripts take two places.
+// textWidth counts characters; East Asian ones count twice.
 func textWidth(s string) int {
 	w := 0
 	for _, r := range s {
@@ -110,8 +109,8 @@ func textWidth(s string) int {
 	return w
 }
 
-// fit cuts the middle out of a text that is too long: names of a component
-// begin alike, and often only their ends tell them apart.
+// fit shortens a long text in the middle: names of a component often differ only at
+// their ends.
 func fit(s string, chars int) string {
 	if textWidth(s) <= chars {
 		return s

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// svgHead declares how everything looks, on light and dark pages alike.
+// svgHead contains the styles, for light and dark pages.
 const svgHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d" width="%[1]d" height="%[2]d" role="img" aria-label="%[3]s">
 <style>
 text { font: 12px system-ui, sans-serif; fill: #1f2328; }
@@ -51,8 +51,8 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 <rect class="page" width="%[1]d" height="%[2]d"/>
 `
 
-// svg writes a picture that needs nothing else. Arrows lie above the bands
-// and below the objects, so that no arrow hides a name.
+// svg returns a self-contained image. Arrows are above the bands and below the
+// nodes, so that they do not cover names.
 func (p *picture) svg() string {
 	l := newLayout(p)
 	var b strings.Builder
@@ -74,7 +74,7 @@ func (p *picture) svg() string {
 	return b.String()
 }
 
-// svg writes a band, with its names in the gutter.
+// svg draws a band, with its names in the gutter.
 func (band band) svg(b *strings.Builder, at box) {
 	fmt.Fprintf(b, "<g><title>%s</title><rect class=\"band\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"8\"/>", xmlText(band.heading()), at.x, at.y, at.w, at.h)
 	x, y := at.x+bandPad, at.y+bandPad+kindBase
