@@ -64,7 +64,15 @@ type edge struct {
 // tip returns all reasons in one line.
 func (e edge) tip() string { return strings.Join(e.reasons, "; ") }
 
-// sketch is a picture being built, with the node numbers of the graph.
+// brief is the first reason, and how many more there are.
+func (e edge) brief() string {
+	if len(e.reasons) < 2 {
+		return e.tip()
+	}
+	return fmt.Sprintf("%s (+%d)", e.reasons[0], len(e.reasons)-1)
+}
+
+// sketch is a picture in the making, with nodes as the graph counts them.
 type sketch struct {
 	plan *wave.Plan
 	opt  Options
@@ -150,14 +158,10 @@ func (s *sketch) isDrawn(r graph.Reference) bool {
 	if s.opt.All || s.around[r.From] || s.around[r.To] {
 		return true
 	}
-	return s.plan.Orders(r) && (!s.plan.IsImplied(r) || s.decides(r) || s.isAgainstOrder(r))
+	return s.plan.Orders(r) && (!s.plan.GoesWithoutSaying(r) || s.decides(r) || s.plan.Contradicts(r))
 }
 
-// isAgainstOrder reports whether an object is applied before its dependency, such
-// as a PreSync hook before its namespace.
-func (s *sketch) isAgainstOrder(r graph.Reference) bool { return s.plan.Compare(r.From, r.To) < 0 }
-
-// decides reports whether a reference decided the wave of one of its ends.
+// decides reports whether the wave of one of its ends comes from a reference.
 func (s *sketch) decides(r graph.Reference) bool {
 	from, to := s.plan.Places[r.From].Because, s.plan.Places[r.To].Because
 	return from.Cause == wave.ByReference && from.Reference == r || to.Cause == wave.ByConsumer && to.Reference == r
@@ -172,6 +176,7 @@ func (s *sketch) edge(refs []graph.Reference) edge {
 	first := refs[0]
 	e := edge{from: first.From, to: first.To, why: finding.Harmless(first.Why), inferred: first.Inferred}
 	e.loose, e.gate = !s.plan.Orders(first), s.plan.IsGate(first)
+	e.against = s.plan.Contradicts(first)
 	var tips []string
 	for _, r := range refs {
 		tips = append(tips, s.sentence(r))
@@ -255,7 +260,7 @@ func (s *sketch) settle() *picture {
 	}
 	pic.edges = s.renumber(number)
 	pic.label = fmt.Sprintf("ladder of %d waves", len(pic.bands))
-	pic.legend = "An arrow points to what an object depends on. Bold: waits until that is healthy. Dashed: inferred. With a dot: does not affect the order. Hover over an arrow or an object for the reason."
+	pic.legend = "An arrow points to what an object depends on. Bold: waits until that is healthy. Dashed: inferred. With a dot: does not affect the order. Red: against the order. Hover over an arrow or an object for the reason."
 	return pic
 }
 
@@ -332,9 +337,6 @@ func (s *sketch) node(group []int) node {
 		for _, i := range group {
 			tips = append(tips, s.rows[i].Object.Qualified())
 		}
-	}
-	if len(s.plan.Graph.Nodes[group[0]].Phases()) > 0 {
-		n.kind += fmt.Sprintf(" · wave %d", s.plan.Places[group[0]].Wave)
 	}
 	n.kind, n.name, n.tip = finding.Harmless(n.kind), finding.Harmless(n.name), finding.Harmless(strings.Join(tips, "; "))
 	return n

@@ -51,8 +51,8 @@ type Need struct {
 
 // Draw draws a rollout.
 func (r Rollout) Draw(f Format) string {
-	p := &picture{label: finding.Harmless(r.Label), legend: "An arrow leads to what an Application needs. Bold: that must be healthy first. Dashed: inferred. With a dot: orders nothing. " +
-		"Red: against the phases. Dotted box: not deployed. Point at an arrow or a box for the reason."}
+	p := &picture{label: finding.Harmless(r.Label), legend: "An arrow points to what an Application depends on. Bold: waits until that is healthy. Dashed: inferred. With a dot: does not affect the order. " +
+		"Red: against the order. Dotted box: not deployed. Hover over an arrow or a box for the reason."}
 	var steps []int // by band
 	for i, s := range r.Steps {
 		if slices.ContainsFunc(r.Apps, func(a App) bool { return a.Step == i }) {

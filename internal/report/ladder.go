@@ -81,12 +81,13 @@ type Reference struct {
 	To    int    `json:"to"`
 	Why   string `json:"why"`
 	Field string `json:"field,omitempty"`
-	// Gate means that To must be healthy before From is applied, Inferred that the
-	// reference is not based on a record, Loose that it does not affect the order,
-	// and Quiet that every object has one like it.
+	// Gate means that To must be healthy before From is applied, Inferred that no
+	// record says so, Loose that nothing is ordered by it, Against that the order
+	// contradicts it, and Quiet that every object has one like it.
 	Gate     bool `json:"gate,omitempty"`
 	Inferred bool `json:"inferred,omitempty"`
 	Loose    bool `json:"loose,omitempty"`
+	Against  bool `json:"against,omitempty"`
 	Quiet    bool `json:"quiet,omitempty"`
 }
 
@@ -227,7 +228,7 @@ func (b *builder) references() {
 			continue
 		}
 		b.References = append(b.References, Reference{From: from, To: to, Why: finding.Harmless(r.Why + r.Explained()), Field: finding.Harmless(r.Field),
-			Gate: b.plan.IsGate(r), Inferred: r.Inferred, Loose: !b.plan.Orders(r), Quiet: b.quiet(r)})
+			Gate: b.plan.IsGate(r), Inferred: r.Inferred, Loose: !b.plan.Orders(r), Against: b.plan.Contradicts(r), Quiet: b.quiet(r)})
 	}
 }
 
