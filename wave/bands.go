@@ -56,13 +56,13 @@ func (p *Plan) Compare(a, b int) int {
 	return cmp.Or(cmp.Compare(p.phase(a), p.phase(b)), cmp.Compare(p.Places[a].Wave, p.Places[b].Wave))
 }
 
-// Contradicts reports whether the order is against a reference: what refers is applied
-// in an earlier phase or wave than what it refers to, such as a PreSync hook that reads a
-// Secret of the Sync phase.
+// Contradicts reports whether the order contradicts a reference: the object is
+// applied in an earlier phase or wave than its target, such as a PreSync hook that
+// reads a Secret of the Sync phase.
 func (p *Plan) Contradicts(r graph.Reference) bool { return p.Orders(r) && p.Compare(r.From, r.To) < 0 }
 
-// phase ranks a node by the phase that its wave belongs to; what is never
-// applied comes last.
+// phase ranks a node by the phase of its wave. Objects that are never applied come
+// last.
 func (p *Plan) phase(i int) int {
 	phases := p.Graph.Nodes[i].Phases()
 	switch {

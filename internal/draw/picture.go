@@ -64,7 +64,7 @@ type edge struct {
 // tip returns all reasons in one line.
 func (e edge) tip() string { return strings.Join(e.reasons, "; ") }
 
-// brief is the first reason, and how many more there are.
+// brief returns the first reason, and the number of others.
 func (e edge) brief() string {
 	if len(e.reasons) < 2 {
 		return e.tip()
@@ -72,7 +72,7 @@ func (e edge) brief() string {
 	return fmt.Sprintf("%s (+%d)", e.reasons[0], len(e.reasons)-1)
 }
 
-// sketch is a picture in the making, with nodes as the graph counts them.
+// sketch is a picture being built, with the node numbers of the graph.
 type sketch struct {
 	plan *wave.Plan
 	opt  Options
@@ -158,10 +158,10 @@ func (s *sketch) isDrawn(r graph.Reference) bool {
 	if s.opt.All || s.around[r.From] || s.around[r.To] {
 		return true
 	}
-	return s.plan.Orders(r) && (!s.plan.GoesWithoutSaying(r) || s.decides(r) || s.plan.Contradicts(r))
+	return s.plan.Orders(r) && (!s.plan.IsImplied(r) || s.decides(r) || s.plan.Contradicts(r))
 }
 
-// decides reports whether the wave of one of its ends comes from a reference.
+// decides reports whether a reference decided the wave of one of its ends.
 func (s *sketch) decides(r graph.Reference) bool {
 	from, to := s.plan.Places[r.From].Because, s.plan.Places[r.To].Because
 	return from.Cause == wave.ByReference && from.Reference == r || to.Cause == wave.ByConsumer && to.Reference == r

@@ -81,9 +81,10 @@ type Reference struct {
 	To    int    `json:"to"`
 	Why   string `json:"why"`
 	Field string `json:"field,omitempty"`
-	// Gate means that To must be healthy before From is applied, Inferred that no
-	// record says so, Loose that nothing is ordered by it, Against that the order
-	// contradicts it, and Quiet that every object has one like it.
+	// Gate means that To must be healthy before From is applied, Inferred that the
+	// reference is not based on a record, Loose that it does not affect the order,
+	// Against that the order contradicts it, and Quiet that every object has one
+	// like it.
 	Gate     bool `json:"gate,omitempty"`
 	Inferred bool `json:"inferred,omitempty"`
 	Loose    bool `json:"loose,omitempty"`
