@@ -12,7 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// The kinds of components to which parameters mean something.
+// The kinds of components that parameters affect.
 var (
 	charts    = []render.Kind{render.Helm}
 	templated = []render.Kind{render.Helm, render.Template}
@@ -164,21 +164,21 @@ var ofOrder = []Parameter{
 	},
 }
 
-// boolean sets a field to what a text says.
+// boolean sets a field from a string.
 func boolean(field func(*Settings) **bool) func(*Settings, []string) error {
 	return boolValue(func(s *Settings, b bool) { *field(s) = &b })
 }
 
-// Which API versions templates see.
+// The API versions that templates see.
 const (
 	capabilitiesOfCluster = "cluster"
 	capabilitiesPinned    = "pinned"
-	// CapabilitiesOfFleet are those that are pinned, with what the fleet installs
-	// before.
+	// CapabilitiesOfFleet are the pinned API versions, with those that the fleet
+	// installs earlier.
 	CapabilitiesOfFleet = "fleet"
 )
 
-// What may become of Helm's tests.
+// How to treat Helm's tests.
 const (
 	testsLeft    = "keep"
 	testsAsSmoke = "smoke"
@@ -207,8 +207,8 @@ func one(field func(*Settings) *string) func(*Settings, []string) error {
 	}
 }
 
-// checked refuses values that can mean nothing, whatever is rendered. What
-// Argo CD says of the cluster does not come this way.
+// checked rejects values that are never valid. Argo CD's information about the
+// cluster is not checked.
 func checked(fault func(value string) error, set func(*Settings, []string) error) func(*Settings, []string) error {
 	return func(s *Settings, values []string) error {
 		var faults []error

@@ -1,6 +1,6 @@
-// Package deprecated lists the names that have been replaced. Old names of commands, flags
-// and variables still work, with a warning; old names of rules are listed for those who
-// filter findings by rule.
+// Package deprecated lists replaced names. Old names of commands, flags and variables
+// still work, with a warning; old names of rules are listed for users who filter findings
+// by rule.
 package deprecated
 
 import (
@@ -9,20 +9,19 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Name is a name that was replaced.
+// Name is a replaced name.
 type Name struct {
-	// What is named: a command, a flag or a rule. A command has its name without that of
-	// the program.
+	// What is the kind of name. A command has its name without that of the program.
 	What     What
 	Old, New string
-	// Where lists the commands that have the flag, or print the rule; empty for a command.
+	// Where lists the commands that have the flag, or report the rule; empty for a command.
 	Where string
 }
 
-// What a name is the name of.
+// What is a kind of name.
 type What string
 
-// The things that have names.
+// The kinds of names.
 const (
 	Command What = "command"
 	Flag    What = "flag"
@@ -44,7 +43,7 @@ var names = []Name{
 	{Rule, "useless-values", "unexpected-values", "all commands that render"},
 }
 
-// Names returns the table, for documents and tests.
+// Names returns the table, for documentation and tests.
 func Names() []Name { return slices.Clone(names) }
 
 // Replaced returns the new name of a flag, and whether it has one.
@@ -65,7 +64,7 @@ func Replacement(command string) string {
 	return names[i].New
 }
 
-// Accept lets flags be given by their old names, each of which is reported once.
+// Accept makes old names of flags work, and reports each once.
 func Accept(flags *pflag.FlagSet, report func(old, replacement string)) {
 	var reported []string
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
