@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Progress shows how far a rendering is on a terminal, and nothing elsewhere.
+// Progress shows the progress of a rendering on a terminal, otherwise nothing.
 func Progress(out io.Writer) func(done, of int, name string) {
 	f := Terminal(out)
 	if f == nil || os.Getenv("TERM") == "dumb" {
