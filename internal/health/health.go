@@ -34,8 +34,8 @@ type Check struct {
 	Script string
 }
 
-// keyed matches valid keys of a ConfigMap.
-var keyed = regexp.MustCompile(`^[-._a-zA-Z0-9]+$`)
+// validKey matches valid keys of a ConfigMap.
+var validKey = regexp.MustCompile(`^[-._a-zA-Z0-9]+$`)
 
 // Checks returns a check for each kind, sorted by key. Kinds without known status
 // fields have none, nor have invalid names, which a record for all kinds of a group
@@ -43,7 +43,7 @@ var keyed = regexp.MustCompile(`^[-._a-zA-Z0-9]+$`)
 func Checks(kinds []knowledge.Kind) []Check {
 	var all []Check
 	for _, k := range kinds {
-		if key := Key(k.Group, k.Kind); k.Sees != nil && keyed.MatchString(key) {
+		if key := Key(k.Group, k.Kind); k.Sees != nil && validKey.MatchString(key) {
 			all = append(all, Check{key, Script(*k.Sees)})
 		}
 	}

@@ -45,7 +45,7 @@ func Run(in io.Reader, base *knowledge.Base, ordering []string) (list []byte, fi
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := misshapen(given); err != nil {
+	if err := typeFaults(given); err != nil {
 		return nil, nil, err
 	}
 	var out bytes.Buffer
@@ -70,9 +70,9 @@ func Run(in io.Reader, base *knowledge.Base, ordering []string) (list []byte, fi
 	return out.Bytes(), findings, faults
 }
 
-// misshapen reports parts of a list with an invalid type, which the library
+// typeFaults reports parts of a list with an invalid type, which the library
 // ignores. It reports unreadable input itself.
-func misshapen(list []byte) error {
+func typeFaults(list []byte) error {
 	var doc yaml.Node
 	if yaml.Unmarshal(list, &doc) != nil || len(doc.Content) == 0 {
 		return nil

@@ -18,7 +18,7 @@ import (
 type libraryLog struct{ out io.Writer }
 
 func (l libraryLog) Write(p []byte) (int, error) {
-	if saidBetter.Match(p) {
+	if duplicateMessages.Match(p) {
 		return len(p), nil
 	}
 	text := logValues.ReplaceAllString(strings.TrimSpace(string(p)), "")
@@ -63,6 +63,6 @@ var (
 	logValues = regexp.MustCompile(`(?s) (?:\(.*\)|hookTypes=.*)$`)
 )
 
-// saidBetter matches messages that Ladder reports itself: that a version range was
+// duplicateMessages matches messages that Ladder reports itself: that a version range was
 // resolved.
-var saidBetter = regexp.MustCompile(`unable to find exact version requested; falling back`)
+var duplicateMessages = regexp.MustCompile(`unable to find exact version requested; falling back`)

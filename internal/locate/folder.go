@@ -71,15 +71,15 @@ func Undescribed(repo fs.FS, dir string, show func(string) string, also string) 
 // charts and kustomizations without one.
 type held struct{ described, others []string }
 
-// mostLooked limits the directories to search.
-const mostLooked = 5000
+// maxDirs limits the directories to search.
+const maxDirs = 5000
 
 // heldComponents finds the components in a directory. A component itself, or a
 // directory with manifests and more than one component without a component.yaml,
 // has none.
 func heldComponents(repo fs.FS, dir string) held {
 	var found held
-	budget := mostLooked
+	budget := maxDirs
 	var look func(dir string)
 	look = func(dir string) {
 		entries, err := fs.ReadDir(repo, dir)

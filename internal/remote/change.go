@@ -19,7 +19,7 @@ func (l Lock) Changes(before Lock) []Change {
 	for _, is := range l.sorted() {
 		switch was, found := before.Has(is); {
 		case !found:
-			was, _ = before.left(is, l)
+			was, _ = before.replaced(is, l)
 			all = append(all, Change{was, is})
 		case was.Digest != is.Digest || was.File != is.File:
 			all = append(all, Change{was, is})
@@ -34,9 +34,9 @@ func (l Lock) Changes(before Lock) []Change {
 	return all
 }
 
-// left returns the entry for the same source in another version that the other lock
+// replaced returns the entry for the same source in another version that the other lock
 // no longer contains.
-func (l Lock) left(e Entry, now Lock) (Entry, bool) {
+func (l Lock) replaced(e Entry, now Lock) (Entry, bool) {
 	for _, was := range l.sorted() {
 		if _, kept := now.Has(was); !kept && was.sameThing(e) {
 			return was, true

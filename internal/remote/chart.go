@@ -12,11 +12,11 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// mostChartFile limits the size of a Chart.yaml in bytes, and mostChart how much of
+// maxChartFile limits the size of a Chart.yaml in bytes, and maxChart how much of
 // a chart is unpacked to find it.
 const (
-	mostChartFile = 5 << 20
-	mostChart     = 100 << 20
+	maxChartFile = 5 << 20
+	maxChart     = 100 << 20
 )
 
 // OtherChart says that a packaged chart does not have the given name and version;
@@ -42,7 +42,7 @@ func BrokenChart(data []byte) string {
 	if err != nil {
 		return err.Error()
 	}
-	limited := &io.LimitedReader{R: unpacked, N: mostChart}
+	limited := &io.LimitedReader{R: unpacked, N: maxChart}
 	files := tar.NewReader(limited)
 	for err == nil {
 		var header *tar.Header
@@ -91,7 +91,7 @@ func aboutChart(data []byte) (about chartFile, found bool) {
 	if err != nil {
 		return about, false
 	}
-	files := tar.NewReader(io.LimitReader(unpacked, mostChart))
+	files := tar.NewReader(io.LimitReader(unpacked, maxChart))
 	for {
 		header, err := files.Next()
 		if err != nil {
@@ -101,7 +101,7 @@ func aboutChart(data []byte) (about chartFile, found bool) {
 		if !below || dir == "" || file != "Chart.yaml" {
 			continue
 		}
-		text, err := io.ReadAll(io.LimitReader(files, mostChartFile))
+		text, err := io.ReadAll(io.LimitReader(files, maxChartFile))
 		if err != nil || yaml.Unmarshal(text, &about) != nil {
 			return about, false
 		}

@@ -195,13 +195,13 @@ func ParseLock(name string, text []byte) (Lock, error) {
 		return Lock{}, err
 	}
 	if line := foreign(root); line > 0 {
-		return Lock{}, f.Fault(line, "", "alias, merge key or tag, which cmp vendor never writes", again)
+		return Lock{}, f.Fault(line, "", "alias, merge key or tag, which cmp vendor never writes", regenerate)
 	}
 	faults := f.Check(root, lockText{}, map[string][]string{"kind": kinds})
 	var read lockText
 	if err := root.Decode(&read); err != nil {
 		if faults == nil {
-			faults = []error{f.Fault(root.Line, "", err.Error(), again)}
+			faults = []error{f.Fault(root.Line, "", err.Error(), regenerate)}
 		}
 		return Lock{}, errors.Join(faults...)
 	}
@@ -210,7 +210,7 @@ func ParseLock(name string, text []byte) (Lock, error) {
 	for i, t := range read.Entries {
 		e := Entry{Ref: Ref{Kind: Kind(t.Kind), URL: t.URL, Chart: t.Chart, Version: t.Version}, Resolved: t.Resolved, Digest: t.Digest, File: t.File, Line: lines[i], urlDigest: t.URLDigest}
 		for _, wrong := range e.wrong() {
-			faults = append(faults, f.Fault(e.Line, fmt.Sprintf("entries[%d].%s", i, wrong.key), wrong.message, again))
+			faults = append(faults, f.Fault(e.Line, fmt.Sprintf("entries[%d].%s", i, wrong.key), wrong.message, regenerate))
 		}
 		if at := slices.IndexFunc(l.Entries, e.sameRef); at >= 0 {
 			faults = append(faults, f.Fault(e.Line, fmt.Sprintf("entries[%d]", i), fmt.Sprintf("%s is already in line %d", e.Ref, l.Entries[at].Line), "keep one of the two"))
@@ -245,8 +245,8 @@ func foreign(n *yaml.Node) int {
 	return 0
 }
 
-// again is the remedy for an edited or merged lock.
-const again = "delete the file, and let cmp vendor write it again"
+// regenerate is the remedy for an edited or merged lock.
+const regenerate = "delete the file, and let cmp vendor write it again"
 
 func entryLines(root *yaml.Node) []int {
 	var lines []int

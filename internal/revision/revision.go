@@ -82,7 +82,7 @@ func (r *Repository) Commit(name string) (Commit, error) {
 	switch {
 	case errors.Is(err, plumbing.ErrReferenceNotFound) || errors.Is(err, plumbing.ErrObjectNotFound):
 	case errors.Is(err, io.EOF):
-		message += ", since " + r.ended(name)
+		message += ", since " + r.unresolvedReason(name)
 	case strings.HasPrefix(err.Error(), "Revision invalid"): // of a type that the library does not export
 		return Commit{}, fault("", fmt.Sprintf("%q is not a valid revision", name), "write a branch, a tag or a commit, such as main, v1.2 or HEAD~1")
 	default:
@@ -97,8 +97,8 @@ var peeled = regexp.MustCompile(`\^\{(commit|tree|blob|tag|object)\}`)
 // step matches the last step of an expression: to a parent, or to an ancestor.
 var step = regexp.MustCompile(`^(.+)([~^])(\d*)$`)
 
-// ended says why an expression resolves to no commit, as far as known.
-func (r *Repository) ended(name string) string {
+// unresolvedReason says why an expression resolves to no commit, as far as known.
+func (r *Repository) unresolvedReason(name string) string {
 	for m := step.FindStringSubmatch(name); m != nil; m = step.FindStringSubmatch(m[1]) {
 		hash, err := r.git.ResolveRevision(plumbing.Revision(m[1]))
 		if err != nil {

@@ -28,7 +28,7 @@ func (b *Draft) library(dir string) bool {
 }
 
 // chart uses the description in a chart, and describes other kinds of components.
-func (b *Draft) chart(f *foundling) {
+func (b *Draft) chart(f *undescribed) {
 	f.summary = map[render.Kind]string{render.Kustomize: "a kustomization", render.Template: "templates", render.Plain: "manifests", render.Helm: "a chart"}[f.kind]
 	if f.kind != render.Helm {
 		f.draft.Facts = append(f.draft.Facts, map[render.Kind]string{render.Kustomize: "A kustomization.", render.Template: "Templated manifests.", render.Plain: "Plain manifests."}[f.kind])

@@ -39,7 +39,7 @@ func (b *Draft) home(dir string) (string, bool) {
 
 // place determines the steps of components in a fleet with a profile.
 func (b *Draft) place(ctx context.Context) {
-	homes := map[string][]*foundling{}
+	homes := map[string][]*undescribed{}
 	for _, f := range b.Found {
 		if home, ok := b.home(f.dir); ok {
 			homes[home] = append(homes[home], f)
@@ -61,7 +61,7 @@ func (b *Draft) place(ctx context.Context) {
 }
 
 // fleet loads the fleet including the drafts; nil if that fails.
-func (b *Draft) fleet(ctx context.Context, home string, members []*foundling) *fleet.Fleet {
+func (b *Draft) fleet(ctx context.Context, home string, members []*undescribed) *fleet.Fleet {
 	repo := overlay.FS{FS: b.Repo, Files: map[string]string{}}
 	for _, f := range members {
 		repo.Files[path.Join(f.dir, component.File)] = f.draft.Text()
@@ -83,7 +83,7 @@ func (b *Draft) fleet(ctx context.Context, home string, members []*foundling) *f
 }
 
 // join determines the domain of a component, and adds the component to the fleet.
-func (f *foundling) join(fl *fleet.Fleet, home string) {
+func (f *undescribed) join(fl *fleet.Fleet, home string) {
 	f.draft.PhaseKey = cmp.Or(f.draft.PhaseKey, fl.Profile.Key, "rolloutPhase")
 	f.draft.PartKey, f.draft.Part = f.partIn(fl, home)
 	for _, c := range fl.Components {
@@ -95,7 +95,7 @@ func (f *foundling) join(fl *fleet.Fleet, home string) {
 
 // partIn returns the domain of a component and its key: as in its neighbors, or by
 // the name of its directory.
-func (f *foundling) partIn(fl *fleet.Fleet, home string) (key, part string) {
+func (f *undescribed) partIn(fl *fleet.Fleet, home string) (key, part string) {
 	if f.said.Part() != "" {
 		return "", f.said.Part()
 	}
@@ -131,7 +131,7 @@ func (f *foundling) partIn(fl *fleet.Fleet, home string) (key, part string) {
 }
 
 // settle uses the computed place.
-func (f *foundling) settle(fl *fleet.Fleet, places *fleet.Phases) {
+func (f *undescribed) settle(fl *fleet.Fleet, places *fleet.Phases) {
 	at := application(fl, f.dir)
 	if at < 0 {
 		return
@@ -167,7 +167,7 @@ func (f *foundling) settle(fl *fleet.Fleet, places *fleet.Phases) {
 
 // splitIn decides how to treat bundled CRDs in a fleet: another component may
 // already contain them, and the profile may have a place for them.
-func (f *foundling) splitIn(fl *fleet.Fleet, app *fleet.Application) {
+func (f *undescribed) splitIn(fl *fleet.Fleet, app *fleet.Application) {
 	if f.draft.CRDs == "" {
 		return
 	}

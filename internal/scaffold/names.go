@@ -14,7 +14,7 @@ import (
 
 // namesFor returns possible names of a component, in order of preference: that of
 // its chart, of its directory, and with parent directories if needed to be unique.
-func (b *Draft) namesFor(f *foundling) []string {
+func (b *Draft) namesFor(f *undescribed) []string {
 	own := path.Base(f.dir)
 	if f.dir == "." {
 		own = b.Name
@@ -43,7 +43,7 @@ func (b *Draft) tellApart(ctx context.Context) {
 				continue // reported when the steps are determined
 			}
 			for _, c := range fl.Components {
-				if !slices.ContainsFunc(b.Found, func(f *foundling) bool { return f.dir == c.Dir }) {
+				if !slices.ContainsFunc(b.Found, func(f *undescribed) bool { return f.dir == c.Dir }) {
 					taken[c.Name]++
 				}
 			}

@@ -15,7 +15,7 @@ var workloads = []string{"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJ
 // objects if there are none. why says why there is none.
 func namespaceOf(objs []object.Object) (namespace, why string) {
 	at := func(o object.Object) string {
-		if o.ID.Namespace == nowhere {
+		if o.ID.Namespace == placeholderNamespace {
 			return ""
 		}
 		return o.ID.Namespace

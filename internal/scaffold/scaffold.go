@@ -29,7 +29,7 @@ import (
 type Draft struct {
 	*checkout.Checkout
 	kinds    *knowledge.Base
-	Found    []*foundling
+	Found    []*undescribed
 	Findings []finding.Finding
 	// there are existing files, which are kept.
 	there []string
@@ -43,7 +43,7 @@ func (b *Draft) look(ctx context.Context, dirs []string, force bool) error {
 		if err != nil {
 			return err
 		}
-		f := &foundling{dir: dir, file: filepath.ToSlash(filepath.Join(typed, component.File))}
+		f := &undescribed{dir: dir, file: filepath.ToSlash(filepath.Join(typed, component.File))}
 		info, err := os.Lstat(filepath.Join(b.Base, filepath.FromSlash(dir), component.File))
 		switch {
 		case err == nil && !info.Mode().IsRegular():
@@ -74,7 +74,7 @@ func (b *Draft) look(ctx context.Context, dirs []string, force bool) error {
 }
 
 // describe inspects a directory.
-func (b *Draft) describe(ctx context.Context, f *foundling) error {
+func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 	kind, err := render.Detect(b.Repo, f.dir)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (b *Draft) describe(ctx context.Context, f *foundling) error {
 		}
 		f.says(said)
 	}
-	res, err := plugin.Generate(ctx, plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, DirName: name, Show: b.Show, App: plugin.App{Name: name, Namespace: nowhere}}, b.kinds)
+	res, err := plugin.Generate(ctx, plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, DirName: name, Show: b.Show, App: plugin.App{Name: name, Namespace: placeholderNamespace}}, b.kinds)
 	if err != nil {
 		f.draft.NamespaceWhy = "it could not be rendered, so that nothing names one"
 		for _, fault := range finding.Of(err) {
@@ -164,7 +164,7 @@ func (b *Draft) Write() error {
 }
 
 // path returns the path of a component's component.yaml.
-func (b *Draft) path(f *foundling) string {
+func (b *Draft) path(f *undescribed) string {
 	return filepath.Join(b.Base, filepath.FromSlash(f.dir), component.File)
 }
 
@@ -206,7 +206,7 @@ func Begin(ctx context.Context, c *checkout.Checkout, base *knowledge.Base, dirs
 	if err := b.check(); err != nil {
 		return nil, err
 	}
-	b.Findings = append(b.Findings, staying(b.there)...)
+	b.Findings = append(b.Findings, existingFindings(b.there)...)
 	return b, nil
 }
 
@@ -238,8 +238,8 @@ func Directories(args []string) ([]string, error) {
 	return all, nil
 }
 
-// staying reports existing files: each of a few, or their number.
-func staying(files []string) []finding.Finding {
+// existingFindings reports existing files: each of a few, or their number.
+func existingFindings(files []string) []finding.Finding {
 	const few = 3
 	var all []finding.Finding
 	for n, file := range files {
@@ -253,8 +253,8 @@ func staying(files []string) []finding.Finding {
 	return all
 }
 
-// foundling is a component without a component.yaml.
-type foundling struct {
+// undescribed is a component without a component.yaml.
+type undescribed struct {
 	// dir is its directory in the repository, file its component.yaml in messages.
 	dir, file string
 	draft     component.Draft
@@ -267,7 +267,7 @@ type foundling struct {
 }
 
 // says uses the content of an existing component.yaml.
-func (f *foundling) says(said component.Description) {
+func (f *undescribed) says(said component.Description) {
 	if said.Name != "" {
 		f.draft.Name, f.names = said.Name, []string{said.Name}
 	}
@@ -277,6 +277,6 @@ func (f *foundling) says(said component.Description) {
 	f.said = said
 }
 
-// nowhere is a placeholder namespace: objects in it use the destination of the
+// placeholderNamespace is a placeholder namespace: objects in it use the destination of the
 // Application.
-const nowhere = "ladder-init-nowhere"
+const placeholderNamespace = "ladder-init-nowhere"

@@ -68,7 +68,7 @@ func (s *source) Get(ctx context.Context, who sidecar.Requester, key string) (ta
 	about, fault := json.Marshal(account{c.Version, c.Warning, finding.Of(err)})
 	found := task.Found{Digest: c.Digest, About: about}
 	if err == nil && fault == nil {
-		s.learn(scope, key, remote.Fetched{Ref: ref, Content: c}, began)
+		s.remember(scope, key, remote.Fetched{Ref: ref, Content: c}, began)
 		found.Size, fault = sizeOf(from, c.Digest)
 		found.Open = func() (task.File, error) { return from.Open(c.Digest) }
 	}
@@ -83,15 +83,15 @@ func (s *source) ensure(ctx context.Context, from keeper, ref remote.Ref) (remot
 	return from.Ensure(ctx, ref)
 }
 
-// learn caches a digest, except for stale content.
-func (s *source) learn(scope, key string, f remote.Fetched, at time.Time) {
+// remember caches a digest, except for stale content.
+func (s *source) remember(scope, key string, f remote.Fetched, at time.Time) {
 	k := known{digest: f.Content.Digest}
 	if f.Ref.Kind == remote.File || !f.Exact() || f.Content.Warning != "" {
 		k.until = at.Add(s.fresh)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.known) >= mostKnown {
+	if len(s.known) >= maxKnown {
 		clear(s.known)
 	}
 	s.known[scope+"\x00"+key] = k
@@ -132,8 +132,8 @@ type known struct {
 	until  time.Time
 }
 
-// mostKnown limits the cached digests, some hundred bytes each.
-const mostKnown = 10_000
+// maxKnown limits the cached digests, some hundred bytes each.
+const maxKnown = 10_000
 
 func newSource(of func(project string) (keeper, string, error), resolve func(remote.Ref) (remote.Ref, error), fresh time.Duration) *source {
 	return &source{of: of, resolve: resolve, fresh: fresh, now: time.Now, known: map[string]known{}}

@@ -161,7 +161,7 @@ type vendored struct {
 	was, now remote.Lock
 	fetched  []remote.Fetched
 	// strays are vendored files without an entry.
-	strays []string
+	unlocked []string
 }
 
 func (c *vendored) file(name string) string { return path.Join(c.dir, name) }
@@ -176,18 +176,18 @@ func (c *vendored) look(ctx context.Context) error {
 	if c.was, c.locked, err = req.Lock(); err != nil {
 		return err
 	}
-	if root, err := c.beside(); err == nil {
+	if root, err := c.openVendorDir(); err == nil {
 		root.Close()
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	beside := &remote.Vendored{Lock: c.was,
+	openVendorDir := &remote.Vendored{Lock: c.was,
 		Read: func(file string) ([]byte, error) { return fs.ReadFile(c.checkout.Repo, c.file(file)) },
 		Show: func(file string) string { return c.checkout.Show(c.file(file)) }}
 	// Without a network, permission to fetch would not help.
-	asked := &remote.Recorder{From: remote.Sources{Vendored: beside, Dir: c.shown, Remedy: "run cmp vendor " + c.shown}}
+	asked := &remote.Recorder{From: remote.Sources{Vendored: openVendorDir, Dir: c.shown, Remedy: "run cmp vendor " + c.shown}}
 	if c.of.Network != nil {
-		asked.From = pinned{beside, c.of.Network, c.of.updates}
+		asked.From = pinned{openVendorDir, c.of.Network, c.of.updates}
 	}
 	req.Remote, req.Unlocked = asked, true
 	if err := fetchParts(ctx, req, c.of.Base); err != nil {
@@ -206,14 +206,14 @@ func (c *vendored) look(ctx context.Context) error {
 			c.now.Entries = append(c.now.Entries, e)
 		}
 	}
-	if c.strays, err = c.notIn(c.was); err != nil {
+	if c.unlocked, err = c.notIn(c.was); err != nil {
 		return err
 	}
 	if !c.of.Check {
 		return nil
 	}
 	found := c.was.Stale(c.now, c.checkout.Show(c.file(remote.LockFile)), c.shown)
-	for _, name := range c.strays {
+	for _, name := range c.unlocked {
 		found = append(found, finding.Finding{Severity: finding.Error, Rule: "unused-vendored-file", File: c.checkout.Show(name),
 			Message: "no entry of " + remote.LockFile + " names this file", Remedy: "delete it, or run cmp vendor " + c.shown})
 	}
@@ -235,7 +235,7 @@ func (c *vendored) write() error {
 	}
 	if len(contents) > 0 {
 		if err := root.Mkdir(c.file(remote.VendorDir), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return c.unwritten(remote.VendorDir, err)
+			return c.writeFault(remote.VendorDir, err)
 		}
 		if err := c.fill(contents); err != nil {
 			return err
@@ -243,7 +243,7 @@ func (c *vendored) write() error {
 	}
 	if len(c.now.Entries) == 0 {
 		if err := root.Remove(c.file(remote.LockFile)); err != nil {
-			return c.unwritten(remote.LockFile, err)
+			return c.writeFault(remote.LockFile, err)
 		}
 	} else {
 		text, err := c.now.Text()
@@ -252,7 +252,7 @@ func (c *vendored) write() error {
 		}
 		if there, err := fs.ReadFile(c.checkout.Repo, c.file(remote.LockFile)); err != nil || string(there) != string(text) {
 			if err := wholefile.Replace(root, c.file(remote.LockFile), text, 0o644); err != nil {
-				return c.unwritten(remote.LockFile, err)
+				return c.writeFault(remote.LockFile, err)
 			}
 		}
 	}
@@ -261,34 +261,34 @@ func (c *vendored) write() error {
 
 // fill writes missing vendored files.
 func (c *vendored) fill(contents map[string][]byte) error {
-	beside, err := c.beside()
+	openVendorDir, err := c.openVendorDir()
 	if err != nil {
 		return err
 	}
-	defer beside.Close()
+	defer openVendorDir.Close()
 	for _, name := range slices.Sorted(maps.Keys(contents)) {
-		if there, err := beside.ReadFile(name); err == nil && remote.Digest(there) == remote.Digest(contents[name]) {
+		if there, err := openVendorDir.ReadFile(name); err == nil && remote.Digest(there) == remote.Digest(contents[name]) {
 			continue
 		}
-		if err := beside.MkdirAll(path.Dir(name), 0o755); err != nil {
-			return c.unwritten(path.Join(remote.VendorDir, path.Dir(name)), err)
+		if err := openVendorDir.MkdirAll(path.Dir(name), 0o755); err != nil {
+			return c.writeFault(path.Join(remote.VendorDir, path.Dir(name)), err)
 		}
-		if err := wholefile.Replace(beside, name, contents[name], 0o644); err != nil {
-			return c.unwritten(path.Join(remote.VendorDir, name), err)
+		if err := wholefile.Replace(openVendorDir, name, contents[name], 0o644); err != nil {
+			return c.writeFault(path.Join(remote.VendorDir, name), err)
 		}
 	}
 	return nil
 }
 
-// unwritten says why a file of a component cannot be written or removed.
-func (c *vendored) unwritten(name string, err error) error {
+// writeFault says why a file of a component cannot be written or removed.
+func (c *vendored) writeFault(name string, err error) error {
 	return finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: c.checkout.Show(c.file(name)), Message: wholefile.Reason(err), Remedy: "check the permissions of the directory"}
 }
 
-// beside opens the directory of vendored files, if it exists. Files below it are
+// openVendorDir opens the directory of vendored files, if it exists. Files below it are
 // written and removed, so neither it nor its subdirectories may be symlinks, whose
 // targets belong to others.
-func (c *vendored) beside() (*os.Root, error) {
+func (c *vendored) openVendorDir() (*os.Root, error) {
 	link := func(name string) error {
 		return finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: c.checkout.Show(c.file(name)), Message: "not a directory; nothing is written or removed there", Remedy: "remove it; cmp vendor makes a directory"}
 	}
@@ -302,7 +302,7 @@ func (c *vendored) beside() (*os.Root, error) {
 	}
 	root, err := c.checkout.Root.OpenRoot(top)
 	if err != nil {
-		return nil, c.unwritten(remote.VendorDir, err)
+		return nil, c.writeFault(remote.VendorDir, err)
 	}
 	var faults []error
 	if opened, err := root.Stat("."); err != nil || !os.SameFile(info, opened) {
@@ -329,17 +329,17 @@ func (c *vendored) beside() (*os.Root, error) {
 }
 
 // notIn lists vendored files without an entry in a lock.
-func (c *vendored) notIn(lock remote.Lock) (strays []string, err error) {
+func (c *vendored) notIn(lock remote.Lock) (unlocked []string, err error) {
 	err = fs.WalkDir(c.checkout.Repo, c.file(remote.VendorDir), func(p string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && !slices.ContainsFunc(lock.Entries, func(e remote.Entry) bool { return c.file(e.File) == p }) {
-			strays = append(strays, p)
+			unlocked = append(unlocked, p)
 		}
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	return strays, err
+	return unlocked, err
 }
 
 // clear removes vendored files without an entry.
@@ -350,23 +350,23 @@ func (c *vendored) clear() error {
 			needed[at] = true
 		}
 	}
-	beside, err := c.beside()
+	openVendorDir, err := c.openVendorDir()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer beside.Close()
+	defer openVendorDir.Close()
 	var gone []string
-	err = fs.WalkDir(beside.FS(), ".", func(p string, _ fs.DirEntry, err error) error {
+	err = fs.WalkDir(openVendorDir.FS(), ".", func(p string, _ fs.DirEntry, err error) error {
 		if err == nil && p != "." && !needed[path.Join(remote.VendorDir, p)] {
 			gone = append(gone, p)
 		}
 		return err
 	})
 	for _, p := range slices.Backward(gone) { // files before their directory
-		err = errors.Join(err, beside.Remove(p))
+		err = errors.Join(err, openVendorDir.Remove(p))
 	}
 	if !needed[remote.VendorDir] {
 		err = errors.Join(err, c.checkout.Root.Remove(c.file(remote.VendorDir)))
@@ -399,16 +399,16 @@ func written(all []*vendored) string {
 	var b strings.Builder
 	needy := 0
 	for _, c := range all {
-		if len(c.now.Entries) == 0 && !c.locked && len(c.strays) == 0 {
+		if len(c.now.Entries) == 0 && !c.locked && len(c.unlocked) == 0 {
 			continue
 		}
 		needy++
 		changes := c.now.Changes(c.was)
-		fmt.Fprintf(&b, "%s: %s, %s\n", c.shown, finding.Counted(len(c.now.Entries), "thing"), changed(len(changes)+len(c.strays)))
+		fmt.Fprintf(&b, "%s: %s, %s\n", c.shown, finding.Counted(len(c.now.Entries), "thing"), changed(len(changes)+len(c.unlocked)))
 		for _, change := range changes {
 			fmt.Fprintf(&b, "  %s\n", change)
 		}
-		for _, name := range c.strays {
+		for _, name := range c.unlocked {
 			fmt.Fprintf(&b, "  - %s (was in no entry)\n", c.checkout.Show(name))
 		}
 	}
@@ -462,17 +462,17 @@ func NewNetwork(f *fetch.Fetcher) *Network {
 
 // pinned fetches sources in their locked versions.
 type pinned struct {
-	beside  *remote.Vendored
-	network *Network
-	updates func(remote.Entry) bool
+	openVendorDir *remote.Vendored
+	network       *Network
+	updates       func(remote.Entry) bool
 }
 
 func (p pinned) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
-	e, known := p.beside.Lock.Find(ref)
+	e, known := p.openVendorDir.Lock.Find(ref)
 	if !known || p.updates(e) {
 		return p.network.anew.Fetch(ctx, ref)
 	}
-	c, err := p.beside.Fetch(ctx, ref)
+	c, err := p.openVendorDir.Fetch(ctx, ref)
 	if f := finding.Of(err); err == nil || len(f) == 1 && f[0].Rule == remote.OtherThanLocked {
 		return c, err
 	}
@@ -483,7 +483,7 @@ func (p pinned) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, erro
 	}
 	c, err = p.network.again(e.Digest).Fetch(ctx, same)
 	if f := finding.Of(err); len(f) == 1 && f[0].Rule == fetch.Changed {
-		f[0].Object, f[0].File, f[0].Line = ref.String(), p.beside.Show(remote.LockFile), e.Line
+		f[0].Object, f[0].File, f[0].Line = ref.String(), p.openVendorDir.Show(remote.LockFile), e.Line
 		f[0].Remedy = "ask its publisher why; if that is right, run cmp vendor --update=" + e.Name()
 		return c, f[0]
 	}

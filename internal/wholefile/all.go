@@ -49,14 +49,14 @@ func prepare(f File) (ready, old string, err error) {
 	if exists {
 		mode = info.Mode()
 	}
-	if ready, err = writtenBeside(f.Name, f.Data, mode); err != nil || !exists {
+	if ready, err = writeTemp(f.Name, f.Data, mode); err != nil || !exists {
 		return ready, "", err
 	}
 	before, err := os.ReadFile(f.Name)
 	if err != nil {
 		return ready, "", err
 	}
-	old, err = writtenBeside(f.Name, before, mode)
+	old, err = writeTemp(f.Name, before, mode)
 	return ready, old, err
 }
 
@@ -77,8 +77,8 @@ func undo(written []File, old []string, because error) error {
 	return errors.Join(faults...)
 }
 
-// writtenBeside writes a text to a temporary file in the same directory.
-func writtenBeside(file string, text []byte, mode os.FileMode) (name string, err error) {
+// writeTemp writes a text to a temporary file in the same directory.
+func writeTemp(file string, text []byte, mode os.FileMode) (name string, err error) {
 	dir, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {
 		return "", err

@@ -79,9 +79,9 @@ type renderedSource struct {
 	source Source
 	objs   []object.Object
 	// rung is the rung of the source, and tells the reason.
-	rung, tells string
-	mode        crds.Mode
-	revision    bool
+	rung, reason string
+	mode         crds.Mode
+	revision     bool
 	// nested are the Applications in it.
 	nested []child
 	err    error
@@ -113,7 +113,7 @@ func Follow(ctx context.Context, g *graph.Graph, base *knowledge.Base, opt Optio
 	}
 	refs, found := f.references(all)
 	linked := g.With(refs, f.roles(all))
-	found = slices.Concat(found, f.unordered(all), f.withoutHealth(linked))
+	found = slices.Concat(found, f.reportUnordered(all), f.withoutHealth(linked))
 	finding.Sort(found)
 	revision := func(r *renderedSource) bool { return r.revision }
 	return Result{Graph: linked, Findings: found, RepoURL: true, Revision: slices.ContainsFunc(slices.Collect(maps.Values(f.rendered)), revision)}, nil
@@ -196,13 +196,13 @@ func (f *follower) render(ctx context.Context, s Source) renderedSource {
 			r.nested = append(r.nested, f.readChild(n.Object, n.Kind.Deploys))
 		}
 	}
-	r.rung, r.tells = purpose(rendered)
+	r.rung, r.reason = purpose(rendered)
 	return r
 }
 
 // purpose returns the rung of a source, by its own order, and the reason. A source
 // that cannot be ordered is not a problem of the parent.
-func purpose(r Rendered) (rung, tells string) {
+func purpose(r Rendered) (rung, reason string) {
 	plan, err := wave.Assign(r.Graph, r.Base, r.Waves)
 	if err != nil {
 		return "", ""
@@ -212,9 +212,9 @@ func purpose(r Rendered) (rung, tells string) {
 		return "", ""
 	}
 	n := r.Graph.Nodes[at]
-	tells = "holds " + n.Key.String()
+	reason = "holds " + n.Key.String()
 	if n.Role != "" && n.RoleWhy != "" {
-		tells += ", which " + n.RoleWhy
+		reason += ", which " + n.RoleWhy
 	}
-	return rung, tells
+	return rung, reason
 }

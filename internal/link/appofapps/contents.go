@@ -14,7 +14,7 @@ type contents struct {
 	// halves are the directories of which it deploys only a part.
 	halves map[string]crds.Mode
 	// rung is its rung, and tells the reason.
-	rung, tells string
+	rung, reason string
 	// unknown are sources with unknown content, failed those that fail to render.
 	unknown []string
 	failed  []*renderedSource
@@ -51,7 +51,7 @@ func (f *follower) collect(all *contents, c child, cluster string, seen map[stri
 		}
 		seen[s.key] = true
 		all.parts = append(all.parts, graph.Part{Objects: r.objs, Namespace: c.namespace})
-		all.isFor(r.rung, r.tells)
+		all.isFor(r.rung, r.reason)
 		all.halves[s.dir] = r.mode
 		for _, nested := range r.nested {
 			f.collect(all, nested, cluster, seen, depth-1)
@@ -60,9 +60,9 @@ func (f *follower) collect(all *contents, c child, cluster string, seen map[stri
 }
 
 // isFor records the rung of a source, if it is more characteristic than the others.
-func (all *contents) isFor(rung, tells string) {
+func (all *contents) isFor(rung, reason string) {
 	if rung != "" && (all.rung == "" || wave.ComparePurpose(rung, all.rung) < 0) {
-		all.rung, all.tells = rung, tells
+		all.rung, all.reason = rung, reason
 	}
 }
 
@@ -73,7 +73,7 @@ func (f *follower) roles(all []contents) map[int]graph.Role {
 	for i, at := range f.nodes {
 		if n := &f.graph.Nodes[at]; n.Role == "" && !n.Kind.Moved {
 			if _, known := f.base.Rung(all[i].rung); known {
-				roles[at] = graph.Role{Rung: all[i].rung, Why: all[i].tells}
+				roles[at] = graph.Role{Rung: all[i].rung, Why: all[i].reason}
 			}
 		}
 	}

@@ -13,8 +13,8 @@ import (
 
 func (f *follower) name(i int) string { return f.graph.Nodes[f.nodes[i]].Key.String() }
 
-// unordered reports children that could not be ordered by their content.
-func (f *follower) unordered(all []contents) []finding.Finding {
+// reportUnordered reports children that could not be ordered by their content.
+func (f *follower) reportUnordered(all []contents) []finding.Finding {
 	var found []finding.Finding
 	var unknown []string
 	told := map[*renderedSource]bool{}
