@@ -56,7 +56,7 @@ func argumentsOf(cmd *cobra.Command, objects cobra.CompletionFunc) cobra.Complet
 	of := cmd.HasParent() && cmd.Parent().Name() == "fleet"
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		at := len(args)
-		if last := len(names) - 1; last >= 0 && at > last && strings.HasSuffix(names[last], "...") {
+		if last := len(names) - 1; last >= 0 && at > last && strings.Contains(names[last], "...") {
 			at = last
 		}
 		if at >= len(names) {
@@ -70,7 +70,7 @@ func argumentsOf(cmd *cobra.Command, objects cobra.CompletionFunc) cobra.Complet
 			return Places(typed, locate.DescribedKindOf, false)
 		case name == "DIR":
 			return Places(typed, locate.KindOf, false)
-		case name == "DIR|FILE|-":
+		case name == "DIR...|FILE|-":
 			return Places(typed, locate.KindOf, true)
 		case name == "KIND/NAME":
 			return objects(cmd, args, typed)

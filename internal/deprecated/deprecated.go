@@ -1,5 +1,5 @@
-// Package deprecated lists replaced names. Old names of flags and variables still
-// work, with a warning; old names of rules are listed for users who filter findings
+// Package deprecated lists replaced names. Old names of commands, flags and variables
+// still work, with a warning; old names of rules are listed for users who filter findings
 // by rule.
 package deprecated
 
@@ -11,10 +11,10 @@ import (
 
 // Name is a replaced name.
 type Name struct {
-	// What is the kind of name: a flag or a rule.
+	// What is the kind of name. A command has its name without that of the program.
 	What     What
 	Old, New string
-	// Where lists the commands that have the flag, or report the rule.
+	// Where lists the commands that have the flag, or report the rule; empty for a command.
 	Where string
 }
 
@@ -23,11 +23,17 @@ type What string
 
 // The kinds of names.
 const (
-	Flag What = "flag"
-	Rule What = "rule"
+	Command What = "command"
+	Flag    What = "flag"
+	Rule    What = "rule"
 )
 
 var names = []Name{
+	{Command, "fleet check-render", "check", ""},
+	{Command, "fleet diff", "diff", ""},
+	{Command, "fleet graph", "graph", ""},
+	{Command, "fleet phases", "fleet steps", ""},
+	{Command, "split", "crds split", ""},
 	{Flag, "drain", "drain-timeout", "`cmp serve`"},
 	{Flag, "remote-fresh", "remote-ttl", "all commands that fetch"},
 	{Flag, "touched", "changed", "`cmp check`"},
@@ -47,6 +53,15 @@ func Replaced(flag string) (string, bool) {
 		return flag, false
 	}
 	return names[i].New, true
+}
+
+// Replacement returns the new name of a command.
+func Replacement(command string) string {
+	i := slices.IndexFunc(names, func(n Name) bool { return n.What == Command && n.Old == command })
+	if i < 0 {
+		return command
+	}
+	return names[i].New
 }
 
 // Accept makes old names of flags work, and reports each once.

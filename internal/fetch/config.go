@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
 // Config configures a Fetcher. The zero Config allows nothing.
@@ -61,6 +62,10 @@ type Config struct {
 	// that process, and stays in files: see Fetcher.Open. It requires Cache.Dir.
 	// nil fetches in this process.
 	Process func() *exec.Cmd
+
+	// Fetching is called before each download, and the function it returns when the
+	// download ends; nil disables it.
+	Fetching func(remote.Ref) (done func())
 
 	// Log is for errors of the cache; nil disables them.
 	Log *slog.Logger

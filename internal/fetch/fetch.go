@@ -399,6 +399,9 @@ func (f *Fetcher) download(wanted context.Context, ref remote.Ref, at *url.URL, 
 			f.limits.Time, f.limits.Concurrent, f.queue.share)
 	}
 	defer leave()
+	if f.config.Fetching != nil {
+		defer f.config.Fetching(ref)()
+	}
 	defer f.metrics.took(ref.Kind, time.Now())
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(wanted), deadline)
 	defer cancel()

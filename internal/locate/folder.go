@@ -15,10 +15,6 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// forFleets maps commands for a component to those for a directory of components;
-// the default is to list them.
-var forFleets = map[string]string{"render": "check-render", "check": "check-render", "graph": "graph", "diff": "diff"}
-
 // FolderRule is the rule for a directory of components that is not a component.
 const FolderRule = "folder-of-components"
 
@@ -29,8 +25,8 @@ func NotComponent(command string, req plugin.Request, err error) error {
 	}
 	held := heldComponents(req.Repo, req.Dir)
 	of, all := held.described, ", or list all with cmp fleet inventory"
-	if sister, ok := forFleets[command]; ok {
-		all = ", or use cmp fleet " + sister + " for all"
+	if command == "render" {
+		all = ", or check all with cmp check"
 	}
 	if len(of) == 0 { // so there is no fleet
 		return Undescribed(req.Repo, req.Dir, req.Show, ", or name one of them, such as "+req.Show(held.others[0]))
