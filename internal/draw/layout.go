@@ -12,41 +12,42 @@ const (
 	margin         = 16
 	bandPad        = 16
 	bandGap        = 20
-	gutter         = 180 // for the names of the bands, where no arrow goes
+	gutter         = 180 // for the names of the bands, without arrows
 	gutterText     = 23  // characters in it
 	nodeHeight     = 40
 	rowGap         = 40
 	columnGap      = 20
 	textPad        = 10
-	kindBase       = 16 // baselines of a node's two lines, from its top
+	kindBase       = 16 // baselines of a node's two lines, relative to its top
 	nameBase       = 32
-	charWidth      = 7 // about, of the font at its size
+	charWidth      = 7 // approximate width of a character
 	smallCharWidth = 6
 	lineHeight     = 15
 	minText        = 14
-	maxText        = 38 // characters; longer names are cut in the middle
+	maxText        = 38 // characters; longer names are shortened in the middle
 	minWidth       = 1080
 	maxColumns     = 12
 
-	maxNumbers    = 60 // reasons below a picture
+	maxNumbers    = 60 // maximum number of reasons below a picture
 	badgeRadius   = 8
 	badgeDistance = 13 // from the side of a node
 )
 
 type box struct{ x, y, w, h int }
 
-// layout says where everything of a picture is. Bands are stacked and as wide as the
-// picture; nodes are of one size.
+// layout contains the positions in a picture. Bands are stacked with the full
+// width; nodes have one height.
 type layout struct {
 	width, height int
 	bands, nodes  []box
-	// curves are the paths of the edges, and badges where they can carry a number.
+	// curves are the SVG paths of the edges, and badges the positions of their
+	// numbers.
 	curves []string
 	badges []badge
-	chars  int // that fit into a node
+	chars  int // maximum number of characters in a node
 }
 
-// badge is where an edge carries its number.
+// badge is the position of an edge's number.
 type badge struct{ x, y int }
 
 func newLayout(p *picture) *layout {
@@ -61,8 +62,7 @@ func newLayout(p *picture) *layout {
 	return l
 }
 
-// stack puts the bands below each other, and the nodes into them. It returns the top of
-// each row.
+// stack positions the bands and their nodes, and returns the top of each row.
 func (l *layout) stack(p *picture, r *rows) []int {
 	left := margin + gutter + bandPad
 	l.width = max(minWidth, left+r.width()+bandPad+margin)
@@ -88,8 +88,8 @@ func (l *layout) stack(p *picture, r *rows) []int {
 	return tops
 }
 
-// columns is how many nodes stand in a row: at least what a screen holds, and
-// more where a band would otherwise become a tower.
+// columns returns the number of nodes in a row: at least what fits on a screen, and
+// more if a band would become too high.
 func (l *layout) columns(p *picture, pitch int) int {
 	widest := 0
 	for _, b := range p.bands {
@@ -100,13 +100,13 @@ func (l *layout) columns(p *picture, pitch int) int {
 	return max(1, screen, min(wanted, maxColumns))
 }
 
-// route draws the edges: upright where they leave and enter nodes and where they pass
-// through rows, with curves between rows, where nothing stands.
+// route draws the edges: vertically where they meet nodes and pass through rows,
+// with curves in the space between rows.
 func (l *layout) route(p *picture, r *rows, tops []int) {
 	ports := r.ports()
 	for i, e := range p.edges {
 		chain := r.chains[i]
-		if chain == nil { // no room: behind the nodes
+		if chain == nil { // no room: the edge passes behind nodes
 			chain = []int{e.from, e.to}
 		}
 		x, ok := ports[[2]int{e.from, chain[1]}]
@@ -132,7 +132,7 @@ func (l *layout) route(p *picture, r *rows, tops []int) {
 					toX = port
 				}
 			}
-			if it.row == r.items[chain[k]].row { // side by side: over the top
+			if it.row == r.items[chain[k]].row { // in the same row: over the top
 				path += fmt.Sprintf(" C%d %d %d %d %d %d", x, y-rowGap*3/4, toX, y-rowGap*3/4, toX, y)
 				break
 			}
@@ -154,8 +154,8 @@ func sign(up bool) int {
 	return 1
 }
 
-// ports spreads the ends of the edges along the sides of the nodes, in the order of where
-// they lead. The key is a node and the next item.
+// ports distributes the ends of the edges along the sides of the nodes, in the
+// order of their other ends. The key is a node and the next item.
 func (r *rows) ports() map[[2]int]int {
 	ports := map[[2]int]int{}
 	for at, it := range r.items {
@@ -173,7 +173,7 @@ func (r *rows) ports() map[[2]int]int {
 	return ports
 }
 
-// textWidth counts characters; those of East Asian scripts take two places.
+// textWidth counts characters; East Asian ones count twice.
 func textWidth(s string) int {
 	w := 0
 	for _, r := range s {
@@ -184,8 +184,8 @@ func textWidth(s string) int {
 	return w
 }
 
-// fit cuts the middle out of a text that is too long: names of a component
-// begin alike, and often only their ends tell them apart.
+// fit shortens a long text in the middle: names of a component often differ only at
+// their ends.
 func fit(s string, chars int) string {
 	if textWidth(s) <= chars {
 		return s

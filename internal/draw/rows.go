@@ -6,35 +6,36 @@ import (
 	"slices"
 )
 
-// rows is a layered layout (Sugiyama's): each node stands in a row of its band, below what
-// it depends on, and an edge that spans several rows passes between the nodes of those in
-// the middle. Waves are bands of whole rows, which is why no general layout serves.
+// rows is a layered layout (Sugiyama): each node is in a row of its band, below its
+// dependencies, and an edge that spans several rows passes between the nodes of the
+// rows in the middle. Bands consist of whole rows, which general layouts do not
+// support.
 type rows struct {
 	// all are the items of each row, from left to right.
 	all [][]int
 	// bands are the bands of the rows.
 	bands []int
 	items []item
-	// chains are the items from the source of an edge to its target, by edge; nil
-	// for an edge that found no room.
+	// chains maps edges to their items from source to target; nil for an edge
+	// without room.
 	chains [][]int
 }
 
-// item is a node, under the node's index, or the passage of edges through a row.
+// item is a node, under the node's index, or a passage of edges through a row.
 type item struct {
 	row       int
 	width     float64
-	x         float64 // of its centre
+	x         float64 // of its center
 	isPassage bool
-	// near are the items that an edge connects it to in the rows beside.
+	// near are the items that its edges connect it to in adjacent rows.
 	near []int
 }
 
 const (
 	passageWidth = 6
 	passageGap   = 10
-	// maxPassages limits the passages of a row, so that a drawing of hundreds of
-	// objects stays a drawing of objects.
+	// maxPassages limits the passages of a row, so that nodes still dominate a
+	// drawing of hundreds of objects.
 	maxPassages = 48
 	sweeps      = 8
 )
@@ -74,7 +75,7 @@ func newRows(p *picture, columns int, nodeWidth float64) *rows {
 	return r
 }
 
-// depths is how many nodes of its own band a node depends on, one after the other.
+// depths returns the length of each node's chain of dependencies within its band.
 func (p *picture) depths() []int {
 	band := make([]int, len(p.nodes))
 	for k, b := range p.bands {
@@ -97,7 +98,7 @@ func (p *picture) depths() []int {
 			if !visited[to] {
 				visit(to)
 			}
-			depths[at] = max(depths[at], depths[to]+1) // in a cycle, as far as it is known
+			depths[at] = max(depths[at], depths[to]+1) // within a cycle, as far as known
 		}
 	}
 	for at := range p.nodes {
@@ -108,8 +109,8 @@ func (p *picture) depths() []int {
 	return depths
 }
 
-// rows are a band's nodes by depth, with at most so many in one row. Nodes without edges fill
-// the rows up.
+// rows distributes a band's nodes by depth, with a maximum number per row. Nodes
+// without edges fill the rows.
 func (band band) rows(depths []int, linked []bool, columns int) [][]int {
 	var lone []int
 	layers := map[int][]int{}
@@ -133,8 +134,8 @@ func (band band) rows(depths []int, linked []bool, columns int) [][]int {
 	return slices.AppendSeq(all, slices.Chunk(lone, columns))
 }
 
-// connect makes the chains of all edges, those of short edges first. Edges of one look
-// to one target share their passages.
+// connect creates the chains of all edges, short edges first. Edges with the same
+// style and target share their passages.
 func (r *rows) connect(edges []edge) {
 	type trunk struct {
 		to, row int
@@ -182,7 +183,7 @@ func (r *rows) connect(edges []edge) {
 	}
 }
 
-// link makes the items of a chain neighbours.
+// link makes adjacent items of a chain neighbors.
 func (r *rows) link(chain []int) {
 	for k, at := range chain[1:] {
 		before := chain[k]
@@ -193,8 +194,8 @@ func (r *rows) link(chain []int) {
 	}
 }
 
-// sweep moves the items of each row towards their neighbours: to those above on the way down,
-// to those below on the way up, and to all in the last sweeps.
+// sweep moves the items of each row toward their neighbors: to those above on the
+// way down, to those below on the way up, and to all in the last sweeps.
 func (r *rows) sweep(sweep int) {
 	last := sweep >= sweeps-2
 	for k := range r.all {
@@ -218,8 +219,9 @@ func (r *rows) sweep(sweep int) {
 	}
 }
 
-// settle puts the items of a row as close as possible to where they are wanted, in that order
-// and without overlap: an isotonic regression by pooling adjacent violators.
+// settle places the items of a row as close as possible to their wanted positions,
+// in order and without overlap: an isotonic regression by pooling adjacent
+// violators.
 func (r *rows) settle(row int, wanted func(item int) float64) {
 	at := r.all[row]
 	want := map[int]float64{}
@@ -239,7 +241,7 @@ func (r *rows) settle(row int, wanted func(item int) float64) {
 		}
 		weight := 1.0
 		if r.items[i].isPassage {
-			weight = 4 // a straight edge is worth more than a node above its neighbours
+			weight = 4 // prefer straight edges to centered nodes
 		}
 		next := pool{(want[i] - offsets[k]) * weight, weight, 1}
 		for len(pools) > 0 && pools[len(pools)-1].sum/pools[len(pools)-1].weight >= next.sum/next.weight {
@@ -258,7 +260,7 @@ func (r *rows) settle(row int, wanted func(item int) float64) {
 	}
 }
 
-// close takes out the strips in which no row has anything, and starts at 0.
+// close removes columns that are empty in all rows, and starts at 0.
 func (r *rows) close() {
 	var order []int
 	for _, row := range r.all {
@@ -266,7 +268,7 @@ func (r *rows) close() {
 	}
 	left := func(at int) float64 { return r.items[at].x - r.items[at].width/2 }
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(left(a), left(b)) })
-	right, shift := 0.0, 0.0 // before the strips are taken out
+	right, shift := 0.0, 0.0 // before columns are removed
 	for k, at := range order {
 		if k == 0 {
 			right, shift = left(at), left(at)
@@ -278,8 +280,8 @@ func (r *rows) close() {
 	}
 }
 
-// rowOfRoom is the first row of a band in which there is room for a node without making
-// the picture wider, or else the row that the node has.
+// rowOfRoom returns the first row of a band where a node fits without making the
+// picture wider, or else its current row.
 func (r *rows) rowOfRoom(at, band int) int {
 	width := r.width()
 	for row, of := range r.bands {
@@ -293,8 +295,8 @@ func (r *rows) rowOfRoom(at, band int) int {
 	return r.items[at].row
 }
 
-// room is the first place of a row that is wide enough for a node: its index, and the
-// centre of the node in it.
+// room returns the first position in a row where a node fits: its index, and the
+// center of the node.
 func (r *rows) room(at, row int) (int, float64) {
 	x := r.items[at].width / 2
 	for k, other := range r.all[row] {
@@ -306,14 +308,14 @@ func (r *rows) room(at, row int) (int, float64) {
 	return len(r.all[row]), x
 }
 
-// insert puts a node without edges into a row.
+// insert adds a node without edges to a row.
 func (r *rows) insert(at, row int) {
 	k, x := r.room(at, row)
 	r.items[at].row, r.items[at].x = row, x
 	r.all[row] = slices.Insert(r.all[row], k, at)
 }
 
-// dropEmpty removes the rows whose nodes found room elsewhere.
+// dropEmpty removes rows whose nodes were moved elsewhere.
 func (r *rows) dropEmpty() {
 	kept := 0
 	for row, items := range r.all {
@@ -329,7 +331,7 @@ func (r *rows) dropEmpty() {
 	r.all, r.bands = r.all[:kept], r.bands[:kept]
 }
 
-// distance is the least distance between the centres of two items side by side.
+// distance returns the minimum distance between the centers of two adjacent items.
 func (r *rows) distance(a, b int) float64 {
 	gap := float64(columnGap)
 	if r.items[a].isPassage || r.items[b].isPassage {
@@ -338,7 +340,7 @@ func (r *rows) distance(a, b int) float64 {
 	return math.Ceil((r.items[a].width+r.items[b].width)/2 + gap)
 }
 
-// width is what all rows take, from 0.
+// width returns the width of all rows, from 0.
 func (r *rows) width() int {
 	right := 0.0
 	for _, row := range r.all {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// svgHead declares how everything looks, on light and dark pages alike.
+// svgHead contains the styles, for light and dark pages.
 const svgHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d" width="%[1]d" height="%[2]d" role="img" aria-label="%[3]s">
 <style>
 text { font: 12px system-ui, sans-serif; fill: #1f2328; }
@@ -56,9 +56,9 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 <rect class="page" width="%[1]d" height="%[2]d"/>
 `
 
-// svg writes a picture that needs nothing else. Arrows lie above the bands
-// and below the objects, so that no arrow hides a name. Gates and violations have
-// numbers, and their reasons stand below the picture.
+// svg returns a self-contained image. Arrows are above the bands and below the
+// nodes, so that they do not cover names. Gates and violations are numbered, with
+// their reasons below the picture.
 func (p *picture) svg() string {
 	l := newLayout(p)
 	numbers := l.numbers(p)
@@ -92,7 +92,8 @@ func (p *picture) svg() string {
 	return b.String()
 }
 
-// numbers are the edges whose reasons stand below the picture, violations first.
+// numbers returns the edges whose reasons are listed below the picture, violations
+// first.
 func (l *layout) numbers(p *picture) []int {
 	var against, gates []int
 	for i, e := range p.edges {
