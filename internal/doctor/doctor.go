@@ -68,6 +68,11 @@ type Flags struct {
 	// Server and Worker are bytes of memory that the server, and each rendering, may
 	// take.
 	Server, Worker int64
+	// Remote are the URLs to fetch from, CA a file of certificates to trust, and
+	// Credentials says that hosts have their own.
+	Remote      []string
+	CA          string
+	Credentials bool
 	// Unlimited are flags by which memory has no limit.
 	Unlimited []string
 }
