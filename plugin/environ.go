@@ -3,6 +3,7 @@ package plugin
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -88,32 +89,59 @@ const variablePrefix = "ARGOCD_ENV_"
 func settingsFromVariables(env map[string]string) (Settings, []error) {
 	var s Settings
 	var faults []error
+	entries := map[string]map[string]string{}
 	for name, value := range env {
 		own, ok := strings.CutPrefix(name, variablePrefix)
 		if !ok || !strings.HasPrefix(own, "LADDER_") || value == "" {
 			continue // for others, or taken back
 		}
-		if _, known := find(func(p Parameter) bool { return p.Variable() == own }); !known {
-			faults = append(faults, unknown(own, own, Parameter.Variable))
+		whole, key, entry := strings.Cut(own, ".")
+		p, known := find(func(p Parameter) bool { return p.Variable() == whole })
+		switch {
+		case !known:
+			faults = append(faults, unknown(own, whole, Parameter.Variable))
+		case entry && p.Collection == "string":
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: own, Message: "the parameter has one value, without entries", Remedy: "write " + whole})
+		case entry:
+			if entries[whole] == nil {
+				entries[whole] = map[string]string{}
+			}
+			entries[whole][key] = value
 		}
 	}
 	for _, p := range parameters {
-		value := env[variablePrefix+p.Variable()]
-		if value == "" {
-			continue
-		}
-		values, err := p.fromVariable(value)
-		if err == nil {
+		values, err := p.fromVariables(env[variablePrefix+p.Variable()], entries[p.Variable()])
+		if err == nil && len(values) > 0 {
 			err = p.Set(&s, values)
 		}
 		for _, f := range finding.Of(err) {
 			f.Field = p.Variable()
-			f.Message = withoutValue(f.Message, append(values, value))
+			f.Message = withoutValue(f.Message, append(values, env[variablePrefix+p.Variable()]))
 			faults = append(faults, f)
 		}
 	}
 	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return s, faults
+}
+
+// fromVariables reads the variable of a parameter, and behind it those of single entries:
+// LADDER_SET.image.tag is the entry image.tag of LADDER_SET. Programs that update images
+// write each value to a variable of its own, and nothing but the value.
+func (p Parameter) fromVariables(value string, entries map[string]string) ([]string, error) {
+	var values []string
+	if value != "" {
+		var err error
+		if values, err = p.fromVariable(value); err != nil {
+			return nil, err
+		}
+	}
+	if p.Collection == "map" {
+		return append(values, p.expressions(entries)...), nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		values = append(values, entries[key])
+	}
+	return values, nil
 }
 
 // withoutValue is a message that does not show what a variable holds: messages are read by
