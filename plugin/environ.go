@@ -13,6 +13,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/render/random"
+	"github.com/ladder-cmp/ladder/wave"
 )
 
 // FromEnvironment makes a request from the variables that Argo CD gives to a
@@ -31,6 +32,9 @@ func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, er
 		Variables:   map[string]string{},
 		KubeVersion: env["KUBE_VERSION"],
 		APIVersions: splitList(env["KUBE_API_VERSIONS"]),
+	}
+	if explain := wave.Explain(env[DefaultExplain]); explain == wave.InAnnotations {
+		req.Explain = explain
 	}
 	if env[ProjectName] == "" {
 		req.Without = random.NoProject
@@ -64,10 +68,14 @@ const Revision = "ARGOCD_APP_REVISION"
 // RepoURL is the variable with the address of the repository.
 const RepoURL = "ARGOCD_APP_SOURCE_REPO_URL"
 
+// DefaultExplain is the variable with the parameter explain of components and
+// Applications that do not set it. It is the server's own.
+const DefaultExplain = "LADDER_SERVE_EXPLAIN"
+
 // Reads reports whether FromEnvironment looks at a variable.
 func Reads(variable string) bool {
 	switch variable {
-	case "ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", Revision, RepoURL, "ARGOCD_APP_PARAMETERS", "KUBE_VERSION", "KUBE_API_VERSIONS":
+	case "ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", Revision, RepoURL, "ARGOCD_APP_PARAMETERS", "KUBE_VERSION", "KUBE_API_VERSIONS", DefaultExplain:
 		return true
 	}
 	return slices.Contains(substitutable, variable) || strings.HasPrefix(variable, variablePrefix+"LADDER_")

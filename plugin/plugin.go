@@ -50,6 +50,8 @@ type Request struct {
 	Show func(path string) string
 	// App is what is known of the Application.
 	App App
+	// Explain is the parameter of the same name where nobody sets it.
+	Explain wave.Explain
 	// Variables are those that Argo CD sets for an Application, which parameters may
 	// name; nil for what App says of them.
 	Variables map[string]string
