@@ -1,11 +1,10 @@
-// Package health makes health checks for Argo CD of what is known about the
-// status of objects.
+// Package health generates health checks for Argo CD from the knowledge about
+// status fields.
 //
-// Argo CD waits only for objects of kinds that it has a health check for. For
-// other kinds one can be put into its configuration: a script in Lua that is
-// given the object as obj and returns a status and a message. The scripts are
-// written like Argo CD's own, and use nothing that its interpreter lacks: no string
-// library, no os, no io.
+// Argo CD waits only for objects whose kinds have a health check. Others can be
+// configured: a Lua script gets the object as obj and returns a status and a
+// message. The scripts are written like Argo CD's own, and use only features of its
+// interpreter: no string library, no os, no io.
 //
 // The package is pure: records in, text out.
 package health
@@ -19,7 +18,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// Check is a health check in the form that Argo CD's configuration has it.
+// Check is a health check for Argo CD's configuration.
 type Check struct {
 	// Key is the key in the ConfigMap argocd-cm.
 	Key string
@@ -27,16 +26,16 @@ type Check struct {
 	Script string
 }
 
-// keyed is what the key of a ConfigMap may hold.
-var keyed = regexp.MustCompile(`^[-._a-zA-Z0-9]+$`)
+// validKey matches valid keys of a ConfigMap.
+var validKey = regexp.MustCompile(`^[-._a-zA-Z0-9]+$`)
 
-// Checks returns a check for each kind, sorted by key. Kinds of which nothing
-// is known by their status have none; nor have names that no kind can have,
-// which a record about all kinds of a group would otherwise let through.
+// Checks returns a check for each kind, sorted by key. Kinds without known status
+// fields have none, nor have invalid names, which a record for all kinds of a group
+// would otherwise allow.
 func Checks(kinds []knowledge.Kind) []Check {
 	var all []Check
 	for _, k := range kinds {
-		if key := Key(k.Group, k.Kind); k.Sees != nil && keyed.MatchString(key) {
+		if key := Key(k.Group, k.Kind); k.Sees != nil && validKey.MatchString(key) {
 			all = append(all, Check{key, Script(*k.Sees)})
 		}
 	}
@@ -44,14 +43,13 @@ func Checks(kinds []knowledge.Kind) []Check {
 	return slices.CompactFunc(all, func(a, b Check) bool { return a.Key == b.Key })
 }
 
-// Key is the key of a kind's health check in Argo CD's configuration.
+// Key returns the key of a kind's health check in Argo CD's configuration.
 func Key(group, kind string) string {
 	return "resource.customizations.health." + group + "_" + kind
 }
 
-// ConfigMap writes checks as a manifest to be merged into the ConfigMap
-// argocd-cm, by kubectl or as a patch of kustomize. The label makes Argo CD
-// take notice of it.
+// ConfigMap formats checks as a manifest to merge into the ConfigMap argocd-cm, by
+// kubectl or as a kustomize patch. Argo CD requires the label.
 func ConfigMap(checks []Check) string {
 	return `apiVersion: v1
 kind: ConfigMap
@@ -64,12 +62,12 @@ data:
 ` + entries(checks, "  ")
 }
 
-// Values writes checks as values of the community's Argo CD Helm chart.
+// Values formats checks as values of the community's Argo CD Helm chart.
 func Values(checks []Check) string {
 	return "configs:\n  cm:\n" + entries(checks, "    ")
 }
 
-// entries writes checks as the entries of a mapping in YAML.
+// entries formats checks as the entries of a YAML mapping.
 func entries(checks []Check, indent string) string {
 	var b strings.Builder
 	for _, c := range checks {
