@@ -27,6 +27,10 @@ func (o Object) Annotate(key, value string) (Object, error) {
 	return o.AnnotateAll([]Annotation{{key, value}})
 }
 
+// Why is the annotation with the reason of a wave. Its prefix is a domain of the project,
+// as Kubernetes asks.
+const Why = "ladder-cmp.github.io/why"
+
 // Annotation is an entry of metadata.annotations.
 type Annotation struct{ Key, Value string }
 

@@ -3,6 +3,7 @@ package plugin
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/render/random"
+	"github.com/ladder-cmp/ladder/wave"
 )
 
 // FromEnvironment returns a request from the environment that Argo CD sets for a
@@ -29,6 +31,9 @@ func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, er
 		Variables:   map[string]string{},
 		KubeVersion: env["KUBE_VERSION"],
 		APIVersions: splitList(env["KUBE_API_VERSIONS"]),
+	}
+	if explain := wave.Explain(env[DefaultExplain]); explain == wave.InAnnotations {
+		req.Explain = explain
 	}
 	if env[ProjectName] == "" {
 		req.Without = random.NoProject
@@ -62,10 +67,14 @@ const Revision = "ARGOCD_APP_REVISION"
 // RepoURL is the environment variable with the URL of the repository.
 const RepoURL = "ARGOCD_APP_SOURCE_REPO_URL"
 
+// DefaultExplain is the variable with the parameter explain of components and
+// Applications that do not set it. It is the server's own.
+const DefaultExplain = "LADDER_SERVE_EXPLAIN"
+
 // Reads reports whether FromEnvironment reads a variable.
 func Reads(variable string) bool {
 	switch variable {
-	case "ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", Revision, RepoURL, "ARGOCD_APP_PARAMETERS", "KUBE_VERSION", "KUBE_API_VERSIONS":
+	case "ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", Revision, RepoURL, "ARGOCD_APP_PARAMETERS", "KUBE_VERSION", "KUBE_API_VERSIONS", DefaultExplain:
 		return true
 	}
 	return slices.Contains(substitutable, variable) || strings.HasPrefix(variable, variablePrefix+"LADDER_")
@@ -87,32 +96,59 @@ const variablePrefix = "ARGOCD_ENV_"
 func settingsFromVariables(env map[string]string) (Settings, []error) {
 	var s Settings
 	var faults []error
+	entries := map[string]map[string]string{}
 	for name, value := range env {
 		own, ok := strings.CutPrefix(name, variablePrefix)
 		if !ok || !strings.HasPrefix(own, "LADDER_") || value == "" {
 			continue // for another plugin, or removed
 		}
-		if _, known := find(func(p Parameter) bool { return p.Variable() == own }); !known {
-			faults = append(faults, unknown(own, own, Parameter.Variable))
+		whole, key, entry := strings.Cut(own, ".")
+		p, known := find(func(p Parameter) bool { return p.Variable() == whole })
+		switch {
+		case !known:
+			faults = append(faults, unknown(own, whole, Parameter.Variable))
+		case entry && p.Collection == "string":
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: own, Message: "the parameter has one value, without entries", Remedy: "write " + whole})
+		case entry:
+			if entries[whole] == nil {
+				entries[whole] = map[string]string{}
+			}
+			entries[whole][key] = value
 		}
 	}
 	for _, p := range parameters {
-		value := env[variablePrefix+p.Variable()]
-		if value == "" {
-			continue
-		}
-		values, err := p.fromVariable(value)
-		if err == nil {
+		values, err := p.fromVariables(env[variablePrefix+p.Variable()], entries[p.Variable()])
+		if err == nil && len(values) > 0 {
 			err = p.Set(&s, values)
 		}
 		for _, f := range finding.Of(err) {
 			f.Field = p.Variable()
-			f.Message = withoutValue(f.Message, append(values, value))
+			f.Message = withoutValue(f.Message, append(values, env[variablePrefix+p.Variable()]))
 			faults = append(faults, f)
 		}
 	}
 	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return s, faults
+}
+
+// fromVariables reads the variable of a parameter, and behind it those of single entries:
+// LADDER_SET.image.tag is the entry image.tag of LADDER_SET. Programs that update images
+// write each value to a variable of its own, and nothing but the value.
+func (p Parameter) fromVariables(value string, entries map[string]string) ([]string, error) {
+	var values []string
+	if value != "" {
+		var err error
+		if values, err = p.fromVariable(value); err != nil {
+			return nil, err
+		}
+	}
+	if p.Collection == "map" {
+		return append(values, p.expressions(entries)...), nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		values = append(values, entries[key])
+	}
+	return values, nil
 }
 
 // withoutValue removes the content of variables from a message. More people read

@@ -45,6 +45,52 @@ func TestParametersWinOverVariables(t *testing.T) {
 	}
 }
 
+// TestEntriesOfVariables gives single entries of lists and maps by variables of their own,
+// as Argo CD Image Updater does.
+func TestEntriesOfVariables(t *testing.T) {
+	repo := repository(map[string]string{
+		"chart/Chart.yaml":           "{apiVersion: v2, name: chart, version: 1.0.0}",
+		"chart/values.yaml":          "{image: {name: web, tag: v1}, version: 1}",
+		"chart/templates/a.yaml":     `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {seen: "{{ .Values.image.name }} {{ .Values.image.tag }} {{ kindOf .Values.version }}"}}`,
+		"kust/kustomization.yaml":    "resources: [pod.yaml]",
+		"kust/pod.yaml":              "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: web, image: a.io/web:v1}, {name: db, image: a.io/db:v1}]}}",
+		"kust/.argocd-source-a.yaml": "plugin: {env: []}",
+	})
+	generate := func(dir string, env map[string]string) (string, error) {
+		req, err := plugin.FromEnvironment(repo, dir, env)
+		if err != nil {
+			return "", err
+		}
+		res, err := plugin.Generate(context.Background(), req, knowledge.Default())
+		if err != nil {
+			return "", err
+		}
+		return res.YAML(), nil
+	}
+	for _, tt := range []struct {
+		dir  string
+		env  map[string]string
+		want []string
+	}{
+		{"chart", map[string]string{"ARGOCD_ENV_LADDER_SET": "image.name=shop,image.tag=v2", "ARGOCD_ENV_LADDER_SET.image.tag": "v3,x", "ARGOCD_ENV_LADDER_SET_STRING.version": "2"}, []string{"seen: shop v3,x string"}},
+		{"chart", map[string]string{"ARGOCD_ENV_LADDER_SET.image.tag": ""}, []string{"seen: web v1 "}},
+		{"kust", map[string]string{"ARGOCD_ENV_LADDER_IMAGES": "a.io/web:v2"}, []string{"a.io/web:v2", "a.io/db:v1"}},
+		{"kust", map[string]string{"ARGOCD_ENV_LADDER_IMAGES.web": "a.io/web:v2@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "ARGOCD_ENV_LADDER_IMAGES.db": "a.io/db:v3"}, []string{"a.io/web:v2@sha256:e3b0", "a.io/db:v3"}},
+	} {
+		got, err := generate(tt.dir, tt.env)
+		for _, want := range tt.want {
+			if err != nil || !strings.Contains(strings.ReplaceAll(got, `"`, ""), want) {
+				t.Errorf("%v: %v, no %q in\n%s", tt.env, err, want, got)
+			}
+		}
+	}
+	for name, want := range map[string]string{"ARGOCD_ENV_LADDER_NAME.x": "without entries", "ARGOCD_ENV_LADDER_SETS.x": "unknown parameter"} {
+		if _, err := generate("chart", map[string]string{name: "secret"}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestReads makes sure that a server that passes on only what Reads names asks
 // for the same.
 func TestReads(t *testing.T) {

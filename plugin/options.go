@@ -45,7 +45,7 @@ func (req Request) options() (options, component.Description, error) {
 	if err = errors.Join(err, req.checkName(own.Name, described)); err != nil {
 		return options{}, described, err
 	}
-	opt := options{render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory}}
+	opt := options{waves: wave.Options{Explain: req.Explain}, render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory}}
 	if opt.fetched, err = req.sources(); err != nil {
 		return options{}, described, err
 	}
@@ -102,6 +102,7 @@ func (opt *options) add(s Settings) {
 	override(&opt.waves.Waves, s.Order.Waves)
 	override(&opt.waves.Author, s.Order.Author)
 	override(&opt.waves.Jobs, s.Order.Jobs)
+	override(&opt.waves.Explain, s.Order.Explain)
 	override(&opt.tests, s.Tests)
 	override(&opt.crds.mode, s.CRDs)
 	override(&opt.crds.upgraders, s.Upgraders)

@@ -50,6 +50,8 @@ type Request struct {
 	Show func(path string) string
 	// App describes the Application.
 	App App
+	// Explain is the parameter of the same name where nobody sets it.
+	Explain wave.Explain
 	// Variables are the variables that Argo CD sets for an Application and that
 	// parameters may use; nil means to derive them from App.
 	Variables map[string]string

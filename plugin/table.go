@@ -134,6 +134,12 @@ var ofOrder = []Parameter{
 		set:     choice(func(s *Settings) *wave.AuthorPolicy { return &s.Order.Author }),
 	},
 	{
+		Name: "explain", Title: "Reasons of waves", Item: "string", Collection: "string", Default: string(wave.InReports) + ", or --explain of the server",
+		Tooltip: "Where to write the reason of each wave: annotations writes it on the object, where Argo CD's UI shows it, off does not.",
+		Choices: words(wave.InReports, wave.InAnnotations),
+		set:     choice(func(s *Settings) *wave.Explain { return &s.Order.Explain }),
+	},
+	{
 		Name: "jobs", Title: "Jobs", Item: "string", Collection: "string", Default: string(wave.AsTheyAre),
 		Tooltip: "How to treat plain Jobs that configure or validate running workloads: hook makes them Sync hooks that are deleted before each run, keep leaves them.",
 		Choices: words(wave.AsTheyAre, wave.AsHooks),

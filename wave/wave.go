@@ -141,11 +141,22 @@ const (
 	AsHooks Jobs = "hook"
 )
 
-// Options configure Assign. The zero value means Refine, Rungs and AsTheyAre.
+// Explain says where the reasons of waves are written besides the reports.
+type Explain string
+
+const (
+	// InReports leaves the manifests without them. The default.
+	InReports Explain = "off"
+	// InAnnotations also writes them on the objects, where Argo CD's UI shows them.
+	InAnnotations Explain = "annotations"
+)
+
+// Options configure Assign. The zero value means Refine, Rungs, AsTheyAre and InReports.
 type Options struct {
-	Author AuthorPolicy
-	Waves  Style
-	Jobs   Jobs
+	Author  AuthorPolicy
+	Waves   Style
+	Jobs    Jobs
+	Explain Explain
 }
 
 // Assign computes the wave of every object. The error joins a finding for each

@@ -51,6 +51,9 @@ func (p *Plan) writes(i int) []object.Annotation {
 	if read, _ := n.Wave(); place.Computed && !place.Kept && (!p.unwaved || read != place.Wave) {
 		all = append(all, object.Annotation{Key: object.SyncWave, Value: strconv.Itoa(place.Wave)})
 	}
+	if _, explained := n.Annotation(object.Why); p.opt.Explain == InAnnotations && place.Computed && !p.unwaved && !(explained && place.Author) {
+		all = append(all, object.Annotation{Key: object.Why, Value: p.why(i)})
+	}
 	if text, changed := p.mergedOptions(i); changed {
 		all = append(all, object.Annotation{Key: object.SyncOptions, Value: text})
 	}

@@ -87,6 +87,7 @@ var noJSON = map[string]string{
 	"cmp fleet appset":    "prints a manifest",
 	"cmp fleet apps":      "prints manifests",
 	"cmp fleet bootstrap": "writes files, and prints a line for each",
+	"cmp install":         "prints values or a kustomization, which are YAML",
 	"cmp crds split":      "writes files, and prints a line for each of two directories",
 	"cmp health":          "prints a ConfigMap or values, which are YAML",
 	"cmp knowledge":       "prints records as YAML, in the form of a ladder.yaml, with -o yaml",
@@ -164,7 +165,7 @@ func TestFormats(t *testing.T) {
 var freeText = []string{
 	"name", "namespace", "application", "set", "set-string", "kube-version", "api-versions", "revision", "parallel", "repo-url", "argocd-version",
 	"timeout", "stall-timeout", "render-timeout", "worker-memory", "max-repository-bytes", "max-repository-files", "max-repository-depth",
-	"allow-remote", "allow-private", "remote-min-rate", "remote-memory", "remote-parallel", "remote-ttl", "remote-timeout", "remote-max-bytes", "remote-plain-http", "update", "limit", "context", "destination-namespace", "images", "replicas", "patches",
+	"allow-remote", "allow-private", "remote-min-rate", "remote-memory", "remote-parallel", "remote-ttl", "remote-timeout", "remote-max-bytes", "remote-plain-http", "update", "limit", "context", "destination-namespace", "image", "images", "replicas", "patches",
 	"name-prefix", "name-suffix", "kustomize-namespace", "common-labels", "common-annotations", "build-options", "values-object",
 	"include", "exclude", "tlas", "tlas-code", "ext-vars", "ext-vars-code", "max-repository-ratio", "repository-memory", "answer-memory", "max-answer-bytes", "allow-project", "cache-bytes", "cache-age", "operations-address", "drain-timeout",
 }

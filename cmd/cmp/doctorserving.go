@@ -58,6 +58,9 @@ func servingOf(args []string, env map[string]string) (doctor.Flags, error) {
 	f := doctor.Flags{Plugin: plugin.Name, PluginDir: text("plugin-dir"), Ladder: text("ladder"), Operations: text("operations-address"),
 		Discovery: text("discovery") == "true", ParallelSet: flags.Changed("parallel"),
 		Render: took("render-timeout"), Ending: took("drain-timeout") + server.TimeToFlush.Seconds(), Worker: size("worker-memory"), Server: server.OwnMemory}
+	remote, err := flags.GetStringSlice("allow-remote")
+	faults = append(faults, err)
+	f.Remote, f.CA, f.Credentials = remote, text("remote-ca"), text("remote-credentials") != ""
 	parallel, err := flags.GetInt("parallel")
 	f.Parallel = parallel
 	for _, name := range []string{"repository-memory", "cache-bytes", "answer-memory"} {

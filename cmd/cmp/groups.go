@@ -12,7 +12,7 @@ func addCommands(root *cobra.Command, s, asItIs streams) {
 		{"order", "Render and order:", []*cobra.Command{newRender(s), newExplain(s), newGraph(s), newReport(s), newAnnotate(s)}},
 		{"check", "Check and compare:", []*cobra.Command{newCheck(s), newLint(s), newDiff(s), newDoctor(s), newHealth(s)}},
 		{"write", "Components and fleets:", []*cobra.Command{newInit(s), newCRDs(s), newVendor(s), newSeed(s), newFleet(s)}},
-		{"plugin", "For Argo CD and packagers:", []*cobra.Command{newGenerate(asItIs), newServe(asItIs), newMan()}},
+		{"plugin", "For Argo CD and packagers:", []*cobra.Command{newInstall(s), newGenerate(asItIs), newServe(asItIs), newMan()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		for _, cmd := range group.commands {

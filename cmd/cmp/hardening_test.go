@@ -156,6 +156,11 @@ data: {a: b}
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: argocd-cmd-params-cm}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: argocd-repo-server}
+spec: {ports: [{port: 8081}], selector: {app.kubernetes.io/name: argocd-repo-server}}
 `,
 	} {
 		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o644); err != nil {
@@ -167,6 +172,29 @@ metadata: {name: argocd-cmd-params-cm}
 		t.Fatal(err)
 	}
 	return res.Objects
+}
+
+// TestIndependent puts deploy/independent on top of deploy/kustomize: the Service sends
+// requests to Pods that are not ready, and nothing else changes.
+func TestIndependent(t *testing.T) {
+	plain := map[object.ID]string{}
+	for _, o := range deployed(t, "kustomize") {
+		plain[o.ID] = o.Text()
+	}
+	for _, o := range deployed(t, "kustomize", "independent") {
+		if o.ID.Kind != "Service" {
+			if o.Text() != plain[o.ID] {
+				t.Errorf("%s changes", o.ID)
+			}
+			continue
+		}
+		var with, without corev1.Service
+		decode(t, o.Text(), &with)
+		decode(t, plain[o.ID], &without)
+		if !with.Spec.PublishNotReadyAddresses || without.Spec.PublishNotReadyAddresses {
+			t.Errorf("the Service is\n%s", o.Text())
+		}
+	}
 }
 
 func decode(t *testing.T, text string, into any) {

@@ -18,7 +18,7 @@ import (
 
 // ordering are the parameters that say how to order manifests, whoever
 // rendered them.
-var ordering = []string{"namespace", "waves", "author-waves", "jobs", "tests", "crds", "crds-prune"}
+var ordering = []string{"namespace", "waves", "author-waves", "explain", "jobs", "tests", "crds", "crds-prune"}
 
 func newAnnotate(s streams) *cobra.Command {
 	cmd := &cobra.Command{

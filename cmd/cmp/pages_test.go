@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -215,16 +217,36 @@ func TestPictures(t *testing.T) {
 // of their own.
 var walked = []string{"docs/getting-started.md", "docs/migration.md"}
 
+// guides have pages that are walked too, if they contain commands.
+const guides = "docs/guides/"
+
 // TestWalks does what such a page tells a reader to do: it writes the files whose
 // names stand in front of their text, runs the commands, and compares what they
 // print.
 func TestWalks(t *testing.T) {
 	for _, page := range walked {
-		t.Run(strings.TrimSuffix(path.Base(page), ".md"), func(t *testing.T) { walk(t, "../../"+page) })
+		t.Run(strings.TrimSuffix(path.Base(page), ".md"), func(t *testing.T) {
+			if files, ran := walk(t, "../../"+page); files < 2 || ran < 5 {
+				t.Errorf("only %d files and %d commands were found", files, ran)
+			}
+		})
+	}
+	pages, err := filepath.Glob("../../" + guides + "*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no guides: %v", err)
+	}
+	for _, page := range pages {
+		t.Run(strings.TrimSuffix(path.Base(page), ".md"), func(t *testing.T) { walk(t, page) })
 	}
 }
 
-func walk(t *testing.T, page string) {
+// walk returns how many files and commands there are on a page.
+func walk(t *testing.T, page string) (files, ran int) {
+	t.Helper()
+	page, err := filepath.Abs(page)
+	if err != nil {
+		t.Fatal(err)
+	}
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +256,6 @@ func walk(t *testing.T, page string) {
 		t.Fatal(err)
 	}
 	part := regexp.MustCompile("(?s)\n`([^`\n]+)`:\n\n```\\w+\n(.*?)```|```console\n(.*?)```")
-	files, ran := 0, 0
 	for _, m := range part.FindAllStringSubmatch(string(text), -1) {
 		if m[1] != "" {
 			files++
@@ -275,9 +296,76 @@ func walk(t *testing.T, page string) {
 			}
 		}
 	}
-	if files < 2 || ran < 5 {
-		t.Errorf("only %d files and %d commands were found", files, ran)
+	return files, ran
+}
+
+// TestPluginsInGuides reads the sources with the plugin that guides show as the plugin
+// does: their parameters and variables exist.
+func TestPluginsInGuides(t *testing.T) {
+	pages, err := filepath.Glob("../../" + guides + "*.md")
+	if err != nil {
+		t.Fatal(err)
 	}
+	block := regexp.MustCompile("(?s)```yaml\n(.*?)```")
+	seen := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range block.FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(m[1], "{{ .Values") {
+				continue // a template
+			}
+			var doc any
+			if err := yaml.Unmarshal([]byte(m[1]), &doc); err != nil {
+				t.Errorf("%s: %v in\n%s", page, err, m[1])
+			}
+			for _, p := range pluginsIn(doc) {
+				seen++
+				env, err := environmentOf(p)
+				if err == nil {
+					_, err = plugin.FromEnvironment(os.DirFS("."), ".", env)
+				}
+				if err != nil || p["name"] != plugin.Name {
+					t.Errorf("%s: %v: %v", page, p, err)
+				}
+			}
+		}
+	}
+	if seen < 5 {
+		t.Errorf("only %d sources were found", seen)
+	}
+}
+
+// pluginsIn finds the mappings called plugin that name one.
+func pluginsIn(v any) (all []map[string]any) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			all = append(all, pluginsIn(item)...)
+		}
+	case map[string]any:
+		for key, value := range v {
+			if p, ok := value.(map[string]any); ok && key == "plugin" && p["spec"] == nil && p["tag"] == nil {
+				all = append(all, p)
+			}
+			all = append(all, pluginsIn(value)...)
+		}
+	}
+	return all
+}
+
+// environmentOf is what Argo CD passes to a plugin of a source.
+func environmentOf(p map[string]any) (map[string]string, error) {
+	parameters, err := json.Marshal(p["parameters"])
+	env := map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_PARAMETERS": string(parameters)}
+	variables, _ := p["env"].([]any)
+	for _, v := range variables {
+		entry := v.(map[string]any)
+		env["ARGOCD_ENV_"+entry["name"].(string)] = fmt.Sprint(entry["value"])
+	}
+	return env, err
 }
 
 // asShownIn matches what a document shows, where a line "..." stands for any

@@ -73,6 +73,7 @@ func decode(o object.Object) any {
 	meta, _ := manifest["metadata"].(map[string]any)
 	annotations, annotated := meta["annotations"].(map[string]any)
 	delete(annotations, object.SyncWave)
+	delete(annotations, object.Why)
 	delete(annotations, lastApplied)
 	if annotated && len(annotations) == 0 {
 		delete(meta, "annotations")

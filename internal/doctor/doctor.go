@@ -64,6 +64,11 @@ type Flags struct {
 	// Server and Worker limit the memory of the server, and of each rendering, in
 	// bytes.
 	Server, Worker int64
+	// Remote are the URLs to fetch from, CA a file of certificates to trust, and
+	// Credentials says that hosts have their own.
+	Remote      []string
+	CA          string
+	Credentials bool
 	// Unlimited are flags that disable a memory limit.
 	Unlimited []string
 }

@@ -69,11 +69,32 @@ func (i *installation) sidecarImage() (all []finding.Finding) {
 			all = append(all, s.fault("it has no image"))
 		case strings.ContainsAny(at.Text(), " \t") && !strings.Contains(at.Text(), "{{"):
 			all = append(all, instead(at.fault("%q is not an image: it contains a space", at.Text()), "remove the space"))
-		case !s.image.digest && (s.image.tag == "" || s.image.tag == "latest"):
-			all = append(all, as(finding.Warning, at.fault("the image %s is another one every day", at.Text())))
+		case strings.Contains(at.Text(), "{{"): // a template of the chart
+		case IsPlaceholder(at.Text()):
+			all = append(all, instead(as(finding.Warning, at.fault("the image %s is a placeholder", at.Text())), "name the image of a release, which cmp install prints, or the one that you push"))
+		case !s.image.digest && slices.Contains(movingTags, s.image.tag):
+			all = append(all, as(finding.Warning, at.fault("the tag of %s moves", at.Text())))
+		case !s.image.digest:
+			all = append(all, instead(as(finding.Note, at.fault("the image %s has no digest, and a tag can be moved", at.Text())), "append the digest: %s@sha256:…", at.Text()))
 		}
 	})
 	return all
+}
+
+// movingTags are tags that every build moves, by convention. No tag is latest.
+var movingTags = []string{"", "latest", "main", "master", "dev", "edge", "nightly", "stable"}
+
+// IsPlaceholder reports whether an image is in a domain that is reserved for examples,
+// such as that of deploy/argocd-values.yaml.
+func IsPlaceholder(image string) bool {
+	host, _, _ := strings.Cut(image, "/")
+	host, _, _ = strings.Cut(host, ":")
+	for _, domain := range []string{"example", "example.com", "example.net", "example.org"} {
+		if host == domain || strings.HasSuffix(host, "."+domain) {
+			return true
+		}
+	}
+	return false
 }
 
 // socketDir returns the directory of plugin sockets in a container.

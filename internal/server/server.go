@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -28,6 +29,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/sidecar"
+	"github.com/ladder-cmp/ladder/sidecar/task"
 	"github.com/ladder-cmp/ladder/sidecar/worker"
 )
 
@@ -38,6 +40,7 @@ type Options struct {
 	Seed         *string // the file
 	LogFormat    string
 	LogLevel     string
+	Explain      string // the parameter of components and Applications without it
 	WorkerMemory int64
 	Remote       *fetchers.Options
 	Address      string // of metrics and health
@@ -127,10 +130,22 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 		changed <- struct{}{}
 		return nil
 	})
-	config.Tasks, config.Forget = workers.Tasks(), changed
+	config.Tasks, config.Forget = opt.explained(workers.Tasks()), changed
 	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "traces", traces.protocol, "seed", fingerprint, "version", opt.Version)
 	defer log.Info("stopped")
 	return sidecar.Serve(ctx, lis, config)
+}
+
+// explained passes the default of the parameter explain to the tasks.
+func (opt *Options) explained(all task.Tasks) task.Tasks {
+	generate := all.Generate
+	all.Generate = func(ctx context.Context, in task.Input) (task.Output, error) {
+		env := map[string]string{plugin.DefaultExplain: opt.Explain}
+		maps.Copy(env, in.Env)
+		in.Env = env
+		return generate(ctx, in)
+	}
+	return all
 }
 
 // secretOf returns the function that gives each request the key of its Application,

@@ -1,0 +1,114 @@
+// Package install writes what adds the sidecar to an Argo CD: values of the chart
+// argo-cd, or a kustomization. Both come from one source, deploy/argocd-values.yaml.
+//
+// Helm replaces lists of one values file by those of the next, so the sidecar must be in
+// the list that a user already has. Therefore both are merged into the user's own file:
+// whatever is in it stays, byte for byte, and merging a second time changes nothing.
+package install
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/deploy"
+	"github.com/ladder-cmp/ladder/internal/doctor"
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
+
+// repository is where the images of releases are.
+const repository = "ghcr.io/ladder-cmp/ladder"
+
+var released = regexp.MustCompile(`^v?(\d+\.\d+\.\d+(-(alpha|beta|rc)[.\d]*)?)$`)
+
+// Image is the image of a version of the program; empty if it was not released.
+func Image(version string) string {
+	m := released.FindStringSubmatch(version)
+	if m == nil {
+		return ""
+	}
+	return repository + ":v" + m[1]
+}
+
+// Options are what the sidecar is installed with.
+type Options struct {
+	// Image is the image that a user asks for; it wins over any other.
+	Image string
+	// Released is the image of this version. It replaces a placeholder and the image of
+	// another release, but not the image of a user's own registry.
+	Released string
+}
+
+// Values returns values of the chart argo-cd that are merged into those of a user.
+// Values of an umbrella chart are below the name of the subchart.
+func Values(text string, o Options) (string, error) {
+	add := template()
+	root, err := mapping(text)
+	if err != nil {
+		return "", err
+	}
+	for _, key := range []string{"argo-cd", "argocd"} {
+		if lookUp(root, key) != nil && !slices.ContainsFunc(doctor.ChartKeys, func(known string) bool { return lookUp(root, known) != nil }) {
+			add = entry(key, add)
+		}
+	}
+	return o.merge(text, add)
+}
+
+// Kustomization returns a kustomization with patches for a plain installation of Argo CD,
+// which are merged into the kustomization of a user. Without one, it is a component.
+func Kustomization(text string, o Options) (string, error) {
+	values := template()
+	patches := &yaml.Node{Kind: yaml.SequenceNode}
+	add := func(name, apiVersion, kind, field string, content *yaml.Node) {
+		patch := entry("apiVersion", scalar(apiVersion))
+		patch.Content = append(patch.Content, scalar("kind"), scalar(kind), scalar("metadata"), entry("name", scalar(name)), scalar(field), content)
+		patches.Content = append(patches.Content, entry("patch", literal(encode(patch))))
+	}
+	add("argocd-repo-server", "apps/v1", "Deployment", "spec", entry("template", entry("spec", entry("containers", find(values, "repoServer", "extraContainers")))))
+	add("argocd-cm", "v1", "ConfigMap", "data", find(values, "configs", "cm"))
+	add("argocd-cmd-params-cm", "v1", "ConfigMap", "data", find(values, "configs", "params"))
+	whole := entry("patches", patches)
+	if strings.TrimSpace(text) == "" {
+		whole.Content = append([]*yaml.Node{scalar("apiVersion"), scalar("kustomize.config.k8s.io/v1alpha1"), scalar("kind"), scalar("Component")}, whole.Content...)
+	}
+	return o.merge(text, whole)
+}
+
+// template parses the values that the project ships. Comments at its head are about the
+// file.
+func template() *yaml.Node {
+	root, err := mapping(deploy.Values)
+	if err != nil {
+		panic(fmt.Sprintf("embedded values: %v", err)) // tests read them
+	}
+	root.HeadComment, root.Content[0].HeadComment = "", ""
+	return root
+}
+
+// merge adds to a text what it lacks, with the image of the sidecar.
+func (o Options) merge(text string, add *yaml.Node) (string, error) {
+	m, err := newMerger(text, o)
+	if err != nil {
+		return "", err
+	}
+	m.mapping(m.root, add)
+	return m.result()
+}
+
+// image is the image that the sidecar runs instead of another; an error if there is none.
+func (o Options) image(old string) (string, error) {
+	ours := strings.HasPrefix(old, repository+":") || strings.HasPrefix(old, repository+"@")
+	switch {
+	case o.Image != "":
+		return o.Image, nil
+	case !doctor.IsPlaceholder(old) && (!ours || o.Released == "" || strings.HasPrefix(old, o.Released+"@")):
+		return old, nil
+	case o.Released != "":
+		return o.Released, nil
+	}
+	return "", finding.Fault("this build of the program is not a release, so it has no image", "name one with --image")
+}

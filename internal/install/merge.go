@@ -1,0 +1,284 @@
+package install
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/textedit"
+)
+
+// container is the name of the sidecar.
+const container = "ladder"
+
+// merger adds entries to a YAML text and keeps the rest byte for byte. What the text has
+// wins, except for the image of the sidecar. Mappings are merged; so are lists whose items
+// have names, and the patches of a kustomization. The fields of an item stay together: a
+// probe with a second handler would be invalid.
+type merger struct {
+	Options
+	text    string
+	root    *yaml.Node
+	lines   *textedit.Lines
+	splices []textedit.Splice
+	err     error
+}
+
+func newMerger(text string, o Options) (*merger, error) {
+	root, err := mapping(text)
+	if err != nil {
+		return nil, err
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return &merger{Options: o, text: text, root: root, lines: textedit.NewLines(text)}, nil
+}
+
+// mapping parses a file with one document, which may be empty.
+func mapping(text string) (*yaml.Node, error) {
+	var doc yaml.Node
+	documents := yaml.NewDecoder(strings.NewReader(text))
+	if err := documents.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		return nil, finding.Fault(err.Error(), "correct the YAML")
+	}
+	if err := documents.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, finding.Fault("it has a second document", "pass a file with one document")
+	}
+	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
+		return &yaml.Node{Kind: yaml.MappingNode, Line: 1, Column: 1}, nil
+	}
+	if doc.Content[0].Kind != yaml.MappingNode || doc.Content[0].Style&yaml.FlowStyle != 0 {
+		return nil, finding.Fault("it is not a mapping in block style", "write one key per line")
+	}
+	return doc.Content[0], nil
+}
+
+// result applies the changes, and checks that the text is still YAML.
+func (m *merger) result() (string, error) {
+	if m.err != nil {
+		return "", m.err
+	}
+	text := textedit.Apply(m.text, m.splices...)
+	if _, err := mapping(text); err != nil {
+		return "", finding.Fault("it cannot be changed without changing more: "+err.Error(), "write its lists and mappings in block style")
+	}
+	return text, nil
+}
+
+// fail remembers the first error.
+func (m *merger) fail(err error) {
+	if m.err == nil {
+		m.err = err
+	}
+}
+
+func (m *merger) mapping(old, add *yaml.Node) {
+	missing := &yaml.Node{Kind: yaml.MappingNode}
+	for i := 0; i+1 < len(add.Content); i += 2 {
+		key, value := add.Content[i], add.Content[i+1]
+		at := indexOf(old, key.Value)
+		if at < 0 {
+			missing.Content = append(missing.Content, key, m.withImage(value))
+			continue
+		}
+		m.value(old.Content[at], old.Content[at+1], value)
+	}
+	if len(missing.Content) == 0 {
+		return
+	}
+	at := len(m.text)
+	if n := len(old.Content); n > 0 {
+		at = m.end(old.Content[n-2].Line, old.Content[n-2].Column-1, old.Content[n-1].Kind == yaml.SequenceNode)
+	}
+	m.insert(at, old.Column-1, missing)
+}
+
+// value merges into the value of a key.
+func (m *merger) value(key, old, add *yaml.Node) {
+	flow := old.Style&yaml.FlowStyle != 0
+	switch {
+	case old.Kind == yaml.AliasNode && add.Kind != yaml.ScalarNode:
+		m.fail(finding.Fault(fmt.Sprintf("line %d: the value of %s is an alias", old.Line, key.Value), "write out the value"))
+	case add.Kind == yaml.ScalarNode:
+	case old.Tag == "!!null":
+		m.rewrite(key, old, m.withImage(add))
+	case old.Kind != add.Kind:
+		m.fail(finding.Fault(fmt.Sprintf("line %d: the value of %s has the wrong type", old.Line, key.Value), "correct it; cmp doctor names the fields of Argo CD that are invalid"))
+	case flow:
+		if all, changed := m.united(old, add); changed {
+			m.rewrite(key, old, all)
+		}
+	case add.Kind == yaml.MappingNode:
+		m.mapping(old, add)
+	default:
+		m.list(old, add)
+	}
+}
+
+// list adds the items that are missing, and the fields that an item misses.
+func (m *merger) list(old, add *yaml.Node) {
+	missing := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, item := range add.Content {
+		there := sameItem(old, item)
+		switch {
+		case there == nil:
+			missing.Content = append(missing.Content, m.withImage(item))
+		case isPatch(item):
+			m.patch(there, item)
+		case there.Style&yaml.FlowStyle != 0:
+			if all, changed := m.united(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{there}}, &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{item}}); changed {
+				block := strings.TrimSuffix(indented(encode(all.Content[0]), there.Column-1), "\n")
+				m.replace(m.offset(there), m.end(there.Line, old.Column-1, false), strings.TrimLeft(block, " ")+"\n")
+			}
+		default:
+			m.item(there, item)
+		}
+	}
+	if len(missing.Content) > 0 {
+		last := old.Content[len(old.Content)-1]
+		m.insert(m.end(last.Line, old.Column-1, false), old.Column-1, missing)
+	}
+}
+
+// item adds the fields that the item of a list misses.
+func (m *merger) item(old, add *yaml.Node) {
+	missing := &yaml.Node{Kind: yaml.MappingNode}
+	for i := 0; i+1 < len(add.Content); i += 2 {
+		key := add.Content[i].Value
+		switch is := lookUp(old, key); {
+		case is == nil:
+			missing.Content = append(missing.Content, add.Content[i], add.Content[i+1])
+		case key == "image" && isSidecar(old):
+			m.setImage(is)
+		}
+	}
+	m.mapping(old, m.withImage(missing))
+}
+
+// setImage writes the image of the sidecar over another.
+func (m *merger) setImage(old *yaml.Node) {
+	image, err := m.image(old.Value)
+	if err != nil {
+		m.fail(err)
+		return
+	}
+	if image == old.Value {
+		return
+	}
+	at := m.offset(old)
+	for _, quote := range []string{"", `"`, "'"} {
+		if was := quote + old.Value + quote; strings.HasPrefix(m.text[at:], was) {
+			m.replace(at, at+len(was), quote+image+quote)
+			return
+		}
+	}
+	m.fail(finding.Fault(fmt.Sprintf("line %d: the image cannot be changed", old.Line), "write the image in one line, without an anchor"))
+}
+
+// patch merges into an inline patch of a kustomization, which is YAML in a block.
+func (m *merger) patch(old, add *yaml.Node) {
+	key, text := old.Content[indexOf(old, "patch")], lookUp(old, "patch")
+	want, err := mapping(lookUp(add, "patch").Value)
+	if err != nil {
+		m.fail(err)
+		return
+	}
+	merged, err := m.merge(text.Value, want)
+	if err != nil {
+		m.fail(err)
+		return
+	}
+	if strings.TrimRight(merged, "\n") == strings.TrimRight(text.Value, "\n") {
+		return
+	}
+	if text.Style&yaml.LiteralStyle == 0 {
+		m.fail(finding.Fault(fmt.Sprintf("line %d: the patch is not a literal block", text.Line), "write it as patch: |-"))
+		return
+	}
+	from, _ := m.lines.Span(text.Line)
+	first := m.text[from:]
+	indent := len(first) - len(strings.TrimLeft(first, " "))
+	m.replace(from, m.end(key.Line, key.Column-1, false), indented(strings.TrimRight(merged, "\n")+"\n", indent))
+}
+
+// rewrite writes the value of a key anew, in block style.
+func (m *merger) rewrite(key, old, value *yaml.Node) {
+	from, to := m.offset(old), m.end(key.Line, key.Column-1, false)
+	if old.Tag == "!!null" && old.Value == "" { // the value is missing, and a comment may be in its place
+		line, _ := m.lines.Span(key.Line - 1)
+		from = line + strings.Index(m.text[line:], ":") + 1
+		_, to = m.lines.Span(key.Line - 1)
+	}
+	from = len(strings.TrimRight(m.text[:from], " "))
+	indent := key.Column - 1
+	if value.Kind == yaml.MappingNode {
+		indent += 2
+	}
+	m.replace(from, to, "\n"+indented(encode(value), indent))
+}
+
+func (m *merger) insert(at, indent int, n *yaml.Node) {
+	m.replace(at, at, indented(encode(n), indent))
+}
+
+func (m *merger) replace(from, to int, text string) {
+	m.splices = append(m.splices, textedit.Splice{From: from, To: to, Text: text})
+}
+
+func (m *merger) offset(n *yaml.Node) int {
+	at, ok := m.lines.Offset(n.Line, n.Column)
+	if !ok {
+		m.fail(finding.Fault(fmt.Sprintf("line %d cannot be found again", n.Line), "write the file without tabs"))
+	}
+	return at
+}
+
+// end is the offset behind the entry that begins on a line and whose key is indented by
+// a number of spaces. Blank lines and comments between it and the next are not part of
+// it; the items of a list may be indented like its key.
+func (m *merger) end(line, indent int, list bool) int {
+	_, end := m.lines.Span(line - 1)
+	for n := line; n < m.lines.Count(); n++ {
+		text := strings.TrimRight(m.lines.At(n), "\r\n")
+		rest := strings.TrimLeft(text, " ")
+		deep := len(text) - len(rest)
+		inside := deep > indent || list && deep == indent && (rest == "-" || strings.HasPrefix(rest, "- "))
+		switch {
+		case rest == "" || rest[0] == '#' && !inside:
+			continue
+		case !inside:
+			return end
+		}
+		_, end = m.lines.Span(n)
+	}
+	return end
+}
+
+// encode writes a value in block style.
+func encode(n *yaml.Node) string {
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	e.CompactSeqIndent()
+	if err := errors.Join(e.Encode(n), e.Close()); err != nil {
+		panic(err) // of what was parsed
+	}
+	return b.String()
+}
+
+func indented(text string, by int) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) != "" {
+			b.WriteString(strings.Repeat(" ", by))
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}

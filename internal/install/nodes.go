@@ -1,0 +1,183 @@
+package install
+
+import (
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// united is a value with what another adds, for values in flow style, which are written
+// anew; false if nothing is missing.
+func (m *merger) united(old, add *yaml.Node) (*yaml.Node, bool) {
+	all := *old
+	all.Style &^= yaml.FlowStyle
+	all.Content = append([]*yaml.Node(nil), old.Content...)
+	changed := false
+	if add.Kind == yaml.SequenceNode {
+		for _, item := range add.Content {
+			there := sameItem(old, item)
+			if there == nil {
+				all.Content, changed = append(all.Content, m.withImage(item)), true
+				continue
+			}
+			for i, is := range all.Content {
+				if is != there {
+					continue
+				}
+				more := m.filled(there, item)
+				if len(more.Content) > len(there.Content) || imageOf(more) != imageOf(there) {
+					all.Content[i], changed = more, true
+				}
+			}
+		}
+		return &all, changed
+	}
+	for i := 0; i+1 < len(add.Content); i += 2 {
+		key, value := add.Content[i], add.Content[i+1]
+		at := indexOf(old, key.Value)
+		if at < 0 {
+			all.Content, changed = append(all.Content, key, m.withImage(value)), true
+			continue
+		}
+		is := old.Content[at+1]
+		if is.Tag == "!!null" && value.Kind != yaml.ScalarNode {
+			all.Content[at+1], changed = m.withImage(value), true
+		} else if is.Kind == value.Kind && value.Kind != yaml.ScalarNode {
+			if more, differs := m.united(is, value); differs {
+				all.Content[at+1], changed = more, true
+			}
+		}
+	}
+	return &all, changed
+}
+
+// filled is the item of a list with the fields that it misses, and its image.
+func (m *merger) filled(old, add *yaml.Node) *yaml.Node {
+	all := *old
+	all.Style &^= yaml.FlowStyle
+	all.Content = append([]*yaml.Node(nil), old.Content...)
+	for i := 0; i+1 < len(add.Content); i += 2 {
+		if indexOf(old, add.Content[i].Value) < 0 {
+			all.Content = append(all.Content, add.Content[i], add.Content[i+1])
+		}
+	}
+	return m.withImage(&all)
+}
+
+// withImage is a value whose sidecars have their image.
+func (m *merger) withImage(n *yaml.Node) *yaml.Node {
+	all := *n
+	all.Content = append([]*yaml.Node(nil), n.Content...)
+	for i, child := range all.Content {
+		all.Content[i] = m.withImage(child)
+	}
+	if at := indexOf(&all, "patch"); at >= 0 {
+		all.Content[at+1] = m.patchWithImage(all.Content[at+1])
+	}
+	if at := indexOf(&all, "image"); isSidecar(&all) && at >= 0 {
+		image, err := m.image(all.Content[at+1].Value)
+		if err != nil {
+			m.fail(err)
+		}
+		if all.Content[at+1].Value != image {
+			all.Content[at+1] = scalar(image)
+		}
+	}
+	return &all
+}
+
+// patchWithImage is the text of a patch whose sidecar has its image.
+func (m *merger) patchWithImage(text *yaml.Node) *yaml.Node {
+	patch, err := mapping(text.Value)
+	if err != nil {
+		m.fail(err)
+		return text
+	}
+	return literal(encode(m.withImage(patch)))
+}
+
+// imageOf is the image of a container.
+func imageOf(n *yaml.Node) string {
+	if image := lookUp(n, "image"); image != nil {
+		return image.Value
+	}
+	return ""
+}
+
+func isSidecar(n *yaml.Node) bool {
+	name := lookUp(n, "name")
+	return name != nil && name.Value == container
+}
+
+// isPatch reports whether an item of a list is an inline patch of a kustomization.
+func isPatch(n *yaml.Node) bool { return lookUp(n, "patch") != nil }
+
+// sameItem is the item of a list that has the name of another, or patches the same
+// object; nil if there is none.
+func sameItem(list, item *yaml.Node) *yaml.Node {
+	for _, is := range list.Content {
+		if isPatch(item) {
+			if isPatch(is) && target(is) == target(item) && target(is) != "" {
+				return is
+			}
+			continue
+		}
+		a, b := lookUp(is, "name"), lookUp(item, "name")
+		if a != nil && b != nil && a.Value == b.Value {
+			return is
+		}
+	}
+	return nil
+}
+
+// target names the object that an inline patch changes; empty for a JSON patch.
+func target(item *yaml.Node) string {
+	root, err := mapping(lookUp(item, "patch").Value)
+	if err != nil {
+		return ""
+	}
+	kind, name := lookUp(root, "kind"), find(root, "metadata", "name")
+	if kind == nil || name == nil {
+		return ""
+	}
+	return kind.Value + " " + name.Value
+}
+
+// indexOf is where a key is in a mapping; -1 if it has none.
+func indexOf(n *yaml.Node, key string) int {
+	for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// lookUp is the value of a key; nil if there is none.
+func lookUp(n *yaml.Node, key string) *yaml.Node {
+	if i := indexOf(n, key); i >= 0 {
+		return n.Content[i+1]
+	}
+	return nil
+}
+
+// find follows keys.
+func find(n *yaml.Node, keys ...string) *yaml.Node {
+	for _, key := range keys {
+		n = lookUp(n, key)
+	}
+	return n
+}
+
+func scalar(text string) *yaml.Node {
+	n := &yaml.Node{}
+	n.SetString(text)
+	return n
+}
+
+// literal is a text of several lines.
+func literal(text string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.LiteralStyle, Value: text}
+}
+
+func entry(key string, value *yaml.Node) *yaml.Node {
+	return &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{scalar(key), value}}
+}
