@@ -9,11 +9,9 @@
 package component
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -58,13 +56,13 @@ type Description struct {
 	Chart        Chart    `yaml:"chart"`
 	// SyncOptions are those of the Application, besides the fleet's.
 	SyncOptions []string `yaml:"syncOptions"`
-	// Retry is how often Argo CD tries a failed sync again, if not as often as for
-	// others.
-	Retry *Retry `yaml:"retry"`
-	// Labels are those of the Application, besides the fleet's.
-	Labels      map[string]string `yaml:"labels"`
-	Description string            `yaml:"description"`
-	Owner       string            `yaml:"owner"`
+	// Server is the cluster that the component goes to, by its URL or its name; that of
+	// the fleet if empty.
+	Server string `yaml:"server"`
+	// ApplicationFields are those of the Application, besides the fleet's.
+	ApplicationFields `yaml:",inline"`
+	Description       string `yaml:"description"`
+	Owner             string `yaml:"owner"`
 
 	lines map[string]int
 }
@@ -91,30 +89,8 @@ type Chart struct {
 	IgnoreMissing bool `yaml:"ignoreMissingValueFiles"`
 	// SkipCRDs leaves out the definitions, as crds: skip does.
 	SkipCRDs bool `yaml:"skipCrds"`
-}
-
-// Retry is the syncPolicy.retry of an Application.
-type Retry struct {
-	// Limit is how many attempts there are after the first; negative for ever more.
-	Limit int `yaml:"limit"`
-	// Backoff is how long it waits before each.
-	Backoff Backoff `yaml:"backoff"`
-}
-
-// Backoff is how long Argo CD waits before it tries a sync again.
-type Backoff struct {
-	// Duration is the first wait, MaxDuration the longest, both such as "30s".
-	Duration string `yaml:"duration"`
-	// Factor is by how much each wait is longer than the one before it.
-	Factor      int    `yaml:"factor"`
-	MaxDuration string `yaml:"maxDuration"`
-}
-
-// Or is the strategy with what it leaves open taken from another one.
-func (r Retry) Or(other Retry) Retry {
-	b, o := &r.Backoff, other.Backoff
-	b.Duration, b.Factor, b.MaxDuration = cmp.Or(b.Duration, o.Duration), cmp.Or(b.Factor, o.Factor), cmp.Or(b.MaxDuration, o.MaxDuration)
-	return r
+	// ReleaseName is that of the Helm release, if it is not the name of the component.
+	ReleaseName string `yaml:"releaseName"`
 }
 
 // Remote reports whether the chart has to be fetched from somewhere.
@@ -240,22 +216,9 @@ func (d Description) contradictions(f settings.File) []error {
 			faults = append(faults, f.Fault(d.lines["syncOptions"], fmt.Sprintf("syncOptions[%d]", i), fmt.Sprintf("unknown option %q with a value", o), "write it like ServerSideApply=true"))
 		}
 	}
-	if d.Retry != nil {
-		if d.lines["retry.limit"] == 0 {
-			fault("retry", "it has no limit", "write {limit: 10, backoff: {duration: 30s, factor: 2, maxDuration: 5m}}")
-		}
-		for _, key := range []struct{ name, value string }{{"duration", d.Retry.Backoff.Duration}, {"maxDuration", d.Retry.Backoff.MaxDuration}} {
-			if at := "retry.backoff." + key.name; key.value != "" && !duration.MatchString(key.value) {
-				fault(at, fmt.Sprintf("%q is not a duration", key.value), "write it like 30s or 5m")
-			}
-		}
-	}
+	d.Check(func(key string) bool { return d.lines[key] != 0 }, fault)
 	return faults
 }
-
-// duration is what Argo CD reads as one (util/env and time.ParseDuration); a number
-// alone means seconds.
-var duration = regexp.MustCompile(`^([0-9]+|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$`)
 
 // Phase is the place of the component, whichever key has it.
 func (d Description) Phase() Phase {

@@ -129,6 +129,14 @@ func placesOf(file, key string, list *yaml.Node) map[string]input.Place {
 // component.yaml that says it, and nobody says another.
 func (req Request) checkName(name string, d component.Description) error {
 	said := func(s Settings) bool { return s.Name != "" }
+	if release := d.Chart.ReleaseName; release != "" {
+		f, invalid := helm.InvalidRelease(release)
+		if !invalid {
+			return nil
+		}
+		f.File, f.Line, f.Remedy = req.show(path.Join(req.Dir, component.File)), d.Line("chart.releaseName"), "use another name"
+		return f
+	}
 	if name == "" || req.App.Name != "" || slices.ContainsFunc(req.Settings, said) || strings.Contains(name, "$") {
 		return nil
 	}
