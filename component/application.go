@@ -12,21 +12,21 @@ import (
 // for all of its components.
 type ApplicationFields struct {
 	// IgnoreDifferences are fields of objects that Argo CD leaves alone.
-	IgnoreDifferences []Ignored `yaml:"ignoreDifferences"`
+	IgnoreDifferences []Ignored `yaml:"ignoreDifferences,omitempty"`
 	// Retry is how often Argo CD tries a failed sync again, if not as often as for
 	// others.
-	Retry *Retry `yaml:"retry"`
+	Retry *Retry `yaml:"retry,omitempty"`
 	// Automated says what Argo CD syncs without being told.
-	Automated *Automated `yaml:"automated"`
+	Automated *Automated `yaml:"automated,omitempty"`
 	// ManagedNamespaceMetadata is for the namespace that Argo CD creates.
-	ManagedNamespaceMetadata *NamespaceMetadata `yaml:"managedNamespaceMetadata"`
+	ManagedNamespaceMetadata *NamespaceMetadata `yaml:"managedNamespaceMetadata,omitempty"`
 	// RevisionHistoryLimit is how many syncs Argo CD remembers.
-	RevisionHistoryLimit *int `yaml:"revisionHistoryLimit"`
+	RevisionHistoryLimit *int `yaml:"revisionHistoryLimit,omitempty"`
 	// Labels and Annotations are those of the Application, besides the fleet's.
-	Labels      map[string]string `yaml:"labels"`
-	Annotations map[string]string `yaml:"annotations"`
+	Labels      map[string]string `yaml:"labels,omitempty"`
+	Annotations map[string]string `yaml:"annotations,omitempty"`
 	// Info is what the user interface of Argo CD shows.
-	Info []Info `yaml:"info"`
+	Info []Info `yaml:"info,omitempty"`
 }
 
 // Ignored are differences of objects that Argo CD does not see.
@@ -43,10 +43,10 @@ type Ignored struct {
 // Automated is the syncPolicy.automated of an Application. What is nil is as for others.
 type Automated struct {
 	// Enabled is false for what people sync.
-	Enabled    *bool `yaml:"enabled"`
-	Prune      *bool `yaml:"prune"`
-	SelfHeal   *bool `yaml:"selfHeal"`
-	AllowEmpty *bool `yaml:"allowEmpty"`
+	Enabled    *bool `yaml:"enabled,omitempty"`
+	Prune      *bool `yaml:"prune,omitempty"`
+	SelfHeal   *bool `yaml:"selfHeal,omitempty"`
+	AllowEmpty *bool `yaml:"allowEmpty,omitempty"`
 }
 
 // NamespaceMetadata is the syncPolicy.managedNamespaceMetadata of an Application.
@@ -66,16 +66,16 @@ type Retry struct {
 	// Limit is how many attempts there are after the first; negative for ever more.
 	Limit int `yaml:"limit"`
 	// Backoff is how long it waits before each.
-	Backoff Backoff `yaml:"backoff"`
+	Backoff Backoff `yaml:"backoff,omitempty"`
 }
 
 // Backoff is how long Argo CD waits before it tries a sync again.
 type Backoff struct {
 	// Duration is the first wait, MaxDuration the longest, both such as "30s".
-	Duration string `yaml:"duration"`
+	Duration string `yaml:"duration,omitempty"`
 	// Factor is by how much each wait is longer than the one before it.
-	Factor      int    `yaml:"factor"`
-	MaxDuration string `yaml:"maxDuration"`
+	Factor      int    `yaml:"factor,omitempty"`
+	MaxDuration string `yaml:"maxDuration,omitempty"`
 }
 
 // Or is the strategy with what it leaves open taken from another one.

@@ -18,6 +18,7 @@ are right. The key fleet of its ladder.yaml says how it is rolled out.`,
 	}
 	cmd.AddCommand(
 		newFleetGraph(s),
+		newFleetImport(s),
 		newFleetInventory(s),
 		newFleetLint(s), newFleetCheckRender(s), newFleetSchema(s),
 		newFleetPhases(s),
