@@ -254,13 +254,13 @@ func (w *work) children(ctx context.Context, app *application) (children, others
 }
 
 // report says that something of an Application is not imported.
-func (app *application) report(field, message, remedy string) {
-	app.findings = append(app.findings, finding.Finding{Severity: finding.Warning, Rule: NotImported, File: app.file, Line: app.line, Object: "Application " + app.name, Field: field, Message: message, Remedy: remedy})
+func (a *application) report(field, message, remedy string) {
+	a.findings = append(a.findings, finding.Finding{Severity: finding.Warning, Rule: NotImported, File: a.file, Line: a.line, Object: "Application " + a.name, Field: field, Message: message, Remedy: remedy})
 }
 
 // change says what will be different.
-func (app *application) change(field, message string) {
-	app.findings = append(app.findings, finding.Finding{Severity: finding.Note, Rule: Changes, File: app.file, Line: app.line, Object: "Application " + app.name, Field: field, Message: message})
+func (a *application) change(field, message string) {
+	a.findings = append(a.findings, finding.Finding{Severity: finding.Note, Rule: Changes, File: a.file, Line: a.line, Object: "Application " + a.name, Field: field, Message: message})
 }
 
 // settle finds the address of the repository: the one with which most Applications and
