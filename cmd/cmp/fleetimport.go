@@ -23,16 +23,12 @@ func newFleetImport(s streams) *cobra.Command {
 common, into a directory of their own. The manifests stay where they are, and the
 existing Applications keep working.
 
-The input is any of
+The input is files of Applications and ApplicationSets, directories of them, charts and
+kustomizations, which are rendered, or a cluster, which is only read. Applications that
+a parent renders are followed.
 
-  - files of Applications and ApplicationSets, or standard input;
-  - a directory: a chart or a kustomization is rendered, of others all files below are
-    read. Applications that a parent renders are followed;
-  - a cluster, with --context or --kubeconfig. It is only read.
-
-The generators list, git, matrix and merge of ApplicationSets are expanded from the
-repository. What others would find is read from --generators: a mapping of the names of
-ApplicationSets to generators, such as clusters, and their lists of parameters.
+The generators list, git, matrix and merge are expanded from the repository. What others
+would find is read from --generators.
 
 A warning names each field that no component.yaml can hold, and a note what will be
 different when Ladder renders the components.`,
