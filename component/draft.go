@@ -39,7 +39,7 @@ type Draft struct {
 // Text returns the component.yaml.
 func (d Draft) Text() string {
 	if d.Old != nil {
-		return d.added()
+		return d.extended()
 	}
 	var b strings.Builder
 	if d.Schema != "" {
@@ -76,9 +76,9 @@ func (d Draft) Text() string {
 	return b.String()
 }
 
-// added returns the existing file with missing keys added. A file with errors is
+// extended returns the existing file with missing keys added. A file with errors is
 // returned unchanged, for its readers to report.
-func (d Draft) added() string {
+func (d Draft) extended() string {
 	text := d.Old
 	root, err := mapping(text)
 	if err != nil {

@@ -24,7 +24,7 @@ func Set(text []byte, key, value string) ([]byte, error) {
 		return nil, finding.Fault(err.Error(), "correct the syntax first")
 	}
 	for _, edit := range edits(string(text), root, key, value) {
-		if after, err := mapping([]byte(edit)); err == nil && onlyDiffers(root, after, key, value) {
+		if after, err := mapping([]byte(edit)); err == nil && differsOnly(root, after, key, value) {
 			return []byte(edit), nil
 		}
 	}
@@ -60,9 +60,9 @@ func edits(text string, root *yaml.Node, key, value string) []string {
 	}
 	entry := key + `: "` + value + `"`
 	if root.Style&yaml.FlowStyle != 0 {
-		return addedInFlow(text, root, key, entry)
+		return inFlow(text, root, key, entry)
 	}
-	return addedLines(text, root, key, entry)
+	return withLines(text, root, key, entry)
 }
 
 // replaced replaces a value, with the same quotes. Without quotes, other programs
@@ -102,8 +102,8 @@ func neighbours(key string) []string {
 	return all
 }
 
-// addedLines adds the entry on a line of its own.
-func addedLines(text string, root *yaml.Node, key, entry string) []string {
+// withLines adds the entry on a line of its own.
+func withLines(text string, root *yaml.Node, key, entry string) []string {
 	eol := "\n"
 	if strings.Contains(text, "\r\n") {
 		eol = "\r\n"
@@ -135,8 +135,8 @@ func addedLines(text string, root *yaml.Node, key, entry string) []string {
 	return all
 }
 
-// addedInFlow adds the entry to a mapping in braces.
-func addedInFlow(text string, root *yaml.Node, key, entry string) []string {
+// inFlow adds the entry to a mapping in braces.
+func inFlow(text string, root *yaml.Node, key, entry string) []string {
 	var all []string
 	before := func(n *yaml.Node) {
 		if at, ok := offset(text, n.Line, n.Column); ok {
@@ -168,9 +168,9 @@ func offset(text string, line, column int) (int, bool) {
 	return textedit.NewLines(text).Offset(line, column)
 }
 
-// onlyDiffers reports whether two files differ only in a key, which has the given
+// differsOnly reports whether two files differ only in a key, which has the given
 // value in the second.
-func onlyDiffers(before, after *yaml.Node, key, value string) bool {
+func differsOnly(before, after *yaml.Node, key, value string) bool {
 	has := func(n *yaml.Node) (rest []*yaml.Node, values []string) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if n.Content[i].Value == key {

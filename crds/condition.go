@@ -9,7 +9,7 @@ import (
 // depends on values.
 type condition struct {
 	op condOp
-	// path is the tested value; takesIn uses several.
+	// path is the tested value; enables uses several.
 	path  Path
 	paths []Path
 	tags  []string
@@ -29,9 +29,9 @@ const (
 	not
 	and
 	or
-	// takesIn: the first existing value enables a subchart, or else one of its
+	// enables: the first existing value enables a subchart, or else one of its
 	// tags; enabled by default.
-	takesIn
+	enables
 )
 
 // Need is a value that must be set to get a CRD.
@@ -67,7 +67,7 @@ func (c condition) needs(v Values, want bool, prefer func([]Need) bool) []Need {
 			return all
 		}
 		return c.cheapest(v, want, prefer)
-	case takesIn:
+	case enables:
 		return c.takenIn(v)
 	}
 	return nil
@@ -121,7 +121,7 @@ func (c condition) values() []Path {
 	switch c.op {
 	case isTrue:
 		return []Path{c.path}
-	case takesIn:
+	case enables:
 		return c.paths
 	case and, or:
 		var all []Path

@@ -167,20 +167,20 @@ func CleanAll(objs []object.Object, prune bool) ([]object.Object, error) {
 // kind cannot be read in any version.
 func NamesRelease(o object.Object, release string) []string {
 	var fields []string
-	if service := o.Get("spec", "conversion", "webhook", "clientConfig", "service", "name"); named(service.Text(), release) {
+	if service := o.Get("spec", "conversion", "webhook", "clientConfig", "service", "name"); containsName(service.Text(), release) {
 		fields = append(fields, "spec.conversion.webhook.clientConfig.service.name")
 	}
 	for _, a := range o.Get("metadata", "annotations").Fields() {
-		if strings.Contains(a.Key, "inject-ca") && named(a.Value.Text(), release) {
+		if strings.Contains(a.Key, "inject-ca") && containsName(a.Value.Text(), release) {
 			fields = append(fields, "metadata.annotations["+a.Key+"]")
 		}
 	}
 	return fields
 }
 
-// named reports whether a text contains a name that starts with the name of a
+// containsName reports whether a text contains a name that starts with the name of a
 // release: "shop", "shop-webhook", "demo/shop-tls".
-func named(text, release string) bool {
+func containsName(text, release string) bool {
 	text = text[strings.LastIndexByte(text, '/')+1:]
 	return release != "" && (text == release || strings.HasPrefix(text, release+"-"))
 }

@@ -104,15 +104,15 @@ func (s *Survey) isSwitch(n Need) bool {
 	if does, known := s.does(n.Path); known {
 		return does == knowledge.Ships
 	}
-	return slices.ContainsFunc(n.Path, speaksOfCRDs) || speaksOfCRDs(n.Chart)
+	return slices.ContainsFunc(n.Path, namesCRDs) || namesCRDs(n.Chart)
 }
 
 func (s *Survey) isSwitches(all []Need) bool {
 	return !slices.ContainsFunc(all, func(n Need) bool { return !s.isSwitch(n) })
 }
 
-// speaksOfCRDs reports whether a name refers to CRDs.
-func speaksOfCRDs(name string) bool {
+// namesCRDs reports whether a name refers to CRDs.
+func namesCRDs(name string) bool {
 	name = strings.ToLower(name)
 	return strings.Contains(name, "crd") || strings.Contains(name, "customresource")
 }
@@ -180,7 +180,7 @@ func (s *Survey) Silent(rendered []object.Object) []finding.Finding {
 	definitions, _ := Split(rendered)
 	var all []finding.Finding
 	s.chart.each(func(c *Chart) {
-		if unmet(c.takenIn(), s.values, s.isSwitches) != nil || s.comes(c, definitions) {
+		if unmet(c.enabledBy(), s.values, s.isSwitches) != nil || s.comes(c, definitions) {
 			return
 		}
 		for _, sw := range s.base.Switches(c.Name) {
@@ -197,12 +197,12 @@ func (s *Survey) Silent(rendered []object.Object) []finding.Finding {
 	return all
 }
 
-// takenIn returns the conditions that enable a chart.
-func (c *Chart) takenIn() []condition {
+// enabledBy returns the conditions that enable a chart.
+func (c *Chart) enabledBy() []condition {
 	if c.Conditions == nil && c.Tags == nil {
 		return nil
 	}
-	return []condition{{op: takesIn, paths: c.Conditions, tags: c.Tags, text: c.Name}}
+	return []condition{{op: enables, paths: c.Conditions, tags: c.Tags, text: c.Name}}
 }
 
 func (c *Chart) declared(path string) int {

@@ -48,7 +48,7 @@ var root = []string{}
 // readChart collects what a chart and its subcharts can render.
 func (r *reader) readChart(c *Chart, above []condition) {
 	if c.Conditions != nil || c.Tags != nil {
-		above = append(slices.Clone(above), condition{op: takesIn, paths: c.Conditions, tags: c.Tags, text: c.Name})
+		above = append(slices.Clone(above), condition{op: enables, paths: c.Conditions, tags: c.Tags, text: c.Name})
 	}
 	for _, f := range c.Definitions {
 		r.text(f, f.Text, 0, above)

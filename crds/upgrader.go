@@ -75,7 +75,7 @@ func (s *Survey) Upgraders(objs []object.Object) []Upgrader {
 			case !s.values.true(p):
 			case known && does == knowledge.Upgrades:
 				all[i].Off = p
-			case !known && all[i].Off == nil && slices.ContainsFunc(p, speaksOfCRDs):
+			case !known && all[i].Off == nil && slices.ContainsFunc(p, namesCRDs):
 				all[i].Off = p
 			}
 		}

@@ -81,7 +81,7 @@ func (n *Node) Uncertain() string {
 	return cmp.Or(n.Waits.Uncertain(), n.Doubt)
 }
 
-// IsHook, Phases and InSync return cached properties of the object.
+// IsHook reports whether the object is a hook. Like Phases and InSync, it is computed once.
 func (n *Node) IsHook() bool { return n.hook }
 
 // Phases returns the phases in which Argo CD applies the object.

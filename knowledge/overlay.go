@@ -298,7 +298,7 @@ func (r *reader) conventions(over *Base, list *yaml.Node) {
 		if c.Meaning != Exists && c.Meaning != Known && c.Meaning != Produces {
 			r.fault(n, field, fmt.Sprintf("meaning %q is more than a key alone can tell", c.Meaning), "write exists, produces for what is written, or known to follow the key no further; or write a record of the kind")
 		}
-		r.said(n, field, c.Why, c.To)
+		r.common(n, field, c.Why, c.To)
 		for _, to := range c.To {
 			r.target(n, field, to)
 		}

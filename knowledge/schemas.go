@@ -9,8 +9,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// schemaTellings is schemas.yaml: how to interpret CRDs.
-type schemaTellings struct {
+// schemaFile is schemas.yaml: how to interpret CRDs.
+type schemaFile struct {
 	Source    string   `yaml:"source"`
 	Ready     []string `yaml:"ready"`
 	Described []struct {
@@ -22,21 +22,21 @@ type schemaTellings struct {
 	Siblings []string `yaml:"siblings"`
 }
 
-var tellings = sync.OnceValue(func() schemaTellings {
-	var f schemaTellings
+var schemaRules = sync.OnceValue(func() schemaFile {
+	var f schemaFile
 	must(decode("schemas.yaml", &f))
 	return f
 })
 
 // SchemaSource is the source of this interpretation.
-func (b *Base) SchemaSource() string { return tellings().Source }
+func (b *Base) SchemaSource() string { return schemaRules().Source }
 
 // Described returns the convention that the description of a field implies, if any.
 func (b *Base) Described(description string) (Convention, bool) {
 	text := strings.ToLower(firstSentence(description))
-	for _, d := range tellings().Described {
+	for _, d := range schemaRules().Described {
 		if strings.Contains(text, d.Word) {
-			return Convention{To: d.To, Meaning: Exists, Why: d.Why, Source: tellings().Source}, true
+			return Convention{To: d.To, Meaning: Exists, Why: d.Why, Source: schemaRules().Source}, true
 		}
 	}
 	return Convention{}, false
@@ -46,7 +46,7 @@ func (b *Base) Described(description string) (Convention, bool) {
 // creates the object.
 func (b *Base) IsWritten(description string) bool {
 	text := strings.ToLower(firstSentence(description))
-	return slices.ContainsFunc(tellings().Written, func(words string) bool { return strings.Contains(text, words) })
+	return slices.ContainsFunc(schemaRules().Written, func(words string) bool { return strings.Contains(text, words) })
 }
 
 func firstSentence(text string) string {
@@ -58,7 +58,7 @@ func firstSentence(text string) string {
 // Sibling removes the suffix of a key that may name another object of the same
 // group. The rest is its kind, or the end of it.
 func (b *Base) Sibling(key string) (kind string, ok bool) {
-	for _, ending := range tellings().Siblings {
+	for _, ending := range schemaRules().Siblings {
 		if stem, cut := strings.CutSuffix(key, ending); cut && stem != "" {
 			return stem, true
 		}
@@ -80,7 +80,7 @@ func (b *Base) SeesOf(version object.Value, schema func() object.Schema, where s
 		return nil
 	}
 	status := sync.OnceValue(func() object.Schema { return schema().Get("properties", "status", "properties") })
-	for _, name := range tellings().Ready {
+	for _, name := range schemaRules().Ready {
 		sign, ok := signOf(version, name)
 		if !ok && !listed(status(), name) {
 			continue

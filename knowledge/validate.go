@@ -103,7 +103,7 @@ func (r *reader) references(n *yaml.Node, field string, all []Reference, group s
 		if ref.Unless != "" && !ref.Hard {
 			r.fault(n, field+".unless", "only a hard reference is so unless something is", "add hard: true, or leave it out")
 		}
-		r.said(n, field, ref.Why, ref.To)
+		r.common(n, field, ref.Why, ref.To)
 		for _, to := range ref.To {
 			if _, own := added[group][to.Kind]; !own && !r.base.has(group, to.Kind) {
 				r.target(n, field, to)
@@ -112,8 +112,8 @@ func (r *reader) references(n *yaml.Node, field string, all []Reference, group s
 	}
 }
 
-// said checks what references and conventions have in common.
-func (r *reader) said(n *yaml.Node, field, why string, to Targets) {
+// common checks what references and conventions have in common.
+func (r *reader) common(n *yaml.Node, field, why string, to Targets) {
 	if why == "" {
 		r.fault(n, field, "missing why", "write why: the verb of a sentence such as: mounts, reads, is signed by")
 	}

@@ -6,10 +6,10 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// leastBlock is the minimum size in bytes of literal blocks that are read without
+// minBlock is the minimum size in bytes of literal blocks that are read without
 // the YAML library. Most manifests only contain smaller ones, such as configuration
 // and scripts; larger ones are dashboards.
-const leastBlock = 1024
+const minBlock = 1024
 
 // literal is a literal block scalar ("key: |") that was removed from a text.
 type literal struct {

@@ -24,11 +24,11 @@ const (
 // Doubts reports content that readers of the manifest silently ignore: duplicate
 // keys, and hook weights that are not numbers.
 func (o Object) Doubts() []finding.Finding {
-	return append(o.doubled(), o.wordyWeight()...)
+	return append(o.reportDuplicates(), o.invalidWeight()...)
 }
 
-// wordyWeight reports a hook weight that is not an integer.
-func (o Object) wordyWeight() []finding.Finding {
+// invalidWeight reports a hook weight that is not an integer.
+func (o Object) invalidWeight() []finding.Finding {
 	text, ok := o.Annotation(HelmWeight)
 	if _, err := strconv.Atoi(text); err == nil || !ok {
 		return nil
@@ -38,11 +38,11 @@ func (o Object) wordyWeight() []finding.Finding {
 		Remedy: `use a number such as "5", or remove the annotation`}}
 }
 
-// doubled reports duplicate keys. Argo CD and Helm silently use the last one, while
+// reportDuplicates reports duplicate keys. Argo CD and Helm silently use the last one, while
 // kustomize and Flux refuse the manifest. Popular charts print such labels, so it
 // is only a warning, or a note if the values are equal. A mapping is reported once,
 // however many duplicates it has. The schemas of CRDs are not checked.
-func (o Object) doubled() []finding.Finding {
+func (o Object) reportDuplicates() []finding.Finding {
 	var found []finding.Finding
 	eachMapping(o.doc.node(), "", func(n *yaml.Node, path string) {
 		keys := doubledKeys(n)
@@ -76,8 +76,8 @@ func (o Object) doubled() []finding.Finding {
 	return found
 }
 
-// twice is a duplicate key.
-type twice struct {
+// duplicateKey is a duplicate key.
+type duplicateKey struct {
 	first, again *yaml.Node
 	// equal means that both values are equal.
 	equal bool
@@ -85,26 +85,26 @@ type twice struct {
 
 // doubledKeys returns the duplicate keys of a mapping. Merge keys may occur any
 // number of times.
-func doubledKeys(n *yaml.Node) []twice {
+func doubledKeys(n *yaml.Node) []duplicateKey {
 	const small = 16 // up to this size, searching is faster than a map
 	var seen map[string]int
 	if len(n.Content) > 2*small {
 		seen = make(map[string]int, len(n.Content)/2)
 	}
-	var found []twice
+	var found []duplicateKey
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Tag == mergeTag || key.Kind != yaml.ScalarNode {
 			continue
 		}
-		at, doubled := seen[key.Value]
-		for j := 0; seen == nil && !doubled && j < i; j += 2 {
-			at, doubled = j, n.Content[j].Value == key.Value && n.Content[j].Tag != mergeTag
+		at, reportDuplicates := seen[key.Value]
+		for j := 0; seen == nil && !reportDuplicates && j < i; j += 2 {
+			at, reportDuplicates = j, n.Content[j].Value == key.Value && n.Content[j].Tag != mergeTag
 		}
-		if doubled {
+		if reportDuplicates {
 			a, b := n.Content[at+1], n.Content[i+1]
 			equal := a.Kind == yaml.ScalarNode && b.Kind == yaml.ScalarNode && a.Value == b.Value && a.Tag == b.Tag
-			found = append(found, twice{n.Content[at], key, equal})
+			found = append(found, duplicateKey{n.Content[at], key, equal})
 		} else if seen != nil {
 			seen[key.Value] = i
 		}
@@ -170,9 +170,9 @@ func below(path, key string) string {
 // identity lists keys that every object has exactly once.
 var identity = []string{"apiVersion", "kind", "metadata"}
 
-// glued reports a manifest that contains its identity twice. Usually the separator
+// checkSeparator reports a manifest that contains its identity twice. Usually the separator
 // between two objects is missing, and the first of them would be lost.
-func (d located) glued(v Value) error {
+func (d located) checkSeparator(v Value) error {
 	if !v.IsMap() {
 		return nil
 	}

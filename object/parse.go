@@ -112,7 +112,7 @@ func (d located) objects() ([]Object, error) {
 		return nil, d.fault("not-an-object", root.Line, "the document is "+kindName(v)+", not a Kubernetes object",
 			"write a mapping with apiVersion, kind and metadata.name")
 	}
-	if err := d.glued(v); err != nil {
+	if err := d.checkSeparator(v); err != nil {
 		return nil, err
 	}
 	if isList(v) {
@@ -253,7 +253,7 @@ func parseText(text string) (*yaml.Node, error) {
 		return nil, fmt.Errorf("yaml: line %d: the text is not UTF-8", line)
 	}
 	var doc yaml.Node
-	short, blocks := withoutBlocks(withoutSchemas(text), leastBlock)
+	short, blocks := withoutBlocks(withoutSchemas(text), minBlock)
 	err := unmarshal(short, &doc)
 	if len(short) != len(text) && (err != nil || !restore(&doc, blocks)) {
 		// The removed part may have contained an anchor that the rest uses.

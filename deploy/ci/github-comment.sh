@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Puts a file into a comment on a pull request: into the one that is there from an
-# earlier run, or else into a new one. An empty file takes back what an earlier
-# run said, and otherwise says nothing.
+# Posts a file as a comment on a pull request. It updates the comment of an earlier
+# run, if there is one. An empty file clears the comment of an earlier run, and
+# otherwise posts nothing.
 #
 #   github-comment.sh FILE
 #
-#   GH_TOKEN           may write comments
+#   GH_TOKEN           a token with permission to write comments
 #   GITHUB_REPOSITORY  owner/name
 #   LADDER_PULL        number of the pull request
-#   LADDER_KEY         tells several such comments apart; may be missing
+#   LADDER_KEY         identifies one of several such comments; optional
 #
-# Needs gh, which GitHub's runners have.
+# Requires gh, which is installed on GitHub's runners.
 set -euo pipefail
 
 file=$1
-[ -e "$file" ] || exit 0 # nothing was found out
+[ -e "$file" ] || exit 0 # there is no result
 marker="<!-- ladder ${LADDER_KEY:-} -->"
 comments=repos/$GITHUB_REPOSITORY/issues/$LADDER_PULL/comments
 

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Puts a file into a note on a merge request: into the one that is there from an
-# earlier run, or else into a new one. An empty file takes back what an earlier
-# run said, and otherwise says nothing.
+# Posts a file as a note on a merge request. It updates the note of an earlier run,
+# if there is one. An empty file clears the note of an earlier run, and otherwise
+# posts nothing.
 #
 #   gitlab-comment.sh FILE
 #
-#   LADDER_TOKEN  an access token of the project with the scope api, since the
-#                 token of a job may not write notes
-#   LADDER_KEY    tells several such notes apart; may be missing
+#   LADDER_TOKEN  an access token of the project with the scope api, since job
+#                 tokens cannot write notes
+#   LADDER_KEY    identifies one of several such notes; optional
 #   CI_API_V4_URL, CI_PROJECT_ID, CI_MERGE_REQUEST_IID  as GitLab sets them
 #
-# Needs curl and jq.
+# Requires curl and jq.
 set -euo pipefail
 
 file=$1
-[ -e "$file" ] || exit 0 # nothing was found out
+[ -e "$file" ] || exit 0 # there is no result
 if [ -z "${LADDER_TOKEN:-}" ]; then
 	echo "LADDER_TOKEN is not set, so nothing is written to the merge request" >&2
 	exit 0
@@ -22,8 +22,8 @@ fi
 marker="<!-- ladder ${LADDER_KEY:-} -->"
 notes=$CI_API_V4_URL/projects/$CI_PROJECT_ID/merge_requests/$CI_MERGE_REQUEST_IID/notes
 
-# gitlab calls the API. The token comes through standard input, since all on the
-# machine can read command lines.
+# gitlab calls the API. The token is passed by standard input, since all users of
+# the machine can read command lines.
 gitlab() {
 	printf 'header = "PRIVATE-TOKEN: %s"\n' "$LADDER_TOKEN" | curl --silent --show-error --fail --config - "$@"
 }

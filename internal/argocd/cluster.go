@@ -42,7 +42,7 @@ func (c Cluster) Read(ctx context.Context) (Found, error) {
 		return Found{}, c.fault(err)
 	}
 	var found Found
-	for _, kind := range looked {
+	for _, kind := range listedKinds {
 		items, err := list(ctx, all, kind.GroupVersionResource, c.Namespace, kind.everywhere, kind.only)
 		switch {
 		case err == nil:
@@ -145,9 +145,9 @@ type Found struct {
 // clusterPatience is the timeout for a request.
 const clusterPatience = 20 * time.Second
 
-// looked are the kinds to list: either in Argo CD's namespace only, or in all
+// listedKinds are the kinds to list: either in Argo CD's namespace only, or in all
 // permitted ones.
-var looked = []struct {
+var listedKinds = []struct {
 	schema.GroupVersionResource
 	everywhere, optional bool
 	// only is the name of the only relevant object, for cluster-scoped kinds.

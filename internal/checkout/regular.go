@@ -22,7 +22,7 @@ var (
 )
 
 func (r Regular) check(name string) error {
-	if gits(name) || gits(r.resolve(name)) {
+	if isGit(name) || isGit(r.resolve(name)) {
 		return &fs.PathError{Op: "open", Path: name, Err: errGit}
 	}
 	info, err := fs.Stat(r.FS, name)
@@ -47,7 +47,7 @@ func (r Regular) resolve(name string) string {
 			continue
 		}
 		target, err := fs.ReadLink(r.FS, next)
-		if links++; err != nil || path.IsAbs(target) || links > mostLinks {
+		if links++; err != nil || path.IsAbs(target) || links > maxLinks {
 			return next
 		}
 		left = append(strings.Split(path.Clean(path.Join(at, target)), "/"), left...)
@@ -78,7 +78,7 @@ func (r Regular) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	all, err := fs.ReadDir(r.FS, name)
-	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return gits(e.Name()) }), err
+	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return isGit(e.Name()) }), err
 }
 
 // Stat implements fs.StatFS.
@@ -95,14 +95,14 @@ var (
 	errGit       = errors.New("this belongs to git (.git), which no rendering reads")
 )
 
-// gits reports whether a path is a .git or is inside one: a directory, or a file.
+// isGit reports whether a path is a .git or is inside one: a directory, or a file.
 // It also matches .git in other case and git~1, which some file systems treat as
 // equal.
-func gits(name string) bool {
+func isGit(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
 		return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1")
 	})
 }
 
-// mostLinks is the maximum number of symlinks in a path, as in Linux.
-const mostLinks = 40
+// maxLinks is the maximum number of symlinks in a path, as in Linux.
+const maxLinks = 40

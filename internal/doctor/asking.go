@@ -108,8 +108,8 @@ func (i *installation) generatePaths() (all []finding.Finding) {
 	return all
 }
 
-// oldDefinition checks that the CRD of Applications supports plugin parameters.
-func (i *installation) oldDefinition() (all []finding.Finding) {
+// outdatedCRD checks that the CRD of Applications supports plugin parameters.
+func (i *installation) outdatedCRD() (all []finding.Finding) {
 	uses := slices.ContainsFunc(i.applications, func(a asker) bool {
 		return slices.ContainsFunc(a.sources(), func(source thing) bool {
 			p, ok := pluginOf(source)

@@ -34,9 +34,9 @@ var chartPods = []struct {
 	{[]string{"repoServer", "containerSecurityContext"}, new(corev1.SecurityContext)},
 }
 
-// refused validates the Deployment of the repo-server like the API server. Objects
+// invalidDeployment validates the Deployment of the repo-server like the API server. Objects
 // from a cluster are valid.
-func (i *installation) refused() (all []finding.Finding) {
+func (i *installation) invalidDeployment() (all []finding.Finding) {
 	if i.Live {
 		return nil
 	}

@@ -260,8 +260,8 @@ func (i *installation) podsOf(w *workload) []thing {
 	return all
 }
 
-// often is the number of restarts from which they are reported.
-const often = 3
+// minRestarts is the number of restarts from which they are reported.
+const minRestarts = 3
 
 func (i *installation) sidecarState() (all []finding.Finding) {
 	i.sidecars(func(w *workload, s *sidecar) {
@@ -281,7 +281,7 @@ func (i *installation) sidecarState() (all []finding.Finding) {
 			switch {
 			case last.Get("reason").Text() == "OOMKilled":
 				all = append(all, instead(as(finding.Warning, c.fault("it was ended for its memory, %d restarts", restarts)), "compare its limit with the flags; docs/operations.md has the sum"))
-			case restarts > often:
+			case restarts > minRestarts:
 				all = append(all, as(finding.Warning, c.fault("it was restarted %d times, the last time with exit code %s", restarts, or(last.Get("exitCode").Text(), "unknown"))))
 			}
 		}

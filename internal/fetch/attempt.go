@@ -40,7 +40,7 @@ type attempt struct {
 	mu    sync.Mutex
 	left  int64    // bytes that may still be transferred
 	seen  int      // the last status
-	wrong *failure // the first problem found by the attempt itself
+	first *failure // the first problem found by the attempt itself
 }
 
 // begin starts an attempt for a URL that was found to be allowed.
@@ -75,8 +75,8 @@ func (e *attempt) host() string { return e.at.Host }
 func (e *attempt) note(f *failure) *failure {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.wrong == nil {
-		e.wrong = f
+	if e.first == nil {
+		e.first = f
 	}
 	return f
 }
@@ -84,7 +84,7 @@ func (e *attempt) note(f *failure) *failure {
 func (e *attempt) fault() *failure {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.wrong
+	return e.first
 }
 
 func (e *attempt) status() int {
@@ -101,7 +101,7 @@ func (e *attempt) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	own := !e.strayed(req) && sameOrigin(req.URL, e.origin()) && e.credential.covers(e.addressOf(req.URL))
+	own := !e.wasRedirected(req) && sameOrigin(req.URL, e.origin()) && e.credential.covers(e.addressOf(req.URL))
 	redirected := before(req) != nil
 	req = req.Clone(req.Context())
 	req.Header.Set("User-Agent", "ladder-cmp")
@@ -151,18 +151,18 @@ func (e *attempt) addressOf(u *url.URL) *url.URL {
 	return &url.URL{Scheme: "oci", Host: u.Host, Path: "/" + strings.TrimPrefix(name, "/")}
 }
 
-// longestAfter is the maximum of Retry-After: longer than any fetch may take.
-const longestAfter = 24 * time.Hour
+// maxRetryAfter is the maximum of Retry-After: longer than any fetch may take.
+const maxRetryAfter = 24 * time.Hour
 
 // retryAfter parses the Retry-After header, which contains seconds or a date (RFC
 // 9110, 10.2.3). Invalid and past values are 0.
 func retryAfter(header string, now time.Time) time.Duration {
 	seconds, err := strconv.ParseUint(header, 10, 64)
 	if err == nil || errors.Is(err, strconv.ErrRange) { // on overflow, it is the maximum
-		return time.Duration(min(seconds, uint64(longestAfter/time.Second))) * time.Second
+		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
 	}
 	if date, err := http.ParseTime(header); err == nil {
-		return max(0, min(date.Sub(now), longestAfter))
+		return max(0, min(date.Sub(now), maxRetryAfter))
 	}
 	return 0
 }
@@ -198,9 +198,9 @@ func before(req *http.Request) *http.Request {
 	return req.Response.Request
 }
 
-// strayed reports whether another origin redirected to the request, directly or
+// wasRedirected reports whether another origin redirected to the request, directly or
 // earlier. A redirect back to the first origin could have been forged.
-func (e *attempt) strayed(req *http.Request) bool {
+func (e *attempt) wasRedirected(req *http.Request) bool {
 	for last := before(req); last != nil; req, last = last, before(last) {
 		if !sameOrigin(last.URL, req.URL) {
 			return true
@@ -245,7 +245,7 @@ func (e *attempt) admit(req *http.Request) error {
 	last := before(req)
 	secret := req.Header.Get("Authorization") != "" || req.Method == http.MethodPost
 	switch {
-	case secret && req.Method == http.MethodPost && e.strayed(req):
+	case secret && req.Method == http.MethodPost && e.wasRedirected(req):
 		return refuse("contact its administrator", "%s redirects credentials to %s", e.host(), u.Host)
 	case last == nil && sameOrigin(u, e.origin()):
 		return nil // the source of the Ref
@@ -261,7 +261,7 @@ func (e *attempt) admit(req *http.Request) error {
 		}
 		return refuse("add https://"+u.Host+" to the allow-list if it issues the tokens of "+e.host(),
 			"%s wants the credentials to be sent to %s", e.host(), u.Host)
-	case last != nil && (e.verified || e.at.Scheme == "oci" && digested(first(req).URL.Path)):
+	case last != nil && (e.verified || e.at.Scheme == "oci" && hasDigest(first(req).URL.Path)):
 		return nil
 	case last == nil && e.verified:
 		return nil
@@ -285,9 +285,9 @@ func first(req *http.Request) *http.Request {
 	return req
 }
 
-// digested reports whether a path of a registry contains the digest of its content,
+// hasDigest reports whether a path of a registry contains the digest of its content,
 // which the registry's client verifies.
-func digested(path string) bool {
+func hasDigest(path string) bool {
 	return strings.Contains(path, "/blobs/sha256:") || strings.Contains(path, "/manifests/sha256:")
 }
 
@@ -388,14 +388,14 @@ func (e *attempt) getAtMost(address string, most int64) ([]byte, error) {
 	if int64(len(data)) > most {
 		return nil, failed(tooLarge, "check the URL", "%s sends more than %d bytes for %s", e.host(), most, path.Base(address))
 	}
-	if e.ref.Kind == remote.File && isPage(res.Header, data) && !pageWanted.MatchString(e.at.Path) {
+	if e.ref.Kind == remote.File && isPage(res.Header, data) && !htmlPath.MatchString(e.at.Path) {
 		return nil, failed(broken, "check the URL: it may need a login (--remote-credentials), or be a page about the file", "%s returned an HTML page", e.host())
 	}
 	return data, nil
 }
 
-// pageWanted matches paths that clearly are HTML pages.
-var pageWanted = regexp.MustCompile(`(?i)\.x?html?$`)
+// htmlPath matches paths that clearly are HTML pages.
+var htmlPath = regexp.MustCompile(`(?i)\.x?html?$`)
 
 // isPage reports whether a response is HTML, by its header or its content.
 func isPage(header http.Header, data []byte) bool {

@@ -48,10 +48,10 @@ type record struct {
 }
 
 const (
-	// mostRecords is the maximum number of records; each takes some 300 bytes.
-	mostRecords = 20_000
+	// maxRecords is the maximum number of records; each takes some 300 bytes.
+	maxRecords = 20_000
 	// abandoned is the age from which a partial file is removed.
-	abandoned = time.Hour
+	abandonedAge = time.Hour
 )
 
 func openStore(config Cache, log *slog.Logger, m *metrics) *store {
@@ -98,7 +98,7 @@ func (s *store) lookup(scope string, ref remote.Ref) (record, bool) {
 		return record{}, false
 	}
 	path := s.refPath(scope, ref)
-	data, err := readBounded(path, mostRecord)
+	data, err := readBounded(path, maxRecord)
 	if err != nil {
 		return record{}, false
 	}
@@ -110,8 +110,8 @@ func (s *store) lookup(scope string, ref remote.Ref) (record, bool) {
 	return r, true
 }
 
-// mostRecord exceeds the size of any record.
-const mostRecord = 64 << 10
+// maxRecord exceeds the size of any record.
+const maxRecord = 64 << 10
 
 // readBounded reads a file with a size limit, since others may have written it.
 func readBounded(path string, most int64) ([]byte, error) {
@@ -219,7 +219,7 @@ func (s *store) forget(digest string) {
 	refs, _ := listed(filepath.Join(s.dir, "refs"))
 	for _, ref := range refs {
 		var r record
-		if data, err := readBounded(ref.path, mostRecord); err == nil && json.Unmarshal(data, &r) == nil && r.Digest == digest {
+		if data, err := readBounded(ref.path, maxRecord); err == nil && json.Unmarshal(data, &r) == nil && r.Digest == digest {
 			_ = os.Remove(ref.path)
 		}
 	}
@@ -283,8 +283,8 @@ func (s *store) evict(keep string) {
 		s.metrics.events.WithLabelValues(string(evicted)).Inc()
 	}
 	s.bytes = sum
-	if refs, _ := listed(filepath.Join(s.dir, "refs")); len(refs) > mostRecords {
-		for _, r := range refs[:len(refs)-mostRecords] {
+	if refs, _ := listed(filepath.Join(s.dir, "refs")); len(refs) > maxRecords {
+		for _, r := range refs[:len(refs)-maxRecords] {
 			_ = os.Remove(r.path)
 		}
 	}
@@ -311,7 +311,7 @@ func listed(dir string) (all []stored, sum int64) {
 		}
 		path := filepath.Join(dir, e.Name())
 		if strings.HasPrefix(e.Name(), wholefile.Unfinished) {
-			if time.Since(info.ModTime()) > abandoned {
+			if time.Since(info.ModTime()) > abandonedAge {
 				_ = os.Remove(path)
 			}
 			continue

@@ -207,7 +207,7 @@ func TestEviction(t *testing.T) {
 	get(t, f, ref("a")) // used again
 	left := filepath.Join(f.store.dir, "blobs", ".new-123")
 	write(t, left, "half")
-	then := time.Now().Add(-2 * abandoned)
+	then := time.Now().Add(-2 * abandonedAge)
 	if err := os.Chtimes(left, then, then); err != nil {
 		t.Fatal(err)
 	}

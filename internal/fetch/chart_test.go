@@ -194,15 +194,15 @@ func TestWrongCharts(t *testing.T) {
 func TestFewIndexes(t *testing.T) {
 	var x indexes
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for i := range 3 * mostIndexes {
+	for i := range 3 * maxIndexes {
 		now = now.Add(time.Second)
 		x.put(fmt.Sprint(i), dated{at: now})
 	}
-	if len(x.known) != mostIndexes {
+	if len(x.known) != maxIndexes {
 		t.Errorf("%d are remembered", len(x.known))
 	}
-	for i := range 3 * mostIndexes {
-		if _, found := x.get(fmt.Sprint(i), now, time.Hour); found != (i >= 2*mostIndexes) {
+	for i := range 3 * maxIndexes {
+		if _, found := x.get(fmt.Sprint(i), now, time.Hour); found != (i >= 2*maxIndexes) {
 			t.Errorf("%d: %v", i, found)
 		}
 	}

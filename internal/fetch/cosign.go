@@ -39,9 +39,9 @@ const (
 	signPredicateType = "https://sigstore.dev/cosign/sign/v1"
 )
 
-// mostSignatures limits the signatures of each format to check for a chart: anyone
+// maxSignatures limits the signatures of each format to check for a chart: anyone
 // who can write to a repository can add any number, and each requires a request.
-const mostSignatures = 32
+const maxSignatures = 32
 
 // candidates are the signatures of a manifest, with their problems.
 type candidates struct {
@@ -54,8 +54,8 @@ type candidates struct {
 	faults []string
 }
 
-// byCosign verifies the manifest of a chart.
-func (e *attempt) byCosign(s Signer, repository *orasremote.Repository, at ocispec.Descriptor, _ []ocispec.Descriptor, _ []byte) error {
+// verifyCosign verifies the manifest of a chart.
+func (e *attempt) verifyCosign(s Signer, repository *orasremote.Repository, at ocispec.Descriptor, _ []ocispec.Descriptor, _ []byte) error {
 	key, err := publicKey(s.Key)
 	if err != nil {
 		return unsigned(s, signByCosign, "the key of the policy %s", err)
@@ -73,7 +73,7 @@ func (e *attempt) byCosign(s Signer, repository *orasremote.Repository, at ocisp
 	slices.Sort(c.faults)
 	faults := short(strings.Join(slices.Compact(c.faults), ", "))
 	if c.more {
-		faults += fmt.Sprintf("; only the first %d are checked", mostSignatures)
+		faults += fmt.Sprintf("; only the first %d are checked", maxSignatures)
 	}
 	return unsigned(s, signByCosign, "none of the %d signatures of the chart's manifest %s is good: %s", c.seen, c.digest, faults)
 }
@@ -93,7 +93,7 @@ func (e *attempt) byTag(repository *orasremote.Repository, at ocispec.Descriptor
 		if layer.MediaType != payloadType {
 			continue
 		}
-		if c.seen == mostSignatures {
+		if c.seen == maxSignatures {
 			c.more = true
 			break
 		}
@@ -120,7 +120,7 @@ func (e *attempt) byReferrers(repository *orasremote.Repository, at ocispec.Desc
 			if of := referrer.Annotations[predicateKey]; of != "" && of != signPredicateType {
 				continue // another kind of attestation
 			}
-			if len(all) == mostSignatures {
+			if len(all) == maxSignatures {
 				c.more = true
 				return enough
 			}
@@ -168,8 +168,8 @@ func unlessMissing(err error, others ...outcome) error {
 
 // small reads a signed payload.
 func (e *attempt) small(repository *orasremote.Repository, layer ocispec.Descriptor) ([]byte, error) {
-	if layer.Size < 0 || layer.Size > mostSigned {
-		return nil, failed(tooLarge, "contact its signer", "a signature in %s has %d bytes, more than %d", e.host(), layer.Size, mostSigned)
+	if layer.Size < 0 || layer.Size > maxSigned {
+		return nil, failed(tooLarge, "contact its signer", "a signature in %s has %d bytes, more than %d", e.host(), layer.Size, maxSigned)
 	}
 	data, err := content.FetchAll(e.ctx, repository.Blobs(), layer)
 	if err != nil {
@@ -223,7 +223,7 @@ func (c *candidates) expects(reference string) bool {
 		return false
 	}
 	if c.signer.SignedAs != "" {
-		return patternOf(c.signer.SignedAs).matches(plainly(named))
+		return patternOf(c.signer.SignedAs).matches(normalized(named))
 	}
 	return patternOf(c.where.String()).same(patternOf(named.String()))
 }

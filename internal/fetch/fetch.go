@@ -60,15 +60,15 @@ type Fetcher struct {
 	window      time.Duration // for measuring the transfer rate
 	authorities *x509.CertPool
 	proxy       func(*url.URL) (*url.URL, error)
-	*underWay
+	*sharedState
 
 	now     func() time.Time
 	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	connect func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error)
 }
 
-// underWay is the state shared by a Fetcher and those returned by its For.
-type underWay struct {
+// sharedState is the state shared by a Fetcher and those returned by its For.
+type sharedState struct {
 	indexes    indexes
 	flights    singleflight.Group
 	proxies    sync.Map // host and port of each proxy used
@@ -87,7 +87,7 @@ const idle = 30 * time.Second
 // Config. It does not use the network. The proxies are those of the environment:
 // HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 func New(config Config) (*Fetcher, error) {
-	f := &Fetcher{config: config, now: time.Now, underWay: &underWay{transports: map[identity]*http.Transport{}, crowds: map[string]*crowd{}},
+	f := &Fetcher{config: config, now: time.Now, sharedState: &sharedState{transports: map[identity]*http.Transport{}, crowds: map[string]*crowd{}},
 		proxy: httpproxy.FromEnvironment().ProxyFunc(),
 		log:   cmp.Or(config.Log, slog.New(slog.DiscardHandler)),
 		fresh: cmp.Or(config.Fresh, DefaultFresh),
@@ -275,7 +275,7 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 	if want != "" {
 		seen := known.Digest == want
 		known = record{Version: known.Version, Digest: want, At: known.At}
-		if known.Version == "" && lasting(ref) {
+		if known.Version == "" && isImmutable(ref) {
 			known.Version = ref.Version
 		}
 		remembered = known.Version != "" || ref.Kind == remote.File
@@ -284,7 +284,7 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 		}
 	}
 	age := f.now().Sub(known.At)
-	good := f.config.Offline || !anew && (lasting(ref) || age < f.fresh && age > -f.fresh)
+	good := f.config.Offline || !anew && (isImmutable(ref) || age < f.fresh && age > -f.fresh)
 	if remembered && good {
 		if data, found := f.have(known.Digest); found {
 			f.metrics.events.WithLabelValues(string(hit)).Inc()
@@ -299,7 +299,7 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 	} else {
 		f.metrics.events.WithLabelValues(string(miss)).Inc()
 	}
-	if want == "" && lasting(ref) && !anew {
+	if want == "" && isImmutable(ref) && !anew {
 		want = known.Digest // evicted from the cache; the content must be the same again
 	}
 	content, err := f.download(ctx, ref, at, anew)
@@ -331,8 +331,8 @@ func (f *Fetcher) changed(ref remote.Ref, was, is string) *failure {
 	return failed(changed, remedy, "its content has changed: its digest was %s and is %s", was, is)
 }
 
-// lasting reports whether the content of a Ref cannot change.
-func lasting(ref remote.Ref) bool {
+// isImmutable reports whether the content of a Ref cannot change.
+func isImmutable(ref remote.Ref) bool {
 	switch ref.Kind {
 	case remote.Chart:
 		_, manifest := pinned(ref.Version)

@@ -160,7 +160,7 @@ func (e *attempt) objects(session transport.UploadPackSession, have *packp.AdvRe
 		return nil, err
 	}
 	store := memory.NewStorage()
-	parser, err := packfile.NewParserWithStorage(packfile.NewScanner(e.heeding(pack)), store)
+	parser, err := packfile.NewParserWithStorage(packfile.NewScanner(e.deadlineReader(pack)), store)
 	if err == nil {
 		_, err = parser.Parse()
 	}
@@ -191,7 +191,7 @@ func (e *attempt) measure(pack []byte) error {
 		}
 		return failed(tooLarge, moreBytes, "the repository at %s unpacks to more than %d bytes", e.host(), e.f.limits.Unpacked)
 	}
-	scanner := packfile.NewScanner(e.heeding(pack))
+	scanner := packfile.NewScanner(e.deadlineReader(pack))
 	_, count, err := scanner.Header()
 	if err != nil {
 		return e.failureOf(err)
@@ -241,16 +241,18 @@ func (b *beginningOf) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// heeding reads a pack until the deadline of the attempt, which the unpacking
+// deadlineReader reads a pack until the deadline of the attempt, which the unpacking
 // libraries do not check.
-func (e *attempt) heeding(pack []byte) io.ReadSeeker { return &heeding{bytes.NewReader(pack), e} }
+func (e *attempt) deadlineReader(pack []byte) io.ReadSeeker {
+	return &deadlineReader{bytes.NewReader(pack), e}
+}
 
-type heeding struct {
+type deadlineReader struct {
 	*bytes.Reader
 	e *attempt
 }
 
-func (h *heeding) Read(p []byte) (int, error) {
+func (h *deadlineReader) Read(p []byte) (int, error) {
 	if err := h.e.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -258,7 +260,7 @@ func (h *heeding) Read(p []byte) (int, error) {
 }
 
 // WriteTo is disabled, since it would bypass Read.
-func (h *heeding) WriteTo(w io.Writer) (int64, error) {
+func (h *deadlineReader) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, struct{ io.Reader }{h})
 }
 
@@ -319,8 +321,8 @@ func (e *entry) content() (string, error) {
 	return e.file.Contents()
 }
 
-// deepest is the maximum nesting of submodules.
-const deepest = 5
+// maxNesting is the maximum nesting of submodules.
+const maxNesting = 5
 
 // add adds the files of a commit to a directory.
 func (f *files) add(dir string, session transport.UploadPackSession, have *packp.AdvRefs, want, commit plumbing.Hash, withModules bool) error {
@@ -381,8 +383,8 @@ func (f *files) add(dir string, session transport.UploadPackSession, have *packp
 
 // addModules adds the submodules of a repository, each at its commit.
 func (f *files) addModules(dir string, tree *object.Tree, commits map[string]plumbing.Hash) error {
-	if f.depth++; f.depth > deepest {
-		return failed(tooLarge, "add submodules=false to the query of the address if they are not needed", "the submodules of the repository are nested more than %d deep", deepest)
+	if f.depth++; f.depth > maxNesting {
+		return failed(tooLarge, "add submodules=false to the query of the address if they are not needed", "the submodules of the repository are nested more than %d deep", maxNesting)
 	}
 	defer func() { f.depth-- }()
 	listed := gitconfig.NewModules()

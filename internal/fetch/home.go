@@ -102,7 +102,7 @@ func (f *Fetcher) recall(ref remote.Ref) (record, bool) {
 // exactly returns the content of an immutable Ref from the cache if allowed,
 // otherwise from load. sourceSays is the digest announced by the source, or "".
 func (e *attempt) exactly(ref remote.Ref, sourceSays string, load func() (remote.Content, error)) (fetchedContent, error) {
-	if !lasting(ref) {
+	if !isImmutable(ref) {
 		content, err := load()
 		return fetchedContent{Content: content}, err
 	}

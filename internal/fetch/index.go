@@ -441,8 +441,8 @@ type dated struct {
 	at     time.Time
 }
 
-// mostIndexes is the number of cached indexes.
-const mostIndexes = 8
+// maxIndexes is the number of cached indexes.
+const maxIndexes = 8
 
 func (x *indexes) get(address string, now time.Time, fresh time.Duration) (dated, bool) {
 	x.mu.Lock()
@@ -458,7 +458,7 @@ func (x *indexes) put(address string, d dated) {
 		x.known = map[string]dated{}
 	}
 	x.known[address] = d
-	for len(x.known) > mostIndexes {
+	for len(x.known) > maxIndexes {
 		oldest := address
 		for a, d := range x.known {
 			if d.at.Before(x.known[oldest].at) {

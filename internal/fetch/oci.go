@@ -59,15 +59,15 @@ func (e *attempt) chartOfRegistry() (fetchedContent, error) {
 			got.Version = version
 		}
 		if err == nil {
-			err = e.asked(got.Data, version)
+			err = e.checkIdentity(got.Data, version)
 		}
 		return got, err
 	})
 }
 
-// asked reports an error if the content of a registry is not the chart of that name
+// checkIdentity reports an error if the content of a registry is not the chart of that name
 // and version. The version is a tag, which may omit its last parts.
-func (e *attempt) asked(packed []byte, version string) error {
+func (e *attempt) checkIdentity(packed []byte, version string) error {
 	if v, err := semver.NewVersion(version); err == nil {
 		version = v.String()
 	}
@@ -97,9 +97,9 @@ func (e *attempt) repository(name string) (*orasremote.Repository, error) {
 	return repository, nil
 }
 
-// mostTagPages limits the pages of a tag list: an endless one would occupy a place
+// maxTagPages limits the pages of a tag list: an endless one would occupy a place
 // in the queue.
-const mostTagPages = 500
+const maxTagPages = 500
 
 // tag returns the tag of the requested version. As in Helm, anything that can be
 // parsed as a version, even without its last parts, is one; otherwise it is a
@@ -116,8 +116,8 @@ func (e *attempt) tag(repository *orasremote.Repository, version string) (string
 	var all []*semver.Version
 	seen := 0
 	err := repository.Tags(e.ctx, "", func(tags []string) error {
-		if seen += max(len(tags), mostVersions/mostTagPages); seen > mostVersions {
-			return e.note(failed(tooLarge, "name an exact version", "%s has more than %d tags of %s, or sends them in more than %d parts", e.host(), mostVersions, e.ref.Chart, mostTagPages))
+		if seen += max(len(tags), mostVersions/maxTagPages); seen > mostVersions {
+			return e.note(failed(tooLarge, "name an exact version", "%s has more than %d tags of %s, or sends them in more than %d parts", e.host(), mostVersions, e.ref.Chart, maxTagPages))
 		}
 		for _, tag := range tags {
 			if v, err := semver.StrictNewVersion(strings.ReplaceAll(tag, "_", "+")); err == nil {
@@ -141,8 +141,8 @@ func (e *attempt) tag(repository *orasremote.Repository, version string) (string
 	return found, nil
 }
 
-// mostManifest is the usual size limit of registries for a manifest.
-const mostManifest = 4 << 20
+// maxManifest is the usual size limit of registries for a manifest.
+const maxManifest = 4 << 20
 
 // pull fetches a chart by tag or digest, and returns the digest of its manifest.
 // The registry's client verifies all digests.
@@ -180,7 +180,7 @@ func (e *attempt) manifest(repository *orasremote.Repository, reference string) 
 		return at, manifest, e.failureOf(err)
 	}
 	defer body.Close()
-	if at.Size < 0 || at.Size > mostManifest {
+	if at.Size < 0 || at.Size > maxManifest {
 		return at, manifest, failed(tooLarge, "check the URL", "the manifest of %s in %s has %d bytes", e.ref.Chart, e.host(), at.Size)
 	}
 	data, err := content.ReadAll(body, at)

@@ -242,7 +242,7 @@ func (p Policy) signer(u *url.URL) (Signer, bool) {
 	var best Signer
 	found := false
 	for _, s := range p {
-		if s.pattern().matches(plainly(u)) && (!found || nearer(s.pattern(), best.pattern()) > 0) {
+		if s.pattern().matches(normalized(u)) && (!found || nearer(s.pattern(), best.pattern()) > 0) {
 			best, found = s, true
 		}
 	}
@@ -257,12 +257,12 @@ func patternOf(address string) pattern {
 	if fault != "" {
 		return pattern{}
 	}
-	u = plainly(u)
+	u = normalized(u)
 	return pattern{scheme: u.Scheme, host: hostOf(u), port: portOf(u), segments: segmentsOf(u)}
 }
 
-// plainly returns a URL in lower case and with https.
-func plainly(u *url.URL) *url.URL {
+// normalized returns a URL in lower case and with https.
+func normalized(u *url.URL) *url.URL {
 	plain := &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: strings.ToLower(u.Path)}
 	if plain.Scheme == "http" {
 		plain.Scheme, plain.Host = "https", strings.TrimSuffix(plain.Host, ":80")

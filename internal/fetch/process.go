@@ -55,7 +55,7 @@ func (f *Fetcher) send(ctx context.Context, ref remote.Ref, at *url.URL, anew bo
 	if done.Index && address != "" {
 		f.adoptIndex(address, files.index)
 	}
-	return t.brought(done, files)
+	return t.collect(done, files)
 }
 
 // spools are the files of a process.
@@ -186,7 +186,7 @@ func (t *childFetch) talk(to io.Writer, from io.Reader, what fetchOrder) (*doneM
 			return nil, err
 		}
 		if said.Done != nil {
-			t.f.confined(said.Done.Gaps)
+			t.f.logGaps(said.Done.Gaps)
 			return said.Done, said.Done.Failure.failure()
 		}
 		answer, err := t.answer(said)
@@ -200,9 +200,9 @@ func (t *childFetch) talk(to io.Writer, from io.Reader, what fetchOrder) (*doneM
 	return nil, fmt.Errorf("it asks more than %d times", maxMessages)
 }
 
-// confined logs gaps in the sandbox of the processes once, since they all run in
+// logGaps logs gaps in the sandbox of the processes once, since they all run in
 // the same container.
-func (f *Fetcher) confined(gaps []sandbox.Gap) {
+func (f *Fetcher) logGaps(gaps []sandbox.Gap) {
 	if len(gaps) == 0 {
 		return
 	}
@@ -227,7 +227,7 @@ func (t *childFetch) answer(said childMessage) (serverMessage, error) {
 		return serverMessage{Credential: opens.sealed(), Failure: failureMessageOf(err)}, nil
 	}
 	ref := said.Recorded.Ref
-	if ref.Kind != t.ref.Kind || ref.URL != t.ref.URL || ref.Chart != t.ref.Chart || !lasting(ref) {
+	if ref.Kind != t.ref.Kind || ref.URL != t.ref.URL || ref.Chart != t.ref.Chart || !isImmutable(ref) {
 		return serverMessage{}, errors.New("it asks for something else")
 	}
 	known, there, err := local{f}.recorded(ref, said.Recorded.SourceSays, t.anew)
@@ -235,13 +235,13 @@ func (t *childFetch) answer(said childMessage) (serverMessage, error) {
 	return serverMessage{Version: known.Version, Digest: known.Digest, There: there, Failure: failureMessageOf(err)}, nil
 }
 
-// brought collects the output of a finished process.
-func (t *childFetch) brought(done *doneMessage, files *spools) (fetchedContent, error) {
+// collect collects the output of a finished process.
+func (t *childFetch) collect(done *doneMessage, files *spools) (fetchedContent, error) {
 	t.f.metrics.bytes.WithLabelValues(string(t.ref.Kind)).Add(float64(max(done.Downloaded, 0)))
 	if done.Kept && t.there {
 		return fetchedContent{Content: t.known, exact: t.exact, kept: true}, nil
 	}
-	if !t.versioned(done.Version) {
+	if !t.isPlausibleVersion(done.Version) {
 		return fetchedContent{}, failed(broken, "contact its administrator", "what %s has is of no version that can be one", t.at.Host)
 	}
 	digest, err := digestOf(files.data)
@@ -257,8 +257,8 @@ func (t *childFetch) brought(done *doneMessage, files *spools) (fetchedContent, 
 	return got, nil
 }
 
-// versioned reports whether a version is plausible for the source.
-func (t *childFetch) versioned(version string) bool {
+// isPlausibleVersion reports whether a version is plausible for the source.
+func (t *childFetch) isPlausibleVersion(version string) bool {
 	switch t.ref.Kind {
 	case remote.Repository:
 		return isCommit(version)

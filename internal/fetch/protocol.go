@@ -121,5 +121,5 @@ func (w *failureMessage) failure() error {
 	cut := func(text string) string {
 		return finding.Harmless(strings.ToValidUTF8(text[:min(len(text), 4<<10)], ""))
 	}
-	return &failure{outcome: w.Outcome, message: cut(w.Message), remedy: cut(w.Remedy), after: max(0, min(w.After, longestAfter))}
+	return &failure{outcome: w.Outcome, message: cut(w.Message), remedy: cut(w.Remedy), after: max(0, min(w.After, maxRetryAfter))}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
-// mostSigned limits the size of a provenance file, payload or bundle, in bytes.
-const mostSigned = 1 << 20
+// maxSigned limits the size of a provenance file, payload or bundle, in bytes.
+const maxSigned = 1 << 20
 
 // scopeOf returns the scope of a Ref's records in the store. For charts it includes
 // the policy, so that unverified content is never used under a policy. An index may
@@ -66,14 +66,14 @@ func (e *attempt) verifyFile(at *url.URL, packed []byte) error {
 		if at.RawPath != "" {
 			beside.RawPath = at.RawPath + ".prov"
 		}
-		statement, err := e.getAtMost(beside.String(), mostSigned)
+		statement, err := e.getAtMost(beside.String(), maxSigned)
 		if err != nil {
 			if why := e.failureOf(err); why.outcome != missing && why.outcome != denied {
 				return why
 			}
 			return unsigned(s, signByHelm, "the chart has no provenance file: %s answers %d for %s", at.Host, e.status(), beside.Path)
 		}
-		if err := byProvenance(s, statement, packed); err != nil {
+		if err := verifyProvenance(s, statement, packed); err != nil {
 			return err
 		}
 	}
@@ -84,9 +84,9 @@ func (e *attempt) verifyFile(at *url.URL, packed []byte) error {
 func (e *attempt) verifyManifest(repository *orasremote.Repository, at ocispec.Descriptor, layers []ocispec.Descriptor, packed []byte) error {
 	from := &url.URL{Scheme: "oci", Host: e.at.Host, Path: "/" + repository.Reference.Repository}
 	for _, s := range e.signers(from) {
-		verify := e.byCosign
+		verify := e.verifyCosign
 		if s.Keyring != nil {
-			verify = e.byProvenanceLayer
+			verify = e.verifyProvenanceLayer
 		}
 		if err := verify(s, repository, at, layers, packed); err != nil {
 			return err
@@ -95,25 +95,25 @@ func (e *attempt) verifyManifest(repository *orasremote.Repository, at ocispec.D
 	return nil
 }
 
-// byProvenanceLayer verifies by the provenance layer that helm push adds.
-func (e *attempt) byProvenanceLayer(s Signer, repository *orasremote.Repository, _ ocispec.Descriptor, layers []ocispec.Descriptor, packed []byte) error {
+// verifyProvenanceLayer verifies by the provenance layer that helm push adds.
+func (e *attempt) verifyProvenanceLayer(s Signer, repository *orasremote.Repository, _ ocispec.Descriptor, layers []ocispec.Descriptor, packed []byte) error {
 	i := slices.IndexFunc(layers, func(l ocispec.Descriptor) bool { return l.MediaType == helmregistry.ProvLayerMediaType })
 	if i < 0 {
 		return unsigned(s, signByHelm, "the chart in %s has no provenance file (a layer that helm push makes of the .prov)", e.host())
 	}
-	if layers[i].Size < 0 || layers[i].Size > mostSigned {
-		return failed(tooLarge, "contact its publisher", "the provenance file has %d bytes, more than %d", layers[i].Size, mostSigned)
+	if layers[i].Size < 0 || layers[i].Size > maxSigned {
+		return failed(tooLarge, "contact its publisher", "the provenance file has %d bytes, more than %d", layers[i].Size, maxSigned)
 	}
 	statement, err := content.FetchAll(e.ctx, repository.Blobs(), layers[i])
 	if err != nil {
 		return e.failureOf(err)
 	}
-	return byProvenance(s, statement, packed)
+	return verifyProvenance(s, statement, packed)
 }
 
-// byProvenance verifies a chart by its provenance file, like helm verify. The name
+// verifyProvenance verifies a chart by its provenance file, like helm verify. The name
 // of the archive in the file is that of helm package for this chart and version.
-func byProvenance(s Signer, statement, packed []byte) error {
+func verifyProvenance(s Signer, statement, packed []byte) error {
 	ring, err := keyring(s.Keyring)
 	if err != nil {
 		return unsigned(s, signByHelm, "the keyring cannot be read: %s", short(err.Error()))

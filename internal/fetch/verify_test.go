@@ -215,7 +215,7 @@ func TestCosign(t *testing.T) {
 			return []layerOf{l}
 		}, rule: "unverified", text: "it is not by the key of the policy"},
 		"a large payload": {push: func(_ *shelf, d string) []layerOf {
-			return []layerOf{signedLayer(t, key, strings.Repeat(" ", mostSigned+1))}
+			return []layerOf{signedLayer(t, key, strings.Repeat(" ", maxSigned+1))}
 		}, rule: "too-large", text: "a signature in registry.example.com has 1048577 bytes"},
 		"a thousand signatures": {push: func(_ *shelf, d string) []layerOf {
 			var all []layerOf
@@ -225,7 +225,7 @@ func TestCosign(t *testing.T) {
 			return append(all, cosigned(t, key, d, signedRepository))
 		}, rule: "unverified", text: "none of the 32 signatures"},
 		"a large manifest of signatures": {push: func(_ *shelf, d string) []layerOf {
-			return []layerOf{{payloadType, "x", map[string]string{"padding": strings.Repeat("x", mostManifest)}}}
+			return []layerOf{{payloadType, "x", map[string]string{"padding": strings.Repeat("x", maxManifest)}}}
 		}, rule: "too-large", text: "the manifest of app in registry.example.com has 41"},
 		"a bundle by another key": {push: func(s *shelf, d string) []layerOf {
 			s.refer("charts/app", d, bundled(t, other, d, v1))
@@ -280,7 +280,7 @@ func TestCosign(t *testing.T) {
 			for _, fetcher := range []remote.Fetcher{f, f, recorded} {
 				refuse(t, fetcher, ref, c.rule, c.text)
 			}
-			if asked := len(n.asked("registry.example.com")) - before; asked > 3*2*(2*mostSignatures+5) {
+			if asked := len(n.asked("registry.example.com")) - before; asked > 3*2*(2*maxSignatures+5) {
 				t.Errorf("%d requests", asked)
 			}
 			config.Offline = true
@@ -350,7 +350,7 @@ func TestProvenance(t *testing.T) {
 		"changed":          {strings.Replace(good, "name: app", "name: apq", 1), "unverified", "does not verify"},
 		"cut off":          {good[:len(good)/2], "unverified", "signature block not found"},
 		"a page":           {"<html>", "unverified", "signature block not found"},
-		"large":            {strings.Repeat("x", mostSigned+1), "too-large", "1048576"},
+		"large":            {strings.Repeat("x", maxSigned+1), "too-large", "1048576"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, s := newInternet(t), newShelf(t)

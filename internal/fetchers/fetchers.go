@@ -1,5 +1,5 @@
-// Package fetchers makes the Fetcher of a command from its flags and from what Helm has
-// on this machine: names of repositories, and credentials.
+// Package fetchers creates the Fetcher of a command from its flags and from Helm's
+// configuration on this machine: names of repositories, and credentials.
 package fetchers
 
 import (
@@ -17,22 +17,23 @@ import (
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
-// Options are the flags that say what may be fetched, and how.
+// Options are the flags about fetching.
 type Options struct {
 	Config    fetch.Config
 	OnFailure string
-	// Verify is the file of the policy.
+	// Verify is the policy file.
 	Verify string
-	// Anything is what may be fetched if nobody says.
+	// Anything is the default allow-list.
 	Anything []string
-	// Projects is the directory of what single AppProjects may fetch; a server has one.
+	// Projects is the directory with the allow-lists of AppProjects; only for
+	// servers.
 	Projects string
-	// made is the Fetcher of the command, which all its components share.
+	// made is the Fetcher shared by all components of the command.
 	made *fetch.Fetcher
 }
 
-// Fetcher returns who may fetch; nil if nothing may be. metrics and log may be
-// nil.
+// Fetcher returns the Fetcher; nil if nothing may be fetched. metrics and log may
+// be nil.
 func (in *Options) Fetcher(log *slog.Logger, metrics prometheus.Registerer) (*fetch.Fetcher, error) {
 	if in == nil {
 		return nil, nil
@@ -60,17 +61,17 @@ func (in *Options) Fetcher(log *slog.Logger, metrics prometheus.Registerer) (*fe
 		return nil, usage.Error{Err: err}
 	}
 	if len(config.Allow) == 0 && len(in.Anything) > 0 {
-		// Whoever vendors does it for themselves, and may reach what they can reach.
+		// A user who vendors may fetch anything they can reach.
 		config.Allow, config.AllowPrivate = in.Anything, append([]string{"*"}, config.AllowPrivate...)
 	}
 	if len(config.Allow) == 0 && in.Projects == "" {
 		return nil, nil
 	}
 	if config.Fresh == 0 {
-		config.Fresh = -1 // which is not at all
+		config.Fresh = -1 // no caching
 	}
 	if config.Limits.Rate == 0 {
-		config.Limits.Rate = -1 // which is any
+		config.Limits.Rate = -1 // no minimum
 	}
 	helm := helmConfig()
 	config.Credentials.HelmRepositories, config.Credentials.HelmRegistry, config.Credentials.DockerConfig = helm.repositories, helm.registry, dockerConfig()
@@ -84,7 +85,7 @@ func (in *Options) Fetcher(log *slog.Logger, metrics prometheus.Registerer) (*fe
 	return in.made, nil
 }
 
-// Remote returns a Fetcher that knows the names of Helm's repositories; nil if
+// Remote returns a Fetcher that resolves the names of Helm's repositories; nil if
 // nothing may be fetched.
 func (in *Options) Remote(log *slog.Logger, metrics prometheus.Registerer) (remote.Fetcher, error) {
 	f, err := in.Fetcher(log, metrics)
@@ -94,7 +95,7 @@ func (in *Options) Remote(log *slog.Logger, metrics prometheus.Registerer) (remo
 	return WithNames(f), nil
 }
 
-// UserCache is where a user's programs keep what they can get again.
+// UserCache returns the user's cache directory.
 func UserCache() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {

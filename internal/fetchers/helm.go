@@ -14,7 +14,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
-// helmFiles are where Helm keeps what it knows of repositories and registries
+// helmFiles are Helm's configuration files for repositories and registries
 // (helmpath and cli.New of Helm).
 type helmFiles struct{ repositories, registry string }
 
@@ -43,7 +43,7 @@ func dockerConfig() string {
 	return ifThere(filepath.Join(dir, "config.json"))
 }
 
-// ifThere is a file that is there, or empty.
+// ifThere returns a file if it exists, otherwise "".
 func ifThere(file string) string {
 	if info, err := os.Stat(file); err != nil || info.IsDir() {
 		return ""
@@ -51,8 +51,8 @@ func ifThere(file string) string {
 	return file
 }
 
-// namedRepositories puts addresses in for the names that "helm repo add" gave to
-// chart repositories: @name and alias:name.
+// namedRepositories resolves the names that "helm repo add" gave to chart
+// repositories: @name and alias:name.
 type namedRepositories struct {
 	remote.Fetcher
 	file string
@@ -66,7 +66,7 @@ func (n namedRepositories) Fetch(ctx context.Context, ref remote.Ref) (remote.Co
 	return n.Fetcher.Fetch(ctx, ref)
 }
 
-// resolve puts the address in for the name of a repository.
+// resolve replaces the name of a repository by its URL.
 func (n namedRepositories) resolve(ref remote.Ref) (remote.Ref, error) {
 	name, named := strings.CutPrefix(ref.URL, "@")
 	if !named {
@@ -106,12 +106,12 @@ func (n namedRepositories) address(name string) (string, error) {
 	return "", unknown
 }
 
-// WithNames is a Fetcher that knows them.
+// WithNames returns a Fetcher that resolves names.
 func WithNames(from remote.Fetcher) remote.Fetcher {
 	return namedRepositories{from, helmConfig().repositories}
 }
 
-// ResolveName puts the address in for the name of a repository, as Helm has it here.
+// ResolveName replaces the name of a repository by its URL in Helm's configuration.
 func ResolveName(ref remote.Ref) (remote.Ref, error) {
 	return namedRepositories{file: helmConfig().repositories}.resolve(ref)
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// Counted is a number with what is counted, whose plural ends with s.
+// Counted formats a number with its unit, whose plural ends with s.
 func Counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -7,7 +7,7 @@ import (
 
 var (
 	urlText = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://\S+`)
-	// An address without a scheme, as git takes one: user:token@host/path.
+	// A git URL without a scheme: user:token@host/path.
 	namedHost = regexp.MustCompile(`[\w.+-]+:[^\s/@:"'` + "`" + `]+@[\w.-]+`)
 	digest    = regexp.MustCompile(`@sha\d+$`)
 	queryText = regexp.MustCompile(`([?&;#][^\s=&;?#]+=)([^\s&;#]*)`)
@@ -15,12 +15,11 @@ var (
 	anchor    = regexp.MustCompile(`#\S*=\S*`)
 )
 
-// hidden stands where something was left out of an address.
+// hidden replaces removed parts of a URL.
 const hidden = "***"
 
-// WithoutCredentials leaves out of all addresses in a text what opens them: the
-// user and the password before the host, and the values of queries, but for the
-// ref of a git repository and whether its submodules are wanted.
+// WithoutCredentials removes credentials from all URLs in a text: user and
+// password, and the values of queries, except for git's ref and submodules.
 func WithoutCredentials(text string) string {
 	if !strings.ContainsAny(text, "@?#") {
 		return text
@@ -28,7 +27,7 @@ func WithoutCredentials(text string) string {
 	text = urlText.ReplaceAllStringFunc(text, withoutUser)
 	text = namedHost.ReplaceAllStringFunc(text, func(address string) string {
 		if digest.MatchString(address) {
-			return address // of an image
+			return address // the digest of an image
 		}
 		return address[strings.LastIndexByte(address, '@')+1:]
 	})
@@ -36,8 +35,8 @@ func WithoutCredentials(text string) string {
 	return anchor.ReplaceAllStringFunc(text, withoutValues)
 }
 
-// withoutUser takes the user out of a URL. A password that nobody escaped may
-// hold slashes, and then looks like a port that is no number.
+// withoutUser removes the user from a URL. An unescaped password may contain
+// slashes, and then looks like an invalid port.
 func withoutUser(address string) string {
 	scheme, rest, _ := strings.Cut(address, "://")
 	host := rest
@@ -56,10 +55,10 @@ func withoutUser(address string) string {
 	return scheme + "://" + rest
 }
 
-// quotes are what may stand around an address in a sentence.
+// quotes are characters that may follow a URL in a sentence.
 const quotes = "\"'`),.;:]}>"
 
-// harmlessValues are those of queries that open nothing, by key.
+// harmlessValues are query values that are not secret, by key.
 var harmlessValues = map[string]*regexp.Regexp{
 	"ref":        regexp.MustCompile(``),
 	"submodules": regexp.MustCompile(`^(true|false)$`),

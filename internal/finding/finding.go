@@ -1,10 +1,10 @@
-// Package finding holds what is wrong with an input, as values.
+// Package finding represents problems of an input as values.
 //
-// A Finding says where (file and line, object, field), what, and what to do
-// about it, always in one line. An error is different: it says that we could
-// not do our work. The two meet where the input is so wrong that nothing can
-// be rendered; for that a Finding is an error too, and errors.Join carries
-// several, because people want to see every fault of a component at once.
+// A Finding contains the place (file and line, object, field), the problem and the
+// fix, always in one line. An error, in contrast, means that Ladder could not do
+// its work. If an input is so wrong that nothing can be rendered, a Finding is also
+// an error, and errors.Join combines several, so that users see all problems of a
+// component at once.
 package finding
 
 import (
@@ -16,45 +16,45 @@ import (
 	"unicode"
 )
 
-// Severity says what a finding does to the result.
+// Severity is the effect of a finding.
 type Severity string
 
 const (
-	// Error means that the input is wrong and must change. As an error value it
-	// stands in place of an output; beside an output, such as one in the waves
-	// that an author insisted on, it says that a sync of that hangs or fails.
+	// Error means that the input must be corrected. As an error value it replaces
+	// the output; next to an output, such as one with waves that an author set, it
+	// means that a sync will hang or fail.
 	Error Severity = "error"
-	// Warning means that the output is right as far as we can see, but that
+	// Warning means that the output is correct as far as is known, but that
 	// something outside it can make the sync hang or fail.
 	Warning Severity = "warning"
-	// Note is worth knowing, and nothing to be afraid of in this sync.
+	// Note is information that does not affect this sync.
 	Note Severity = "note"
 )
 
-// Finding is one fault of an input. Rule and Message are always set, the
-// place fields as far as they are known.
+// Finding is a problem of an input. Rule and Message are always set, the fields of
+// the place as far as they are known.
 type Finding struct {
 	Severity Severity `json:"severity"`
-	// Rule is the stable name of what was violated, such as "duplicate-object".
+	// Rule is the stable name of the violated rule, such as "duplicate-object".
 	Rule string `json:"rule"`
 	// File is the path of the file inside the repository, with slashes.
 	File string `json:"file,omitempty"`
-	// Line counts from 1; 0 means that the fault has no line of its own.
+	// Line counts from 1; 0 means unknown.
 	Line int `json:"line,omitempty"`
-	// Object names a manifest the way people do: "Deployment shop/web".
+	// Object is the name of a manifest in the form "Deployment shop/web".
 	Object string `json:"object,omitempty"`
 	// Field is a path inside the object or file, such as "spec.replicas".
 	Field string `json:"field,omitempty"`
-	// Message says what is wrong.
+	// Message is the problem.
 	Message string `json:"message"`
-	// Remedy says what to do: it starts with a verb, or asks for a misspelled name.
+	// Remedy is the fix: it starts with a verb, or suggests a name.
 	Remedy string `json:"remedy,omitempty"`
-	// Missing names an object that is not in the component and may be in another
-	// one: "Service shop/web".
+	// Missing is an object that is not in the component but may be in another one:
+	// "Service shop/web".
 	Missing string `json:"-"`
 }
 
-// Error makes a Finding usable as an error and prints it in one line:
+// Error formats the finding in one line:
 //
 //	shop/values.yaml:3: image.tag: got number, want string; fix: quote it
 func (f Finding) Error() string {
@@ -83,18 +83,18 @@ func (f Finding) Error() string {
 	return b.String()
 }
 
-// Failed is the rule of errors that name none.
+// Failed is the rule of errors without a rule.
 const Failed = "failed"
 
-// Fault is the error of a function that does not know the place of what it is given:
-// what is wrong, and what to do about it. Its caller adds the place.
+// Fault returns an error with a problem and its fix, from a function that does not
+// know the place. The caller adds it.
 func Fault(message, remedy string) error {
 	return Finding{Severity: Error, Rule: Failed, Message: message, Remedy: remedy}
 }
 
-// Of returns the findings that err carries, in the order they were joined.
-// What is no Finding comes back as one of severity Error that holds only the
-// text, so a caller can print every error the same way.
+// Of returns the findings in err, in order. Other errors are converted to findings
+// of severity Error with only a message, so that a caller can print all errors in
+// the same way.
 func Of(err error) []Finding {
 	if err == nil {
 		return nil
@@ -120,7 +120,7 @@ func Of(err error) []Finding {
 	return []Finding{{Severity: Error, Rule: Failed, Message: err.Error()}}
 }
 
-// Err joins those findings that are errors; nil means there are none.
+// Err joins the findings of severity Error; nil if there are none.
 func Err(all []Finding) error {
 	var errs []error
 	for _, f := range all {
@@ -131,8 +131,7 @@ func Err(all []Finding) error {
 	return errors.Join(errs...)
 }
 
-// Sort orders findings by where they are, so that a report does not depend on
-// the order of the checks that made it.
+// Sort sorts findings by place, independent of the order of checks.
 func Sort(all []Finding) {
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		if c := strings.Compare(a.File, b.File); c != 0 {
@@ -145,24 +144,23 @@ func Sort(all []Finding) {
 	})
 }
 
-// Told is the finding as its text tells it, field by field: without credentials
-// and in one line.
+// Told returns the finding as its text shows it: without credentials and in one
+// line, in every field.
 func (f Finding) Told() Finding {
 	f.File, f.Object, f.Field = Harmless(f.File), Harmless(f.Object), Harmless(f.Field)
 	f.Message, f.Remedy = oneLine(f.Message), oneLine(f.Remedy)
 	return f
 }
 
-// oneLine keeps the promise that a finding is one line, whatever a library
-// put into its message.
+// oneLine ensures that a finding is one line, whatever a library put into its
+// message.
 func oneLine(s string) string {
 	return Harmless(strings.Join(strings.Fields(s), " "))
 }
 
-// Harmless writes out what a terminal or a log would obey instead of showing:
-// line breaks, escape sequences, marks that turn the direction of text. Names
-// in messages come from the input, which anybody may have written. Addresses lose
-// their credentials.
+// Harmless escapes what a terminal or a log would interpret: line breaks, escape
+// sequences, bidirectional marks. Names in messages come from the input, which is
+// untrusted. Credentials in URLs are removed.
 func Harmless(s string) string {
 	var b strings.Builder
 	for _, r := range WithoutCredentials(s) {

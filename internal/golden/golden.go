@@ -1,5 +1,5 @@
-// Package golden compares what tests get with files that hold what they expect,
-// and writes those files when the tests run with -update.
+// Package golden compares the results of tests with files, and rewrites these files
+// with -update.
 package golden
 
 import (
@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected results")
 
-// Update reports whether expectations are to be rewritten.
+// Update reports whether to rewrite the files.
 func Update() bool { return *update }
 
 // File compares a text with a file.
@@ -35,9 +35,8 @@ func File(t *testing.T, file, got string) {
 	}
 }
 
-// Archives runs a case for each txtar file that matches the pattern, named like
-// the file. The first file of an archive is the input; the rest is what the
-// case must return for it.
+// Archives runs a case for each txtar file that matches the pattern. The first file
+// of an archive is the input; the others are the expected result.
 func Archives(t *testing.T, pattern string, run func(t *testing.T, in txtar.File) []txtar.File) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -56,5 +55,5 @@ func Archives(t *testing.T, pattern string, run func(t *testing.T, in txtar.File
 	}
 }
 
-// Text makes a file of an archive.
+// Text returns a file of an archive.
 func Text(name, text string) txtar.File { return txtar.File{Name: name, Data: []byte(text)} }

@@ -1,12 +1,11 @@
-// Package health makes health checks for Argo CD of what is known about the
-// status of objects.
+// Package health generates health checks for Argo CD from the knowledge about
+// status fields.
 //
-// Argo CD waits only for objects of kinds that it has a health check for. For
-// other kinds one can be put into its configuration: a script in Lua that is
-// given the object as obj and returns a status and a message. All scripts made
-// here come from one template (check.lua.tmpl), so that one set of tests is about
-// all of them. They use nothing that Argo CD's
-// interpreter lacks: no string library, no os, no io.
+// Argo CD waits only for objects whose kinds have a health check. Others can be
+// configured: a Lua script gets the object as obj and returns a status and a
+// message. All scripts are generated from one template (check.lua.tmpl), so that
+// one set of tests covers all of them. They use only features of Argo CD's
+// interpreter: no string library, no os, no io.
 //
 // The package is pure: records in, text out.
 package health
@@ -27,7 +26,7 @@ var source string
 
 var script = template.Must(template.New("check.lua").Parse(source))
 
-// Check is a health check in the form that Argo CD's configuration has it.
+// Check is a health check for Argo CD's configuration.
 type Check struct {
 	// Key is the key in the ConfigMap argocd-cm.
 	Key string
@@ -35,16 +34,16 @@ type Check struct {
 	Script string
 }
 
-// keyed is what the key of a ConfigMap may hold.
-var keyed = regexp.MustCompile(`^[-._a-zA-Z0-9]+$`)
+// validKey matches valid keys of a ConfigMap.
+var validKey = regexp.MustCompile(`^[-._a-zA-Z0-9]+$`)
 
-// Checks returns a check for each kind, sorted by key. Kinds of which nothing
-// is known by their status have none; nor have names that no kind can have,
-// which a record about all kinds of a group would otherwise let through.
+// Checks returns a check for each kind, sorted by key. Kinds without known status
+// fields have none, nor have invalid names, which a record for all kinds of a group
+// would otherwise allow.
 func Checks(kinds []knowledge.Kind) []Check {
 	var all []Check
 	for _, k := range kinds {
-		if key := Key(k.Group, k.Kind); k.Sees != nil && keyed.MatchString(key) {
+		if key := Key(k.Group, k.Kind); k.Sees != nil && validKey.MatchString(key) {
 			all = append(all, Check{key, Script(*k.Sees)})
 		}
 	}
@@ -52,13 +51,13 @@ func Checks(kinds []knowledge.Kind) []Check {
 	return slices.CompactFunc(all, func(a, b Check) bool { return a.Key == b.Key })
 }
 
-// Key is the key of a kind's health check in Argo CD's configuration.
+// Key returns the key of a kind's health check in Argo CD's configuration.
 func Key(group, kind string) string {
 	return "resource.customizations.health." + group + "_" + kind
 }
 
-// Script writes a health check: the template with what the record asks for, and
-// without what it does not.
+// Script generates a health check from the parts of the template that the record
+// needs.
 func Script(s knowledge.Sees) string {
 	d := draft{Comment: comment(s), Generation: s.Generation != "", Own: s.Generation == knowledge.OfCondition, Healthy: signs(s.Healthy)}
 	if d.Generation && !d.Own {
@@ -79,29 +78,28 @@ func Script(s knowledge.Sees) string {
 	}
 	var b strings.Builder
 	if err := script.Execute(&b, d); err != nil {
-		panic(err) // the template names fields of draft only, and memory takes all
+		panic(err) // the template only uses fields of draft, and writing to memory succeeds
 	}
 	return b.String()
 }
 
-// draft is what the template is filled with; paths and signs are Lua already.
+// draft is the data of the template; paths and signs are Lua code.
 type draft struct {
 	Comment []string
-	// Generation is true if generations are looked at, Own if those of each
-	// condition are; Observed is where the other one stands.
+	// Generation means that generations are checked, Own those of each condition;
+	// otherwise Observed is the path of the generation.
 	Generation, Own bool
 	Observed, Under string
-	// Values, Conditions and Reasons tell which kinds of signs there are.
+	// Values, Conditions and Reasons are the kinds of signs in use.
 	Values, Conditions, Reasons bool
 	Tries                       []try
 	Healthy                     string
 }
 
-// try is a status that an object has if one of the signs shows.
+// try is a status with the signs for it.
 type try struct{ Status, Signs string }
 
-// comment says at the head of a check what it does, for whoever finds it in
-// the configuration of Argo CD.
+// comment describes the check, for users who find it in Argo CD's configuration.
 func comment(s knowledge.Sees) []string {
 	var lines []string
 	if s.Note != "" {
@@ -126,7 +124,7 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// signs writes signs as the entries of a table.
+// signs formats signs as the entries of a table.
 func signs(all []knowledge.Sign) string {
 	var b strings.Builder
 	for _, s := range all {
@@ -143,8 +141,8 @@ func signs(all []knowledge.Sign) string {
 	return b.String()
 }
 
-// value writes a path below the status, which is there, as Lua that does not
-// stumble over what is missing on the way: "(obj.status.health or {}).status".
+// value formats a path below the existing status as Lua that tolerates missing
+// fields: "(obj.status.health or {}).status".
 func value(path string) string {
 	below, _ := strings.CutPrefix(path, "status.")
 	text := "obj.status"
@@ -157,7 +155,7 @@ func value(path string) string {
 	return text
 }
 
-// set writes values as a table that tells whether a value is among them.
+// set formats values as a table for lookups.
 func set(values []string) string {
 	var entries []string
 	for _, v := range values {
@@ -166,9 +164,8 @@ func set(values []string) string {
 	return "{" + strings.Join(entries, ", ") + "}"
 }
 
-// ConfigMap writes checks as a manifest to be merged into the ConfigMap
-// argocd-cm, by kubectl or as a patch of kustomize. The label makes Argo CD
-// take notice of it.
+// ConfigMap formats checks as a manifest to merge into the ConfigMap argocd-cm, by
+// kubectl or as a kustomize patch. Argo CD requires the label.
 func ConfigMap(checks []Check) string {
 	return `apiVersion: v1
 kind: ConfigMap
@@ -181,12 +178,12 @@ data:
 ` + entries(checks, "  ")
 }
 
-// Values writes checks as values of the community's Argo CD Helm chart.
+// Values formats checks as values of the community's Argo CD Helm chart.
 func Values(checks []Check) string {
 	return "configs:\n  cm:\n" + entries(checks, "    ")
 }
 
-// entries writes checks as the entries of a mapping in YAML.
+// entries formats checks as the entries of a YAML mapping.
 func entries(checks []Check, indent string) string {
 	var b strings.Builder
 	for _, c := range checks {

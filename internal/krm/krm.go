@@ -1,11 +1,10 @@
-// Package krm is Ladder as a KRM function: a list of resources in, the same list
-// with sync waves out, as kustomize and kpt run functions
+// Package krm implements Ladder as a KRM function: a resource list in, the same
+// list with sync waves out, as kustomize and kpt run functions
 // (https://github.com/kubernetes-sigs/kustomize/blob/master/cmd/config/docs/api-conventions/functions-spec.md).
 //
-// What a function answers must follow from its input: it is run in containers
-// without a disk, so everything comes in the list, a ladder.yaml too. The items
-// stay in their order, because their places in files do; Argo CD sorts them by
-// their waves.
+// The output of a function depends only on its input: it runs in containers without
+// a disk, so the list contains everything, including a ladder.yaml. The items stay
+// in order, because their positions in files do; Argo CD sorts them by wave.
 package krm
 
 import (
@@ -29,11 +28,11 @@ import (
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// LadderKey is the entry of a functionConfig that holds what a ladder.yaml would.
+// LadderKey is the entry of a functionConfig with the content of a ladder.yaml.
 const LadderKey = "ladder.yaml"
 
-// Parameters are the entries of a functionConfig: those of the plugin that say
-// how to order what something else rendered, and LadderKey.
+// Parameters lists the entries of a functionConfig: the plugin's parameters for
+// ordering, and LadderKey.
 func Parameters(ordering []string) []string { return append(slices.Clone(ordering), LadderKey) }
 
 // IsList reports whether a text is a ResourceList. It need not be a valid one.
@@ -51,17 +50,17 @@ func IsList(text []byte) bool {
 
 const listKind = "ResourceList"
 
-// Run reads a list from in and returns it with waves, and what was found on the
-// way. ordering names the parameters of the plugin that a functionConfig may set.
+// Run reads a list from in and returns it with waves and findings. ordering lists
+// the parameters of the plugin that a functionConfig may set.
 //
-// The error joins every fault of the list for which there are no waves. There is
-// a list then, too, with the faults as its results, unless in holds none at all.
+// The error joins all findings that prevent waves. The list is still returned then,
+// with these findings as results, unless in contains no list.
 func Run(in io.Reader, base *knowledge.Base, ordering []string) (list []byte, findings []finding.Finding, err error) {
 	given, err := io.ReadAll(in)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := misshapen(given); err != nil {
+	if err := typeFaults(given); err != nil {
 		return nil, nil, err
 	}
 	var out bytes.Buffer
@@ -86,9 +85,9 @@ func Run(in io.Reader, base *knowledge.Base, ordering []string) (list []byte, fi
 	return out.Bytes(), findings, faults
 }
 
-// misshapen reports what the library passes over: parts of a list that are not
-// what they should be. What cannot be read at all it reports itself.
-func misshapen(list []byte) error {
+// typeFaults reports parts of a list with an invalid type, which the library
+// ignores. It reports unreadable input itself.
+func typeFaults(list []byte) error {
 	var doc yaml.Node
 	if yaml.Unmarshal(list, &doc) != nil || len(doc.Content) == 0 {
 		return nil
@@ -117,7 +116,7 @@ func misshapen(list []byte) error {
 	return errors.Join(faults...)
 }
 
-// valueOf is what a mapping has under a key; nil means nothing.
+// valueOf returns the value of a key; nil if there is none.
 func valueOf(n *yaml.Node, key string) *yaml.Node {
 	if n.Kind != yaml.MappingNode {
 		return nil
@@ -133,8 +132,8 @@ func valueOf(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// unreadable says why a list cannot be read, as far as that is about YAML: other
-// messages of the library may quote what is in the list.
+// unreadable reports invalid YAML. Other messages of the library may quote the
+// list.
 func unreadable(err error) finding.Finding {
 	f := notAList("the list cannot be read")
 	_, text, ok := strings.Cut(err.Error(), "yaml: ")
@@ -150,17 +149,17 @@ func notAList(message string) finding.Finding {
 		Remedy: "give it a ResourceList, as kustomize and kpt do; cmp annotate takes manifests"}
 }
 
-// function is one run of the function.
+// function is a run of the function.
 type function struct {
 	list *framework.ResourceList
-	// items are those that are applied, of which there are as many in objs.
+	// items are the items to apply, parallel to objs.
 	items []*yaml.RNode
 	objs  []object.Object
-	// findings are about what was read.
+	// findings are about the input.
 	findings []finding.Finding
 }
 
-// run puts the waves on the items.
+// run adds waves to the items.
 func (f *function) run(base *knowledge.Base, ordering []string) ([]finding.Finding, error) {
 	settings, base, err := f.config(base, ordering)
 	if err := errors.Join(err, f.read()); err != nil {
@@ -180,7 +179,7 @@ func (f *function) run(base *knowledge.Base, ordering []string) ([]finding.Findi
 	return append(f.findings, res.Findings...), f.write(res.Objects)
 }
 
-// mark begins the comment by which an item is found again.
+// mark starts the comment that identifies an item.
 const mark = "# item "
 
 // config reads the functionConfig.
@@ -246,7 +245,7 @@ func sortedKeys(m map[string]string) []string {
 	return keys
 }
 
-// read reads the items that are applied.
+// read reads the items to apply.
 func (f *function) read() error {
 	var faults []error
 	for i, item := range f.list.Items {
@@ -261,7 +260,7 @@ func (f *function) read() error {
 		objs, err := object.Parse(place, 0, text)
 		if err != nil {
 			for _, fault := range finding.Of(err) {
-				// What has no name is known by its place.
+				// Items without a name are identified by index.
 				fault.Message = fmt.Sprintf("items[%d]: %s", i, fault.Message)
 				faults = append(faults, fault)
 			}
@@ -278,7 +277,7 @@ func (f *function) read() error {
 	return errors.Join(faults...)
 }
 
-// isLocal reports whether an item is for tools, and never applied.
+// isLocal reports whether an item is only for tools.
 func isLocal(item *yaml.RNode) bool {
 	if local, set := item.GetAnnotations()["config.kubernetes.io/local-config"]; set && local != "false" {
 		return true
@@ -287,8 +286,7 @@ func isLocal(item *yaml.RNode) bool {
 	return slices.Contains([]string{"kpt.dev", "kustomize.config.k8s.io"}, group)
 }
 
-// write puts annotated objects in the place of the items that they were, and
-// takes away the items that are not wanted.
+// write replaces the items by annotated objects, and removes unwanted items.
 func (f *function) write(annotated []object.Object) error {
 	made := map[*yaml.RNode]*yaml.RNode{}
 	for _, o := range annotated {
@@ -314,7 +312,7 @@ func (f *function) write(annotated []object.Object) error {
 	return nil
 }
 
-// tell writes findings as the results of the function.
+// tell adds findings as results of the function.
 func (f *function) tell(findings []finding.Finding) {
 	severities := map[finding.Severity]framework.Severity{finding.Error: framework.Error, finding.Warning: framework.Warning, finding.Note: framework.Info}
 	for _, found := range findings {
@@ -331,7 +329,7 @@ func (f *function) tell(findings []finding.Finding) {
 			o := f.objs[i]
 			r.ResourceRef = &yaml.ResourceIdentifier{TypeMeta: yaml.TypeMeta{APIVersion: o.APIVersion, Kind: o.ID.Kind}, NameMeta: yaml.NameMeta{Name: o.ID.Name, Namespace: o.ID.Namespace}}
 			if place, index, err := kioutil.GetFileAnnotations(f.items[i]); err == nil && place != "" {
-				n, _ := strconv.Atoi(index) // 0 where there is none
+				n, _ := strconv.Atoi(index) // 0 if there is none
 				r.File = &framework.File{Path: place, Index: n}
 			}
 		} else if found.Object != "" {
@@ -341,8 +339,8 @@ func (f *function) tell(findings []finding.Finding) {
 	}
 }
 
-// about finds the item that a finding is about; -1 means none. A finding has the
-// namespace that an object will get, which the object itself may leave open.
+// about returns the item of a finding; -1 means none. A finding contains the
+// namespace that an object will get, which the object itself may omit.
 func (f *function) about(found finding.Finding) int {
 	return slices.IndexFunc(f.objs, func(o object.Object) bool {
 		if o.ID.String() == found.Object {

@@ -1,4 +1,4 @@
-// Package ladderfile reads the ladder.yaml that holds for every component.
+// Package ladderfile reads the ladder.yaml for all components.
 package ladderfile
 
 import (
@@ -10,12 +10,11 @@ import (
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// Variable names the variable that sets the default of --ladder, for those who
-// run Argo CD's own plugin server, which gives no flags.
+// Variable is the environment variable with the default of --ladder, for Argo CD's
+// own plugin server, which sets no flags.
 const Variable = "LADDER_CONFIG"
 
-// Base is what the program knows about kinds, with what the file says
-// besides, if one is named.
+// Base returns the built-in knowledge, extended by the file, if any.
 func Base(file string) (*knowledge.Base, error) {
 	named, err := Read(file)
 	if err != nil {
@@ -24,8 +23,7 @@ func Base(file string) (*knowledge.Base, error) {
 	return With(named)
 }
 
-// Read returns a file behind a line with its name, or nothing if none is
-// named.
+// Read returns a file with its name in a first line, or nothing without a file.
 func Read(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
@@ -40,7 +38,7 @@ func Read(file string) ([]byte, error) {
 	return append([]byte(file+"\n"), text...), nil
 }
 
-// With is what the program knows, with what readLadder returned.
+// With returns the built-in knowledge, extended by the result of Read.
 func With(named []byte) (*knowledge.Base, error) {
 	name, text, any := strings.Cut(string(named), "\n")
 	if !any {

@@ -1,4 +1,4 @@
-// Package librarylog turns what libraries log into warnings like all others.
+// Package librarylog converts log messages of libraries to warnings.
 package librarylog
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// libraryLog turns what libraries log into warnings like all others. Helm logs
-// values that it passes over, in parentheses behind their path, and types of hooks
-// that it does not know; they may be secrets, and are left out.
+// libraryLog converts log messages of libraries to warnings. Helm logs ignored
+// values, in parentheses after their path, and unknown hook types; they may be
+// secrets, and are removed.
 type libraryLog struct{ out io.Writer }
 
 func (l libraryLog) Write(p []byte) (int, error) {
-	if saidBetter.Match(p) {
+	if duplicateMessages.Match(p) {
 		return len(p), nil
 	}
 	text := logValues.ReplaceAllString(strings.TrimSpace(string(p)), "")
@@ -27,16 +27,15 @@ func (l libraryLog) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// New writes such warnings to a writer.
+// New returns a writer that writes such warnings to out.
 func New(out io.Writer) io.Writer { return libraryLog{out} }
 
-// DivertStderr gives a writer the lines that libraries print to os.Stderr and do
-// not log, as kustomize does with fields that it calls deprecated. wait returns
-// when all of them are written.
+// DivertStderr redirects lines that libraries print to os.Stderr, such as
+// kustomize's about deprecated fields. wait returns when all of them are written.
 func DivertStderr(to io.Writer) (wait func()) {
 	from, stray, err := os.Pipe()
 	if err != nil {
-		return func() {} // they stay as they are
+		return func() {} // they remain unchanged
 	}
 	os.Stderr = stray
 	done := make(chan struct{})
@@ -64,6 +63,6 @@ var (
 	logValues = regexp.MustCompile(`(?s) (?:\(.*\)|hookTypes=.*)$`)
 )
 
-// saidBetter is what messages of our own say, too: that a version was asked for
-// as a range, and what it came to.
-var saidBetter = regexp.MustCompile(`unable to find exact version requested; falling back`)
+// duplicateMessages matches messages that Ladder reports itself: that a version range was
+// resolved.
+var duplicateMessages = regexp.MustCompile(`unable to find exact version requested; falling back`)

@@ -1,10 +1,10 @@
-// Package link finds what Applications need of each other.
+// Package link finds dependencies between Applications.
 //
-// Waves end at the edge of an Application, and what one needs of another stands
-// in no manifest of Argo CD's. It is found in what both render to, by the rules
-// that find references within one (package graph), and in what is known of
-// charts that are not at hand (package knowledge). Both the rollout of a fleet
-// and the waves of an app of apps follow from it.
+// Waves only work within an Application, and no manifest of Argo CD's contains
+// dependencies between several. They are found in what the Applications render to,
+// by the same rules as references within one (package graph), and in the knowledge
+// about charts that are not available locally (package knowledge). The rollout of a
+// fleet and the waves of an app of apps are based on them.
 //
 // The package is pure: objects in, links out.
 package link
@@ -20,14 +20,14 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Strength says what becomes of an Application whose need comes later.
+// Strength says what happens to an Application whose dependency is deployed later.
 type Strength int
 
 const (
-	// Calls: it names the other, and may well start without it.
+	// Calls: it names the other, but probably starts without it.
 	Calls Strength = iota
-	// Exists: it does not become healthy before the other is applied. Both may
-	// be synced at the same time.
+	// Exists: it does not become healthy before the other is applied. Both may be
+	// synced at the same time.
 	Exists
 	// Healthy: it does not become healthy before the other is.
 	Healthy
@@ -39,38 +39,38 @@ func (s Strength) String() string {
 	return [...]string{"calls", "exists", "healthy", "applied"}[s]
 }
 
-// Later reports whether the phase must be a later one than that of the other:
-// within a phase, Applications are synced at the same time.
+// Later reports whether the dependency needs an earlier step: within a step,
+// Applications are synced at the same time.
 func (s Strength) Later() bool { return s >= Healthy }
 
-// Application is what Find compares with others.
+// Application is an Application to compare with others.
 type Application struct {
-	// Parts are what it renders to: one for each of its sources.
+	// Parts are its rendered objects, one part for each source.
 	Parts []graph.Part
-	// Charts are what is known of those of its charts that are not at hand.
+	// Charts are its known charts that are not available locally.
 	Charts []knowledge.Chart
-	// File is what messages name when no object does.
+	// File is the file for messages without an object.
 	File string
 }
 
-// Link is what one Application needs of another. Both are indices of what Find
-// was given.
+// Link is a dependency between Applications. Both are indexes into the input of
+// Find.
 type Link struct {
 	From, To int
-	// Reasons are what says so, the strongest first.
+	// Reasons are the reasons, strongest first.
 	Reasons []Reason
 }
 
-// Reason is one reference that crosses from one Application to another.
+// Reason is a reference from an object of one Application to another Application.
 type Reason struct {
 	Strength Strength
-	// Inferred means that no record says so, but a convention or a sign.
+	// Inferred means that it is based on a convention or a sign, not on a record.
 	Inferred bool
-	// Address means that Field is called for an address, and holds that of a Service
-	// which leads to To.
+	// Address means that Field contains addresses, one of which is that of a
+	// Service that leads to To.
 	Address bool
-	// From is the object that needs the other, which Field of it names; File and
-	// Line are where it was rendered from.
+	// From is the dependent object, whose Field names the other; File and Line are
+	// its place.
 	From, To object.ID
 	Field    string
 	File     string
@@ -80,7 +80,7 @@ type Reason struct {
 	Source string
 }
 
-// String is the sentence.
+// String returns the sentence.
 func (r Reason) String() string {
 	var words []string
 	if r.From != (object.ID{}) {
@@ -93,33 +93,33 @@ func (r Reason) String() string {
 	return strings.Join(words, " ")
 }
 
-// Strength is that of the strongest reason.
+// Strength returns that of the strongest reason.
 func (l Link) Strength() Strength { return l.Reasons[0].Strength }
 
-// Sure reports whether some reason of that strength is not inferred.
+// Sure reports whether a reason of that strength is not inferred.
 func (l Link) Sure() bool {
 	return slices.ContainsFunc(l.Reasons, func(r Reason) bool { return !r.Inferred && r.Strength == l.Strength() })
 }
 
-// finder is the work of Find.
+// finder is the state of Find.
 type finder struct {
 	apps  []Application
 	base  *knowledge.Base
 	graph *graph.Graph
-	appOf []int        // the Application, by part of the graph
-	stubs map[int]bool // the parts that stand for charts that are not at hand
+	appOf []int        // the Application of each part of the graph
+	stubs map[int]bool // parts for charts that are not available
 	links map[[2]int][]Reason
-	// groups are the nodes of each group of kinds that is not Kubernetes' own,
-	// classes those that name a program, and charts the groups whose definitions
-	// are in a chart of their own.
+	// groups are the nodes of each API group that is not built-in, classes those
+	// that name a program, and charts the groups whose CRDs are in a separate
+	// chart.
 	groups  map[string][]int
 	classes []int
 	charts  map[string]bool
 }
 
-// Find says what Applications need of each other, sorted by both, besides the
-// links that are known already. The graph is of all their objects; the Part of a
-// node is the index of its Application.
+// Find returns the dependencies between Applications, sorted by both, including
+// known links. The graph contains all their objects; the Part of a node is the
+// index of its Application.
 func Find(apps []Application, base *knowledge.Base, known ...Link) (*graph.Graph, []Link, error) {
 	f := &finder{apps: apps, base: base, stubs: map[int]bool{}, links: map[[2]int][]Reason{}}
 	var parts []graph.Part
@@ -156,7 +156,7 @@ func Find(apps []Application, base *knowledge.Base, known ...Link) (*graph.Graph
 	return f.graph, f.sorted(), nil
 }
 
-// index saves every chart from being compared with every object.
+// index avoids comparing every chart with every object.
 func (f *finder) index() {
 	f.groups, f.charts = map[string][]int{}, map[string]bool{}
 	for i := range f.graph.Nodes {
@@ -205,7 +205,7 @@ func boolean(b bool) int {
 	return 0
 }
 
-// linkObjects: references that cross from one Application to another.
+// linkObjects: references between Applications.
 func (f *finder) linkObjects() {
 	own, providers := f.ownObjects(), f.providers()
 	for _, r := range f.graph.References {
@@ -236,8 +236,7 @@ func (f *finder) ownObjects() map[holding]bool {
 	return own
 }
 
-// provider is the program behind a class: a workload, or what a record says
-// about a chart.
+// provider is the program behind a class: a workload, or a known chart.
 type provider struct {
 	app      int
 	workload object.ID
@@ -246,7 +245,7 @@ type provider struct {
 	source   string
 }
 
-// providers are the programs behind classes, by the nodes of these.
+// providers returns the programs behind classes, by their nodes.
 func (f *finder) providers() map[int][]provider {
 	all := map[int][]provider{}
 	for _, r := range f.graph.References {
@@ -269,8 +268,8 @@ func (f *finder) providers() map[int][]provider {
 	return all
 }
 
-// linkToProviders: a class may be there long before the program that it asks for. Who
-// uses the class needs the program.
+// linkToProviders: a class may exist long before its program. Users of the class
+// depend on the program.
 func (f *finder) linkToProviders(r graph.Reference, providers []provider) {
 	if r.Inferred || r.Meaning != knowledge.Exists {
 		return
@@ -286,37 +285,36 @@ func (f *finder) linkToProviders(r graph.Reference, providers []provider) {
 	}
 }
 
-// isProvider reports whether a reference leads from a class to the program that
-// it asks for.
+// isProvider reports whether a reference leads from a class to its program.
 func isProvider(class graph.Node, r graph.Reference) bool {
 	return !class.Kind.Provider.IsZero() && r.Field == class.Kind.Provider.String()
 }
 
-// strength says what a reference from one Application to another demands, and
-// whether it is one: signs that are good enough among the objects of a
-// component (a bare word, an image, a webhook for Pods of anybody) lead astray
-// among those of eighty.
+// strength returns what a reference between Applications demands, and whether it
+// counts: signs that are reliable within a component (a bare word, an image, a
+// webhook for all Pods) are misleading among eighty.
 func (f *finder) strength(r graph.Reference) (Strength, bool) {
 	from, to := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
 	switch {
 	case r.Explicit:
 	case r.IsAboutKind() && from.Kind.Assured:
-		return 0, false // its kind is there wherever Argo CD is
+		return 0, false // its kind exists wherever Argo CD runs
 	case isProvider(from, r):
-		return Healthy, from.HasHealth // most classes are fine alone
+		return Healthy, from.HasHealth // most classes work alone
 	case !r.Inferred && r.Meaning == knowledge.Exists && f.stubs[to.Part]:
-		return Healthy, true // it comes once what the chart runs is there
+		return Healthy, true // the chart's program creates it
 	case r.IsAboutWebhook() && (!r.Hard || f.base.Builtin(from.Key.Group)):
-		// It was there before the webhook, or comes with whatever is applied later. Of
-		// Pods only the creation is refused, and their owners try again for ever,
-		// whichever kind these are of (reference/access-authn-authz/extensible-admission-controllers).
+		// It existed before the webhook, or is created by what is applied later.
+		// Webhooks only refuse the creation of Pods, and their owners retry
+		// indefinitely, whatever their kind
+		// (reference/access-authn-authz/extensible-admission-controllers).
 		return 0, false
 	case r.Inferred && r.Meaning == knowledge.Exists && r.Sign == graph.Bringer:
 		return Exists, true
 	case r.Inferred && r.Meaning == knowledge.Exists && r.Sign != graph.Call && r.Sign != graph.Configuration:
 		return 0, false
 	case r.Meaning == knowledge.Exists && r.IsAboutNamespace() && to.Key.Kind == "Namespace":
-		return Exists, true // CreateNamespace makes it, without its labels
+		return Exists, true // CreateNamespace creates it, without its labels
 	}
 	switch r.Meaning {
 	case knowledge.Healthy:
@@ -333,7 +331,7 @@ func (f *finder) strength(r graph.Reference) (Strength, bool) {
 	return Calls, true
 }
 
-// linkCharts: kinds of a chart in a registry come with what is known of it.
+// linkCharts: kinds of a chart in a registry come with it, according to its record.
 func (f *finder) linkCharts() {
 	for to, app := range f.apps {
 		for _, chart := range app.Charts {
@@ -347,8 +345,8 @@ func (f *finder) linkCharts() {
 	}
 }
 
-// linkToChart links what uses a chart to the Application that has it: its kinds,
-// also those that others make, and the classes that it answers for.
+// linkToChart links users of a chart to its Application: users of its kinds, also
+// as created by others, and of the classes it provides.
 func (f *finder) linkToChart(to int, chart knowledge.Chart) {
 	add := func(i int, r Reason) {
 		n := &f.graph.Nodes[i]
@@ -382,11 +380,11 @@ func (f *finder) linkToChart(to int, chart knowledge.Chart) {
 	}
 }
 
-// definitions is the rung of charts that bring nothing but definitions.
+// definitions is the rung of charts that contain only CRDs.
 const definitions = "crds"
 
-// byKind says what objects of a group need of a chart that brings its kinds: the
-// definition, if nobody else has it, or the controller behind that.
+// byKind returns what objects of a group need of a chart with its kinds: the CRD,
+// if no other has it, or its controller.
 func (f *finder) byKind(group string, nodes []int, chart knowledge.Chart, add func(int, Reason)) {
 	for _, i := range nodes {
 		switch {
@@ -398,12 +396,12 @@ func (f *finder) byKind(group string, nodes []int, chart knowledge.Chart, add fu
 	}
 }
 
-// byClass says who names a program of a chart.
+// byClass adds the objects that name a program of a chart.
 func (f *finder) byClass(chart knowledge.Chart, add func(int, Reason)) {
 	for _, i := range f.classes {
 		n := &f.graph.Nodes[i]
 		if !n.HasHealth {
-			continue // most classes are fine alone
+			continue // most classes work alone
 		}
 		for _, found := range n.Kind.Provider.Find(n.Root()) {
 			if slices.Contains(chart.Answers, found.Value.Text()) {
@@ -413,7 +411,7 @@ func (f *finder) byClass(chart knowledge.Chart, add func(int, Reason)) {
 	}
 }
 
-// servers are the Applications that define kinds of a group, or reconcile them.
+// servers returns the Applications that define or reconcile kinds of a group.
 func (f *finder) servers(group string) []int {
 	var all []int
 	for _, n := range f.graph.Nodes {

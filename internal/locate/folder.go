@@ -1,5 +1,5 @@
-// Package locate finds components in directories: those below a folder, the one that a
-// file is in, and those that go on with a path that is being typed.
+// Package locate finds components in directories: those below a directory, the one
+// that contains a file, and those that complete a typed path.
 package locate
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// FolderRule marks what is a folder of components, and no component.
+// FolderRule is the rule for a directory of components that is not a component.
 const FolderRule = "folder-of-components"
 
 // NotComponent is notOne for the command of a name.
@@ -28,22 +28,22 @@ func NotComponent(command string, req plugin.Request, err error) error {
 	if command == "render" {
 		all = ", or check all with cmp check"
 	}
-	if len(of) == 0 { // and so no fleet
+	if len(of) == 0 { // so there is no fleet
 		return Undescribed(req.Repo, req.Dir, req.Show, ", or name one of them, such as "+req.Show(held.others[0]))
 	}
 	return finding.Finding{Severity: finding.Error, Rule: FolderRule, File: req.Show(req.Dir), Message: "not a component, but a directory of " + finding.Counted(len(of), "component"),
 		Remedy: "name one of them, such as " + req.Show(of[0]) + all}
 }
 
-// Components lists the components of a folder of them, sorted; none if it is one itself,
-// or is rendered as one.
+// Components lists the components in a directory, sorted; none if the directory is
+// or renders as a component itself.
 func Components(req plugin.Request) []string {
 	held := heldComponents(req.Repo, req.Dir)
 	return slices.Sorted(slices.Values(append(held.described, held.others...)))
 }
 
-// Undescribed says that a folder holds components and none that describes itself,
-// which no fleet has; nil of any other.
+// Undescribed reports a directory with components but without any component.yaml,
+// which is not a fleet; otherwise nil.
 func Undescribed(repo fs.FS, dir string, show func(string) string, also string) error {
 	held := heldComponents(repo, dir)
 	if len(held.described) > 0 || len(held.others) == 0 {
@@ -63,18 +63,19 @@ func Undescribed(repo fs.FS, dir string, show func(string) string, also string) 
 		Remedy: "run cmp init " + strings.Join(above, " ") + also}
 }
 
-// held are the components below a directory: those that describe themselves, and
-// charts and kustomizations that do not.
+// held are the components below a directory: those with a component.yaml, and
+// charts and kustomizations without one.
 type held struct{ described, others []string }
 
-// mostLooked bounds the directories in which components are looked for.
-const mostLooked = 5000
+// maxDirs limits the directories to search.
+const maxDirs = 5000
 
-// heldComponents finds the components in a folder. What is a component itself, or
-// has manifests of its own besides a single one that does not describe itself, is none.
+// heldComponents finds the components in a directory. A component itself, or a
+// directory with manifests and more than one component without a component.yaml,
+// has none.
 func heldComponents(repo fs.FS, dir string) held {
 	var found held
-	budget := mostLooked
+	budget := maxDirs
 	var look func(dir string)
 	look = func(dir string) {
 		entries, err := fs.ReadDir(repo, dir)
@@ -102,16 +103,16 @@ func heldComponents(repo fs.FS, dir string) held {
 		return found
 	}
 	look(dir)
-	if loose && len(found.others) < 2 { // which one of manifests may have below it
+	if loose && len(found.others) < 2 { // a component of plain manifests may contain one
 		found.others = nil
 	}
 	return found
 }
 
-// Described is what kindAt calls a component with a component.yaml.
+// Described is the kind of a component with a component.yaml.
 const Described = "described"
 
-// KindAt says what a directory of a repository looks like.
+// KindAt returns the apparent kind of a directory.
 func KindAt(repo fs.FS, dir string) string {
 	entries, err := fs.ReadDir(repo, dir)
 	if err != nil {
@@ -123,8 +124,8 @@ func KindAt(repo fs.FS, dir string) string {
 	return KindOf(entries)
 }
 
-// KindOf says what kind of component the entries of a directory make it;
-// empty if none.
+// KindOf returns the kind of component for directory entries; empty if it is not
+// one.
 func KindOf(entries []os.DirEntry) string {
 	found := ""
 	for _, e := range entries {
@@ -133,7 +134,7 @@ func KindOf(entries []os.DirEntry) string {
 		}
 		switch kind := render.Sign(e.Name()); {
 		case kind == render.Helm:
-			return string(kind) // before all others
+			return string(kind) // takes precedence
 		case kind == render.Kustomize:
 			found = string(kind)
 		case e.Name() == component.File && found == "":
@@ -145,8 +146,8 @@ func KindOf(entries []os.DirEntry) string {
 	return found
 }
 
-// DescribedKindOf says whether the directories in one are components that describe
-// themselves.
+// DescribedKindOf reports whether the subdirectories of a directory are components
+// with a component.yaml.
 func DescribedKindOf(entries []os.DirEntry) string {
 	for _, e := range entries {
 		if !e.IsDir() && e.Name() == component.File {

@@ -9,20 +9,19 @@ import (
 	"github.com/ladder-cmp/ladder/internal/manifests"
 )
 
-// Glance is how many entries of a file system are looked at for each directory
-// that is offered.
+// Glance limits the directory entries to read for each offered directory.
 const Glance = 500
 
-// Path is a path that goes on with what was typed.
+// Path is a completion of a typed path.
 type Path struct {
 	Path string
-	// Kind is that of a component; empty for what is none.
+	// Kind is the kind of component; empty if it is not one.
 	Kind string
 	// Leads means that there is one below it; a slash ends the path.
 	Leads bool
 }
 
-// Paths finds them.
+// Paths completes a typed path.
 func Paths(typed string, wanted func([]os.DirEntry) string, files bool) []Path {
 	parent, begun := filepath.Split(typed)
 	entries, err := os.ReadDir(filepath.Clean(parent)) // "" is the working directory
@@ -37,7 +36,7 @@ func Paths(typed string, wanted func([]os.DirEntry) string, files bool) []Path {
 		name := parent + e.Name()
 		switch {
 		case !strings.HasPrefix(e.Name(), begun) || strings.HasPrefix(e.Name(), ".") && begun == "":
-		case strings.ContainsAny(e.Name(), "\t\n"): // which the shells read as something else
+		case strings.ContainsAny(e.Name(), "\t\n"): // shells split at these
 		case manifests.IsDir(name):
 			below, _ := os.ReadDir(name)
 			if kind := wanted(below); kind != "" {
@@ -52,8 +51,8 @@ func Paths(typed string, wanted func([]os.DirEntry) string, files bool) []Path {
 	return all
 }
 
-// leads reports whether there is something wanted below a directory, as far as
-// the budget lets it look. If that ends first, there may be.
+// leads reports whether there is something wanted below a directory. If the budget
+// is exhausted, there may be.
 func leads(dir string, wanted func([]os.DirEntry) string, budget *int) bool {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/checkout"
 )
 
-// Touched lists the components that files are in, sorted. A file that is gone may
-// have been in one, too.
+// Touched lists the components that contain files, sorted. Deleted files count,
+// too.
 func Touched(files []string) []string {
 	var dirs []string
 	for _, file := range files {
@@ -22,9 +22,9 @@ func Touched(files []string) []string {
 	return slices.Compact(dirs)
 }
 
-// componentOf finds the component that a file is in: the nearest directory above
-// that describes itself, or else the chart, with all charts in it, or else the
-// nearest kustomization.
+// componentOf finds the component that contains a file: the nearest parent
+// directory with a component.yaml, or else the outermost chart, or else the nearest
+// kustomization.
 func componentOf(file string) (dir string, found bool) {
 	chart, kustomization := "", ""
 	for dir = filepath.Dir(file); ; {

@@ -1,4 +1,4 @@
-// Package manifests reads files of manifests that something else rendered.
+// Package manifests reads manifests rendered by another tool.
 package manifests
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Read reads manifests from a file, or from standard input if its
-// name is "-". Those that Helm wrote say which template they are from.
+// Read reads manifests from a file, or from standard input if its name is "-".
+// Manifests from Helm contain the template's name.
 func Read(stdin io.Reader, name string) ([]object.Object, error) {
 	in, shown := stdin, StandardInput
 	if name != "-" {
@@ -48,7 +48,7 @@ func Read(stdin io.Reader, name string) ([]object.Object, error) {
 	return objs, nil
 }
 
-// templateOf returns the template that Helm says a manifest is from.
+// templateOf returns the template in Helm's comment.
 func templateOf(o object.Object) string {
 	lines := bufio.NewScanner(strings.NewReader(o.Text()))
 	for lines.Scan() && strings.HasPrefix(lines.Text(), "#") {
@@ -59,12 +59,11 @@ func templateOf(o object.Object) string {
 	return ""
 }
 
-// StandardInput is how messages name manifests that come through a pipe.
+// StandardInput is the name of standard input in messages.
 const StandardInput = "standard input"
 
-// IsDir reports whether an argument names a directory and not a file of
-// manifests. What does not exist is taken for one, unless it is called like a
-// file.
+// IsDir reports whether an argument is a directory, not a manifest file. If it does
+// not exist, its name decides.
 func IsDir(name string) bool {
 	info, err := os.Stat(name)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Write writes a file for each manifest.
+// Write writes each manifest to a file.
 func Write(dir string, objs []object.Object) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

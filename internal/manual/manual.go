@@ -1,4 +1,4 @@
-// Package manual writes manual pages.
+// Package manual generates manual pages.
 package manual
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
-// Write writes the page of a command and of those below it.
+// Write writes the pages of a command and its subcommands.
 func Write(cmd *cobra.Command, dir string, date time.Time) error {
 	for _, sub := range cmd.Commands() {
 		if !sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
@@ -44,15 +44,15 @@ func inOrder(page []byte, date time.Time) []byte {
 	return flagMeaning.ReplaceAll(page, []byte(".TP\n$1\n$2"))
 }
 
-// What the library writes in a way that man pages do not have: the month alone as
-// the date, and a tab before the meaning of a flag.
+// Output of the library that is unusual in man pages: only the month as the date,
+// and a tab before the description of a flag.
 var (
 	pageMonth   = regexp.MustCompile(`(?m)^(\.TH "[^"]*" "[^"]*") "[^"]*"`)
 	flagMeaning = regexp.MustCompile(`(?m)^(?:\.PP\n)?(\\fB-.*)\n\t(.*)$`)
 )
 
-// Date is that of the pages, the same for the same build: SOURCE_DATE_EPOCH, or that of
-// the commit.
+// Date returns the date of the pages, which is reproducible: SOURCE_DATE_EPOCH, or
+// the date of the commit.
 func Date(release string) time.Time {
 	if epoch, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
 		return time.Unix(epoch, 0).UTC()

@@ -15,7 +15,7 @@ type file struct {
 	*bytes.Reader
 }
 
-// NewFile is an open file with that content.
+// NewFile returns an open file with the given content.
 func NewFile(info fs.FileInfo, data []byte) fs.File { return &file{info, bytes.NewReader(data)} }
 
 func (f *file) Stat() (fs.FileInfo, error) { return f.info, nil }
@@ -26,7 +26,7 @@ type dir struct {
 	rest []fs.DirEntry
 }
 
-// NewDirFile is an open directory with those entries.
+// NewDirFile returns an open directory with the given entries.
 func NewDirFile(info fs.FileInfo, entries []fs.DirEntry) fs.ReadDirFile { return &dir{info, entries} }
 
 func (d *dir) Stat() (fs.FileInfo, error) { return d.info, nil }

@@ -1,5 +1,5 @@
-// Package memfs is a file system in memory that can be read and cannot be left: a
-// repository or an archive that somebody else packed. It follows symlinks as Linux does.
+// Package memfs is an isolated file system in memory, for a repository or an
+// archive. It follows symlinks like Linux.
 package memfs
 
 import (
@@ -14,12 +14,12 @@ import (
 )
 
 // Tree is a file system. It implements fs.ReadDirFS, fs.ReadFileFS, fs.StatFS and
-// fs.ReadLinkFS, and is safe for use by several goroutines once it is complete.
+// fs.ReadLinkFS, and is safe for concurrent use once it is complete.
 type Tree struct {
 	// Root is a directory.
 	Root *Node
-	// BadLink is what is said of symlinks that lead out of the tree, or nowhere; nil
-	// says it in the words of package symlink.
+	// BadLink is the error for symlinks that leave the tree or dangle; nil means
+	// that of package symlink.
 	BadLink error
 }
 
@@ -29,12 +29,12 @@ type Node struct {
 	Mode     fs.FileMode
 	Data     []byte           // of a file
 	Target   string           // of a symlink
-	Children map[string]*Node // of a directory, where it is not nil
-	// Unlistable is why the directory cannot be listed; nil if it can.
+	Children map[string]*Node // of a directory, otherwise nil
+	// Unlistable is the error for listing the directory; nil if it can be listed.
 	Unlistable error
 }
 
-// NewDir makes a directory.
+// NewDir returns an empty directory.
 func NewDir(name string) *Node {
 	return &Node{Name: name, Mode: fs.ModeDir | 0o755, Children: map[string]*Node{}}
 }
@@ -45,7 +45,7 @@ func (n *Node) IsDir() bool { return n.Children != nil }
 // IsLink reports whether it is a symlink.
 func (n *Node) IsLink() bool { return n.Mode&fs.ModeSymlink != 0 }
 
-// SortedNames are those of a directory's children.
+// SortedNames returns the sorted names of a directory's children.
 func (n *Node) SortedNames() []string {
 	names := make([]string, 0, len(n.Children))
 	for name := range n.Children {
@@ -55,8 +55,9 @@ func (n *Node) SortedNames() []string {
 	return names
 }
 
-// MakeDirs returns the directory of that name, made with those above it if need be.
-// making is called before each is made, and its error is returned; nil is not called.
+// MakeDirs returns the directory of that name, and creates it and its parents if
+// needed. making, if not nil, is called before each is created, and may return an
+// error.
 func (t *Tree) MakeDirs(name string, making func(part string) error) (*Node, error) {
 	at := t.Root
 	if name == "." {
@@ -81,7 +82,7 @@ func (t *Tree) MakeDirs(name string, making func(part string) error) (*Node, err
 	return at, nil
 }
 
-// NotDirError is the error of MakeDirs where a file stands in the way.
+// NotDirError is the error of MakeDirs if a parent is a file.
 type NotDirError struct{ Part string }
 
 func (e *NotDirError) Error() string { return fmt.Sprintf("%q is not a directory", e.Part) }
@@ -101,12 +102,12 @@ func (t *Tree) Lookup(name string) *Node {
 	return at
 }
 
-// Find returns the node of that name, following the symlinks on the way, and with
-// follow one at its end. op names what it is for, in errors.
+// Find returns the node of that name and follows symlinks on the way; with follow
+// also at its end. op is the operation for errors.
 func (t *Tree) Find(op, name string, follow bool) (*Node, error) {
 	if follow && fs.ValidPath(name) {
 		if n := t.Lookup(name); n != nil && !n.IsLink() {
-			return n, nil // as nearly always
+			return n, nil // the usual case
 		}
 	}
 	at, err := symlink.Resolve(name, follow, t.readLink)
@@ -179,7 +180,7 @@ func (n *Node) list(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// Stat describes a file, or what a symlink leads to.
+// Stat describes a file, or the target of a symlink.
 func (t *Tree) Stat(name string) (fs.FileInfo, error) { return t.info("stat", name, true) }
 
 // Lstat describes a file, or the symlink itself.
@@ -193,7 +194,7 @@ func (t *Tree) info(op, name string, follow bool) (fs.FileInfo, error) {
 	return info{n}, nil
 }
 
-// ReadLink returns where a symlink leads.
+// ReadLink returns the target of a symlink.
 func (t *Tree) ReadLink(name string) (string, error) {
 	n, err := t.Find("readlink", name, false)
 	if err != nil {
@@ -205,8 +206,8 @@ func (t *Tree) ReadLink(name string) (string, error) {
 	return n.Target, nil
 }
 
-// info describes a node. Times are left out: they differ between checkouts of
-// the same commit.
+// info describes a node. It has no time, which differs between checkouts of the
+// same commit.
 type info struct{ n *Node }
 
 func (i info) Name() string       { return i.n.Name }

@@ -1,4 +1,4 @@
-// Package nearest suggests the names that an unknown word may be a misspelling of.
+// Package nearest suggests names for a misspelled word.
 package nearest
 
 import (
@@ -22,9 +22,9 @@ type candidate struct {
 // New starts with the unknown word.
 func New(word string) *Names { return &Names{word: strings.ToLower(word)} }
 
-// Add offers a name, and the spellings under which a user may know it. The name is a
-// candidate if one of the spellings contains the word, or differs from it by a few
-// letters; how many depends on the length of the word after its last slash.
+// Add offers a name, and the spellings that a user may know. The name is a
+// candidate if a spelling contains the word, or differs from it by a few letters,
+// depending on the length of the word after its last slash.
 func (n *Names) Add(name string, spellings ...string) {
 	own := n.word[strings.LastIndexByte(n.word, '/')+1:]
 	limit := 1 + len(own)/5
@@ -42,7 +42,7 @@ func (n *Names) Add(name string, spellings ...string) {
 	}
 }
 
-// String asks for the candidates: did you mean "a" or "b"? It is empty if no name is
+// String returns a suggestion: did you mean "a" or "b"? It is empty if no name is
 // similar.
 func (n *Names) String() string {
 	slices.SortStableFunc(n.names, func(x, y candidate) int { return x.distance - y.distance })
@@ -53,7 +53,7 @@ func (n *Names) String() string {
 	return Question(names...)
 }
 
-// Question asks for the first three of some names; it is empty if there are none.
+// Question suggests the first three names; it is empty if there are none.
 func Question(names ...string) string {
 	switch len(names) {
 	case 0:
@@ -66,12 +66,12 @@ func Question(names ...string) string {
 	return fmt.Sprintf("did you mean %q, %q or %q?", names[0], names[1], names[2])
 }
 
-// Or is the question, or what is given if no name is similar.
+// Or returns the suggestion, or otherwise if no name is similar.
 func (n *Names) Or(otherwise string) string {
 	return cmp.Or(n.String(), otherwise)
 }
 
-// Or suggests those of some names that are similar to a word, or else what is given.
+// Or suggests names that are similar to a word, or else returns otherwise.
 func Or(word string, names []string, otherwise string) string {
 	n := New(word)
 	for _, name := range names {
@@ -80,8 +80,8 @@ func Or(word string, names []string, otherwise string) string {
 	return n.Or(otherwise)
 }
 
-// editDistance counts the letters to insert, drop, replace or change places with the
-// next (optimal string alignment).
+// editDistance counts insertions, deletions, substitutions and transpositions
+// (optimal string alignment).
 func editDistance(a, b string) int {
 	var before []int
 	last := make([]int, len(b)+1)

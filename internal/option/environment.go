@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Environment is the variables of this process.
+// Environment returns the environment of this process.
 func Environment() map[string]string {
 	env := map[string]string{}
 	for _, entry := range os.Environ() {

@@ -1,5 +1,5 @@
-// Package option has what the flags of several commands share: formats, flags that do not
-// go together, variables that stand for flags, and what is said of wrong ones.
+// Package option contains what the flags of several commands share: formats,
+// conflicting flags, environment variables for flags, and errors.
 package option
 
 import (
@@ -13,19 +13,19 @@ import (
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
-// Choices are the values that a flag of a command takes.
+// Choices sets the completion of a flag with fixed values.
 func Choices(cmd *cobra.Command, flag string, values ...string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 }
 
-// Format is the flag for the format of an output, the usual one first.
+// Format adds the flag for the output format; the first is the default.
 func Format(cmd *cobra.Command, what string, known ...string) *string {
 	format := cmd.Flags().StringP("output", "o", known[0], what+": "+anyOf(known))
 	Choices(cmd, "output", known...)
 	return format
 }
 
-// KnownFormat refuses a format that a command does not write.
+// KnownFormat rejects an unknown format.
 func KnownFormat(format string, known ...string) error {
 	if slices.Contains(known, format) {
 		return nil
@@ -33,13 +33,13 @@ func KnownFormat(format string, known ...string) error {
 	return usage.Errorf("unknown format %q; %s", format, nearest.Or(format, known, "use "+anyOf(known)))
 }
 
-// anyOf lists two or more choices as a sentence does.
+// anyOf formats choices as part of a sentence.
 func anyOf(all []string) string {
 	last := len(all) - 1
 	return strings.Join(all[:last], ", ") + " or " + all[last]
 }
 
-// OneOf checks the value of a flag that takes only some.
+// OneOf checks the value of an enumerated flag.
 func OneOf(flag, value string, known ...string) error {
 	for _, k := range known {
 		if k == value {
@@ -49,7 +49,7 @@ func OneOf(flag, value string, known ...string) error {
 	return usage.Errorf("--%s: unknown value %q; %s", flag, value, nearest.Or(value, known, "use "+anyOf(known)))
 }
 
-// Alone checks that at most one of some flags is given.
+// Alone checks that at most one of several flags is set.
 func Alone(flags *pflag.FlagSet, names ...string) error {
 	var given []string
 	for _, name := range names {

@@ -15,14 +15,14 @@ import (
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
-// Variable names the variable that stands for a flag.
+// Variable returns the environment variable of a flag.
 func Variable(flag string) string {
 	return servePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 const servePrefix = "LADDER_SERVE_"
 
-// FromVariables sets the flags that were not given and whose variables are.
+// FromVariables sets flags from environment variables, if they are not set.
 func FromVariables(flags *pflag.FlagSet, env map[string]string) error {
 	var faults []error
 	known := map[string]bool{}
@@ -63,7 +63,7 @@ func FromVariables(flags *pflag.FlagSet, env map[string]string) error {
 	return errors.Join(faults...)
 }
 
-// NoneNegative checks the flags that count something.
+// NoneNegative checks numeric flags.
 func NoneNegative(flags *pflag.FlagSet) error {
 	var faults []error
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -74,8 +74,8 @@ func NoneNegative(flags *pflag.FlagSet) error {
 	return errors.Join(faults...)
 }
 
-// Suggestion asks for the flag that an unknown one may be a misspelling of; it is empty
-// for other errors, and if no flag is similar.
+// Suggestion suggests a flag for an unknown one; it is empty for other errors, and
+// if no flag is similar.
 func Suggestion(flags *pflag.FlagSet, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -90,7 +90,7 @@ func Suggestion(flags *pflag.FlagSet, err error) string {
 	return near.String()
 }
 
-// Fault says what is wrong with a flag, without the function that found it.
+// Fault returns the message of a flag error, without the function's name.
 func Fault(err error) string {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {

@@ -1,5 +1,5 @@
-// Package overlay shows files that are not written over a file system: what a program
-// is about to write, or has changed in memory.
+// Package overlay shows unwritten files on top of a file system: files that a
+// program is about to write, or has changed in memory.
 package overlay
 
 import (
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// FS is a file system with files of its own, by their paths. Those hide what lies below
-// them; their directories must be there.
+// FS is a file system with additional files, by path. They hide files below; their
+// directories must exist.
 type FS struct {
 	fs.FS
 	Files map[string]string
@@ -25,7 +25,7 @@ var (
 	_ fs.ReadLinkFS = FS{}
 )
 
-// unwritten is such a file.
+// unwritten is an additional file.
 type unwritten struct {
 	*strings.Reader
 	name string
@@ -58,7 +58,7 @@ func (o FS) Open(name string) (fs.File, error) {
 	return &directory{File: f, of: o, name: name}, nil
 }
 
-// directory is one that is open.
+// directory is an open directory.
 type directory struct {
 	fs.File
 	of   FS
@@ -109,7 +109,7 @@ func (o FS) Lstat(name string) (fs.FileInfo, error) {
 
 func (o FS) ReadLink(name string) (string, error) { return fs.ReadLink(o.FS, name) }
 
-// ReadDir lists what is there and what is to be there, sorted.
+// ReadDir lists existing and additional files, sorted.
 func (o FS) ReadDir(dir string) ([]fs.DirEntry, error) {
 	all, err := fs.ReadDir(o.FS, dir)
 	if err != nil {

@@ -1,12 +1,12 @@
-// Package paint colours text for terminals.
+// Package paint colors text for terminals.
 package paint
 
 import "github.com/ladder-cmp/ladder/internal/finding"
 
-// Paint colours text, or leaves it as it is.
+// Paint colors text, or leaves it unchanged.
 type Paint struct{ On bool }
 
-// In is a text in a colour; an empty one is none.
+// In returns a text in a color; an empty color means none.
 func (p Paint) In(colour, text string) string {
 	if !p.On || colour == "" || text == "" {
 		return text
@@ -14,10 +14,10 @@ func (p Paint) In(colour, text string) string {
 	return colour + text + Plain
 }
 
-// Severity is the word that a finding begins with.
+// Severity returns the colored name of a severity.
 func (p Paint) Severity(s finding.Severity) string { return p.In(severities[s], string(s)) }
 
-// Counted counts the findings of a severity; none has no colour.
+// Counted formats a number of findings; zero has no color.
 func (p Paint) Counted(n int, s finding.Severity) string {
 	text := finding.Counted(n, string(s))
 	if n == 0 {
@@ -28,8 +28,7 @@ func (p Paint) Counted(n int, s finding.Severity) string {
 
 var severities = map[finding.Severity]string{finding.Error: "\x1b[1;31m", finding.Warning: "\x1b[33m", finding.Note: Cyan}
 
-// The colours are of the sixteen that people choose for their terminals, and
-// readable on light and on dark ones.
+// The colors are standard terminal colors, readable on light and dark backgrounds.
 const (
 	Bold  = "\x1b[1m"
 	Red   = "\x1b[31m"

@@ -1,10 +1,9 @@
-// Package profile is how a fleet is rolled out: its bands, the places in them,
-// and what stands where.
+// Package profile describes the rollout of a fleet: its bands and their places.
 //
-// A phase is only a number. A profile says what the numbers mean: which domain
-// has which band, what a component at 120 is for, how many Applications may be
-// updated at once there. Those of real fleets are built in; a fleet describes
-// its own under the key fleet of its ladder.yaml.
+// A step is only a number. A profile defines the meaning of numbers: the band of
+// each domain, the purpose of components at 120, how many Applications are updated
+// at once. Profiles of real fleets are built in; a fleet can define its own under
+// the key fleet of its ladder.yaml.
 //
 // The package is pure.
 package profile
@@ -23,24 +22,24 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Fleet is what a ladder.yaml says about the fleet that lies below it.
+// Fleet is the fleet section of a ladder.yaml.
 type Fleet struct {
-	// Profile is the name of a built-in profile, which the rest changes.
+	// Profile is the name of a built-in profile, which the other fields modify.
 	Profile string `yaml:"profile"`
-	// Name is that of the ApplicationSet, or of the parent Application.
+	// Name is the name of the ApplicationSet, or of the parent Application.
 	Name string `yaml:"name"`
-	// RepoURL and Revision are where Argo CD finds the components.
+	// RepoURL and Revision are the source of the components for Argo CD.
 	RepoURL  string `yaml:"repoURL"`
 	Revision string `yaml:"revision"`
-	// Project is that of components that name none.
+	// Project is the default AppProject of components.
 	Project string `yaml:"project"`
-	// ArgoCDNamespace is where Applications live; argocd if empty.
+	// ArgoCDNamespace is the namespace of Applications; argocd if empty.
 	ArgoCDNamespace string `yaml:"argocdNamespace"`
-	// Server is the cluster that Applications go to; the one of Argo CD if empty.
+	// Server is the destination cluster; that of Argo CD if empty.
 	Server string `yaml:"server"`
-	// Environments are the places that the fleet goes to; none means one.
+	// Environments are the environments of the fleet; none means one.
 	Environments []Environment `yaml:"environments"`
-	// SyncOptions are those of every Application.
+	// SyncOptions are options of every Application.
 	SyncOptions []string `yaml:"syncOptions"`
 	// ApplicationFields are those of every Application.
 	component.ApplicationFields `yaml:",inline"`
@@ -55,10 +54,10 @@ type Fleet struct {
 	Places []Place `yaml:"places"`
 	Bands  []Band  `yaml:"bands"`
 
-	// Accepted are findings about the fleet that its owners know of.
+	// Accepted are findings about the fleet that its owners accept.
 	Accepted []Accepted `yaml:"accepted"`
 
-	// File and Line are where the ladder.yaml says so.
+	// File and Line are the place of the section.
 	File string `yaml:"-"`
 	Line int    `yaml:"-"`
 }
@@ -85,18 +84,18 @@ func Allows(list []string, key string) bool {
 	})
 }
 
-// Accepted says of a finding that it is known, and why it may stand.
+// Accepted is an accepted finding with the reason.
 type Accepted struct {
-	// Rule is the name of the rule that finds it.
+	// Rule is the rule of the finding.
 	Rule string `yaml:"rule"`
-	// Component is the name of the Application that it is about.
+	// Component is the name of its Application.
 	Component string `yaml:"component"`
-	// Needs is the other one, where the finding is about two; empty means
-	// whichever.
+	// Needs is the second Application, if the finding is about two; empty means
+	// any.
 	Needs string `yaml:"needs"`
-	// Why says what makes up for it.
+	// Why is the reason for accepting it.
 	Why string `yaml:"why"`
-	// Line is where the ladder.yaml says so.
+	// Line is its line in the ladder.yaml.
 	Line int `yaml:"-"`
 }
 
@@ -105,100 +104,99 @@ type Environment struct {
 	Name string `yaml:"name"`
 	// Server is its cluster.
 	Server string `yaml:"server"`
-	// Revision is what is deployed there; the fleet's if empty.
+	// Revision is the revision to deploy; empty means the fleet's.
 	Revision string `yaml:"revision"`
-	// NamespaceSuffix is put behind the namespaces of components there.
+	// NamespaceSuffix is appended to the namespaces of components.
 	NamespaceSuffix string `yaml:"namespaceSuffix"`
 }
 
 // Styles of a rollout.
 const (
-	// Steps is one ApplicationSet that goes from phase to phase (RollingSync).
+	// Steps is an ApplicationSet that deploys in steps (RollingSync).
 	Steps = "steps"
 	// Waves is a parent Application whose children have sync waves.
 	Waves = "waves"
 )
 
-// How the bands of a profile stand to each other.
+// Relations between the bands of a profile.
 const (
-	// Together is one order for all of them.
+	// Together is one order for all bands.
 	Together = "together"
-	// Independent is an ApplicationSet for each band: each goes through its own
-	// steps, all begin at once, and nothing orders one after another.
+	// Independent is an ApplicationSet for each band: each has its own steps, all
+	// start at the same time, and they are not ordered.
 	Independent = "independent"
 )
 
-// Profile is a rollout as it is described, complete.
+// Profile is the complete description of a rollout.
 type Profile struct {
 	Name string `yaml:"name"`
-	// Why says what the profile is for, and Source where it comes from.
+	// Why is the purpose of the profile, and Source its origin.
 	Why    string `yaml:"why"`
 	Source string `yaml:"source"`
-	// Digits is how many a phase is written with.
+	// Digits is the number of digits of a step.
 	Digits int `yaml:"digits"`
-	// Label is the label of Applications that holds the phase.
+	// Label is the label of Applications with the step.
 	Label string `yaml:"label"`
-	// Key is the key of component.yaml that holds it.
+	// Key is the key of component.yaml with the step.
 	Key string `yaml:"key"`
 	// Style is Steps or Waves.
 	Style string `yaml:"style"`
 	// Sets is Together or Independent; empty means Together.
 	Sets string `yaml:"sets"`
-	// Places are what each band may have, by the distance from its start.
+	// Places are the possible places of each band, by the distance from its start.
 	Places []Place `yaml:"places"`
 	Bands  []Band  `yaml:"bands"`
 }
 
-// Band is a range of phases that belongs to a part of the platform.
+// Band is a range of steps for a part of the platform.
 type Band struct {
 	Name string `yaml:"name"`
 	Why  string `yaml:"why"`
 	From int    `yaml:"from"`
 	To   int    `yaml:"to"`
-	// Domains are those whose components stand in it; none means any.
+	// Domains are the domains of its components; none means any.
 	Domains []string `yaml:"domains"`
-	// At are the places that the band has of those of the profile.
+	// At are the places of the profile that the band uses.
 	At []int `yaml:"at"`
-	// Places are more, by their phase.
+	// Places are additional ones, by step.
 	Places []Place `yaml:"places"`
-	// Wave is the sync wave of the band as a whole, where each has a parent.
+	// Wave is the sync wave of the band's parent, if each band has one.
 	Wave int `yaml:"wave"`
 }
 
-// Place is a phase, and what stands there.
+// Place is a step and its purpose.
 type Place struct {
-	// At is the distance from the start of the band, Phase the phase itself:
-	// one of the two is written.
+	// At is the distance from the start of the band, Phase the step itself: one of
+	// the two is set.
 	At    int `yaml:"at"`
 	Phase int `yaml:"phase"`
-	// Title is what people call it.
+	// Title is its name for users.
 	Title string `yaml:"title"`
-	// Rungs are what the components there are for; the first is what the place
-	// is made for. None means anything.
+	// Rungs are the rungs of its components; the first is its purpose. None means
+	// any.
 	Rungs []string `yaml:"rungs"`
-	// MaxUpdate is how many Applications are updated at the same time; 0 means
-	// all.
+	// MaxUpdate limits concurrent updates of Applications; 0 means no limit.
 	MaxUpdate int `yaml:"maxUpdate"`
-	// Manual means that people sync what stands there, one by one: a maxUpdate
-	// of 0 in an ApplicationSet.
+	// Manual means that users sync its Applications one by one: a maxUpdate of 0 in
+	// an ApplicationSet.
 	Manual bool   `yaml:"manual"`
 	Why    string `yaml:"why"`
 }
 
-// Takes reports whether components for a rung may stand in a place.
+// Takes reports whether components of a rung belong in a place.
 func (p Place) Takes(rung string) bool { return len(p.Rungs) == 0 || slices.Contains(p.Rungs, rung) }
 
 //go:embed profiles/*.yaml
 var files embed.FS
 
-// Default is the profile of fleets that name none.
+// Default is the default profile.
 const Default = "bands"
 
 // Names lists the built-in profiles.
 func Names() []string {
 	entries, err := files.ReadDir("profiles")
 	if err != nil {
-		panic(err) // the directory is part of the program
+		panic(err) // the directory is embedded
 	}
 	var all []string
 	for _, e := range entries {
@@ -207,13 +205,13 @@ func Names() []string {
 	return all
 }
 
-// Builtin returns the built-in profile of a name.
+// Builtin returns a built-in profile by name.
 func Builtin(name string) (Profile, error) {
 	p, err := written(name)
 	return p.complete(), err
 }
 
-// written is a built-in profile as its file has it.
+// written returns a built-in profile as in its file.
 func written(name string) (Profile, error) {
 	text, err := files.ReadFile("profiles/" + name + ".yaml")
 	if err != nil {
@@ -223,14 +221,14 @@ func written(name string) (Profile, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	if err := dec.Decode(&p); err != nil {
-		panic(fmt.Sprintf("profile %s: %v", name, err)) // a test decodes all
+		panic(fmt.Sprintf("profile %s: %v", name, err)) // a test decodes all of them
 	}
 	return p, nil
 }
 
-// Of is the profile that a ladder.yaml describes. Its bands take the place of
-// those of the profile that it names; each of its places takes the place of the
-// one at the same distance, in whichever bands have that.
+// Of returns the profile that a ladder.yaml defines. Its bands replace those of the
+// named profile; each of its places replaces the one at the same distance in all
+// bands that have it.
 func Of(f Fleet) (Profile, error) {
 	p, err := written(cmp.Or(f.Profile, Default))
 	if err != nil {
@@ -249,8 +247,7 @@ func Of(f Fleet) (Profile, error) {
 	return p, p.check()
 }
 
-// over lays places over others: those at the same distance replace them, the
-// rest join them.
+// over overrides places: those at the same distance are replaced, the others added.
 func over(before, places []Place) []Place {
 	all := slices.DeleteFunc(slices.Clone(before), func(b Place) bool {
 		return slices.ContainsFunc(places, func(p Place) bool { return p.At == b.At })
@@ -260,7 +257,7 @@ func over(before, places []Place) []Place {
 	return all
 }
 
-// complete gives every band its places, in order.
+// complete assigns every band its places, in order.
 func (p Profile) complete() Profile {
 	p.Digits = cmp.Or(p.Digits, 1)
 	p.Bands = slices.Clone(p.Bands)
@@ -281,7 +278,7 @@ func (p Profile) complete() Profile {
 	return p
 }
 
-// check finds what makes a profile useless. Errors end in a remedy.
+// check validates a profile. Errors end with a remedy.
 func (p Profile) check() error {
 	if p.Style != Steps && p.Style != Waves {
 		return finding.Fault(fmt.Sprintf("unknown style %q", p.Style), fmt.Sprintf("use %s or %s", Steps, Waves))
@@ -317,7 +314,7 @@ func (p Profile) check() error {
 	return nil
 }
 
-// Band returns the band that a phase is in.
+// Band returns the band of a step.
 func (p Profile) Band(phase int) (Band, bool) {
 	for _, b := range p.Bands {
 		if b.From <= phase && phase <= b.To {
@@ -327,7 +324,7 @@ func (p Profile) Band(phase int) (Band, bool) {
 	return Band{}, false
 }
 
-// Place returns the place at a phase.
+// Place returns the place of a step.
 func (p Profile) Place(phase int) (Place, bool) {
 	b, _ := p.Band(phase)
 	for _, place := range b.Places {
@@ -338,7 +335,7 @@ func (p Profile) Place(phase int) (Place, bool) {
 	return Place{}, false
 }
 
-// All lists the places of all bands in the order of their phases.
+// All lists the places of all bands in order.
 func (p Profile) All() []Place {
 	var all []Place
 	for _, b := range p.Bands {
@@ -347,8 +344,8 @@ func (p Profile) All() []Place {
 	return all
 }
 
-// BandsOf lists the bands in which components of a domain may stand: those made
-// for it, or else those for any.
+// BandsOf lists the bands for components of a domain: those of the domain, or else
+// those for any.
 func (p Profile) BandsOf(domain string) []Band {
 	var own, open []Band
 	for _, b := range p.Bands {
@@ -365,5 +362,5 @@ func (p Profile) BandsOf(domain string) []Band {
 	return open
 }
 
-// Write writes a phase as the fleet has it.
+// Write formats a step with the fleet's number of digits.
 func (p Profile) Write(phase int) string { return component.Padded(phase, p.Digits) }

@@ -3,6 +3,6 @@
 // Package race tells tests whether they run with the race detector.
 package race
 
-// MemoryFactor is how much more memory a program takes with the race detector: limits
-// of memory in tests are multiplied with it.
+// MemoryFactor is how much more memory a program needs with the race detector.
+// Tests multiply memory limits by it.
 const MemoryFactor = 2

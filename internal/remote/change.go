@@ -9,17 +9,17 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Change is what is other in a lock than in one before it. One of the two is zero
-// for what is new, or no longer needed.
+// Change is a difference between two locks. One of the two is zero for an added or
+// removed entry.
 type Change struct{ Was, Is Entry }
 
-// Changes compares a lock with the one before it.
+// Changes compares a lock with its predecessor.
 func (l Lock) Changes(before Lock) []Change {
 	var all []Change
 	for _, is := range l.sorted() {
 		switch was, found := before.Has(is); {
 		case !found:
-			was, _ = before.left(is, l)
+			was, _ = before.replaced(is, l)
 			all = append(all, Change{was, is})
 		case was.Digest != is.Digest || was.File != is.File:
 			all = append(all, Change{was, is})
@@ -34,9 +34,9 @@ func (l Lock) Changes(before Lock) []Change {
 	return all
 }
 
-// left is the entry for the same thing in another version that another lock does
-// not have any more.
-func (l Lock) left(e Entry, now Lock) (Entry, bool) {
+// replaced returns the entry for the same source in another version that the other lock
+// no longer contains.
+func (l Lock) replaced(e Entry, now Lock) (Entry, bool) {
 	for _, was := range l.sorted() {
 		if _, kept := now.Has(was); !kept && was.sameThing(e) {
 			return was, true
@@ -45,7 +45,7 @@ func (l Lock) left(e Entry, now Lock) (Entry, bool) {
 	return Entry{}, false
 }
 
-// String says in a line what has changed, beginning with "+", "-" or "~".
+// String formats the change in a line that starts with "+", "-" or "~".
 func (c Change) String() string {
 	switch {
 	case c.Was.Kind == "":
@@ -62,7 +62,7 @@ func (c Change) String() string {
 	return "~ " + c.Is.line("was "+shortVersion(c.Was.Resolved)+", "+short(c.Was.Digest))
 }
 
-// line names an entry by what it came to.
+// line describes an entry with its version.
 func (e Entry) line(more string) string {
 	words := []string{string(e.Kind), e.Name(), shortVersion(e.Resolved), "of", finding.Harmless(e.URL), short(e.Digest)}
 	if e.Kind == File {
@@ -75,7 +75,7 @@ func (e Entry) line(more string) string {
 	return strings.Join(words, " ") + more
 }
 
-// asked says what was asked for, where that is not what came.
+// asked returns the requested version, if it differs from the resolved one.
 func (e Entry) asked() string {
 	if e.Kind == File || e.Version == e.Resolved {
 		return ""
@@ -83,13 +83,13 @@ func (e Entry) asked() string {
 	return "asked for " + cmp.Or(e.Version, "the newest")
 }
 
-// short is a digest for people.
+// short shortens a digest for messages.
 func short(digest string) string {
 	const prefix = len("sha256:") + 12
 	return digest[:min(len(digest), prefix)]
 }
 
-// shortVersion is a version for people, who do not read whole commits.
+// shortVersion shortens a commit for messages.
 func shortVersion(version string) string {
 	if len(version) == 40 && strings.Trim(version, "0123456789abcdef") == "" {
 		return version[:12]
@@ -97,9 +97,8 @@ func shortVersion(version string) string {
 	return version
 }
 
-// Stale says what is wrong with a lock for a component that asks for other
-// things: entries that nobody needs. name is how messages call the lock, dir the
-// component.
+// Stale reports entries of a lock that the component does not need. name is the
+// name of the lock in messages, dir that of the component.
 func (l Lock) Stale(asked Lock, name, dir string) []finding.Finding {
 	var all []finding.Finding
 	for _, e := range l.Entries {

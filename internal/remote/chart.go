@@ -12,17 +12,16 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// mostChartFile bounds a Chart.yaml, in bytes, and mostChart a chart as far as it is
-// unpacked to find it.
+// maxChartFile limits the size of a Chart.yaml in bytes, and maxChart how much of
+// a chart is unpacked to find it.
 const (
-	mostChartFile = 5 << 20
-	mostChart     = 100 << 20
+	maxChartFile = 5 << 20
+	maxChart     = 100 << 20
 )
 
-// OtherChart says in words that a packed chart is another one than the chart of
-// this name and version; empty if it is that one, or tells nothing about itself.
-// Versions may differ in a "v" before them and in what is behind a "+"; without one,
-// any is right.
+// OtherChart says that a packaged chart does not have the given name and version;
+// empty if it has, or contains no such information. A "v" prefix and a suffix after
+// "+" are ignored; an empty version matches any.
 func OtherChart(data []byte, name, version string) string {
 	about, found := aboutChart(data)
 	bare := func(version string) string {
@@ -35,15 +34,15 @@ func OtherChart(data []byte, name, version string) string {
 	return fmt.Sprintf("it is the chart %s %s, and not %s %s", about.Name, about.Version, name, version)
 }
 
-// BrokenChart says in words why data cannot be a packed chart: it cannot be unpacked
-// to its end, or has no Chart.yaml with a name. It is empty if it can be one. What
-// unpacks to more than Helm takes is for those to refuse who load it.
+// BrokenChart says why data is not a packaged chart: it cannot be unpacked
+// completely, or has no Chart.yaml with a name; empty if it may be one. Charts that
+// exceed Helm's limits are refused when they are loaded.
 func BrokenChart(data []byte) string {
 	unpacked, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return err.Error()
 	}
-	limited := &io.LimitedReader{R: unpacked, N: mostChart}
+	limited := &io.LimitedReader{R: unpacked, N: maxChart}
 	files := tar.NewReader(limited)
 	for err == nil {
 		var header *tar.Header
@@ -66,8 +65,8 @@ func BrokenChart(data []byte) string {
 	return ""
 }
 
-// sparse says whether a file of an archive has holes: it can be larger than anything
-// that is made of it, and takes as long to read.
+// sparse reports whether a file of an archive has holes: its size can exceed that
+// of the archive by far, and reading takes accordingly long.
 func sparse(header *tar.Header) bool {
 	for record := range header.PAXRecords {
 		if strings.HasPrefix(record, "GNU.sparse.") {
@@ -77,8 +76,8 @@ func sparse(header *tar.Header) bool {
 	return header.Typeflag == tar.TypeGNUSparse
 }
 
-// ChartName is the name and the version of a packed chart, as its Chart.yaml has them;
-// empty if it tells nothing.
+// ChartName returns name and version of a packaged chart from its Chart.yaml; empty
+// if unknown.
 func ChartName(data []byte) (name, version string) {
 	about, _ := aboutChart(data)
 	return about.Name, about.Version
@@ -86,13 +85,13 @@ func ChartName(data []byte) (name, version string) {
 
 type chartFile struct{ Name, Version string }
 
-// aboutChart reads the Chart.yaml of a packed chart.
+// aboutChart reads the Chart.yaml of a packaged chart.
 func aboutChart(data []byte) (about chartFile, found bool) {
 	unpacked, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return about, false
 	}
-	files := tar.NewReader(io.LimitReader(unpacked, mostChart))
+	files := tar.NewReader(io.LimitReader(unpacked, maxChart))
 	for {
 		header, err := files.Next()
 		if err != nil {
@@ -102,7 +101,7 @@ func aboutChart(data []byte) (about chartFile, found bool) {
 		if !below || dir == "" || file != "Chart.yaml" {
 			continue
 		}
-		text, err := io.ReadAll(io.LimitReader(files, mostChartFile))
+		text, err := io.ReadAll(io.LimitReader(files, maxChartFile))
 		if err != nil || yaml.Unmarshal(text, &about) != nil {
 			return about, false
 		}

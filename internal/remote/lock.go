@@ -17,38 +17,36 @@ import (
 	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
-// LockFile is the name of the file in a component's directory that says what
-// lies vendored in VendorDir beside it.
+// LockFile is the name of the lock file in a component's directory; VendorDir, next
+// to it, contains the vendored files.
 const (
 	LockFile  = "ladder.lock"
 	VendorDir = ".ladder"
 )
 
-// Lock says what the Refs of a component came to, and where in its directory
-// that lies.
+// Lock lists the resolved Refs of a component, with their files.
 type Lock struct {
-	// Entries are sorted by their files.
+	// Entries are sorted by file.
 	Entries []Entry
 }
 
-// Entry is a Ref of a lock. Its URL has no credentials.
+// Entry is an entry of a lock. Its URL contains no credentials.
 type Entry struct {
 	Ref
-	// Resolved is the version that the Ref's came to, as Content.Version.
+	// Resolved is the resolved version, like Content.Version.
 	Resolved string
-	// Digest is that of the file.
+	// Digest is the digest of the file.
 	Digest string
-	// File is the path of what was fetched, below the component's directory.
+	// File is the path of the content, relative to the component's directory.
 	File string
-	// Line is where the entry begins in the file that it was read from; 0 for a
-	// new one.
+	// Line is the line of the entry in its file; 0 for a new one.
 	Line int
 
-	// urlDigest tells apart addresses that are the same without credentials.
+	// urlDigest distinguishes URLs that are equal without credentials.
 	urlDigest string
 }
 
-// lockText is the form of a lock in its file.
+// lockText is the file format of a lock.
 type lockText struct {
 	Entries []entryText `yaml:"entries"`
 }
@@ -64,7 +62,7 @@ type entryText struct {
 	File      string `yaml:"file"`
 }
 
-// NewEntry records what a Ref came to, under a file name that people can read.
+// NewEntry records the content of a Ref, under a readable file name.
 func NewEntry(ref Ref, c Content) Entry {
 	e := Entry{Ref: ref, Resolved: c.Version, Digest: c.Digest}
 	e.URL, e.urlDigest = withoutCredentials(ref.URL)
@@ -86,28 +84,27 @@ func NewEntry(ref Ref, c Content) Entry {
 	return e
 }
 
-// unplain are characters that a file name does without.
+// unplain matches characters to replace in file names.
 var unplain = regexp.MustCompile(`[^A-Za-z0-9._+-]+`)
 
-// plainName is a name that is a file's on every system.
+// plainName returns a name that is valid on every file system.
 func plainName(s string) string {
 	return strings.Trim(unplain.ReplaceAllString(s, "-"), "-.")
 }
 
-// addressPath is an address without its query.
+// addressPath returns a URL without its query.
 func addressPath(url string) string {
 	url, _, _ = strings.Cut(url, "?")
 	url, _, _ = strings.Cut(url, "#")
 	return strings.TrimRight(url, "/")
 }
 
-// userOf finds the user before the host of a URL.
+// userOf matches the user before the host of a URL.
 var userOf = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@`)
 
-// withoutCredentials is an address as a lock has it. Where values of its query
-// are left out, which may be what tells two addresses apart, there is a digest of
-// the address without its user: it reveals nothing, since the address itself stands
-// in the component.
+// withoutCredentials returns a URL for a lock. If values of its query are removed,
+// which may distinguish two URLs, the digest of the URL without its user is
+// returned, too: it reveals nothing, since the component contains the URL.
 func withoutCredentials(url string) (shown, digest string) {
 	url = userOf.ReplaceAllString(url, "$1")
 	if shown = finding.WithoutCredentials(url); shown != url {
@@ -123,7 +120,7 @@ func (l Lock) Find(ref Ref) (Entry, bool) {
 	return l.first(asked.sameRef)
 }
 
-// Has returns the entry of a lock for the Ref of another's.
+// Has returns the entry for the Ref of an entry of another lock.
 func (l Lock) Has(e Entry) (Entry, bool) { return l.first(e.sameRef) }
 
 func (l Lock) first(is func(Entry) bool) (Entry, bool) {
@@ -135,21 +132,21 @@ func (l Lock) first(is func(Entry) bool) (Entry, bool) {
 
 func (e Entry) sameRef(other Entry) bool { return e.Ref == other.Ref && e.urlDigest == other.urlDigest }
 
-// sameThing is sameRef but for the version.
+// sameThing is sameRef ignoring the version.
 func (e Entry) sameThing(other Entry) bool {
 	e.Version = other.Version
 	return e.sameRef(other)
 }
 
-// near returns an entry for the same thing in another version.
+// near returns an entry for the same source in another version.
 func (l Lock) near(ref Ref) (Entry, bool) {
 	asked := Entry{Ref: ref}
 	asked.URL, asked.urlDigest = withoutCredentials(ref.URL)
 	return l.first(asked.sameThing)
 }
 
-// Name is what people call what an entry is about: the chart, or the last part
-// of the address.
+// Name returns the name of an entry for users: the chart, or the last part of the
+// URL.
 func (e Entry) Name() string {
 	if e.Chart != "" {
 		return e.Chart
@@ -159,7 +156,7 @@ func (e Entry) Name() string {
 
 const lockHead = "# What the component needs and this repository would not hold: the files below\n# " + VendorDir + "/, and where they are from. Written by cmp vendor.\n"
 
-// Text is the lock as its file holds it, with its entries sorted.
+// Text encodes the lock, with its entries sorted.
 func (l Lock) Text() ([]byte, error) {
 	text := lockText{Entries: []entryText{}}
 	for _, e := range l.sorted() {
@@ -181,13 +178,13 @@ func (l Lock) sorted() []Entry {
 
 const badLock = "bad-lock"
 
-// kinds are the kinds of a Ref, as a lock names them.
+// kinds are the kinds of Refs in a lock.
 var kinds = []string{string(Chart), string(File), string(Repository)}
 
 var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// ParseLock reads a lock strictly. name is how messages call the file. The error
-// joins every fault.
+// ParseLock parses a lock strictly. name is the name of the file in messages. The
+// error joins all findings.
 func ParseLock(name string, text []byte) (Lock, error) {
 	f := settings.File{Name: name, Rule: badLock, About: "the lock of what is vendored"}
 	if line := conflict(text); line > 0 {
@@ -198,13 +195,13 @@ func ParseLock(name string, text []byte) (Lock, error) {
 		return Lock{}, err
 	}
 	if line := foreign(root); line > 0 {
-		return Lock{}, f.Fault(line, "", "alias, merge key or tag, which cmp vendor never writes", again)
+		return Lock{}, f.Fault(line, "", "alias, merge key or tag, which cmp vendor never writes", regenerate)
 	}
 	faults := f.Check(root, lockText{}, map[string][]string{"kind": kinds})
 	var read lockText
 	if err := root.Decode(&read); err != nil {
 		if faults == nil {
-			faults = []error{f.Fault(root.Line, "", err.Error(), again)}
+			faults = []error{f.Fault(root.Line, "", err.Error(), regenerate)}
 		}
 		return Lock{}, errors.Join(faults...)
 	}
@@ -213,7 +210,7 @@ func ParseLock(name string, text []byte) (Lock, error) {
 	for i, t := range read.Entries {
 		e := Entry{Ref: Ref{Kind: Kind(t.Kind), URL: t.URL, Chart: t.Chart, Version: t.Version}, Resolved: t.Resolved, Digest: t.Digest, File: t.File, Line: lines[i], urlDigest: t.URLDigest}
 		for _, wrong := range e.wrong() {
-			faults = append(faults, f.Fault(e.Line, fmt.Sprintf("entries[%d].%s", i, wrong.key), wrong.message, again))
+			faults = append(faults, f.Fault(e.Line, fmt.Sprintf("entries[%d].%s", i, wrong.key), wrong.message, regenerate))
 		}
 		if at := slices.IndexFunc(l.Entries, e.sameRef); at >= 0 {
 			faults = append(faults, f.Fault(e.Line, fmt.Sprintf("entries[%d]", i), fmt.Sprintf("%s is already in line %d", e.Ref, l.Entries[at].Line), "keep one of the two"))
@@ -223,7 +220,7 @@ func ParseLock(name string, text []byte) (Lock, error) {
 	return l, errors.Join(faults...)
 }
 
-// conflict is the line where git marks the first conflict; 0 if there is none.
+// conflict returns the line of the first git conflict marker; 0 if there is none.
 func conflict(text []byte) int {
 	line := 0
 	for l := range bytes.Lines(text) {
@@ -234,8 +231,8 @@ func conflict(text []byte) int {
 	return 0
 }
 
-// foreign is the first line with something that means what stands elsewhere, or
-// another thing than it reads: entries would be where nobody sees them.
+// foreign returns the first line with an alias, a tag or similar syntax, where
+// entries could be hidden from readers.
 func foreign(n *yaml.Node) int {
 	if n.Kind == yaml.AliasNode || n.Tag == "!!merge" || n.Style&yaml.TaggedStyle != 0 {
 		return n.Line
@@ -248,8 +245,8 @@ func foreign(n *yaml.Node) int {
 	return 0
 }
 
-// again is the remedy for a lock that people have changed or merged.
-const again = "delete the file, and let cmp vendor write it again"
+// regenerate is the remedy for an edited or merged lock.
+const regenerate = "delete the file, and let cmp vendor write it again"
 
 func entryLines(root *yaml.Node) []int {
 	var lines []int
@@ -263,7 +260,7 @@ func entryLines(root *yaml.Node) []int {
 	return lines
 }
 
-// wrongKey is what is wrong with a key of an entry.
+// wrongKey is a problem with a key of an entry.
 type wrongKey struct{ key, message string }
 
 func (e Entry) wrong() []wrongKey {

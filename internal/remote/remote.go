@@ -1,9 +1,9 @@
-// Package remote names what a component needs and its repository does not hold:
-// charts of registries, files behind an address, other repositories.
+// Package remote identifies sources that a component needs and its repository does
+// not contain: charts of registries, files at a URL, other repositories.
 //
-// It only names them. Who fetches is a Fetcher, which is handed in: the network
-// (package fetch), what lies vendored beside the component, or, in a worker
-// process, the server that started it. Rendering is the same with each.
+// It only identifies them. A Fetcher fetches them: the network (package fetch),
+// vendored files next to the component or, in a worker process, the server that
+// started it. Rendering is the same with each.
 package remote
 
 import (
@@ -16,33 +16,33 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Kind says what a Ref names.
+// Kind is the kind of a Ref.
 type Kind string
 
 const (
 	// Chart is a Helm chart of a chart repository (https) or a registry (oci).
 	Chart Kind = "chart"
-	// File is one file behind an address.
+	// File is a file at a URL.
 	File Kind = "file"
 	// Repository is a git repository at a ref.
 	Repository Kind = "git"
 )
 
-// Ref names something that lies elsewhere, as a component's author wrote it.
+// Ref is a remote source, as written by a component's author.
 type Ref struct {
 	Kind Kind `json:"kind"`
-	// URL is the address: of the chart repository, of the registry's directory
-	// (oci://ghcr.io/org/charts), of the file, of the git repository.
+	// URL is the URL of the chart repository, of the registry's directory
+	// (oci://ghcr.io/org/charts), of the file, or of the git repository.
 	URL string `json:"url"`
 	// Chart is the name of a chart; empty for other kinds.
 	Chart string `json:"chart,omitempty"`
-	// Version is what is asked for: a version of the chart or a range of them
-	// (empty is the latest that is no pre-release), or a branch, tag or commit
-	// of the repository (empty is its HEAD). Files have none.
+	// Version is the requested version: a chart version or range (empty means the
+	// latest stable one), or a branch, tag or commit of the repository (empty means
+	// its HEAD). Files have none.
 	Version string `json:"version,omitempty"`
 }
 
-// String names a Ref for people, without credentials.
+// String returns a Ref for messages, without credentials.
 func (r Ref) String() string {
 	address := finding.WithoutCredentials(r.URL)
 	switch r.Kind {
@@ -57,18 +57,18 @@ func (r Ref) String() string {
 	return address
 }
 
-// Content is what a Ref came to.
+// Content is the content of a Ref.
 type Content struct {
-	// Version is the version of the chart, or the commit of the repository,
-	// that the Ref's came to; empty for a file.
+	// Version is the resolved version of the chart, or the commit of the
+	// repository; empty for a file.
 	Version string `json:"version,omitempty"`
-	// Digest is that of Data, as "sha256:" and hexadecimal digits.
+	// Digest is the digest of Data, as "sha256:" and hexadecimal digits.
 	Digest string `json:"digest"`
-	// Data is the packed chart (.tgz), the file, or the files of the repository
-	// without its history, as the same bytes each time (.tgz).
+	// Data is the packaged chart (.tgz), the file, or the files of the repository
+	// without history, as a deterministic .tgz.
 	Data []byte `json:"-"`
-	// Warning says why this may not be what the address has now, such as a copy
-	// of earlier that was taken because the registry is down; empty if it is.
+	// Warning says why the content may be stale, such as a cached copy that was
+	// used because the registry is unavailable; otherwise empty.
 	Warning string `json:"warning,omitempty"`
 }
 
@@ -78,8 +78,8 @@ func Digest(data []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Fetcher gets what Refs name. Errors are findings where the input or what it
-// names is wrong: they say what is missing, refused or broken, and the remedy.
+// Fetcher fetches Refs. Errors are findings if the input or the source is wrong:
+// they say what is missing, refused or invalid, and the fix.
 type Fetcher interface {
 	Fetch(ctx context.Context, ref Ref) (Content, error)
 }

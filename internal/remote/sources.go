@@ -11,28 +11,26 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Rules of the findings that say that nobody has tried to fetch a thing:
-// NotVendored that it is not at hand and nothing is fetched, NotAllowed that it is
-// not on the list of what may be.
+// Rules for sources that were not fetched: NotVendored means that it is not
+// vendored and fetching is disabled, NotAllowed that it is not on the allow-list.
 const (
 	NotVendored = "not-vendored"
 	NotAllowed  = "remote-not-allowed"
 )
 
-// Broken is the rule of the finding that says that what came cannot be what was asked
-// for.
+// Broken is the rule for content that cannot be what was requested.
 const Broken = "remote-broken"
 
-// OtherThanLocked is the rule of the finding that says that a lock calls a chart by
-// a name or a version that it has not.
+// OtherThanLocked is the rule for a chart whose name or version differs from its
+// lock entry.
 const OtherThanLocked = "edited-lock"
 
-// Vendored fetches what lies beside a component, as its lock says.
+// Vendored returns vendored content according to a lock.
 type Vendored struct {
 	Lock Lock
 	// Read returns the content of a file by its path in the component's directory.
 	Read func(file string) ([]byte, error)
-	// Show returns how messages name such a file; nil means by that path.
+	// Show converts such a path for messages; nil leaves it unchanged.
 	Show func(file string) string
 }
 
@@ -43,9 +41,8 @@ func (v *Vendored) show(file string) string {
 	return v.Show(file)
 }
 
-// Fetch returns what the lock has for ref. A file that is not there, or not the
-// one that the lock speaks of, is an error, and so is a Ref that is not in the
-// lock: see NotVendored.
+// Fetch returns the content of ref. It is an error if the file is missing or
+// differs from the lock, or if the lock has no entry for ref: see NotVendored.
 func (v *Vendored) Fetch(_ context.Context, ref Ref) (Content, error) {
 	e, known := v.Lock.Find(ref)
 	if !known {
@@ -68,7 +65,7 @@ func (v *Vendored) Fetch(_ context.Context, ref Ref) (Content, error) {
 	return Content{Version: e.Resolved, Digest: e.Digest, Data: data}, nil
 }
 
-// cause is an error without the path, which the finding has.
+// cause returns an error without the path, which the finding contains.
 func cause(err error) string {
 	if inner, ok := err.(interface{ Unwrap() error }); ok && inner.Unwrap() != nil {
 		return inner.Unwrap().Error()
@@ -84,20 +81,20 @@ func (v *Vendored) missing(ref Ref) finding.Finding {
 	return f
 }
 
-// Sources are where the things of one component come from: what is in its lock
-// lies beside it, and else the network is asked, if it may be.
+// Sources are the sources of a component: vendored content according to its lock,
+// otherwise the network, if allowed.
 type Sources struct {
 	// Vendored is nil if the component has no lock.
 	Vendored *Vendored
-	// Network is nil if nothing may be fetched.
+	// Network is nil if fetching is disabled.
 	Network Fetcher
-	// Dir is how messages call the component's directory.
+	// Dir is the component's directory in messages.
 	Dir string
-	// Remedy is what helps a component that lacks something; empty for what is usual.
+	// Remedy is the fix for a missing source; empty means the default.
 	Remedy string
 }
 
-// Fetch gets what ref names.
+// Fetch fetches a Ref.
 func (s Sources) Fetch(ctx context.Context, ref Ref) (Content, error) {
 	if s.Locked(ref) {
 		return s.Vendored.Fetch(ctx, ref)
@@ -122,19 +119,19 @@ func (s Sources) Locked(ref Ref) bool {
 	return known
 }
 
-// Remedy is what helps a component that lacks something.
+// Remedy returns the default fix for a missing source.
 func Remedy(dir string) string {
 	return "run cmp vendor " + dir + ", or allow it with --allow-remote"
 }
 
-// Fetched is a Ref, and what it came to.
+// Fetched is a Ref with its content.
 type Fetched struct {
 	Ref     Ref
 	Content Content
 }
 
-// Recorder fetches each Ref once with another Fetcher, and keeps what came. It
-// can be used by several goroutines.
+// Recorder fetches each Ref once with another Fetcher, and keeps the content. It is
+// safe for concurrent use.
 type Recorder struct {
 	From Fetcher
 
@@ -142,7 +139,7 @@ type Recorder struct {
 	got map[Ref]*once
 }
 
-// once is a Ref that is fetched, or was if it is done.
+// once is a Ref being fetched, or fetched if done.
 type once struct {
 	sync.Mutex
 	done    bool
@@ -150,8 +147,8 @@ type once struct {
 	err     error
 }
 
-// Fetch gets what ref names. All who ask for it at the same time get the same, but
-// for an error that is one of the context of who asked first.
+// Fetch fetches a Ref. Concurrent callers get the same result, except for an error
+// of the first caller's context.
 func (r *Recorder) Fetch(ctx context.Context, ref Ref) (Content, error) {
 	r.mu.Lock()
 	if r.got == nil {
@@ -172,8 +169,8 @@ func (r *Recorder) Fetch(ctx context.Context, ref Ref) (Content, error) {
 	return o.content, o.err
 }
 
-// Fetched lists what came, sorted by what was asked for. It is for when nobody
-// fetches any more.
+// Fetched lists the fetched content, sorted by Ref. It must not be called during a
+// fetch.
 func (r *Recorder) Fetched() []Fetched {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,8 +187,8 @@ func (r *Recorder) Fetched() []Fetched {
 	return all
 }
 
-// Exact reports whether a Ref could have come to nothing else: it names the
-// version that it came to. That of a chart may have a "v" before it or not.
+// Exact reports whether a Ref identifies its content: its version is the resolved
+// one. A "v" prefix of a chart's version is ignored.
 func (f Fetched) Exact() bool {
 	asked, came := f.Ref.Version, f.Content.Version
 	if f.Ref.Kind == Chart {

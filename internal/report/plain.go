@@ -29,7 +29,7 @@ var tables = template.Must(template.New("tables").Parse(`{{range .}}<section>
 func (p page) plain() (string, error) {
 	var all []table
 	for _, r := range p.Rollouts {
-		t := table{Title: p.Title, Columns: []string{"Phase", "Component", "Kind", "Namespace"}, Findings: r.Findings}
+		t := table{Title: p.Title, Columns: []string{"Step", "Component", "Kind", "Namespace"}, Findings: r.Findings}
 		if r.Environment != "" {
 			t.Title += " in " + r.Environment
 		}

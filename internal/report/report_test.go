@@ -120,7 +120,7 @@ func TestPolicy(t *testing.T) {
 	page := pageOf(t, ladderOf(t, sample.Objects(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")))
 	known := data(t, page) // in which are sources of knowledge, as texts
 	for _, bad := range []string{"unsafe-inline", "unsafe-eval", "http://", "https://", "@import", " onclick=", " style=", "innerHTML", "import {"} {
-		if there := strings.Contains(strings.NewReplacer("http://www.w3.org/2000/svg", "", known, "").Replace(page), bad); there {
+		if there := strings.Contains(strings.NewReplacer("http://www.w3.org/2000/svg", "", "https://github.com/ladder-cmp/ladder/blob/main/docs/glossary.md", "", known, "").Replace(page), bad); there {
 			t.Errorf("the page has %q", bad)
 		}
 	}

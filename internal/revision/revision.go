@@ -1,8 +1,8 @@
-// Package revision shows a commit of a git repository as a file system.
+// Package revision presents a commit of a git repository as a file system.
 //
-// What a component was before a change is not on disk. To check it out would
-// take a second work tree, and the git program, which images of a CI often lack;
-// its files are read from the object database instead.
+// The previous version of a component is not on disk. A checkout would need a
+// second work tree, and the git program, which CI images often lack; so files are
+// read from the object database.
 package revision
 
 import (
@@ -22,16 +22,16 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Repository is the object database of a git repository. It may be used by
-// several goroutines.
+// Repository is the object database of a git repository. It is safe for concurrent
+// use.
 type Repository struct {
 	git *git.Repository
-	// reading keeps readers apart, since the library does not.
+	// reading serializes reads, since the library is not safe for concurrent use.
 	reading *sync.Mutex
 }
 
-// Open opens the repository whose work tree is in a directory, or a work tree
-// that was added to one. The error is a finding.
+// Open opens the repository of a work tree, which may be an additional one. The
+// error is a finding.
 func Open(dir string) (*Repository, error) {
 	repo, err := git.PlainOpenWithOptions(dir, &git.PlainOpenOptions{EnableDotGitCommonDir: true})
 	if errors.Is(err, git.ErrRepositoryNotExists) {
@@ -49,16 +49,15 @@ func fault(file, message, remedy string) finding.Finding {
 
 // Commit is a commit of a repository.
 type Commit struct {
-	// Hash names it for ever.
+	// Hash is the full hash.
 	Hash   string
 	commit *object.Commit
 	of     *Repository
 }
 
-// Commit finds the commit that an expression such as main, origin/main, v1.2,
-// HEAD~1 or a hash names. What a branch was before (main@{1}) and what a message
-// says (:/text) are not looked for: the library takes the one for the branch
-// itself, and knows nothing of the other.
+// Commit resolves an expression such as main, origin/main, v1.2, HEAD~1 or a hash.
+// Reflogs (main@{1}) and message searches (:/text) are refused: the library would
+// resolve the former to the branch itself, and does not support the latter.
 func (r *Repository) Commit(name string) (Commit, error) {
 	if strings.Contains(name, "@{") || strings.Contains(name, ":/") {
 		return Commit{}, fault("", fmt.Sprintf("%q asks for the log of a branch or for a message, which are not read", name), "give the commit that git rev-parse prints for it")
@@ -66,7 +65,7 @@ func (r *Repository) Commit(name string) (Commit, error) {
 	if strings.Contains(name, ":") {
 		return Commit{}, fault("", fmt.Sprintf("%q is a file or directory of a revision", name), "give the revision alone, and the directory as an argument of its own")
 	}
-	// The library takes main^{tree} for main.
+	// The library resolves main^{tree} like main.
 	if kind := peeled.FindStringSubmatch(name); kind != nil && kind[1] != "commit" {
 		return Commit{}, fault("", fmt.Sprintf("%q asks for a %s, and a revision is a commit", name, kind[1]), "leave out ^{"+kind[1]+"}")
 	}
@@ -83,8 +82,8 @@ func (r *Repository) Commit(name string) (Commit, error) {
 	switch {
 	case errors.Is(err, plumbing.ErrReferenceNotFound) || errors.Is(err, plumbing.ErrObjectNotFound):
 	case errors.Is(err, io.EOF):
-		message += ", since " + r.ended(name)
-	case strings.HasPrefix(err.Error(), "Revision invalid"): // of a type that the library keeps to itself
+		message += ", since " + r.unresolvedReason(name)
+	case strings.HasPrefix(err.Error(), "Revision invalid"): // of a type that the library does not export
 		return Commit{}, fault("", fmt.Sprintf("%q is not a valid revision", name), "write a branch, a tag or a commit, such as main, v1.2 or HEAD~1")
 	default:
 		message += " that can be read: " + err.Error()
@@ -92,14 +91,14 @@ func (r *Repository) Commit(name string) (Commit, error) {
 	return Commit{}, fault("", message, "name a directory that is there, or a branch, a tag or a commit; in a clone that is shallow, fetch it first")
 }
 
-// peeled is an expression that asks for an object of a kind.
+// peeled matches an expression for an object of a kind.
 var peeled = regexp.MustCompile(`\^\{(commit|tree|blob|tag|object)\}`)
 
-// step is the last one in an expression: to a parent, or to an ancestor.
+// step matches the last step of an expression: to a parent, or to an ancestor.
 var step = regexp.MustCompile(`^(.+)([~^])(\d*)$`)
 
-// ended says why an expression leads to no commit, as far as it is known.
-func (r *Repository) ended(name string) string {
+// unresolvedReason says why an expression resolves to no commit, as far as known.
+func (r *Repository) unresolvedReason(name string) string {
 	for m := step.FindStringSubmatch(name); m != nil; m = step.FindStringSubmatch(m[1]) {
 		hash, err := r.git.ResolveRevision(plumbing.Revision(m[1]))
 		if err != nil {
@@ -113,8 +112,8 @@ func (r *Repository) ended(name string) string {
 	return "the history is shorter"
 }
 
-// Unmistakable is what a commit is called where its name is that of something
-// else, too: by the place of the reference, such as tags/v1.4, or else by its hash.
+// Unmistakable returns an unambiguous name of a commit: with the prefix of the
+// reference, such as tags/v1.4, or else its hash.
 func (r *Repository) Unmistakable(name string, c Commit) string {
 	r.reading.Lock()
 	defer r.reading.Unlock()
@@ -131,8 +130,8 @@ func (r *Repository) Unmistakable(name string, c Commit) string {
 	return c.Hash[:12]
 }
 
-// Names are those of the branches, the branches of remotes and the tags, sorted;
-// none if they cannot be read.
+// Names lists the branches, remote branches and tags, sorted; none if they cannot
+// be read.
 func (r *Repository) Names() []string {
 	r.reading.Lock()
 	defer r.reading.Unlock()
@@ -141,7 +140,7 @@ func (r *Repository) Names() []string {
 		return nil
 	}
 	var names []string
-	_ = all.ForEach(func(ref *plumbing.Reference) error { // as far as they can be read
+	_ = all.ForEach(func(ref *plumbing.Reference) error { // unreadable ones are left out
 		if n := ref.Name(); n.IsBranch() || n.IsTag() || n.IsRemote() {
 			names = append(names, n.Short())
 		}
@@ -151,8 +150,8 @@ func (r *Repository) Names() []string {
 	return slices.Compact(names)
 }
 
-// Parted is the commit since which two histories have parted: their merge base.
-// Of several the one that git lists first counts.
+// Parted returns the merge base of two commits. If there are several, it is the one
+// that git lists first.
 func (r *Repository) Parted(a, b Commit) (Commit, error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
@@ -167,8 +166,8 @@ func (r *Repository) Parted(a, b Commit) (Commit, error) {
 	return Commit{}, fault("", message, "fetch their whole history, or name one commit in place of the two")
 }
 
-// Files are the files of a commit. Symlinks are followed as long as they do not
-// leave the repository; submodules are empty directories.
+// Files returns the files of a commit. Symlinks are followed inside the repository;
+// submodules are empty directories.
 func (c Commit) Files() (fs.FS, error) {
 	c.of.reading.Lock()
 	defer c.of.reading.Unlock()

@@ -65,10 +65,10 @@ var (
 	errNotLink = errors.New("not a symlink")
 )
 
-// find looks a path up. A symlink at its end is followed if wanted, and all
-// before that always.
+// find looks up a path. It follows symlinks on the way, and with follow also at the
+// end.
 func (t *tree) find(op, name string, follow bool) (entry, error) {
-	// The directories of a path are read before what is in them.
+	// Parent directories are read first.
 	found := map[string]entry{".": {name: ".", mode: filemode.Dir, hash: t.root.Hash}}
 	at, err := symlink.Resolve(name, follow, func(name string) (string, bool, error) {
 		dir := found[path.Dir(name)]
@@ -105,7 +105,7 @@ func (t *tree) child(dir entry, name string) (entry, error) {
 	return t.entry(all[i])
 }
 
-// entry reads how long a file is.
+// entry reads the size of a file.
 func (t *tree) entry(e object.TreeEntry) (entry, error) {
 	made := entry{name: e.Name, mode: e.Mode, hash: e.Hash}
 	if made.IsDir() {
@@ -203,7 +203,7 @@ func (t *tree) ReadDir(name string) ([]fs.DirEntry, error) {
 			return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
 		}
 	}
-	// Git sorts directories as if their names ended in a slash.
+	// Git sorts directories as if their names ended with a slash.
 	slices.SortFunc(all, func(x, y fs.DirEntry) int { return strings.Compare(x.Name(), y.Name()) })
 	return all, nil
 }

@@ -1,5 +1,4 @@
-// Package sample makes plans of manifests that tests hold, and knows what names
-// they must get right.
+// Package sample provides plans for tests, and names that are difficult to escape.
 package sample
 
 import (
@@ -13,14 +12,14 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Awkward are names that are syntax somewhere.
+// Awkward are names with special syntax in some format.
 var Awkward = []string{
 	`quote"d`, `<b>bold</b>`, `a & b &amp; &#60;`, `[x](y){z}`, `back\slash\N\`, "line\nbreak", "escape\x1b[2J", "turn\u202earound",
 	`#35;hash;`, "`tick`", `a|b`, `%%{init: {}}%%`, `x --> y`, `end`, `style a:#b;c`, `]]>`, `Zoë`, `名前`, `🦓`, "soft\u00adhyphen",
 	`</script><img src=x onerror=alert(1)>`, `<!--<script>`, `-->`, `</noscript><b>`, `"'\`, "end\u2028of line", `&lt;b&gt;`, `{{.}}`,
 }
 
-// Objects are those of manifests.
+// Objects parses manifests.
 func Objects(t *testing.T, manifests string) []object.Object {
 	t.Helper()
 	objs, err := object.Parse("in.yaml", 1, manifests)
@@ -30,7 +29,7 @@ func Objects(t *testing.T, manifests string) []object.Object {
 	return objs
 }
 
-// Plan is the order of objects that are deployed to the namespace "demo".
+// Plan returns the plan of objects deployed to the namespace "demo".
 func Plan(t *testing.T, objs []object.Object) *wave.Plan {
 	t.Helper()
 	g, err := graph.Build(objs, knowledge.Default(), graph.Options{Namespace: "demo"})
@@ -44,8 +43,7 @@ func Plan(t *testing.T, objs []object.Object) *wave.Plan {
 	return p
 }
 
-// Shuffled are the same objects in several other orders, which are the same each
-// time.
+// Shuffled returns the objects in several other orders, deterministically.
 func Shuffled(objs []object.Object) [][]object.Object {
 	random := rand.New(rand.NewPCG(1, 2))
 	orders := make([][]object.Object, 5)

@@ -1,29 +1,30 @@
-// Package sandbox takes from a process what rendering does not need: files,
-// sockets, other processes. What stays are the file descriptors that are open,
-// memory, threads, the clock and random numbers.
+// Package sandbox removes permissions that rendering does not need from a process:
+// files, sockets, other processes. It keeps open file descriptors, memory, threads,
+// the clock and random numbers.
 //
-// A worker renders what tenants commit. A template that breaks out of Go's memory
-// safety, through a fault of a parser or of the compiler, finds itself in a process
-// that can compute and write to its pipes, and nothing else.
+// A worker renders untrusted content of tenants. A template that bypasses Go's
+// memory safety, through a bug of a parser or of the compiler, only has a process
+// that can compute and write to its pipes.
 package sandbox
 
-// Layer is a part of the sandbox. Each holds without the others.
+// Layer is a layer of the sandbox. Layers are independent of each other.
 type Layer string
 
 const (
-	// Undumpable closes /proc/PID/mem, /proc/PID/environ and ptrace to other
+	// Undumpable protects /proc/PID/mem, /proc/PID/environ and ptrace from other
 	// processes of the same user.
 	Undumpable Layer = "undumpable"
-	// Landlock refuses files, TCP, and signals and abstract sockets to the outside,
-	// as far as the kernel knows it: files from 5.13, TCP from 6.7, signals from 6.12.
+	// Landlock denies files, TCP, and signals and abstract sockets to the outside,
+	// as far as the kernel supports it: files from 5.13, TCP from 6.7, signals from
+	// 6.12.
 	Landlock Layer = "landlock"
-	// Limits refuse new file descriptors and core dumps.
+	// Limits deny new file descriptors and core dumps.
 	Limits Layer = "rlimits"
-	// Seccomp refuses all system calls but those that a Go program computes with.
+	// Seccomp denies all system calls except those a Go program needs to compute.
 	Seccomp Layer = "seccomp"
 )
 
-// Gap is a layer that could not be put on.
+// Gap is a layer that could not be enabled.
 type Gap struct {
 	Layer Layer
 	Why   string

@@ -14,17 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Enter confines the process, all threads of it and for good. It returns the layers
-// that are missing, because the kernel or the container refuses them; the others
-// hold all the same.
+// Enter confines all threads of the process permanently. It returns the layers that
+// the kernel or the container does not support; the others are effective.
 //
 // There is no limit on the number of processes (RLIMIT_NPROC), since the kernel
-// counts all threads of the user, of other containers, too: seccomp refuses new
-// processes instead. There is none on CPU time (RLIMIT_CPU), since a worker lives for
-// many renderings: the server ends one at its time.
+// counts all threads of the user, including those in other containers: seccomp
+// denies new processes instead. There is no limit on CPU time (RLIMIT_CPU), since a
+// worker is used for many renderings: the server ends each after its time limit.
 func Enter() []Gap {
 	load()
-	// The seccomp filter is put on all threads, if the one that does it has
+	// The seccomp filter applies to all threads if the calling one has
 	// no_new_privs.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -34,7 +33,7 @@ func Enter() []Gap {
 		enter func() error
 	}{
 		{Undumpable, undump},
-		{Landlock, enterLandlock}, // before the others: it needs a descriptor and calls of its own
+		{Landlock, enterLandlock}, // first, since it needs a descriptor and system calls of its own
 		{Limits, limit},
 		{Seccomp, filter},
 	} {
@@ -45,17 +44,16 @@ func Enter() []Gap {
 	return gaps
 }
 
-// load does what Go puts off until it is needed, and can do no longer in the
-// sandbox: the poller of the runtime, without which it ends the process, and the
-// local time zone.
+// load initializes lazily what the sandbox would prevent: the poller of the
+// runtime, whose failure would end the process, and the local time zone.
 func load() {
 	time.AfterFunc(time.Hour, func() {}).Stop()
 	_ = time.Now().Local().String()
 }
 
-// Seclude is for a process that starts others and is not confined itself: processes
-// of its user can neither trace it nor read its memory and its environment, and those
-// that it starts get no descriptors that it was started with by accident.
+// Seclude is for a process that starts others and is not confined itself: other
+// processes of its user cannot trace it or read its memory and environment, and its
+// children do not inherit descriptors by accident.
 func Seclude() error {
 	err := unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) { // before Linux 5.11
@@ -64,14 +62,14 @@ func Seclude() error {
 	return errors.Join(undump(), err)
 }
 
-// EnterFetching confines a process that fetches, all threads of it and for good: it
-// keeps the network and the descriptors that are open, and of the files it can read
-// these and what is below them, as far as they exist. It can write and start none,
-// gain no privileges, and, from Linux 6.12, signal no other process. It returns the
-// layers that are missing; the others hold all the same.
+// EnterFetching confines all threads of a fetch process permanently: it keeps the
+// network and open descriptors, and can only read the given files and directories,
+// as far as they exist. It cannot write files, start processes, gain privileges or,
+// from Linux 6.12, signal other processes. It returns the layers that are not
+// supported; the others are effective.
 //
-// There is no seccomp filter: what a resolver and TLS call is much, and the network is
-// the way out that it would close.
+// There is no seccomp filter: a resolver and TLS need many system calls, and the
+// network, which a filter would protect, is available anyway.
 func EnterFetching(readable ...string) []Gap {
 	var gaps []Gap
 	if err := Seclude(); err != nil {
@@ -85,14 +83,14 @@ func EnterFetching(readable ...string) []Gap {
 
 func landlockFetching(readable []string) error {
 	kernel := landlock.V11.BestEffort()
-	// ReadDir is of directories alone, and the kernel refuses a rule that names it for
+	// ReadDir only applies to directories, and the kernel refuses it in a rule for
 	// a file.
 	const file, directory = landlocked.AccessFSReadFile, landlocked.AccessFSReadFile | landlocked.AccessFSReadDir
 	var rules []landlock.Rule
 	for _, path := range readable {
 		info, err := os.Stat(path)
 		switch {
-		case err != nil: // it is missing for who reads it, too
+		case err != nil: // its reader will not find it either
 		case info.IsDir():
 			rules = append(rules, landlock.PathAccess(directory, path))
 		default:
@@ -116,7 +114,8 @@ func enterLandlock() error {
 	return landlocks()
 }
 
-// landlocks says whether files are refused: BestEffort is content with nothing.
+// landlocks returns an error if files are not denied: BestEffort also accepts no
+// effect.
 func landlocks() error {
 	if f, err := os.Open("/"); err == nil {
 		f.Close()
@@ -125,7 +124,7 @@ func landlocks() error {
 	return nil
 }
 
-// limit refuses new file descriptors: those that are open are all.
+// limit denies new file descriptors.
 func limit() error {
 	var faults []error
 	for _, resource := range []int{unix.RLIMIT_NOFILE, unix.RLIMIT_CORE} {

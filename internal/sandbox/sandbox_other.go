@@ -4,15 +4,15 @@ package sandbox
 
 import "runtime"
 
-// Enter has nothing to take away with: Landlock and seccomp are Linux's.
+// Enter does nothing: Landlock and seccomp are only available on Linux.
 func Enter() []Gap {
 	return []Gap{{Seccomp, "not available on " + runtime.GOOS}, {Landlock, "not available on " + runtime.GOOS}}
 }
 
-// Seclude does nothing here.
+// Seclude does nothing.
 func Seclude() error { return nil }
 
-// EnterFetching has nothing to take away with.
+// EnterFetching does nothing.
 func EnterFetching(...string) []Gap {
 	return []Gap{{Landlock, "not available on " + runtime.GOOS}}
 }

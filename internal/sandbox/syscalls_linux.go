@@ -6,37 +6,36 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The list says what is allowed, and not what is refused: each kernel brings calls
-// that a list of refusals would not know (io_uring was one), and calls of another
-// architecture (32 bits on amd64) have other numbers. What Go's runtime needs is
-// little and changes seldom; a call that a new Go needs and is not here fails with
-// EPERM, on which the tests of the whole program fail.
+// This is an allow-list: new kernels add system calls that a deny-list would miss
+// (such as io_uring), and those of another architecture (32 bits on amd64) have
+// other numbers. Go's runtime needs few, and they rarely change; a call that a new
+// Go release needs fails with EPERM, and then the tests of the whole program fail.
 //
 // Sources: the runtime's calls are those of runtime/sys_linux_*.s, os_linux.go and
-// internal/runtime/syscall/linux of Go 1.26; strace of the tests of rendering showed
+// internal/runtime/syscall/linux of Go 1.26; strace of the rendering tests showed
 // no others. With cgo, which only tests use, threads are glibc's.
 
-// computing are the calls that are allowed with any arguments, those that are
-// frequent first.
+// computing are the calls that are allowed with any arguments, most frequent first.
 var computing = []string{
 	"futex", "read", "write", "epoll_pwait", "epoll_wait", "nanosleep", "sched_yield", "madvise", "munmap",
 	"getpid", "gettid", "rt_sigreturn", "rt_sigprocmask", "rt_sigaction", "sigaltstack", "restart_syscall",
 	"clock_gettime", "clock_nanosleep", "gettimeofday", "time", "getrandom",
 	"epoll_ctl", "epoll_pwait2", "ppoll", "poll", "close", "fstat",
-	"pread64", "sched_getaffinity", // the limit of CPUs, which the runtime reads again every second
+	"pread64", "sched_getaffinity", // the CPU limit, which the runtime reads every second
 	"mincore", "exit", "exit_group",
 	"brk", "mremap", "set_robust_list", "rseq", "writev", // glibc
 	"getuid", "geteuid", "getgid", "getegid", "getcwd",
 }
 
-// absent are calls that glibc replaces by an older one where the kernel has none.
+// absent are calls that glibc replaces by older ones if the kernel does not support
+// them.
 var absent = []string{"clone3"}
 
-// newNamespaces are the flags of clone that make anything but a thread.
+// newNamespaces are flags of clone for anything but threads.
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
 	unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_VFORK | unix.CLONE_PTRACE
 
-// policy is the filter for a process.
+// policy returns the filter for a process.
 func policy(pid int) (seccomp.Policy, error) {
 	info, err := arch.GetInfo("")
 	if err != nil {
@@ -44,7 +43,7 @@ func policy(pid int) (seccomp.Policy, error) {
 	}
 	known := func(names []string) (here []string) {
 		for _, name := range names {
-			if _, ok := info.SyscallNames[name]; ok { // some are of amd64 only
+			if _, ok := info.SyscallNames[name]; ok { // some exist only on amd64
 				here = append(here, name)
 			}
 		}
@@ -62,13 +61,13 @@ func policy(pid int) (seccomp.Policy, error) {
 			{Action: seccomp.ActionAllow, Names: known(computing)},
 			{Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS), Names: known(absent)},
 			{Action: seccomp.ActionAllow, NamesWithCondtions: []seccomp.NameWithConditions{
-				// Memory, but none that holds code.
+				// Memory that is not executable.
 				{Name: "mmap", Conditions: seccomp.ArgumentConditions{without(2, unix.PROT_EXEC)}},
 				{Name: "mprotect", Conditions: seccomp.ArgumentConditions{without(2, unix.PROT_EXEC)}},
-				// Threads, and signals among them, with which the runtime interrupts them.
+				// Threads, and the signals by which the runtime preempts them.
 				{Name: "clone", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.BitsSet, Value: unix.CLONE_THREAD}, without(0, newNamespaces)}},
 				{Name: "tgkill", Conditions: seccomp.ArgumentConditions{is(0, uint64(pid))}},
-				// What a descriptor is, which os.NewFile asks.
+				// The type of a descriptor, for os.NewFile.
 				{Name: "fcntl", Conditions: seccomp.ArgumentConditions{is(1, unix.F_GETFL)}},
 				{Name: "fcntl", Conditions: seccomp.ArgumentConditions{is(1, unix.F_GETFD)}},
 				// The runtime names its memory.

@@ -13,11 +13,11 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// chartYAML is what a Chart.yaml says, and reads a text of it.
+// chartYAML reads a Chart.yaml, and returns a function to read a string of it.
 func (b *Draft) chartYAML(dir string) (doc map[string]any, said func(key string) string) {
 	text, err := fs.ReadFile(b.Repo, path.Join(dir, "Chart.yaml"))
 	if err != nil || yaml.Unmarshal(text, &doc) != nil {
-		doc = nil // rendering says so
+		doc = nil // reported by rendering
 	}
 	return doc, func(key string) string { return textAt(doc, key) }
 }
@@ -27,9 +27,8 @@ func (b *Draft) library(dir string) bool {
 	return said("type") == "library"
 }
 
-// chart takes over what a chart says of itself, and says what other kinds of
-// components are.
-func (b *Draft) chart(f *foundling) {
+// chart uses the description in a chart, and describes other kinds of components.
+func (b *Draft) chart(f *undescribed) {
 	f.summary = map[render.Kind]string{render.Kustomize: "a kustomization", render.Template: "templates", render.Plain: "manifests", render.Helm: "a chart"}[f.kind]
 	if f.kind != render.Helm {
 		f.draft.Facts = append(f.draft.Facts, map[render.Kind]string{render.Kustomize: "A kustomization.", render.Template: "Templated manifests.", render.Plain: "Plain manifests."}[f.kind])

@@ -20,7 +20,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// home is the directory whose ladder.yaml has the fleet of a directory.
+// home returns the directory whose ladder.yaml configures the fleet of a directory.
 func (b *Draft) home(dir string) (string, bool) {
 	for d := dir; ; d = path.Dir(d) {
 		if text, err := fs.ReadFile(b.Repo, path.Join(d, knowledge.File)); err == nil {
@@ -37,9 +37,9 @@ func (b *Draft) home(dir string) (string, bool) {
 	}
 }
 
-// place finds the phases of components that lie in a fleet with a profile.
+// place determines the steps of components in a fleet with a profile.
 func (b *Draft) place(ctx context.Context) {
-	homes := map[string][]*foundling{}
+	homes := map[string][]*undescribed{}
 	for _, f := range b.Found {
 		if home, ok := b.home(f.dir); ok {
 			homes[home] = append(homes[home], f)
@@ -60,8 +60,8 @@ func (b *Draft) place(ctx context.Context) {
 	}
 }
 
-// fleet loads the fleet with the drafts in it; nil if that cannot be done.
-func (b *Draft) fleet(ctx context.Context, home string, members []*foundling) *fleet.Fleet {
+// fleet loads the fleet including the drafts; nil if that fails.
+func (b *Draft) fleet(ctx context.Context, home string, members []*undescribed) *fleet.Fleet {
 	repo := overlay.FS{FS: b.Repo, Files: map[string]string{}}
 	for _, f := range members {
 		repo.Files[path.Join(f.dir, component.File)] = f.draft.Text()
@@ -82,8 +82,8 @@ func (b *Draft) fleet(ctx context.Context, home string, members []*foundling) *f
 	return fl
 }
 
-// join says which part of a platform a component is, and tells the fleet.
-func (f *foundling) join(fl *fleet.Fleet, home string) {
+// join determines the domain of a component, and adds the component to the fleet.
+func (f *undescribed) join(fl *fleet.Fleet, home string) {
 	f.draft.PhaseKey = cmp.Or(f.draft.PhaseKey, fl.Profile.Key, "rolloutPhase")
 	f.draft.PartKey, f.draft.Part = f.partIn(fl, home)
 	for _, c := range fl.Components {
@@ -93,9 +93,9 @@ func (f *foundling) join(fl *fleet.Fleet, home string) {
 	}
 }
 
-// partIn is the domain of a component and its key: what its neighbours say of
-// themselves, or the directory that is called like one.
-func (f *foundling) partIn(fl *fleet.Fleet, home string) (key, part string) {
+// partIn returns the domain of a component and its key: as in its neighbors, or by
+// the name of its directory.
+func (f *undescribed) partIn(fl *fleet.Fleet, home string) (key, part string) {
 	if f.said.Part() != "" {
 		return "", f.said.Part()
 	}
@@ -130,8 +130,8 @@ func (f *foundling) partIn(fl *fleet.Fleet, home string) (key, part string) {
 	return key, ""
 }
 
-// settle takes over the place that was computed.
-func (f *foundling) settle(fl *fleet.Fleet, places *fleet.Phases) {
+// settle uses the computed place.
+func (f *undescribed) settle(fl *fleet.Fleet, places *fleet.Phases) {
 	at := application(fl, f.dir)
 	if at < 0 {
 		return
@@ -152,7 +152,7 @@ func (f *foundling) settle(fl *fleet.Fleet, places *fleet.Phases) {
 	if p.Rung != "" {
 		f.summary += ", for " + p.Rung
 	}
-	// What others at such a place call it.
+	// The labels of other components at such a place.
 	var called []string
 	for _, other := range places.Places {
 		if other.Title == p.Title && other.DependencyPhase != "" {
@@ -165,9 +165,9 @@ func (f *foundling) settle(fl *fleet.Fleet, places *fleet.Phases) {
 	}
 }
 
-// splitIn says what should become of bundled definitions in a fleet: another
-// component may hold them already, and its profile has a place for them.
-func (f *foundling) splitIn(fl *fleet.Fleet, app *fleet.Application) {
+// splitIn decides how to treat bundled CRDs in a fleet: another component may
+// already contain them, and the profile may have a place for them.
+func (f *undescribed) splitIn(fl *fleet.Fleet, app *fleet.Application) {
 	if f.draft.CRDs == "" {
 		return
 	}

@@ -12,10 +12,9 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 )
 
-// namesFor are what a component may be called, the best first: as its chart is, as
-// its directory, and with the names of the directories above where that is not
-// enough to tell it from others.
-func (b *Draft) namesFor(f *foundling) []string {
+// namesFor returns possible names of a component, in order of preference: that of
+// its chart, of its directory, and with parent directories if needed to be unique.
+func (b *Draft) namesFor(f *undescribed) []string {
 	own := path.Base(f.dir)
 	if f.dir == "." {
 		own = b.Name
@@ -32,8 +31,7 @@ func (b *Draft) namesFor(f *foundling) []string {
 	return slices.Compact(names)
 }
 
-// tellApart gives those other names that would be called as others are, or as
-// components of their fleets.
+// tellApart changes names that are not unique, also within the fleet.
 func (b *Draft) tellApart(ctx context.Context) {
 	taken := map[string]int{}
 	homes := map[string]bool{}
@@ -42,10 +40,10 @@ func (b *Draft) tellApart(ctx context.Context) {
 			homes[home] = true
 			fl, err := fleet.LoadUntilInterrupted(ctx, fleet.Source{Repo: b.Repo, NoRepository: b.NoRepository, Dirs: []string{home}, Show: b.Show, Unrendered: true, Partial: true}, b.kinds)
 			if err != nil {
-				continue // which is told when its phases are looked for
+				continue // reported when the steps are determined
 			}
 			for _, c := range fl.Components {
-				if !slices.ContainsFunc(b.Found, func(f *foundling) bool { return f.dir == c.Dir }) {
+				if !slices.ContainsFunc(b.Found, func(f *undescribed) bool { return f.dir == c.Dir }) {
 					taken[c.Name]++
 				}
 			}
@@ -66,7 +64,7 @@ func (b *Draft) tellApart(ctx context.Context) {
 	}
 }
 
-// within are directories below one that are components by themselves.
+// within returns the directories below one that are separate components.
 func (b *Draft) within(dir string) []string {
 	var all []string
 	err := fs.WalkDir(b.Repo, dir, func(p string, d fs.DirEntry, err error) error {
@@ -84,8 +82,8 @@ func (b *Draft) within(dir string) []string {
 	return slices.Compact(all)
 }
 
-// naming are arguments that name components below a directory: a pattern that fits
-// them and nothing else, or else the first of them.
+// naming returns arguments for the components below a directory: a pattern that
+// only matches them, or else the first of them.
 func (b *Draft) naming(dir string, within []string) string {
 	for depth, pattern := 1, path.Join(dir, "*"); depth <= 3; depth, pattern = depth+1, pattern+"/*" {
 		found, err := fs.Glob(b.Repo, pattern)

@@ -8,14 +8,14 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// workloads are kinds that only ever are where the component is.
+// workloads are kinds that are always in the namespace of the component.
 var workloads = []string{"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod"}
 
-// namespaceOf is the namespace that manifests name: that of all workloads, or of
-// all objects where there are none. why says why there is none.
+// namespaceOf returns the namespace in manifests: that of all workloads, or of all
+// objects if there are none. why says why there is none.
 func namespaceOf(objs []object.Object) (namespace, why string) {
 	at := func(o object.Object) string {
-		if o.ID.Namespace == nowhere {
+		if o.ID.Namespace == placeholderNamespace {
 			return ""
 		}
 		return o.ID.Namespace

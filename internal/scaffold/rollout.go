@@ -6,13 +6,13 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 )
 
-// schemaFile is what cmp fleet schema prints, where people keep it.
+// schemaFile is the usual file name for the output of cmp fleet schema.
 const schemaFile = "component.schema.json"
 
-// application is the one of a directory.
+// application returns the Application of a directory.
 func application(fl *fleet.Fleet, dir string) int {
 	return slices.IndexFunc(fl.Applications, func(a *fleet.Application) bool { return a.Dir == dir })
 }
 
-// definitionsRung is what definitions are for.
+// definitionsRung is the rung of CRDs.
 const definitionsRung = "crds"

@@ -1,5 +1,5 @@
-// Package scaffold writes component.yaml from what is found in a directory and in the
-// fleet around it.
+// Package scaffold generates component.yaml from the content of a directory and its
+// fleet.
 package scaffold
 
 import (
@@ -25,17 +25,17 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// Draft is the work on components that do not describe themselves yet.
+// Draft is the set of component.yaml files to write.
 type Draft struct {
 	*checkout.Checkout
 	kinds    *knowledge.Base
-	Found    []*foundling
+	Found    []*undescribed
 	Findings []finding.Finding
-	// there are files that are there already, and stay.
+	// there are existing files, which are kept.
 	there []string
 }
 
-// look finds out what the directories hold.
+// look inspects the directories.
 func (b *Draft) look(ctx context.Context, dirs []string, force bool) error {
 	var faults []error
 	for _, typed := range dirs {
@@ -43,7 +43,7 @@ func (b *Draft) look(ctx context.Context, dirs []string, force bool) error {
 		if err != nil {
 			return err
 		}
-		f := &foundling{dir: dir, file: filepath.ToSlash(filepath.Join(typed, component.File))}
+		f := &undescribed{dir: dir, file: filepath.ToSlash(filepath.Join(typed, component.File))}
 		info, err := os.Lstat(filepath.Join(b.Base, filepath.FromSlash(dir), component.File))
 		switch {
 		case err == nil && !info.Mode().IsRegular():
@@ -61,7 +61,7 @@ func (b *Draft) look(ctx context.Context, dirs []string, force bool) error {
 		if err := b.describe(ctx, f); err != nil {
 			//lint:ignore errorlint a finding among others does not excuse the others
 			if skipped, ok := err.(finding.Finding); ok && skipped.Rule == render.Nothing && len(dirs) > 1 {
-				skipped.Severity = finding.Note // as a pattern matches such, too
+				skipped.Severity = finding.Note // a pattern may match such directories
 				b.Findings = append(b.Findings, skipped)
 				continue
 			}
@@ -73,8 +73,8 @@ func (b *Draft) look(ctx context.Context, dirs []string, force bool) error {
 	return errors.Join(faults...)
 }
 
-// describe finds out what a directory holds.
-func (b *Draft) describe(ctx context.Context, f *foundling) error {
+// describe inspects a directory.
+func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 	kind, err := render.Detect(b.Repo, f.dir)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (b *Draft) describe(ctx context.Context, f *foundling) error {
 		}
 		f.says(said)
 	}
-	res, err := plugin.Generate(ctx, plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, DirName: name, Show: b.Show, App: plugin.App{Name: name, Namespace: nowhere}}, b.kinds)
+	res, err := plugin.Generate(ctx, plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, DirName: name, Show: b.Show, App: plugin.App{Name: name, Namespace: placeholderNamespace}}, b.kinds)
 	if err != nil {
 		f.draft.NamespaceWhy = "it could not be rendered, so that nothing names one"
 		for _, fault := range finding.Of(err) {
@@ -124,9 +124,9 @@ func (b *Draft) describe(ctx context.Context, f *foundling) error {
 	return nil
 }
 
-// schema is the way from a directory to the JSON Schema: the nearest one above, also
-// in a directory docs; empty if there is none, since editors stumble over a way that
-// leads nowhere.
+// schema returns the path from a directory to the JSON Schema: the nearest one in a
+// parent directory or its docs directory; empty if there is none, since editors
+// report a wrong path.
 func (b *Draft) schema(dir string) string {
 	for d := dir; ; d = path.Dir(d) {
 		for _, file := range []string{path.Join(d, schemaFile), path.Join(d, "docs", schemaFile)} {
@@ -143,7 +143,7 @@ func (b *Draft) schema(dir string) string {
 	}
 }
 
-// check reads what is to be written, as all others will.
+// check reads the generated files like all other commands.
 func (b *Draft) check() error {
 	var faults []error
 	for _, f := range b.Found {
@@ -163,12 +163,12 @@ func (b *Draft) Write() error {
 	return wholefile.WriteAll(all)
 }
 
-// path is where the component.yaml of a component is.
-func (b *Draft) path(f *foundling) string {
+// path returns the path of a component's component.yaml.
+func (b *Draft) path(f *undescribed) string {
 	return filepath.Join(b.Base, filepath.FromSlash(f.dir), component.File)
 }
 
-// Text says what was written, or prints it.
+// Text reports what was written, or returns the files.
 func (b *Draft) Text(all bool) string {
 	var out strings.Builder
 	for i, f := range b.Found {
@@ -194,8 +194,8 @@ func (b *Draft) Text(all bool) string {
 	return out.String()
 }
 
-// Begin drafts a component.yaml for each of some directories of a checkout; with force,
-// also for those that have one.
+// Begin drafts a component.yaml for each directory of a checkout; with force, also
+// for those that have one.
 func Begin(ctx context.Context, c *checkout.Checkout, base *knowledge.Base, dirs []string, force bool) (*Draft, error) {
 	b := &Draft{Checkout: c, kinds: base}
 	if err := b.look(ctx, dirs, force); err != nil {
@@ -206,12 +206,12 @@ func Begin(ctx context.Context, c *checkout.Checkout, base *knowledge.Base, dirs
 	if err := b.check(); err != nil {
 		return nil, err
 	}
-	b.Findings = append(b.Findings, staying(b.there)...)
+	b.Findings = append(b.Findings, existingFindings(b.there)...)
 	return b, nil
 }
 
-// Directories are the directories that arguments name, also by patterns that no shell
-// has seen. Files that a pattern matches are left out.
+// Directories returns the directories for arguments, which may be patterns. Files
+// that match a pattern are ignored.
 func Directories(args []string) ([]string, error) {
 	var all []string
 	for _, arg := range args {
@@ -238,8 +238,8 @@ func Directories(args []string) ([]string, error) {
 	return all, nil
 }
 
-// staying says that files are there: each of a few, or how many.
-func staying(files []string) []finding.Finding {
+// existingFindings reports existing files: each of a few, or their number.
+func existingFindings(files []string) []finding.Finding {
 	const few = 3
 	var all []finding.Finding
 	for n, file := range files {
@@ -253,22 +253,21 @@ func staying(files []string) []finding.Finding {
 	return all
 }
 
-// foundling is such a component.
-type foundling struct {
-	// dir is the directory in the repository, file how messages call its
-	// component.yaml.
+// undescribed is a component without a component.yaml.
+type undescribed struct {
+	// dir is its directory in the repository, file its component.yaml in messages.
 	dir, file string
 	draft     component.Draft
 	kind      render.Kind
 	summary   string
-	// names are what it may be called, the best first.
+	// names are possible names, in order of preference.
 	names []string
-	// said is what a component.yaml says that is there.
+	// said is the content of an existing component.yaml.
 	said component.Description
 }
 
-// says takes over what the file that is there says.
-func (f *foundling) says(said component.Description) {
+// says uses the content of an existing component.yaml.
+func (f *undescribed) says(said component.Description) {
 	if said.Name != "" {
 		f.draft.Name, f.names = said.Name, []string{said.Name}
 	}
@@ -278,6 +277,6 @@ func (f *foundling) says(said component.Description) {
 	f.said = said
 }
 
-// nowhere is a namespace that no manifest names: what is in it only followed the
-// destination of the Application.
-const nowhere = "ladder-init-nowhere"
+// placeholderNamespace is a placeholder namespace: objects in it use the destination of the
+// Application.
+const placeholderNamespace = "ladder-init-nowhere"

@@ -11,14 +11,14 @@ import (
 // patience is how long a command runs before it shows what it is doing.
 const patience = 2 * time.Second
 
-// wide is how many columns a name has.
+// wide is the width of a name in columns.
 const wide = 60
 
-// clear removes a line.
+// clear erases a line.
 var clear = "\r" + strings.Repeat(" ", wide+20) + "\r"
 
-// Progress shows on a terminal how many of all are done, if that takes long. It is nil
-// for other outputs.
+// Progress shows the progress of a long operation on a terminal. It is nil for other
+// outputs.
 func Progress(out io.Writer) func(done, of int, name string) {
 	f := progressOn(out)
 	if f == nil {

@@ -1,5 +1,5 @@
-// Package screen decides whether what commands print is coloured: on terminals, unless
-// people say otherwise.
+// Package screen decides whether output is colored: on terminals, unless configured
+// otherwise.
 package screen
 
 import (
@@ -14,16 +14,16 @@ import (
 	"github.com/ladder-cmp/ladder/internal/paint"
 )
 
-// Look says when output has colours: the flag --color.
+// Look is the value of the flag --color.
 type Look string
 
 // String implements pflag.Value.
 func (l *Look) String() string { return string(*l) }
 
-// LookType is what --help calls the values of the flag.
+// LookType is the name of the flag's values in --help.
 const LookType = "when"
 
-// Type is what --help calls the value.
+// Type returns the name of the value in --help.
 func (l *Look) Type() string { return LookType }
 
 // Set implements pflag.Value.
@@ -35,7 +35,7 @@ func (l *Look) Set(value string) error {
 	return nil
 }
 
-// On returns a writer that has colours as the flag says.
+// On returns a writer with colors according to the flag.
 func (l *Look) On(out io.Writer) io.Writer { return screen{out, l} }
 
 const (
@@ -44,19 +44,19 @@ const (
 	Never  Look = "never"
 )
 
-// Looks are the values that the flag takes.
+// Looks are the values of the flag.
 var Looks = []string{string(Auto), string(Always), string(Never)}
 
-// screen is an output whose colours the flag decides. Texts are coloured by those who
-// write them.
+// screen is an output whose colors depend on the flag. The writers of texts add the
+// colors.
 type screen struct {
 	io.Writer
 	look *Look
 }
 
-// coloured decides as other programs do: the flag, then NO_COLOR
-// (https://no-color.org), then CLICOLOR_FORCE (https://bixense.com/clicolors),
-// then whether a terminal that knows colours is there.
+// coloured decides like other programs: the flag, then NO_COLOR
+// (https://no-color.org), then CLICOLOR_FORCE (https://bixense.com/clicolors), then
+// whether the output is a terminal with colors.
 func (s screen) coloured() bool {
 	force := os.Getenv("CLICOLOR_FORCE")
 	switch {
@@ -70,7 +70,7 @@ func (s screen) coloured() bool {
 	return Terminal(s.Writer) != nil && os.Getenv("TERM") != "dumb"
 }
 
-// Terminal returns the terminal that is written to, or nil.
+// Terminal returns the terminal behind a writer, or nil.
 func Terminal(w io.Writer) *os.File {
 	if s, ok := w.(screen); ok {
 		w = s.Writer
@@ -81,7 +81,7 @@ func Terminal(w io.Writer) *os.File {
 	return nil
 }
 
-// PaintFor colours what is written to an output, if that shows colours.
+// PaintFor returns the colors for an output, if it supports them.
 func PaintFor(out io.Writer) paint.Paint {
 	s, ok := out.(screen)
 	return paint.Paint{On: ok && s.coloured()}

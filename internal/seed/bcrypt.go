@@ -12,17 +12,18 @@ import (
 // bcryptEncoding is base64 with the alphabet of crypt(3).
 var bcryptEncoding = base64.NewEncoding("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789").WithPadding(base64.NoPadding)
 
-// maxPassword is how many bytes of a password bcrypt takes.
+// maxPassword is bcrypt's maximum length of a password in bytes.
 const maxPassword = 72
 
-// Bcrypt hashes a password as golang.org/x/crypto/bcrypt does, which draws the salt itself
-// and cannot be given one. The error for a password that is too long is that package's.
+// Bcrypt hashes a password like golang.org/x/crypto/bcrypt, which generates the
+// salt itself and does not accept one. The error for a long password is that
+// package's.
 func (s *Stream) Bcrypt(password string) (string, error) {
 	if len(password) > maxPassword {
 		return "", bcrypt.ErrPasswordTooLong
 	}
 	salt := s.Bytes(16)
-	key := append([]byte(password), 0) // C's end of a string is part of the key
+	key := append([]byte(password), 0) // C's string terminator is part of the key
 	c, err := blowfish.NewSaltedCipher(key, salt)
 	if err != nil {
 		return "", err
@@ -37,6 +38,6 @@ func (s *Stream) Bcrypt(password string) (string, error) {
 			c.Encrypt(text[i:], text[i:])
 		}
 	}
-	// All implementations leave the last byte out.
+	// All implementations omit the last byte.
 	return fmt.Sprintf("$2a$%02d$%s%s", bcrypt.DefaultCost, bcryptEncoding.EncodeToString(salt), bcryptEncoding.EncodeToString(text[:len(text)-1])), nil
 }

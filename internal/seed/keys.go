@@ -12,11 +12,11 @@ import (
 	"filippo.io/keygen"
 )
 
-// Go's own functions ignore the source of randomness that they are given since 1.26, and
-// could give other keys for the same one in every release before. C2SP's det-keygen
-// specifies how RSA and ECDSA keys follow from a secret, with test vectors: primes are
-// candidates of an HMAC_DRBG, tried one after the other as FIPS 186-5 A.1.3 has it, so a
-// key is as strong as the secret, which is 256 bits of a Stream.
+// Since Go 1.26, its own functions ignore the source of randomness, and before,
+// each release could generate other keys. C2SP's det-keygen specifies how to derive
+// RSA and ECDSA keys from a secret, with test vectors: primes are candidates of an
+// HMAC_DRBG, tried in order as in FIPS 186-5 A.1.3, so a key is as strong as the
+// secret, which is 256 bits of a Stream.
 
 // RSA returns a private key of 2048 bits or more.
 func (s *Stream) RSA(bits int) (*rsa.PrivateKey, error) {
@@ -28,14 +28,15 @@ func (s *Stream) ECDSA() (*ecdsa.PrivateKey, error) {
 	return keygen.ECDSA(elliptic.P256(), s.Bytes(KeySize))
 }
 
-// Ed25519 returns a private key, which is a hash of its seed by definition (RFC 8032).
+// Ed25519 returns a private key, which by definition is a hash of its seed (RFC
+// 8032).
 func (s *Stream) Ed25519() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(s.Bytes(ed25519.SeedSize))
 }
 
-// The DSA parameters that all keys have in common, as FIPS 186-4 lets them: they are
-// public, and finding some takes as long as all else of many charts. Nobody chose them:
-// they are what crypto/dsa finds for a Stream whose key is the SHA-256 hash of the text
+// The DSA parameters shared by all keys, as FIPS 186-4 allows: they are public, and
+// finding them would take as long as the rest of many charts. They were not chosen:
+// crypto/dsa generates them for a Stream whose key is the SHA-256 hash of the text
 // "ladder dsa parameters v1".
 var dsaParameters = dsa.Parameters{
 	P: number("ed3e5f892d5252ec4a6609260528d7e28f564c28e68c554b8c050dfebff60488835e859541e9ed22173395e038a62677" +
@@ -61,8 +62,8 @@ func number(digits string) *big.Int {
 	return n
 }
 
-// DSA returns a private key of 2048 and 256 bits. X is from 1 to Q-1, by 64 bits more than
-// Q has and the remainder (FIPS 186-4 B.1.1).
+// DSA returns a private key of 2048 and 256 bits. X is from 1 to Q-1, computed from
+// 64 more bits than Q has, modulo Q-1 (FIPS 186-4 B.1.1).
 func (s *Stream) DSA() *dsa.PrivateKey {
 	key := &dsa.PrivateKey{PublicKey: dsa.PublicKey{Parameters: dsaParameters}}
 	one := big.NewInt(1)

@@ -1,6 +1,7 @@
-// Package seed derives what looks random from a secret: the same secret and the same
-// identity give the same passwords, keys and identifiers, on every machine and on every
-// day, and nobody without the secret can tell them from random ones.
+// Package seed derives pseudorandom values from a secret: the same secret and the
+// same identity give the same passwords, keys and identifiers, on every machine and
+// on every day, and without the secret they cannot be distinguished from random
+// ones.
 //
 // There are three steps, each of them HKDF-SHA256 (RFC 5869):
 //
@@ -8,13 +9,13 @@
 //	Key, what a value is for            -> Stream  one per value
 //	Stream                              -> a text, a number, a private key
 //
-// Whoever has a Key can compute the values of that Application and nothing of others, so
-// that a process which renders one Application needs no more than its Key.
+// With a Key, only the values of that Application can be computed, so a process
+// that renders one Application needs only its Key.
 //
-// What is derived must never change: values that were derived are in use as passwords of
-// databases. The version stands in every info string, and testdata/vectors.txt holds a
-// value of every kind. Whatever would change one of them is a new version, which a seed
-// names (Parse), and the old version stays.
+// Derived values must never change: they are in use as passwords of databases.
+// Every info string contains the version, and testdata/vectors.txt contains a value
+// of every kind. A change of any value requires a new version, which a seed names
+// (Parse), and the old version is kept.
 package seed
 
 import (
@@ -26,23 +27,23 @@ import (
 	"fmt"
 )
 
-// MinBytes is the length of the shortest seed: as many bytes as a key of a Stream has.
+// MinBytes is the minimum length of a seed: that of a Stream's key.
 const MinBytes = 32
 
-// Version is the derivation that new seeds name.
+// Version is the derivation version of new seeds.
 const Version = "v1"
 
-// versionLength is the longest version that a seed may name, as in "v12".
+// versionLength is the maximum length of a version, as in "v12".
 const versionLength = 3
 
 // Seed is the secret from which the Keys of all Applications are derived.
 type Seed struct {
-	extracted []byte // of HKDF
+	extracted []byte // by HKDF
 }
 
-// Parse reads the content of a seed file: at least MinBytes bytes, before which the
-// version of the derivation may stand, as in "v1:". A line end behind it does not count,
-// because editors and shells add one. Errors do not show any of it.
+// Parse parses the content of a seed file: at least MinBytes bytes, optionally
+// after the version of the derivation, as in "v1:". A trailing line break is
+// ignored, because editors and shells add one. Errors do not contain any of it.
 func Parse(content []byte) (Seed, error) {
 	secret := bytes.TrimRight(content, "\r\n")
 	if version, rest, found := bytes.Cut(secret, []byte(":")); found && isVersion(version) {
@@ -73,30 +74,30 @@ func isVersion(text []byte) bool {
 	return true
 }
 
-// New writes a seed of random bytes in the form that Parse reads.
+// New formats random bytes as a seed for Parse.
 func New(random [MinBytes]byte) string {
 	return Version + ":" + hex.EncodeToString(random[:]) + "\n"
 }
 
-// Fingerprint tells two seeds apart and does not help to guess either. It is for logs, so
-// that replicas can be compared.
+// Fingerprint identifies a seed without helping to guess it. It is for logs, to
+// compare replicas.
 func (s Seed) Fingerprint() string {
 	return hex.EncodeToString(expand(s.extracted, "fingerprint", nil)[:4])
 }
 
-// Application is whom values are for, as Argo CD says: nothing that stands in a repository
-// is part of it.
+// Application identifies an Application, as set by Argo CD: nothing from the
+// repository is part of it.
 type Application struct {
 	// Project is the AppProject.
 	Project string
-	// Name is the Application's name with the namespace before it that Argo CD puts there
-	// when the Application lives outside of Argo CD's own ("team-a_shop").
+	// Name is the Application's name with the namespace that Argo CD adds as a
+	// prefix if the Application is outside Argo CD's own ("team-a_shop").
 	Name string
-	// Namespace is that of the destination.
+	// Namespace is the destination namespace.
 	Namespace string
 }
 
-// Key derives what all values of an Application are derived from.
+// Key derives the secret of an Application.
 func (s Seed) Key(of Application) Key {
 	var k Key
 	copy(k.secret[:], expand(s.extracted, "application", []string{of.Project, of.Name, of.Namespace}))
@@ -106,12 +107,12 @@ func (s Seed) Key(of Application) Key {
 // KeySize is the length of a Key in bytes.
 const KeySize = 32
 
-// Key is the secret of one Application. Printed it shows nothing.
+// Key is the secret of an Application. Its printed form reveals nothing.
 type Key struct {
 	secret [KeySize]byte
 }
 
-// KeyFrom is the Key with the Bytes of another.
+// KeyFrom returns the Key with the given Bytes.
 func KeyFrom(b []byte) (Key, error) {
 	var k Key
 	if len(b) != KeySize {
@@ -121,7 +122,7 @@ func KeyFrom(b []byte) (Key, error) {
 	return k, nil
 }
 
-// Bytes are for the process that is to have the Key.
+// Bytes returns the Key for sending it to another process.
 func (k Key) Bytes() []byte { return bytes.Clone(k.secret[:]) }
 
 // String keeps a Key out of logs.
@@ -130,14 +131,14 @@ func (k Key) String() string { return "Key" }
 // GoString keeps it out of them, too.
 func (k Key) GoString() string { return "Key" }
 
-// Stream derives the Stream of one value. identity is what the value is for, in parts:
-// with any other list of parts, the Stream has nothing in common with this one.
+// Stream derives the Stream of a value. identity is the purpose of the value, in
+// parts; Streams with different lists are independent.
 func (k Key) Stream(identity ...string) *Stream {
 	return newStream(expand(k.secret[:], "value", identity))
 }
 
-// expand derives a secret of KeySize bytes. Parts go into the info string with their
-// lengths, so that two lists never read alike.
+// expand derives a secret of KeySize bytes. The info string contains the parts with
+// their lengths, so that it is unambiguous.
 func expand(secret []byte, purpose string, parts []string) []byte {
 	info := []byte("ladder seed " + Version + " " + purpose)
 	for _, p := range parts {
@@ -146,7 +147,7 @@ func expand(secret []byte, purpose string, parts []string) []byte {
 	}
 	out, err := hkdf.Expand(sha256.New, secret, string(info), KeySize)
 	if err != nil {
-		panic(err) // only more than 255 hashes are too much
+		panic(err) // fails only for more than 255 hashes
 	}
 	return out
 }

@@ -8,8 +8,8 @@ import (
 	"encoding/hex"
 )
 
-// Stream is an endless row of bytes, the key stream of AES-256 in counter mode. A value
-// is read from the beginning of a Stream of its own.
+// Stream is an endless sequence of bytes, the key stream of AES-256 in counter
+// mode. Each value is read from the start of its own Stream.
 type Stream struct {
 	cipher cipher.Stream
 }
@@ -17,7 +17,7 @@ type Stream struct {
 func newStream(key []byte) *Stream {
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		panic(err) // the key has one of the lengths that there are
+		panic(err) // the key length is valid
 	}
 	return &Stream{cipher.NewCTR(block, make([]byte, aes.BlockSize))}
 }
@@ -36,11 +36,11 @@ func (s *Stream) Bytes(count int) []byte {
 	return p
 }
 
-// Below returns a number from 0 to most-1, each with the same probability: numbers that
-// would favor the small ones are passed over. most must be more than 0.
+// Below returns a uniformly distributed number from 0 to most-1: numbers that would
+// favor small ones are rejected. most must be positive.
 func (s *Stream) Below(most uint64) uint64 {
 	var b [8]byte
-	// 2^64 modulo most: as many numbers at the top have no full round of their own.
+	// 2^64 modulo most: the number of values to reject at the top.
 	rest := -most % most
 	for {
 		s.Read(b[:])
@@ -64,7 +64,8 @@ const (
 	ASCII    = digits + letters + others
 )
 
-// Text returns count characters of an alphabet; none if count is negative, as Helm.
+// Text returns count characters of an alphabet; none if count is negative, as in
+// Helm.
 func (s *Stream) Text(alphabet string, count int) string {
 	text := make([]byte, max(count, 0))
 	for i := range text {
@@ -87,8 +88,7 @@ func (s *Stream) UUID() string {
 	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
 
-// Shuffle returns the characters of a text in another order, each order with the same
-// probability.
+// Shuffle returns the characters of a text in random order, uniformly distributed.
 func (s *Stream) Shuffle(text string) string {
 	runes := []rune(text)
 	for i := len(runes) - 1; i > 0; i-- {

@@ -1,4 +1,4 @@
-// Package seedfile reads the seed from which random values are derived (package seed).
+// Package seedfile reads the seed for derived values (package seed).
 package seedfile
 
 import (
@@ -9,13 +9,14 @@ import (
 	"github.com/ladder-cmp/ladder/internal/seed"
 )
 
-// Variable names the variable that sets the default of --seed-file.
+// Variable is the environment variable with the default of --seed-file.
 const Variable = "LADDER_SEED_FILE"
 
-// maxBytes is how much of a file is read, which may be one that never ends.
+// maxBytes limits how much of a file is read, which may be endless.
 const maxBytes = 64 << 10
 
-// Read returns the seed in a file, or nil if none is named. Errors show nothing of it.
+// Read returns the seed in a file, or nil without a file. Errors do not contain any
+// of it.
 func Read(file string) (*seed.Seed, error) {
 	if file == "" {
 		return nil, nil

@@ -20,17 +20,18 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
-// memoryBytes bounds the texts of which a worker remembers what it made. A
-// worker renders all kinds of components in turn.
+// memoryBytes is the size of a worker's cache for decoded texts. A worker renders
+// different components in turn.
 const memoryBytes = 8 << 20
 
-// rememberedKeys is how many private keys a worker remembers, some kilobytes each.
+// rememberedKeys is the number of private keys that a worker caches, some kilobytes
+// each.
 const rememberedKeys = 64
 
-// tasks are what makes a plugin server this plugin. They remember what documents
-// and schemas were decoded to, if they are to.
+// tasks returns the tasks of Ladder's plugin server. With remember, they cache
+// decoded documents and schemas.
 func tasks(base *knowledge.Base, remember bool) task.Tasks {
-	var memory *input.Memory // nothing
+	var memory *input.Memory // no cache
 	var keys *random.Keys
 	if remember {
 		memory, keys = input.NewMemory(memoryBytes), random.NewKeys(rememberedKeys)
@@ -43,7 +44,7 @@ func tasks(base *knowledge.Base, remember bool) task.Tasks {
 	}
 }
 
-// answer renders one request of the repo-server.
+// answer renders a request of the repo-server.
 func answer(ctx context.Context, in task.Input, base *knowledge.Base, memory *input.Memory, keys *random.Keys) (task.Output, error) {
 	req, err := plugin.FromEnvironment(in.Repo, in.Dir, in.Env)
 	if err != nil {
@@ -93,8 +94,7 @@ func answer(ctx context.Context, in task.Input, base *knowledge.Base, memory *in
 	return out, nil
 }
 
-// worst is the first of the findings that are most severe, of which there is
-// one.
+// worst returns the first of the most severe findings, which must not be empty.
 func worst(findings []finding.Finding) finding.Finding {
 	for _, severity := range []finding.Severity{finding.Error, finding.Warning} {
 		if i := slices.IndexFunc(findings, func(f finding.Finding) bool { return f.Severity == severity }); i >= 0 {
@@ -104,8 +104,7 @@ func worst(findings []finding.Finding) finding.Finding {
 	return findings[0]
 }
 
-// Remarks are the log's lines about findings, each at the level that its
-// severity is.
+// Remarks returns log lines for findings, with levels by severity.
 func Remarks(findings []finding.Finding) []task.Remark {
 	levels := map[finding.Severity]slog.Level{finding.Error: slog.LevelError, finding.Warning: slog.LevelWarn, finding.Note: slog.LevelInfo}
 	var all []task.Remark
@@ -118,8 +117,8 @@ func Remarks(findings []finding.Finding) []task.Remark {
 	return all
 }
 
-// ends leaves out the middle of a long text, such as the chain of templates that
-// call each other: how it begins says where, and how it ends says why.
+// ends removes the middle of a long text, such as a chain of template includes: its
+// start says where, and its end why.
 func ends(text string) string {
 	const most = 2000
 	if len(text) <= most {
@@ -128,8 +127,8 @@ func ends(text string) string {
 	return strings.ToValidUTF8(text[:most/2], "") + " ... " + strings.ToValidUTF8(text[len(text)-most/2:], "")
 }
 
-// inOneLine joins the faults of an input for a place that shows one line: the
-// condition of an Application.
+// inOneLine joins the errors of an input for a single line: the condition of an
+// Application.
 func inOneLine(err error) error {
 	var all []string
 	found := finding.Of(err)
@@ -142,7 +141,7 @@ func inOneLine(err error) error {
 	return errors.New(strings.Join(all, " | "))
 }
 
-// Announcements are the plugin's parameters in the form of the protocol.
+// Announcements returns the plugin's parameters in the protocol's form.
 func Announcements() []*wire.ParameterAnnouncement {
 	var all []*wire.ParameterAnnouncement
 	for _, p := range plugin.Parameters() {
@@ -155,8 +154,8 @@ func Announcements() []*wire.ParameterAnnouncement {
 	return all
 }
 
-// maxFaults and maxRemarks are how many faults an answer lists, and how many
-// findings the log, of a repository that may have millions.
+// maxFaults and maxRemarks limit the errors in an answer, and the findings in the
+// log, since a repository may have millions.
 const (
 	maxFaults  = 50
 	maxRemarks = 200

@@ -9,13 +9,13 @@ import (
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 )
 
-// ladderPace is how often a file is looked at that may change. The file of a
-// ConfigMap changes by a change of links, which not all file systems announce.
+// ladderPace is the interval for checking a file for changes. Files of a ConfigMap
+// change by swapping symlinks, which not all file systems notify.
 const ladderPace = 2 * time.Second
 
-// followLadder calls use with the content of a file when it has changed, until
-// ctx ends. A file that is missing, wrong or refused changes nothing, and the
-// log says so, once for each content.
+// followLadder calls use with the content of a file when it has changed, until ctx
+// ends. A missing, invalid or refused file changes nothing, and is logged once for
+// each content.
 func followLadder(ctx context.Context, file string, known []byte, log *slog.Logger, count reloads, use func(named []byte) error) {
 	if file == "" {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
-// NewLogger writes a log in a format, text or json, from a level up.
+// NewLogger returns a logger with a format, text or json, and a minimum level.
 func NewLogger(out io.Writer, format, level string) (*slog.Logger, error) {
 	opt := &slog.HandlerOptions{}
 	var least slog.Level
@@ -25,7 +25,7 @@ func NewLogger(out io.Writer, format, level string) (*slog.Logger, error) {
 	return nil, usage.Errorf("unknown log format %q; use text or json", format)
 }
 
-// inSeconds makes seconds of durations, which JSON has no form for.
+// inSeconds converts durations to seconds, since JSON has no format for them.
 func inSeconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		a.Value = slog.Float64Value(a.Value.Duration().Seconds())

@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// registry holds what is known of the process and the program; the server adds
-// its own.
+// registry returns a registry with metrics of the process and the program; the
+// server adds its own.
 func registry(version string) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_build_info", Help: "Always 1; the labels hold the version of the program.",
@@ -18,10 +18,10 @@ func registry(version string) *prometheus.Registry {
 	return r
 }
 
-// reloads count the changes of ladder.yaml, by whether they are in use.
+// reloads counts changes of ladder.yaml, by whether they were accepted.
 type reloads struct {
 	changes *prometheus.CounterVec
-	refused prometheus.Gauge // 1 while the file is wrong
+	refused prometheus.Gauge // 1 while the file is invalid
 }
 
 func newReloads(to prometheus.Registerer) reloads {

@@ -1,6 +1,6 @@
-// Package server runs the plugin server as cmp serve does: sidecar with what makes it
-// this plugin, that is with what workers render, where they fetch from, the ladder.yaml
-// of the server, metrics, traces and the log.
+// Package server runs the plugin server for cmp serve: package sidecar configured
+// with the rendering tasks, fetching, the server's ladder.yaml, metrics, traces and
+// the log.
 package server
 
 import (
@@ -31,7 +31,7 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/worker"
 )
 
-// Options is what the flags of serve say.
+// Options are the flags of serve.
 type Options struct {
 	Dir          string
 	Ladder       *string
@@ -42,15 +42,16 @@ type Options struct {
 	Remote       *fetchers.Options
 	Address      string // of metrics and health
 	Config       sidecar.Config
-	// WorkerCommand and the remote's are this program as another process.
+	// WorkerCommand, and that for fetching, return commands that run this program
+	// as another process.
 	WorkerCommand func(remember bool) *exec.Cmd
-	// Release and version name the program, version with its libraries.
+	// Release and Version identify the program, Version including its libraries.
 	Release, Version string
 }
 
 func (opt *Options) socket() string { return filepath.Join(opt.Dir, plugin.Name+".sock") }
 
-// Check asks the server that runs on the socket whether it is well.
+// Check checks the health of the server at the socket.
 func (opt *Options) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -60,7 +61,7 @@ func (opt *Options) Check(ctx context.Context) error {
 	return nil
 }
 
-// Serve runs the server until it is told to end.
+// Serve runs the server until it is terminated.
 func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 	log, err := NewLogger(out, opt.LogFormat, opt.LogLevel)
 	if err != nil {
@@ -132,9 +133,10 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 	return sidecar.Serve(ctx, lis, config)
 }
 
-// secretOf hands each request the key of its Application, derived from the seed in a file,
-// and nothing of others: workers render what tenants wrote. Without the AppProject of an
-// Application there is no key, because two tenants could then reach the same values.
+// secretOf returns the function that gives each request the key of its Application,
+// derived from the seed in a file, and nothing of others: workers process untrusted
+// content. Without the AppProject of an Application there is no key, because two
+// tenants could then get the same values.
 func secretOf(file string) (secret func(env map[string]string) []byte, fingerprint string, err error) {
 	s, err := seedfile.Read(file)
 	if err != nil || s == nil {
@@ -149,16 +151,16 @@ func secretOf(file string) (secret func(env map[string]string) []byte, fingerpri
 	}, s.Fingerprint(), nil
 }
 
-// limitMemory has the garbage collector keep the server near what it holds,
-// which would take twice as much otherwise. GOMEMLIMIT wins.
+// limitMemory makes the garbage collector keep the heap close to the data in use;
+// otherwise it would need twice as much. GOMEMLIMIT takes precedence.
 func (opt *Options) limitMemory() {
 	if c := opt.Config; c.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(c.Memory + c.Cache + c.Answers + OwnMemory)
-		debug.SetGCPercent(400) // requests are short, and far from the limit most of the time
+		debug.SetGCPercent(400) // requests are short, and usually far from the limit
 	}
 }
 
-// showLimits makes metrics of the flags that others are to be compared with.
+// showLimits exports limits as metrics, for comparison with usage.
 func (opt *Options) showLimits(to prometheus.Registerer) {
 	limits := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ladder_limit",
 		Help: "Configured limit of each cmp serve flag, in the unit of the flag: bytes, seconds, renderings, fetches or bytes per second. 0 means no limit."}, []string{"flag"})
@@ -180,7 +182,7 @@ func (opt *Options) showLimits(to prometheus.Registerer) {
 	to.MustRegister(limits)
 }
 
-// addressFault says why metrics cannot be served on an address.
+// addressFault explains why metrics cannot be served on an address.
 func addressFault(address string, err error) error {
 	if _, number := strconv.ParseUint(address, 10, 16); number == nil {
 		return fmt.Errorf("--operations-address: %s is a port, not an address; use :%s", address, address)
@@ -192,14 +194,15 @@ func addressFault(address string, err error) error {
 	return fmt.Errorf("--operations-address: %w; name a free one", err)
 }
 
-// LeastWorkerMemory is what a worker needs for a small chart.
+// LeastWorkerMemory is the memory that a worker needs for a small chart.
 const LeastWorkerMemory = 64 << 20
 
-// OwnMemory is what the server takes besides repositories, remembered answers and
-// answers on their way.
+// OwnMemory is the memory of the server besides repositories, cached answers and
+// answers in transit.
 const OwnMemory = 128 << 20
 
-// ThisPlugin completes what makes a plugin server this plugin, all but its tasks.
+// ThisPlugin completes the configuration of a plugin server for Ladder, except for
+// its tasks.
 func ThisPlugin(config sidecar.Config, log *slog.Logger) sidecar.Config {
 	config.Variables, config.Parameters, config.Log = plugin.Reads, Announcements(), log
 	return config

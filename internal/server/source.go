@@ -22,7 +22,7 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
-// account is what a Ref came to, or why it did not.
+// account is the result of fetching a Ref.
 type account struct {
 	Version  string            `json:"version,omitempty"`
 	Warning  string            `json:"warning,omitempty"`
@@ -35,14 +35,14 @@ type keeper interface {
 	Open(digest string) (*os.File, error)
 }
 
-// source is where a server gets what its workers ask for. It knows the digests of
-// what it got lately, so that a remembered answer can be given without fetching
-// anything: that of an exact version for ever, others as long as they are fresh.
+// source fetches for workers. It caches the digests of fetched content, so that
+// cached answers can be validated without fetching: those of exact versions
+// permanently, others for their TTL.
 type source struct {
-	// of is what fetches for an AppProject, with the name of what it has to itself: of
-	// another such project nothing is known there.
+	// of returns the Fetcher of an AppProject, with the scope of its cache, which
+	// is unknown to other projects.
 	of func(project string) (from keeper, scope string, err error)
-	// resolve puts in the address for the name of a repository.
+	// resolve replaces the name of a repository by its URL.
 	resolve func(remote.Ref) (remote.Ref, error)
 	fresh   time.Duration
 	now     func() time.Time
@@ -68,7 +68,7 @@ func (s *source) Get(ctx context.Context, who sidecar.Requester, key string) (ta
 	about, fault := json.Marshal(account{c.Version, c.Warning, finding.Of(err)})
 	found := task.Found{Digest: c.Digest, About: about}
 	if err == nil && fault == nil {
-		s.learn(scope, key, remote.Fetched{Ref: ref, Content: c}, began)
+		s.remember(scope, key, remote.Fetched{Ref: ref, Content: c}, began)
 		found.Size, fault = sizeOf(from, c.Digest)
 		found.Open = func() (task.File, error) { return from.Open(c.Digest) }
 	}
@@ -83,15 +83,15 @@ func (s *source) ensure(ctx context.Context, from keeper, ref remote.Ref) (remot
 	return from.Ensure(ctx, ref)
 }
 
-// learn notes a digest. A copy of earlier is to be asked for again.
-func (s *source) learn(scope, key string, f remote.Fetched, at time.Time) {
+// remember caches a digest, except for stale content.
+func (s *source) remember(scope, key string, f remote.Fetched, at time.Time) {
 	k := known{digest: f.Content.Digest}
 	if f.Ref.Kind == remote.File || !f.Exact() || f.Content.Warning != "" {
 		k.until = at.Add(s.fresh)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.known) >= mostKnown {
+	if len(s.known) >= maxKnown {
 		clear(s.known)
 	}
 	s.known[scope+"\x00"+key] = k
@@ -105,7 +105,7 @@ func (s *source) Digest(ctx context.Context, who sidecar.Requester, key string) 
 	s.mu.Lock()
 	k, ok := s.known[scope+"\x00"+key]
 	s.mu.Unlock()
-	// What a project may fetch beside the others can change while the server runs.
+	// The additional permissions of a project can change while the server runs.
 	if ok && scope == "" && (k.until.IsZero() || s.now().Before(k.until)) {
 		return k.digest
 	}
@@ -126,20 +126,20 @@ func (s *source) Name(key string) string {
 
 var _ sidecar.Source = (*source)(nil)
 
-// known is a digest that holds until a time; the zero time is for ever.
+// known is a digest with its expiry; zero means never.
 type known struct {
 	digest string
 	until  time.Time
 }
 
-// mostKnown bounds the digests that are known, each with some hundred bytes.
-const mostKnown = 10_000
+// maxKnown limits the cached digests, some hundred bytes each.
+const maxKnown = 10_000
 
 func newSource(of func(project string) (keeper, string, error), resolve func(remote.Ref) (remote.Ref, error), fresh time.Duration) *source {
 	return &source{of: of, resolve: resolve, fresh: fresh, now: time.Now, known: map[string]known{}}
 }
 
-// sizeOf is the size of what has a digest.
+// sizeOf returns the size of content by digest.
 func sizeOf(from keeper, digest string) (int64, error) {
 	file, err := from.Open(digest)
 	if err != nil {
@@ -164,7 +164,7 @@ func refOf(key string) (remote.Ref, error) {
 	return ref, err
 }
 
-// serverFetcher fetches by asking the server.
+// serverFetcher fetches through the server.
 type serverFetcher func(ctx context.Context, key string) (task.Found, error)
 
 func (f serverFetcher) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
@@ -190,14 +190,14 @@ func (f serverFetcher) Fetch(ctx context.Context, ref remote.Ref) (remote.Conten
 	return remote.Content{Version: a.Version, Digest: found.Digest, Data: found.Data, Warning: a.Warning}, nil
 }
 
-// sourceOf makes the source of a server, whose fetches are in processes of their own; nil
-// if nothing may be fetched. end removes what is left of it.
+// sourceOf returns the source of a server, which fetches in separate processes; nil
+// if nothing may be fetched. end cleans up.
 func sourceOf(in *fetchers.Options, log *slog.Logger, metrics prometheus.Registerer) (from *source, end func(), err error) {
 	end = func() {}
 	l := in.Config.Limits
 	switch {
 	case len(in.Config.Allow) == 0 && in.Projects == "":
-		f, err := in.Fetcher(log, metrics) // for the faults of the other flags
+		f, err := in.Fetcher(log, metrics) // for errors in the other flags
 		if f == nil {
 			return nil, end, err
 		}
@@ -226,7 +226,8 @@ func sourceOf(in *fetchers.Options, log *slog.Logger, metrics prometheus.Registe
 	return newSource(of, fetchers.ResolveName, in.Config.Fresh), end, nil
 }
 
-// writable makes a directory if need be, and says whether files can be written there.
+// writable creates a directory if needed, and checks that files can be written
+// there.
 func writable(dir string) error {
 	err := os.MkdirAll(dir, 0o700)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// sparse lets one line of a log through in a while, with the number of those
-// that it kept back before.
+// sparse rate-limits log lines, and adds the number of suppressed ones.
 type sparse struct {
 	slog.Handler
 	last *lastLine
@@ -47,5 +46,5 @@ type lastLine struct {
 	kept int
 }
 
-// sparsePace is the time between two lines.
+// sparsePace is the minimum time between two lines.
 const sparsePace = time.Minute

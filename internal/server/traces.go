@@ -23,20 +23,20 @@ import (
 	"github.com/ladder-cmp/ladder/internal/roots"
 )
 
-// traces is where the traces of a server go, if somewhere.
+// traces is the trace export of a server.
 type traces struct {
-	provider trace.TracerProvider // nil if they go nowhere
+	provider trace.TracerProvider // nil if disabled
 	protocol string               // for the log
-	flush    func()               // before the end
+	flush    func()               // at shutdown
 }
 
-// TimeToFlush is how long the last traces may take at the end. With --drain-timeout it
-// is less than the 30 seconds that Kubernetes gives by default.
+// TimeToFlush limits the export of the last traces at shutdown. Together with
+// --drain-timeout it is less than Kubernetes' default of 30 seconds.
 const TimeToFlush = 3 * time.Second
 
-// newTraces reads the variables of OpenTelemetry, all of which the SDK knows but
-// those about what is on. As OpenTelemetry wants it, no value of theirs keeps the
-// server from starting: the log says what is wrong, and there are no traces.
+// newTraces reads OpenTelemetry's environment variables, which the SDK supports
+// except for those that enable it. As OpenTelemetry requires, invalid values do not
+// prevent the server from starting: they are logged, and traces are disabled.
 func newTraces(ctx context.Context, log *slog.Logger, release string) traces {
 	none := traces{protocol: "none", flush: func() {}}
 	protocol, fault := traceProtocol()
@@ -47,7 +47,7 @@ func newTraces(ctx context.Context, log *slog.Logger, release string) traces {
 		return none
 	}
 	roots.Trust()
-	// An exporter that cannot deliver complains about each batch.
+	// An exporter that cannot deliver logs each batch.
 	few := slog.New(&sparse{Handler: log.Handler(), last: &lastLine{}})
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		few.Warn("OpenTelemetry reports a fault; traces may be lost", "error", traceFault(err))
@@ -80,15 +80,15 @@ func newTraces(ctx context.Context, log *slog.Logger, release string) traces {
 	}}
 }
 
-// traceFault is what the log says of an error of the SDK: the address of a collector
-// without credentials, and no part of a variable.
+// traceFault formats an error of the SDK for the log: with the collector's URL
+// without credentials, and without values of variables.
 func traceFault(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "missing value:")
 	return finding.WithoutCredentials(strings.TrimSpace(text))
 }
 
-// traceProtocol is how traces travel, "" if they are not wanted or, as the fault
-// says, cannot be had.
+// traceProtocol returns the protocol of traces, "" if they are disabled or,
+// according to fault, not supported.
 func traceProtocol() (protocol, fault string) {
 	if off, _ := strconv.ParseBool(os.Getenv("OTEL_SDK_DISABLED")); off {
 		return "", ""
@@ -113,7 +113,7 @@ func traceProtocol() (protocol, fault string) {
 	}
 }
 
-// firstSet is the value of the first variable that has one.
+// firstSet returns the value of the first variable that is set.
 func firstSet(names ...string) string {
 	for _, name := range names {
 		if value := os.Getenv(name); value != "" {
@@ -123,9 +123,8 @@ func firstSet(names ...string) string {
 	return ""
 }
 
-// wordsOnly keeps what a library says and drops what it says it of: the SDK logs
-// the variables that it cannot read with their values, among them the headers with
-// which a collector is to let us in.
+// wordsOnly logs only the messages of a library, without attributes: the SDK logs
+// invalid variables with their values, including headers with credentials.
 type wordsOnly struct{ slog.Handler }
 
 // Handle implements slog.Handler.

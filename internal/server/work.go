@@ -16,12 +16,12 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/worker"
 )
 
-// Work renders what the server at the other end of a connection asks for. What
-// libraries log meanwhile becomes remarks of the answer.
+// Work is the main function of a worker process. Log messages of libraries become
+// remarks of the answer.
 func Work(in io.Reader, out io.Writer, remember bool) error {
 	said := &lines{}
 	log.SetOutput(librarylog.New(said))
-	os.Stdout = os.Stderr // the connection is for messages alone
+	os.Stdout = os.Stderr // the connection is only for messages
 	return worker.Main(in, out, func(text []byte) (task.Tasks, error) {
 		base, err := ladderfile.With(text)
 		all := tasks(base, remember)
@@ -38,7 +38,7 @@ func Work(in io.Reader, out io.Writer, remember bool) error {
 	})
 }
 
-// lines are what libraries log during a rendering.
+// lines collects log messages of libraries during a rendering.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -50,7 +50,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// take returns what was written since the last time.
+// take returns the lines since the last call.
 func (l *lines) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,9 +1,8 @@
-// Package settings reads the files in which people tell Ladder something:
-// component.yaml and ladder.yaml. It reads them strictly, since a key that is
-// misspelt and passed over would be a setting that silently does nothing, and
-// reports every fault with its line.
+// Package settings reads configuration files: component.yaml and ladder.yaml. It
+// reads them strictly, since a misspelled key would otherwise be ignored silently,
+// and reports every problem with its line.
 //
-// The package is pure: it is given the text.
+// The package is pure: its input is the text.
 package settings
 
 import (
@@ -23,11 +22,11 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// File is a file of settings, for messages about it.
+// File is a configuration file, for messages.
 type File struct {
-	// Name is how people call the file, Rule what a fault in it violates.
+	// Name is its name in messages, Rule the rule for its problems.
 	Name, Rule string
-	// About says what the file is, for those who used its name for a manifest.
+	// About describes the file, for users who used its name for a manifest.
 	About string
 }
 
@@ -36,7 +35,7 @@ func (f File) Fault(line int, field, message, remedy string) finding.Finding {
 	return finding.Finding{Severity: finding.Error, Rule: f.Rule, File: f.Name, Line: line, Field: field, Message: message, Remedy: remedy}
 }
 
-// Parse returns the one mapping that the file holds, or nil if it is empty.
+// Parse returns the mapping in the file, or nil if it is empty.
 func (f File) Parse(text []byte) (*yaml.Node, error) {
 	var doc yaml.Node
 	documents := yaml.NewDecoder(bytes.NewReader(text))
@@ -45,7 +44,7 @@ func (f File) Parse(text []byte) (*yaml.Node, error) {
 			return nil, f.Fault(0, "", "binary file, not YAML", "replace it with a text file")
 		}
 		line, message := object.SyntaxError(err)
-		line = min(line, bytes.Count(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))+1) // the end is a line too far
+		line = min(line, bytes.Count(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))+1) // at the end, the line is one too large
 		return nil, f.Fault(line, "", "not valid YAML: "+message, "correct the syntax there")
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
@@ -64,13 +63,13 @@ func (f File) Parse(text []byte) (*yaml.Node, error) {
 	return root, nil
 }
 
-// Twice finds keys that a mapping, or one inside it, holds more than once: all
-// but the last would be lost.
+// Twice reports duplicate keys of a mapping and of nested ones: all but the last
+// would be lost.
 func (f File) Twice(n *yaml.Node, field string) []error {
 	return f.twice(n, field, func(value *yaml.Node, field string) []error { return f.Twice(value, field) })
 }
 
-// twice looks at one mapping, and calls below for each of its values.
+// twice checks one mapping, and calls below for each of its values.
 func (f File) twice(n *yaml.Node, field string, below func(value *yaml.Node, field string) []error) []error {
 	var faults []error
 	first := map[string]int{}
@@ -85,10 +84,9 @@ func (f File) twice(n *yaml.Node, field string, below func(value *yaml.Node, fie
 	return faults
 }
 
-// Check compares a value with the type that it is to be decoded into: unknown
-// keys, keys given twice, values of another type, and values that are not among
-// the choices for their key. Choices may list "" for a value that takes back
-// another.
+// Check compares a value with the type it will be decoded to: unknown keys,
+// duplicate keys, values of the wrong type, and values that are not among the
+// choices for their key. Choices may contain "" for resetting a value.
 func (f File) Check(n *yaml.Node, into any, choices map[string][]string) []error {
 	c := checker{File: f, choices: choices, seen: map[visit]bool{}}
 	c.value(n, reflect.TypeOf(into), "", "")
@@ -98,13 +96,13 @@ func (f File) Check(n *yaml.Node, into any, choices map[string][]string) []error
 type checker struct {
 	File
 	choices map[string][]string
-	// seen are the values that were checked already: by aliases, a file can
-	// name one a billion times.
+	// seen are checked values: with aliases, a file can refer to one a billion
+	// times.
 	seen   map[visit]bool
 	faults []error
 }
 
-// visit is a value that was taken for one of a type.
+// visit is a value checked against a type.
 type visit struct {
 	node *yaml.Node
 	as   reflect.Type
@@ -114,7 +112,7 @@ func (c *checker) fault(n *yaml.Node, field, message, remedy string) {
 	c.faults = append(c.faults, c.Fault(n.Line, field, message, remedy))
 }
 
-// value checks a value; key is the last key on the way to it.
+// value checks a value; key is the last key of its path.
 func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -127,7 +125,7 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 		t = t.Elem()
 	}
 	if n.Kind == yaml.MappingNode && t.Kind() == reflect.Slice && len(Keys(t.Elem())) > 0 && reflect.PointerTo(t).Implements(unmarshaler) {
-		t = t.Elem() // one, for a list of one
+		t = t.Elem() // a single value for a list of one
 	}
 	wants, sample, kind := form(t)
 	switch {
@@ -135,7 +133,7 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 		c.fault(n, field, "missing value", "write "+wants+", or remove the key")
 	case reflect.PointerTo(t).Implements(unmarshaler) && (t.Kind() != reflect.Slice || len(Keys(t.Elem())) == 0):
 		if err := reflect.New(t).Interface().(yaml.Unmarshaler).UnmarshalYAML(n); err != nil {
-			var f finding.Finding // within an error that names the line, which we know
+			var f finding.Finding // within an error with the line, which is known
 			if !errors.As(err, &f) {
 				f.Message = err.Error()
 			}
@@ -188,7 +186,7 @@ func (c *checker) mapping(n *yaml.Node, t reflect.Type, field string) {
 	}
 }
 
-// Key is a key of a mapping that is decoded into a struct.
+// Key is a key of a mapping that is decoded to a struct.
 type Key struct {
 	Name string
 	Type reflect.Type
@@ -196,8 +194,7 @@ type Key struct {
 	Index []int
 }
 
-// Keys lists the keys of a struct in the order of its fields; nothing else has
-// any.
+// Keys lists the keys of a struct in field order; other types have none.
 func Keys(t reflect.Type) []Key {
 	if t.Kind() != reflect.Struct {
 		return nil
@@ -219,8 +216,7 @@ func Keys(t reflect.Type) []Key {
 	return all
 }
 
-// form says what is to be written for a type, how that looks, and what kind of
-// node it is.
+// form returns a description, an example and the node kind for a type.
 func form(t reflect.Type) (wants, sample string, kind yaml.Kind) {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -237,8 +233,8 @@ func form(t reflect.Type) (wants, sample string, kind yaml.Kind) {
 	return "text", "...", yaml.ScalarNode
 }
 
-// got says what stands in place of a node of another kind, or of another scalar.
-// A text in place of a list or a mapping is not quoted: it may hold a password.
+// got describes a node of the wrong kind or scalar type. A string in place of a
+// list or a mapping is not quoted: it may be a password.
 func got(n *yaml.Node, want yaml.Kind) string {
 	switch n.Kind {
 	case yaml.SequenceNode:

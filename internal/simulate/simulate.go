@@ -1,13 +1,13 @@
-// Package simulate plays a sync of Argo CD on manifests with waves, with
-// dependencies that no manifest shows. It knows Argo CD's rules and its health
-// checks, and nothing of how waves are computed or what refers to what, so that
-// it can tell of an order what the order does not know of itself.
+// Package simulate simulates an Argo CD sync of manifests with waves, with
+// dependencies that no manifest shows. It implements Argo CD's rules and health
+// checks, but neither computes waves nor finds references, so that it tests an
+// order independently.
 //
 // The rules are those of gitops-engine pkg/sync/sync_context.go: the objects of a
-// wave are applied together; the next wave comes when all of them that have a
-// health check are healthy; the last wave is not waited for unless a hook is in
-// it. Programs are taken to try again until what they need is there, as most do,
-// so that without waves everything converges.
+// wave are applied together; the next wave starts when all of them with a health
+// check are healthy; the last wave is not awaited unless it contains a hook.
+// Programs are assumed to retry until their dependencies exist, as most do, so
+// without waves everything converges.
 package simulate
 
 import (
@@ -27,12 +27,11 @@ type Sync struct {
 	hooks  []bool
 }
 
-// Need is a dependency: From is not healthy until To is there and, if Argo CD has
-// a health check for it, healthy. Both are indices of Objects.
+// Need is a dependency: From does not become healthy until To exists and, if Argo
+// CD has a health check for it, is healthy. Both are indexes into Objects.
 type Need struct{ From, To int }
 
-// New takes the objects of the Sync phase from manifests, with the waves that
-// Argo CD reads off them.
+// New returns the Sync phase of manifests, with the waves that Argo CD reads.
 func New(objs []object.Object, base *knowledge.Base) *Sync {
 	s := &Sync{}
 	for _, o := range objs {
@@ -51,23 +50,23 @@ func New(objs []object.Object, base *knowledge.Base) *Sync {
 	return s
 }
 
-// WithoutWaves is the same Application as Argo CD syncs it by itself.
+// WithoutWaves returns the same Application in Argo CD's own order.
 func (s *Sync) WithoutWaves() *Sync {
 	plain := *s
 	plain.waves = make([]int, len(s.waves))
 	return &plain
 }
 
-// Objects are the objects of the Sync phase.
+// Objects returns the objects of the Sync phase.
 func (s *Sync) Objects() []object.Object { return s.objs }
 
-// Waves is how many waves there are.
+// Waves returns the number of waves.
 func (s *Sync) Waves() int {
 	return len(slices.Compact(slices.Sorted(slices.Values(s.waves))))
 }
 
-// Play syncs. It returns the object that Argo CD waits for in vain, or -1 if all
-// waves are applied, and whether all that has a health check is healthy at the end.
+// Play simulates the sync. It returns the object that blocks it, or -1 if all waves
+// are applied, and whether all objects with a health check are healthy at the end.
 func (s *Sync) Play(needs []Need) (stuck int, healthy bool) {
 	byFrom := make([][]int, len(s.objs))
 	for _, n := range needs {
@@ -98,7 +97,7 @@ func (s *Sync) Play(needs []Need) (stuck int, healthy bool) {
 	return -1, true
 }
 
-// settle lets everything become healthy that can.
+// settle makes all objects healthy whose dependencies allow it.
 func settle(applied, well []bool, byFrom [][]int) {
 	for changed := true; changed; {
 		changed = false
@@ -111,15 +110,15 @@ func settle(applied, well []bool, byFrom [][]int) {
 	}
 }
 
-// Harm is a set of dependencies with which Argo CD's own order converges and this
-// one does not, and the object that it waits for in vain.
+// Harm is a set of dependencies that converges in Argo CD's own order but not in
+// this one, with the object that blocks it.
 type Harm struct {
 	Needs []Need
 	Stuck int
 }
 
-// Pairs invents a dependency of each object that runs Pods on each other object,
-// one at a time. It returns how many there are, and those that do harm.
+// Pairs tries a dependency of each object with Pods on each other object, one at a
+// time. It returns their number, and the harmful ones.
 func (s *Sync) Pairs() (tried int, harm []Harm) {
 	for from, runs := range s.runs {
 		for to := range s.objs {
@@ -135,8 +134,8 @@ func (s *Sync) Pairs() (tried int, harm []Harm) {
 	return tried, harm
 }
 
-// Sets invents sets of up to most dependencies at a time, by a generator of random
-// numbers that the caller has seeded. Sets with which nothing converges do not count.
+// Sets tries random sets of up to most dependencies, with the caller's random
+// number generator. Sets that never converge do not count.
 func (s *Sync) Sets(random *rand.Rand, sets, most int) (tried int, harm []Harm) {
 	var programs []int
 	for i, runs := range s.runs {

@@ -1,6 +1,6 @@
-// Package symlink follows the symlinks of a path in a file system that is not on
-// disk, as Linux follows those of one that is: a repository in memory, a commit, an
-// archive. What leads out of the file system is refused.
+// Package symlink resolves symlinks like Linux in file systems that are not on
+// disk: a repository in memory, a commit, an archive. It refuses targets outside
+// the file system.
 package symlink
 
 import (
@@ -10,22 +10,22 @@ import (
 	"strings"
 )
 
-// Max is how many symlinks a path may have, as on Linux.
+// Max is the maximum number of symlinks in a path, as on Linux.
 const Max = 40
 
 var (
-	// ErrLeaves is the error of a symlink that leads out of the file system.
+	// ErrLeaves is the error for a symlink with a target outside the file system.
 	ErrLeaves = errors.New("the symlink leaves the repository")
 	// ErrTooMany is the error of a path with more symlinks than Max.
 	ErrTooMany = errors.New("too many symlinks")
 )
 
-// Resolve returns the path that name stands for, without symlinks on the way to its
-// last part, and with follow without one there, too. name is one of package fs.
+// Resolve resolves the symlinks in name on the way to its last element, and with
+// follow also of that. name is a path of package fs.
 //
-// read says whether a path is a symlink, and where it leads then; its errors, such as
-// that there is nothing, are returned as they are. It is asked about one part after the
-// other, and about each only when the directories above it have been read.
+// read reports whether a path is a symlink, and its target; its errors are returned
+// unchanged. It is called for one element after the other, and only after the
+// parent directories.
 func Resolve(name string, follow bool, read func(name string) (target string, isLink bool, err error)) (string, error) {
 	if !fs.ValidPath(name) {
 		return "", fs.ErrInvalid

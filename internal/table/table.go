@@ -1,4 +1,4 @@
-// Package table prints rows in columns.
+// Package table formats rows in columns.
 package table
 
 import (
@@ -11,8 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Columns prints rows, each a line with tabs between its cells, below a head of such
-// cells.
+// Columns formats rows, which are lines with tabs between cells, below a header.
 func Columns(head string, rows func(w io.Writer)) string {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -22,7 +21,7 @@ func Columns(head string, rows func(w io.Writer)) string {
 	return b.String()
 }
 
-// Rows prints rows that were made before.
+// Rows formats rows of cells.
 func Rows(head []string, rows [][]string) string {
 	return Columns(strings.Join(head, "\t"), func(w io.Writer) {
 		for _, row := range rows {

@@ -1,6 +1,6 @@
-// Package textedit changes parts of a YAML text and leaves the rest byte for byte as
-// it is: it finds the places that the YAML library names by line and column, and puts
-// other text there.
+// Package textedit changes parts of a YAML text and keeps the rest byte for byte:
+// it converts the YAML library's lines and columns to offsets, and replaces text
+// there.
 package textedit
 
 import (
@@ -9,20 +9,20 @@ import (
 	"unicode/utf8"
 )
 
-// Lines finds lines of a text by number, counted from 0. It reads no further than it
-// must: the metadata of a CRD stands before half a megabyte of schema. It is not safe
-// for use by several goroutines.
+// Lines finds lines of a text by number, counted from 0. It searches only as far as
+// needed: the metadata of a CRD precedes half a megabyte of schema. It is not safe
+// for concurrent use.
 type Lines struct {
 	text   string
 	starts []int // offsets of the lines found so far
-	next   int   // where the search goes on
+	next   int   // where the search continues
 }
 
 // NewLines returns the lines of a text.
 func NewLines(text string) *Lines { return &Lines{text: text} }
 
-// Span returns where line n begins and ends, its line break included; both are
-// the end of the text when there is no such line.
+// Span returns the start and end of line n, including its line break; both are the
+// end of the text if the line does not exist.
 func (l *Lines) Span(n int) (from, to int) {
 	l.find(n + 1)
 	from, to = len(l.text), len(l.text)
@@ -36,7 +36,7 @@ func (l *Lines) Span(n int) (from, to int) {
 	return from, to
 }
 
-// At returns line n with its line break, empty if there is no such line.
+// At returns line n with its line break, or "" if it does not exist.
 func (l *Lines) At(n int) string {
 	from, to := l.Span(n)
 	return l.text[from:to]
@@ -48,9 +48,9 @@ func (l *Lines) Count() int {
 	return len(l.starts)
 }
 
-// Offset returns the place that the YAML library names by a line and a column, which
-// count from 1 and by characters, and false if there is none. The line behind the last
-// one begins at the end. A byte order mark is no character of the first line.
+// Offset converts a line and column of the YAML library, which count from 1 and in
+// characters, to an offset, and returns false if there is none. The line after the
+// last one is the end. A byte order mark is not a character of the first line.
 func (l *Lines) Offset(line, column int) (int, bool) {
 	at, _ := l.Span(line - 1)
 	switch {
@@ -71,7 +71,7 @@ func (l *Lines) Offset(line, column int) (int, bool) {
 
 const byteOrderMark = "\ufeff"
 
-// find looks for the starts of lines up to number n.
+// find searches the starts of lines up to number n.
 func (l *Lines) find(n int) {
 	if l.starts == nil && l.text != "" {
 		l.starts = []int{0}
@@ -111,8 +111,8 @@ func hasOddBreaks(text string) bool {
 		strings.Contains(text, "\u2028") || strings.Contains(text, "\u2029")
 }
 
-// breakLen returns the length of the line break at text[i], 0 if there is
-// none. YAML 1.1, which the library reads, knows CR, LF, CR LF, NEL, LS and PS.
+// breakLen returns the length of the line break at text[i], or 0. YAML 1.1, which
+// the library implements, has CR, LF, CR LF, NEL, LS and PS.
 func breakLen(text string, i int) int {
 	switch text[i] {
 	case '\n':

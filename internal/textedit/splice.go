@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Splice is text that takes the place of what stands between two offsets of another.
+// Splice replaces the text between two offsets.
 type Splice struct {
 	From, To int
 	Text     string
 }
 
-// Apply returns a text with splices, which must not overlap; of several at one place,
-// the first comes first.
+// Apply applies splices to a text, which must not overlap; those at the same offset
+// are applied in order.
 func Apply(text string, splices ...Splice) string {
 	ordered := slices.Clone(splices)
 	slices.SortStableFunc(ordered, func(a, b Splice) int { return a.From - b.From })

@@ -1,5 +1,5 @@
-// Package usage marks faults of a command line, which end the program with a code of
-// their own, wherever they are found.
+// Package usage marks errors in a command line, for which the program has its own
+// exit code.
 package usage
 
 import (
@@ -7,22 +7,22 @@ import (
 	"fmt"
 )
 
-// Error is a fault of the command line.
+// Error is an error in the command line.
 type Error struct{ Err error }
 
 // Error implements error.
 func (u Error) Error() string { return u.Err.Error() }
 
-// Unwrap lets each fault of several have a line of its own.
+// Unwrap allows each of several errors to be printed on a line of its own.
 func (u Error) Unwrap() error { return u.Err }
 
-// New is such a fault.
+// New returns such an error.
 func New(text string) error { return Error{errors.New(text)} }
 
-// Errorf is such a fault, with the verbs of fmt.Errorf.
+// Errorf formats such an error like fmt.Errorf.
 func Errorf(format string, args ...any) error { return Error{fmt.Errorf(format, args...)} }
 
-// Is reports whether an error is, or holds, a fault of the command line.
+// Is reports whether an error is or contains an error in the command line.
 func Is(err error) bool {
 	var fault Error
 	return errors.As(err, &fault)

@@ -1,4 +1,5 @@
-// Package vendoring puts what components need from elsewhere beside them, with a lock.
+// Package vendoring vendors the remote sources of components next to them, with a
+// lock file.
 package vendoring
 
 import (
@@ -29,20 +30,21 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// Vendoring is how components are vendored.
+// Vendoring configures the vendoring of components.
 type Vendoring struct {
 	Check  bool
 	Keep   bool
-	Update []string // names; everything for all
-	// AsGiven means that the directory is the component, whatever lies in it.
+	Update []string // names, or Everything
+	// AsGiven means that the directory is the component, whatever it contains.
 	AsGiven  bool
 	Settings plugin.Settings
 	Base     *knowledge.Base
-	Network  *Network // nil with check
+	Network  *Network // nil with Check
 }
 
-// Run vendors for the components in directories: it looks at all before it writes
-// anything. text says what has changed; warnings are told before an error.
+// Run vendors for the components in directories. It inspects all of them before it
+// writes anything. text lists the changes; warnings are also returned with an
+// error.
 func (v *Vendoring) Run(ctx context.Context, dirs []string) (text string, warnings []finding.Finding, err error) {
 	var all []*vendored
 	var faults []error
@@ -102,8 +104,8 @@ func (v *Vendoring) open(dir string) ([]*vendored, func(), error) {
 	return all, c.Close, nil
 }
 
-// components are the directories of the components in a folder: those that describe
-// themselves, and the charts and kustomizations that do not, and are no part of others.
+// components returns the components in a directory: those with a component.yaml,
+// and charts and kustomizations without one that are not part of others.
 func (v *Vendoring) components(c *checkout.Checkout) ([]string, error) {
 	found, err := fleet.Source{Repo: c.Repo, Dirs: []string{c.Dir}, Show: c.Show}.Directories()
 	if v.AsGiven {
@@ -127,12 +129,12 @@ func (v *Vendoring) components(c *checkout.Checkout) ([]string, error) {
 	return slices.Compact(found), err
 }
 
-// updates reports whether an entry is to be looked for anew.
+// updates reports whether an entry must be resolved again.
 func (v *Vendoring) updates(e remote.Entry) bool {
 	return slices.Contains(v.Update, Everything) || slices.Contains(v.Update, e.Name())
 }
 
-// unknownNames are those to be updated that no lock has.
+// unknownNames returns the names to update that are in no lock.
 func (v *Vendoring) unknownNames(all []*vendored) error {
 	var faults []error
 	for _, name := range v.Update {
@@ -148,23 +150,23 @@ func (v *Vendoring) unknownNames(all []*vendored) error {
 // Everything updates all entries of a lock.
 const Everything = "*"
 
-// vendored is a component, and what lies beside it: before and now.
+// vendored is a component with its vendored files, before and now.
 type vendored struct {
 	of       *Vendoring
 	checkout *checkout.Checkout
 	dir      string
 	shown    string
 
-	locked   bool // there was a lock before
+	locked   bool // a lock existed before
 	was, now remote.Lock
 	fetched  []remote.Fetched
-	// strays are files that lay there and are in no entry.
-	strays []string
+	// strays are vendored files without an entry.
+	unlocked []string
 }
 
 func (c *vendored) file(name string) string { return path.Join(c.dir, name) }
 
-// look renders the component and finds out what it asks for.
+// look renders the component to find its sources.
 func (c *vendored) look(ctx context.Context) error {
 	req := plugin.Request{Repo: c.checkout.Repo, NoRepository: c.checkout.NoRepository, Dir: c.dir, Show: c.checkout.Show, Settings: []plugin.Settings{c.of.Settings}}
 	if c.dir == c.checkout.Dir {
@@ -174,18 +176,18 @@ func (c *vendored) look(ctx context.Context) error {
 	if c.was, c.locked, err = req.Lock(); err != nil {
 		return err
 	}
-	if root, err := c.beside(); err == nil {
+	if root, err := c.openVendorDir(); err == nil {
 		root.Close()
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	beside := &remote.Vendored{Lock: c.was,
+	openVendorDir := &remote.Vendored{Lock: c.was,
 		Read: func(file string) ([]byte, error) { return fs.ReadFile(c.checkout.Repo, c.file(file)) },
 		Show: func(file string) string { return c.checkout.Show(c.file(file)) }}
-	// Without a network no permission to fetch would help.
-	asked := &remote.Recorder{From: remote.Sources{Vendored: beside, Dir: c.shown, Remedy: "run cmp vendor " + c.shown}}
+	// Without a network, permission to fetch would not help.
+	asked := &remote.Recorder{From: remote.Sources{Vendored: openVendorDir, Dir: c.shown, Remedy: "run cmp vendor " + c.shown}}
 	if c.of.Network != nil {
-		asked.From = pinned{beside, c.of.Network, c.of.updates}
+		asked.From = pinned{openVendorDir, c.of.Network, c.of.updates}
 	}
 	req.Remote, req.Unlocked = asked, true
 	if err := fetchParts(ctx, req, c.of.Base); err != nil {
@@ -204,22 +206,22 @@ func (c *vendored) look(ctx context.Context) error {
 			c.now.Entries = append(c.now.Entries, e)
 		}
 	}
-	if c.strays, err = c.notIn(c.was); err != nil {
+	if c.unlocked, err = c.notIn(c.was); err != nil {
 		return err
 	}
 	if !c.of.Check {
 		return nil
 	}
 	found := c.was.Stale(c.now, c.checkout.Show(c.file(remote.LockFile)), c.shown)
-	for _, name := range c.strays {
+	for _, name := range c.unlocked {
 		found = append(found, finding.Finding{Severity: finding.Error, Rule: "unused-vendored-file", File: c.checkout.Show(name),
 			Message: "no entry of " + remote.LockFile + " names this file", Remedy: "delete it, or run cmp vendor " + c.shown})
 	}
 	return finding.Err(found)
 }
 
-// write brings the files and the lock onto the disk: files first, each under its
-// name only when it is complete, then the lock, then what is no longer needed goes.
+// write writes files and lock: first the files, each atomically, then the lock;
+// then it removes files that are no longer needed.
 func (c *vendored) write() error {
 	if len(c.now.Entries) == 0 && !c.locked {
 		return c.clear()
@@ -233,7 +235,7 @@ func (c *vendored) write() error {
 	}
 	if len(contents) > 0 {
 		if err := root.Mkdir(c.file(remote.VendorDir), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return c.unwritten(remote.VendorDir, err)
+			return c.writeFault(remote.VendorDir, err)
 		}
 		if err := c.fill(contents); err != nil {
 			return err
@@ -241,7 +243,7 @@ func (c *vendored) write() error {
 	}
 	if len(c.now.Entries) == 0 {
 		if err := root.Remove(c.file(remote.LockFile)); err != nil {
-			return c.unwritten(remote.LockFile, err)
+			return c.writeFault(remote.LockFile, err)
 		}
 	} else {
 		text, err := c.now.Text()
@@ -250,43 +252,43 @@ func (c *vendored) write() error {
 		}
 		if there, err := fs.ReadFile(c.checkout.Repo, c.file(remote.LockFile)); err != nil || string(there) != string(text) {
 			if err := wholefile.Replace(root, c.file(remote.LockFile), text, 0o644); err != nil {
-				return c.unwritten(remote.LockFile, err)
+				return c.writeFault(remote.LockFile, err)
 			}
 		}
 	}
 	return c.clear()
 }
 
-// fill writes files into what is vendored, unless they are there.
+// fill writes missing vendored files.
 func (c *vendored) fill(contents map[string][]byte) error {
-	beside, err := c.beside()
+	openVendorDir, err := c.openVendorDir()
 	if err != nil {
 		return err
 	}
-	defer beside.Close()
+	defer openVendorDir.Close()
 	for _, name := range slices.Sorted(maps.Keys(contents)) {
-		if there, err := beside.ReadFile(name); err == nil && remote.Digest(there) == remote.Digest(contents[name]) {
+		if there, err := openVendorDir.ReadFile(name); err == nil && remote.Digest(there) == remote.Digest(contents[name]) {
 			continue
 		}
-		if err := beside.MkdirAll(path.Dir(name), 0o755); err != nil {
-			return c.unwritten(path.Join(remote.VendorDir, path.Dir(name)), err)
+		if err := openVendorDir.MkdirAll(path.Dir(name), 0o755); err != nil {
+			return c.writeFault(path.Join(remote.VendorDir, path.Dir(name)), err)
 		}
-		if err := wholefile.Replace(beside, name, contents[name], 0o644); err != nil {
-			return c.unwritten(path.Join(remote.VendorDir, name), err)
+		if err := wholefile.Replace(openVendorDir, name, contents[name], 0o644); err != nil {
+			return c.writeFault(path.Join(remote.VendorDir, name), err)
 		}
 	}
 	return nil
 }
 
-// unwritten says why a file of a component cannot be written or removed.
-func (c *vendored) unwritten(name string, err error) error {
+// writeFault says why a file of a component cannot be written or removed.
+func (c *vendored) writeFault(name string, err error) error {
 	return finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: c.checkout.Show(c.file(name)), Message: wholefile.Reason(err), Remedy: "check the permissions of the directory"}
 }
 
-// beside is the directory of what is vendored, if there is one. Below it files are
-// written and removed as they come, and so neither it nor a directory in it may be a
-// link: what that leads to is somebody else's.
-func (c *vendored) beside() (*os.Root, error) {
+// openVendorDir opens the directory of vendored files, if it exists. Files below it are
+// written and removed, so neither it nor its subdirectories may be symlinks, whose
+// targets belong to others.
+func (c *vendored) openVendorDir() (*os.Root, error) {
 	link := func(name string) error {
 		return finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: c.checkout.Show(c.file(name)), Message: "not a directory; nothing is written or removed there", Remedy: "remove it; cmp vendor makes a directory"}
 	}
@@ -300,11 +302,11 @@ func (c *vendored) beside() (*os.Root, error) {
 	}
 	root, err := c.checkout.Root.OpenRoot(top)
 	if err != nil {
-		return nil, c.unwritten(remote.VendorDir, err)
+		return nil, c.writeFault(remote.VendorDir, err)
 	}
 	var faults []error
 	if opened, err := root.Stat("."); err != nil || !os.SameFile(info, opened) {
-		faults = append(faults, link(remote.VendorDir)) // it has become one just now
+		faults = append(faults, link(remote.VendorDir)) // it was replaced meanwhile
 	}
 	dirs := map[string]bool{}
 	for _, l := range []remote.Lock{c.was, c.now} {
@@ -326,21 +328,21 @@ func (c *vendored) beside() (*os.Root, error) {
 	return root, nil
 }
 
-// notIn lists the files that are vendored and in no entry of a lock.
-func (c *vendored) notIn(lock remote.Lock) (strays []string, err error) {
+// notIn lists vendored files without an entry in a lock.
+func (c *vendored) notIn(lock remote.Lock) (unlocked []string, err error) {
 	err = fs.WalkDir(c.checkout.Repo, c.file(remote.VendorDir), func(p string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && !slices.ContainsFunc(lock.Entries, func(e remote.Entry) bool { return c.file(e.File) == p }) {
-			strays = append(strays, p)
+			unlocked = append(unlocked, p)
 		}
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	return strays, err
+	return unlocked, err
 }
 
-// clear removes what is vendored and in no entry.
+// clear removes vendored files without an entry.
 func (c *vendored) clear() error {
 	needed := map[string]bool{}
 	for _, e := range c.now.Entries {
@@ -348,23 +350,23 @@ func (c *vendored) clear() error {
 			needed[at] = true
 		}
 	}
-	beside, err := c.beside()
+	openVendorDir, err := c.openVendorDir()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer beside.Close()
+	defer openVendorDir.Close()
 	var gone []string
-	err = fs.WalkDir(beside.FS(), ".", func(p string, _ fs.DirEntry, err error) error {
+	err = fs.WalkDir(openVendorDir.FS(), ".", func(p string, _ fs.DirEntry, err error) error {
 		if err == nil && p != "." && !needed[path.Join(remote.VendorDir, p)] {
 			gone = append(gone, p)
 		}
 		return err
 	})
-	for _, p := range slices.Backward(gone) { // what is in a directory goes before it
-		err = errors.Join(err, beside.Remove(p))
+	for _, p := range slices.Backward(gone) { // files before their directory
+		err = errors.Join(err, openVendorDir.Remove(p))
 	}
 	if !needed[remote.VendorDir] {
 		err = errors.Join(err, c.checkout.Root.Remove(c.file(remote.VendorDir)))
@@ -372,8 +374,8 @@ func (c *vendored) clear() error {
 	return err
 }
 
-// fetchParts renders a component, or both parts of one that is split: the part with
-// the definitions may need more.
+// fetchParts renders a component, or both parts of a split one: the part with the
+// CRDs may need more sources.
 func fetchParts(ctx context.Context, req plugin.Request, base *knowledge.Base) error {
 	d, err := req.Describe()
 	if err != nil {
@@ -392,21 +394,21 @@ func fetchParts(ctx context.Context, req plugin.Request, base *knowledge.Base) e
 	return nil
 }
 
-// written says what has changed.
+// written lists the changes.
 func written(all []*vendored) string {
 	var b strings.Builder
 	needy := 0
 	for _, c := range all {
-		if len(c.now.Entries) == 0 && !c.locked && len(c.strays) == 0 {
+		if len(c.now.Entries) == 0 && !c.locked && len(c.unlocked) == 0 {
 			continue
 		}
 		needy++
 		changes := c.now.Changes(c.was)
-		fmt.Fprintf(&b, "%s: %s, %s\n", c.shown, finding.Counted(len(c.now.Entries), "thing"), changed(len(changes)+len(c.strays)))
+		fmt.Fprintf(&b, "%s: %s, %s\n", c.shown, finding.Counted(len(c.now.Entries), "thing"), changed(len(changes)+len(c.unlocked)))
 		for _, change := range changes {
 			fmt.Fprintf(&b, "  %s\n", change)
 		}
-		for _, name := range c.strays {
+		for _, name := range c.unlocked {
 			fmt.Fprintf(&b, "  - %s (was in no entry)\n", c.checkout.Show(name))
 		}
 	}
@@ -423,7 +425,7 @@ func changed(n int) string {
 	return fmt.Sprintf("%d changed", n)
 }
 
-// checked says that all is well.
+// checked reports that everything is up to date.
 func checked(all []*vendored) string {
 	entries := 0
 	for _, c := range all {
@@ -432,15 +434,15 @@ func checked(all []*vendored) string {
 	return fmt.Sprintf("%s, %s: nothing is missing, changed or left over\n", finding.Counted(len(all), "component"), finding.Counted(entries, "thing"))
 }
 
-// Network is how vendor fetches: what is new to a lock, or to be updated, from its
-// source and not from the cache, the same for all components; and what is to be as a
-// lock says.
+// Network is how vendor fetches: new and updated entries from their source,
+// ignoring the cache, the same for all components; others as in the lock.
 type Network struct {
 	anew  remote.Fetcher
 	again func(digest string) remote.Fetcher
 }
 
-// NewNetwork fetches by f, which knows the names of Helm's repositories; nil without one.
+// NewNetwork returns a Network that uses f, which must resolve the names of Helm's
+// repositories; nil without one.
 func NewNetwork(f *fetch.Fetcher) *Network {
 	if f == nil {
 		return nil
@@ -458,30 +460,30 @@ func NewNetwork(f *fetch.Fetcher) *Network {
 		}}
 }
 
-// pinned fetches what a lock has in the version that it has.
+// pinned fetches sources in their locked versions.
 type pinned struct {
-	beside  *remote.Vendored
-	network *Network
-	updates func(remote.Entry) bool
+	openVendorDir *remote.Vendored
+	network       *Network
+	updates       func(remote.Entry) bool
 }
 
 func (p pinned) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
-	e, known := p.beside.Lock.Find(ref)
+	e, known := p.openVendorDir.Lock.Find(ref)
 	if !known || p.updates(e) {
 		return p.network.anew.Fetch(ctx, ref)
 	}
-	c, err := p.beside.Fetch(ctx, ref)
+	c, err := p.openVendorDir.Fetch(ctx, ref)
 	if f := finding.Of(err); err == nil || len(f) == 1 && f[0].Rule == remote.OtherThanLocked {
 		return c, err
 	}
-	// The file is gone, or is another: it is fetched again, and must be the same.
+	// The file is missing or differs: it is fetched again, and must match the lock.
 	same := ref
 	if ref.Kind != remote.File {
 		same.Version = e.Resolved
 	}
 	c, err = p.network.again(e.Digest).Fetch(ctx, same)
 	if f := finding.Of(err); len(f) == 1 && f[0].Rule == fetch.Changed {
-		f[0].Object, f[0].File, f[0].Line = ref.String(), p.beside.Show(remote.LockFile), e.Line
+		f[0].Object, f[0].File, f[0].Line = ref.String(), p.openVendorDir.Show(remote.LockFile), e.Line
 		f[0].Remedy = "ask its publisher why; if that is right, run cmp vendor --update=" + e.Name()
 		return c, f[0]
 	}

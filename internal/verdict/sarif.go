@@ -47,5 +47,5 @@ type sarifRegion struct {
 	StartLine int `json:"startLine"`
 }
 
-// modulePath is where the program comes from.
+// modulePath is the module of the program.
 const modulePath = "github.com/ladder-cmp/ladder"

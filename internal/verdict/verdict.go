@@ -1,5 +1,5 @@
-// Package verdict prints findings and what each wave waits for: as text, as JSON, and as
-// SARIF for code hosts.
+// Package verdict formats findings and gates: as text, as JSON, and as SARIF for
+// code hosts.
 package verdict
 
 import (
@@ -19,18 +19,18 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Verdict is what a check found. plan is nil if there was no order to check.
+// Verdict is the result of a check. plan is nil if there was no order to check.
 type Verdict struct {
 	Findings []finding.Finding
 	Plan     *wave.Plan
 	Gates    []wave.Gate
-	// Of says what of a fleet was looked at; empty for a component.
+	// Of is the checked part of a fleet; empty for a component.
 	Of string
-	// Applications are those of a fleet, where each was judged by itself.
+	// Applications are those of a fleet, each checked separately.
 	Applications []Application
 }
 
-// Count is how many findings are of a severity.
+// Count returns the number of findings with a severity.
 func (r Verdict) Count(severity finding.Severity) int {
 	n := 0
 	for _, f := range r.Findings {
@@ -41,8 +41,7 @@ func (r Verdict) Count(severity finding.Severity) int {
 	return n
 }
 
-// text prints a line for each finding, what each wave really waits for, and a
-// line that sums all up.
+// text formats a line for each finding, the gates, and a summary.
 func (r Verdict) text(p paint.Paint) string {
 	var b strings.Builder
 	b.WriteString(judgedTable(p, r.Applications))
@@ -66,7 +65,7 @@ func (r Verdict) text(p paint.Paint) string {
 	return b.String()
 }
 
-// Render prints it in one of the formats; the text has colours.
+// Render formats the verdict; text has colors.
 func (r Verdict) Render(format string, p paint.Paint) (string, error) {
 	switch format {
 	case JSON:
@@ -93,8 +92,8 @@ func (r Verdict) json() (string, error) {
 	return string(text) + "\n", err
 }
 
-// sarif writes the report in the format that code hosts show beside the lines
-// of a change. Its levels have the names of our severities.
+// sarif formats the verdict for code hosts, which show it in the lines of a change.
+// SARIF's levels have the names of our severities.
 func (r Verdict) sarif() (string, error) {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver.Name, run.Tool.Driver.InformationURI = "ladder", "https://"+modulePath
@@ -106,7 +105,7 @@ func (r Verdict) sarif() (string, error) {
 		}
 		text := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message, Remedy: f.Remedy}
 		result := sarifResult{RuleID: f.Rule, Level: string(f.Severity), Message: sarifMessage{text.Error()}}
-		if f.File != "" && f.File != manifests.StandardInput { // which no code host can show
+		if f.File != "" && f.File != manifests.StandardInput { // code hosts cannot show it
 			var at sarifLocation
 			at.Physical.Artifact.URI = (&url.URL{Path: f.File}).String()
 			if f.Line > 0 {
@@ -121,7 +120,7 @@ func (r Verdict) sarif() (string, error) {
 	return string(text) + "\n", err
 }
 
-// Application is what became of an Application that was rendered.
+// Application is the result of rendering an Application.
 type Application struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
@@ -141,7 +140,7 @@ const (
 	remote   = "remote"
 )
 
-// Judge counts what was found in an Application.
+// Judge counts the findings of an Application.
 func Judge(app *fleet.Application) Application {
 	r := Verdict{Findings: app.Findings}
 	j := Application{Name: app.Name, Path: app.File, State: rendered, Objects: len(app.Objects), Waves: app.Waves,
@@ -155,7 +154,7 @@ func Judge(app *fleet.Application) Application {
 	return j
 }
 
-// judgedTable prints a line for each Application.
+// judgedTable formats a line for each Application.
 func judgedTable(p paint.Paint, all []Application) string {
 	if len(all) == 0 {
 		return ""
@@ -189,7 +188,7 @@ func judgedTable(p paint.Paint, all []Application) string {
 	return b.String() + "\n"
 }
 
-// Reportable reports whether an error is about the input that a report is of.
+// Reportable reports whether an error is about the checked input.
 func Reportable(err error) bool {
 	if usage.Is(err) {
 		return false

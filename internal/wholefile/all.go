@@ -8,23 +8,22 @@ import (
 	"path/filepath"
 )
 
-// File is a file that is to be written together with others.
+// File is a file to write together with others.
 type File struct {
-	// Name is its path, Shown how messages call it.
+	// Name is its path, Shown its name in messages.
 	Name, Shown string
 	Data        []byte
 }
 
-// WriteAll writes all files or none: each has its text beside it before the first gets
-// its name, so that a disk that is full changes nothing; and if one cannot get its
-// name, those before it become what they were. A file keeps its mode; a new one has
-// that of new files, 0644.
+// WriteAll writes all files or none: temporary files are written first, so that a
+// full disk changes nothing; if one cannot be renamed, those before it are
+// restored. A file keeps its mode; the mode of a new one is 0644.
 func WriteAll(all []File) (err error) {
 	ready, old := make([]string, len(all)), make([]string, len(all))
 	defer func() {
 		for _, name := range append(ready, old...) {
 			if name != "" {
-				os.Remove(name) // what was renamed is not there any more
+				os.Remove(name) // those that were renamed no longer exist
 			}
 		}
 	}()
@@ -41,8 +40,8 @@ func WriteAll(all []File) (err error) {
 	return nil
 }
 
-// prepare writes what a file is to be, and what it was, beside it. old is empty if it
-// is new.
+// prepare writes the new and the old content of a file to temporary files. old is
+// empty for a new file.
 func prepare(f File) (ready, old string, err error) {
 	mode := fs.FileMode(0o644)
 	info, err := os.Stat(f.Name)
@@ -50,18 +49,18 @@ func prepare(f File) (ready, old string, err error) {
 	if exists {
 		mode = info.Mode()
 	}
-	if ready, err = writtenBeside(f.Name, f.Data, mode); err != nil || !exists {
+	if ready, err = writeTemp(f.Name, f.Data, mode); err != nil || !exists {
 		return ready, "", err
 	}
 	before, err := os.ReadFile(f.Name)
 	if err != nil {
 		return ready, "", err
 	}
-	old, err = writtenBeside(f.Name, before, mode)
+	old, err = writeTemp(f.Name, before, mode)
 	return ready, old, err
 }
 
-// undo makes written files what they were, because of an error.
+// undo restores files after an error.
 func undo(written []File, old []string, because error) error {
 	faults := []error{because}
 	for i, f := range written {
@@ -78,8 +77,8 @@ func undo(written []File, old []string, because error) error {
 	return errors.Join(faults...)
 }
 
-// writtenBeside writes a text to a file of another name in the same directory.
-func writtenBeside(file string, text []byte, mode os.FileMode) (name string, err error) {
+// writeTemp writes a text to a temporary file in the same directory.
+func writeTemp(file string, text []byte, mode os.FileMode) (name string, err error) {
 	dir, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {
 		return "", err
@@ -89,7 +88,7 @@ func writtenBeside(file string, text []byte, mode os.FileMode) (name string, err
 	if err != nil {
 		return "", err
 	}
-	if err := dir.Chmod(fresh, mode); err != nil { // as it was, whatever new files have
+	if err := dir.Chmod(fresh, mode); err != nil { // regardless of the umask
 		return "", errors.Join(err, dir.Remove(fresh))
 	}
 	return filepath.Join(filepath.Dir(file), fresh), nil

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// Reason is what the system says of a file that could not be read or written, without
-// the file's name, which those who are told know by another.
+// Reason returns the message of a file system error without the file's name, which
+// may differ from the name in messages.
 func Reason(err error) string {
 	var path *os.PathError
 	if errors.As(err, &path) {

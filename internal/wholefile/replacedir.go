@@ -11,12 +11,12 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// BadOut is the rule for a place that cannot be written to.
+// BadOut is the rule for an output path that cannot be written.
 const BadOut = "bad-out"
 
-// ReplaceDir writes files, by their paths, to a directory that is empty or not
-// there: all of them or none. With force it takes the place of what is there.
-// Files that end in .sh can be run.
+// ReplaceDir writes files, by path, to a new or empty directory: all of them or
+// none. With force it replaces an existing directory. Files with the suffix .sh are
+// executable.
 func ReplaceDir(dir string, force bool, files map[string]string) error {
 	fault := func(message, remedy string) error {
 		return finding.Finding{Severity: finding.Error, Rule: BadOut, File: dir, Message: message, Remedy: remedy}
@@ -38,7 +38,7 @@ func ReplaceDir(dir string, force bool, files map[string]string) error {
 	if err := os.MkdirAll(filepath.Dir(abs), 0o755); err != nil {
 		return fault(Reason(err), "name another directory")
 	}
-	// Beside it, so that it can be renamed.
+	// Next to it, so that it can be renamed.
 	work, err := os.MkdirTemp(filepath.Dir(abs), "."+filepath.Base(abs)+"-")
 	if err != nil {
 		return fault(Reason(err), "name another directory")
@@ -71,8 +71,8 @@ func ReplaceDir(dir string, force bool, files map[string]string) error {
 	return nil
 }
 
-// mayReplace says why a directory must not be replaced, whatever people say;
-// empty if it may.
+// mayReplace says why a directory must not be replaced, even with force; empty if
+// it may.
 func mayReplace(abs string) string {
 	if _, err := os.Lstat(filepath.Join(abs, ".git")); err == nil {
 		return "this is a git repository, which is not replaced"
@@ -96,7 +96,8 @@ func mayReplace(abs string) string {
 	return ""
 }
 
-// EmptyDir makes sure that nothing is overwritten or left over; remedy is for what is.
+// EmptyDir checks that a directory is empty or does not exist; remedy is the fix
+// otherwise.
 func EmptyDir(dir, remedy string) error {
 	entries, err := os.ReadDir(dir)
 	switch {

@@ -1,5 +1,5 @@
-// Package wholefile writes files that others see whole or not at all: first under a
-// name of their own in the same directory, and then under the one that is meant.
+// Package wholefile writes files atomically: first under a temporary name in the
+// same directory, which is then renamed.
 package wholefile
 
 import (
@@ -10,12 +10,12 @@ import (
 	"path"
 )
 
-// Unfinished is how the names of files begin that are not whole yet. They remain
-// only where a process was killed.
+// Unfinished is the prefix of temporary names. Such files only remain if a process
+// was killed.
 const Unfinished = ".new-"
 
-// Replace writes a file in place of what has its name, which may be a link: that
-// goes, and what it leads to stays as it is.
+// Replace writes a file and replaces an existing one. A symlink is replaced; its
+// target is unchanged.
 func Replace(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	fresh, err := Beside(root, name, data, mode)
 	if err != nil {
@@ -27,8 +27,8 @@ func Replace(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// Beside writes a new file into the directory of another, and returns its name, which
-// nobody can have guessed and laid a link to. It is to be renamed or removed.
+// Beside writes a temporary file with an unpredictable name into the directory of
+// another one, and returns the name. The caller must rename or remove it.
 func Beside(root *os.Root, name string, data []byte, mode fs.FileMode) (fresh string, err error) {
 	fresh = path.Join(path.Dir(name), Unfinished+rand.Text())
 	file, err := root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)

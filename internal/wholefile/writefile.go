@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// WriteFile writes a file whole or not at all, in place of what has its name. A symlink
-// goes, and what it leads to stays as it is: in a checkout, anybody may have committed
-// one. Devices and pipes, such as /dev/stdout, are written to.
+// WriteFile writes a file atomically and replaces an existing one. A symlink is
+// replaced, and its target is unchanged: symlinks in a checkout are not trusted.
+// Devices and pipes, such as /dev/stdout, are written directly.
 func WriteFile(name string, data []byte, mode fs.FileMode) error {
 	if info, err := os.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() || ofSystem(name) {
 		return writeInto(name, data)
@@ -22,7 +22,7 @@ func WriteFile(name string, data []byte, mode fs.FileMode) error {
 	return Replace(root, filepath.Base(name), data, mode)
 }
 
-// ofSystem reports whether a name is that of something open, which may be a file.
+// ofSystem reports whether a name is that of an open file descriptor.
 func ofSystem(name string) bool {
 	abs, err := filepath.Abs(name)
 	return err == nil && (strings.HasPrefix(abs, "/dev/") || strings.HasPrefix(abs, "/proc/"))

@@ -1,7 +1,7 @@
-// Package lua runs health checks as Argo CD does, to see what they say.
+// Package lua runs health checks like Argo CD, to test them.
 //
-// It stands apart from package health, which only writes them: the interpreter
-// could reach files and programs, none of which a check is given here.
+// It is separate from package health, which only generates them: the interpreter
+// could access files and programs, which checks do not get here.
 package lua
 
 import (
@@ -11,9 +11,9 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// Run executes a health check as Argo CD does (util/lua): with the base, package
-// and table libraries only, the object as the global obj, a table as the result.
-// A script that does not end is stopped with the context. It sees no files.
+// Run runs a health check like Argo CD (util/lua): with only the base, package and
+// table libraries, the object as the global obj, and a table as the result. Endless
+// scripts are stopped with the context. Scripts cannot access files.
 func Run(ctx context.Context, script string, obj map[string]any) (status, message string, err error) {
 	l := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer l.Close()
@@ -40,7 +40,7 @@ func Run(ctx context.Context, script string, obj map[string]any) (status, messag
 	return result.RawGetString("status").String(), result.RawGetString("message").String(), nil
 }
 
-// value turns a decoded manifest into what Lua sees.
+// value converts a decoded manifest to a Lua value.
 func value(l *lua.LState, v any) lua.LValue {
 	switch v := v.(type) {
 	case map[string]any:

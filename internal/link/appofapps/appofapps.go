@@ -1,12 +1,12 @@
-// Package appofapps orders the Applications in an app of apps.
+// Package appofapps orders the Applications of an app of apps.
 //
-// An app of apps renders to Applications, its children. What one of them needs of
-// another stands in what they render to: so those that lie in the same repository
-// are rendered, too, and of charts in registries knowledge tells. All of it becomes
-// references between the Applications, from which waves follow as they do from all
-// others.
+// An app of apps renders to Applications, its children. Their dependencies are in
+// the manifests that they render to. So children in the same repository are
+// rendered, too; for charts in registries the knowledge contains what is needed.
+// The results are references between the Applications, from which waves are
+// computed like from all others.
 //
-// The package is pure: who calls it renders.
+// The package is pure: the caller renders.
 package appofapps
 
 import (
@@ -24,25 +24,24 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Bounds of what is rendered: how deep children of children are followed, and how
-// many sources are rendered for one app of apps.
+// The limits of rendering: the depth of nested children, and the number of sources
+// for an app of apps.
 const (
 	maxDepth     = 4
 	maxRendered  = 1000
 	maxMentioned = 10
 )
 
-// Options say where an app of apps is.
+// Options describe an app of apps.
 type Options struct {
 	// Name and Namespace are those of its own Application, and Dir is its directory
 	// in the repository.
 	Name, Namespace, Dir string
-	// RepoURL is the address of the repository; empty where nobody says it, as on a
-	// laptop.
+	// RepoURL is the URL of the repository; empty if unknown, as on a laptop.
 	RepoURL string
-	// Repository is what is at hand; nil for nothing.
+	// Repository is the available repository; nil if there is none.
 	Repository Repository
-	// Show returns how messages are to name a directory; nil means as it is.
+	// Show converts a directory for messages; nil leaves it unchanged.
 	Show func(dir string) string
 }
 
@@ -53,45 +52,45 @@ func (o Options) show(dir string) string {
 	return o.Show(dir)
 }
 
-// Result is a graph with what its Applications need of each other.
+// Result is a graph with the dependencies between its Applications.
 type Result struct {
 	Graph    *graph.Graph
 	Findings []finding.Finding
-	// Revision and RepoURL report whether those of the Application may have made a
-	// difference.
+	// Revision and RepoURL report whether those of the Application may have
+	// affected the result.
 	Revision, RepoURL bool
 }
 
-// follower is the work of Follow.
+// follower is the state of Follow.
 type follower struct {
 	opt     Options
 	base    *knowledge.Base
 	repoURL string
-	// graph is that of the parent, and nodes are those of the Applications in it.
+	// graph is that of the parent, and nodes are the nodes of its Applications.
 	graph    *graph.Graph
 	nodes    []int
 	children []child
-	// rendered are the sources, by their keys.
+	// rendered are the rendered sources, by key.
 	rendered map[string]*renderedSource
 }
 
-// renderedSource is what a source of a child rendered to.
+// renderedSource is a rendered source of a child.
 type renderedSource struct {
 	source Source
 	objs   []object.Object
-	// rung is what the source is for, and tells what says so.
-	rung, tells string
-	mode        crds.Mode
-	revision    bool
+	// rung is the rung of the source, and tells the reason.
+	rung, reason string
+	mode         crds.Mode
+	revision     bool
 	// nested are the Applications in it.
 	nested []child
 	err    error
 }
 
-// Follow finds what the Applications in a graph need of each other and of the objects
-// beside them, and which rungs they stand on. The error is that of the context: a
-// child that cannot be rendered is a finding. A graph without Applications comes back
-// as it is.
+// Follow finds the dependencies of the Applications in a graph on each other and on
+// the objects next to them, and their rungs. The error is that of the context: a
+// child that fails to render is a finding. A graph without Applications is returned
+// unchanged.
 func Follow(ctx context.Context, g *graph.Graph, base *knowledge.Base, opt Options) (Result, error) {
 	nodes := applications(g)
 	if len(nodes) == 0 {
@@ -114,13 +113,13 @@ func Follow(ctx context.Context, g *graph.Graph, base *knowledge.Base, opt Optio
 	}
 	refs, found := f.references(all)
 	linked := g.With(refs, f.roles(all))
-	found = slices.Concat(found, f.unordered(all), f.withoutHealth(linked))
+	found = slices.Concat(found, f.reportUnordered(all), f.withoutHealth(linked))
 	finding.Sort(found)
 	revision := func(r *renderedSource) bool { return r.revision }
 	return Result{Graph: linked, Findings: found, RepoURL: true, Revision: slices.ContainsFunc(slices.Collect(maps.Values(f.rendered)), revision)}, nil
 }
 
-// applications are the nodes of Applications in the Sync phase.
+// applications returns the nodes of Applications in the Sync phase.
 func applications(g *graph.Graph) []int {
 	var all []int
 	for i, n := range g.Nodes {
@@ -141,8 +140,8 @@ func specsOf(g *graph.Graph, nodes []int) []object.Value {
 	return specs
 }
 
-// renderAll renders the sources of the children, of theirs, and so on, each once.
-// One after the other: a server has other requests for the other processors.
+// renderAll renders the sources of all children, recursively, each once. It renders
+// sequentially: a server has other requests for the other CPUs.
 func (f *follower) renderAll(ctx context.Context) (map[string]*renderedSource, error) {
 	all := map[string]*renderedSource{}
 	level := f.children
@@ -173,8 +172,8 @@ func (f *follower) renderAll(ctx context.Context) (map[string]*renderedSource, e
 	return all, nil
 }
 
-// isParent reports whether a child is the very Application that is rendered:
-// many manage themselves.
+// isParent reports whether a child is the rendered Application itself: many manage
+// themselves.
 func (f *follower) isParent(c child, s Source) bool {
 	return s.dir == f.opt.Dir && cmp.Or(f.opt.Name, c.ID.Name) == c.ID.Name
 }
@@ -197,13 +196,13 @@ func (f *follower) render(ctx context.Context, s Source) renderedSource {
 			r.nested = append(r.nested, f.readChild(n.Object, n.Kind.Deploys))
 		}
 	}
-	r.rung, r.tells = purpose(rendered)
+	r.rung, r.reason = purpose(rendered)
 	return r
 }
 
-// purpose is the rung that a source is for, by its own order, and what tells. One that
-// has no order is no fault of the parent's.
-func purpose(r Rendered) (rung, tells string) {
+// purpose returns the rung of a source, by its own order, and the reason. A source
+// that cannot be ordered is not a problem of the parent.
+func purpose(r Rendered) (rung, reason string) {
 	plan, err := wave.Assign(r.Graph, r.Base, r.Waves)
 	if err != nil {
 		return "", ""
@@ -213,9 +212,9 @@ func purpose(r Rendered) (rung, tells string) {
 		return "", ""
 	}
 	n := r.Graph.Nodes[at]
-	tells = "holds " + n.Key.String()
+	reason = "holds " + n.Key.String()
 	if n.Role != "" && n.RoleWhy != "" {
-		tells += ", which " + n.RoleWhy
+		reason += ", which " + n.RoleWhy
 	}
-	return rung, tells
+	return rung, reason
 }

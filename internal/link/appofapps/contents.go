@@ -7,28 +7,27 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// contents are all that a child comes to, with its own children.
+// contents is everything that a child deploys, including its own children.
 type contents struct {
 	parts  []graph.Part
 	charts []knowledge.Chart
-	// halves are the directories of which it has only a part.
+	// halves are the directories of which it deploys only a part.
 	halves map[string]crds.Mode
-	// rung is what it is for, and tells what says so.
-	rung, tells string
-	// unknown are sources of which nothing is known, failed those that do not
-	// render.
+	// rung is its rung, and tells the reason.
+	rung, reason string
+	// unknown are sources with unknown content, failed those that fail to render.
 	unknown []string
 	failed  []*renderedSource
 }
 
-// contents collects what a child comes to.
+// contents collects the content of a child.
 func (f *follower) contents(c child) contents {
 	all := contents{halves: map[string]crds.Mode{}}
 	f.collect(&all, c, c.cluster, map[string]bool{}, maxDepth)
 	return all
 }
 
-// collect adds a child, and its own children that go to the same cluster.
+// collect adds a child, and its own children for the same cluster.
 func (f *follower) collect(all *contents, c child, cluster string, seen map[string]bool, depth int) {
 	if depth == 0 || c.cluster != cluster {
 		return
@@ -52,7 +51,7 @@ func (f *follower) collect(all *contents, c child, cluster string, seen map[stri
 		}
 		seen[s.key] = true
 		all.parts = append(all.parts, graph.Part{Objects: r.objs, Namespace: c.namespace})
-		all.isFor(r.rung, r.tells)
+		all.isFor(r.rung, r.reason)
 		all.halves[s.dir] = r.mode
 		for _, nested := range r.nested {
 			f.collect(all, nested, cluster, seen, depth-1)
@@ -60,21 +59,21 @@ func (f *follower) collect(all *contents, c child, cluster string, seen map[stri
 	}
 }
 
-// isFor notes what a source is for, if that says more than the others.
-func (all *contents) isFor(rung, tells string) {
+// isFor records the rung of a source, if it is more characteristic than the others.
+func (all *contents) isFor(rung, reason string) {
 	if rung != "" && (all.rung == "" || wave.ComparePurpose(rung, all.rung) < 0) {
-		all.rung, all.tells = rung, tells
+		all.rung, all.reason = rung, reason
 	}
 }
 
-// roles puts every child on the rung of what it holds, unless somebody put it
-// elsewhere.
+// roles assigns every child the rung of its content, unless the user set another
+// one.
 func (f *follower) roles(all []contents) map[int]graph.Role {
 	roles := map[int]graph.Role{}
 	for i, at := range f.nodes {
 		if n := &f.graph.Nodes[at]; n.Role == "" && !n.Kind.Moved {
 			if _, known := f.base.Rung(all[i].rung); known {
-				roles[at] = graph.Role{Rung: all[i].rung, Why: all[i].tells}
+				roles[at] = graph.Role{Rung: all[i].rung, Why: all[i].reason}
 			}
 		}
 	}

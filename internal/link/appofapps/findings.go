@@ -13,8 +13,8 @@ import (
 
 func (f *follower) name(i int) string { return f.graph.Nodes[f.nodes[i]].Key.String() }
 
-// unordered reports which children could not be ordered by what they hold.
-func (f *follower) unordered(all []contents) []finding.Finding {
+// reportUnordered reports children that could not be ordered by their content.
+func (f *follower) reportUnordered(all []contents) []finding.Finding {
 	var found []finding.Finding
 	var unknown []string
 	told := map[*renderedSource]bool{}
@@ -50,7 +50,8 @@ func withoutRemedy(f finding.Finding) string {
 	return f.Error()
 }
 
-// withoutHealth says, once, that Argo CD waits for children only with a check.
+// withoutHealth reports once that Argo CD only waits for children with a health
+// check.
 func (f *follower) withoutHealth(g *graph.Graph) []finding.Finding {
 	waits := 0
 	for _, r := range g.References {

@@ -12,8 +12,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// references are what the children of each cluster need of each other. Those in Argo
-// CD's own have the parent's other objects beside them.
+// references returns the dependencies between the children of each cluster.
+// Children in Argo CD's own cluster also depend on the parent's other objects.
 func (f *follower) references(all []contents) ([]graph.Reference, []finding.Finding) {
 	byCluster := map[string][]int{}
 	for i, c := range f.children {
@@ -31,7 +31,7 @@ func (f *follower) references(all []contents) ([]graph.Reference, []finding.Find
 		if cluster == ownCluster {
 			var objs []object.Object
 			for i, n := range f.graph.Nodes {
-				// What is there wherever Argo CD runs needs no child.
+				// Kinds that exist wherever Argo CD runs need no child.
 				if n.InSync() && !n.Elsewhere && !n.Kind.Assured {
 					beside[n.Key] = i
 					objs = append(objs, n.Object)
@@ -41,8 +41,8 @@ func (f *follower) references(all []contents) ([]graph.Reference, []finding.Find
 		}
 		_, links, err := link.Find(apps, f.base, f.halves(members, all)...)
 		if err != nil {
-			// Two objects that contradict each other, or an annotation of ours
-			// that is wrong: the child's own rendering says so.
+			// Contradicting objects, or an invalid annotation: the child's own
+			// rendering reports it.
 			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "children-not-compared", Object: f.name(members[0]),
 				Message: "the dependencies between the children are unknown, so they keep their waves: " + finding.Of(err)[0].Error(),
 				Remedy:  "correct it in the child"})
@@ -53,7 +53,7 @@ func (f *follower) references(all []contents) ([]graph.Reference, []finding.Find
 	return refs, found
 }
 
-// halves: what is left of a component that is split comes after its definitions.
+// halves: the rest of a split component follows its CRDs.
 func (f *follower) halves(members []int, all []contents) []link.Link {
 	var found []link.Link
 	for from, i := range members {
@@ -68,8 +68,8 @@ func (f *follower) halves(members []int, all []contents) []link.Link {
 	return found
 }
 
-// crossing turns links into references. Of the reasons for one, the first of
-// each meaning is told.
+// crossing converts links to references. For each meaning, the first reason is
+// used.
 func (f *follower) crossing(links []link.Link, members []int, beside map[object.ID]int) []graph.Reference {
 	node := func(app int, id object.ID) (int, bool) {
 		if app < len(members) {

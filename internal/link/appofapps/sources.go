@@ -17,71 +17,70 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Application is what a source is rendered for.
+// Application is the Application that a source is rendered for.
 type Application struct {
 	ID object.ID
 	// Namespace is its destination.
 	Namespace string
-	// RepoURL is the address of the repository at hand; empty where nobody knows it.
+	// RepoURL is the URL of the available repository; empty if unknown.
 	RepoURL string
 }
 
-// Source is one of the places that the manifests of a child come from: in the
-// repository at hand, or a chart that a name and the address of a registry tell of.
+// Source is a source of a child: in the available repository, or a chart identified
+// by name and registry.
 type Source struct {
 	Registry, Chart string
-	// Render renders it, unless Err says why it cannot be rendered.
+	// Render renders it, unless Err is set.
 	Render func(context.Context) (Rendered, error)
 	Err    error
 
-	// dir is where it is, and key tells apart what comes out differently; both are
-	// empty for what is not at hand.
+	// dir is its directory, and key identifies its rendering; both are empty if it
+	// is not available.
 	dir, key string
-	// place is what messages call it.
+	// place is its name in messages.
 	place string
 }
 
-// Rendered is what a source renders to.
+// Rendered is the rendering of a source.
 type Rendered struct {
 	Graph *graph.Graph
-	// Base is what is known about its kinds, and Waves how it is ordered.
+	// Base is the knowledge about its kinds, and Waves how it is ordered.
 	Base  *knowledge.Base
 	Waves wave.Options
-	// CRDs says which part of the component it is.
+	// CRDs is the part of the component.
 	CRDs crds.Mode
-	// Revision reports whether the commit may have made a difference.
+	// Revision reports whether the commit may have affected the result.
 	Revision bool
 }
 
-// Repository is what is at hand beside an app of apps.
+// Repository is the repository of an app of apps.
 type Repository interface {
-	// HasDir reports whether there is a directory.
+	// HasDir reports whether a directory exists.
 	HasDir(dir string) bool
-	// Open reads what an Application says of a source in a directory. refs are the
-	// sources that its values files may be in, each with whether that is this
-	// repository. A source that only names a chart elsewhere has no Render.
+	// Open reads a source of an Application in a directory. refs are the sources
+	// that its values files may be in, each with whether it is this repository.
+	// Sources with an external chart have no Render.
 	Open(app Application, dir string, source object.Value, refs map[string]bool) Source
 }
 
-// child is an Application in the rendering of another one, as far as its
-// manifest tells.
+// child is an Application in the rendering of another one.
 type child struct {
 	object.Object
 	namespace string
-	// cluster is where it goes; of two clusters, neither provides what the other
-	// needs.
+	// cluster is its destination; Applications of different clusters do not depend
+	// on each other.
 	cluster string
 	sources []Source
 }
 
-// ownCluster is the one that Argo CD runs in, where Applications are, too, and
-// defaultNamespace where an Application goes that does not say.
+// ownCluster is the cluster of Argo CD, which contains the Applications, and
+// defaultNamespace the default destination namespace.
 const (
 	ownCluster       = "https://kubernetes.default.svc"
 	defaultNamespace = "default"
 )
 
-// readChild reads an Application. deploys is what its kind is known by.
+// readChild reads an Application. deploys is the path of its sources.
 func (f *follower) readChild(o object.Object, deploys knowledge.Path) child {
 	c := child{Object: o, namespace: defaultNamespace, cluster: ownCluster}
 	for _, found := range deploys.Find(o.Root()) {
@@ -102,7 +101,7 @@ func (f *follower) readChild(o object.Object, deploys knowledge.Path) child {
 		}
 		for _, s := range sources {
 			if s.Get("ref").Text() != "" && s.Get("path").Text() == "" && s.Get("chart").Text() == "" {
-				continue // is there for its values files
+				continue // only provides values files
 			}
 			c.sources = append(c.sources, f.readSource(c, s, refs))
 		}
@@ -110,12 +109,12 @@ func (f *follower) readChild(o object.Object, deploys knowledge.Path) child {
 	return c
 }
 
-// isOurs reports whether a source is in the repository at hand.
+// isOurs reports whether a source is in the available repository.
 func (f *follower) isOurs(s object.Value) bool {
 	return s.Get("chart").Text() == "" && f.repoURL != "" && repository(s.Get("repoURL").Text()) == repository(f.repoURL)
 }
 
-// readSource reads one source of a child.
+// readSource reads a source of a child.
 func (f *follower) readSource(c child, s object.Value, refs map[string]bool) Source {
 	if f.opt.Repository == nil || !f.isOurs(s) {
 		return chartSource(s)
@@ -139,8 +138,8 @@ func (f *follower) readSource(c child, s object.Value, refs map[string]bool) Sou
 	return src
 }
 
-// guessRepository is the repository in which most of the paths of children are
-// that are here. On a laptop nobody says what the repository is called.
+// guessRepository returns the repository that contains most existing paths of
+// children, since its URL is unknown on a laptop.
 func guessRepository(at Repository, specs []object.Value) string {
 	here := map[string]int{}
 	for _, spec := range specs {
@@ -160,8 +159,8 @@ func guessRepository(at Repository, specs []object.Value) string {
 	return most
 }
 
-// sourcesOf are the sources of an Application. Argo CD looks at one only if there
-// is no list.
+// sourcesOf returns the sources of an Application. Argo CD ignores the single one
+// if there is a list.
 func sourcesOf(spec object.Value) []object.Value {
 	if all := spec.Get("sources").Items(); len(all) > 0 {
 		return all
@@ -173,8 +172,8 @@ func sourcePath(s object.Value) string {
 	return path.Clean(strings.TrimLeft(s.Get("path").Text(), "/"))
 }
 
-// repository is what the addresses of a repository have in common: those for
-// people and for machines, with and without a name, a port and an ending.
+// repository normalizes the URL of a repository: without user, port and suffix, for
+// HTTPS and SSH.
 func repository(address string) string {
 	address = strings.ToLower(strings.TrimSpace(address))
 	scheme, rest, found := strings.Cut(address, "://")
@@ -191,15 +190,15 @@ func repository(address string) string {
 	return host + "/" + strings.TrimSuffix(strings.Trim(path, "/"), ".git")
 }
 
-// chartSource is a source that is not at hand, of which a chart's name may tell
-// something.
+// chartSource returns a source that is not available, which may be known by its
+// chart's name.
 func chartSource(s object.Value) Source {
 	name := s.Get("chart").Text()
 	if address, oci := strings.CutPrefix(s.Get("repoURL").Text(), "oci://"); name == "" && oci {
 		name = path.Base(address)
 	}
-	name = path.Base("/" + name)                     // "registry/name" in registries of images
-	name = name[strings.LastIndexByte(name, '@')+1:] // a chart has no user, but an address may
+	name = path.Base("/" + name)                     // "registry/name" in image registries
+	name = name[strings.LastIndexByte(name, '@')+1:] // a URL may have a user
 	if name == "/" {
 		return Source{place: "path " + s.Get("path").Text() + " of " + s.Get("repoURL").Text()}
 	}

@@ -1,5 +1,5 @@
-// Arrows between the items of a ladder: those of the one that is pointed at, or
-// else of the one that is chosen. Each leads to what is needed.
+// Arrows between the items of a ladder: those of the item under the pointer, or
+// else of the selected one. Each leads to a dependency.
 import { s } from "./dom.js";
 
 /** As many arrows as a reader can tell apart; the details list all. */

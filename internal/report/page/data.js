@@ -1,5 +1,5 @@
-// What the page is about. A component and a fleet are both ladders: bands with
-// items on them, and edges between the items.
+// The data of the page. A component and a fleet are both ladders: bands with items,
+// and edges between the items.
 import { counted, moment } from "./dom.js";
 import { link } from "./place.js";
 
@@ -56,7 +56,7 @@ function objectLadder(from, title, name) {
     words: `${o.kind} ${o.group ?? ""} ${o.namespace ?? ""}/${o.name} ${from.rungs[o.rung]?.name ?? ""} ${title}`.toLowerCase(),
   }));
   for (const f of from.findings) if (f.about >= 0) found(items[f.about], f);
-  const holds = [["gatedBy", "waited for"], ["blind", "not seen"], ["hangs", "can hang"], ["degrades", "can fail"]];
+  const holds = [["gatedBy", "awaited"], ["blind", "no health check"], ["hangs", "can hang"], ["degrades", "can fail"]];
   const bands = from.waves.map((w) => {
     const held = holds.flatMap(([list, mark]) => (w[list] ?? []).map((o) => ({ item: o.object, mark, why: o.why })));
     for (const o of held) items[o.item].held.push(o);
@@ -96,8 +96,8 @@ function gateText(wave) {
   if (!wave.phase) return "";
   if (!wave.awaited) return "The sync ends here: Argo CD does not wait for this wave";
   const waited = wave.gatedBy?.length ?? 0;
-  if (wave.open || (waited === 0 && !wave.hangs)) return "Nothing here has a health check, so the next wave comes at once";
-  const risks = [[wave.hangs, "can hang"], [wave.degrades, "can fail"], [wave.blind, "not seen"]].filter(([list]) => list).map(([list, what]) => `, ${list.length} ${what}`);
+  if (wave.open || (waited === 0 && !wave.hangs)) return "No object here has a health check, so the next wave starts immediately";
+  const risks = [[wave.hangs, "can hang"], [wave.degrades, "can fail"], [wave.blind, "without a health check"]].filter(([list]) => list).map(([list, what]) => `, ${list.length} ${what}`);
   return `Argo CD waits here until ${waited === 1 ? "1 object is" : `${waited} objects are`} healthy${risks.join("")}`;
 }
 
@@ -118,7 +118,7 @@ function fleetLadder() {
       namespace: c.namespace ?? "",
       band: c.phase,
       rung: c.rung ?? "",
-      why: of ? `${counted(of.objects.length, "object")} in ${counted(of.waves.length, "wave")}` : "nothing rendered here",
+      why: of ? `${counted(of.objects.length, "object")} in ${counted(of.waves.length, "wave")}` : "not rendered",
       about: c.about ?? "",
       because: -1,
       source: "",
@@ -138,7 +138,7 @@ function fleetLadder() {
     if (f.about >= 0) found(items[f.about], f);
     findings.push({ ...f, component: items[f.about]?.name ?? "", href: items[f.about]?.href ?? null });
   }
-  const bands = (current.phases ?? []).map((p) => ({ mark: p.title.replace(/^(phase|wave) /, "").replace("no phase", "–"), title: p.title, about: p.about, why: [], gate: "", held: [], items: [] }));
+  const bands = (current.phases ?? []).map((p) => ({ mark: p.title.replace(/^(phase|step|wave) /, "").replace("no phase", "–"), title: p.title, about: p.about, why: [], gate: "", held: [], items: [] }));
   for (const item of items) bands[item.band].items.push(item);
   for (const band of bands) {
     const played = band.items.map((item) => item.span).filter(Boolean);
@@ -154,7 +154,7 @@ function fleetLadder() {
     name: "",
     title: data.title,
     noun: "component",
-    about: `${counted(items.length, "component")}${off > 0 ? `, of which ${off === 1 ? "1 is" : `${off} are`} not deployed,` : ""} in ${counted(bands.length, "phase")}, ${counted(objects, "object")}${where()}`,
+    about: `${counted(items.length, "component")}${off > 0 ? `, of which ${off === 1 ? "1 is" : `${off} are`} not deployed,` : ""} in ${counted(bands.length, "step")}, ${counted(objects, "object")}${where()}`,
     bands,
     items,
     rungs: [],

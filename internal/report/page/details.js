@@ -1,41 +1,41 @@
-// What is told beside the ladder: of the item that is chosen, or how to read it.
+// The details next to the ladder: of the selected item, or how to read the ladder.
 import { environments, rollout } from "./data.js";
 import { badge, breakable, breakablePath, byId, counted, fill, h, hourglass, longList, moment } from "./dom.js";
 import { link } from "./place.js";
 import { choice } from "./timeline.js";
 
-/** As many entries as a list has before somebody asks for more. */
+/** The number of entries of a list that are initially shown. */
 const mostEntries = 40;
 
-/** As many squares as a line of the map has. */
+/** The maximum number of squares in a line of the map. */
 const mostSquares = 120;
 
-/** A ladder of more items has a map, and its cards are small. */
+/** Ladders with more items have a map and small cards. */
 export const manyItems = 40;
 
-/** Tells all about an item. */
+/** Shows the details of an item. */
 export function tell(of, item) {
   byId("details").classList.add("chosen");
   fill(byId("details"),
     h("div", { class: "details-head" },
       h("h2", { id: "details-title" }, h("span", { class: "kind" }, item.kind), h("span", { class: "name" }, breakable(item.name))),
-      h("a", { class: "close", href: link({ component: of.name }), "data-close": true, "aria-label": "Close the details", "aria-keyshortcuts": "Escape" }, "✕")),
-    item.inside && h("p", null, h("a", { class: "open", href: item.inside }, "Open its ladder")),
+      h("a", { class: "close", href: link({ component: of.name }), "data-close": true, "aria-label": "Close details", "aria-keyshortcuts": "Escape" }, "✕")),
+    item.inside && h("p", null, h("a", { class: "open", href: item.inside }, "Open ladder")),
     facts(of, item),
     item.about && h("p", null, item.about),
     reasons(of, item),
     findingsOf(item),
     heldBy(item),
-    ends(of, item, "Needs", of.needs[item.index], (edge) => edge.to),
-    ends(of, item, "Is needed by", of.neededBy[item.index], (edge) => edge.from));
+    ends(of, item, "Depends on", of.needs[item.index], (edge) => edge.to),
+    ends(of, item, "Needed by", of.neededBy[item.index], (edge) => edge.from));
   byId("details").scrollTop = 0;
 }
 
 function facts(of, item) {
   const band = of.bands[item.band];
   const rows = [
-    ["Group", item.group], ["Namespace", item.namespace], [of.noun === "object" ? "Wave" : "Phase", band.title.replace(/^(wave|phase) /, "")],
-    ["Rung", item.rung], ["From", item.file && breakablePath(item.file)], ["Holds", item.component ? item.why : ""],
+    ["Group", item.group], ["Namespace", item.namespace], [of.noun === "object" ? "Wave" : "Step", band.title.replace(/^(wave|phase|step) /, "")],
+    ["Rung", item.rung], ["From", item.file && breakablePath(item.file)], ["Content", item.component ? item.why : ""],
     ["Simulated", item.span ? `${moment(item.span.start)} to ${item.span.end === null ? "never" : moment(item.span.end)}` : ""],
   ];
   return h("dl", null, rows.filter(([, value]) => value).map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))));
@@ -53,11 +53,11 @@ function reasons(of, item) {
     steps.push(h("li", null, who, h("strong", null, of.bands[at.band].title), ": ", at.why));
     if (at.because < 0) {
       const rung = of.rungs.find((r) => r.name === at.rung);
-      if (rung && !/^its author/.test(at.why)) steps.push(h("li", { class: "ground" }, `Rung ${rung.name} begins at wave ${rung.wave}: ${rung.why}.`, at.source && h("span", { class: "source" }, ` Source: ${at.source}`)));
+      if (rung && !/^its author/.test(at.why)) steps.push(h("li", { class: "ground" }, `Rung ${rung.name} starts at wave ${rung.wave}: ${rung.why}.`, at.source && h("span", { class: "source" }, ` Source: ${at.source}`)));
     }
     at = of.items[at.because];
   }
-  return [h("h3", null, "Why it stands here"), h("ol", { class: "chain" }, steps)];
+  return [h("h3", null, "Why it is in this band"), h("ol", { class: "chain" }, steps)];
 }
 
 function findingsOf(item) {
@@ -72,13 +72,13 @@ export function finding(f) {
   return h("li", { class: `finding ${f.severity}` },
     h("p", { class: "finding-head" }, h("span", { class: `badge ${f.severity}` }, f.severity), " ", f.href ? h("a", { href: f.href }, about || "here") : about),
     h("p", null, f.field && h("code", null, breakable(f.field)), f.field && " ", f.message),
-    f.remedy && h("p", { class: "remedy" }, h("span", { class: "lead" }, "Remedy"), " ", f.remedy),
+    f.remedy && h("p", { class: "remedy" }, h("span", { class: "lead" }, "Fix"), " ", f.remedy),
     h("p", { class: "source" }, f.rule, f.rule && from && " · ", breakablePath(from)));
 }
 
 function heldBy(item) {
   if (item.held.length === 0) return null;
-  return [h("h3", null, "When Argo CD waits for it"), h("ul", { class: "plain" }, item.held.map((held) => h("li", null, h("span", { class: "mark" }, held.mark), " ", held.why)))];
+  return [h("h3", null, "Why Argo CD waits for it"), h("ul", { class: "plain" }, item.held.map((held) => h("li", null, h("span", { class: "mark" }, held.mark), " ", held.why)))];
 }
 
 /** The edges that begin or end at an item, gathered by their other ends. */
@@ -99,7 +99,7 @@ function end(of, other, edges) {
     edges.some((e) => e.gate) && h("span", { class: "tag gate" }, hourglass(), "healthy first"),
     edges.some((e) => e.against) && h("span", { class: "tag against" }, "against the order"),
     edges.every((e) => e.inferred) && h("span", { class: "tag" }, "inferred"),
-    edges.every((e) => e.loose) && h("span", { class: "tag" }, "orders nothing"),
+    edges.every((e) => e.loose) && h("span", { class: "tag" }, "no effect on the order"),
   ];
   return h("li", null,
     h("a", { href: other.href }, h("span", { class: "kind" }, other.kind), " ", h("span", { class: "name" }, breakable(other.name))),
@@ -107,10 +107,10 @@ function end(of, other, edges) {
     edges.map((edge) => [h("p", null, edge.why, " ", edge.field && h("code", null, breakable(edge.field))), edge.reasons && longList(h("ul", { class: "reasons" }), edge.reasons, 5, (reason) => h("li", null, reason))]));
 }
 
-/** Whether findings stand above a ladder. */
+/** Whether the findings are shown above the ladder. */
 export const hasBanner = (of) => of.findings.some((f) => f.severity !== "note");
 
-/** Sums a ladder up, when nothing is chosen. */
+/** Summarizes a ladder, if no item is selected. */
 export function sumUp(of, view) {
   const { timeline } = rollout();
   const graded = ["error", "warning", "note"].map((severity) => [severity, of.findings.filter((f) => f.severity === severity).length]);
@@ -144,14 +144,15 @@ function howTo(isFleet) {
     h("h2", null, "How to read it"),
     h("ul", { class: "plain legend" },
       h("li", null, h("span", { class: "key" }, h("span", { class: "rung-key" })), isFleet
-        ? "A rung is a phase, the first on top: it begins when all before it are synced and healthy."
-        : "A rung is a wave, the first on top. Argo CD applies what stands there, and goes on when it is healthy."),
-      h("li", null, h("span", { class: "key line gate" }), h("span", null, h("strong", null, "Thick arrow: a gate."), " It leads to what must be healthy first.")),
-      h("li", null, h("span", { class: "key line" }), "Thin arrow: it leads to what must be there first."),
-      h("li", null, h("span", { class: "key line inferred" }), "Dashed: inferred, since no record says so."),
-      h("li", null, h("span", { class: "key line against" }), h("span", null, h("strong", null, "Red:"), " against the order.")),
-      h("li", null, h("span", { class: "key" }, hourglass()), "Others wait until it is healthy.")),
-    h("p", { class: "keys" }, "Point at an item to see its arrows; choose it to keep them. ", ["←", "↑", "↓", "→"].map((key) => [h("kbd", null, key), " "]), "move, ",
-      h("kbd", null, "Enter"), " chooses, ", h("kbd", null, "Esc"), " leaves, ", h("kbd", null, "/"), " searches."),
+        ? "A band is a step of the rollout, the first at the top. It starts when all steps before it are synced and healthy."
+        : "A band is a wave, the first at the top. Argo CD applies its objects, and continues when they are healthy."),
+      h("li", null, h("span", { class: "key line gate" }), h("span", null, h("strong", null, "Thick arrow: a gate."), " The target must be healthy first.")),
+      h("li", null, h("span", { class: "key line" }), "Thin arrow: the target must be applied first."),
+      h("li", null, h("span", { class: "key line inferred" }), "Dashed: inferred, not based on a record."),
+      h("li", null, h("span", { class: "key line against" }), h("span", null, h("strong", null, "Red:"), " the order contradicts the dependency.")),
+      h("li", null, h("span", { class: "key" }, hourglass()), "Others wait until it is healthy."),
+      h("li", null, h("span", { class: "key" }), h("a", { href: "https://github.com/ladder-cmp/ladder/blob/main/docs/glossary.md" }, "Glossary"))),
+    h("p", { class: "keys" }, "Point at an item to see its arrows; select it to keep them. ", ["←", "↑", "↓", "→"].map((key) => [h("kbd", null, key), " "]), "move, ",
+      h("kbd", null, "Enter"), " selects, ", h("kbd", null, "Esc"), " closes, ", h("kbd", null, "/"), " searches."),
   ];
 }

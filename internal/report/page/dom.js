@@ -1,4 +1,4 @@
-// Elements. Texts are only ever set as texts, so that no name can be markup.
+// Elements. Texts are always set as text nodes, so that names cannot contain markup.
 
 /**
  * Makes an element. Handlers are properties that begin with "on"; what is null

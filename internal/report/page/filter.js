@@ -1,4 +1,4 @@
-// Which items are shown.
+// Selects the items to show.
 import { data, ladder } from "./data.js";
 
 /** A test of items, or null if all are shown. */

@@ -1,4 +1,4 @@
-// The ladder: bands from the top to the bottom, items on them.
+// The ladder: bands from top to bottom, with their items.
 import { badges, breakable, counted, h, hourglass, unseen } from "./dom.js";
 import { drawArrows } from "./arrows.js";
 import { manyItems } from "./details.js";
@@ -173,7 +173,7 @@ export function showOnly(view, shown) {
     const count = items.filter(isShown).length;
     element.hidden = count === 0;
     element.style.setProperty("--items", count);
-    // Rows of a block that is hidden need not be touched.
+    // Rows of a hidden block need no update.
     if (count > 0) for (const item of items) view.rows[item.index].hidden = !isShown(item);
   }
   view.shown = isShown;

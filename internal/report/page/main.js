@@ -1,5 +1,5 @@
-// Puts the views together: what the address names is shown, and what people do
-// changes the address.
+// Combines the views: the URL determines what is shown, and actions of the user
+// change the URL.
 import { data, enter, environments, ladder, rollout } from "./data.js";
 import { finding, hasBanner, sumUp, tell } from "./details.js";
 import { badge, byId, counted, h, longList } from "./dom.js";
@@ -57,7 +57,7 @@ function show() {
     const before = now.key;
     now = { of, view: null, key, name: view, environment };
     page(of, view);
-    // Who chooses another environment stays where the choice is.
+    // Selecting another environment keeps the focus on the selection.
     if (before && before !== key) {
       scrollTo(0, 0);
       byId("main").focus({ preventScroll: true });
@@ -87,16 +87,16 @@ function page(of, view) {
   byId("views").replaceChildren(...views.filter(Boolean).map(([name, title, to]) => h("li", null,
     h("a", { href: link(to), "aria-current": name === view ? "page" : null }, title, name === "findings" && count > 0 && h("span", { class: "count" }, ` ${count}`)))));
   const main = byId("main");
-  const crumbs = of.name !== "" && h("nav", { "aria-label": "Way back" }, h("ol", { class: "crumbs" }, h("li", null, h("a", { href: link({ object: of.name }) }, data.title)), h("li", { "aria-current": "page" }, of.title)));
-  const heading = { ladder: of.name === "" && data.fleet ? "Phases" : of.title, timeline: "Timeline", findings: "Findings" }[view];
+  const crumbs = of.name !== "" && h("nav", { "aria-label": "Breadcrumb" }, h("ol", { class: "crumbs" }, h("li", null, h("a", { href: link({ object: of.name }) }, data.title)), h("li", { "aria-current": "page" }, of.title)));
+  const heading = { ladder: of.name === "" && data.fleet ? "Steps" : of.title, timeline: "Timeline", findings: "Findings" }[view];
   const head = h("div", { class: "main-head" }, crumbs, h("h2", null, heading), view === "ladder" && h("p", { class: "lead" }, of.about));
   if (view === "timeline") {
     main.replaceChildren(head, timelineView());
   } else if (view === "findings") {
-    main.replaceChildren(head, of.findings.length === 0 ? h("p", null, "Nothing was found to be wrong.") : h("div", { class: "all-findings" }));
+    main.replaceChildren(head, of.findings.length === 0 ? h("p", null, "No findings.") : h("div", { class: "all-findings" }));
   } else {
     now.view = ladderView(of);
-    main.replaceChildren(head, ...banner(of), nothing(), h("section", { id: "inside", "aria-label": "Objects that match", hidden: true }), now.view.element);
+    main.replaceChildren(head, ...banner(of), nothing(), h("section", { id: "inside", "aria-label": "Matching objects", hidden: true }), now.view.element);
   }
 }
 
@@ -112,7 +112,7 @@ function banner(of) {
 }
 
 /** What stands on the page when nothing matches. */
-const nothing = () => h("p", { id: "nothing", hidden: true }, "Nothing matches what is searched and filtered for. ", h("button", { type: "button", onclick: () => { clear(); byId("query").focus(); } }, "Show all"));
+const nothing = () => h("p", { id: "nothing", hidden: true }, "Nothing matches the search and the filters. ", h("button", { type: "button", onclick: () => { clear(); byId("query").focus(); } }, "Show all"));
 
 /** Narrows what is shown, and notes it in the address. */
 function narrow(changes) {
@@ -140,7 +140,7 @@ function inside(found) {
   const all = [...(found?.inside ?? [])].flatMap(([component, objects]) => objects.map((object) => ({ component, object })));
   section.hidden = all.length === 0;
   if (all.length === 0) return section.replaceChildren();
-  section.replaceChildren(h("h3", null, "Objects that match", h("span", { class: "count" }, ` ${all.length}`)),
+  section.replaceChildren(h("h3", null, "Matching objects", h("span", { class: "count" }, ` ${all.length}`)),
     longList(h("ul", { class: "matches" }), all, 12, ({ component, object }) => h("li", null,
       h("a", { href: object.href }, h("span", { class: "kind" }, object.kind), " ", h("span", { class: "name" }, object.name)), h("span", { class: "at" }, component.name))));
 }
@@ -238,7 +238,7 @@ function startEnvironments() {
 const themes = ["auto", "light", "dark"];
 
 function startTheme() {
-  // Where pages may keep nothing, the choice holds until the page is closed.
+  // Without local storage, the choice lasts until the page is closed.
   let theme = "auto";
   try {
     theme = localStorage.getItem("ladder-theme") ?? "auto";

@@ -1,5 +1,5 @@
-// Where the reader is: a place of the page is the part of its address behind
-// "#", so that it can be kept and sent.
+// The current view is encoded in the fragment of the URL, so that it can be
+// bookmarked and shared.
 
 const names = ["environment", "view", "component", "object", "q", "kind", "rung", "of", "only"];
 

@@ -1,4 +1,4 @@
-// The simulated rollout as a chart of bars, step by step.
+// The simulated rollout as a bar chart, step by step.
 import { environments, ladder, rollout, where } from "./data.js";
 import { counted, h, moment, unseen } from "./dom.js";
 import { link } from "./place.js";
@@ -7,28 +7,28 @@ export const hasTimeline = () => Boolean(rollout().timeline) || environments.len
 
 export function timelineView() {
   const t = rollout().timeline;
-  if (!t) return h("div", { class: "timeline" }, h("p", { class: "lead" }, "Each environment has a rollout of its own. Choose one:"), choice("timeline"));
+  if (!t) return h("div", { class: "timeline" }, h("p", { class: "lead" }, "Each environment has its own rollout. Select one:"), choice("timeline"));
   const off = ladder("").items.filter((item) => item.off);
   const critical = new Set(t.criticalPath.map((c) => c.name));
   const stuck = t.applications.some((a) => a.end === null);
   const horizon = Math.max(t.totalSeconds, ...t.applications.map((a) => a.start)) * (stuck ? 1.05 : 1) || 1;
   return h("div", { class: "timeline" },
-    h("p", { class: "lead" }, t.done ? `${counted(t.applications.length, "Application")} in ${moment(t.totalSeconds)} and ${counted(t.steps.length, "step")}${where()}, as simulated.` : "The rollout never ends, as simulated."),
-    h("p", null, "A step begins when all of the one before are synced and healthy. How long each takes is assumed, unless it was measured. ",
+    h("p", { class: "lead" }, t.done ? `${counted(t.applications.length, "Application")} in ${moment(t.totalSeconds)} and ${counted(t.steps.length, "step")}${where()} in the simulation.` : "The simulated rollout does not complete."),
+    h("p", null, "A step starts when all Applications of the previous one are synced and healthy. Durations are assumed unless measured. ",
       off.length > 0 && [off.map((item, i) => [i > 0 && ", ", named(item.name)]), off.length === 1 ? " is not deployed, and is not here. " : " are not deployed, and are not here. "], h("span", { class: "bar-key critical" }), " on the critical path ", h("span", { class: "bar-key" }), " others ",
       stuck && [h("span", { class: "bar-key never" }), " never healthy"]),
     chart(t, critical, horizon),
-    t.stuck.length > 0 && h("section", null, h("h3", null, "Never healthy"), h("ul", null, t.stuck.map((x) => h("li", null, named(x.name), x.begins ? " begins; " : " never begins; ", x.why)))),
-    t.criticalPath.length > 0 && h("section", null, h("h3", null, "Critical path"), h("p", null, "The whole takes as long as these, one after the other."),
+    t.stuck.length > 0 && h("section", null, h("h3", null, "Never healthy"), h("ul", null, t.stuck.map((x) => h("li", null, named(x.name), x.begins ? " starts, but does not become healthy: " : " does not start: ", x.why)))),
+    t.criticalPath.length > 0 && h("section", null, h("h3", null, "Critical path"), h("p", null, "The duration of the rollout is the sum of these."),
       h("ol", { class: "path" }, t.criticalPath.map((c) => h("li", null, h("span", { class: "when" }, moment(c.start)), " ", named(c.name), h("span", { class: "because" }, ` ${c.why}`))))),
-    t.unordered.length > 0 && h("section", null, h("h3", null, "Needs that nothing orders"), h("p", null, "These are in sets that know nothing of each other."),
-      h("ul", null, t.unordered.map((c) => h("li", null, named(c.from), " needs ", named(c.to), `, because ${c.why}; ${c.waits > 0 ? `begun ${moment(c.waits)} too early here` : "early enough here, by its times alone"}`)))));
+    t.unordered.length > 0 && h("section", null, h("h3", null, "Dependencies without an order"), h("p", null, "These Applications are in ApplicationSets that run independently."),
+      h("ul", null, t.unordered.map((c) => h("li", null, named(c.from), " depends on ", named(c.to), `, because ${c.why}; ${c.waits > 0 ? `it starts ${moment(c.waits)} too early in the simulation` : "in the simulation it starts late enough by coincidence"}`)))));
 }
 
 /** The environments, each with how its rollout goes. */
 export function choice(view) {
   return h("ul", { class: "plain environments" }, environments.map(({ environment, timeline }) => h("li", null, h("a", { href: link({ environment, view }) }, environment), h("span", { class: "about" },
-    timeline.done ? ` ${counted(timeline.applications.length, "Application")} in ${moment(timeline.totalSeconds)} and ${counted(timeline.steps.length, "step")}` : " never ends"))));
+    timeline.done ? ` ${counted(timeline.applications.length, "Application")} in ${moment(timeline.totalSeconds)} and ${counted(timeline.steps.length, "step")}` : " does not complete"))));
 }
 
 const named = (name) => h("a", { href: link({ object: name }) }, name);
@@ -46,7 +46,7 @@ function chart(t, critical, horizon) {
     return { step, members };
   });
   const table = h("table", null,
-    h("caption", { class: "unseen" }, "Applications by step, with when each begins and is healthy"),
+    h("caption", { class: "unseen" }, "Applications by step, with their start and when they are healthy"),
     h("thead", null, h("tr", null, ["Application", "Begins", "Healthy"].map((title) => h("th", { scope: "col" }, title)), h("th", { scope: "col", class: "bars" }, unseen("Time"), axis))),
     steps.map(({ step, members }, k) => h("tbody", null,
       h("tr", { class: "step" }, h("th", { scope: "rowgroup", colspan: "4", id: `step-${k}` }, h("span", { class: "step-name" }, [step.set, step.step].filter(Boolean).join(": ")), " ", h("span", { class: "about" }, about(step)))),
@@ -57,10 +57,10 @@ function chart(t, critical, horizon) {
 
 function about(step) {
   const parts = [counted(step.applications?.length ?? 0, "member")];
-  if (step.manual) parts.push("synced by hand");
+  if (step.manual) parts.push("synced manually");
   else if (step.maxUpdate) parts.push(`${step.maxUpdate} at once`);
   else parts.push("all at once");
-  if (step.start !== null) parts.push(step.end === null ? "never ends" : `takes ${moment(step.end - step.start)}`);
+  if (step.start !== null) parts.push(step.end === null ? "does not complete" : `takes ${moment(step.end - step.start)}`);
   return parts.join(", ");
 }
 

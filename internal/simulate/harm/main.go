@@ -1,6 +1,6 @@
-// Command harm counts the dependencies that no manifest shows and that hang a sync
-// in the waves of some programs and not in Argo CD's own order: of each object that
-// runs Pods on each other one, one at a time. The arguments are programs that read
+// Command harm counts hidden dependencies that hang a sync with the waves of some
+// programs, but not in Argo CD's own order: each object with Pods depends on each
+// other one, one dependency at a time. The arguments are programs that read
 // manifests from standard input and write them with waves, then "--", then files of
 // rendered manifests.
 package main
@@ -75,7 +75,7 @@ func read(file string) (string, error) {
 	return string(text), err
 }
 
-// order has a program write the waves.
+// order lets a program add the waves.
 func order(program, text string) (*simulate.Sync, error) {
 	args := strings.Fields(program)
 	cmd := exec.Command(args[0], args[1:]...)
