@@ -8,11 +8,9 @@
 package component
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -57,13 +55,13 @@ type Description struct {
 	Chart        Chart    `yaml:"chart"`
 	// SyncOptions are options of the Application, in addition to the fleet's.
 	SyncOptions []string `yaml:"syncOptions"`
-	// Retry is the retry strategy of the Application, if it differs from the
-	// default.
-	Retry *Retry `yaml:"retry"`
-	// Labels are labels of the Application, in addition to the fleet's.
-	Labels      map[string]string `yaml:"labels"`
-	Description string            `yaml:"description"`
-	Owner       string            `yaml:"owner"`
+	// Server is the cluster that the component goes to, by its URL or its name; that of
+	// the fleet if empty.
+	Server string `yaml:"server"`
+	// ApplicationFields are those of the Application, besides the fleet's.
+	ApplicationFields `yaml:",inline"`
+	Description       string `yaml:"description"`
+	Owner             string `yaml:"owner"`
 
 	lines map[string]int
 }
@@ -90,30 +88,8 @@ type Chart struct {
 	IgnoreMissing bool `yaml:"ignoreMissingValueFiles"`
 	// SkipCRDs excludes CRDs, like crds: skip.
 	SkipCRDs bool `yaml:"skipCrds"`
-}
-
-// Retry is the syncPolicy.retry of an Application.
-type Retry struct {
-	// Limit is the number of retries; negative means unlimited.
-	Limit int `yaml:"limit"`
-	// Backoff is the wait before each retry.
-	Backoff Backoff `yaml:"backoff"`
-}
-
-// Backoff is how long Argo CD waits before it retries a sync.
-type Backoff struct {
-	// Duration is the first wait, MaxDuration the maximum, both such as "30s".
-	Duration string `yaml:"duration"`
-	// Factor multiplies each wait to get the next one.
-	Factor      int    `yaml:"factor"`
-	MaxDuration string `yaml:"maxDuration"`
-}
-
-// Or fills empty fields from another strategy.
-func (r Retry) Or(other Retry) Retry {
-	b, o := &r.Backoff, other.Backoff
-	b.Duration, b.Factor, b.MaxDuration = cmp.Or(b.Duration, o.Duration), cmp.Or(b.Factor, o.Factor), cmp.Or(b.MaxDuration, o.MaxDuration)
-	return r
+	// ReleaseName is that of the Helm release, if it is not the name of the component.
+	ReleaseName string `yaml:"releaseName"`
 }
 
 // Remote reports whether the chart must be fetched.
@@ -238,22 +214,9 @@ func (d Description) contradictions(f settings.File) []error {
 			faults = append(faults, f.Fault(d.lines["syncOptions"], fmt.Sprintf("syncOptions[%d]", i), fmt.Sprintf("unknown option %q with a value", o), "write it like ServerSideApply=true"))
 		}
 	}
-	if d.Retry != nil {
-		if d.lines["retry.limit"] == 0 {
-			fault("retry", "it has no limit", "write {limit: 10, backoff: {duration: 30s, factor: 2, maxDuration: 5m}}")
-		}
-		for _, key := range []struct{ name, value string }{{"duration", d.Retry.Backoff.Duration}, {"maxDuration", d.Retry.Backoff.MaxDuration}} {
-			if at := "retry.backoff." + key.name; key.value != "" && !duration.MatchString(key.value) {
-				fault(at, fmt.Sprintf("%q is not a duration", key.value), "write it like 30s or 5m")
-			}
-		}
-	}
+	d.Check(func(key string) bool { return d.lines[key] != 0 }, fault)
 	return faults
 }
-
-// duration matches durations in Argo CD's format (util/env and time.ParseDuration);
-// a number without a unit means seconds.
-var duration = regexp.MustCompile(`^([0-9]+|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$`)
 
 // Phase returns the step of the component, from either key.
 func (d Description) Phase() Phase {

@@ -93,12 +93,13 @@ func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) Mani
 		Metadata: metadata{Name: d.Name, Namespace: f.namespace(), Labels: f.childLabels(d), Annotations: map[string]string{syncWave: strconv.Itoa(wave)}, Finalizers: []string{cascade}},
 		Spec: applicationSpec{
 			Project:     f.projectOf(d.Application),
-			Destination: cluster(d.place.Server, d.Namespace),
-			SyncPolicy:  syncPolicy{Automated: automated{Prune: true, SelfHeal: true}, SyncOptions: f.options(d.Application), Retry: f.retry(d.Application)},
+			Destination: cluster(f.serverFor(d.Application, d.place), d.Namespace),
+			SyncPolicy:  syncPolicy{SyncOptions: f.options(d.Application), Retry: f.retry(d.Application)},
 		}}
+	put(f.fields(d.Application), &made.Metadata, &made.Spec)
 	repo := source{RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), TargetRevision: d.place.Revision}
 	if c := d.Component.Chart; c.Remote() && !d.Vendored {
-		made.Spec.Sources = remoteSources(c, d.Component.Name, repo)
+		made.Spec.Sources = remoteSources(c, cmp.Or(c.ReleaseName, d.Component.Name), repo)
 	} else {
 		repo.Path = d.Dir
 		repo.Plugin = &pluginSource{Name: pluginName, Parameters: f.childParameters(d)}
@@ -138,7 +139,11 @@ func remoteSources(c component.Chart, release string, repo source) []source {
 }
 
 func (f *Fleet) childLabels(d Deployment) map[string]string {
-	all := d.labels()
+	all := maps.Clone(f.Settings.Labels)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, d.labels())
 	if phase := f.Write(d.Phase); labelValue.MatchString(phase) {
 		all[f.Profile.Label] = phase
 	}
@@ -172,7 +177,7 @@ func (f *Fleet) parent(opt AppsOptions, name, dir, revision string) Manifest {
 			Project:     f.project(),
 			Destination: cluster("", f.namespace()),
 			Source:      &source{RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), TargetRevision: revision, Path: dir},
-			SyncPolicy:  syncPolicy{Automated: automated{Prune: true, SelfHeal: true}, Retry: patient},
+			SyncPolicy:  syncPolicy{Automated: automation(nil), Retry: patient},
 		}}
 	if opt.Preserve {
 		made.Metadata.Finalizers = nil

@@ -44,11 +44,14 @@ type applicationObject struct {
 }
 
 type applicationSpec struct {
-	Project     string      `yaml:"project"`
-	Destination destination `yaml:"destination"`
-	Source      *source     `yaml:"source,omitempty"`
-	Sources     []source    `yaml:"sources,omitempty"`
-	SyncPolicy  syncPolicy  `yaml:"syncPolicy"`
+	Project              string              `yaml:"project"`
+	Destination          destination         `yaml:"destination"`
+	Source               *source             `yaml:"source,omitempty"`
+	Sources              []source            `yaml:"sources,omitempty"`
+	SyncPolicy           syncPolicy          `yaml:"syncPolicy"`
+	IgnoreDifferences    []component.Ignored `yaml:"ignoreDifferences,omitempty"`
+	Info                 []component.Info    `yaml:"info,omitempty"`
+	RevisionHistoryLimit *int                `yaml:"revisionHistoryLimit,omitempty"`
 }
 
 // destination has a cluster by its URL or by its name in Argo CD.
@@ -87,14 +90,16 @@ type pluginParameter struct {
 }
 
 type syncPolicy struct {
-	Automated   automated       `yaml:"automated"`
-	SyncOptions []string        `yaml:"syncOptions,omitempty"`
-	Retry       component.Retry `yaml:"retry"`
+	Automated                *automated                   `yaml:"automated,omitempty"`
+	ManagedNamespaceMetadata *component.NamespaceMetadata `yaml:"managedNamespaceMetadata,omitempty"`
+	SyncOptions              []string                     `yaml:"syncOptions,omitempty"`
+	Retry                    component.Retry              `yaml:"retry"`
 }
 
 type automated struct {
-	Prune    bool `yaml:"prune"`
-	SelfHeal bool `yaml:"selfHeal"`
+	Prune      bool `yaml:"prune"`
+	SelfHeal   bool `yaml:"selfHeal"`
+	AllowEmpty bool `yaml:"allowEmpty,omitempty"`
 }
 
 // patient is how often a sync is tried again: a webhook that is ready and not

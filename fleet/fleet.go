@@ -170,7 +170,7 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	top := plugin.Request{Repo: src.Repo, Dir: src.top(), Show: src.Show, Files: src.files}
 	base, err = top.Knowledge(base)
 	faults := []error{err}
-	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Projects: src.Projects, Dirs: src.Dirs, Passed: passed, base: base}
+	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Projects: append(slices.Clone(src.Projects), base.Fleet().Allow.Projects...), Dirs: src.Dirs, Passed: passed, base: base}
 	if err == nil {
 		f.Profile, err = profile.Of(f.Settings)
 		faults = append(faults, err)

@@ -58,7 +58,7 @@ func (f *Fleet) guard(t Target, sets []set) []finding.Finding {
 	for _, app := range f.Enabled() {
 		all = append(all, f.guardOne(app)...)
 	}
-	return slices.Concat(all, f.sharing(t), f.neverHealthy())
+	return slices.Concat(all, f.misset(), f.sharing(t), f.neverHealthy())
 }
 
 func (f *Fleet) guardOne(app *Application) []finding.Finding {
@@ -111,6 +111,11 @@ func (f *Fleet) miswritten(app *Application) []finding.Finding {
 			found := app.fault("bad-label", key, fmt.Sprintf("%q is not a valid label value", value), "use letters, digits, \"-\", \"_\" and \".\", at most 63")
 			found.Line = cmp.Or(found.Line, app.Line("labels"))
 			all = append(all, found)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(app.Annotations)) {
+		if !labelKey.MatchString(key) {
+			all = append(all, app.fault("bad-label", "annotations", fmt.Sprintf("%q is not a valid annotation name", key), "use letters, digits, \"-\", \"_\" and \".\", at most 63"))
 		}
 	}
 	if len(app.Environments) > 0 && len(f.Settings.Environments) > 0 {

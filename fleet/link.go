@@ -39,6 +39,7 @@ func (f *Fleet) link() error {
 	}
 	var err error
 	f.Objects, f.Links, err = link.Find(apps, f.base, f.halves()...)
+	f.Links = slices.DeleteFunc(f.Links, func(l Link) bool { return f.apart(f.Applications[l.From], f.Applications[l.To]) })
 	for _, l := range f.Links {
 		trustAddresses(l)
 	}

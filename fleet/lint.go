@@ -34,10 +34,11 @@ var rules = []Rule{
 	{"foreign-band", only(finding.Warning), "a component in a band of other domains", (*lint).foreignBand},
 	{"same-name", only(finding.Error, finding.Warning), "two Applications with the same name in one environment; a warning if one of them is disabled", (*lint).sameName},
 	{badName, only(finding.Error), "a name that Kubernetes rejects", (*lint).badName},
-	{"bad-label", only(finding.Error), "a label, domain or tier that Kubernetes rejects", miswritten("bad-label")},
+	{"bad-label", only(finding.Error), "a label, annotation, domain or tier that Kubernetes rejects", miswritten("bad-label")},
 	{"phase-label", only(finding.Error), "a label with the name of the label that holds the phase", miswritten("phase-label")},
 	{foreignProject, only(finding.Error, finding.Warning), "a component that asks for an AppProject that the platform does not allow; a warning for each project if the platform allows no choice (no `--project-from-components`)", (*lint).foreignProjects},
 	{reservedLabel, only(finding.Error), "a label that Argo CD or the rollout selects by: `environment`, and those of `argoproj.io`", miswritten(reservedLabel)},
+	{platformSetting, only(finding.Error), "a server, an annotation of `argoproj.io`, or metadata of a namespace, that the platform does not allow in `fleet.allow`", (*lint).platformSettings},
 	{unsafeValue, only(finding.Error), "a value that is written into an Application and contains a template, a line break or a control character", (*lint).unsafeValues},
 	{"octal-phase", only(finding.Error), "a phase such as `010` without quotes, which Argo CD reads as 8", miswritten("octal-phase")},
 	{"no-environment", only(finding.Warning), "a component for an unknown environment", miswritten("no-environment")},
@@ -216,9 +217,9 @@ func Deployed(app *Application, environment string) bool { return app.On() && ap
 // anywhere reports whether an Application is deployed in what is looked at.
 func (l *lint) anywhere(app *Application) bool { return l.together(app, app) }
 
-// together reports whether two Applications are deployed in one environment.
+// together reports whether two Applications are deployed in one environment, on one cluster.
 func (l *lint) together(a, b *Application) bool {
-	return slices.ContainsFunc(l.environments, func(e string) bool { return Deployed(a, e) && Deployed(b, e) })
+	return slices.ContainsFunc(l.environments, func(e string) bool { return Deployed(a, e) && Deployed(b, e) }) && !l.apart(a, b)
 }
 
 // at begins a finding about an Application: it points at its phase, or where

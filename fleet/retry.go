@@ -14,15 +14,23 @@ import (
 // says, or as what it holds needs (the note olm-retry), or as all others.
 func (f *Fleet) retry(app *Application) component.Retry {
 	if app.Retry != nil {
-		return app.Retry.Or(patient)
+		return app.Retry.Or(f.patient())
 	}
 	for _, o := range app.Objects {
 		if k, _ := f.base.Kind(o.ID.Group, o.ID.Kind); k.Operator.Retry != "" {
 			var needed component.Retry
 			if err := yaml.Unmarshal([]byte(k.Operator.Retry), &needed); err == nil {
-				return needed.Or(patient)
+				return needed.Or(f.patient())
 			}
 		}
+	}
+	return f.patient()
+}
+
+// patient is how often Argo CD tries what nobody says otherwise of.
+func (f *Fleet) patient() component.Retry {
+	if f.Settings.Retry != nil {
+		return f.Settings.Retry.Or(patient)
 	}
 	return patient
 }
@@ -43,7 +51,7 @@ func (f *Fleet) retries() []retried {
 	var all []retried
 	for _, app := range f.Applications {
 		r := f.retry(app)
-		if r == patient {
+		if r == f.patient() {
 			continue
 		}
 		i := slices.IndexFunc(all, func(other retried) bool { return other.Retry == r })

@@ -59,6 +59,12 @@ func Schema() ([]byte, error) {
 	}
 	root.Properties["syncOptions"].Items.Pattern = "^[^=]+=.+$"
 	root.Properties["retry"].Required = []string{"limit"}
+	least := 0
+	root.Properties["revisionHistoryLimit"].Minimum = &least
+	ignored := root.Properties["ignoreDifferences"].Items
+	ignored.Required = []string{"kind"}
+	ignored.AnyOf = []*schema{{Required: []string{"jsonPointers"}}, {Required: []string{"jqPathExpressions"}}, {Required: []string{"managedFieldsManagers"}}}
+	root.Properties["info"].Items.Required = []string{"name", "value"}
 	root.Properties["enabled"].Default = true
 	text, err := json.MarshalIndent(root, "", "  ")
 	return append(text, '\n'), err
@@ -88,9 +94,13 @@ func ofKey(k component.Key) *schema {
 	s := ofType(k.Type)
 	s.Description = k.Doc
 	if k.Keys != nil {
-		s.Properties, s.Additional = map[string]*schema{}, false
+		of := s
+		if s.Items != nil {
+			of = s.Items
+		}
+		of.Properties, of.Additional = map[string]*schema{}, false
 		for _, inner := range k.Keys {
-			s.Properties[inner.Name] = ofKey(inner)
+			of.Properties[inner.Name] = ofKey(inner)
 		}
 	}
 	return s

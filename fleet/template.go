@@ -20,9 +20,11 @@ func (f *Fleet) template(s set, opt SetOptions) template {
 			Project:     f.projectTemplate(),
 			Destination: cluster(s.places[0].Server, `{{ .values.namespace }}`),
 			Source:      &source{RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), TargetRevision: s.places[0].Revision, Path: `{{ .path.path }}`, Plugin: &pluginSource{Name: pluginName}},
-			SyncPolicy:  syncPolicy{Automated: automated{Prune: true, SelfHeal: true}, Retry: patient},
+			SyncPolicy:  syncPolicy{Retry: f.patient()},
 		},
 	}
+	maps.Copy(t.Metadata.Labels, f.Settings.Labels)
+	put(f.common(), &t.Metadata, &t.Spec)
 	for _, p := range f.parameters(s) {
 		t.Spec.Source.Plugin.Parameters = append(t.Spec.Source.Plugin.Parameters, pluginParameter{Name: p.Name, String: "{{ " + p.Expression + " }}"})
 	}
@@ -101,8 +103,9 @@ func (f *Fleet) templatePatch(s set, opt SetOptions) string {
 		Parameters            []templated
 		Earlier               []*Application
 		Retries               []retried
+		Fields                []chosenFields
 	}{LabelKey: strconv.Quote(labelKey.String()), ReservedKey: strconv.Quote(f.reservedLabel().String()), RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL),
-		Revision: strconv.Quote(s.places[0].Revision), Definitions: f.definitionPhases(), Large: f.largeApplications(), Split: f.split(), Retries: f.retries()}
+		Revision: strconv.Quote(s.places[0].Revision), Definitions: f.definitionPhases(), Large: f.largeApplications(), Split: f.split(), Retries: f.retries(), Fields: f.chosenFields()}
 	common := f.commonOptions()
 	for _, name := range slices.Sorted(maps.Keys(common)) {
 		d.Options = append(d.Options, option{name, common[name]})

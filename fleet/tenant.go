@@ -29,7 +29,7 @@ func IsName(text string) bool { return dnsName.MatchString(text) }
 // Overreach finds the components that ask for what the platform alone decides, in what
 // is deployed in an environment; in all if that is empty.
 func (f *Fleet) Overreach(environment string) []finding.Finding {
-	names := []string{foreignProject, reservedLabel, unsafeValue}
+	names := []string{foreignProject, reservedLabel, unsafeValue, platformSetting}
 	found := f.lint(environment).find(slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !slices.Contains(names, r.Name) }))
 	finding.Sort(found)
 	return found
@@ -49,7 +49,7 @@ func (f *Fleet) overreach(app *Application) []finding.Finding {
 		message, remedy := f.foreignProject(app)
 		all = append(all, app.fault(foreignProject, "project", message, remedy))
 	}
-	return append(all, app.unsafe()...)
+	return slices.Concat(all, f.notAllowed(app), app.unsafe())
 }
 
 // asksForeign reports whether a component names an AppProject and does not get it.
@@ -126,14 +126,23 @@ type value struct{ field, text string }
 // generatedValues are the texts of a description that are written into Applications.
 func generatedValues(d component.Description) []value {
 	all := []value{{"name", d.Name}, {"namespace", d.Namespace}, {"project", d.Project}, {"domain", d.Domain}, {"tier", d.Tier}, {"componentType", d.Type}, {"dependencyPhase", d.DependencyPhase},
-		{"chart.repoURL", d.Chart.RepoURL}, {"chart.path", d.Chart.Path}, {"chart.chart", d.Chart.Chart}, {"chart.version", d.Chart.Version}}
+		{"chart.repoURL", d.Chart.RepoURL}, {"chart.path", d.Chart.Path}, {"chart.chart", d.Chart.Chart}, {"chart.version", d.Chart.Version}, {"chart.releaseName", d.Chart.ReleaseName}, {"server", d.Server}}
 	for field, list := range map[string][]string{"syncOptions": d.SyncOptions, "environments": d.Environments, "chart.valueFiles": d.Chart.ValueFiles} {
 		for i, text := range list {
 			all = append(all, value{fmt.Sprintf("%s[%d]", field, i), text})
 		}
 	}
-	for key, text := range d.Labels {
-		all = append(all, value{"labels", key}, value{"labels", text})
+	texts := map[string]map[string]string{"labels": d.Labels, "annotations": d.Annotations}
+	if m := d.ManagedNamespaceMetadata; m != nil {
+		texts["managedNamespaceMetadata.labels"], texts["managedNamespaceMetadata.annotations"] = m.Labels, m.Annotations
+	}
+	for field, mapping := range texts {
+		for key, text := range mapping {
+			all = append(all, value{field, key}, value{field, text})
+		}
+	}
+	for i, info := range d.Info {
+		all = append(all, value{fmt.Sprintf("info[%d]", i), info.Name}, value{fmt.Sprintf("info[%d]", i), info.Value})
 	}
 	slices.SortFunc(all, func(x, y value) int { return strings.Compare(x.field+"\x00"+x.text, y.field+"\x00"+y.text) })
 	return all

@@ -81,13 +81,21 @@ func TestForeignProject(t *testing.T) {
 // something is generated, and found before.
 func TestOverreach(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
-		"a line break":       {`syncOptions: ["A=b\n  destination: {server: x}"]`, "unsafe-value"},
-		"a template":         {`componentType: "{{ .path.path }}"`, "unsafe-value"},
-		"a control":          {`labels: {a: "b\u0000"}`, "unsafe-value"},
-		"a break of YAML":    {`chart: {repoURL: "https://charts.example.com\u2028x", chart: x, version: "1"}`, "unsafe-value"},
-		"an Argo CD label":   {`labels: {argocd.argoproj.io/instance: x}`, "reserved-label"},
-		"an environment":     {`labels: {environment: prod}`, "reserved-label"},
-		"a patch's own word": {`labels: {$patch: replace}`, "bad-label"},
+		"a line break":        {`syncOptions: ["A=b\n  destination: {server: x}"]`, "unsafe-value"},
+		"a template":          {`componentType: "{{ .path.path }}"`, "unsafe-value"},
+		"a control":           {`labels: {a: "b\u0000"}`, "unsafe-value"},
+		"a break of YAML":     {`chart: {repoURL: "https://charts.example.com\u2028x", chart: x, version: "1"}`, "unsafe-value"},
+		"an Argo CD label":    {`labels: {argocd.argoproj.io/instance: x}`, "reserved-label"},
+		"an environment":      {`labels: {environment: prod}`, "reserved-label"},
+		"another cluster":     {`server: https://evil.example.com`, "platform-setting"},
+		"an order to Argo CD": {`annotations: {argocd.argoproj.io/refresh: hard}`, "platform-setting"},
+		"an image updater":    {`annotations: {argocd-image-updater.argoproj.io/write-back-method: "git:secret:argocd/repo"}`, "platform-setting"},
+		"a sync wave":         {`annotations: {argocd.argoproj.io/sync-wave: "-5"}`, "platform-setting"},
+		"a namespace's Pods":  {`managedNamespaceMetadata: {labels: {pod-security.kubernetes.io/enforce: privileged}}`, "platform-setting"},
+		"a namespace's users": {`managedNamespaceMetadata: {annotations: {openshift.io/sa.scc.uid-range: 0/1}}`, "platform-setting"},
+		"a template in info":  {`info: [{name: "{{ .path.path }}", value: x}]`, "unsafe-value"},
+		"an odd annotation":   {`annotations: {$patch: replace}`, "bad-label"},
+		"a patch's own word":  {`labels: {$patch: replace}`, "bad-label"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := loadFiles(t, map[string]string{"shop/component.yaml": "name: shop\nrolloutPhase: 650\n" + test.text + "\n", "shop/a.yaml": oneObject}, fleet.Source{})
@@ -175,5 +183,43 @@ func TestHostileBootstrap(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "pwned")); err == nil {
 		t.Errorf("a command of the tenant ran:\n%s", made.Script())
+	}
+}
+
+// TestChosenFieldsStay: what a component may set is found by its directory, which no file
+// can change: one that takes the name of another does not get the other's cluster.
+func TestChosenFieldsStay(t *testing.T) {
+	f := loadIn(t, "settings")
+	made, _, err := f.ApplicationSets(fleet.SetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fleet.YAML(made...)
+	_, table, found := strings.Cut(text, "{{- $chosen := get (dict")
+	table, after, _ := strings.Cut(table, "\n")
+	if !found || !strings.Contains(table, `"testdata/fleets/settings/components/far" (fromJson`) || !strings.HasSuffix(table, " .path.path }}") || strings.Contains(after, "near") {
+		t.Errorf("the settings of components are not found by their directories:\n%s", table)
+	}
+}
+
+// TestMisset: a fleet cannot give every Application what has to differ.
+func TestMisset(t *testing.T) {
+	for field, text := range map[string]string{
+		"fleet.labels": `labels: {rollout-phase: "1"}`, "fleet.annotations": `annotations: {argocd.argoproj.io/sync-wave: "1"}`,
+		"fleet.ignoreDifferences": `ignoreDifferences: [{kind: A, jqPathExpressions: ["{{ .x }}"]}]`, "fleet.retry": `retry: {backoff: {duration: 1s}}`,
+		"fleet.info[0]": `info: [{name: a}]`,
+	} {
+		repo := fstest.MapFS{
+			"ladder.yaml":       {Data: []byte("fleet:\n  repoURL: https://git.example.com/web.git\n  " + text + "\n")},
+			"a/component.yaml":  {Data: []byte("{name: a, rolloutPhase: 650}")},
+			"a/configmaps.yaml": {Data: []byte(oneObject)},
+		}
+		f, err := fleet.Load(t.Context(), fleet.Source{Repo: repo, Dirs: []string{"a"}}, knowledge.Default())
+		if err == nil {
+			_, _, err = f.Apps(fleet.AppsOptions{Path: "apps"})
+		}
+		if err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

@@ -176,6 +176,13 @@ func (r *reader) fleet(over *Base, n *yaml.Node) {
 	for i, n := range accepted {
 		fleet.Accepted[i].Line = n.Line
 	}
+	fleet.Check(func(key string) bool {
+		at := n
+		for name := range strings.SplitSeq(key, ".") {
+			at = value(at, name)
+		}
+		return at != nil
+	}, func(key, message, remedy string) { r.fault(n, "fleet."+key, message, remedy) })
 	if _, err := profile.Of(fleet); err != nil {
 		fault := finding.Of(err)[0]
 		r.fault(n, "fleet", fault.Message, fault.Remedy)

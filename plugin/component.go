@@ -127,6 +127,14 @@ func placesOf(file, key string, list *yaml.Node) map[string]input.Place {
 // checkName reports an invalid Helm release name if component.yaml sets it and
 // nothing overrides it.
 func (req Request) checkName(name string, d component.Description) error {
+	if release := d.Chart.ReleaseName; release != "" {
+		f, invalid := helm.InvalidRelease(release)
+		if !invalid {
+			return nil
+		}
+		f.File, f.Line, f.Remedy = req.show(path.Join(req.Dir, component.File)), d.Line("chart.releaseName"), "use another name"
+		return f
+	}
 	isSet := func(s Settings) bool { return s.Name != "" }
 	if name == "" || req.App.Name != "" || slices.ContainsFunc(req.Settings, isSet) || strings.Contains(name, "$") {
 		return nil

@@ -60,6 +60,7 @@ func (req Request) options() (options, component.Description, error) {
 	if name == "" {
 		name = path.Base(req.Dir)
 	}
+	override(&opt.render.Name, described.Chart.ReleaseName)
 	opt.complete(name)
 	opt.crds.dir = req.show(req.Dir)
 	switch opt.capabilities {

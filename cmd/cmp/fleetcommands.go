@@ -17,6 +17,7 @@ of ladder.yaml selects how. cmp check, diff, graph and report take a fleet, too.
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
+		newFleetImport(s),
 		newFleetInventory(s),
 		newFleetLint(s), newFleetSchema(s),
 		newFleetSteps(s),

@@ -72,6 +72,36 @@ func (c Cluster) Read(ctx context.Context) (Found, error) {
 	return found, nil
 }
 
+// Applications reads the Applications and ApplicationSets, and nothing else.
+func (c Cluster) Applications(ctx context.Context) (Found, error) {
+	config, err := c.config()
+	if err != nil {
+		return Found{}, err
+	}
+	all, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return Found{}, c.fault(err)
+	}
+	var found Found
+	for _, resource := range []string{"applications", "applicationsets"} {
+		items, err := list(ctx, all, schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: resource}, c.Namespace, true, "")
+		switch {
+		case apierrors.IsForbidden(err):
+			found.Findings = append(found.Findings, notSeen(resource))
+		case err != nil:
+			return Found{}, c.fault(err)
+		}
+		for _, item := range items {
+			o, err := parsed(item)
+			if err != nil {
+				return Found{}, err
+			}
+			found.Objects = append(found.Objects, o...)
+		}
+	}
+	return found, nil
+}
+
 func (c Cluster) config() (*rest.Config, error) {
 	if c.Kubeconfig != "" {
 		text, err := os.ReadFile(c.Kubeconfig)

@@ -41,6 +41,10 @@ type Fleet struct {
 	Environments []Environment `yaml:"environments"`
 	// SyncOptions are options of every Application.
 	SyncOptions []string `yaml:"syncOptions"`
+	// ApplicationFields are those of every Application.
+	component.ApplicationFields `yaml:",inline"`
+	// Allow is what components may choose.
+	Allow Allow `yaml:"allow"`
 
 	Digits int     `yaml:"digits"`
 	Label  string  `yaml:"label"`
@@ -56,6 +60,28 @@ type Fleet struct {
 	// File and Line are the place of the section.
 	File string `yaml:"-"`
 	Line int    `yaml:"-"`
+}
+
+// Allow is what components may choose although the platform decides it: it reaches
+// beyond their own Application. Nothing is allowed that is not listed.
+type Allow struct {
+	// Projects are the AppProjects.
+	Projects []string `yaml:"projects"`
+	// Servers are the clusters, by their URLs or names.
+	Servers []string `yaml:"servers"`
+	// Annotations are those of argoproj.io, which Argo CD and its companions obey.
+	Annotations []string `yaml:"annotations"`
+	// NamespaceMetadata are keys of labels and annotations of namespaces.
+	NamespaceMetadata []string `yaml:"namespaceMetadata"`
+}
+
+// Allows reports whether a list has a key; an entry that ends in "*" is for all keys
+// that begin so.
+func Allows(list []string, key string) bool {
+	return slices.ContainsFunc(list, func(entry string) bool {
+		beginning, open := strings.CutSuffix(entry, "*")
+		return entry == key || open && strings.HasPrefix(key, beginning)
+	})
 }
 
 // Accepted is an accepted finding with the reason.

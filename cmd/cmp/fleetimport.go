@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/fleet/importer"
+	"github.com/ladder-cmp/ladder/internal/argocd"
+	"github.com/ladder-cmp/ladder/internal/build"
+	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/usage"
+)
+
+func newFleetImport(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "import [FILE|DIR|-]...",
+		Short: "Turn existing Applications into components",
+		Long: `Write a component.yaml for each Application, and a ladder.yaml with what they have in
+common, into a directory of their own. The manifests stay where they are, and the
+existing Applications keep working.
+
+The input is files of Applications and ApplicationSets, directories of them, charts and
+kustomizations, which are rendered, or a cluster, which is only read. Applications that
+a parent renders are followed.
+
+The generators list, git, matrix and merge are expanded from the repository. What others
+would find is read from --generators.
+
+A warning names each field that no component.yaml can hold, and a note what will be
+different when Ladder renders the components.`,
+		Example: `  cmp fleet import argocd/root.yaml
+  cmp fleet import ./apps --out components --dry-run
+  cmp fleet import --context production --out components`,
+		Args: cobra.ArbitraryArgs,
+	}
+	flags := cmd.Flags()
+	var opt importOptions
+	flags.StringVarP(&opt.out, "out", "o", "components", "Directory to write the components to, in the same repository")
+	flags.BoolVar(&opt.dryRun, "dry-run", false, "Print the files instead of writing them")
+	flags.BoolVar(&opt.force, "force", false, "Replace existing files")
+	flags.StringVar(&opt.repoURL, "repo-url", "", "Repository of the components (default: the one that most Applications name)")
+	flags.StringVar(&opt.generators, "generators", "", "File with the parameters of generators that look outside of the repository")
+	opt.cluster = argocd.Cluster{Namespace: "argocd", UserAgent: "cmp fleet import " + build.Version(release)}
+	flags.StringVar(&opt.cluster.Kubeconfig, "kubeconfig", "", "Kubeconfig of a cluster to read Applications from, too")
+	flags.StringVar(&opt.cluster.Context, "context", "", "Kubeconfig context of a cluster to read Applications from, too")
+	opt.ladder = ladderFlag(flags)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		live := flags.Changed("kubeconfig") || flags.Changed("context")
+		if len(args) == 0 && !live {
+			return usage.New("no input; name files of Applications, a directory, or a cluster with --context")
+		}
+		return opt.run(cmd, s, checkout.Once(args), live)
+	}
+	return cmd
+}
+
+// importOptions are the flags of cmp fleet import.
+type importOptions struct {
+	out, repoURL, generators string
+	dryRun, force            bool
+	cluster                  argocd.Cluster
+	ladder                   *string
+}
+
+// run imports what the arguments name, and the cluster if it is live.
+func (opt importOptions) run(cmd *cobra.Command, s streams, paths []string, live bool) error {
+	base, err := ladderfile.Base(*opt.ladder)
+	if err != nil {
+		return err
+	}
+	from := importer.Sources{Paths: paths, Stdin: s.In, Base: base}
+	if live {
+		from.Cluster = &opt.cluster
+	}
+	repo, err := checkout.Open(from.Directory())
+	if err != nil {
+		return fmt.Errorf("%s: %w", from.Directory(), err)
+	}
+	defer repo.Close()
+	in, findings, err := from.Read(cmd.Context(), repo)
+	warn(s, findings)
+	if err != nil {
+		return err
+	}
+	if in.Dir, err = checkout.InRepository(from.Directory(), opt.out); err != nil {
+		return err
+	}
+	in.RepoURL = opt.repoURL
+	if in.Parameters, err = importer.ReadParameters(opt.generators); err != nil {
+		return err
+	}
+	res, err := importer.Import(cmd.Context(), in)
+	warn(s, res.Findings)
+	if err != nil {
+		return err
+	}
+	if opt.dryRun {
+		_, err = io.WriteString(s.Out, res.Text())
+		return err
+	}
+	if err := res.Write(repo.Base, repo.Show, opt.force); err != nil {
+		return err
+	}
+	for _, made := range res.Components {
+		fmt.Fprintf(s.Out, "%s: %s\n", finding.Harmless(repo.Show(made.File)), finding.Harmless(made.String()))
+	}
+	_, err = fmt.Fprintf(s.Out, "%s written\n", finding.Counted(len(res.Files), "file"))
+	return err
+}

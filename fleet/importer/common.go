@@ -1,0 +1,181 @@
+package importer
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/internal/profile"
+)
+
+// common is what a ladder.yaml says for all Applications.
+type common struct {
+	project, server, revision, home string
+	automated                       component.Automated
+	retry                           *component.Retry
+	history                         *int
+	options                         map[string]string
+	allow                           allowed
+}
+
+type allowed struct {
+	Projects          []string `yaml:"projects,omitempty"`
+	Servers           []string `yaml:"servers,omitempty"`
+	Annotations       []string `yaml:"annotations,omitempty"`
+	NamespaceMetadata []string `yaml:"namespaceMetadata,omitempty"`
+}
+
+// most is the value that most Applications have, of equals the first in order.
+func most[T any](all []*application, of func(*application) (T, bool)) (best T, count int) {
+	counts := map[string]int{}
+	values := map[string]T{}
+	for _, app := range all {
+		if v, has := of(app); has {
+			key := asText(v)
+			counts[key]++
+			values[key] = v
+		}
+	}
+	for _, k := range sortedKeys(counts) {
+		if counts[k] > count {
+			best, count = values[k], counts[k]
+		}
+	}
+	return best, count
+}
+
+func mostText(all []*application, of func(*application) string) string {
+	best, _ := most(all, func(a *application) (string, bool) { return of(a), of(a) != "" })
+	return best
+}
+
+// share finds what Applications have in common.
+func share(all []*application) common {
+	c := common{
+		project:  mostText(all, func(a *application) string { return a.project }),
+		server:   mostText(all, func(a *application) string { return a.server }),
+		revision: mostText(all, func(a *application) string { return a.settings.revision }),
+		home:     mostText(all, func(a *application) string { return a.home }),
+	}
+	c.automated, _ = most(all, func(a *application) (component.Automated, bool) { return *a.Automated, true })
+	if r, n := most(all, func(a *application) (component.Retry, bool) { return deref(a.Retry), a.Retry != nil }); 2*n > len(all) {
+		c.retry = &r
+	}
+	if h, n := most(all, func(a *application) (int, bool) { return deref(a.RevisionHistoryLimit), a.RevisionHistoryLimit != nil }); n == len(all) {
+		c.history = &h
+	}
+	c.options = shareOptions(all)
+	c.allow = c.allows(all)
+	return c
+}
+
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// defaultOptions are those that a fleet sets unless it is told not to.
+var defaultOptions = []string{"CreateNamespace", "RespectIgnoreDifferences", "SkipDryRunOnMissingResource"}
+
+// shareOptions are the sync options that most have, of those that a component can take
+// back; and of the others those that all have.
+func shareOptions(all []*application) map[string]string {
+	shared := map[string]string{}
+	for _, name := range defaultOptions {
+		value, _ := most(all, func(a *application) (string, bool) { return cmp.Or(a.options[name], "false"), true })
+		shared[name] = value
+	}
+	for name, value := range all[0].options {
+		if !slices.ContainsFunc(all, func(a *application) bool { return a.options[name] != value }) {
+			shared[name] = value
+		}
+	}
+	return shared
+}
+
+// written are the options of a fleet: those that are not so anyway.
+func (c common) written() []string {
+	shared := maps.Clone(c.options)
+	maps.DeleteFunc(shared, func(name, value string) bool { return slices.Contains(defaultOptions, name) && value == "true" })
+	return optionList(shared)
+}
+
+// own are the sync options of a component.
+func (c common) own(a *application) []string {
+	own := maps.Clone(a.options)
+	for _, name := range defaultOptions {
+		own[name] = cmp.Or(own[name], "false")
+	}
+	maps.DeleteFunc(own, func(name, value string) bool { return c.options[name] == value })
+	return optionList(own)
+}
+
+func optionList(options map[string]string) []string {
+	var all []string
+	for _, name := range sortedKeys(options) {
+		all = append(all, name+"="+options[name])
+	}
+	return all
+}
+
+// ownAutomated is what a component says of automated syncs where the fleet says another.
+func (c common) ownAutomated(a *application) *component.Automated {
+	own := *a.Automated
+	if asText(own) == asText(c.automated) {
+		return nil
+	}
+	if own.Enabled == nil && c.automated.Enabled != nil {
+		own.Enabled = truth(true)
+	}
+	if own.AllowEmpty == nil && c.automated.AllowEmpty != nil {
+		own.AllowEmpty = truth(false)
+	}
+	return &own
+}
+
+// allows are the things that components choose which the platform has to allow.
+func (c common) allows(all []*application) allowed {
+	projects, servers, annotations, metadata := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, a := range all {
+		if a.project != c.project {
+			projects[a.project] = true
+		}
+		if a.server != c.server {
+			servers[a.server] = true
+		}
+		for key := range a.Annotations {
+			if domain, _, is := strings.Cut(key, "/"); is && (domain == "argoproj.io" || strings.HasSuffix(domain, ".argoproj.io")) {
+				annotations[key] = true
+			}
+		}
+		if m := a.ManagedNamespaceMetadata; m != nil {
+			for _, keys := range []map[string]string{m.Labels, m.Annotations} {
+				for key := range keys {
+					metadata[key] = true
+				}
+			}
+		}
+	}
+	delete(projects, "")
+	return allowed{sortedKeys(projects), sortedKeys(servers), sortedKeys(annotations), sortedKeys(metadata)}
+}
+
+// band is that of all steps.
+func band(steps map[*application]int) profile.Band {
+	b := profile.Band{Name: "imported", Why: "the order of the Applications as they were imported"}
+	first := true
+	for _, n := range steps {
+		if first || n < b.From {
+			b.From = n
+		}
+		if first || n > b.To {
+			b.To = n
+		}
+		first = false
+	}
+	return b
+}

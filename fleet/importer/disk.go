@@ -1,0 +1,162 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/argocd"
+	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/manifests"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// Sources are where Applications are read from.
+type Sources struct {
+	// Paths are files, "-" for Stdin, and directories.
+	Paths []string
+	Stdin io.Reader
+	// Cluster is read, too, unless it is nil.
+	Cluster *argocd.Cluster
+	Base    *knowledge.Base
+}
+
+// Directory is one that tells the repository: that of the first path, or this one.
+func (s Sources) Directory() string {
+	for _, p := range s.Paths {
+		if p != "-" && manifests.IsDir(p) {
+			return p
+		}
+		if p != "-" {
+			return filepath.Dir(p)
+		}
+	}
+	return "."
+}
+
+// Read reads all of them.
+func (s Sources) Read(ctx context.Context, repo *checkout.Checkout) (Input, []finding.Finding, error) {
+	in := Input{Repo: repo.Repo, Base: s.Base}
+	var findings []finding.Finding
+	var faults []error
+	for _, p := range s.Paths {
+		var objs []object.Object
+		var found []finding.Finding
+		var err error
+		if p == "-" || !manifests.IsDir(p) {
+			objs, err = manifests.Read(s.Stdin, p)
+		} else {
+			objs, found, err = s.directory(ctx, repo, p)
+		}
+		faults = append(faults, err)
+		findings = append(findings, found...)
+		in.Objects = append(in.Objects, objs...)
+	}
+	if s.Cluster != nil {
+		found, err := s.Cluster.Applications(ctx)
+		faults = append(faults, err)
+		findings = append(findings, found.Findings...)
+		in.Objects = append(in.Objects, found.Objects...)
+	}
+	return in, findings, errors.Join(faults...)
+}
+
+// directory reads what a directory renders to, if it is a chart or a kustomization, or
+// else the files below it.
+func (s Sources) directory(ctx context.Context, repo *checkout.Checkout, typed string) ([]object.Object, []finding.Finding, error) {
+	dir, err := repo.Inside(typed)
+	if err != nil {
+		return nil, nil, err
+	}
+	var findings []finding.Finding
+	if kind, err := render.Detect(repo.Repo, dir); err == nil && (kind == render.Helm || kind == render.Kustomize) {
+		req := plugin.Request{Repo: repo.Repo, NoRepository: repo.NoRepository, Dir: dir, Show: repo.Show, App: plugin.App{Name: "root", Namespace: "argocd"},
+			Settings: []plugin.Settings{{Order: wave.Options{Waves: wave.Off}}}}
+		res, err := plugin.Generate(ctx, req, s.Base)
+		if err == nil {
+			return res.Objects, nil, nil
+		}
+		for _, f := range finding.Of(err) {
+			f.Severity = finding.Warning
+			findings = append(findings, f)
+		}
+	}
+	objs, more, err := Find(repo.Repo, dir, repo.Show)
+	return objs, append(findings, more...), err
+}
+
+// ReadParameters reads a file with what generators find; none if it has no name.
+func ReadParameters(file string) (Parameters, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "correct --generators"}
+	}
+	var p Parameters
+	if err := yaml.Unmarshal(text, &p); err != nil {
+		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Message: "not a mapping of ApplicationSets to generators and their lists of parameters", Remedy: "write it like {addons: {clusters: [{name: prod, server: https://prod.example.com}]}}"}
+	}
+	return p, nil
+}
+
+// Text is all files as one.
+func (r Result) Text() string {
+	var b strings.Builder
+	for i, f := range r.Files {
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		fmt.Fprintf(&b, "# %s\n%s", finding.Harmless(f.Path), f.Text)
+	}
+	return b.String()
+}
+
+// String says what became of an Application.
+func (c Component) String() string {
+	return fmt.Sprintf("%s, %s, step %d", c.Name, c.Source, c.Step)
+}
+
+// Write writes all files or none below the directory of the repository. Without force,
+// files that are there are an error.
+func (r Result) Write(base string, show func(string) string, force bool) error {
+	var all []wholefile.File
+	var faults []error
+	for _, f := range r.Files {
+		name := filepath.Join(base, filepath.FromSlash(f.Path))
+		if info, err := os.Lstat(filepath.Dir(name)); err == nil && !info.IsDir() {
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "not-written", File: show(path.Dir(f.Path)), Message: "is not a directory", Remedy: "remove it first"})
+			continue
+		}
+		switch info, err := os.Lstat(name); {
+		case err == nil && !info.Mode().IsRegular():
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "not-written", File: show(f.Path), Message: "is not a regular file", Remedy: "remove it first"})
+		case err == nil && !force:
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "not-written", File: show(f.Path), Message: "the file exists", Remedy: "use --force to replace it, or another directory"})
+		}
+		all = append(all, wholefile.File{Name: name, Shown: show(f.Path), Data: []byte(f.Text)})
+	}
+	if err := errors.Join(faults...); err != nil {
+		return err
+	}
+	for _, f := range all {
+		if err := os.MkdirAll(filepath.Dir(f.Name), 0o755); err != nil {
+			return fmt.Errorf("%s: %s; no file is written", f.Shown, wholefile.Reason(err))
+		}
+	}
+	return wholefile.WriteAll(all)
+}

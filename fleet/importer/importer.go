@@ -1,0 +1,322 @@
+// Package importer turns Applications and ApplicationSets that exist into components:
+// a component.yaml for each Application, and a ladder.yaml with what all have in common.
+//
+// A fleet that is to come under Ladder has settings that somebody once had a reason for.
+// So every field is taken from the Application as it is read, and what nothing has taken
+// at the end is reported, each field once: nothing is lost silently.
+//
+// The components are in a directory of their own, and each names the directory of its
+// manifests. The old Applications go on reading theirs, and do not find a component.yaml
+// among the manifests.
+package importer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/overlay"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// Input is what is to become a fleet.
+type Input struct {
+	// Objects are Applications and ApplicationSets; others are passed over.
+	Objects []object.Object
+	// Repo is the repository that the components are for, and Dir the directory in it
+	// that they are written to.
+	Repo fs.FS
+	Dir  string
+	// RepoURL is the address of Repo; empty for the one that most Applications name
+	// whose directories are there.
+	RepoURL string
+	// Parameters are what generators of ApplicationSets would find that look outside of
+	// the repository.
+	Parameters Parameters
+	Base       *knowledge.Base
+}
+
+// File is a file to be written; its path is in the repository.
+type File struct{ Path, Text string }
+
+// Result is the fleet.
+type Result struct {
+	// Files are a ladder.yaml, and what each component consists of.
+	Files []File
+	// Components describe the component.yaml files, in the order of the files.
+	Components []Component
+	// Findings are what is not imported, and what will be different.
+	Findings []finding.Finding
+}
+
+// Component is an Application as it was imported.
+type Component struct {
+	File, Name string
+	// Source says in words where the manifests are.
+	Source string
+	Step   int
+	// Application is the manifest that it was made of.
+	Application string
+}
+
+// The rules of findings.
+const (
+	// NotImported is a field, or a whole Application, that no key can hold.
+	NotImported = "not-imported"
+	// Changes is what will be different once Ladder renders the components.
+	Changes = "import-changes"
+)
+
+// Import turns Applications into components. The error says that there are none.
+func Import(ctx context.Context, in Input) (Result, error) {
+	w := &work{Input: in, apps: map[string]*application{}, rendered: map[string]bool{}, sets: map[string][]finding.Finding{}}
+	w.settle()
+	for _, o := range in.Objects {
+		w.add(o, nil)
+	}
+	for app := w.next(); app != nil; app = w.next() { // what is found to be a parent adds its children
+		app.looked = true
+		w.follow(ctx, app)
+	}
+	var all []*application
+	for _, name := range w.order {
+		if app := w.apps[name]; !app.parent && len(app.made) > 0 {
+			all = append(all, app)
+		}
+	}
+	if len(all) == 0 {
+		return Result{Findings: w.findings()}, finding.Finding{Severity: finding.Error, Rule: "nothing-to-import", Message: "no Application found",
+			Remedy: "name files of Applications or ApplicationSets, or the directory that their parent renders"}
+	}
+	steps := w.number(all)
+	return w.write(all, steps), nil
+}
+
+// next is an Application that has not been looked at.
+func (w *work) next() *application {
+	for _, name := range w.order {
+		if app := w.apps[name]; !app.looked {
+			return app
+		}
+	}
+	return nil
+}
+
+// work is what Import knows so far.
+type work struct {
+	Input
+	// apps are the Applications by their names, and order are these names as found.
+	apps  map[string]*application
+	order []string
+	// rendered are those that a parent renders, whose manifest wins over files.
+	rendered map[string]bool
+	// sets are the findings about each ApplicationSet, and general those about all.
+	sets    map[string][]finding.Finding
+	general []finding.Finding
+}
+
+// findings are all of them, sorted.
+func (w *work) findings() []finding.Finding {
+	all := w.general
+	for _, name := range sortedKeys(w.sets) {
+		all = append(all, w.sets[name]...)
+	}
+	for _, name := range w.order {
+		all = append(all, w.apps[name].findings...)
+	}
+	finding.Sort(all)
+	return all
+}
+
+// application is an Application that is taken apart.
+type application struct {
+	name string
+	// fields are those that nothing has taken yet.
+	fields tree
+	// source is the manifest, for messages and as it was.
+	file   string
+	line   int
+	from   string // the ApplicationSet; empty if it is no part of one
+	above  *application
+	wave   int // among those of its parent
+	step   int // of the ApplicationSet, from 1; 0 without steps
+	parent bool
+	looked bool
+	// text is the manifest as it was read.
+	text     string
+	findings []finding.Finding
+	// made are the components, one for each source with manifests.
+	made []*made
+	settings
+}
+
+// add reads an object; above is the parent that renders it, or nil.
+func (w *work) add(o object.Object, above *application) {
+	if o.ID.Group != "argoproj.io" {
+		return
+	}
+	switch o.ID.Kind {
+	case "Application":
+		fields := fieldsOf(o.Root().Plain())
+		app := &application{name: o.ID.Name, fields: fields, file: o.File, line: o.Line, above: above, text: o.Text()}
+		app.wave, _ = o.Wave()
+		if above == nil && ownedBySet(fields) {
+			app.from = "an ApplicationSet"
+		}
+		w.put(app, above != nil)
+	case "ApplicationSet":
+		w.addSet(o, above)
+	}
+}
+
+// ownedBySet reports whether an ApplicationSet made an Application of a cluster.
+func ownedBySet(fields tree) bool {
+	owners, _ := at(fields, "metadata", "ownerReferences").([]any)
+	return slices.ContainsFunc(owners, func(owner any) bool {
+		m, _ := owner.(tree)
+		return m["kind"] == "ApplicationSet"
+	})
+}
+
+// put keeps an Application. One of a name counts: that which a parent renders, or else
+// the first.
+func (w *work) put(app *application, rendered bool) {
+	known, twice := w.apps[app.name]
+	switch {
+	case !twice:
+		w.order = append(w.order, app.name)
+	case rendered && !w.rendered[app.name]:
+	case known.text == app.text && known.file == app.file:
+		known.above = app.above
+		return
+	default:
+		app.report("", "another Application of this name is in "+cmp.Or(known.file, "the input")+", and only that one is imported", "name fewer files, such as those of one environment")
+		known.findings = append(known.findings, app.findings...)
+		return
+	}
+	w.apps[app.name], w.rendered[app.name] = app, w.rendered[app.name] || rendered
+}
+
+// follow converts an Application, and finds out whether it is a parent of others.
+func (w *work) follow(ctx context.Context, app *application) {
+	w.convert(app)
+	children, others := w.children(ctx, app)
+	if len(children) == 0 {
+		return
+	}
+	app.parent, app.findings = true, nil
+	app.change("", "it is a parent of Applications; the parent that cmp fleet apps generates takes its place, without settings of its own")
+	for _, child := range children {
+		if !app.isBelow(child.ID.Name) { // a parent may hold itself
+			w.add(child, app)
+		}
+	}
+	if len(others) > 0 {
+		app.report("", fmt.Sprintf("this parent contains %s besides Applications, such as %s", finding.Counted(len(others), "object"), others[0].ID), "move them to a component of their own")
+	}
+}
+
+// isBelow reports whether an Application of a name is this one, or a parent of it.
+func (a *application) isBelow(name string) bool {
+	return a.name == name || a.above != nil && a.above.isBelow(name)
+}
+
+// children are the Applications that an Application renders to, and the others of its
+// objects if there are any. What does not render here has none.
+func (w *work) children(ctx context.Context, app *application) (children, others []object.Object) {
+	for _, m := range app.made {
+		if !m.local {
+			continue
+		}
+		repo := overlay.FS{FS: w.Repo, Files: map[string]string{path.Join(m.dir, "component.yaml"): m.text(w, 0)}}
+		req := plugin.Request{Repo: repo, Dir: m.dir, App: plugin.App{Name: app.name, Namespace: app.namespace}, Settings: []plugin.Settings{{Order: wave.Options{Waves: wave.Off}}}}
+		res, err := plugin.Generate(ctx, req, w.Base)
+		if err != nil {
+			continue
+		}
+		for _, o := range res.Objects {
+			if o.ID.Group == "argoproj.io" && (o.ID.Kind == "Application" || o.ID.Kind == "ApplicationSet") {
+				children = append(children, o)
+			} else {
+				others = append(others, o)
+			}
+		}
+	}
+	return children, others
+}
+
+// report says that something of an Application is not imported.
+func (a *application) report(field, message, remedy string) {
+	a.findings = append(a.findings, finding.Finding{Severity: finding.Warning, Rule: NotImported, File: a.file, Line: a.line, Object: "Application " + a.name, Field: field, Message: message, Remedy: remedy})
+}
+
+// change says what will be different.
+func (a *application) change(field, message string) {
+	a.findings = append(a.findings, finding.Finding{Severity: finding.Note, Rule: Changes, File: a.file, Line: a.line, Object: "Application " + a.name, Field: field, Message: message})
+}
+
+// settle finds the address of the repository: the one with which most Applications and
+// generators name a directory that is here.
+func (w *work) settle() {
+	if w.RepoURL != "" {
+		return
+	}
+	count := map[string]int{}
+	first := map[string]string{}
+	tell := func(url, dir string) {
+		dir = path.Clean(dir)
+		if info, err := fs.Stat(w.Repo, dir); url == "" || strings.Contains(url, "{{") || !fs.ValidPath(dir) || err != nil || !info.IsDir() {
+			return
+		}
+		count[repository(url)]++
+		first[repository(url)] = cmp.Or(first[repository(url)], url)
+	}
+	for _, o := range w.Objects {
+		if o.ID.Group != "argoproj.io" {
+			continue
+		}
+		for _, s := range append(o.Get("spec", "sources").Items(), o.Get("spec", "source")) {
+			if s.Get("path").Exists() {
+				tell(s.Get("repoURL").Text(), s.Get("path").Text())
+			}
+		}
+		for _, g := range o.Get("spec", "generators").Items() {
+			for _, git := range slices.Concat(g.Get("matrix", "generators").Items(), g.Get("merge", "generators").Items(), []object.Value{g}) {
+				tell(git.Get("git", "repoURL").Text(), ".")
+			}
+		}
+	}
+	best := 0
+	for _, key := range sortedKeys(count) {
+		if count[key] > best {
+			best, w.RepoURL = count[key], first[key]
+		}
+	}
+}
+
+// ours reports whether an address is that of the repository.
+func (w *work) ours(url string) bool {
+	return w.RepoURL != "" && repository(url) == repository(w.RepoURL)
+}
+
+// repository is what an address names, however it is reached.
+func repository(address string) string {
+	address = strings.ToLower(strings.TrimSpace(address))
+	scheme, rest, found := strings.Cut(address, "://")
+	if !found {
+		rest = strings.Replace(scheme, ":", "/", 1) // git@host:path
+	}
+	host, dir, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		host = host[at+1:]
+	}
+	return host + "/" + strings.TrimSuffix(strings.Trim(dir, "/"), ".git")
+}

@@ -1,0 +1,328 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// made is a component that is made of a source of an Application.
+type made struct {
+	app  *application
+	name string
+	// local is true if the manifests are in the repository, in dir.
+	local bool
+	dir   string
+	chart chart
+	// values are those of a chart from elsewhere, which become a file: Argo CD renders
+	// such a chart, and reads no component.yaml.
+	values tree
+	// parameters are keys of component.yaml that say how to render it.
+	parameters tree
+}
+
+// chart is the key of component.yaml.
+type chart struct {
+	RepoURL       string   `yaml:"repoURL,omitempty"`
+	Path          string   `yaml:"path,omitempty"`
+	Chart         string   `yaml:"chart,omitempty"`
+	Version       string   `yaml:"version,omitempty"`
+	ReleaseName   string   `yaml:"releaseName,omitempty"`
+	ValueFiles    []string `yaml:"valueFiles,omitempty"`
+	IgnoreMissing bool     `yaml:"ignoreMissingValueFiles,omitempty"`
+	SkipCRDs      bool     `yaml:"skipCrds,omitempty"`
+}
+
+// source takes a source with manifests.
+func (w *work) source(m *made, s tree, refs map[string]string, field string) bool {
+	url, name := text(s["repoURL"]), takeText(s, "chart")
+	take(s, "name")
+	if name == "" && w.ours(url) {
+		w.revision(m.app, s, field)
+		m.local, m.dir = true, path.Clean(takeText(s, "path"))
+		m.chart.Path = m.dir
+		if info, err := fs.Stat(w.Repo, m.dir); err != nil || !info.IsDir() {
+			m.app.report(field+".path", fmt.Sprintf("directory %s not found in the repository, so there is no component", m.dir), "correct it, or delete the Application")
+			return false
+		}
+	} else {
+		m.chart = chart{RepoURL: takeText(s, "repoURL"), Chart: name, Version: takeText(s, "targetRevision")}
+		if dir := takeText(s, "path"); name == "" {
+			m.chart.Path = cmp.Or(dir, ".")
+			if s["helm"] == nil {
+				m.app.change(field, "Argo CD renders only charts of other repositories for a fleet; run cmp vendor in the directory of the component")
+			}
+		}
+	}
+	w.helm(m, s, refs, field)
+	w.native(m, s, field)
+	if plugin := takeText(s, "plugin", "name"); plugin != "" {
+		m.app.change(field+".plugin", fmt.Sprintf("Ladder renders it instead of the plugin %s; compare with cmp render", plugin))
+	}
+	return true
+}
+
+// helm takes what the Application says to Helm.
+func (w *work) helm(m *made, s tree, refs map[string]string, field string) {
+	h := fieldsOf(s["helm"])
+	if h == nil {
+		take(s, "helm")
+		return
+	}
+	if release := takeText(h, "releaseName"); release != m.name {
+		m.chart.ReleaseName = release
+	}
+	m.chart.IgnoreMissing = takeTrue(h, "ignoreMissingValueFiles")
+	for _, file := range takeList(h, "valueFiles") {
+		if name, ok := w.valuesFile(text(file), refs); ok {
+			m.chart.ValueFiles = append(m.chart.ValueFiles, name)
+		} else {
+			m.app.report(field+".helm.valueFiles", fmt.Sprintf("the values file %s is in another repository", text(file)), "copy it to this repository, and name it in chart.valueFiles")
+		}
+	}
+	inline := w.inline(m, h, field)
+	if version := text(h["version"]); version == "v3" || version == "" {
+		take(h, "version")
+	}
+	switch {
+	case m.local:
+		w.parameters(m, h, inline)
+	default:
+		m.chart.SkipCRDs = takeTrue(h, "skipCrds")
+		m.values = w.withParameters(m, h, inline, field)
+	}
+	if len(h) == 0 {
+		take(s, "helm")
+	}
+}
+
+// valuesFile is how a component names a values file.
+func (w *work) valuesFile(name string, refs map[string]string) (string, bool) {
+	if strings.Contains(name, "://") {
+		return "", false
+	}
+	ref, below, is := strings.Cut(strings.TrimPrefix(name, "$"), "/")
+	if !is || !strings.HasPrefix(name, "$") {
+		return name, true
+	}
+	return "/" + below, w.ours(refs[ref])
+}
+
+// inline takes values in the Application. Argo CD prefers valuesObject.
+func (w *work) inline(m *made, h tree, field string) tree {
+	typed, written := fieldsOf(h["valuesObject"]), h["values"]
+	take(h, "valuesObject")
+	if typed != nil {
+		take(h, "values")
+		return typed
+	}
+	if written == nil {
+		take(h, "values")
+		return nil
+	}
+	values, err := object.PlainText(text(written))
+	if err != nil {
+		m.app.report(field+".helm.values", "the values are not valid YAML", "correct them")
+	}
+	take(h, "values")
+	return fieldsOf(values)
+}
+
+// parameters takes what Ladder renders a chart of this repository with.
+func (w *work) parameters(m *made, h, inline tree) {
+	if len(inline) > 0 {
+		m.parameters["valuesObject"] = inline
+	}
+	set, setString, setFile := tree{}, tree{}, tree{}
+	for _, item := range takeList(h, "parameters") {
+		p := fieldsOf(item)
+		into := set
+		if takeTrue(p, "forceString") {
+			into = setString
+		}
+		into[text(p["name"])] = text(p["value"])
+	}
+	for _, item := range takeList(h, "fileParameters") {
+		p := fieldsOf(item)
+		setFile[text(p["name"])] = text(p["path"])
+	}
+	for key, values := range map[string]tree{"set": set, "setString": setString, "setFile": setFile} {
+		if len(values) > 0 {
+			m.parameters[key] = values
+		}
+	}
+	for field, key := range map[string]string{"skipCrds": "skipCrds", "skipTests": "skipTests", "skipSchemaValidation": "skipSchemaValidation"} {
+		if takeTrue(h, field) {
+			m.parameters[key] = true
+		}
+	}
+	if version := takeText(h, "kubeVersion"); version != "" {
+		m.parameters["kubeVersion"] = version
+	}
+	if versions := takeList(h, "apiVersions"); len(versions) > 0 {
+		m.parameters["apiVersions"] = versions
+	}
+}
+
+// withParameters are inline values with the parameters in them, as Argo CD has them win.
+// One that is an element of a list stays, since nobody knows the rest of the list.
+func (w *work) withParameters(m *made, h, values tree, field string) tree {
+	var left []any
+	for _, item := range takeList(h, "parameters") {
+		p := fieldsOf(item)
+		keys := pathOf(text(p["name"]))
+		if keys == nil || strings.ContainsAny(text(p["value"]), ",{}[]\\") || strings.Contains(text(p["value"]), "$ARGOCD_") {
+			left = append(left, item)
+			continue
+		}
+		if values == nil {
+			values = tree{}
+		}
+		put(values, keys, typed(text(p["value"]), p["forceString"] == true))
+	}
+	for _, item := range left {
+		m.app.report(field+".helm.parameters", fmt.Sprintf("the parameter %s sets a list, several values or a variable", text(fieldsOf(item)["name"])), "write it as values")
+	}
+	return values
+}
+
+// pathOf are the keys of a parameter; nil if it names an element of a list, or several
+// values.
+func pathOf(name string) []string {
+	if name == "" || strings.ContainsAny(name, "[]{},=") {
+		return nil
+	}
+	var keys []string
+	key := ""
+	for i := 0; i < len(name); i++ {
+		switch {
+		case name[i] == '\\' && i+1 < len(name):
+			i++
+			key += string(name[i])
+		case name[i] == '.':
+			keys, key = append(keys, key), ""
+		default:
+			key += string(name[i])
+		}
+	}
+	return append(keys, key)
+}
+
+// typed is a value as helm --set reads it: a number, a truth, nothing, or a text.
+func typed(value string, forced bool) any {
+	if forced {
+		return value
+	}
+	switch value {
+	case "true", "false":
+		return value == "true"
+	case "null":
+		return nil
+	case "0":
+		return 0
+	}
+	var n int64
+	if len(value) > 0 && value[0] != '0' && value[0] != '+' {
+		if _, err := fmt.Sscanf(value, "%d", &n); err == nil && fmt.Sprint(n) == value {
+			return n
+		}
+	}
+	return value
+}
+
+func put(t tree, keys []string, value any) {
+	for _, key := range keys[:len(keys)-1] {
+		inner := fieldsOf(t[key])
+		if inner == nil {
+			inner = tree{}
+			t[key] = inner
+		}
+		t = inner
+	}
+	t[keys[len(keys)-1]] = value
+}
+
+// nativeKeys are the fields of kustomize and directory sources and their keys.
+var nativeKeys = []struct{ of, field, key string }{
+	{"kustomize", "namePrefix", "namePrefix"},
+	{"kustomize", "nameSuffix", "nameSuffix"},
+	{"kustomize", "namespace", "kustomizeNamespace"},
+	{"kustomize", "images", "images"},
+	{"kustomize", "commonLabels", "commonLabels"},
+	{"kustomize", "forceCommonLabels", "forceCommonLabels"},
+	{"kustomize", "labelWithoutSelector", "labelWithoutSelector"},
+	{"kustomize", "labelIncludeTemplates", "labelIncludeTemplates"},
+	{"kustomize", "commonAnnotations", "commonAnnotations"},
+	{"kustomize", "forceCommonAnnotations", "forceCommonAnnotations"},
+	{"kustomize", "commonAnnotationsEnvsubst", "commonAnnotationsEnvsubst"},
+	{"kustomize", "patches", "patches"},
+	{"kustomize", "components", "components"},
+	{"kustomize", "ignoreMissingComponents", "ignoreMissingComponents"},
+	{"directory", "include", "include"},
+	{"directory", "exclude", "exclude"},
+}
+
+// native takes what the Application says to kustomize, or of a directory. Argo CD reads
+// no directories below one unless it is told to, and Ladder does.
+func (w *work) native(m *made, s tree, field string) {
+	if m.local {
+		for _, k := range nativeKeys {
+			v := take(s, k.of, k.field)
+			if v != nil && v != false && v != "" {
+				m.parameters[k.key] = v
+			}
+		}
+		replicas := tree{}
+		for _, item := range takeList(s, "kustomize", "replicas") {
+			replicas[text(fieldsOf(item)["name"])] = fieldsOf(item)["count"]
+		}
+		if len(replicas) > 0 {
+			m.parameters["replicas"] = replicas
+		}
+		w.jsonnet(m, s)
+		kind, err := render.Detect(w.Repo, m.dir)
+		if recurses := takeTrue(s, "directory", "recurse"); err == nil && kind == render.Plain && !recurses && hasDirectories(w.Repo, m.dir) {
+			m.parameters["recurse"] = false
+		}
+	}
+	for _, of := range []string{"kustomize", "directory"} {
+		if m := fieldsOf(s[of]); m != nil && len(m) == 0 {
+			delete(s, of)
+		}
+	}
+}
+
+func hasDirectories(repo fs.FS, dir string) bool {
+	entries, err := fs.ReadDir(repo, dir)
+	return err == nil && slices.ContainsFunc(entries, fs.DirEntry.IsDir)
+}
+
+// jsonnet takes the variables of jsonnet files.
+func (w *work) jsonnet(m *made, s tree) {
+	for field, key := range map[string]string{"tlas": "tlas", "extVars": "extVars"} {
+		plain, code := tree{}, tree{}
+		for _, item := range takeList(s, "directory", "jsonnet", field) {
+			v := fieldsOf(item)
+			if v["code"] == true {
+				code[text(v["name"])] = text(v["value"])
+			} else {
+				plain[text(v["name"])] = text(v["value"])
+			}
+		}
+		if len(plain) > 0 {
+			m.parameters[key] = plain
+		}
+		if len(code) > 0 {
+			m.parameters[key+"Code"] = code
+		}
+	}
+	if libs := takeList(s, "directory", "jsonnet", "libs"); len(libs) > 0 {
+		m.parameters["libs"] = libs
+	}
+}

@@ -1,0 +1,162 @@
+package importer
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// tree is a manifest from which fields are taken until nothing is left that means
+// anything.
+type tree = map[string]any
+
+// fieldsOf is a mapping of a tree; nil if there is none.
+func fieldsOf(v any) tree {
+	m, _ := v.(tree)
+	return m
+}
+
+// take removes a field and returns it; nil if it is not there. Mappings that it leaves
+// empty go with it.
+func take(t tree, keys ...string) any {
+	v, there := t[keys[0]]
+	if !there {
+		return nil
+	}
+	if len(keys) == 1 {
+		delete(t, keys[0])
+		return v
+	}
+	inner := fieldsOf(v)
+	if inner == nil {
+		return nil
+	}
+	taken := take(inner, keys[1:]...)
+	if len(inner) == 0 {
+		delete(t, keys[0])
+	}
+	return taken
+}
+
+// takeText takes a field with a text or another single value.
+func takeText(t tree, keys ...string) string { return text(take(t, keys...)) }
+
+// takeTrue takes a field that is true or not.
+func takeTrue(t tree, keys ...string) bool {
+	is, _ := take(t, keys...).(bool)
+	return is
+}
+
+// takeTexts takes a mapping of texts.
+func takeTexts(t tree, keys ...string) map[string]string {
+	m := fieldsOf(take(t, keys...))
+	if len(m) == 0 {
+		return nil
+	}
+	all := map[string]string{}
+	for key, value := range m {
+		all[key] = text(value)
+	}
+	return all
+}
+
+// takeList takes a list.
+func takeList(t tree, keys ...string) []any {
+	list, _ := take(t, keys...).([]any)
+	return list
+}
+
+// takeAs takes what has exactly the form of a value. Anything else stays, and is
+// reported.
+func takeAs(t tree, into any, keys ...string) bool {
+	v := at(t, keys...)
+	if v == nil {
+		return false
+	}
+	data, err := yaml.Marshal(v)
+	if err != nil {
+		return false
+	}
+	strict := yaml.NewDecoder(bytes.NewReader(data))
+	strict.KnownFields(true)
+	if err := strict.Decode(into); err != nil {
+		return false
+	}
+	take(t, keys...)
+	return true
+}
+
+// at is what stands at a path.
+func at(t tree, keys ...string) any {
+	var v any = t
+	for _, key := range keys {
+		m := fieldsOf(v)
+		if m == nil {
+			return nil
+		}
+		v = m[key]
+	}
+	return v
+}
+
+// text is a single value as a text.
+func text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case tree, []any:
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+// left are the paths of what nothing has taken: values, and lists as a whole.
+func left(t tree, under string) []string {
+	var all []string
+	for _, key := range sortedKeys(t) {
+		field := key
+		if under != "" {
+			field = under + "." + key
+		}
+		switch v := t[key].(type) {
+		case nil:
+		case tree:
+			all = append(all, left(v, field)...)
+		case []any:
+			if len(v) > 0 {
+				all = append(all, field)
+			}
+		default:
+			if v != false && v != "" { // what is so anyway
+				all = append(all, field)
+			}
+		}
+	}
+	return all
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// clone is a copy that can be taken apart.
+func clone(v any) any {
+	switch v := v.(type) {
+	case tree:
+		all := tree{}
+		for key, value := range v {
+			all[key] = clone(value)
+		}
+		return all
+	case []any:
+		all := make([]any, len(v))
+		for i, value := range v {
+			all[i] = clone(value)
+		}
+		return all
+	}
+	return v
+}

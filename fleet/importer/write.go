@@ -1,0 +1,231 @@
+package importer
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/knowledge"
+)
+
+// componentFile is a component.yaml, in the order in which people read it.
+type componentFile struct {
+	Name                        string   `yaml:"name"`
+	Namespace                   string   `yaml:"namespace,omitempty"`
+	Project                     string   `yaml:"project,omitempty"`
+	Server                      string   `yaml:"server,omitempty"`
+	RolloutPhase                int      `yaml:"rolloutPhase"`
+	Chart                       *chart   `yaml:"chart,omitempty"`
+	Parameters                  tree     `yaml:",inline"`
+	SyncOptions                 []string `yaml:"syncOptions,omitempty"`
+	component.ApplicationFields `yaml:",inline"`
+}
+
+// ladderFile is a ladder.yaml.
+type ladderFile struct {
+	Fleet fleetFile `yaml:"fleet"`
+}
+
+type fleetFile struct {
+	Profile              string               `yaml:"profile"`
+	Name                 string               `yaml:"name,omitempty"`
+	RepoURL              string               `yaml:"repoURL,omitempty"`
+	Revision             string               `yaml:"revision,omitempty"`
+	Project              string               `yaml:"project,omitempty"`
+	ArgoCDNamespace      string               `yaml:"argocdNamespace,omitempty"`
+	Server               string               `yaml:"server,omitempty"`
+	SyncOptions          []string             `yaml:"syncOptions,omitempty,flow"`
+	Automated            *component.Automated `yaml:"automated,omitempty"`
+	Retry                *component.Retry     `yaml:"retry,omitempty"`
+	RevisionHistoryLimit *int                 `yaml:"revisionHistoryLimit,omitempty"`
+	Allow                *allowed             `yaml:"allow,omitempty"`
+	Bands                []bandFile           `yaml:"bands"`
+}
+
+type bandFile struct {
+	Name string `yaml:"name"`
+	From int    `yaml:"from"`
+	To   int    `yaml:"to"`
+	Why  string `yaml:"why"`
+}
+
+// text is the component.yaml before anything is known of the other Applications, which
+// is enough to render it.
+func (m *made) text(w *work, step int) string { return m.file(w, common{}, step) }
+
+func (m *made) file(w *work, c common, step int) string {
+	a := m.app
+	f := componentFile{Name: m.name, Namespace: a.namespace, RolloutPhase: step, Parameters: m.parameters, ApplicationFields: a.ApplicationFields}
+	if a.project != c.project && a.project != "" {
+		f.Project = a.project
+	}
+	if a.server != c.server {
+		f.Server = a.server
+	}
+	if len(m.values) > 0 {
+		m.chart.ValueFiles = slices.DeleteFunc(m.chart.ValueFiles, func(name string) bool { return name == m.valuesFile(w) })
+		m.chart.ValueFiles = append(m.chart.ValueFiles, m.valuesFile(w))
+	}
+	f.Chart = &m.chart
+	f.SyncOptions, f.Automated = c.own(a), c.ownAutomated(a)
+	if c.retry != nil && asText(a.Retry) == asText(c.retry) {
+		f.Retry = nil
+	}
+	if c.history != nil {
+		f.RevisionHistoryLimit = nil
+	}
+	return asText(f)
+}
+
+// valuesFile is where the values of a chart from elsewhere are, from the root of the
+// repository.
+func (m *made) valuesFile(w *work) string { return "/" + path.Join(w.Dir, m.name, "values.yaml") }
+
+// asText writes a value as YAML.
+func asText(v any) string {
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	enc.CompactSeqIndent()
+	if err := enc.Encode(v); err != nil {
+		panic(err) // texts, numbers, lists and mappings of them
+	}
+	_ = enc.Close()
+	return b.String()
+}
+
+// write makes the files of a fleet.
+func (w *work) write(all []*application, steps map[*application]int) Result {
+	slices.SortFunc(all, func(x, y *application) int { return strings.Compare(x.name, y.name) })
+	c := share(all)
+	var res Result
+	taken := map[string]bool{}
+	for _, a := range all {
+		w.differs(a, c)
+		for _, m := range a.made {
+			if !fleet.IsName(m.name) {
+				a.report("metadata.name", "it is not a valid Application name", "correct it")
+				continue
+			}
+			if taken[m.name] {
+				a.report("", "another component is called "+m.name, "rename the Application")
+				continue
+			}
+			taken[m.name] = true
+			file := path.Join(w.Dir, m.name, component.File)
+			res.Files = append(res.Files, File{file, m.file(w, c, steps[a])})
+			if len(m.values) > 0 {
+				res.Files = append(res.Files, File{strings.TrimPrefix(m.valuesFile(w), "/"), asText(m.values)})
+			}
+			res.Components = append(res.Components, Component{File: file, Name: m.name, Source: m.chart.String(), Step: steps[a], Application: a.text})
+		}
+	}
+	w.missing(all, c)
+	res.Files = append([]File{{path.Join(w.Dir, knowledge.File), w.ladder(all, steps, c, taken)}}, res.Files...)
+	res.Findings = w.findings()
+	return res
+}
+
+// String says where a chart is.
+func (c chart) String() string {
+	switch {
+	case c.Chart != "":
+		return strings.TrimSpace(fmt.Sprintf("chart %s %s of %s", c.Chart, c.Version, c.RepoURL))
+	case c.RepoURL != "":
+		return c.Path + " of " + c.RepoURL
+	}
+	return c.Path
+}
+
+// differs reports what an Application has in another way than all others, and no
+// component can have.
+func (w *work) differs(a *application, c common) {
+	if a.settings.revision != "" && a.settings.revision != c.revision {
+		a.report("spec.source.targetRevision", fmt.Sprintf("a fleet has one revision, which is %s, and this is %s", c.revision, a.settings.revision), "use one revision, or environments of the fleet")
+	}
+	if a.home != "" && a.home != c.home {
+		a.report("metadata.namespace", fmt.Sprintf("the Applications of a fleet are in one namespace, which is %s, and this is in %s", c.home, a.home), "make a fleet of its own of those in "+a.home)
+	}
+}
+
+// missing says what Applications get that they did not have.
+func (w *work) missing(all []*application, c common) {
+	tell := func(which func(*application) bool, message, remedy string) {
+		var names []string
+		for _, a := range all {
+			if which(a) {
+				names = append(names, a.name)
+			}
+		}
+		if len(names) == 0 {
+			return
+		}
+		shown := strings.Join(names[:min(len(names), 5)], ", ")
+		if len(names) > 5 {
+			shown += fmt.Sprintf(" and %d more", len(names)-5)
+		}
+		w.general = append(w.general, finding.Finding{Severity: finding.Note, Rule: Changes, Message: message + ": " + shown, Remedy: remedy})
+	}
+	retries := "five retries"
+	if c.retry != nil {
+		retries = "the retries of the fleet"
+	}
+	tell(func(a *application) bool { return a.Retry == nil }, "Applications without retries will have "+retries, "set retry, here or as fleet.retry, for another number")
+	tell(func(a *application) bool { return !a.cascades }, "Applications without a finalizer will delete their objects when they are deleted", "use --preserve with cmp fleet apps and appset to keep the objects")
+	tell(func(a *application) bool { return a.namespace == "" }, "Applications without a namespace will deploy objects that name none to default", "set namespace")
+}
+
+// ladder is the ladder.yaml of the fleet.
+func (w *work) ladder(all []*application, steps map[*application]int, c common, taken map[string]bool) string {
+	b := band(steps)
+	f := fleetFile{Profile: "waves", RepoURL: w.RepoURL, Project: c.project, SyncOptions: c.written(), Retry: c.retry, RevisionHistoryLimit: c.history,
+		Bands: []bandFile{{b.Name, b.From, b.To, b.Why}}}
+	if slices.ContainsFunc(all, func(a *application) bool { return a.step > 0 }) {
+		f.Profile = profile.Default
+	}
+	if c.revision != "HEAD" {
+		f.Revision = c.revision
+	}
+	if c.home != "argocd" {
+		f.ArgoCDNamespace = c.home
+	}
+	if c.server != inCluster {
+		f.Server = c.server
+	}
+	if asText(c.automated) != asText(component.Automated{Prune: truth(true), SelfHeal: truth(true)}) {
+		f.Automated = &c.automated
+	}
+	if asText(c.allow) != asText(allowed{}) {
+		f.Allow = &c.allow
+	}
+	f.Name = w.fleetName(taken)
+	return "# Written by cmp fleet import.\n" + asText(ladderFile{f})
+}
+
+// fleetName is the name of the parent, if there is one: the generated one takes its
+// place, and finds the Applications that it has.
+func (w *work) fleetName(taken map[string]bool) string {
+	var tops []string
+	for _, name := range w.order {
+		if a := w.apps[name]; a.parent && a.above == nil {
+			tops = append(tops, a.name)
+		}
+	}
+	if len(tops) == 1 {
+		return tops[0]
+	}
+	name := cmp.Or(path.Base(repository(w.RepoURL)), "fleet")
+	if taken[name] {
+		return name + "-fleet"
+	}
+	return name
+}

@@ -1,0 +1,47 @@
+package object
+
+import yaml "go.yaml.in/yaml/v3"
+
+// Plain returns the value as Kubernetes and Helm read it, made of map[string]any, []any
+// and scalars: of a key written twice the last one counts, "yes" is a boolean, and a date
+// is a text.
+func (v Value) Plain() any {
+	switch {
+	case v.IsMap():
+		all := map[string]any{}
+		for _, f := range v.Fields() {
+			all[f.Key] = f.Value.Plain()
+		}
+		return all
+	case v.IsList():
+		all := []any{}
+		for _, item := range v.Items() {
+			all = append(all, item.Plain())
+		}
+		return all
+	}
+	n := v.resolved()
+	if n == nil {
+		return nil
+	}
+	if truth, is := oldBool(n); is {
+		return truth
+	}
+	if n.Tag == "!!timestamp" {
+		return n.Value
+	}
+	var plain any
+	if err := n.Decode(&plain); err != nil {
+		return n.Value
+	}
+	return plain
+}
+
+// PlainText reads a text of YAML as Plain does; the error says why it is none.
+func PlainText(text string) (any, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) == 0 {
+		return nil, err
+	}
+	return ValueOf(doc.Content[0]).Plain(), nil
+}
