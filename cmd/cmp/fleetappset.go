@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"slices"
 
@@ -57,7 +56,7 @@ Exits with 1 if there is an error, or with --check, if the file is outdated.`,
 		if _, err := io.WriteString(s.Out, fleet.YAML(made...)); err != nil {
 			return err
 		}
-		fmt.Fprintln(s.Err, `cmp: note: the steps need progressive syncs; set applicationsetcontroller.enable.progressive.syncs: "true" in the ConfigMap argocd-cmd-params-cm`)
+		note(s, `the steps need progressive syncs; set applicationsetcontroller.enable.progressive.syncs: "true" in the ConfigMap argocd-cmd-params-cm`)
 		return nil
 	}
 	return cmd

@@ -62,7 +62,7 @@ CD Helm chart. Without them, Argo CD continues as soon as such objects exist.`,
 			kinds, unknown = explain.Health(res.Plan, blind)
 			warn(s, unknown)
 			if len(blind) == 0 {
-				s.say("nothing to print: Argo CD has a health check for every object that another one waits for")
+				note(s, "nothing to print: Argo CD has a health check for every object that another one waits for")
 				return nil
 			}
 		}
