@@ -236,7 +236,7 @@ func (b *builder) unknownKinds() {
 		if _, defined := b.defined[gk]; defined {
 			continue
 		}
-		names, wrong := b.base.Misspelt(gk.Group, gk.Kind)
+		names, wrong := b.base.BuiltinKinds(gk.Group, gk.Kind)
 		for i := kind.from; wrong && i < kind.to; i++ {
 			version := b.Nodes[i].Get("apiVersion").Text()
 			b.find(i, finding.Error, UnknownKind, gk.String(), "kind",

@@ -165,9 +165,9 @@ func (b *Base) guessRung(k Kind) Kind {
 	return k
 }
 
-// Misspelt reports whether a built-in group has no such kind, and returns the kinds
+// BuiltinKinds reports whether a built-in group has no such kind, and returns the kinds
 // it has. It only applies to groups whose kinds are all known.
-func (b *Base) Misspelt(group, kind string) (kinds []string, wrong bool) {
+func (b *Base) BuiltinKinds(group, kind string) (kinds []string, wrong bool) {
 	f := b.file(group)
 	if f == nil || !f.Builtin || !f.Complete || f.byKind[kind] != nil || slices.Contains(f.Others, kind) || strings.HasSuffix(kind, "List") {
 		return nil, false

@@ -24,7 +24,7 @@ func Markdown(parts []Part, looked int, what, command string, limit int, unknown
 	if len(parts) == 0 {
 		return "Ladder finds no difference in " + finding.Counted(looked, what) + ".\n" + rest
 	}
-	// A truncated command would be useless.
+	// A truncated command would not work.
 	show := code(command)
 	if len(show) > limit/4 {
 		show = "the same command without `-o markdown`"
