@@ -52,6 +52,8 @@ type Node struct {
 	// Elsewhere means that another Application applies the object, so that it is
 	// there before this component comes. It orders others, and is not written.
 	Elsewhere bool
+	// Stub means that it only stands for an object of a chart that is not at hand.
+	Stub bool
 	// Lifted means that the definition of its kind is such an object.
 	Lifted bool
 	// Part is the number of the component that holds it, where the graph is of
@@ -231,6 +233,8 @@ type Part struct {
 	Objects []object.Object
 	// Namespace is the destination of its Application.
 	Namespace string
+	// Stubs means that Objects only stand for those of a chart that is not at hand.
+	Stubs bool
 }
 
 // Join finds the references between the objects of several components, and

@@ -21,6 +21,9 @@ type Chart struct {
 	// about, where charts of one name differ. A record without is about all
 	// others.
 	Repos []string `yaml:"repos"`
+	// Manifests means that it is no chart: its publisher has files, in a repository of
+	// that name.
+	Manifests bool `yaml:"manifests"`
 	// Rung is what it is for.
 	Rung string `yaml:"rung"`
 	// Provides are the API groups whose kinds come with it, or their endings
@@ -36,6 +39,8 @@ type Chart struct {
 	Objects []string `yaml:"objects"`
 	Why     string   `yaml:"why"`
 	Source  string   `yaml:"source"`
+	// Guessed means that there is no record of it, but signs.
+	Guessed bool `yaml:"-"`
 }
 
 // Brings reports whether the kinds of a group come with the chart.

@@ -47,6 +47,7 @@ Argo CD adopts later what is there: it renders the same from the same components
   cmp fleet bootstrap ./components --until 020 --check bootstrap`,
 	}
 	in := addFleetInputs(cmd)
+	in.source.Assume = false
 	flags := cmd.Flags()
 	flags.StringVar(&until, "until", "", "Last phase to generate")
 	flags.StringVarP(&out, "out", "o", "", "Directory to write to")

@@ -26,6 +26,7 @@ Exits with 1 if there is a finding of severity error.`,
   cmp fleet check-render ./components -o json`,
 	}
 	in := addFleetInputs(cmd)
+	in.source.Assume = false
 	in.addProjects(cmd.Flags())
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -30,6 +30,7 @@ change. cmp diff shows those objects for one component.
   cmp fleet diff origin/main... ./components -o markdown > comment.md`,
 	}
 	in := addFleetInputs(cmd)
+	in.source.Assume = false
 	in.source.Partial = true
 	cmd.Args = cobra.MinimumNArgs(2)
 	in.asksFor(cmd, "Compare only what is deployed there")
