@@ -28,6 +28,8 @@ type Draft struct {
 	// PhaseKey is rolloutPhase or wave, Phase its value, and PhaseWhy says why it is
 	// that, or why there is none.
 	PhaseKey, Phase, PhaseWhy string
+	// Environment is the only one where it is deployed; empty for all.
+	Environment string
 	// CRDs is what crds should be, CRDsPhase the phase of the definitions if it should
 	// be split, and CRDsWhy says why; empty where nothing is to be said.
 	CRDs, CRDsPhase, CRDsWhy string
@@ -64,6 +66,9 @@ func (d Draft) Text() string {
 		fmt.Fprintf(&b, "%s: %q\n", d.PhaseKey, d.Phase)
 	} else {
 		comment(&b, or(d.PhaseKey, "rolloutPhase")+": 120 # "+d.PhaseWhy)
+	}
+	if d.Environment != "" {
+		fmt.Fprintf(&b, "environments: [%q]\n", d.Environment)
 	}
 	if d.CRDs != "" {
 		comment(&b, d.CRDsWhy)

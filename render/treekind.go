@@ -90,7 +90,9 @@ func (s source) parts() ([]string, error) {
 // so: those with a chart or a kustomization that no other one refers to, and that can
 // be rendered by themselves. A dir that is one is the only one. What lies in a chart
 // belongs to it, and so do charts below a kustomization; apart are directories that
-// are known to be components with all that is below them.
+// are known to be components with all that is below them. A kustomization that only
+// groups components (see groups) is none; nor is one within another that neither of the
+// two refers to, which may be for another day.
 func Roots(fsys fs.FS, dir string, apart []string) ([]string, error) {
 	s := source{Source: input.Source{FS: fsys, Dir: dir}}
 	var all, below []string
@@ -110,23 +112,48 @@ func Roots(fsys fs.FS, dir string, apart []string) ([]string, error) {
 			below = below[:len(below)-1]
 		}
 		switch {
-		case kind == "", kind == Helm && len(below) > 0:
+		case kind == "", kind == Kustomize && s.groups(p):
+			return nil
+		case kind == Helm && len(below) > 0:
 		case kind == Kustomize && p != dir:
-			all, below = append(all, p), append(below, p)
+			if len(below) == 0 || s.refers(p, below[len(below)-1]) {
+				all = append(all, p)
+			}
+			below = append(below, p)
 			return nil
 		default:
 			all = append(all, p)
 		}
-		if kind != "" {
-			return fs.SkipDir
-		}
-		return nil
+		return fs.SkipDir
 	})
 	if err != nil {
 		return nil, err
 	}
 	used := s.used(append(slices.Clone(all), apart...))
-	return slices.DeleteFunc(all, func(p string) bool { return used[p] || s.forOthers(p) }), nil
+	return slices.DeleteFunc(all, func(p string) bool { return used[p] || s.forOthers(p) || isBase(p) && besides(used, p) }), nil
+}
+
+// isBase reports whether a directory is called as those are that overlays change.
+func isBase(dir string) bool {
+	name := path.Base(dir)
+	return name == "base" || name == "bases" || strings.HasPrefix(name, "base-")
+}
+
+// besides reports whether one of some directories is next to another one.
+func besides(dirs map[string]bool, dir string) bool {
+	for other := range dirs {
+		if path.Dir(other) == path.Dir(dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// refers reports whether a chart or a kustomization refers to a directory.
+func (s source) refers(dir, to string) bool {
+	seen := map[string]bool{dir: true}
+	s.refersTo(dir, seen)
+	return seen[to]
 }
 
 // forOthers reports whether what is in a directory is there for others alone: a chart
