@@ -25,7 +25,7 @@ COPY dist/cmp /usr/local/bin/cmp
 #
 #   docker build -t ladder-fn --target function .
 FROM prebuilt AS function
-CMD ["fn"]
+CMD ["annotate"]
 
 # Those of a release: GoReleaser lays the binaries of each platform into the context.
 FROM base AS released
@@ -33,7 +33,7 @@ ARG TARGETPLATFORM
 COPY $TARGETPLATFORM/cmp /usr/local/bin/cmp
 
 FROM released AS released-function
-CMD ["fn"]
+CMD ["annotate"]
 
 FROM base
 COPY --from=build /cmp /usr/local/bin/cmp

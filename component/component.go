@@ -1,11 +1,10 @@
-// Package component reads what a component.yaml says about a component to those
-// who roll out a fleet: what it is called, where it goes, which phase it stands
-// in, where its chart is.
+// Package component reads the description of a component from component.yaml for
+// the rollout of a fleet: its name, its destination, its step, its chart.
 //
-// The file also holds parameters of the rendering, which package plugin reads;
-// the two share one strict reading, so that no key is passed over.
+// The file also contains parameters of the rendering, which package plugin reads.
+// Both are part of one strict reading, so that unknown keys are reported.
 //
-// The package is pure: it is given the text.
+// The package is pure: its input is the text.
 package component
 
 import (
@@ -23,45 +22,45 @@ import (
 	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
-// File is the name under which a component describes itself.
+// File is the name of the file that describes a component.
 const File = "component.yaml"
 
-// Description is what a component.yaml says, apart from parameters. Empty fields
-// mean that nobody said anything.
+// Description is the content of a component.yaml, apart from parameters. Empty
+// fields are not set.
 type Description struct {
-	// Name is that of the Application, and of the Helm release.
+	// Name is the name of the Application and of the Helm release.
 	Name string `yaml:"name"`
-	// Namespace is the destination.
+	// Namespace is the destination namespace.
 	Namespace string `yaml:"namespace"`
 	// Project is the AppProject.
 	Project string `yaml:"project"`
 	// Domain is the part of the platform that the component belongs to; older
-	// fleets call it its tier.
+	// fleets call it tier.
 	Domain string `yaml:"domain"`
 	Tier   string `yaml:"tier"`
-	// Type says in its owners' words what the component is.
+	// Type is the owners' own term for the kind of component.
 	Type string `yaml:"componentType"`
-	// DependencyPhase is a label that its owners use for what a phase means.
+	// DependencyPhase is the owners' own label for the step.
 	DependencyPhase string `yaml:"dependencyPhase"`
-	// RolloutPhase is its place in the rollout of the fleet; older fleets call
-	// it its wave.
+	// RolloutPhase is its step in the rollout of the fleet; older fleets call it
+	// wave.
 	RolloutPhase Phase `yaml:"rolloutPhase"`
 	Wave         Phase `yaml:"wave"`
 	// CRDs is include, only, skip, or Split for two Applications.
 	CRDs string `yaml:"crds"`
-	// CRDsPhase is the phase of the definitions of a split component.
+	// CRDsPhase is the step of the CRDs of a split component.
 	CRDsPhase Phase `yaml:"crdsPhase"`
-	// Enabled is false for a component that keeps its place and is not deployed.
+	// Enabled is false for a component that keeps its step but is not deployed.
 	Enabled *bool `yaml:"enabled"`
-	// Environments are where it is deployed; none means everywhere.
+	// Environments are the environments it is deployed to; empty means all.
 	Environments []string `yaml:"environments"`
 	Chart        Chart    `yaml:"chart"`
-	// SyncOptions are those of the Application, besides the fleet's.
+	// SyncOptions are options of the Application, in addition to the fleet's.
 	SyncOptions []string `yaml:"syncOptions"`
-	// Retry is how often Argo CD tries a failed sync again, if not as often as for
-	// others.
+	// Retry is the retry strategy of the Application, if it differs from the
+	// default.
 	Retry *Retry `yaml:"retry"`
-	// Labels are those of the Application, besides the fleet's.
+	// Labels are labels of the Application, in addition to the fleet's.
 	Labels      map[string]string `yaml:"labels"`
 	Description string            `yaml:"description"`
 	Owner       string            `yaml:"owner"`
@@ -69,59 +68,59 @@ type Description struct {
 	lines map[string]int
 }
 
-// Split as the value of crds makes two Applications of a component: one with
-// all definitions that it can ship, and one with the rest.
+// Split is the value of crds for two Applications: one with all CRDs that the
+// component can ship, and one with the rest.
 const Split = "split"
 
-// Chart says where the manifests come from, if not from the directory of the
+// Chart is the source of the manifests, if it is not the directory of the
 // component.yaml.
 type Chart struct {
-	// RepoURL is the repository; empty means the one of the component.yaml.
+	// RepoURL is the repository; empty means that of the component.yaml.
 	RepoURL string `yaml:"repoURL"`
-	// Path is a directory in it, relative to its root, or to the component if
-	// it begins with "./" or "../".
+	// Path is a directory in it, relative to its root, or to the component if it
+	// starts with "./" or "../".
 	Path string `yaml:"path"`
-	// Chart is the name of a chart in a registry, Version the one to take.
+	// Chart is the name of a chart in a registry, Version its version or range.
 	Chart   string `yaml:"chart"`
 	Version string `yaml:"version"`
-	// ValueFiles are relative to the chart; with "/" or a name such as "$values/"
-	// in front, to the repository of the component.yaml. They may be patterns.
+	// ValueFiles are relative to the chart or, with the prefix "/" or a name such
+	// as "$values/", to the repository of the component.yaml. They may be patterns.
 	ValueFiles []string `yaml:"valueFiles"`
-	// IgnoreMissing passes over values files that are not there.
+	// IgnoreMissing ignores values files that do not exist.
 	IgnoreMissing bool `yaml:"ignoreMissingValueFiles"`
-	// SkipCRDs leaves out the definitions, as crds: skip does.
+	// SkipCRDs excludes CRDs, like crds: skip.
 	SkipCRDs bool `yaml:"skipCrds"`
 }
 
 // Retry is the syncPolicy.retry of an Application.
 type Retry struct {
-	// Limit is how many attempts there are after the first; negative for ever more.
+	// Limit is the number of retries; negative means unlimited.
 	Limit int `yaml:"limit"`
-	// Backoff is how long it waits before each.
+	// Backoff is the wait before each retry.
 	Backoff Backoff `yaml:"backoff"`
 }
 
-// Backoff is how long Argo CD waits before it tries a sync again.
+// Backoff is how long Argo CD waits before it retries a sync.
 type Backoff struct {
-	// Duration is the first wait, MaxDuration the longest, both such as "30s".
+	// Duration is the first wait, MaxDuration the maximum, both such as "30s".
 	Duration string `yaml:"duration"`
-	// Factor is by how much each wait is longer than the one before it.
+	// Factor multiplies each wait to get the next one.
 	Factor      int    `yaml:"factor"`
 	MaxDuration string `yaml:"maxDuration"`
 }
 
-// Or is the strategy with what it leaves open taken from another one.
+// Or fills empty fields from another strategy.
 func (r Retry) Or(other Retry) Retry {
 	b, o := &r.Backoff, other.Backoff
 	b.Duration, b.Factor, b.MaxDuration = cmp.Or(b.Duration, o.Duration), cmp.Or(b.Factor, o.Factor), cmp.Or(b.MaxDuration, o.MaxDuration)
 	return r
 }
 
-// Remote reports whether the chart has to be fetched from somewhere.
+// Remote reports whether the chart must be fetched.
 func (c Chart) Remote() bool { return c.RepoURL != "" || c.Chart != "" }
 
-// Ref is what has to be fetched. As for Argo CD, an address without a scheme is
-// that of a registry, and so is what names a registry and no chart.
+// Ref returns the remote source. As in Argo CD, a URL without a scheme is that of a
+// registry, also without a chart.
 func (c Chart) Ref() remote.Ref {
 	url := c.RepoURL
 	if c.Chart == "" && !strings.HasPrefix(url, oci) {
@@ -134,7 +133,7 @@ func (c Chart) Ref() remote.Ref {
 	if c.Chart == "" {
 		ref.URL, ref.Chart = path.Split(ref.URL)
 		ref.URL = strings.TrimRight(ref.URL, "/")
-	} else if dir, name := path.Split(c.Chart); dir != "" { // part of the directory in a registry
+	} else if dir, name := path.Split(c.Chart); dir != "" { // the directory belongs to the registry's URL
 		ref.URL, ref.Chart = ref.URL+"/"+strings.TrimRight(dir, "/"), name
 	}
 	return ref
@@ -142,8 +141,7 @@ func (c Chart) Ref() remote.Ref {
 
 const oci = "oci://"
 
-// Keys are the keys of a component.yaml that are no parameters of a rendering,
-// or more than that.
+// Keys lists the keys of a component.yaml that are not only parameters.
 func Keys() []string {
 	var names []string
 	for _, k := range settings.Keys(reflect.TypeFor[Description]()) {
@@ -152,12 +150,12 @@ func Keys() []string {
 	return names
 }
 
-// choices are the values of keys that take only some. crds is a parameter, too,
-// and so checked there.
+// choices lists the values of enumerated keys. crds is also a parameter, and is
+// checked there.
 var choices = map[string][]string{}
 
-// Decode reads the keys of a component.yaml that are this package's. The faults
-// are findings of the file; what has none is read all the same.
+// Decode decodes the keys of this package. The errors are findings about the file;
+// valid keys are decoded anyway.
 func Decode(f settings.File, root *yaml.Node) (Description, []error) {
 	d := Description{lines: map[string]int{}}
 	if root == nil {
@@ -173,7 +171,7 @@ func Decode(f settings.File, root *yaml.Node) (Description, []error) {
 		if !slices.Contains(known, key.Value) {
 			continue
 		}
-		if seen[key.Value] { // a key twice is reported with all others
+		if seen[key.Value] { // duplicate keys are reported together
 			again := ours
 			again.Content = []*yaml.Node{key, value}
 			faults = append(faults, f.Check(&again, Description{}, choices)...)
@@ -195,7 +193,7 @@ func Decode(f settings.File, root *yaml.Node) (Description, []error) {
 	return d, append(faults, d.contradictions(f)...)
 }
 
-// noteLines remembers where what is below a key stands, as in chart.valueFiles[1].
+// noteLines records the lines of nested keys, such as chart.valueFiles[1].
 func (d Description) noteLines(field string, n *yaml.Node) {
 	for i, inner := range n.Content {
 		switch {
@@ -211,7 +209,7 @@ func (d Description) noteLines(field string, n *yaml.Node) {
 	}
 }
 
-// contradictions are things said twice, or not together.
+// contradictions reports keys that contradict each other.
 func (d Description) contradictions(f settings.File) []error {
 	var faults []error
 	fault := func(key, message, remedy string) {
@@ -253,11 +251,11 @@ func (d Description) contradictions(f settings.File) []error {
 	return faults
 }
 
-// duration is what Argo CD reads as one (util/env and time.ParseDuration); a number
-// alone means seconds.
+// duration matches durations in Argo CD's format (util/env and time.ParseDuration);
+// a number without a unit means seconds.
 var duration = regexp.MustCompile(`^([0-9]+|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$`)
 
-// Phase is the place of the component, whichever key has it.
+// Phase returns the step of the component, from either key.
 func (d Description) Phase() Phase {
 	if d.RolloutPhase.Set {
 		return d.RolloutPhase
@@ -265,7 +263,7 @@ func (d Description) Phase() Phase {
 	return d.Wave
 }
 
-// PhaseKey is the key that has the phase, or that would.
+// PhaseKey returns the key of the step, or the default key.
 func (d Description) PhaseKey() string {
 	if d.Wave.Set && !d.RolloutPhase.Set {
 		return "wave"
@@ -273,7 +271,7 @@ func (d Description) PhaseKey() string {
 	return "rolloutPhase"
 }
 
-// Part is the domain, or the tier.
+// Part returns the domain or the tier.
 func (d Description) Part() string {
 	if d.Domain != "" {
 		return d.Domain
@@ -289,5 +287,5 @@ func (d Description) In(environment string) bool {
 	return environment == "" || len(d.Environments) == 0 || slices.Contains(d.Environments, environment)
 }
 
-// Line is where a key stands in the file; 0 if it is not there.
+// Line returns the line of a key in the file; 0 if it does not exist.
 func (d Description) Line(key string) int { return d.lines[key] }

@@ -9,13 +9,12 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// Draft is what can be found out about a component that does not describe itself
-// yet. Empty fields are left to its owners, as comments where they should fill
-// them in.
+// Draft is the content for the component.yaml of a component without one. Empty
+// fields are left to its owners, as comments if they should be set.
 type Draft struct {
-	// Schema is the path of the JSON Schema, as editors look for it.
+	// Schema is the path of the JSON Schema, for editors.
 	Schema string
-	// Facts are sentences about what it is, each a comment.
+	// Facts are sentences about the component, each written as a comment.
 	Facts []string
 	// Name, Namespace and About are the keys name, namespace and description.
 	Name, Namespace, About string
@@ -23,24 +22,23 @@ type Draft struct {
 	NamespaceWhy string
 	// PartKey is domain or tier, and Part its value.
 	PartKey, Part string
-	// DependencyPhase is the label.
+	// DependencyPhase is the value of that key.
 	DependencyPhase string
-	// PhaseKey is rolloutPhase or wave, Phase its value, and PhaseWhy says why it is
-	// that, or why there is none.
+	// PhaseKey is rolloutPhase or wave, Phase its value, and PhaseWhy the reason
+	// for the value, or for having none.
 	PhaseKey, Phase, PhaseWhy string
 	// Environment is the only one where it is deployed; empty for all.
 	Environment string
-	// CRDs is what crds should be, CRDsPhase the phase of the definitions if it should
-	// be split, and CRDsWhy says why; empty where nothing is to be said.
+	// CRDs is the suggested value of crds, CRDsPhase the step of the CRDs if split,
+	// and CRDsWhy the reason; empty for no suggestion.
 	CRDs, CRDsPhase, CRDsWhy string
-	// Old is the text of the file that is there: all of it stays, and what it does
-	// not say is added.
+	// Old is the text of an existing file, which is kept and extended.
 	Old []byte
-	// Values are values files beside those that hold anyway.
+	// Values are additional values files.
 	Values []string
 }
 
-// Text is a component.yaml.
+// Text returns the component.yaml.
 func (d Draft) Text() string {
 	if d.Old != nil {
 		return d.added()
@@ -83,8 +81,8 @@ func (d Draft) Text() string {
 	return b.String()
 }
 
-// added is the file that is there with what it does not say. One with faults stays
-// as it is, for those who read it to tell them.
+// added returns the existing file with missing keys added. A file with errors is
+// returned unchanged, for its readers to report.
 func (d Draft) added() string {
 	text := d.Old
 	root, err := mapping(text)
@@ -92,7 +90,7 @@ func (d Draft) added() string {
 		return string(text)
 	}
 	for _, e := range []struct {
-		keys  []string // any of which says it already
+		keys  []string // alternatives, any of which may already be set
 		value string
 	}{
 		{[]string{"name"}, d.Name},
@@ -119,20 +117,20 @@ func or(text, otherwise string) string {
 	return text
 }
 
-// entry writes a key with a text.
+// entry writes a key with a string value.
 func entry(b *strings.Builder, key, value string) {
 	if value == "" {
 		return
 	}
 	n := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: strings.Join(strings.Fields(value), " ")}
 	text, err := yaml.Marshal(&n)
-	if err != nil { // no text of one line is refused
+	if err != nil { // any single-line string can be encoded
 		return
 	}
 	fmt.Fprintf(b, "%s: %s", key, text)
 }
 
-// comment writes a line that means nothing, whatever is in the text.
+// comment writes a comment line, whatever the text contains.
 func comment(b *strings.Builder, text string) {
 	if text != "" {
 		fmt.Fprintf(b, "# %s\n", strings.Join(strings.Fields(text), " "))
@@ -141,12 +139,12 @@ func comment(b *strings.Builder, text string) {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// maxName is how long a name of an Application and its release may be: Helm takes
-// no longer one.
+// maxName is the maximum length of the name of an Application and its release,
+// which is Helm's.
 const maxName = 53
 
-// NameFrom makes a name that Kubernetes and Helm take of what a directory or a
-// chart is called.
+// NameFrom converts the name of a directory or chart to one that is valid for
+// Kubernetes and Helm.
 func NameFrom(text string) string {
 	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(text), "-"), "-")
 	if len(name) > maxName {

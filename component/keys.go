@@ -6,13 +6,13 @@ import (
 	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
-// Key is a key of component.yaml, for documents and schemas.
+// Key is a key of component.yaml, for documentation and schema.
 type Key struct {
 	Name string
 	Type reflect.Type
-	// Doc says what it is for.
+	// Doc describes it.
 	Doc string
-	// Keys are those of the mapping that it holds.
+	// Keys are its nested keys.
 	Keys []Key
 }
 
@@ -32,7 +32,7 @@ func documented(t reflect.Type, under string) []Key {
 	return all
 }
 
-// docs say what keys are for.
+// docs describes the keys.
 var docs = map[string]string{
 	"name":                          "Name of the Application and of the Helm release; the directory's if empty.",
 	"namespace":                     "Namespace that the Application deploys to.",

@@ -10,24 +10,24 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Phase is a place in the rollout of a fleet, as a component.yaml has it: 10,
-// "010" and 010 are one. It may be below zero, where it is the sync wave of an
+// Phase is a step in the rollout of a fleet, as in component.yaml: 10, "010" and
+// 010 are equal. It may be negative if it is used as the sync wave of an
 // Application.
 type Phase struct {
 	Number int
-	// Text is what is written.
+	// Text is the written value.
 	Text string
-	// Set is false if nothing is.
+	// Set is false if there is none.
 	Set bool
-	// Other is what programs that read numbers as YAML 1.1 does take it for, if
-	// that is another number: Argo CD reads 010 without quotes as 8.
+	// Other is the value in programs that read YAML 1.1, if it differs: Argo CD
+	// reads 010 without quotes as 8.
 	Other int
-	// Misread is true if there is such a number.
+	// Misread reports whether it differs.
 	Misread bool
 }
 
-// PhasePattern is what a phase looks like: a whole number, as far as MaxPhase.
-// YAML would take one that begins with 0 for octal, which nobody means.
+// PhasePattern matches a step: an integer up to MaxPhase. YAML would read one that
+// starts with 0 as octal, which is never intended.
 const (
 	PhasePattern = `^-?[0-9]{1,6}$`
 	MaxPhase     = 999999
@@ -35,7 +35,7 @@ const (
 
 var phases = regexp.MustCompile(PhasePattern)
 
-// ParsePhase reads a phase.
+// ParsePhase parses a step.
 func ParsePhase(text string) (Phase, error) {
 	if !phases.MatchString(text) {
 		return Phase{Text: text}, finding.Fault(fmt.Sprintf("%q is not a rollout phase", text), "write a whole number, such as 120 or \"010\"")
@@ -44,7 +44,7 @@ func ParsePhase(text string) (Phase, error) {
 	return Phase{Number: number, Text: text, Set: err == nil}, err
 }
 
-// UnmarshalYAML reads a number or a text.
+// UnmarshalYAML reads a number or a string.
 func (p *Phase) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
 		return fmt.Errorf("line %d: %w", n.Line, finding.Fault("want a single value, not a list or mapping", "write a whole number, such as 120 or \"010\""))
@@ -62,7 +62,7 @@ func (p *Phase) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// Padded writes a phase with as many digits as the fleet has.
+// Padded pads a step to the fleet's number of digits.
 func Padded(number, digits int) string {
 	if number < 0 {
 		return fmt.Sprintf("-%0*d", digits, -number)

@@ -14,10 +14,10 @@ import (
 	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
-// Set returns the text of a component.yaml in which a key has another value. All
-// else stays byte for byte as it was: comments, the order of keys, quotes, the
-// ends of lines. A key that is not there comes behind those that say what the
-// component is. Errors end in a remedy.
+// Set returns the text of a component.yaml with another value for a key. Everything
+// else stays byte for byte the same: comments, key order, quotes, line endings. A
+// new key is added after those that describe the component. Errors end with a
+// remedy.
 func Set(text []byte, key, value string) ([]byte, error) {
 	root, err := mapping(text)
 	if err != nil {
@@ -50,8 +50,8 @@ func mapping(text []byte) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// edits are ways to write the value, the best first. Which of them do what they
-// are meant to, reading them shows.
+// edits returns ways to write the value, in order of preference. Reading the result
+// decides which of them work.
 func edits(text string, root *yaml.Node, key, value string) []string {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		if root.Content[i].Value == key {
@@ -65,8 +65,8 @@ func edits(text string, root *yaml.Node, key, value string) []string {
 	return addedLines(text, root, key, entry)
 }
 
-// replaced writes a value over another, in the same kind of quotes. Without
-// quotes, others than we would read a number with a 0 in front for an octal one.
+// replaced replaces a value, with the same quotes. Without quotes, other programs
+// would read a number with a leading 0 as octal.
 func replaced(text string, n *yaml.Node, value string) []string {
 	if n.Kind != yaml.ScalarNode || n.Anchor != "" {
 		return nil
@@ -93,7 +93,7 @@ func replaced(text string, n *yaml.Node, value string) []string {
 	return []string{splice(text, at, at+len(old), value)}
 }
 
-// neighbours are the keys behind which a new one stands well, the best first.
+// neighbours returns the keys after which to add a new one, in order of preference.
 func neighbours(key string) []string {
 	all := []string{"dependencyPhase", "componentType", "tier", "domain", "project", "namespace", "name"}
 	if key == "crdsPhase" {
@@ -102,7 +102,7 @@ func neighbours(key string) []string {
 	return all
 }
 
-// addedLines puts the entry on a line of its own.
+// addedLines adds the entry on a line of its own.
 func addedLines(text string, root *yaml.Node, key, entry string) []string {
 	eol := "\n"
 	if strings.Contains(text, "\r\n") {
@@ -135,7 +135,7 @@ func addedLines(text string, root *yaml.Node, key, entry string) []string {
 	return all
 }
 
-// addedInFlow puts the entry between those of a mapping in braces.
+// addedInFlow adds the entry to a mapping in braces.
 func addedInFlow(text string, root *yaml.Node, key, entry string) []string {
 	var all []string
 	before := func(n *yaml.Node) {
@@ -168,8 +168,8 @@ func offset(text string, line, column int) (int, bool) {
 	return textedit.NewLines(text).Offset(line, column)
 }
 
-// onlyDiffers reports whether two files say the same but for one key, which has
-// the value in the second.
+// onlyDiffers reports whether two files differ only in a key, which has the given
+// value in the second.
 func onlyDiffers(before, after *yaml.Node, key, value string) bool {
 	has := func(n *yaml.Node) (rest []*yaml.Node, values []string) {
 		for i := 0; i+1 < len(n.Content); i += 2 {

@@ -6,37 +6,36 @@ import (
 	"text/template"
 )
 
-// Chart is a chart as data, with its subcharts, also those that its values
-// leave out. Templated YAML is one, too.
+// Chart is a chart as data, including disabled subcharts. It can also represent
+// templated YAML.
 type Chart struct {
-	// Name is what its Chart.yaml says.
+	// Name is the name in Chart.yaml.
 	Name string
-	// Key is where its values stand in those of the whole.
+	// Key is the path of its values within those of the root chart.
 	Key Path
-	// ValuesFile is its values.yaml, and Declared the file and line at which a
-	// path of its values stands in it, 0 if it does not.
+	// ValuesFile is its values.yaml. Declared returns the file and line of a path
+	// in it, 0 if it is not set.
 	ValuesFile string
 	Declared   func(Path) int
 	Templates  []File
-	// Definitions are the files of crds/, Files the others that hold any
-	// definition and that templates may read.
+	// Definitions are the files of crds/; Files are others that contain a CRD and
+	// that templates may read.
 	Definitions, Files []File
-	// Conditions and Tags say whether the chart above takes it in.
+	// Conditions and Tags decide whether the parent chart enables it.
 	Conditions []Path
 	Tags       []string
 	Charts     []*Chart
 }
 
-// File is a file of a chart: its name there, the name by which people know it,
-// and its text.
+// File is a file of a chart: its name there, its name for users, and its text.
 type File struct{ Name, Shown, Text string }
 
-// Path is the way to a value.
+// Path is the path of a value.
 type Path []string
 
 func (p Path) String() string { return strings.Join(p, ".") }
 
-// Expression is the path as it stands in an expression for "set".
+// Expression returns the path in the syntax of "set".
 func (p Path) Expression() string {
 	steps := make([]string, len(p))
 	for i, step := range p {
@@ -45,13 +44,13 @@ func (p Path) Expression() string {
 	return strings.Join(steps, ".")
 }
 
-// below returns a path in the values of the whole.
+// below returns a path within the values of the root chart.
 func (c *Chart) below(p Path) Path { return append(slices.Clone(c.Key), p...) }
 
-// Values are the values of a chart and its subcharts, as they hold.
+// Values are the effective values of a chart and its subcharts.
 type Values map[string]any
 
-// at returns a value, and whether there is one.
+// at returns a value, and whether it exists.
 func (v Values) at(p Path) (any, bool) {
 	var here any = map[string]any(v)
 	for _, step := range p {
@@ -66,7 +65,7 @@ func (v Values) at(p Path) (any, bool) {
 	return here, here != nil
 }
 
-// true reports whether a template takes a value for true.
+// true reports whether a value is true for templates.
 func (v Values) true(p Path) bool {
 	value, ok := v.at(p)
 	if !ok {

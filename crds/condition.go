@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// condition is what must hold for a piece of a template to be printed, as far
-// as it follows from values.
+// condition is the condition for output of a part of a template, as far as it
+// depends on values.
 type condition struct {
 	op condOp
-	// path is the value that is looked at; for first there are several.
+	// path is the tested value; takesIn uses several.
 	path  Path
 	paths []Path
 	tags  []string
-	text  string // to which it is compared
+	text  string // to compare with
 	of    []condition
 }
 
 type condOp int
 
 const (
-	// unknown: what it depends on is not only values. It is taken to hold.
+	// unknown: it does not depend on values only. It is assumed to hold.
 	unknown condOp = iota
 	// isTrue: the value is true.
 	isTrue
@@ -29,23 +29,23 @@ const (
 	not
 	and
 	or
-	// takesIn: the first value that is there takes a subchart in, or else one of
-	// the tags, or else nothing leaves it out.
+	// takesIn: the first existing value enables a subchart, or else one of its
+	// tags; enabled by default.
 	takesIn
 )
 
-// Need is a value that must be set for a definition to come out.
+// Need is a value that must be set to get a CRD.
 type Need struct {
 	Path  Path
 	Value string
-	// Chart is the subchart that it takes in, if that is what it does.
+	// Chart is the subchart that it enables, if any.
 	Chart string
 }
 
 func (n Need) String() string { return n.Path.String() + "=" + n.Value }
 
-// needs returns what must be set so that the condition is as wanted; nothing if
-// it is, or if that cannot be told. prefer says which of several ways to take.
+// needs returns the values to set so that the condition has the wanted result; none
+// if it has, or if that is unknown. prefer chooses between alternatives.
 func (c condition) needs(v Values, want bool, prefer func([]Need) bool) []Need {
 	switch c.op {
 	case isTrue:
@@ -73,8 +73,8 @@ func (c condition) needs(v Values, want bool, prefer func([]Need) bool) []Need {
 	return nil
 }
 
-// cheapest returns what one of several parts needs: nothing, if one needs
-// nothing and is known to be as wanted.
+// cheapest returns the needs of the best of several parts: none if one of them is
+// known to have the wanted result.
 func (c condition) cheapest(v Values, want bool, prefer func([]Need) bool) []Need {
 	var best []Need
 	for _, part := range c.of {

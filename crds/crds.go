@@ -1,12 +1,11 @@
-// Package crds lifts CustomResourceDefinitions out of a component, so that one
-// Application can hold them and another the operator.
+// Package crds extracts CRDs from a component, so that one Application can contain
+// them and another one the operator.
 //
-// Three things make that hard, and each has its place here. Charts keep
-// definitions behind values, so someone must know which values bring them and
-// nothing else (see Look). What comes out must be fit to be held by an
-// Application of its own (see Clean). And definitions outlive the objects
-// around them, so that a change which takes away a version somebody still uses
-// must be seen before it is applied (see Compare).
+// Three problems make this difficult. Charts enable CRDs by values, so the values
+// that enable only CRDs must be known (see Look). The CRDs must be suitable for an
+// Application of their own (see Clean). And CRDs exist longer than the objects
+// around them, so a change that removes a version in use must be detected before it
+// is applied (see Compare).
 //
 // The package is pure: charts and objects in, values out.
 package crds
@@ -21,28 +20,28 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Mode says which part of a component is wanted.
+// Mode selects a part of a component.
 type Mode string
 
 const (
-	// Include is all that the component's values say. The default.
+	// Include is everything that the values enable. It is the default.
 	Include Mode = "include"
-	// Only is every definition that the component can ship, and nothing else.
+	// Only is every CRD that the component can ship, and nothing else.
 	Only Mode = "only"
-	// Skip is what Include is, without the definitions.
+	// Skip is Include without CRDs.
 	Skip Mode = "skip"
 )
 
-// What a definition is, as its manifest says.
+// The identity of CRDs.
 const (
 	group = "apiextensions.k8s.io"
 	kind  = "CustomResourceDefinition"
 )
 
-// Is reports whether an object is a definition.
+// Is reports whether an object is a CRD.
 func Is(o object.Object) bool { return o.ID.Kind == kind && o.ID.Group == group }
 
-// Split parts the definitions from the rest.
+// Split separates CRDs from other objects.
 func Split(objs []object.Object) (definitions, rest []object.Object) {
 	for _, o := range objs {
 		if Is(o) {
@@ -54,10 +53,9 @@ func Split(objs []object.Object) (definitions, rest []object.Object) {
 	return definitions, rest
 }
 
-// Unique drops definitions that are there twice with the same content, which
-// charts do that keep them in crds/ and in a template. The error joins a finding
-// for each that is there twice with different content: which of them would be
-// applied is chance.
+// Unique removes duplicate CRDs with the same content, which occur in charts that
+// contain them both in crds/ and in a template. The error joins a finding for each
+// duplicate with different content, where it is undefined which one is applied.
 func Unique(objs []object.Object) ([]object.Object, error) {
 	first := map[string]object.Object{}
 	var faults []error
@@ -79,7 +77,7 @@ func Unique(objs []object.Object) ([]object.Object, error) {
 	return kept, errors.Join(faults...)
 }
 
-// place says where an object is from.
+// place returns where an object is from.
 func place(o object.Object) string {
 	if o.Line > 0 {
 		return fmt.Sprintf("%s:%d", o.File, o.Line)
@@ -87,8 +85,8 @@ func place(o object.Object) string {
 	return o.File
 }
 
-// Add returns the definitions of a component with those that it ships besides;
-// of what is in both the first stays.
+// Add returns the CRDs of a component with additional ones that it can ship; of
+// duplicates the first is kept.
 func Add(definitions, more []object.Object) []object.Object {
 	all := slices.Clone(definitions)
 	for _, o := range more {
@@ -99,7 +97,7 @@ func Add(definitions, more []object.Object) []object.Object {
 	return all
 }
 
-// names returns the names of definitions.
+// names returns the names of CRDs.
 func names(objs []object.Object) map[string]bool {
 	all := map[string]bool{}
 	for _, o := range objs {
@@ -110,19 +108,19 @@ func names(objs []object.Object) map[string]bool {
 	return all
 }
 
-// hookKeys are annotations that would make a definition a hook. Argo CD deletes
-// a hook before it creates it again, and with a definition go all its objects.
+// hookKeys are annotations that would make a CRD a hook. Argo CD deletes a hook
+// before it creates it again, and deleting a CRD deletes all its objects.
 var hookKeys = []string{object.Hook, "argocd.argoproj.io/hook-delete-policy", object.HelmHook, object.HelmWeight, "helm.sh/hook-delete-policy"}
 
-// resourcePolicy is how a chart asks to keep an object for ever.
+// resourcePolicy is the annotation by which a chart keeps an object permanently.
 const resourcePolicy = "helm.sh/resource-policy"
 
-// Clean makes a definition fit for an Application that holds definitions only:
-// applied on the server's side, for sizes drift over the limit of the client's;
-// not pruned, for with it would go every object of the kind, unless prune says
-// so and the chart does not ask to keep it; no hook; and without what shows as a
-// difference for ever: a namespace, a status, preserveUnknownFields: false,
-// empty properties.
+// Clean prepares a CRD for an Application that contains only CRDs: it is applied on
+// the server's side, since its size may exceed the client's limit; it is not
+// pruned, which would delete every object of the kind, unless prune is set and the
+// chart does not forbid it; it is not a hook; and it contains nothing that always
+// shows as a difference: a namespace, a status, preserveUnknownFields: false, empty
+// properties.
 func Clean(o object.Object, prune bool) (object.Object, error) {
 	drop := [][]string{{"metadata", "namespace"}, {"status"}}
 	if v := o.Get("spec", "preserveUnknownFields"); v.Exists() && !v.True() {
@@ -145,13 +143,13 @@ func Clean(o object.Object, prune bool) (object.Object, error) {
 	if err == nil {
 		o, err = o.Annotate(object.SyncOptions, list)
 	}
-	if err == nil && hooks != nil { // now there is another annotation beside them
+	if err == nil && hooks != nil { // there is another annotation now
 		o, err = o.Without(hooks...)
 	}
 	return o, err
 }
 
-// CleanAll makes definitions fit for an Application that holds nothing else.
+// CleanAll prepares CRDs for an Application that contains only CRDs.
 func CleanAll(objs []object.Object, prune bool) ([]object.Object, error) {
 	all := make([]object.Object, len(objs))
 	var faults []error
@@ -163,10 +161,10 @@ func CleanAll(objs []object.Object, prune bool) ([]object.Object, error) {
 	return all, errors.Join(faults...)
 }
 
-// NamesRelease returns the fields of a definition that lead to the operator by
-// the name of its release: the Service that converts its objects, and the
-// certificate that is injected. Rendered for a release of another name they
-// lead nowhere, and objects of the kind can be read in no version.
+// NamesRelease returns the fields of a CRD that contain the name of the operator's
+// release: the Service of its conversion webhook, and the certificate to inject.
+// Rendered with another release name, they refer to nothing, and objects of the
+// kind cannot be read in any version.
 func NamesRelease(o object.Object, release string) []string {
 	var fields []string
 	if service := o.Get("spec", "conversion", "webhook", "clientConfig", "service", "name"); named(service.Text(), release) {
@@ -180,15 +178,15 @@ func NamesRelease(o object.Object, release string) []string {
 	return fields
 }
 
-// named reports whether a text holds a name that begins with that of a release:
-// "shop", "shop-webhook", "demo/shop-tls".
+// named reports whether a text contains a name that starts with the name of a
+// release: "shop", "shop-webhook", "demo/shop-tls".
 func named(text, release string) bool {
 	text = text[strings.LastIndexByte(text, '/')+1:]
 	return release != "" && (text == release || strings.HasPrefix(text, release+"-"))
 }
 
-// Shared reports definitions that several components ship. Each sync of one of
-// them would overwrite what the other applied. The components are named.
+// Shared reports CRDs that several components ship. Each sync of one of them would
+// overwrite what another applied. The findings name the components.
 func Shared(components map[string][]object.Object) []finding.Finding {
 	holders := map[string][]string{}
 	for name, objs := range components {

@@ -9,24 +9,24 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Definition is what people want to know of a definition.
+// Definition describes a CRD for users.
 type Definition struct {
 	Name, Group, Kind, Scope string
 	Versions                 []Version
-	// Size is that of the manifest in bytes.
+	// Size is the size of the manifest in bytes.
 	Size int
-	// Source is the file that it is from.
+	// Source is its file.
 	Source string
-	// Switch is the value that brings it; empty if it always comes.
+	// Switch is the value that enables it; empty if it is always included.
 	Switch string
-	// Conversion is the Service that converts between versions, as
-	// namespace/name; empty if none does.
+	// Conversion is the Service of its conversion webhook, as namespace/name; empty
+	// if there is none.
 	Conversion string
-	// Users are the objects of the kind in the component.
+	// Users are the custom resources of the kind in the component.
 	Users []object.ID
 }
 
-// Version is a version of a kind.
+// Version is a version of a CRD.
 type Version struct {
 	Name            string
 	Served, Storage bool
@@ -42,7 +42,7 @@ func (v Version) String() string {
 	return v.Name
 }
 
-// Describe reads a definition. objs are the component.
+// Describe describes a CRD. objs are the objects of the component.
 func Describe(o object.Object, objs []object.Object) Definition {
 	spec := o.Get("spec")
 	d := Definition{Name: o.ID.Name, Group: spec.Get("group").Text(), Kind: spec.Get("names", "kind").Text(), Scope: spec.Get("scope").Text(),
@@ -59,7 +59,7 @@ func Describe(o object.Object, objs []object.Object) Definition {
 	return d
 }
 
-// users are the objects of a kind.
+// users returns the objects of a kind.
 func users(d Definition, objs []object.Object) []object.Object {
 	var all []object.Object
 	for _, o := range objs {
@@ -70,7 +70,7 @@ func users(d Definition, objs []object.Object) []object.Object {
 	return all
 }
 
-// List describes the definitions of a component, sorted by name. s may be nil.
+// List describes the CRDs of a component, sorted by name. s may be nil.
 func List(objs []object.Object, s *Survey) []Definition {
 	var all []Definition
 	for _, o := range objs {
@@ -87,7 +87,7 @@ func List(objs []object.Object, s *Survey) []Definition {
 	return all
 }
 
-// switchOf names the values on which a definition depends.
+// switchOf names the values that a CRD depends on.
 func (s *Survey) switchOf(name string) string {
 	var found []string
 	for _, d := range s.shipped {
@@ -105,10 +105,10 @@ func (s *Survey) switchOf(name string) string {
 	return strings.Join(found, ", ")
 }
 
-// Compare says what an update of definitions takes away: a definition, a version
-// that is no longer there or no longer served, a scope that changes, or a stored
-// version that goes before its objects were rewritten. objs are the component as
-// it is to be; those of its objects that still use what goes are named.
+// Compare reports what an update of CRDs removes: a CRD, a version that is removed
+// or no longer served, a changed scope, or a stored version that is removed before
+// its objects were rewritten. objs are the objects of the component after the
+// update; those that still use a removed version are named.
 func Compare(before, after []object.Object) []finding.Finding {
 	var all []finding.Finding
 	now := map[string]object.Object{}
@@ -162,7 +162,7 @@ func (d Definition) serves(version string) bool {
 	return slices.ContainsFunc(d.Versions, func(v Version) bool { return v.Name == version && v.Served })
 }
 
-// stored is the version in which objects are stored.
+// stored returns the storage version.
 func (d Definition) stored() string {
 	for _, v := range d.Versions {
 		if v.Storage {

@@ -9,31 +9,31 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Listed is a CRD as other programs read it.
+// Listed is the JSON form of a CRD.
 type Listed struct {
 	Name     string          `json:"name"`
 	Group    string          `json:"group"`
 	Kind     string          `json:"kind"`
 	Scope    string          `json:"scope"`
 	Versions []ListedVersion `json:"versions"`
-	// Size is that of the manifest in bytes.
+	// Size is the size of the manifest in bytes.
 	Size int `json:"size"`
-	// Switch is the value that brings it, Conversion the Service that converts
-	// between its versions, Source the file that it is from.
+	// Switch is the value that enables it, Conversion the Service of its conversion
+	// webhook, Source its file.
 	Switch     string   `json:"switch,omitempty"`
 	Conversion string   `json:"conversion,omitempty"`
 	Source     string   `json:"source"`
 	UsedBy     []string `json:"usedBy"`
 }
 
-// ListedVersion is a version of it.
+// ListedVersion is the JSON form of a version.
 type ListedVersion struct {
 	Name   string `json:"name"`
 	Served bool   `json:"served"`
 	Stored bool   `json:"stored"`
 }
 
-// Listing is what other programs read of definitions.
+// Listing returns the JSON form of CRDs.
 func Listing(all []Definition) map[string][]Listed {
 	list := []Listed{}
 	for _, d := range all {
@@ -49,7 +49,7 @@ func Listing(all []Definition) map[string][]Listed {
 	return map[string][]Listed{"definitions": list}
 }
 
-// Table prints definitions in columns.
+// Table formats CRDs as a table.
 func Table(all []Definition) string {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -74,7 +74,7 @@ func Table(all []Definition) string {
 	return b.String()
 }
 
-// LostText lists what is taken away of a number of CRDs.
+// LostText lists what is removed from a number of CRDs.
 func LostText(lost []finding.Finding, of int) string {
 	var b strings.Builder
 	for _, f := range lost {

@@ -11,7 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Survey is what a chart can ship, and which values decide it.
+// Survey lists what a chart can ship, and the values that it depends on.
 type Survey struct {
 	chart   *Chart
 	values  Values
@@ -20,9 +20,8 @@ type Survey struct {
 	gates   map[string][]Path
 }
 
-// Look reads the templates of a chart for the definitions in them and the values
-// around those. It finds what stands in the text; what a template computes it
-// does not see.
+// Look finds the CRDs in the templates of a chart, and the values that control
+// them. It searches the text, and does not see computed content.
 func Look(c *Chart, v Values, base *knowledge.Base) *Survey {
 	r := &reader{defined: map[string]definedTemplate{}, gates: map[string][]Path{}}
 	r.define(c)
@@ -30,22 +29,21 @@ func Look(c *Chart, v Values, base *knowledge.Base) *Survey {
 	return &Survey{chart: c, values: v, base: base, shipped: r.shipped, gates: r.gates}
 }
 
-// Switch is a value that is to be turned on, because definitions come with it.
+// Switch is a value to turn on because it enables CRDs.
 type Switch struct {
 	Path Path
-	// Known means that it is known to be one; otherwise it must be tried.
+	// Known means that it is known to be a switch; otherwise it must be tried.
 	Known bool
 }
 
-// held is a definition that does not come out, with what is needed for it.
+// held is a CRD that is not in the output, with the values it needs.
 type held struct {
 	Shipped
 	needs []Need
 }
 
-// held returns the definitions that are not among those that come out. Of
-// several ways to bring one the shortest counts, and one by switches alone goes
-// before others.
+// held returns the CRDs that are not in the output. Of several ways to enable one
+// the shortest is used; switches alone are preferred.
 func (s *Survey) held(have map[string]bool) []held {
 	var all []held
 	at := map[string]int{}
@@ -67,8 +65,8 @@ func (s *Survey) held(have map[string]bool) []held {
 	return all
 }
 
-// rank orders the ways to bring a definition: by switches alone, by other values,
-// and last one that needs nothing, for it shows that it does not do.
+// rank orders the ways to enable a CRD: by switches alone, by other values, and
+// last without needs, which evidently does not work.
 func (s *Survey) rank(h held) int {
 	switch {
 	case h.needs == nil:
@@ -79,13 +77,13 @@ func (s *Survey) rank(h held) int {
 	return 1
 }
 
-// Off returns the switches that keep definitions back, sorted. rendered is what
-// the chart renders to.
+// Off returns the switches that disable CRDs, sorted. rendered is the output of the
+// chart.
 func (s *Survey) Off(rendered []object.Object) []Switch {
 	var all []Switch
 	for _, h := range s.held(names(rendered)) {
 		if !s.isSwitches(h.needs) {
-			continue // it does not come with switches alone
+			continue // switches alone do not enable it
 		}
 		for _, n := range h.needs {
 			if !slices.ContainsFunc(all, func(o Switch) bool { return slices.Equal(o.Path, n.Path) }) {
@@ -98,7 +96,7 @@ func (s *Survey) Off(rendered []object.Object) []Switch {
 	return all
 }
 
-// isSwitch reports whether a need is one that is met without asking.
+// isSwitch reports whether a need may be met automatically.
 func (s *Survey) isSwitch(n Need) bool {
 	if n.Value != "true" {
 		return false
@@ -113,14 +111,14 @@ func (s *Survey) isSwitches(all []Need) bool {
 	return !slices.ContainsFunc(all, func(n Need) bool { return !s.isSwitch(n) })
 }
 
-// speaksOfCRDs reports whether a name says that it is about definitions.
+// speaksOfCRDs reports whether a name refers to CRDs.
 func speaksOfCRDs(name string) bool {
 	name = strings.ToLower(name)
 	return strings.Contains(name, "crd") || strings.Contains(name, "customresource")
 }
 
-// does says what is known of a value: in the chart whose value it is, or in one
-// above it. What is said about a chart goes before what is said about all.
+// does returns what is known of a value: in its own chart, or in a parent chart.
+// Records about a chart take precedence over general ones.
 func (s *Survey) does(p Path) (knowledge.SwitchKind, bool) {
 	var found knowledge.SwitchKind
 	known, own := false, false
@@ -143,16 +141,15 @@ func (s *Survey) does(p Path) (knowledge.SwitchKind, bool) {
 	return found, known
 }
 
-// Withheld reports the definitions that the chart ships only with values that
-// are no switches for definitions, by name and with the values: one finding for
-// all that the same values bring. rendered is what comes out with the switches
-// on.
+// Withheld reports the CRDs that the chart ships only with values other than CRD
+// switches: one finding for all CRDs with the same values. rendered is the output
+// with the switches on.
 func (s *Survey) Withheld(rendered []object.Object) []finding.Finding {
 	var all []finding.Finding
-	brings := map[string][]string{} // by values
+	brings := map[string][]string{} // CRDs by values
 	for _, h := range s.held(names(rendered)) {
 		if h.Name == "" && s.isSwitches(h.needs) {
-			continue // nobody can tell whether it came out
+			continue // whether it was rendered is unknown
 		}
 		var words []string
 		for _, n := range h.needs {
@@ -178,8 +175,7 @@ func (s *Survey) Withheld(rendered []object.Object) []finding.Finding {
 	return all
 }
 
-// Silent reports switches that are on while no definition comes out of their
-// chart.
+// Silent reports switches that are on although their chart renders no CRD.
 func (s *Survey) Silent(rendered []object.Object) []finding.Finding {
 	definitions, _ := Split(rendered)
 	var all []finding.Finding
@@ -201,7 +197,7 @@ func (s *Survey) Silent(rendered []object.Object) []finding.Finding {
 	return all
 }
 
-// takenIn is the condition on which a chart takes part.
+// takenIn returns the conditions that enable a chart.
 func (c *Chart) takenIn() []condition {
 	if c.Conditions == nil && c.Tags == nil {
 		return nil
@@ -216,7 +212,7 @@ func (c *Chart) declared(path string) int {
 	return c.Declared(strings.Split(path, "."))
 }
 
-// comes reports whether any of the definitions is from a chart or its subcharts.
+// comes reports whether any of the CRDs is from a chart or its subcharts.
 func (s *Survey) comes(c *Chart, definitions []object.Object) bool {
 	files, ships := map[string]bool{}, map[string]bool{}
 	c.each(func(c *Chart) {

@@ -7,26 +7,26 @@ import (
 	"text/template/parse"
 )
 
-// Shipped is a definition that a chart can print, and on what that depends.
+// Shipped is a CRD that a chart can render, with its conditions.
 type Shipped struct {
-	// Name is its name; empty where the template computes it.
+	// Name is its name; empty if the template computes it.
 	Name string
-	// File and Line say where it stands.
+	// File and Line are its place.
 	File string
 	Line int
 	// when are the conditions around it, all of which must hold.
 	when []condition
 }
 
-// reader finds the definitions in the templates of charts. It reads the
-// conditions around them, and runs nothing.
+// reader finds the CRDs in the templates of charts with their conditions. It runs
+// no template.
 type reader struct {
-	defined map[string]definedTemplate // by name: what "define" makes
+	defined map[string]definedTemplate // named templates, by name
 	shipped []Shipped
-	// gates are the values on which the templates of each file depend.
+	// gates are the values that the templates of each file depend on.
 	gates map[string][]Path
-	// chart and file are what is being read, and above the definitions that
-	// include each other.
+	// chart and file are the current position, and above the named templates being
+	// included.
 	chart *Chart
 	above []string
 }
@@ -36,9 +36,8 @@ type definedTemplate struct {
 	file File
 }
 
-// scope is what "." and variables stand for in a place of a template: paths
-// below what the template is given, such as Values, crds, enabled; nil where
-// that is not known.
+// scope is the meaning of "." and of variables at a place in a template: paths
+// below the root, such as Values, crds, enabled; nil if unknown.
 type scope struct {
 	dot  []string
 	vars map[string][]string
@@ -46,7 +45,7 @@ type scope struct {
 
 var root = []string{}
 
-// readChart collects what a chart and its subcharts can print.
+// readChart collects what a chart and its subcharts can render.
 func (r *reader) readChart(c *Chart, above []condition) {
 	if c.Conditions != nil || c.Tags != nil {
 		above = append(slices.Clone(above), condition{op: takesIn, paths: c.Conditions, tags: c.Tags, text: c.Name})
@@ -66,7 +65,7 @@ func (r *reader) readChart(c *Chart, above []condition) {
 	}
 }
 
-// define collects the named templates of all charts, which see each other.
+// define collects the named templates of all charts, which share them.
 func (r *reader) define(c *Chart) {
 	for _, f := range c.Templates {
 		if !strings.Contains(f.Text, "define") && !strings.Contains(f.Text, "block") {
@@ -85,8 +84,8 @@ func (r *reader) define(c *Chart) {
 
 func (r *reader) parse(f File) *parse.Tree { return parseAll(f)[f.Name] }
 
-// parseAll parses a template and what it defines. One that does not parse is
-// left out: the rendering says what is wrong with it.
+// parseAll parses a template with its named templates. Invalid ones are skipped:
+// the rendering reports them.
 func parseAll(f File) map[string]*parse.Tree {
 	t := parse.New(f.Name)
 	t.Mode = parse.SkipFuncCheck
@@ -97,7 +96,7 @@ func parseAll(f File) map[string]*parse.Tree {
 	return all
 }
 
-// list reads the nodes of a template in a place where conditions hold.
+// list reads the nodes of a template below conditions.
 func (r *reader) list(l *parse.ListNode, f File, when []condition, s scope) {
 	if l == nil {
 		return
@@ -139,12 +138,12 @@ func (r *reader) node(n parse.Node, f File, when []condition, s scope) {
 	}
 }
 
-// gate notes which values a file depends on.
+// gate records the values that a file depends on.
 func (r *reader) gate(f File, c condition) {
 	r.gates[f.Shown] = append(r.gates[f.Shown], c.values()...)
 }
 
-// include reads a named template where it is used.
+// include reads a named template where it is included.
 func (r *reader) include(name string, when []condition, dot []string) {
 	d, ok := r.defined[name]
 	if !ok || slices.Contains(r.above, name) || len(r.above) > 20 {
@@ -155,8 +154,8 @@ func (r *reader) include(name string, when []condition, dot []string) {
 	r.above = r.above[:len(r.above)-1]
 }
 
-// pipe finds what a pipeline includes and which files it reads. expands means
-// that what they hold is a template in turn.
+// pipe finds the includes and file reads of a pipeline. expands means that their
+// content is a template itself.
 func (r *reader) pipe(p *parse.PipeNode, f File, when []condition, s scope, expands bool) {
 	if p == nil {
 		return
@@ -193,7 +192,7 @@ func calls(cmd *parse.CommandNode, function string) bool {
 	return ok && id.Ident == function
 }
 
-// files reads the files of a chart that a template asks for.
+// files reads the chart files that a template reads.
 func (r *reader) files(name parse.Node, when []condition, expands bool) {
 	pattern := ""
 	switch name := name.(type) {
@@ -227,7 +226,7 @@ func (r *reader) files(name parse.Node, when []condition, expands bool) {
 	}
 }
 
-// globExpression writes a pattern of .Files.Glob as a regular expression.
+// globExpression converts a pattern of .Files.Glob to a regular expression.
 func globExpression(pattern string) string {
 	var b strings.Builder
 	b.WriteString("^")
@@ -256,10 +255,10 @@ func globExpression(pattern string) string {
 	return b.String() + "$"
 }
 
-// nameLine is the name in the metadata of a manifest.
+// nameLine matches the name in the metadata of a manifest.
 var nameLine = regexp.MustCompile(`(?m)^ {1,4}name: *["']?([a-z0-9-]+(?:\.[a-z0-9-]+)+)["']? *(?:#.*)?\r?$`)
 
-// text finds definitions in a piece of a file, which begins at an offset of it.
+// text finds CRDs in a piece of a file that starts at an offset.
 func (r *reader) text(f File, piece string, offset int, when []condition) {
 	for _, at := range definitions(piece) {
 		at += offset
@@ -271,8 +270,8 @@ func (r *reader) text(f File, piece string, offset int, when []condition) {
 	}
 }
 
-// definitions returns the offsets of lines that make a manifest a definition.
-// Schemas are megabytes, so this looks for the word and then for the line.
+// definitions returns the offsets of lines that identify a manifest as a CRD.
+// Schemas are megabytes, so this searches for the word and then for the line.
 func definitions(text string) []int {
 	var all []int
 	for from := 0; ; {
@@ -294,14 +293,14 @@ func definitions(text string) []int {
 	}
 }
 
-// head is the part of a manifest that holds its metadata.
+// head returns the part of a manifest with its metadata.
 func head(text string) string {
 	text, _, _ = strings.Cut(text, "\nspec:")
 	text, _, _ = strings.Cut(text, "\n---")
 	return text
 }
 
-// condition reads the condition of "if" or "with".
+// condition parses the condition of "if" or "with".
 func (r *reader) condition(p *parse.PipeNode, s scope) condition {
 	c := r.command(p.Cmds[0], s)
 	for _, then := range p.Cmds[1:] {
@@ -396,7 +395,7 @@ func (r *reader) equals(a, b parse.Node, s scope) condition {
 	return condition{}
 }
 
-// value turns a reference into the path of a value of the whole.
+// value converts a reference to the path of a value of the root chart.
 func (r *reader) value(ref []string) (Path, bool) {
 	switch {
 	case len(ref) < 2 || ref[0] != "Values":
@@ -407,8 +406,8 @@ func (r *reader) value(ref []string) (Path, bool) {
 	return r.chart.below(ref[1:]), true
 }
 
-// ref returns what a node stands for, as a path below what the template is
-// given; nil if that is not known.
+// ref returns the path that a node refers to, below the root of the template; nil
+// if unknown.
 func (r *reader) ref(n parse.Node, s scope) []string {
 	switch n := n.(type) {
 	case *parse.DotNode:
@@ -452,7 +451,7 @@ func (r *reader) index(args []parse.Node, s scope) []string {
 	return ref
 }
 
-// join goes on from a reference; from what is not known nothing follows.
+// join extends a reference; an unknown one remains unknown.
 func join(ref, steps []string) []string {
 	if ref == nil {
 		return nil

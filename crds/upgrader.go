@@ -11,17 +11,17 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Upgrader is a Job of a component that writes definitions to the cluster when
-// it runs, as an Application that holds the definitions does, too.
+// Upgrader is a Job of a component that writes CRDs to the cluster when it runs,
+// and so conflicts with an Application that contains the CRDs.
 type Upgrader struct {
 	object.Object
-	// Off is the value that turns it off by being false; nil if none is known.
+	// Off is the value that disables it if false; nil if unknown.
 	Off Path
 }
 
-// Upgraders finds them. A Job gives itself away by the word "crd" in its name or
-// its arguments, or in its image if it has no arguments. What runs only when the Application is deleted,
-// and tests, are none.
+// Upgraders finds Jobs that write CRDs. They contain the word "crd" in their name
+// or arguments, or in their image if they have no arguments. Jobs that only run
+// when the Application is deleted, and tests, do not count.
 func Upgraders(objs []object.Object, base *knowledge.Base) []Upgrader {
 	var all []Upgrader
 	for _, o := range objs {
@@ -42,7 +42,7 @@ func writesDefinitions(o object.Object, k knowledge.Kind) bool {
 		for _, list := range []string{"initContainers", "containers"} {
 			for _, c := range pod.Value.Get("spec", list).Items() {
 				texts := append(c.Get("command").Items(), c.Get("args").Items()...)
-				if len(texts) == 0 { // otherwise charts take it for its kubectl, too
+				if len(texts) == 0 { // otherwise the image may only provide kubectl
 					texts = []object.Value{c.Get("image")}
 				}
 				if slices.ContainsFunc(texts, func(v object.Value) bool { return hasCRDWord(v.Text()) }) {
@@ -54,7 +54,7 @@ func writesDefinitions(o object.Object, k knowledge.Kind) bool {
 	return false
 }
 
-// hasCRDWord reports whether a text holds "crd" or "crds" as a word.
+// hasCRDWord reports whether a text contains "crd" or "crds" as a word.
 func hasCRDWord(text string) bool {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return slices.ContainsFunc(words, func(w string) bool {
@@ -64,8 +64,8 @@ func hasCRDWord(text string) bool {
 
 var kindWord = strings.ToLower(kind)
 
-// Upgraders finds them, each with the value that turns it off: one that is known
-// to, or one with "crd" in its path on which the template of the Job depends.
+// Upgraders finds Jobs that write CRDs, each with the value that disables it: a
+// known one, or one with "crd" in its path that the template of the Job depends on.
 func (s *Survey) Upgraders(objs []object.Object) []Upgrader {
 	all := Upgraders(objs, s.base)
 	for i, u := range all {
@@ -86,8 +86,8 @@ func (s *Survey) Upgraders(objs []object.Object) []Upgrader {
 	return all
 }
 
-// upgradeSwitch is the value that is known to turn off the upgrader of a chart
-// where its template does not tell.
+// upgradeSwitch returns the known value that disables the upgrader of a chart, if
+// its template does not show one.
 func (s *Survey) upgradeSwitch(u Upgrader) Path {
 	var found Path
 	s.chart.each(func(c *Chart) {
@@ -103,8 +103,8 @@ func (s *Survey) upgradeSwitch(u Upgrader) Path {
 	return found
 }
 
-// Fight says of an upgrader that it and an Application with the definitions
-// overwrite each other.
+// Fight reports that an upgrader and an Application with the CRDs overwrite each
+// other.
 func (u Upgrader) Fight() finding.Finding {
 	remedy := "remove it from the chart"
 	if u.Off != nil {

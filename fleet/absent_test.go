@@ -119,7 +119,7 @@ func TestNoPhasesYet(t *testing.T) {
 		files[name+"/component.yaml"] = "{}\n"
 		files[name+"/a.yaml"] = "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + "}}\n"
 	}
-	if all := loadFiles(t, files, fleet.Source{}).Lint(""); len(all) != 1 || !strings.Contains(all[0].Remedy, "phases --write") {
+	if all := loadFiles(t, files, fleet.Source{}).Lint(""); len(all) != 1 || !strings.Contains(all[0].Remedy, "steps --write") {
 		t.Errorf("found %s", lines(all))
 	}
 	files["a/component.yaml"] = "rolloutPhase: 650\n"

@@ -15,7 +15,7 @@ func (f *Fleet) dropBrought() {
 	brought, binding := map[string][]*Application{}, map[string][]*Application{}
 	for _, app := range f.Applications {
 		for _, o := range app.Objects {
-			if o.ID.GroupKind() == "StorageClass.storage.k8s.io" && wave.BindsAtOnce(o) {
+			if o.ID.GroupKind() == "StorageClass.storage.k8s.io" && wave.BindsImmediately(o) {
 				binding[o.ID.String()] = append(binding[o.ID.String()], app)
 			}
 			// A graph of the Application alone may take another namespace for an object

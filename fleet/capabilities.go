@@ -18,7 +18,7 @@ import (
 // installs only then counts for those behind it.
 func (f *Fleet) settleCapabilities(ctx context.Context, src Source, memory *input.Memory) {
 	for _, app := range f.Applications {
-		if ctx.Err() != nil || app.Unread || app.Component.Chart.Remote() || !app.request(src, memory).AsksFleet() {
+		if ctx.Err() != nil || app.Unread || app.Component.Chart.Remote() || !app.request(src, memory).UsesFleetCapabilities() {
 			continue
 		}
 		if app.Earlier = f.installedBefore(app); len(app.Earlier) > 0 {

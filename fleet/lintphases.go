@@ -18,7 +18,7 @@ func (l *lint) noPhase() []fault {
 	if l.begins() {
 		return []fault{{Finding: finding.Finding{Severity: finding.Error, File: l.Settings.File, Line: l.Settings.Line,
 			Message: fmt.Sprintf("none of %s has a %s", finding.Counted(len(l.Components), "component"), l.words.phase),
-			Remedy:  "run cmp fleet phases --write, which computes them all"}}}
+			Remedy:  "run cmp fleet steps --write, which computes all of them"}}}
 	}
 	var all []fault
 	for i, app := range l.Applications {

@@ -9,9 +9,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// referToBackends: webhook configurations, API registrations and conversions name a
-// Service; what counts is the workload behind it, which thereby is a
-// controller.
+// referToBackends: webhook configurations, APIServices and conversions name a
+// Service. They depend on the workload behind it, which is therefore a controller.
 func (b *builder) referToBackends() {
 	b.selectPods()
 	for i, n := range b.Nodes {
@@ -25,12 +24,12 @@ func (b *builder) referToBackends() {
 					continue
 				}
 				for _, service := range b.resolve(b.identify(i, m), rec) {
-					for _, workload := range b.behind[service] {
+					for _, workload := range b.backends[service] {
 						b.refer(Reference{From: i, To: workload, Field: m.field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source})
 						if n.Kind.Defines != nil {
-							b.converting[i] = append(b.converting[i], workload)
+							b.convertersOf[i] = append(b.convertersOf[i], workload)
 						}
-						if !rec.Address { // whoever has an address is asked, and no part of the API
+						if !rec.Address { // an object with an address is called by others and is not part of the API
 							b.giveRole(workload, knowledge.Controllers, "serves "+n.Key.String())
 						}
 					}
@@ -40,9 +39,9 @@ func (b *builder) referToBackends() {
 	}
 }
 
-// orderOwnWebhooks: a fail-closed webhook that must admit the Pods of the workload behind
-// it cannot be there before they run: it would refuse them. Then, and only
-// then, the configuration comes after its server.
+// orderOwnWebhooks: a fail-closed webhook that must admit the Pods of its own
+// backend refuses them until they run. Only in this case the configuration is
+// applied after its backend.
 func (b *builder) orderOwnWebhooks() {
 	for w, config := range b.Nodes {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
@@ -54,7 +53,7 @@ func (b *builder) orderOwnWebhooks() {
 					if !b.admitsPods(readHook(hook), b.Nodes[server]) {
 						continue
 					}
-					b.comesAfter(w, server, "must admit the Pods of")
+					b.waitForBackend(w, server, "must admit the Pods of")
 					b.Findings = append(b.Findings, finding.Finding{Severity: finding.Warning, Rule: "own-pods", File: config.File, Line: config.Line, Object: config.Key.String(),
 						Field:   "webhooks[" + hook.Get("name").Text() + "]",
 						Message: "it rejects the Pods of its own server " + b.Nodes[server].Key.String() + " whenever the server is down, so it is applied after the server",
@@ -65,9 +64,9 @@ func (b *builder) orderOwnWebhooks() {
 	}
 }
 
-// comesAfter turns the reference by which a configuration stands with its
-// server into one that waits for it.
-func (b *builder) comesAfter(config, server int, why string) {
+// waitForBackend turns the reference by which a configuration shares a wave with its
+// backend into one that waits for the backend.
+func (b *builder) waitForBackend(config, server int, why string) {
 	for _, i := range b.pairs[[2]int{config, server}] {
 		if r := &b.References[i]; r.Meaning == knowledge.With {
 			r.Meaning, r.Hard, r.Why = knowledge.Healthy, true, why
@@ -75,9 +74,9 @@ func (b *builder) comesAfter(config, server int, why string) {
 	}
 }
 
-// registerAfter turns the reference by which a configuration stands with its server into
-// one that follows it.
-func (b *builder) registerAfter(config, server int) {
+// followBackend turns the reference by which a configuration shares a wave with its
+// backend into one that follows it.
+func (b *builder) followBackend(config, server int) {
 	for _, i := range b.pairs[[2]int{config, server}] {
 		if r := &b.References[i]; r.Meaning == knowledge.With {
 			r.Meaning, r.Inferred, r.Sign, r.Why = knowledge.Healthy, true, Registration, "is registered as soon as it can be answered by"
@@ -90,8 +89,8 @@ func failsOpen(hook object.Value) bool {
 	return policy != "" && policy != "Fail"
 }
 
-// admitsPods reports whether a webhook is asked when the Pods of a workload are
-// created.
+// admitsPods reports whether the API server calls a webhook when the Pods of a
+// workload are created.
 func (b *builder) admitsPods(hook hook, workload Node) bool {
 	if !hook.pods {
 		return false
@@ -104,11 +103,11 @@ func (b *builder) admitsPods(hook hook, workload Node) bool {
 	return false
 }
 
-// selectPods finds the workloads whose Pods a Service selects. Hooks and tests
-// bear the labels of the release in many charts, but serve nobody.
+// selectPods finds the workloads whose Pods a Service selects. In many charts hooks
+// and tests have the labels of the release, but they are not backends.
 func (b *builder) selectPods() {
 	type label struct{ namespace, key, value string }
-	bearers := map[label][]int{}
+	workloads := map[label][]int{}
 	for w, n := range b.Nodes {
 		if !serves(n) {
 			continue
@@ -116,7 +115,7 @@ func (b *builder) selectPods() {
 		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 			for _, f := range tmpl.Value.Get("metadata", "labels").Fields() {
 				l := label{n.Key.Namespace, f.Key, f.Value.Text()}
-				bearers[l] = append(bearers[l], w)
+				workloads[l] = append(workloads[l], w)
 			}
 		}
 	}
@@ -125,48 +124,48 @@ func (b *builder) selectPods() {
 		if len(selectors) == 0 || service.IsHook() {
 			continue
 		}
-		want := selectors[0].Value.Fields()
-		if len(want) == 0 {
+		selector := selectors[0].Value.Fields()
+		if len(selector) == 0 {
 			continue
 		}
-		// The label that fewest bear leads to the others.
-		rarest := slices.MinFunc(want, func(x, y object.Field) int {
-			return len(bearers[label{service.Key.Namespace, x.Key, x.Value.Text()}]) - len(bearers[label{service.Key.Namespace, y.Key, y.Value.Text()}])
+		// Start with the label that the fewest workloads have.
+		rarest := slices.MinFunc(selector, func(x, y object.Field) int {
+			return len(workloads[label{service.Key.Namespace, x.Key, x.Value.Text()}]) - len(workloads[label{service.Key.Namespace, y.Key, y.Value.Text()}])
 		})
-		for _, w := range bearers[label{service.Key.Namespace, rarest.Key, rarest.Value.Text()}] {
+		for _, w := range workloads[label{service.Key.Namespace, rarest.Key, rarest.Value.Text()}] {
 			workload := b.Nodes[w]
 			for _, tmpl := range workload.Kind.Pod.Find(workload.Root()) {
-				if hasLabels(tmpl.Value, want) {
-					b.behind[s] = append(b.behind[s], w)
+				if hasLabels(tmpl.Value, selector) {
+					b.backends[s] = append(b.backends[s], w)
 				}
 			}
 		}
 	}
 }
 
-// serves reports whether a workload runs for ever and outside of hooks.
+// serves reports whether a workload is long-running and not a hook.
 func serves(n Node) bool {
 	return !n.Kind.Pod.IsZero() && n.Kind.Runs == "" && !n.IsHook()
 }
 
-func hasLabels(template object.Value, want []object.Field) bool {
+func hasLabels(template object.Value, selector []object.Field) bool {
 	labels := template.Get("metadata", "labels")
-	return !slices.ContainsFunc(want, func(f object.Field) bool { return labels.Get(f.Key).Text() != f.Value.Text() })
+	return !slices.ContainsFunc(selector, func(f object.Field) bool { return labels.Get(f.Key).Text() != f.Value.Text() })
 }
 
 // referToWebhooks: an object that a fail-closed webhook of the component must admit
-// waits for the workload behind the webhook. Controllers and what they need are
-// exempt: they stand in the wave of the webhook or below, where Argo CD applies
-// them before it.
+// waits for the workload behind the webhook. Controllers and their dependencies are
+// exempt: they are in the webhook's wave or earlier, where Argo CD applies them
+// before it.
 func (b *builder) referToWebhooks() {
-	exempted := exemptions{builder: b}
-	b.converted(&exempted)
+	exempt := exemptions{builder: b}
+	b.converted(&exempt)
 	for w, config := range b.Nodes {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
-			exempt := exempted.of(config.Part)
-			apart := sync.OnceValue(func() bool { return b.registersApart(w) }) // read for few, since it looks at all
-			trusted := b.trustedBy(w)
-			needed := b.neededBy(trusted)
+			exempt := exempt.of(config.Part)
+			registersApart := sync.OnceValue(func() bool { return b.registersApart(w) }) // computed on demand, since it looks at all webhooks
+			writers := b.caWriters(w)
+			dependencies := b.withDependencies(writers)
 			for _, hook := range hooks.Value.Items() {
 				if failsOpen(hook) {
 					continue
@@ -178,13 +177,13 @@ func (b *builder) referToWebhooks() {
 				hook := readHook(hook)
 				name := hook.Get("name").Text()
 				for _, kind := range b.runs {
-					asked := hook.asked(kind.group, kind.plural)
-					for i := kind.from; i < kind.to && (asked || hook.pods); i++ {
+					covers := hook.covers(kind.group, kind.plural)
+					for i := kind.from; i < kind.to && (covers || hook.pods); i++ {
 						n := &b.Nodes[i]
 						if exempt[i] || i == w || !n.InSync() {
 							continue
 						}
-						if !asked || !b.selects(hook, *n) {
+						if !covers || !b.selects(hook, *n) {
 							if serves(*n) && b.admitsPods(hook, *n) {
 								for _, backend := range backends {
 									b.refer(Reference{From: i, To: backend, Field: webhooksField, Meaning: knowledge.Healthy, Refused: n.Kind.Pod.String() == ".",
@@ -196,15 +195,15 @@ func (b *builder) referToWebhooks() {
 						for _, backend := range backends {
 							b.refer(Reference{From: i, To: backend, Field: webhooksField, Meaning: knowledge.Healthy, Hard: true, Refused: true,
 								Why: "must be admitted by webhook " + name + " of", Source: config.Kind.Source})
-							if n.Part == config.Part && apart() {
-								b.registerAfter(w, backend)
+							if n.Part == config.Part && registersApart() {
+								b.followBackend(w, backend)
 								r := b.inferred(i, w, webhooksField, knowledge.Healthy, "is admitted by")
 								r.Sign = Registration
 								b.refer(r)
 							}
 						}
-						for _, j := range trusted {
-							if !needed[i] {
+						for _, j := range writers {
+							if !dependencies[i] {
 								r := b.inferred(i, j, webhooksField, knowledge.Healthy, "must be admitted by webhook "+name+", which cannot answer before")
 								r.Refused = true
 								b.refer(r)
@@ -217,10 +216,10 @@ func (b *builder) referToWebhooks() {
 	}
 }
 
-// converted: a custom resource that is not kept in its own version is refused until
-// the webhook answers that converts it.
+// converted: a custom resource that is not in the storage version of its kind is
+// refused until the conversion webhook responds.
 func (b *builder) converted(exempt *exemptions) {
-	if len(b.converting) == 0 {
+	if len(b.convertersOf) == 0 {
 		return
 	}
 	for i := range b.Nodes {
@@ -237,35 +236,38 @@ func (b *builder) converted(exempt *exemptions) {
 	}
 }
 
-// registersApart reports whether a webhook configuration can come after its server,
-// in a wave before the first object that the webhook admits. A Deployment is available up
-// to a second before kube-proxy leads connections to its Pods, and Argo CD applies the next
-// wave at once, so that the first such object would be refused; behind a wave in between it
-// waits two seconds. It is for configurations that nobody else has a part in:
-//   - A server that completes its own, or waits for it, is not ready without. So whoever is
-//     in its wave must have all rights in the component, and none to look at configurations.
-//   - A Job that changes it comes in between itself.
-//   - Its CA is in it, or comes from cert-manager's cainjector, which runs already. Who else
-//     injects one is unknown, and may need the time while the server starts.
-//   - Pods that it asks for start beside the server, and have to find it there.
+// registersApart reports whether a webhook configuration can be applied after its
+// backend, in a wave before the first object that the webhook admits. A Deployment
+// is available up to a second before kube-proxy routes connections to its Pods, and
+// Argo CD applies the next wave at once, so the first such object would be refused.
+// A wave in between adds two seconds. This is for configurations that nothing else
+// depends on:
+//   - A backend that modifies its own configuration, or waits for it, is not ready
+//     without it. So the component must show all permissions of the workloads in
+//     its wave, and none to read configurations.
+//   - A Job that changes the configuration must run between the two.
+//   - Its CA is in the configuration, or comes from cert-manager's cainjector, which
+//     is already running. Other injectors are unknown, and may need the time while
+//     the backend starts.
+//   - Pods that it admits start together with the backend, and need it then.
 func (b *builder) registersApart(config int) bool {
 	c := &b.Nodes[config]
 	if len(b.referrers(config)) > 0 {
 		return false
 	}
 	injected := slices.ContainsFunc(c.Kind.Injected, func(p knowledge.Path) bool { return len(p.Find(c.Root())) > 0 })
-	var asks []hook
+	var webhooks []hook
 	var servers []int
 	for _, hooks := range c.Kind.Admits.Find(c.Root()) {
 		for _, h := range hooks.Value.Items() {
 			if !injected && h.Get("clientConfig", "caBundle").Text() == "" {
 				return false
 			}
-			asks = append(asks, readHook(h))
+			webhooks = append(webhooks, readHook(h))
 			servers = append(servers, b.backendsOf(config, h)...)
 		}
 	}
-	if slices.ContainsFunc(servers, func(server int) bool { return b.Nodes[server].Part != c.Part || !b.showsRights(server) }) {
+	if slices.ContainsFunc(servers, func(server int) bool { return b.Nodes[server].Part != c.Part || !b.showsPermissions(server) }) {
 		return false
 	}
 	for i := range b.Nodes {
@@ -273,17 +275,18 @@ func (b *builder) registersApart(config int) bool {
 		if n.Part != c.Part || n.Kind.Pod.IsZero() {
 			continue
 		}
-		if b.maySeeWebhooks(i) || slices.ContainsFunc(asks, func(h hook) bool { return b.admitsPods(h, *n) }) {
+		if b.maySeeWebhooks(i) || slices.ContainsFunc(webhooks, func(h hook) bool { return b.admitsPods(h, *n) }) {
 			return false
 		}
 	}
 	return true
 }
 
-// maySeeWebhooks reports whether the Pods of a workload may look at webhook configurations.
-// Of a controller, and of what starts beside it, the component must show that they may not.
+// maySeeWebhooks reports whether the Pods of a workload may read webhook
+// configurations. For a controller and its companions, the component must show that
+// they may not.
 func (b *builder) maySeeWebhooks(workload int) bool {
-	if b.Nodes[workload].Role == knowledge.Controllers && !b.showsRights(workload) {
+	if b.Nodes[workload].Role == knowledge.Controllers && !b.showsPermissions(workload) {
 		return true
 	}
 	return slices.ContainsFunc(b.rulesOfNode(workload), func(r rule) bool {
@@ -293,11 +296,11 @@ func (b *builder) maySeeWebhooks(workload int) bool {
 	})
 }
 
-// unadmitted are the nodes that do not wait for the webhooks of a component: its
-// controllers and what they need, and what is applied before everything else. CRDs are
-// part of it: the server of a webhook for all kinds may not start without its own, and
-// Argo CD applies them before any webhook configuration.
-func (b *builder) unadmitted(part int) map[int]bool {
+// exemptNodes returns the nodes that do not wait for the webhooks of a component:
+// its controllers, their dependencies, and everything in the first rung. It
+// includes CRDs: the backend of a webhook for all kinds may not start without its
+// own, and Argo CD applies them before any webhook configuration.
+func (b *builder) exemptNodes(part int) map[int]bool {
 	isController := func(i int) bool { return b.Nodes[i].Part == part && b.Nodes[i].Role == knowledge.Controllers }
 	var controllers []int
 	for i := range b.Nodes {
@@ -305,13 +308,14 @@ func (b *builder) unadmitted(part int) map[int]bool {
 			controllers = append(controllers, i)
 		}
 	}
-	exempt := b.neededBy(controllers)
-	for s, servers := range b.behind {
+	exempt := b.withDependencies(controllers)
+	for s, servers := range b.backends {
 		if slices.ContainsFunc(servers, isController) {
 			exempt[s] = true
 		}
 	}
-	// What must hold before Pods start, such as a quota, is of no use later.
+	// Objects that must exist before Pods start, such as a quota, have no effect
+	// later.
 	lowest := b.base.Ladder()[0].Name
 	for i := range b.Nodes {
 		if b.Nodes[i].Kind.Rung == lowest {
@@ -326,9 +330,9 @@ func (b *builder) unadmitted(part int) map[int]bool {
 	return exempt
 }
 
-// trustedBy returns the Jobs of the sync that write into a webhook
-// configuration the CA by which the API server trusts its server.
-func (b *builder) trustedBy(config int) []int {
+// caWriters returns the Jobs of the Sync phase that write the backend's CA into a
+// webhook configuration.
+func (b *builder) caWriters(config int) []int {
 	var jobs []int
 	for r := range b.referencesTo(config) {
 		if j := &b.Nodes[r.From]; r.Meaning == knowledge.Healthy && j.Kind.Runs == "once" && j.InSync() {
@@ -338,7 +342,7 @@ func (b *builder) trustedBy(config int) []int {
 	return jobs
 }
 
-// backendsOf returns the workloads behind one webhook of a configuration.
+// backendsOf returns the workloads behind a webhook of a configuration.
 func (b *builder) backendsOf(config int, hook object.Value) []int {
 	service := hook.Get("clientConfig", "service")
 	id := object.ID{Kind: "Service", Namespace: service.Get("namespace").Text(), Name: service.Get("name").Text()}
@@ -347,14 +351,13 @@ func (b *builder) backendsOf(config int, hook object.Value) []int {
 	}
 	var all []int
 	for _, s := range b.byKey[id] {
-		all = append(all, b.behind[s]...)
+		all = append(all, b.backends[s]...)
 	}
 	return all
 }
 
-// neededBy returns the given nodes and everything that they refer to, directly
-// or not.
-func (b *builder) neededBy(nodes []int) map[int]bool {
+// withDependencies returns the given nodes and their transitive dependencies.
+func (b *builder) withDependencies(nodes []int) map[int]bool {
 	seen := map[int]bool{}
 	for open := slices.Clone(nodes); len(open) > 0; {
 		n := open[len(open)-1]
@@ -371,15 +374,15 @@ func (b *builder) neededBy(nodes []int) map[int]bool {
 	return seen
 }
 
-// selects reports whether the selectors of a webhook let an object through.
+// selects reports whether the selectors of a webhook match an object.
 func (b *builder) selects(hook hook, n Node) bool {
 	return b.selectorAllows(hook.Get("objectSelector"), n.Get("metadata", "labels")) && b.namespaceAllows(hook.Value, n, true)
 }
 
-// namespaceAllows applies the namespaceSelector of a webhook, as far as the
-// labels of the namespace are known: those it has in the component, and the
-// name that Kubernetes writes into one. Of a namespace that comes from
-// elsewhere, unknown says whether it bears the labels that are asked for.
+// namespaceAllows applies the namespaceSelector of a webhook, as far as the labels
+// of the namespace are known: those in the component, and the name label that
+// Kubernetes adds. For a namespace outside the component, unknown says whether to
+// assume that it has the required labels.
 func (b *builder) namespaceAllows(hook object.Value, n Node, unknown bool) bool {
 	selector := hook.Get("namespaceSelector")
 	if n.Key.Namespace == "" || !selector.Exists() {
@@ -411,14 +414,15 @@ func (b *builder) namespaceAllows(hook object.Value, n Node, unknown bool) bool 
 	return true
 }
 
-// namespaceNameLabel is on every namespace, with its name.
+// namespaceNameLabel is the label with the name of the namespace, which Kubernetes
+// sets.
 const namespaceNameLabel = "kubernetes.io/metadata.name"
 
 func (b *builder) selectorAllows(selector, labels object.Value) bool {
 	return b.allows(selector, func(key string) (string, bool) { return labels.Get(key).Text(), labels.Get(key).Exists() })
 }
 
-// allows evaluates a label selector; an absent one allows everything.
+// allows evaluates a label selector; an absent one matches everything.
 func (b *builder) allows(selector object.Value, label func(key string) (string, bool)) bool {
 	for _, f := range selector.Get("matchLabels").Fields() {
 		if v, ok := label(f.Key); !ok || v != f.Value.Text() {
@@ -434,7 +438,7 @@ func (b *builder) allows(selector object.Value, label func(key string) (string, 
 	return true
 }
 
-// holds evaluates one expression of a label selector.
+// holds evaluates a match expression of a label selector.
 func holds(expression object.Value, value string, present bool) bool {
 	listed := present && slices.Contains(texts(expression.Get("values")), value)
 	switch expression.Get("operator").Text() {

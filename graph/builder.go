@@ -15,76 +15,75 @@ type builder struct {
 	*Graph
 	base *knowledge.Base
 	opt  Options
-	// joined means that the graph is of several components.
+	// joined means that the graph covers several components.
 	joined bool
-	// byKey finds nodes; hooks may share the key of a plain object.
+	// byKey maps keys to nodes. A hook may share the key of a plain object.
 	byKey map[object.ID][]int
-	// byName finds nodes where the namespace is not known.
+	// byName finds nodes if the namespace is unknown.
 	byName map[object.ID][]int
-	// byKindName finds nodes where only these two are known.
+	// byKindName finds nodes if only kind and name are known.
 	byKindName map[string][]int
-	// covered are the fields that records have found something in.
+	// covered marks the fields in which a record found a reference.
 	covered map[covered]bool
-	// defined are the kinds that objects of the component define.
+	// defined maps kinds to the CRDs of the component.
 	defined map[knowledge.GroupKind]definition
-	// reads are the fields that name an object which must be there, and
-	// producers the nodes that write an object at run time.
+	// reads are references by field to objects that must exist, and producers the
+	// nodes that write an object at run time.
 	reads     []read
 	producers map[object.ID][]int
-	// likely are nodes that write an object by convention.
-	likely map[object.ID][]int
-	// behind are the workloads behind each Service, by node.
-	behind map[int][]int
-	// converting are the workloads that convert the objects of a kind, by the node
-	// that defines it.
-	converting map[int][]int
-	grants     grants
-	// said are the words each workload is given, serviceNames the Services they
-	// may lead to, and nameable the other kinds.
-	said         map[int][]word
+	// likely are nodes that probably write an object, by convention.
+	likelyProducers map[object.ID][]int
+	// behind maps each Service to its workloads.
+	backends map[int][]int
+	// converting maps the node of a CRD to the workloads that convert its objects.
+	convertersOf map[int][]int
+	grants       grants
+	// said holds the words of each workload, serviceNames the Services that they
+	// may name, and nameable the other kinds.
+	wordsOf      map[int][]word
 	serviceNames map[object.ID]bool
-	// assumed are Services of which only a name tells that somebody makes them.
-	assumed  map[object.ID]bool
-	nameable []knowledge.GroupKind
-	// releases are pairs of which somebody said that the first need not wait for the
-	// second.
+	// assumed marks Services that probably exist at run time, inferred from a name.
+	assumed map[object.ID]bool
+	namesOf []knowledge.GroupKind
+	// releases are pairs for which the user said that the first need not wait for
+	// the second.
 	releases map[[2]int]bool
-	// pairs are the references found so far, by the two nodes.
+	// pairs indexes the references by their two nodes.
 	pairs  map[[2]int][]int
 	faults []finding.Finding
 
-	// Ways to nodes and references (see kinds.go). Those that are maps are made
-	// when they are first asked for.
-	runs             []run
-	bringers         []bringer
-	roleNodes        []int
-	definedByGroup   map[string][]definition
-	definedByPart    map[int][]knowledge.GroupKind
-	byWord           map[string][]int
-	runtimes         map[string][]int // by namespace, custom resources that run something
-	byImage          map[[2]string][]int
-	jobs, pods       map[int][]int
-	jobsByImage      map[[2]string]imageJobs
-	hooksServed      map[int]ownHooks
-	writers          map[partID][]writer
-	tokensOf         map[int]map[string]bool
-	starters         map[object.ID][]int // whose Pods do not start without an object
-	claimed          map[[2]string]bool
-	namespaceNames   map[string]bool
-	found            map[saying]bool
-	waitables        map[[2]string][]int
-	waitsFor         map[int]map[int]bool // what the containers of a node wait for
-	readsByNamespace map[string][]read
-	guarding         map[int]bool // Jobs that come before a part of the component
-	brought          map[knowledge.GroupKind]origins
-	toldAbout        map[learnable]*told
-	names            map[string]bool         // of objects, and of what is read or made
-	bringersOf       map[int][]bringer       // by component, but for packages
-	packages         map[int]map[string]bool // packages by component
-	edges            edges
+	// Indexes of nodes and references (see kinds.go). The maps are built on first
+	// use.
+	runs              []run
+	installers        []installer
+	roleNodes         []int
+	definedByGroup    map[string][]definition
+	definedByPart     map[int][]knowledge.GroupKind
+	byWord            map[string][]int
+	runtimes          map[string][]int // by namespace, custom resources that start workloads
+	byImage           map[[2]string][]int
+	jobs, pods        map[int][]int
+	jobsByImage       map[[2]string]imageJobs
+	hooksServed       map[int]ownHooks
+	writers           map[partID][]writer
+	tokensOf          map[int]map[string]bool
+	blockedBy         map[object.ID][]int // workloads whose Pods do not start without an object
+	ownPVCs           map[[2]string]bool
+	namespaceNames    map[string]bool
+	reported          map[reportKey]bool
+	waitTargetsByName map[[2]string][]int
+	waitTargets       map[int]map[int]bool // nodes that the containers of a node wait for
+	readsByNamespace  map[string][]read
+	isGuard           map[int]bool // Jobs that run before a part of the component
+	originsOf         map[knowledge.GroupKind]origins
+	schemas           map[kindVersion]*fieldSchema
+	names             map[string]bool         // names of objects, and of objects that are read or created
+	installersOf      map[int][]installer     // by component, without packages
+	packages          map[int]map[string]bool // packages by component
+	edges             edges
 }
 
-// definition is a kind as a CustomResourceDefinition of the component has it.
+// definition is a kind as a CRD of the component defines it.
 type definition struct {
 	node    int
 	plural  string
@@ -92,11 +91,11 @@ type definition struct {
 	by      knowledge.Definition
 }
 
-// read is a reference to an object that may or may not be in the component.
+// read is a reference to an object that the component may or may not contain.
 type read struct {
 	Reference
 	id       object.ID
-	anywhere bool // the namespace is not known
+	anywhere bool // the namespace is unknown
 	starts   bool // the Pods do not start without it
 }
 
@@ -109,12 +108,12 @@ func newBuilder(parts []Part, base *knowledge.Base, opt Options) *builder {
 		Graph: &Graph{}, base: base, opt: opt,
 		byKey: map[object.ID][]int{}, byName: map[object.ID][]int{}, byKindName: map[string][]int{}, covered: map[covered]bool{},
 		defined:   map[knowledge.GroupKind]definition{},
-		producers: map[object.ID][]int{}, behind: map[int][]int{}, converting: map[int][]int{},
-		said: map[int][]word{}, serviceNames: map[object.ID]bool{},
+		producers: map[object.ID][]int{}, backends: map[int][]int{}, convertersOf: map[int][]int{},
+		wordsOf: map[int][]word{}, serviceNames: map[object.ID]bool{},
 		pairs: map[[2]int][]int{},
 	}
 	b.Nodes = make([]Node, 0, size)
-	b.References = make([]Reference, 0, 4*size) // as many as most components have
+	b.References = make([]Reference, 0, 4*size) // enough for most components
 	for part, p := range parts {
 		for _, o := range p.Objects {
 			kind := base.Of(o)
@@ -128,11 +127,11 @@ func newBuilder(parts []Part, base *knowledge.Base, opt Options) *builder {
 			b.Nodes = append(b.Nodes, n)
 		}
 	}
-	b.nameable = b.nameableKinds()
+	b.namesOf = b.nameableKinds()
 	return b
 }
 
-// isIdle reports whether a workload runs no Pods for now.
+// isIdle reports whether a workload currently runs no Pods.
 func isIdle(n Node) bool {
 	if n.Kind.Pod.IsZero() {
 		return false
@@ -141,8 +140,8 @@ func isIdle(n Node) bool {
 	return scaled && replicas == 0 || n.Get("spec", "paused").True() || n.Get("spec", "suspend").True()
 }
 
-// neverReady says why the Pods of a workload do not become ready by
-// themselves; empty if nothing is known against it.
+// neverReady says why the Pods of a workload cannot become ready by themselves;
+// empty if there is no known reason.
 func neverReady(n Node, base *knowledge.Base) string {
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
@@ -155,9 +154,9 @@ func neverReady(n Node, base *knowledge.Base) string {
 	return ""
 }
 
-// index gives every object its identity in the cluster and finds doubles.
+// index assigns every object its identity in the cluster and finds duplicates.
 func (b *builder) index() error {
-	b.readDefinitions() // which say what has a namespace, and more of kinds without a record
+	b.readDefinitions() // they say which kinds are namespaced, and describe kinds without a record
 	b.learn()
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
@@ -169,13 +168,14 @@ func (b *builder) index() error {
 		}
 	}
 	b.Nodes = inOrder(b.Nodes)
-	b.readDefinitions() // again, because they have moved
+	b.readDefinitions() // again, because sorting moved them
 	b.findRuns()
-	b.findBringers()
+	b.findInstallers()
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
 		def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
-		// Argo CD looks for definitions of Kubernetes' own kind only.
+		// Argo CD considers only CustomResourceDefinitions, not CRDs of other API
+		// groups.
 		seen := ok && b.base.Builtin(b.Nodes[def.node].ID.Group)
 		n.Lifted = seen && b.Nodes[def.node].Elsewhere
 		n.Foreign = !seen && !n.Kind.Assured && !b.base.Builtin(n.ID.Group)
@@ -205,7 +205,7 @@ func (b *builder) index() error {
 
 // inOrder sorts nodes by their identity.
 func inOrder(nodes []Node) []Node {
-	pointers := make([]*Node, len(nodes)) // for a node is large
+	pointers := make([]*Node, len(nodes)) // pointers, since a node is large
 	for i := range nodes {
 		pointers[i] = &nodes[i]
 	}
@@ -213,8 +213,8 @@ func inOrder(nodes []Node) []Node {
 		if c := compareIDs(x.Key, y.Key); c != 0 {
 			return c
 		}
-		// Hooks and plain objects may share an identity. Their texts, which are
-		// megabytes, decide only between what no author means to have twice.
+		// Hooks and plain objects may share an identity. Their texts, which can be
+		// megabytes, are compared only for accidental duplicates.
 		if c := slices.Compare(x.phases, y.phases); c != 0 || x.hook != y.hook {
 			return cmp.Or(c, map[bool]int{false: -1, true: 1}[x.hook])
 		}
@@ -244,17 +244,17 @@ func (b *builder) readDefinitions() {
 	}
 }
 
-// copied is the rule of objects that are there twice.
-const copied = "duplicate-object"
+// duplicateRule is the rule for duplicate objects.
+const duplicateRule = "duplicate-object"
 
-// isCopy reports whether two plain objects of a component are the same. Sorting puts such
-// next to each other, layout aside.
+// isCopy reports whether two plain objects of a component are equal. Sorting places
+// these next to each other, regardless of layout.
 func isCopy(a, b Node) bool {
 	return a.Key == b.Key && a.Part == b.Part && !a.IsHook() && !b.IsHook() && !a.Generated && !b.Generated && a.Same(b.Object)
 }
 
-// maxDuplicates is how many objects with the same identity as another are named.
-// A file may hold thousands, and each would be reported against each.
+// maxDuplicates is how many duplicates of one identity are reported. A file may
+// contain thousands, which would all be compared with each other.
 const maxDuplicates = 3
 
 // duplicates compares an object with those before it.
@@ -262,42 +262,41 @@ func (b *builder) duplicates(n Node) []finding.Finding {
 	others := b.byKey[n.Key]
 	if last := len(others) - 1; last >= 0 && isCopy(b.Nodes[others[last]], n) {
 		if last > 0 && isCopy(b.Nodes[others[last-1]], n) {
-			return nil // all is said of them
+			return nil // enough are reported
 		}
-		return []finding.Finding{{Severity: finding.Warning, Rule: copied, File: n.File, Line: n.Line, Object: n.Key.String(),
+		return []finding.Finding{{Severity: finding.Warning, Rule: duplicateRule, File: n.File, Line: n.Line, Object: n.Key.String(),
 			Message: "the same object is also in " + place(b.Nodes[others[last]]) + ": Argo CD applies it once and warns (RepeatedResourceWarning)", Remedy: "keep one of the two"}}
 	}
-	var found []finding.Finding
+	var findings []finding.Finding
 	wrong := false
 	for _, other := range others {
 		if b.Nodes[other].Part != n.Part {
 			continue
 		}
-		if len(found) >= maxDuplicates {
+		if len(findings) >= maxDuplicates {
 			if wrong || n.IsHook() {
 				break
 			}
 			if b.Nodes[other].IsHook() {
-				continue // a warning more
+				continue // duplicate: one more warning
 			}
 		}
-		if f, double := duplicate(b.Nodes[other], n); double {
-			found = append(found, f)
+		if f, isDuplicate := duplicate(b.Nodes[other], n); isDuplicate {
+			findings = append(findings, f)
 			wrong = wrong || f.Severity == finding.Error
 		}
 	}
-	return found
+	return findings
 }
 
-// duplicate reports two objects that Argo CD takes for one, of which it then
-// applies only the last (controller/state.go, DeduplicateTargetObjects), so that the other
-// would be lost. A hook and a plain object share an identity in some charts of Helm's, where
-// that is legal.
+// duplicate reports two objects with the same identity for Argo CD, which would
+// apply only the last one (controller/state.go, DeduplicateTargetObjects). In some
+// Helm charts a hook and a plain object share an identity, which is legal.
 func duplicate(a, b Node) (finding.Finding, bool) {
 	if a.Generated || b.Generated {
 		return finding.Finding{}, false
 	}
-	f := finding.Finding{Severity: finding.Error, Rule: copied, File: b.File, Line: b.Line, Object: b.Key.String(),
+	f := finding.Finding{Severity: finding.Error, Rule: duplicateRule, File: b.File, Line: b.Line, Object: b.Key.String(),
 		Message: "the same object with different content is also in " + place(a) + ": Argo CD applies only one of them", Remedy: "keep one of the two"}
 	if a.IsHook() || b.IsHook() {
 		f.Severity = finding.Warning
@@ -314,14 +313,14 @@ func place(n Node) string {
 }
 
 func first(p knowledge.Path, n Node) string {
-	for _, found := range p.Find(n.Root()) {
-		return found.Value.Text()
+	for _, reported := range p.Find(n.Root()) {
+		return reported.Value.Text()
 	}
 	return ""
 }
 
-// clusterScoped reports whether objects of a kind have no namespace. A kind
-// that nobody knows is taken to have one.
+// clusterScoped reports whether a kind is cluster-scoped. Unknown kinds count as
+// namespaced.
 func (b *builder) clusterScoped(gk knowledge.GroupKind) bool {
 	if def, ok := b.defined[gk]; ok {
 		return def.cluster
@@ -336,7 +335,7 @@ func compareIDs(x, y object.ID) int {
 		strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name))
 }
 
-// refer adds a reference unless it is there already or refers to itself.
+// refer adds a reference unless it exists or refers to its own object.
 func (b *builder) refer(r Reference) {
 	pair := [2]int{r.From, r.To}
 	if r.From == r.To || slices.ContainsFunc(b.pairs[pair], func(i int) bool { return b.References[i] == r }) {

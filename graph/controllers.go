@@ -7,14 +7,14 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// admission is the group of webhook configurations.
+// admission is the API group of webhook configurations.
 const admission = "admissionregistration.k8s.io"
 
-// registrar is a resource whose objects extend the API server.
+// registrar is a resource that extends the API server.
 type registrar struct{ group, resource string }
 
-// registrars are all of them. Who may write them serves an API, injects a CA or
-// installs definitions.
+// registrars are these resources. A workload that may write them serves an API,
+// injects a CA or installs CRDs.
 var registrars = []registrar{
 	{admission, "mutatingwebhookconfigurations"},
 	{admission, "validatingwebhookconfigurations"},
@@ -22,13 +22,13 @@ var registrars = []registrar{
 	{"apiregistration.k8s.io", "apiservices"},
 }
 
-// findControllers: a workload is a controller when its rights give it away, or
-// when it serves a webhook or API of the component (see backends). The signs are
-// those that held on 155 workloads of 85 public charts; rights to everything
-// and to aggregated metrics mislead, and rights to a kind that others define
-// count only together with its status, which nobody but a controller writes. What
-// runs on every node is one only if it serves: its rights say what it does there, and
-// one node that is not ready would hold up the sync.
+// findControllers: a workload is a controller if its permissions show it, or if it
+// is the backend of a webhook or API of the component (see backends). The signs
+// were verified with 155 workloads of 85 public charts. Permissions for everything
+// and for aggregated metrics are misleading. Permissions for a kind of another
+// component count only together with its status, which only controllers write. A
+// DaemonSet is a controller only if it is a backend: its permissions concern its
+// own node, and one node that is not ready would block the sync.
 func (b *builder) findControllers() {
 	for i, n := range b.Nodes {
 		if !serves(n) || n.Kind.Everywhere {
@@ -43,20 +43,20 @@ func (b *builder) findControllers() {
 	b.referToProviders()
 }
 
-// referToProviders: who is told the name by which a class of the component asks for
-// its provider is that provider.
+// referToProviders: a workload is the provider of a class if one of its words is
+// the provider's name in the class.
 func (b *builder) referToProviders() {
 	for c, class := range b.Nodes {
 		name := first(class.Kind.Provider, class)
 		if class.Kind.Provider.IsZero() || name == "" {
 			continue
 		}
-		for _, i := range b.told(name) {
+		for _, i := range b.workloadsWith(name) {
 			if !b.Nodes[i].Kind.Everywhere {
 				b.giveRole(i, knowledge.Controllers, "provides "+class.Key.String())
 			}
 			meaning := knowledge.Known
-			if class.HasHealth { // which nobody but the provider brings
+			if class.HasHealth { // only the provider makes it healthy
 				meaning = knowledge.Exists
 			}
 			b.refer(b.inferred(c, i, class.Kind.Provider.String(), meaning, "is provided by"))
@@ -69,16 +69,16 @@ func (b *builder) referToProviders() {
 	}
 }
 
-// giveRole says what an object does in the component, as far as that was seen
-// in it. What a person wrote about its kind goes before.
+// giveRole sets the role of an object, as found in the component. A role that a
+// user assigned to its kind takes precedence.
 func (b *builder) giveRole(node int, role, why string) {
 	if n := &b.Nodes[node]; n.Role == "" && !n.Kind.Moved {
 		n.Role, n.RoleWhy = role, why
 	}
 }
 
-// controls says by which right the rules give a controller of a component away;
-// empty if they do not.
+// controls returns the permission that shows a controller of a component; empty if
+// there is none.
 func (b *builder) controls(rules []rule, part int) string {
 	for _, r := range rules {
 		for _, reg := range registrars {
@@ -93,8 +93,8 @@ func (b *builder) controls(rules []rule, part int) string {
 				continue
 			}
 			for _, resource := range r.resources {
-				// Finalizers are set by controllers too: on what owns the
-				// objects they make.
+				// Controllers also set finalizers on the owners of the objects they
+				// create.
 				kind, part, _ := strings.Cut(resource, "/")
 				if (part == "status" || part == "finalizers") && containsAny(r.verbs, "*", "update", "patch") && watches(rules, group, kind) {
 					return "may watch " + kind + "." + group + " and write their " + part

@@ -9,31 +9,31 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// referByConventions: custom resources name other objects by keys and shapes that the
-// whole field shares. What is found so is inferred; a record of the kind about
-// the same field wins, since it also knows what an operator writes.
+// referByConventions: custom resources refer to other objects by conventional keys
+// and structures. These references are inferred. A record of the kind for the same
+// field takes precedence, since it also says what an operator writes.
 func (b *builder) referByConventions() {
 	records := b.base.Conventions()
 	for i, n := range b.Nodes {
 		if b.base.Builtin(n.ID.Group) {
 			continue
 		}
-		t := b.toldOf(&n)
+		t := b.schemaOf(&n)
 		for _, f := range n.Root().Fields() {
 			switch f.Key {
 			case "apiVersion", "kind", "metadata", "status":
 				continue
 			}
-			b.byConvention(i, f.Value, position{f.Key, f.Key, t.under(f.Key)}, records)
+			b.byConvention(i, f.Value, position{f.Key, f.Key, t.child(f.Key)}, records)
 		}
 	}
 }
 
-// position is where a value stands in a custom resource, and what the definition of
-// the kind tells of it.
+// position is the location of a value in a custom resource, with the schema of its
+// field.
 type position struct {
 	field, key string
-	told       *told
+	schema     *fieldSchema
 }
 
 // byConvention visits the values below a field of a custom resource.
@@ -45,30 +45,30 @@ func (b *builder) byConvention(i int, v object.Value, at position, records []kno
 		b.objectReference(i, v, at)
 	}
 	for _, f := range v.Fields() {
-		b.byConvention(i, f.Value, position{knowledge.Join(at.field, f.Key), f.Key, at.told.under(f.Key)}, records)
+		b.byConvention(i, f.Value, position{knowledge.Join(at.field, f.Key), f.Key, at.schema.child(f.Key)}, records)
 	}
 	for n, item := range v.Items() {
-		b.byConvention(i, item, position{at.field + "[" + strconv.Itoa(n) + "]", "", at.told.under("")}, records)
+		b.byConvention(i, item, position{at.field + "[" + strconv.Itoa(n) + "]", "", at.schema.child("")}, records)
 	}
 }
 
-// byKeyOrWords follows a field by its key or, failing that, by what its description says.
+// byKeyOrWords interprets a field by its key or, failing that, by its description.
 func (b *builder) byKeyOrWords(i int, v object.Value, at position, records []knowledge.Convention) {
-	fits := slices.IndexFunc(records, func(c knowledge.Convention) bool { return c.Fits(at.key) })
-	if fits >= 0 {
-		b.follow(i, records[fits], v, at)
+	match := slices.IndexFunc(records, func(c knowledge.Convention) bool { return c.Fits(at.key) })
+	if match >= 0 {
+		b.follow(i, records[match], v, at)
 		return
 	}
-	if at.told == nil {
-		return // a record says what its fields name
+	if at.schema == nil {
+		return // a record covers the field
 	}
 	b.sibling(i, v, at)
-	if c, ok := b.asDescribed(v, at.told); ok {
+	if c, ok := b.describedConvention(v, at.schema); ok {
 		b.follow(i, c, v, at)
 	}
 }
 
-// follow reads the names that a convention finds in a value.
+// follow reads the names in a value according to a convention.
 func (b *builder) follow(i int, c knowledge.Convention, v object.Value, at position) {
 	values := []object.Value{v}
 	if v.IsList() {
@@ -84,13 +84,13 @@ func (b *builder) follow(i int, c knowledge.Convention, v object.Value, at posit
 			continue
 		}
 		id := b.identify(i, m)
-		if c.Meaning == knowledge.Produces || len(b.byKey[id]) == 0 && b.isWritten(c, at.told) {
-			b.mayProduce(i, id)
+		if c.Meaning == knowledge.Produces || len(b.byKey[id]) == 0 && b.isWritten(c, at.schema) {
+			b.addLikelyProducer(i, id)
 			continue
 		}
 		r := b.inferred(i, 0, m.field, c.Meaning, c.Why)
 		r.Source, r.Optional = c.Source, m.optional
-		for _, to := range slices.Concat(b.resolve(id, rec), b.producers[id], b.likely[id]) {
+		for _, to := range slices.Concat(b.resolve(id, rec), b.producers[id], b.likelyProducers[id]) {
 			if !b.refersTo(i, to) && !b.refersTo(to, i) {
 				r.To = to
 				b.refer(r)
@@ -99,27 +99,27 @@ func (b *builder) follow(i int, c knowledge.Convention, v object.Value, at posit
 	}
 }
 
-// mayProduce notes that by convention a custom resource writes an object.
-func (b *builder) mayProduce(i int, id object.ID) {
-	if len(b.byKey[id]) > 0 || slices.Contains(b.likely[id], i) {
+// addLikelyProducer records that by convention a custom resource writes an object.
+func (b *builder) addLikelyProducer(i int, id object.ID) {
+	if len(b.byKey[id]) > 0 || slices.Contains(b.likelyProducers[id], i) {
 		return
 	}
-	if b.likely == nil {
-		b.likely = map[object.ID][]int{}
+	if b.likelyProducers == nil {
+		b.likelyProducers = map[object.ID][]int{}
 	}
-	b.likely[id] = append(b.likely[id], i)
+	b.likelyProducers[id] = append(b.likelyProducers[id], i)
 }
 
-// objectReference follows a mapping that names kind and name, as references in
-// the Kubernetes API do.
+// objectReference interprets a mapping with kind and name as an object reference of
+// the Kubernetes API.
 func (b *builder) objectReference(i int, v object.Value, at position) {
 	name := v.Get("name")
 	kind := v.Get("kind").Text()
 	if !name.IsText() || name.Text() == "" {
 		return
 	}
-	if kind == "" && at.told != nil && b.isNamed(v) {
-		kind = at.told.only("kind")
+	if kind == "" && at.schema != nil && b.isNamed(v) {
+		kind = at.schema.soleValue("kind")
 	}
 	if kind == "" {
 		return
@@ -131,21 +131,21 @@ func (b *builder) objectReference(i int, v object.Value, at position) {
 	if id.Namespace == "" {
 		id.Namespace = b.Nodes[i].Key.Namespace
 	}
-	nodes := b.like(id)
+	nodes := b.match(id)
 	if len(nodes) != 1 || nodes[0] == i || b.refersTo(i, nodes[0]) || b.refersTo(nodes[0], i) {
-		return // or what is meant is not certain
+		return // ambiguous
 	}
 	b.refer(b.inferred(i, nodes[0], at.field, knowledge.Exists, "refers to"))
 }
 
-// covered is a field of a node that a record of its kind is about.
+// covered is a field of a node that a record describes.
 type covered struct {
 	node  int
 	field string
 }
 
-// cover marks a field and what it stands in, such as a list. Only custom
-// resources are looked at again.
+// cover marks a field and its parents, such as a list. Only custom resources are
+// inspected again.
 func (b *builder) cover(node int, field string) {
 	if b.base.Builtin(b.Nodes[node].ID.Group) {
 		return
@@ -156,12 +156,12 @@ func (b *builder) cover(node int, field string) {
 	}
 }
 
-// inferred is a reference that no record tells.
+// inferred returns a reference that is not based on a record.
 func (b *builder) inferred(from, to int, field string, meaning knowledge.Meaning, why string) Reference {
 	return Reference{From: from, To: to, Field: field, Meaning: meaning, Inferred: true, Why: why, Source: b.base.NamesSource()}
 }
 
-// calling is a reference to what an object calls.
+// calling returns a reference to the target of a call.
 func (b *builder) calling(from, to int, field string, meaning knowledge.Meaning) Reference {
 	r := b.inferred(from, to, field, meaning, "calls")
 	r.Sign = Call

@@ -11,29 +11,31 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Annotations by which people order objects. Those of other tools mean the same
-// here as there.
+// Annotations by which users order objects. Those of other tools keep their
+// meaning.
 const (
 	// After lists objects that must be healthy first, as Kind/name or
-	// Kind/namespace/name, with the group behind the kind where it matters.
+	// Kind/namespace/name, with the group after the kind if needed.
 	After = "ladder/after"
-	// NotAfter lists objects that need not be healthy first, whatever follows from
-	// the manifests; written like After.
+	// NotAfter lists objects that need not be healthy first, regardless of the
+	// manifests; same format as After.
 	NotAfter = "ladder/not-after"
-	// OnRung puts an object on a rung.
+	// OnRung assigns an object to a rung.
 	OnRung = "ladder/rung"
-	// ours is how all of ours begin.
+	// ours is the prefix of Ladder's annotations.
 	ours = "ladder/"
-	// dependsOn is kustomize's and cli-utils' (sigs.k8s.io/cli-utils pkg/object/dependson).
+	// dependsOn is an annotation of kustomize and cli-utils (sigs.k8s.io/cli-utils
+	// pkg/object/dependson).
 	dependsOn = "config.kubernetes.io/depends-on"
 	// kapp's groups and rules may have a suffix (carvel kapp pkg/kapp/diffgraph).
 	kappGroup = "kapp.k14s.io/change-group"
 	kappRule  = "kapp.k14s.io/change-rule"
-	// nelmDependency is followed by an arbitrary name (werf/nelm, werf.io/docs).
+	// nelmDependency is a prefix, followed by an arbitrary name (werf/nelm,
+	// werf.io/docs).
 	nelmDependency = "werf.io/deploy-dependency-"
 )
 
-// referByAnnotation: what people wrote down counts, whatever we would infer.
+// referByAnnotation: annotations of users take precedence over inferred references.
 func (b *builder) referByAnnotation() {
 	groups := map[string][]int{}
 	for i, n := range b.Nodes {
@@ -48,13 +50,13 @@ func (b *builder) referByAnnotation() {
 			text := f.Value.Text()
 			switch {
 			case f.Key == After:
-				b.listed(i, f.Key, text, b.readAfter, b.orderAfter)
+				b.eachListed(i, f.Key, text, b.readAfter, b.orderAfter)
 			case f.Key == NotAfter:
-				b.listed(i, f.Key, text, b.readAfter, b.release)
+				b.eachListed(i, f.Key, text, b.readAfter, b.release)
 			case f.Key == OnRung:
 				b.putOnRung(i, text)
 			case f.Key == dependsOn:
-				b.listed(i, f.Key, text, b.readDependsOn, b.orderAfter)
+				b.eachListed(i, f.Key, text, b.readDependsOn, b.orderAfter)
 			case f.Key == kappRule || strings.HasPrefix(f.Key, kappRule+"."):
 				b.kappRule(i, f.Key, text, groups)
 			case strings.HasPrefix(f.Key, nelmDependency):
@@ -66,16 +68,16 @@ func (b *builder) referByAnnotation() {
 	}
 }
 
-// order makes one node come after another because somebody said so.
+// order makes one node depend on another because the user said so.
 func (b *builder) order(from, to int, key string, meaning knowledge.Meaning) {
 	b.refer(Reference{From: from, To: to, Field: "metadata.annotations[" + key + "]", Meaning: meaning, Explicit: true,
 		Why: "follows, by its annotation " + key + ", after"})
 }
 
-// orderAfter makes one node come when another is healthy.
+// orderAfter makes one node wait until another is healthy.
 func (b *builder) orderAfter(from, to int, key string) { b.order(from, to, key, knowledge.Healthy) }
 
-// release notes that one node need not wait for another.
+// release records that one node need not wait for another.
 func (b *builder) release(from, to int, _ string) {
 	if b.releases == nil {
 		b.releases = map[[2]int]bool{}
@@ -83,8 +85,8 @@ func (b *builder) release(from, to int, _ string) {
 	b.releases[[2]int{from, to}] = true
 }
 
-// dropReleased turns references that somebody said need no waiting into demands that
-// the two may share a wave.
+// dropReleased relaxes the references of released pairs, so that the two may share
+// a wave.
 func (b *builder) dropReleased() {
 	for i := range b.References {
 		if r := &b.References[i]; b.releases[[2]int{r.From, r.To}] && !r.Explicit && r.Meaning == knowledge.Healthy {
@@ -94,9 +96,9 @@ func (b *builder) dropReleased() {
 	}
 }
 
-// listed reads an annotation that names objects with commas between them, and does
-// something with each.
-func (b *builder) listed(i int, key, text string, read func(i int, name string) (object.ID, bool), do func(from, to int, key string)) {
+// eachListed reads an annotation with a comma-separated list of objects and calls a
+// function for each.
+func (b *builder) eachListed(i int, key, text string, read func(i int, name string) (object.ID, bool), do func(from, to int, key string)) {
 	for _, name := range strings.Split(text, ",") {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
@@ -106,7 +108,7 @@ func (b *builder) listed(i int, key, text string, read func(i int, name string) 
 			b.badAnnotation(i, key, object.ShownName(name)+" is not the name of an object", "use Kind/name or Kind/namespace/name, such as Deployment/web")
 			continue
 		}
-		nodes := b.like(id)
+		nodes := b.match(id)
 		if len(nodes) == 0 {
 			b.badAnnotation(i, key, fmt.Sprintf("%s not found in the component", name), "correct or remove the name")
 		}
@@ -119,9 +121,8 @@ func (b *builder) listed(i int, key, text string, read func(i int, name string) 
 	}
 }
 
-// like finds objects by an identity whose group and namespace may be unknown,
-// written as "*".
-func (b *builder) like(id object.ID) []int {
+// match finds objects by an identity whose group and namespace may be "*".
+func (b *builder) match(id object.ID) []int {
 	var all []int
 	for _, i := range b.byKindName[kindName(id)] {
 		k := b.Nodes[i].Key
@@ -167,7 +168,7 @@ func (b *builder) readDependsOn(_ int, name string) (object.ID, bool) {
 }
 
 // kappRule reads "upsert after upserting GROUP" and "upsert before upserting
-// GROUP"; rules about deletion say nothing about a sync.
+// GROUP". Rules about deletion do not affect a sync.
 func (b *builder) kappRule(i int, key, text string, groups map[string][]int) {
 	words := strings.Fields(text)
 	if len(words) != 4 || words[0] != "upsert" || words[2] != "upserting" {
@@ -183,8 +184,8 @@ func (b *builder) kappRule(i int, key, text string, groups map[string][]int) {
 	}
 }
 
-// nelm reads "state=ready,kind=Deployment,name=web,namespace=shop"; a target
-// outside of the component is none of ours.
+// nelm reads "state=ready,kind=Deployment,name=web,namespace=shop". Targets outside
+// the component are ignored.
 func (b *builder) nelm(i int, key, text string) {
 	id := object.ID{Group: "*", Namespace: b.Nodes[i].Key.Namespace}
 	meaning := knowledge.Healthy
@@ -205,7 +206,7 @@ func (b *builder) nelm(i int, key, text string) {
 			id.Namespace = value
 		}
 	}
-	for _, to := range b.like(id) {
+	for _, to := range b.match(id) {
 		b.order(i, to, key, meaning)
 	}
 }

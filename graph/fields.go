@@ -10,7 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// referToNamespaces: an object needs the namespace that it is in.
+// referToNamespaces: an object depends on its namespace.
 func (b *builder) referToNamespaces() {
 	for i, n := range b.Nodes {
 		if n.Key.Namespace == "" {
@@ -23,14 +23,14 @@ func (b *builder) referToNamespaces() {
 	}
 }
 
-// referToCRDs: a custom resource needs its definition, established.
+// referToCRDs: a custom resource depends on its CRD, which must be established.
 func (b *builder) referToCRDs() {
 	for i, n := range b.Nodes {
 		def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
 		if !ok {
 			continue
 		}
-		// Several components may hold the definition, of which not all are deployed.
+		// Several components may contain the CRD, of which not all are deployed.
 		for _, to := range b.byKey[b.Nodes[def.node].Key] {
 			b.refer(Reference{From: i, To: to, Field: kindField, Meaning: knowledge.Healthy, Hard: true, Why: "is defined by",
 				Source: b.Nodes[to].Kind.Source})
@@ -38,8 +38,8 @@ func (b *builder) referToCRDs() {
 	}
 }
 
-// referToInstallers: a custom resource whose kind is brought to the cluster at run time
-// waits for what brings it.
+// referToInstallers: a custom resource whose kind is installed at run time waits
+// for the installer.
 func (b *builder) referToInstallers() {
 	for to, n := range b.Nodes {
 		if group := first(n.Kind.Serves, n); !n.Kind.Serves.IsZero() && group != "" {
@@ -52,10 +52,10 @@ func (b *builder) referToInstallers() {
 			}
 		}
 	}
-	for _, by := range b.bringers {
+	for _, by := range b.installers {
 		n := &b.Nodes[by.node]
 		for _, kind := range b.runs {
-			// The kind of what brings kinds was there before it.
+			// The kind of an installer exists before it.
 			other := &b.Nodes[kind.from]
 			if !other.Foreign || other.ID.Group == n.ID.Group && other.ID.Kind == n.ID.Kind || !by.brings(kind.group) {
 				continue
@@ -64,13 +64,13 @@ func (b *builder) referToInstallers() {
 			for i := kind.from; i < kind.to; i++ {
 				part := b.Nodes[i].Part
 				if _, known := brings[part]; !known {
-					brings[part] = b.bringsKind(by, kind, part)
+					brings[part] = b.installsKind(by, kind, part)
 				}
 				if !brings[part] {
 					continue
 				}
 				r := Reference{From: i, To: by.node, Field: kindField, Meaning: knowledge.Healthy, Inferred: true, Refused: true, Why: "is a kind that may be installed by", Source: by.source}
-				if part == n.Part && b.comesFor(by, kind) {
+				if part == n.Part && b.isOnlySource(by, kind) {
 					r.Inferred, r.Why = false, "is a kind installed by"
 				}
 				b.refer(r)
@@ -79,8 +79,8 @@ func (b *builder) referToInstallers() {
 	}
 }
 
-// referToSoughtCRDs: a program that looks once which kinds there are comes after their
-// definitions.
+// referToSoughtCRDs: a program that discovers kinds once at startup depends on
+// their CRDs.
 func (b *builder) referToSoughtCRDs() {
 	for i, n := range b.Nodes {
 		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
@@ -103,9 +103,9 @@ func (b *builder) referToSoughtCRDs() {
 	}
 }
 
-// brings tells the groups whose kinds a node brings to the cluster at run time,
-// nil if it brings none: by its own kind, or by the program that it runs.
-func (b *builder) brings(n Node) (group func(string) bool, source string) {
+// installedGroups returns the groups whose kinds a node installs at run time, by its own
+// kind or by its program; nil if there are none.
+func (b *builder) installedGroups(n Node) (group func(string) bool, source string) {
 	if len(n.Kind.Installs) > 0 {
 		return n.Kind.Brings, n.Kind.Source
 	}
@@ -121,7 +121,7 @@ func (b *builder) brings(n Node) (group func(string) bool, source string) {
 	return nil, ""
 }
 
-// referByFields: what the records of each kind, and of Pods, say about its fields.
+// referByFields: references by the records of each kind and of Pods.
 func (b *builder) referByFields() {
 	for i, n := range b.Nodes {
 		for _, rec := range n.Kind.References {
@@ -135,7 +135,7 @@ func (b *builder) referByFields() {
 	}
 }
 
-// record applies one record to an object, below the given place.
+// record applies a record to an object, below the given value.
 func (b *builder) record(from int, rec knowledge.Reference, at object.Value, prefix string) {
 	if !rec.Via.At.IsZero() {
 		b.recordVia(from, rec, at, prefix)
@@ -169,7 +169,7 @@ func (b *builder) record(from int, rec knowledge.Reference, at object.Value, pre
 	}
 }
 
-// every applies a record that means all objects of some kinds.
+// every applies a record that refers to all objects of some kinds.
 func (b *builder) every(from int, rec knowledge.Reference) {
 	n := &b.Nodes[from]
 	var targets []int
@@ -185,8 +185,8 @@ func (b *builder) every(from int, rec knowledge.Reference) {
 	b.doubt(from, rec.Doubt, targets)
 }
 
-// recordVia applies a record that holds only if the object refers to a third one of a
-// certain content, which says where the target is.
+// recordVia applies a record that holds only if the object refers to a third one
+// with certain content, which contains the target.
 func (b *builder) recordVia(from int, rec knowledge.Reference, at object.Value, prefix string) {
 	third := knowledge.Reference{To: rec.Via.To, Name: "name"}
 	for _, f := range rec.Via.At.Find(b.Nodes[from].Root()) {
@@ -221,16 +221,16 @@ func (b *builder) expand(template string, node int) string {
 	return strings.ReplaceAll(template, "{name}", b.Nodes[node].ID.Name)
 }
 
-// mention is a name of another object as it stands in a field.
+// mention is the name of another object as written in a field.
 type mention struct {
 	gk        knowledge.GroupKind
 	name      string
-	namespace string // as written, empty if it is not
+	namespace string // as written, or empty
 	optional  bool
 	field     string
 }
 
-// readMention takes a mention from a value: a name, or a mapping that holds one.
+// readMention reads a mention from a value: a name, or a mapping that contains one.
 func readMention(rec knowledge.Reference, f knowledge.Found) (mention, bool) {
 	m := mention{gk: rec.To[0], field: f.Field, optional: rec.Optional}
 	if !f.Value.IsMap() {
@@ -244,7 +244,7 @@ func readMention(rec knowledge.Reference, f knowledge.Found) (mention, bool) {
 	m.namespace = f.Value.Get("namespace").Text()
 	m.optional = rec.Optional || f.Value.Get("optional").True()
 	kind := f.Value.Get("kind").Text()
-	if kind == "" { // a type that is one of the kinds is one, as in caProvider of External Secrets
+	if kind == "" { // a type that is one of the kinds, as in caProvider of External Secrets
 		named := f.Value.Get("type").Text()
 		if slices.ContainsFunc(rec.To, func(to knowledge.GroupKind) bool { return to.Kind == named }) {
 			kind = named
@@ -260,13 +260,13 @@ func readMention(rec knowledge.Reference, f knowledge.Found) (mention, bool) {
 			return m, true
 		}
 	}
-	// A reference that names kind and group explains itself.
+	// A reference with kind and group is unambiguous.
 	m.gk = knowledge.GroupKind{Group: group, Kind: kind}
 	return m, written
 }
 
-// serviceAt is the Service that an address leads to, such as
-// http://web.shop.svc:8080/health; empty if it cannot be one.
+// serviceAt returns the Service in an address such as
+// http://web.shop.svc:8080/health; empty if there is none.
 func serviceAt(address string) (name, namespace string) {
 	if !strings.Contains(address, "://") {
 		address = "//" + address
@@ -285,8 +285,8 @@ func serviceAt(address string) (name, namespace string) {
 	return "", ""
 }
 
-// writtenGroup reads the group of an object reference, which is written as
-// group, apiGroup or apiVersion.
+// writtenGroup reads the group of an object reference from group, apiGroup or
+// apiVersion.
 func writtenGroup(v object.Value) (string, bool) {
 	for _, key := range []string{"group", "apiGroup"} {
 		if g := v.Get(key); g.Exists() {
@@ -303,8 +303,8 @@ func writtenGroup(v object.Value) (string, bool) {
 	return "", false
 }
 
-// mention turns a name into references: to the objects that bear it and, for
-// what does not exist before run time, to nothing yet.
+// mention turns a name into references to the objects of that name, and records
+// reads of objects that exist only at run time.
 func (b *builder) mention(from int, rec knowledge.Reference, m mention) {
 	id := b.identify(from, m)
 	r := Reference{From: from, Field: m.field, Meaning: rec.Meaning, Hard: rec.Hard && !m.optional, Unless: rec.Unless, Inferred: rec.Inferred, Optional: m.optional, Patient: rec.Patient, Why: rec.Why, Source: rec.Source}
@@ -312,7 +312,7 @@ func (b *builder) mention(from int, rec knowledge.Reference, m mention) {
 	case rec.Meaning == knowledge.Produces:
 		b.producers[id] = append(b.producers[id], from)
 	case rec.Behind && (rec.Meaning == knowledge.With || rec.Address):
-		r.Meaning = knowledge.Exists // the Service is only on the way to the workload
+		r.Meaning = knowledge.Exists // the Service only leads to the workload
 	case !m.optional && (rec.Meaning == knowledge.Exists || rec.Meaning == knowledge.Healthy):
 		b.reads = append(b.reads, read{r, id, rec.Namespace == anyNamespace, rec.Starts})
 	}
@@ -324,8 +324,8 @@ func (b *builder) mention(from int, rec knowledge.Reference, m mention) {
 	b.doubt(from, rec.Doubt, targets)
 }
 
-// doubt notes what the targets of a reference say about the health of who
-// refers to them.
+// doubt records what the targets of a reference imply about the health of the
+// referring object.
 func (b *builder) doubt(from int, doubt knowledge.Doubt, targets []int) {
 	n := &b.Nodes[from]
 	if len(targets) == 0 {
@@ -341,7 +341,7 @@ func (b *builder) doubt(from int, doubt knowledge.Doubt, targets []int) {
 	}
 }
 
-// identify returns the identity that a mention stands for.
+// identify returns the identity that a mention refers to.
 func (b *builder) identify(from int, m mention) object.ID {
 	id := object.ID{Group: m.gk.Group, Kind: m.gk.Kind, Name: m.name}
 	if b.clusterScoped(m.gk) {
@@ -352,14 +352,14 @@ func (b *builder) identify(from int, m mention) object.ID {
 		id.Namespace = b.Nodes[from].Key.Namespace
 	}
 	if id.Namespace == "" {
-		// A cluster-scoped object that names none means the namespace of
+		// Without a namespace, a cluster-scoped object refers to the namespace of
 		// the release, as the subjects of many ClusterRoleBindings do.
 		id.Namespace = b.Nodes[from].home
 	}
 	return id
 }
 
-// resolve returns the nodes that an identity stands for.
+// resolve returns the nodes with an identity.
 func (b *builder) resolve(id object.ID, rec knowledge.Reference) []int {
 	if nodes := b.byKey[id]; len(nodes) > 0 || rec.Namespace != anyNamespace {
 		return b.preferPlain(nodes)
@@ -373,8 +373,8 @@ func (b *builder) resolve(id object.ID, rec knowledge.Reference) []int {
 
 const anyNamespace = "any"
 
-// preferPlain leaves out hooks that share the identity of a plain object. Of
-// components that hold the same object, each counts.
+// preferPlain removes hooks that share the identity of a plain object. If several
+// components contain the same object, all of them count.
 func (b *builder) preferPlain(nodes []int) []int {
 	var plain []int
 	for _, n := range nodes {

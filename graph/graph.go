@@ -1,9 +1,9 @@
 // Package graph finds what the objects of a component refer to.
 //
-// An order can only be computed from what is written in the manifests: a
-// Deployment names the Secret that it mounts, a Certificate the Secret that it
-// writes, a webhook configuration the Service that its server stands behind.
-// Each such fact becomes a Reference, with the field it was read from and a
+// Only the manifests can decide an order: a Deployment names the Secret that it
+// mounts, a Certificate the Secret that it writes, a webhook configuration the
+// Service of its backend. Each such fact becomes a Reference, with its field and
+// the reason in words, so that every wave can be explained later.
 // reason in words, so that every wave can be explained later.
 //
 // Which fields refer to what is data (package knowledge). What is not a field
@@ -24,51 +24,50 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Node is an object in its component.
+// Node is an object of a component.
 type Node struct {
 	object.Object
-	// Key identifies the object in the cluster: ID with the namespace that
-	// Argo CD will give it.
+	// Key identifies the object in the cluster: its ID with the namespace that Argo
+	// CD will set.
 	Key object.ID
-	// Kind is what is known about objects of this kind.
+	// Kind is what Ladder knows about the object's kind.
 	Kind *knowledge.Kind
-	// Role is what the object does in this component, if that says more than
-	// its kind: the name of a rung; empty otherwise.
+	// Role is the rung of the object in this component if its kind does not imply
+	// it; empty otherwise.
 	Role string
-	// RoleWhy says what gave the role away.
+	// RoleWhy is the reason for Role.
 	RoleWhy string
-	// Partner is true for a controller by company: nothing shows that it
-	// reconciles or serves a kind, but a controller may need it to start.
+	// Partner marks a companion of a controller: no manifest shows that it
+	// reconciles or serves a kind, but a controller may need it at startup.
 	Partner bool
-	// Reconciles are the groups, other than Kubernetes' own, of which a controller
-	// may watch kinds and write their status.
+	// Reconciles lists the API groups, other than built-in ones, for which a
+	// controller may watch kinds and write their status.
 	Reconciles []string
-	// Idle means that its Pods do not run for now: it is scaled to nothing,
+	// Idle means that the object runs no Pods at present: it is scaled to zero,
 	// paused or suspended.
 	Idle bool
-	// Foreign means that the definition of its kind is neither in the component
-	// nor part of Kubernetes or Argo CD.
+	// Foreign means that the CRD of the object is not in the component, and that
+	// its kind belongs neither to Kubernetes nor to Argo CD.
 	Foreign bool
-	// Elsewhere means that another Application applies the object, so that it is
-	// there before this component comes. It orders others, and is not written.
+	// Elsewhere means that another Application applies the object before this
+	// component. It affects the order but is not part of the output.
 	Elsewhere bool
-	// Stub means that it only stands for an object of a chart that is not at hand.
+	// Stub means that the node stands for an object of a chart that is not available.
 	Stub bool
-	// Lifted means that the definition of its kind is such an object.
+	// Lifted means that another Application applies the CRD of the object.
 	Lifted bool
-	// Part is the number of the component that holds it, where the graph is of
-	// several.
+	// Part is the number of the object's component if the graph covers several.
 	Part int
-	// Waits says what Argo CD waits for once the object is applied; it has a
-	// meaning only if HasHealth is true.
+	// Waits says what Argo CD waits for once the object is applied. It is valid
+	// only if HasHealth is true.
 	Waits     knowledge.Health
 	HasHealth bool
-	// Doubt says why nothing should wait for the object without need, although
-	// it becomes healthy as far as one knows; empty if there is no reason.
+	// Doubt says why nothing should wait for the object without need, although it
+	// becomes healthy as far as is known; empty if there is no reason.
 	Doubt string
-	// Passes says how the object may be Degraded on its way to health, because of
-	// another object of the component. What would fail without it waits for it all the
-	// same.
+	// Passes says how the object may temporarily be Degraded because of another
+	// object of the component. Objects that would fail without it still wait for
+	// it.
 	Passes string
 
 	hook   bool
@@ -84,93 +83,93 @@ func (n *Node) Uncertain() string {
 	return cmp.Or(n.Waits.Uncertain(), n.Doubt)
 }
 
-// IsHook answers as the object does, without reading it again, as do Phases and InSync.
+// IsHook, Phases and InSync return cached properties of the object.
 func (n *Node) IsHook() bool { return n.hook }
 
-// Phases returns when Argo CD applies the object.
+// Phases returns the phases in which Argo CD applies the object.
 func (n *Node) Phases() []object.Phase { return n.phases }
 
-// InSync reports whether the object takes part in the waves.
+// InSync reports whether the object is applied in the Sync phase, and so has a
+// wave.
 func (n *Node) InSync() bool { return slices.Contains(n.phases, object.Sync) }
 
-// Reference says that From refers to To. Both are indices of Graph.Nodes.
+// Reference says that From refers to To. Both are indexes into Graph.Nodes.
 type Reference struct {
 	From, To int
-	// Field is where From says so, such as "spec.volumes[0].secret".
+	// Field is the field of From with the reference, such as
+	// "spec.volumes[0].secret".
 	Field   string
 	Meaning knowledge.Meaning
-	// Hard means that without To the API server refuses From, or its start
-	// cannot succeed later by itself.
+	// Hard means that without To the API server refuses From, or that From fails to
+	// start and does not recover.
 	Hard bool
-	// Unless says when the API server takes From all the same, if Hard is only so
-	// for some; empty if it is so for all.
+	// Unless says when the API server accepts From despite Hard; empty if it never
+	// does.
 	Unless string
-	// Inferred means that no record says so, but a convention or a sign.
+	// Inferred means that the reference is based on a convention or a sign, not on
+	// a record.
 	Inferred bool
-	// Sign is the sign, for those that others go by; empty for all others.
+	// Sign is the sign if other packages depend on it; empty otherwise.
 	Sign Sign
-	// Explicit means that a person wrote it down, in an annotation.
+	// Explicit means that a user wrote the reference, in an annotation.
 	Explicit bool
-	// Optional means that the object does without the target.
+	// Optional means that the object works without the target.
 	Optional bool
-	// Refused means that the API server refuses From while To does not answer.
+	// Refused means that the API server refuses From while To does not respond.
 	Refused bool
-	// Data means that From works on wrong data without To.
+	// Data means that From processes wrong data without To.
 	Data bool
 	// Patient means that From is Progressing, not Degraded, while To is not healthy.
 	Patient bool
 	// Why is the verb of a sentence: From, why, To.
 	Why string
-	// Because is a sentence that says more, where the two objects alone do not
-	// tell; empty if they do.
+	// Because is a sentence with more details; empty if Why is sufficient.
 	Because string
-	// Source is where the fact comes from.
+	// Source is the source of the fact.
 	Source string
-	// Written is what To writes at run time, if it is that which From reads.
+	// Written is the object that To writes at run time and From reads, if any.
 	Written object.ID
 }
 
-// Sign is what a reference is inferred from.
+// Sign says what a reference is inferred from.
 type Sign string
 
 const (
 	// Call: variables, arguments or fields of From lead to To.
 	Call Sign = "call"
-	// Address: a field of From that is called for an address holds that of a Service,
-	// which leads to To.
+	// Address: a field of From that contains addresses names a Service that leads
+	// to To.
 	Address Sign = "address"
-	// Configuration: From is told the name of To, whose kind it reconciles.
+	// Configuration: a word of From is the name of To, whose kind it reconciles.
 	Configuration Sign = "configuration"
-	// Company: To only stands beside From, a controller, which may need it.
+	// Company: To belongs to From, a controller, which may need it.
 	Company Sign = "company"
-	// Bringer: To may bring the kind of which From makes objects.
+	// Bringer: To may install the kind of which From creates objects.
 	Bringer Sign = "bringer"
-	// Registration: a webhook configuration that comes between its server and the first
-	// object that it admits, so that connections reach the server by then.
+	// Registration: a webhook configuration that is applied between its backend and
+	// the first object that it admits, so that connections reach the backend by
+	// then.
 	Registration Sign = "registration"
 )
 
-// Fields of references that follow from what every object has, and from webhooks.
+// Fields of references to namespaces, kinds and webhooks, which all objects have.
 const (
 	kindField      = "kind"
 	namespaceField = "metadata.namespace"
 	webhooksField  = "webhooks"
 )
 
-// IsAboutKind reports whether a reference is to what makes the kind of From work: its
-// definition, or the controller or operator behind it.
+// IsAboutKind reports whether To makes the kind of From available: its CRD, or its
+// controller or operator.
 func (r *Reference) IsAboutKind() bool { return r.Field == kindField }
 
-// IsAboutNamespace reports whether a reference is to what the namespace of From
-// comes from.
+// IsAboutNamespace reports whether To is or creates the namespace of From.
 func (r *Reference) IsAboutNamespace() bool { return r.Field == namespaceField }
 
-// IsAboutWebhook reports whether a reference is to who answers a webhook that is asked
-// about From.
+// IsAboutWebhook reports whether To is the backend of a webhook that admits From.
 func (r *Reference) IsAboutWebhook() bool { return r.Field == webhooksField }
 
-// Explained is what to write behind the sentence of a reference, if there is more
-// to say.
+// Explained returns the text to append to the sentence of a reference, if any.
 func (r Reference) Explained() string {
 	if r.Because == "" {
 		return ""
@@ -178,57 +177,56 @@ func (r Reference) Explained() string {
 	return ": " + r.Because
 }
 
-// Graph is a component: its objects and their references, both sorted, so that
-// it does not depend on the order in which objects came.
+// Graph is a component: its objects and their references. Both are sorted, so the
+// graph does not depend on the order of the input.
 type Graph struct {
 	Nodes      []Node
 	References []Reference
-	// Absent is what objects need to start or to be healthy and nothing in the
-	// component makes.
+	// Absent lists objects that are needed to start or to be healthy, but that the
+	// component does not create.
 	Absent []Absent
-	// Made are kinds of which objects are made later.
+	// Made lists kinds of which objects are created later.
 	Made []Made
-	// Findings are faults that leave the graph usable.
+	// Findings are problems that leave the graph usable.
 	Findings []finding.Finding
 }
 
-// Absent is an object that From needs, and that the component neither holds nor makes
-// before From. Somebody else may: a person, an operator, a Job whose manifest does not
-// tell.
+// Absent is an object that From needs, and that the component neither contains nor
+// creates before From. It may come from elsewhere: a person, an operator, a Job
+// whose manifest does not show it.
 type Absent struct {
 	From  int
 	ID    object.ID
 	Field string
 	// Why is the verb of a sentence: From, why, ID.
 	Why string
-	// Starts means that Pods of From do not start without it. Otherwise From, which
-	// has no Pods, is Degraded or not ready until it is there.
+	// Starts means that Pods of From do not start without the object. Otherwise
+	// From has no Pods, and is Degraded or not ready until it exists.
 	Starts bool
-	// Elsewhere is an object of that kind and name in another namespace of the
+	// Elsewhere is an object of the same kind and name in another namespace of the
 	// component, if there is one.
 	Elsewhere object.ID
-	// Makers are workloads of the component that may make it when they run; only
-	// where Starts is false, since Pods wait by themselves.
+	// Makers are workloads of the component that may create the object when they
+	// run. It is empty if Starts is true, since Pods wait by themselves.
 	Makers []int
 }
 
-// Options say where the component goes.
+// Options describe the destination of a component.
 type Options struct {
-	// Namespace is the destination of the Application, in which objects land
-	// that name none.
+	// Namespace is the destination of the Application, for objects without a
+	// namespace.
 	Namespace string
-	// Elsewhere, if not nil, says which objects another Application applies.
+	// Elsewhere, if not nil, reports whether another Application applies an object.
 	Elsewhere func(object.Object) bool
 }
 
-// Build finds the references between objects. Its error joins a finding for
-// each pair of objects with the same identity, and for each annotation of ours
-// that cannot be read.
+// Build finds the references between objects. Its error joins a finding for each
+// pair of objects with the same identity, and for each invalid annotation.
 func Build(objs []object.Object, base *knowledge.Base, opt Options) (*Graph, error) {
 	return build(newBuilder([]Part{{Objects: objs, Namespace: opt.Namespace}}, base, opt))
 }
 
-// Part is one of the components that a graph is of.
+// Part is one of the components of a joined graph.
 type Part struct {
 	Objects []object.Object
 	// Namespace is the destination of its Application.
@@ -237,8 +235,8 @@ type Part struct {
 	Stubs bool
 }
 
-// Join finds the references between the objects of several components, and
-// within each. Objects that several hold are no fault: each is a node.
+// Join finds the references between and within several components. Objects that are
+// in several components are allowed: each is a node.
 func Join(parts []Part, base *knowledge.Base) (*Graph, error) {
 	b := newBuilder(parts, base, Options{})
 	b.joined = true
@@ -250,34 +248,34 @@ func build(b *builder) (*Graph, error) {
 		return nil, err
 	}
 	for _, rule := range []func(*builder){
-		(*builder).findGrants,             // who has which rights
-		(*builder).referByAnnotation,      // what people wrote into annotations
-		(*builder).referToNamespaces,      // an object needs its namespace
-		(*builder).referToCRDs,            // a custom resource needs its definition
-		(*builder).referToInstallers,      // a custom resource needs what brings its kind
-		(*builder).referByFields,          // what the fields of kinds and Pods name
-		(*builder).referToSoughtCRDs,      // which kinds a program looks for when it starts
-		(*builder).referByConventions,     // what the fields of custom resources name by convention
-		(*builder).referToProducers,       // who reads what another object writes at run time
-		(*builder).referToNamespaceMakers, // an object needs its namespace, which an operator makes
-		(*builder).referToBackends,        // who stands behind webhooks and APIs
-		(*builder).orderOwnWebhooks,       // which webhooks would refuse their own servers
-		(*builder).referByCalls,           // whom a workload calls, as far as its variables and arguments tell
-		(*builder).referByWaits,           // for whom init containers and Jobs wait by themselves
-		(*builder).referToRights,          // a workload needs the rights of its account
-		(*builder).referToServedAPIs,      // a workload needs the APIs that it has rights on
-		(*builder).findControllers,        // which workloads reconcile or serve kinds
-		(*builder).referToControllers,     // a custom resource needs its controller
-		(*builder).referToWatchedCRDs,     // a controller needs the definitions of its kinds
-		(*builder).referByAddresses,       // whom a custom resource calls, as far as its fields tell
-		(*builder).findPartners,           // what the controllers need to start
-		(*builder).referToOperators,       // what operators need that are installed out of packages
-		(*builder).findSmokes,             // what only checks the rest
-		(*builder).orderJobs,              // which Jobs come between the workloads, and which after them
-		(*builder).bringSecretMakers,      // which Jobs write what controllers may wait for
-		(*builder).referToWebhooks,        // an object needs the webhook that must admit it
-		(*builder).findAbsent,             // what nothing in the component makes
-		(*builder).reportMissing,          // what is named and not there, probably by mistake
+		(*builder).findGrants,             // the permissions of ServiceAccounts
+		(*builder).referByAnnotation,      // annotations of users
+		(*builder).referToNamespaces,      // an object depends on its namespace
+		(*builder).referToCRDs,            // a custom resource depends on its CRD
+		(*builder).referToInstallers,      // a custom resource depends on the installer of its kind
+		(*builder).referByFields,          // fields of kinds and of Pods
+		(*builder).referToSoughtCRDs,      // kinds that a program discovers at startup
+		(*builder).referByConventions,     // conventional fields of custom resources
+		(*builder).referToProducers,       // objects that another object writes at run time
+		(*builder).referToNamespaceMakers, // an object depends on its namespace, which an operator creates
+		(*builder).referToBackends,        // backends of webhooks and APIs
+		(*builder).orderOwnWebhooks,       // webhooks that would refuse their own backends
+		(*builder).referByCalls,           // calls of workloads, by their variables and arguments
+		(*builder).referByWaits,           // waits of init containers and Jobs
+		(*builder).referToPermissions,     // a workload depends on the permissions of its ServiceAccount
+		(*builder).referToServedAPIs,      // a workload depends on the aggregated APIs it may use
+		(*builder).findControllers,        // workloads that reconcile or serve kinds
+		(*builder).referToControllers,     // a custom resource depends on its controller
+		(*builder).referToWatchedCRDs,     // a controller depends on the CRDs of its kinds
+		(*builder).referByAddresses,       // calls of custom resources, by their fields
+		(*builder).findPartners,           // companions that controllers may need at startup
+		(*builder).referToOperators,       // dependencies of operators installed from packages
+		(*builder).findSmokes,             // tests of the other objects
+		(*builder).orderJobs,              // Jobs between workloads, and Jobs after them
+		(*builder).placeSecretWriters,     // Jobs that write Secrets for controllers
+		(*builder).referToWebhooks,        // an object depends on the webhook that must admit it
+		(*builder).findAbsent,             // objects that the component does not create
+		(*builder).reportMissing,          // objects that are named but missing, probably by mistake
 	} {
 		rule(b)
 	}
@@ -290,23 +288,23 @@ func build(b *builder) (*Graph, error) {
 	return b.Graph, nil
 }
 
-// Role is a rung on which an object stands for another reason than its kind.
+// Role is the rung of an object that its kind does not imply, with the reason.
 type Role struct{ Rung, Why string }
 
-// With is the graph with references that are known otherwise than from its objects,
-// and with the roles of some nodes.
+// With returns a copy of the graph with additional references, and roles for some
+// nodes.
 func (g *Graph) With(refs []Reference, roles map[int]Role) *Graph {
-	more := *g
-	more.References = slices.Concat(g.References, refs)
-	more.Nodes, more.Findings = slices.Clone(g.Nodes), slices.Clone(g.Findings)
+	extended := *g
+	extended.References = slices.Concat(g.References, refs)
+	extended.Nodes, extended.Findings = slices.Clone(g.Nodes), slices.Clone(g.Findings)
 	for i, role := range roles {
-		more.Nodes[i].Role, more.Nodes[i].RoleWhy = role.Rung, role.Why
+		extended.Nodes[i].Role, extended.Nodes[i].RoleWhy = role.Rung, role.Why
 	}
-	more.sort()
-	return &more
+	extended.sort()
+	return &extended
 }
 
-// sort brings the references into an order that follows from the objects.
+// sort orders the references by their objects.
 func (g *Graph) sort() {
 	slices.SortFunc(g.References, func(x, y Reference) int {
 		return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To), cmp.Compare(x.Meaning, y.Meaning),
@@ -315,8 +313,8 @@ func (g *Graph) sort() {
 	finding.Sort(g.Findings)
 }
 
-// String draws the graph as text, for people and tests: each object that
-// refers to anything, with what it refers to below it.
+// String prints the graph as text, for users and tests: each object with
+// references, followed by its targets.
 func (g *Graph) String() string {
 	var b strings.Builder
 	last := -1

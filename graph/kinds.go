@@ -8,11 +8,11 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Rules that compare every object with every other take minutes for the objects
-// of a thousand components. What follows lets them look at kinds, of which there
-// are few, or go straight to the objects that count.
+// Rules that compare every pair of objects take minutes for a thousand components.
+// The indexes below let them iterate over kinds, of which there are few, or look up
+// the relevant objects directly.
 
-// run is where the nodes of one kind begin and end: Nodes is sorted by kind.
+// run is the range of the nodes of one kind: Nodes is sorted by kind.
 type run struct {
 	from, to      int
 	group, plural string
@@ -31,7 +31,7 @@ func (b *builder) findRuns() {
 	}
 }
 
-// nodesOf are the nodes of a kind; with group "*" of that kind in any group.
+// nodesOf returns the nodes of a kind. Group "*" matches any group.
 func (b *builder) nodesOf(gk knowledge.GroupKind) []int {
 	var all []int
 	for _, kind := range b.runs {
@@ -44,22 +44,22 @@ func (b *builder) nodesOf(gk knowledge.GroupKind) []int {
 	return all
 }
 
-// bringer is a node that brings kinds to the cluster at run time.
-type bringer struct {
+// installer is a node that installs kinds at run time.
+type installer struct {
 	node   int
 	brings func(group string) bool
 	source string
 }
 
-func (b *builder) findBringers() {
+func (b *builder) findInstallers() {
 	for i := range b.Nodes {
-		if brings, source := b.brings(b.Nodes[i]); brings != nil {
-			b.bringers = append(b.bringers, bringer{i, brings, source})
+		if brings, source := b.installedGroups(b.Nodes[i]); brings != nil {
+			b.installers = append(b.installers, installer{i, brings, source})
 		}
 	}
 }
 
-// definedIn are the kinds of a group that objects of the components define.
+// definedIn returns the kinds of a group that the components define.
 func (b *builder) definedIn(group string) []definition {
 	if b.definedByGroup == nil {
 		b.definedByGroup = map[string][]definition{}
@@ -70,7 +70,7 @@ func (b *builder) definedIn(group string) []definition {
 	return b.definedByGroup[group]
 }
 
-// definedBy are the kinds that objects of a component define.
+// definedBy returns the kinds that a component defines.
 func (b *builder) definedBy(part int) []knowledge.GroupKind {
 	if b.definedByPart == nil {
 		b.definedByPart = map[int][]knowledge.GroupKind{}
@@ -82,8 +82,8 @@ func (b *builder) definedBy(part int) []knowledge.GroupKind {
 	return b.definedByPart[part]
 }
 
-// told are the workloads that are given a word.
-func (b *builder) told(value string) []int {
+// workloadsWith returns the workloads that have a word.
+func (b *builder) workloadsWith(value string) []int {
 	if b.byWord == nil {
 		b.byWord = map[string][]int{}
 		for i := range b.Nodes {
@@ -100,7 +100,7 @@ func (b *builder) told(value string) []int {
 	return b.byWord[value]
 }
 
-// runners are the workloads of a namespace that run an image, now or on a
+// runners returns the workloads of a namespace that run an image, now or on a
 // schedule.
 func (b *builder) runners(namespace, image string) []int {
 	if b.byImage == nil {
@@ -119,10 +119,10 @@ func (b *builder) runners(namespace, image string) []int {
 	return b.byImage[[2]string{namespace, image}]
 }
 
-// imageJobs are the Jobs of the sync that run an image.
+// imageJobs are the Jobs of the Sync phase that run an image.
 type imageJobs struct{ migrations, others []int }
 
-// jobsRunning are the Jobs of a namespace that run an image.
+// jobsRunning returns the Jobs of a namespace that run an image.
 func (b *builder) jobsRunning(namespace, image string) imageJobs {
 	if b.jobsByImage == nil {
 		b.jobsByImage = map[[2]string]imageJobs{}
@@ -131,11 +131,11 @@ func (b *builder) jobsRunning(namespace, image string) imageJobs {
 			if n.Kind.Runs != "once" || !n.InSync() || n.Role != "" {
 				continue
 			}
-			migrates := b.migrates(j) != ""
+			isMigration := b.migrationWord(j) != ""
 			for _, image := range b.images(j) {
 				at := [2]string{n.Key.Namespace, image}
 				jobs := b.jobsByImage[at]
-				if migrates {
+				if isMigration {
 					jobs.migrations = append(jobs.migrations, j)
 				} else {
 					jobs.others = append(jobs.others, j)
@@ -147,7 +147,7 @@ func (b *builder) jobsRunning(namespace, image string) imageJobs {
 	return b.jobsByImage[[2]string{namespace, image}]
 }
 
-// podsOf are the nodes of a component that have Pods.
+// podsOf returns the nodes of a component that have Pods.
 func (b *builder) podsOf(part int) []int {
 	if b.pods == nil {
 		b.pods = map[int][]int{}
@@ -160,7 +160,7 @@ func (b *builder) podsOf(part int) []int {
 	return b.pods[part]
 }
 
-// jobsOf are the nodes of a component that run once.
+// jobsOf returns the nodes of a component that run once.
 func (b *builder) jobsOf(part int) []int {
 	if b.jobs == nil {
 		b.jobs = map[int][]int{}
@@ -173,7 +173,7 @@ func (b *builder) jobsOf(part int) []int {
 	return b.jobs[part]
 }
 
-// readIn are the reads of objects in a namespace.
+// readIn returns the reads of objects in a namespace.
 func (b *builder) readIn(namespace string) []read {
 	if b.readsByNamespace == nil {
 		b.readsByNamespace = map[string][]read{}
@@ -184,9 +184,9 @@ func (b *builder) readIn(namespace string) []read {
 	return b.readsByNamespace[namespace]
 }
 
-// edges finds references by their ends, in chains: of each node the latest, and of
-// each reference the one before it, all counted from 1. It reads those that were
-// added since it was last asked.
+// edges indexes references by their ends, as chains: for each node the latest
+// reference, and for each reference the previous one, counted from 1. It is updated
+// lazily with new references.
 type edges struct {
 	from, to         []int32 // by node
 	nextFrom, nextTo []int32 // by reference
@@ -206,13 +206,13 @@ func (b *builder) edgesNow() *edges {
 	return e
 }
 
-// referencesOf are the references of a node to others.
+// referencesOf iterates over the references from a node.
 func (b *builder) referencesOf(node int) iter.Seq[*Reference] {
 	e := b.edgesNow()
 	return b.chain(e.from[node], e.nextFrom)
 }
 
-// referencesTo are the references of others to a node.
+// referencesTo iterates over the references to a node.
 func (b *builder) referencesTo(node int) iter.Seq[*Reference] {
 	e := b.edgesNow()
 	return b.chain(e.to[node], e.nextTo)
@@ -228,7 +228,7 @@ func (b *builder) chain(at int32, next []int32) iter.Seq[*Reference] {
 	}
 }
 
-// referrers are the nodes that refer to another, in order.
+// referrers returns the nodes that refer to a node, in order.
 func (b *builder) referrers(to int) []int {
 	var all []int
 	for r := range b.referencesTo(to) {
@@ -238,11 +238,11 @@ func (b *builder) referrers(to int) []int {
 	return slices.Compact(all)
 }
 
-// hook is what the rules of a webhook ask for, read once.
+// hook holds the rules of a webhook, parsed once.
 type hook struct {
 	object.Value
 	rules []rule
-	// pods is true if it is asked when Pods are created.
+	// pods reports whether the webhook is called when Pods are created.
 	pods bool
 }
 
@@ -258,10 +258,11 @@ func readHook(v object.Value) hook {
 	return h
 }
 
-// asked reports whether the webhook is asked when objects of a kind are written. About
-// webhook configurations and admission policies the API server asks none:
-// k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules, IsExemptAdmissionConfigurationResource.
-func (h hook) asked(group, plural string) bool {
+// covers reports whether the webhook is called when objects of a kind are written.
+// The API server calls none for webhook configurations and admission policies:
+// k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules,
+// IsExemptAdmissionConfigurationResource.
+func (h hook) covers(group, plural string) bool {
 	return group != admission && slices.ContainsFunc(h.rules, func(r rule) bool {
 		return containsAny(r.groups, "*", group) && containsAny(r.resources, "*", "*/*", plural)
 	})

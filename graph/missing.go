@@ -12,13 +12,13 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// reportMissing: what a component names and does not have, where that is more likely a
-// mistake than the business of another Application.
+// reportMissing: objects that a component names but does not contain, where a
+// mistake is more likely than another Application.
 func (b *builder) reportMissing() {
 	if b.joined {
-		return // among several components each may bring what another one names
+		return // one component may contain what another names
 	}
-	b.found = map[saying]bool{}
+	b.reported = map[reportKey]bool{}
 	b.missingObjects()
 	b.missingKeys()
 	b.missingRoutes()
@@ -26,39 +26,40 @@ func (b *builder) reportMissing() {
 	b.missingRoles()
 	b.missingNamespaces()
 	b.unknownKinds()
-	b.found = nil
+	b.reported = nil
 }
 
-// Rules that others go by.
+// Rules that other packages use.
 const (
 	MissingObject = "missing-object"
 	UnknownKind   = "unknown-kind"
 	OLMRetry      = "olm-retry"
 )
 
-// saying is a finding about an object and a target.
-type saying struct {
+// reportKey identifies a finding by its object and target.
+type reportKey struct {
 	node         int
 	rule, target string
 }
 
-// find reports a finding once for an object and a target.
+// find reports a finding once for each object and target.
 func (b *builder) find(i int, severity finding.Severity, rule, target, field, message, remedy string) {
-	s := saying{i, rule, target}
-	if b.found[s] {
+	s := reportKey{i, rule, target}
+	if b.reported[s] {
 		return
 	}
-	b.found[s] = true
+	b.reported[s] = true
 	n := &b.Nodes[i]
 	f := finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(), Field: field, Message: message, Remedy: remedy}
-	if rule != UnknownKind { // of which no object is missing
+	if rule != UnknownKind { // here the kind is unknown, not the object missing
 		f.Missing = target
 	}
 	b.Findings = append(b.Findings, f)
 }
 
-// missingObjects: what Pods do not start without, and nothing in the component makes.
-// Secrets and settings are often brought by people; accounts and claims are not.
+// missingObjects: objects without which Pods do not start and that the component
+// does not create. Secrets and ConfigMaps are often created by hand;
+// ServiceAccounts and PVCs are not.
 func (b *builder) missingObjects() {
 	for _, a := range b.Absent {
 		severity, effect := finding.Warning, "its Pods do not start until it exists"
@@ -76,8 +77,7 @@ func (b *builder) missingObjects() {
 	}
 }
 
-// missingKeys: Pods read a key of a Secret that the definition of what writes the
-// Secret does not let through.
+// missingKeys: Pods read a key of a Secret that its writer does not include.
 func (b *builder) missingKeys() {
 	limited := func(def definition) bool { return !def.by.Keys.IsZero() }
 	if !slices.ContainsFunc(slices.Collect(maps.Values(b.defined)), limited) {
@@ -121,15 +121,15 @@ func (b *builder) missingKey(i int, ref object.Value, field string) {
 }
 
 // missingRoutes: a route leads to a Service that is not in the component, although
-// other Services of its namespace are, and no custom resource there is called like a
-// maker of it.
+// other Services of its namespace are, and no custom resource there has a similar
+// name.
 func (b *builder) missingRoutes() {
-	has := map[string]bool{}        // namespaces with Services
-	custom := map[string][]string{} // names of custom resources, by namespace
+	hasServices := map[string]bool{} // namespaces with Services
+	custom := map[string][]string{}  // names of custom resources, by namespace
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
 		if !n.Kind.Selects.IsZero() {
-			has[n.Key.Namespace] = true
+			hasServices[n.Key.Namespace] = true
 		}
 		if !b.base.Builtin(n.ID.Group) && n.Kind.Rung != exposure {
 			custom[n.Key.Namespace] = append(custom[n.Key.Namespace], n.ID.Name)
@@ -138,11 +138,11 @@ func (b *builder) missingRoutes() {
 	for _, r := range b.reads {
 		n := &b.Nodes[r.From]
 		k, _ := b.base.Kind(r.id.Group, r.id.Kind)
-		if n.Kind.Rung != exposure || k.Selects.IsZero() || r.id.Namespace != n.Key.Namespace || !has[r.id.Namespace] ||
+		if n.Kind.Rung != exposure || k.Selects.IsZero() || r.id.Namespace != n.Key.Namespace || !hasServices[r.id.Namespace] ||
 			len(b.byKey[r.id]) > 0 || len(b.producers[r.id]) > 0 {
 			continue
 		}
-		// The AWS load balancer controller takes names of actions for Services.
+		// The AWS Load Balancer Controller uses names of actions as Service names.
 		if _, action := n.Annotation("alb.ingress.kubernetes.io/actions." + r.id.Name); action ||
 			slices.ContainsFunc(custom[r.id.Namespace], func(name string) bool { return strings.HasPrefix(r.id.Name, name) }) {
 			continue
@@ -152,16 +152,16 @@ func (b *builder) missingRoutes() {
 	}
 }
 
-// exposure is the rung of what brings traffic.
+// exposure is the rung for incoming traffic.
 const exposure = "exposure"
 
-// missingServers: the Service behind a webhook or an API is not in the component,
-// although it should be in the namespace that the component goes to.
+// missingServers: the Service of a webhook or API is not in the component, although
+// it should be in the destination namespace.
 func (b *builder) missingServers() {
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
 		if n.Kind.Defines != nil {
-			continue // definitions alone may be an Application
+			continue // an Application may consist of CRDs only
 		}
 		for _, rec := range n.Kind.References {
 			if !rec.Behind || rec.Address || n.home == "" || n.IsHook() {
@@ -182,8 +182,8 @@ func (b *builder) missingServers() {
 	}
 }
 
-// missingRoles: a binding grants a role that is neither in the component nor in every
-// cluster. A ClusterRole may come from elsewhere.
+// missingRoles: a binding grants a Role that is neither in the component nor
+// built-in. A ClusterRole may come from elsewhere.
 func (b *builder) missingRoles() {
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
@@ -202,7 +202,7 @@ func (b *builder) missingRoles() {
 }
 
 // missingNamespaces: objects are in a namespace that is neither the destination nor
-// made by the component. Of a destination that nobody named nothing follows.
+// created by the component. Without a known destination nothing is reported.
 func (b *builder) missingNamespaces() {
 	last := map[string]bool{"": true, "default": true}
 	for i := range b.Nodes {
@@ -229,8 +229,7 @@ func (b *builder) missingNamespaces() {
 	}
 }
 
-// unknownKinds: the API server refuses kinds that Kubernetes does not have in a group
-// of its own.
+// unknownKinds: the API server refuses unknown kinds of built-in groups.
 func (b *builder) unknownKinds() {
 	for _, kind := range b.runs {
 		gk := knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}

@@ -10,20 +10,22 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// installation is the objects of one kind in a namespace that install operators.
+// installation is the set of objects of one kind in a namespace that install
+// operators.
 type installation struct {
 	part  int
 	nodes []int
 }
 
-// referToOperators: what installs an operator depends on the group of its namespace and on
-// whoever approves it, and Jobs that ask how far it is come before what it brings.
+// referToOperators: an operator's installation depends on the OperatorGroup of its
+// namespace and on its approver. Jobs that check its progress run before the
+// objects it installs.
 func (b *builder) referToOperators() {
-	noted := map[int]bool{}
+	isNoted := map[int]bool{}
 	for _, in := range b.installations() {
 		first := in.nodes[0]
-		if retry := b.Nodes[first].Kind.Operator.Retry; !noted[in.part] && retry != "" && !b.joined {
-			noted[in.part] = true
+		if retry := b.Nodes[first].Kind.Operator.Retry; !isNoted[in.part] && retry != "" && !b.joined {
+			isNoted[in.part] = true
 			b.report(first, finding.Note, OLMRetry, "Argo CD retries a sync five times, 155 seconds in all: "+b.Nodes[first].Kind.Operator.RetryWhy,
 				"set syncPolicy.retry of the Application to "+retry)
 		}
@@ -33,7 +35,7 @@ func (b *builder) referToOperators() {
 	b.progress()
 }
 
-// installations are the objects that install operators, by component, kind and
+// installations returns the objects that install operators, by component, kind and
 // namespace.
 func (b *builder) installations() []installation {
 	var all []installation
@@ -58,7 +60,8 @@ func (b *builder) report(i int, severity finding.Severity, rule, message, remedy
 	b.Findings = append(b.Findings, finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(), Message: message, Remedy: remedy})
 }
 
-// inGroup: nothing is installed in a namespace without its group, or with several.
+// inGroup: nothing is installed in a namespace without an OperatorGroup, or with
+// several.
 func (b *builder) inGroup(in installation) {
 	first := &b.Nodes[in.nodes[0]]
 	for _, gk := range first.Kind.Operator.Group {
@@ -76,9 +79,9 @@ func (b *builder) inGroup(in installation) {
 		if b.joined {
 			continue
 		}
-		made := len(b.byKey[object.ID{Kind: "Namespace", Name: first.Key.Namespace}]) > 0
+		isCreated := len(b.byKey[object.ID{Kind: "Namespace", Name: first.Key.Namespace}]) > 0
 		switch {
-		case len(groups) == 0 && made:
+		case len(groups) == 0 && isCreated:
 			b.report(in.nodes[0], finding.Warning, "no-operator-group", fmt.Sprintf("the component creates namespace %s without an %s: OLM installs nothing there, which only the log of the catalog operator shows (\"found 0 operatorGroups, expected 1\")", first.Key.Namespace, gk.Kind),
 				"add one "+gk.Kind+" to the namespace")
 		case len(groups) > 1:
@@ -88,8 +91,9 @@ func (b *builder) inGroup(in installation) {
 	}
 }
 
-// approved: one object that waits for an approval makes all of its namespace wait. A
-// workload that approves stands beside them; without one, nothing may wait for them.
+// approved: one object that waits for an approval blocks all others in its
+// namespace. A workload that approves them shares their wave; without one, nothing
+// may wait for them.
 func (b *builder) approved(in installation) {
 	manual := slices.IndexFunc(in.nodes, func(i int) bool { return b.Nodes[i].Kind.Operator.IsManual(b.Nodes[i].Object) })
 	if manual < 0 {
@@ -120,9 +124,9 @@ func (b *builder) approved(in installation) {
 	}
 }
 
-// approvers are the workloads of a component that approve installations: by rights to
-// change them that name their group, or by rights to everything or unknown ones and
-// the words of a script. A hook before the sync comes too early.
+// approvers returns the workloads of a component that approve installations: by a
+// permission to change them that names their group, or by a general or unknown
+// permission and the words of a script. Hooks before the Sync phase run too early.
 func (b *builder) approvers(part, node int) []int {
 	n := &b.Nodes[node]
 	op := n.Kind.Operator
@@ -135,31 +139,31 @@ func (b *builder) approvers(part, node int) []int {
 		changes := slices.ContainsFunc(b.rulesOfNode(i), func(r rule) bool {
 			return (r.in == "" || r.in == n.Key.Namespace) && slices.Contains(r.groups, n.Key.Group) && r.allows(n.Key.Group, op.Approved, "update", "patch")
 		})
-		if changes || b.speaks(i, op.Approved) && b.speaks(i, "approved") {
+		if changes || b.mentions(i, op.Approved) && b.mentions(i, "approved") {
 			all = append(all, i)
 		}
 	}
 	return all
 }
 
-// speaks reports whether a name, or its singular, stands in what a workload is given.
-func (b *builder) speaks(i int, name string) bool {
+// mentions reports whether the words of a workload contain a name or its singular.
+func (b *builder) mentions(i int, name string) bool {
 	return slices.ContainsFunc(b.words(i), func(given word) bool {
 		text := strings.ToLower(given.value)
 		return namesWord(text, name) || namesWord(text, strings.TrimSuffix(name, "s"))
 	})
 }
 
-// progress: a Job that asks in a loop how far an installation is waits for it, and
-// what the operators bring comes not before the Job.
+// progress: a Job that polls an installation depends on it, and the objects that
+// the operators install are not applied before the Job.
 func (b *builder) progress() {
 	asked := map[int]bool{}
-	for _, by := range b.bringers {
+	for _, by := range b.installers {
 		n := &b.Nodes[by.node]
 		for _, j := range b.jobsOf(n.Part) {
 			job := &b.Nodes[j]
 			if !n.Kind.Operator.Installs() || !n.InSync() || !job.InSync() || b.refersTo(j, by.node) || b.refersTo(by.node, j) ||
-				!slices.ContainsFunc(n.Kind.Operator.Progress, func(word string) bool { return b.speaks(j, word) }) {
+				!slices.ContainsFunc(n.Kind.Operator.Progress, func(word string) bool { return b.mentions(j, word) }) {
 				continue
 			}
 			b.refer(b.inferred(j, by.node, "spec.template", knowledge.Exists, "asks for the progress of"))
@@ -174,22 +178,23 @@ func (b *builder) progress() {
 			n := &b.Nodes[i]
 			if n.Foreign && n.InSync() && n.Part == b.Nodes[j].Part && b.isInstalled(i) && !b.refersTo(j, i) {
 				b.refer(b.inferred(i, j, kindField, knowledge.Exists, "is a kind awaited by"))
-				b.guards(j)
+				b.markGuard(j)
 			}
 		}
 	}
 }
 
-// guards notes that a Job is no test of the component, whatever its name: it comes
-// before a part of it.
-func (b *builder) guards(j int) {
-	if b.guarding == nil {
-		b.guarding = map[int]bool{}
+// markGuard records that a Job is not a test of the component, whatever its name: it
+// runs before a part of it.
+func (b *builder) markGuard(j int) {
+	if b.isGuard == nil {
+		b.isGuard = map[int]bool{}
 	}
-	b.guarding[j] = true
+	b.isGuard[j] = true
 }
 
-// isInstalled reports whether an operator of the component brings the kind of a node.
+// isInstalled reports whether an operator of the component installs the kind of a
+// node.
 func (b *builder) isInstalled(i int) bool {
 	for r := range b.referencesOf(i) {
 		if r.IsAboutKind() && b.Nodes[r.To].Kind.Operator.Installs() {
@@ -199,10 +204,11 @@ func (b *builder) isInstalled(i int) bool {
 	return false
 }
 
-// bringsKind reports whether a bringer brings a kind to a component. A package brings
-// what it is known for. If no package is known for a kind, whatever installs operators
-// brings it to its own component, unless the platform or another object there does.
-func (b *builder) bringsKind(by bringer, kind run, part int) bool {
+// installsKind reports whether a bringer installs a kind for a component. A package
+// installs the kinds known for it. A kind without a known package comes from any
+// installer of its component, unless the platform or another object there provides
+// it.
+func (b *builder) installsKind(by installer, kind run, part int) bool {
 	n := &b.Nodes[by.node]
 	if !by.brings(kind.group) {
 		return false
@@ -214,30 +220,30 @@ func (b *builder) bringsKind(by bringer, kind run, part int) bool {
 		return true
 	}
 	gk := b.kindOf(kind)
-	from := b.broughtBy(gk)
+	from := b.origin(gk)
 	if _, defined := b.defined[gk]; defined || len(from.packages) > 0 || from.platform != "" || n.Part != part {
 		return false
 	}
-	return !slices.ContainsFunc(b.otherBringers(part), func(other bringer) bool {
+	return !slices.ContainsFunc(b.otherInstallers(part), func(other installer) bool {
 		o := &b.Nodes[other.node]
 		return (o.ID.Group != gk.Group || o.ID.Kind != gk.Kind) && other.brings(gk.Group)
 	})
 }
 
 // isPackaged reports whether a bringer installs a package that is known for a kind.
-func (b *builder) isPackaged(by bringer, kind run) bool {
+func (b *builder) isPackaged(by installer, kind run) bool {
 	n := &b.Nodes[by.node]
-	return n.Kind.Operator.Installs() && slices.Contains(b.broughtBy(b.kindOf(kind)).packages, first(n.Kind.Operator.Package, *n))
+	return n.Kind.Operator.Installs() && slices.Contains(b.origin(b.kindOf(kind)).packages, first(n.Kind.Operator.Package, *n))
 }
 
-// comesFor reports whether a kind comes for sure with the package of a bringer: no
-// other that the component installs is known for it.
-func (b *builder) comesFor(by bringer, kind run) bool {
+// isOnlySource reports whether a kind certainly belongs to the package of a bringer: no
+// other package that the component installs is known for it.
+func (b *builder) isOnlySource(by installer, kind run) bool {
 	if !b.isPackaged(by, kind) {
 		return false
 	}
 	known := 0
-	for _, name := range b.broughtBy(b.kindOf(kind)).packages {
+	for _, name := range b.origin(b.kindOf(kind)).packages {
 		if b.packagesOf(b.Nodes[by.node].Part)[name] {
 			known++
 		}
@@ -245,11 +251,11 @@ func (b *builder) comesFor(by bringer, kind run) bool {
 	return known == 1
 }
 
-// packagesOf are the packages that a component installs.
+// packagesOf returns the packages that a component installs.
 func (b *builder) packagesOf(part int) map[string]bool {
 	if b.packages == nil {
 		b.packages = map[int]map[string]bool{}
-		for _, by := range b.bringers {
+		for _, by := range b.installers {
 			n := &b.Nodes[by.node]
 			if !n.Kind.Operator.Installs() {
 				continue
@@ -267,37 +273,37 @@ func (b *builder) kindOf(r run) knowledge.GroupKind {
 	return knowledge.GroupKind{Group: r.group, Kind: b.Nodes[r.from].ID.Kind}
 }
 
-// origins says how a kind comes to a cluster.
+// origins says how a kind gets into a cluster.
 type origins struct {
 	platform string
 	packages []string
 }
 
-func (b *builder) broughtBy(gk knowledge.GroupKind) origins {
-	from, known := b.brought[gk]
+func (b *builder) origin(gk knowledge.GroupKind) origins {
+	from, known := b.originsOf[gk]
 	if !known {
 		var packages []knowledge.Package
 		from.platform, packages = b.base.Brought(gk.Group, gk.Kind)
 		for _, p := range packages {
 			from.packages = append(from.packages, p.Name)
 		}
-		if b.brought == nil {
-			b.brought = map[knowledge.GroupKind]origins{}
+		if b.originsOf == nil {
+			b.originsOf = map[knowledge.GroupKind]origins{}
 		}
-		b.brought[gk] = from
+		b.originsOf[gk] = from
 	}
 	return from
 }
 
-// otherBringers are what brings kinds to a component besides packages.
-func (b *builder) otherBringers(part int) []bringer {
-	if b.bringersOf == nil {
-		b.bringersOf = map[int][]bringer{}
-		for _, by := range b.bringers {
+// otherInstallers returns the installers of a component other than packages.
+func (b *builder) otherInstallers(part int) []installer {
+	if b.installersOf == nil {
+		b.installersOf = map[int][]installer{}
+		for _, by := range b.installers {
 			if n := &b.Nodes[by.node]; !n.Kind.Operator.Installs() {
-				b.bringersOf[n.Part] = append(b.bringersOf[n.Part], by)
+				b.installersOf[n.Part] = append(b.installersOf[n.Part], by)
 			}
 		}
 	}
-	return b.bringersOf[part]
+	return b.installersOf[part]
 }

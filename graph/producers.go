@@ -7,20 +7,21 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Made is a kind that is foreign to all components of a graph, and of which From
-// says in a field that it makes objects.
+// Made is a kind that no component of a graph defines, and of which From creates
+// objects according to one of its fields.
 type Made struct {
 	From  int
 	Kind  knowledge.GroupKind
 	Field string
-	// Meaning is what From needs of the definition.
+	// Meaning is the kind of dependency of From on the CRD.
 	Meaning knowledge.Meaning
 	// Why is the verb of a sentence: From, why, Kind.
 	Why    string
 	Source string
 }
 
-// makes: who makes objects later needs the definition of their kind.
+// makes: an object that later creates other objects depends on the CRD of their
+// kind.
 func (b *builder) makes(from int, rec knowledge.Reference, manifest object.Value, field string) {
 	group, written := writtenGroup(manifest)
 	gk := knowledge.GroupKind{Group: group, Kind: manifest.Get("kind").Text()}
@@ -39,15 +40,15 @@ func (b *builder) makes(from int, rec knowledge.Reference, manifest object.Value
 	}
 	made := Made{From: from, Kind: gk, Field: field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source}
 	b.Made = append(b.Made, made)
-	for _, by := range b.bringers {
+	for _, by := range b.installers {
 		if by.node != from && by.brings(group) && !b.Nodes[by.node].Kind.Operator.Installs() {
 			b.refer(Reference{From: from, To: by.node, Field: field, Meaning: made.Meaning, Inferred: true, Why: made.Why + " " + gk.String() + ", which may come with", Sign: Bringer, Source: by.source})
 		}
 	}
 }
 
-// completes: objects of the kinds that a node defines depend on what says how they are
-// made.
+// completes: objects of the kinds that a node defines depend on the object that
+// says how to create them.
 func (b *builder) completes(from, defining int, field, source string) {
 	for _, kind := range b.runs {
 		gk := knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}
@@ -60,9 +61,9 @@ func (b *builder) completes(from, defining int, field, source string) {
 	}
 }
 
-// referToProducers: who reads an object that another object writes at run time waits
-// for the writer, unless its own component has a Job that writes the object, too:
-// then it starts with what that wrote.
+// referToProducers: an object that reads what another one writes at run time waits
+// for the writer, unless its own component has a Job that also writes it and runs
+// first.
 func (b *builder) referToProducers() {
 	for _, r := range b.reads {
 		producers := b.producers[r.id]
@@ -70,7 +71,7 @@ func (b *builder) referToProducers() {
 			producers = b.producerAnywhere(r.id)
 		}
 		for _, p := range producers {
-			if b.Nodes[p].Part != b.Nodes[r.From].Part && b.writtenBeside(r) {
+			if b.Nodes[p].Part != b.Nodes[r.From].Part && b.hasOwnWriter(r) {
 				continue
 			}
 			ref := r.Reference
@@ -81,7 +82,7 @@ func (b *builder) referToProducers() {
 		if len(producers) > 0 || len(b.byKey[r.id]) > 0 {
 			continue
 		}
-		for _, p := range b.likely[r.id] {
+		for _, p := range b.likelyProducers[r.id] {
 			ref := b.inferred(r.From, p, r.Field, knowledge.Healthy, r.Why+" "+r.id.String()+", which may be written by")
 			ref.Written = r.id
 			b.refer(ref)
@@ -89,8 +90,8 @@ func (b *builder) referToProducers() {
 	}
 }
 
-// referToNamespaceMakers: an object in a namespace that an operator makes is refused until
-// then, unless the Application goes there, who sees to it.
+// referToNamespaceMakers: objects in a namespace that an operator creates are
+// refused until it exists, unless it is the destination of the Application.
 func (b *builder) referToNamespaceMakers() {
 	for i, n := range b.Nodes {
 		id := object.ID{Kind: "Namespace", Name: n.Key.Namespace}
@@ -106,8 +107,8 @@ func (b *builder) referToNamespaceMakers() {
 	}
 }
 
-// producerAnywhere finds who writes an object of a name in whatever namespace,
-// if that is one object only.
+// producerAnywhere finds the writer of an object by name in any namespace, if there
+// is exactly one.
 func (b *builder) producerAnywhere(id object.ID) []int {
 	var all []int
 	for other, producers := range b.producers {

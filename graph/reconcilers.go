@@ -8,19 +8,18 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// referToControllers: which workload reconciles a custom resource. The resource waits for it
-// only if the API server may refuse the resource before (see refuses); otherwise it is
-// referToControllers whenever the workload comes. Between components, one comes behind the
-// other all the same. If the workload names the resource as its
-// own configuration, or can only read its kind, it is the workload that needs the
-// resource.
+// referToControllers: a custom resource waits for its controller only if the API
+// server may refuse it before (see refuses). Otherwise it is reconciled whenever
+// the controller starts. Between components, one always follows the other. If the
+// workload names the resource as its own configuration, or can only read its kind,
+// the workload depends on the resource.
 func (b *builder) referToControllers() {
-	type interest struct {
+	type candidate struct {
 		controller int
 		rules      map[string][]rule
 		kind       run
 	}
-	var all []interest
+	var all []candidate
 	named := map[[2]int]bool{}
 	for c, controller := range b.Nodes {
 		if controller.Role != knowledge.Controllers {
@@ -32,12 +31,12 @@ func (b *builder) referToControllers() {
 		}
 		b.Nodes[c].Reconciles = b.reconciledGroups(rules)
 		names := b.configurationNames(c)
-		about := byGroup(rules)
+		grouped := byGroup(rules)
 		for _, kind := range b.runs {
-			if b.base.Builtin(kind.group) || !b.reconciles(about, kind, controller.Part) {
+			if b.base.Builtin(kind.group) || !b.reconciles(grouped, kind, controller.Part) {
 				continue
 			}
-			all = append(all, interest{c, about, kind})
+			all = append(all, candidate{c, grouped, kind})
 			for i := kind.from; i < kind.to; i++ {
 				if field, ok := names[b.Nodes[i].ID.Name]; ok && b.Nodes[i].InSync() {
 					b.refer(Reference{From: c, To: i, Field: field, Meaning: knowledge.Exists, Hard: true, Inferred: true, Sign: Configuration, Why: "is configured by"})
@@ -53,14 +52,14 @@ func (b *builder) referToControllers() {
 				continue
 			}
 			r := Reference{From: i, To: in.controller, Field: kindField, Meaning: knowledge.Known, Inferred: true, Why: "is reconciled by"}
-			switch sure := b.refuses(in.controller, i, in.kind, in.rules); {
-			case sure != none && !exempt.of(b.Nodes[in.controller].Part)[i]:
-				r.Meaning, r.Refused, r.Inferred = knowledge.Healthy, true, sure != byRules
-			case sure == none && b.Nodes[i].Part != b.Nodes[in.controller].Part:
-				// A component is healthy when its resources are, so that it comes
-				// behind the one that reconciles them.
+			switch evidence := b.refuses(in.controller, i, in.kind, in.rules); {
+			case evidence != none && !exempt.of(b.Nodes[in.controller].Part)[i]:
+				r.Meaning, r.Refused, r.Inferred = knowledge.Healthy, true, evidence != byRules
+			case evidence == none && b.Nodes[i].Part != b.Nodes[in.controller].Part:
+				// A component is healthy when its custom resources are, so it
+				// follows the component that reconciles them.
 				r.Meaning = knowledge.Healthy
-			case sure == none && b.statusless(i) && !writes(in.rules, in.kind):
+			case evidence == none && b.statusless(i) && !writes(in.rules, in.kind):
 				b.refer(Reference{From: in.controller, To: i, Field: kindField, Meaning: knowledge.Exists, Inferred: true, Why: "reads",
 					Source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#status-subresource"})
 			}
@@ -80,13 +79,13 @@ func (e *exemptions) of(part int) map[int]bool {
 		if e.byPart == nil {
 			e.byPart = map[int]map[int]bool{}
 		}
-		e.byPart[part] = e.unadmitted(part)
+		e.byPart[part] = e.exemptNodes(part)
 	}
 	return e.byPart[part]
 }
 
-// evidence is what says that the API server refuses an object while a workload does
-// not answer.
+// evidence is the reason to assume that the API server refuses an object while a
+// workload does not respond.
 type evidence int
 
 const (
@@ -96,14 +95,14 @@ const (
 )
 
 // refuses says whether the API server refuses a custom resource while a controller
-// that reconciles its kind does not answer: a fail-closed webhook that it serves is
-// asked about the resource, or it converts the resource, or it serves webhooks whose
-// rules come at run time, which only kinds with a status are likely to be under.
+// of its kind does not respond: the controller serves a fail-closed webhook for the
+// resource, or converts it, or serves webhooks whose rules are set at run time,
+// which probably cover only kinds with a status.
 func (b *builder) refuses(c, i int, kind run, rules map[string][]rule) evidence {
 	n := &b.Nodes[i]
 	own := b.webhooksOf(c)
-	for _, h := range own.ruled {
-		if h.asked(kind.group, kind.plural) && b.selects(h, *n) {
+	for _, h := range own.static {
+		if h.covers(kind.group, kind.plural) && b.selects(h, *n) {
 			return byRules
 		}
 	}
@@ -112,7 +111,7 @@ func (b *builder) refuses(c, i int, kind run, rules map[string][]rule) evidence 
 	case slices.Contains(b.converters(i), c):
 		return byRules
 	case n.Foreign && mayDefine(rules):
-		return bySign // the kind is likely to come with the controller
+		return bySign // the kind probably comes with the controller
 	case b.statusless(i):
 		return none
 	case own.open, defined && b.mayRegister(rules, own):
@@ -121,18 +120,18 @@ func (b *builder) refuses(c, i int, kind run, rules map[string][]rule) evidence 
 	return none
 }
 
-// mayDefine reports whether rules let their owner create definitions of kinds, as
-// operators do that bring their own when they start.
+// mayDefine reports whether rules allow creating CRDs, as for operators that
+// install their own at startup.
 func mayDefine(rules map[string][]rule) bool {
 	return slices.ContainsFunc(rules[extensions], func(r rule) bool { return r.allows(extensions, "customresourcedefinitions", "create") })
 }
 
-// extensions is the group of definitions.
+// extensions is the API group of CRDs.
 const extensions = "apiextensions.k8s.io"
 
-// mayRegister reports whether rules let their owner bring webhooks of which the
-// component does not say what they ask. Who only changes what is there, and serves
-// webhooks with rules, writes the CA into them.
+// mayRegister reports whether rules allow creating webhooks whose rules the
+// component does not show. A workload that may only update them and serves webhooks
+// with rules writes the CA.
 func (b *builder) mayRegister(rules map[string][]rule, own ownHooks) bool {
 	for _, reg := range registrars {
 		if reg.group != admission {
@@ -142,7 +141,7 @@ func (b *builder) mayRegister(rules map[string][]rule, own ownHooks) bool {
 			switch {
 			case r.allows(reg.group, reg.resource, "create"):
 				return true
-			case !r.allows(reg.group, reg.resource, "update", "patch"), len(own.ruled) > 0:
+			case !r.allows(reg.group, reg.resource, "update", "patch"), len(own.static) > 0:
 			default:
 				return true
 			}
@@ -153,7 +152,7 @@ func (b *builder) mayRegister(rules map[string][]rule, own ownHooks) bool {
 
 // ownHooks are the fail-closed webhooks that a workload serves.
 type ownHooks struct {
-	ruled []hook
+	static []hook
 	// open means that one of them gets its rules at run time.
 	open bool
 }
@@ -172,7 +171,7 @@ func (b *builder) findHooksServed() {
 		if open {
 			s.open = true
 		} else {
-			s.ruled = append(s.ruled, h)
+			s.static = append(s.static, h)
 		}
 		b.hooksServed[workload] = s
 	}
@@ -201,7 +200,8 @@ func (b *builder) findHooksServed() {
 	if len(empty) == 0 {
 		return
 	}
-	// What they ask, and whom, is written by who may change them and names them.
+	// Workloads that may change configurations and name them set their rules and
+	// backends.
 	for i, n := range b.Nodes {
 		if !serves(n) {
 			continue
@@ -219,15 +219,15 @@ func (b *builder) findHooksServed() {
 	}
 }
 
-// statusless reports whether the definition of a custom resource, which is in the
-// component, gives its version no status subresource. Who is interested in such a
-// resource reads it; there is nothing to write back.
+// statusless reports whether the CRD of a custom resource, if it is in the
+// component, defines no status subresource for its version. Workloads read such a
+// resource and write nothing back.
 func (b *builder) statusless(i int) bool {
 	version, ok := b.versionOf(i)
 	return ok && !version.Get("subresources", "status").Exists()
 }
 
-// versionOf is the version of a custom resource in its definition.
+// versionOf returns the version of a custom resource in its CRD.
 func (b *builder) versionOf(i int) (object.Value, bool) {
 	n := &b.Nodes[i]
 	def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
@@ -250,22 +250,22 @@ func cutVersion(apiVersion string) (group, version string) {
 	return "", apiVersion
 }
 
-// converters are the workloads that must convert a custom resource before it is
-// stored: they stand behind the webhook of its definition, and its version is not the
-// one in which it is kept, or the definition does not tell.
+// converters returns the workloads that must convert a custom resource before it is
+// stored: the backends of its CRD's conversion webhook, if its version is not the
+// storage version, or the CRD does not say.
 func (b *builder) converters(i int) []int {
 	n := &b.Nodes[i]
 	def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
-	if !ok || len(b.converting[def.node]) == 0 {
+	if !ok || len(b.convertersOf[def.node]) == 0 {
 		return nil
 	}
 	if v, ok := b.versionOf(i); ok && v.Get("storage").True() {
 		return nil
 	}
-	return b.converting[def.node]
+	return b.convertersOf[def.node]
 }
 
-// writes reports whether rules let their owner write objects of a kind.
+// writes reports whether rules allow writing objects of a kind.
 func writes(rules map[string][]rule, kind run) bool {
 	allows := func(r rule) bool {
 		return slices.ContainsFunc([]string{kind.plural, kind.plural + "/status", kind.plural + "/finalizers"}, func(resource string) bool {
@@ -275,8 +275,7 @@ func writes(rules map[string][]rule, kind run) bool {
 	return slices.ContainsFunc(rules[kind.group], allows) || slices.ContainsFunc(rules["*"], allows)
 }
 
-// byGroup finds rules by the groups that they are about. Those about every group
-// stand under "*" alone.
+// byGroup indexes rules by API group. Rules for every group are only listed as "*".
 func byGroup(rules []rule) map[string][]rule {
 	all := map[string][]rule{}
 	for _, r := range rules {
@@ -291,8 +290,8 @@ func byGroup(rules []rule) map[string][]rule {
 	return all
 }
 
-// reconciledGroups are the groups of which rules let their owner watch kinds and
-// write their status.
+// reconciledGroups returns the groups for which rules allow watching kinds and
+// writing their status.
 func (b *builder) reconciledGroups(rules []rule) []string {
 	var all []string
 	for _, r := range rules {
@@ -311,8 +310,8 @@ func (b *builder) reconciledGroups(rules []rule) []string {
 	return all
 }
 
-// reconciles reports whether rules let their owner, which is in a component,
-// watch a kind and write it or its status. Rights to every group count for kinds
+// reconciles reports whether rules of a workload in a component allow watching a
+// kind and writing it or its status. Permissions for every group count for kinds
 // that the component defines itself.
 func (b *builder) reconciles(rules map[string][]rule, kind run, part int) bool {
 	def, own := b.defined[knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}]
@@ -320,25 +319,25 @@ func (b *builder) reconciles(rules map[string][]rule, kind run, part int) bool {
 	return reconcile(rules, kind.group, kind.plural, own)
 }
 
-// reconcile reports whether rules let their owner watch a kind and write its
-// status, or only watch it if it is its own.
+// reconcile reports whether rules allow watching a kind and writing its status; for
+// its own kind, watching is sufficient.
 func reconcile(rules map[string][]rule, group, resource string, own bool) bool {
 	watch, write := false, own
-	look := func(rules []rule) {
+	collect := func(rules []rule) {
 		for _, r := range rules {
 			watch = watch || r.allows(group, resource, "watch", "list")
 			write = write || r.allows(group, resource+"/status", "update", "patch")
 		}
 	}
-	look(rules[group])
+	collect(rules[group])
 	if own {
-		look(rules["*"])
+		collect(rules["*"])
 	}
 	return watch && write
 }
 
-// configurationNames returns the words of a workload that may be names of
-// objects, with the field each stands in.
+// configurationNames returns the words of a workload that may be names of objects,
+// with their fields.
 func (b *builder) configurationNames(i int) map[string]string {
 	names := map[string]string{}
 	for _, w := range b.words(i) {

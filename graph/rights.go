@@ -9,19 +9,22 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// grants are the rights of each ServiceAccount and of each group of them, read from
-// the roles and bindings of the component. Roles that are not in it tell nothing.
+// grants are the permissions of each ServiceAccount and group of ServiceAccounts,
+// read from the roles and bindings of the component. Roles outside the component
+// are unknown.
 type grants struct {
 	rules    map[object.ID][]rule
-	bindings map[object.ID][]int // the binding nodes
-	// hooks are rights from bindings that are hooks, and may be gone behind them.
+	bindings map[object.ID][]int // the nodes of bindings
+	// hooks are permissions from bindings that are hooks, which may be deleted
+	// afterwards.
 	hooks map[object.ID][]rule
 }
 
-// rulesFor are the rights of a ServiceAccount, with those of its groups.
+// rulesFor returns the permissions of a ServiceAccount, including those of its
+// groups.
 func (g grants) rulesFor(account object.ID) []rule { return gather(g.rules, account) }
 
-// bindingsFor are the bindings that name a ServiceAccount or a group of its.
+// bindingsFor returns the bindings that name a ServiceAccount or one of its groups.
 func (g grants) bindingsFor(account object.ID) []int { return gather(g.bindings, account) }
 
 func gather[T any](granted map[object.ID][]T, account object.ID) []T {
@@ -34,8 +37,8 @@ func gather[T any](granted map[object.ID][]T, account object.ID) []T {
 	return all
 }
 
-// allAccounts is the group of all ServiceAccounts; with a namespace behind it, of those
-// of the namespace. A ServiceAccount is also a user with such a name
+// allAccounts is the group of all ServiceAccounts; with a namespace appended, of
+// those in the namespace. A ServiceAccount is also a user with such a name
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects).
 const (
 	allUsers     = "system:authenticated"
@@ -43,20 +46,20 @@ const (
 	accountUsers = "system:serviceaccount:"
 )
 
-// rule is one rule of a Role.
+// rule is a rule of a Role.
 type rule struct {
 	groups, resources, verbs, names []string
-	// in is the namespace in which it holds, empty for all.
+	// in is the namespace of the rule, empty for all.
 	in string
 }
 
-// allows reports whether the rule gives one of the verbs on a resource.
+// allows reports whether the rule allows one of the verbs on a resource.
 func (r rule) allows(group, resource string, verbs ...string) bool {
 	return containsAny(r.groups, "*", group) && containsAny(r.resources, "*", resource) && (slices.Contains(r.verbs, "*") || containsAny(r.verbs, verbs...))
 }
 
-// rulesOfNode are the rights of the account of a node; of a hook, with those that come
-// with other hooks.
+// rulesOfNode returns the permissions of a node's ServiceAccount; for a hook,
+// including those from other hooks.
 func (b *builder) rulesOfNode(i int) []rule {
 	var all []rule
 	n := &b.Nodes[i]
@@ -69,9 +72,9 @@ func (b *builder) rulesOfNode(i int) []rule {
 	return all
 }
 
-// referToRights: a workload needs the rights of its account, which come with the
-// bindings that name the account.
-func (b *builder) referToRights() {
+// referToPermissions: a workload depends on the bindings that grant permissions to its
+// ServiceAccount.
+func (b *builder) referToPermissions() {
 	for i, n := range b.Nodes {
 		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 			account, ok := accountOf(n, tmpl.Value)
@@ -84,12 +87,13 @@ func (b *builder) referToRights() {
 			}
 		}
 	}
-	b.referToGrantedRights()
-	b.referToDeployerRights()
+	b.referToGrantedPermissions()
+	b.referToDeployerPermissions()
 }
 
-// referToGrantedRights: some objects need the rights of a ServiceAccount that they name.
-func (b *builder) referToGrantedRights() {
+// referToGrantedPermissions: some objects depend on the permissions of a ServiceAccount
+// that they name.
+func (b *builder) referToGrantedPermissions() {
 	for i := range b.Nodes {
 		for _, rec := range b.Nodes[i].Kind.References {
 			if !rec.Granted {
@@ -108,8 +112,9 @@ func (b *builder) referToGrantedRights() {
 	}
 }
 
-// referToDeployerRights: Argo CD itself may need rights that the component grants it.
-func (b *builder) referToDeployerRights() {
+// referToDeployerPermissions: Argo CD itself may need permissions that the component
+// grants.
+func (b *builder) referToDeployerPermissions() {
 	for account, rules := range b.grants.rules {
 		if account.Kind == "ServiceAccount" && b.base.IsDeployer(account.Name) {
 			about := byGroup(rules)
@@ -125,7 +130,8 @@ func (b *builder) referToDeployerRights() {
 	}
 }
 
-// deployedWith refers from a node to the bindings that let an account create it.
+// deployedWith adds references from a node to the bindings that allow a
+// ServiceAccount to create it.
 func (b *builder) deployedWith(i int, kind run, account object.ID, rules []rule) {
 	n := &b.Nodes[i]
 	for _, r := range rules {
@@ -142,8 +148,9 @@ func (b *builder) deployedWith(i int, kind run, account object.ID, rules []rule)
 	}
 }
 
-// referToServedAPIs: a workload with rights on a group that the component serves through the API
-// server uses that API, and mostly when it starts. Whoever serves it does not.
+// referToServedAPIs: a workload with permissions on an API group that the component
+// serves by an APIService uses that API, usually at startup. The backend itself
+// does not.
 func (b *builder) referToServedAPIs() {
 	apis := map[string][]int{}
 	for i, n := range b.Nodes {
@@ -173,7 +180,7 @@ func (b *builder) referToServedAPIs() {
 	}
 }
 
-// accounts returns the ServiceAccount that a workload's Pods run as.
+// accounts returns the ServiceAccounts of a workload's Pods.
 func (b *builder) accounts(n Node) []object.ID {
 	var all []object.ID
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
@@ -184,8 +191,8 @@ func (b *builder) accounts(n Node) []object.ID {
 	return all
 }
 
-// accountOf is the ServiceAccount of a Pod. One that names none runs as that which
-// Kubernetes puts into every namespace, and has rights only if it gets its token.
+// accountOf returns the ServiceAccount of a Pod. The default ServiceAccount has
+// permissions only if its token is mounted.
 func accountOf(n Node, tmpl object.Value) (object.ID, bool) {
 	name := cmp.Or(tmpl.Get("spec", "serviceAccountName").Text(), tmpl.Get("spec", "serviceAccount").Text())
 	id := object.ID{Kind: "ServiceAccount", Namespace: n.Key.Namespace, Name: cmp.Or(name, "default")}
@@ -193,26 +200,26 @@ func accountOf(n Node, tmpl object.Value) (object.ID, bool) {
 	return id, name != "" || !token.Exists() || token.True()
 }
 
-// clusterAdmin is the role that every cluster has and that allows everything
+// clusterAdmin is a built-in role that allows everything
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles).
 const clusterAdmin = "cluster-admin"
 
-// showsRights reports whether the component shows all that a workload may do in the
-// cluster: its Pods have no token, or a ServiceAccount of the component, some right on the
-// whole cluster, and no role that is filled or bound elsewhere. Where a platform team keeps
-// the RBAC of an operator, nothing is shown.
-func (b *builder) showsRights(workload int) bool {
+// showsPermissions reports whether the component shows all permissions of a workload:
+// its Pods have no token, or a ServiceAccount of the component with a cluster-wide
+// permission, and no role that is defined or bound elsewhere. If a platform team
+// manages the RBAC of an operator, the component does not show it.
+func (b *builder) showsPermissions(workload int) bool {
 	return !slices.ContainsFunc(b.accounts(b.Nodes[workload]), func(account object.ID) bool {
 		bindings := b.grants.bindingsFor(account)
-		everywhere := func(binding int) bool { return b.Nodes[binding].Key.Namespace == "" }
+		isClusterWide := func(binding int) bool { return b.Nodes[binding].Key.Namespace == "" }
 		return len(b.byKey[account]) == 0 || len(gather(b.grants.hooks, account)) > 0 ||
-			!slices.ContainsFunc(bindings, everywhere) || slices.ContainsFunc(bindings, b.isFilledElsewhere)
+			!slices.ContainsFunc(bindings, isClusterWide) || slices.ContainsFunc(bindings, b.isExternal)
 	})
 }
 
-// isFilledElsewhere reports whether a binding gives rights that neither the component shows
-// nor a role of Kubernetes' own, of which those that count here are read as they are.
-func (b *builder) isFilledElsewhere(binding int) bool {
+// isExternal reports whether a binding grants permissions that neither the
+// component nor the known built-in roles show.
+func (b *builder) isExternal(binding int) bool {
 	roles := b.roles(binding)
 	if len(roles) == 0 {
 		ref := b.Nodes[binding].Get("roleRef")
@@ -221,7 +228,7 @@ func (b *builder) isFilledElsewhere(binding int) bool {
 	return slices.ContainsFunc(roles, func(role int) bool { return b.Nodes[role].Get("aggregationRule").Exists() })
 }
 
-// findGrants: who has which rights.
+// findGrants: the permissions of ServiceAccounts.
 func (b *builder) findGrants() { b.grants = b.readGrants() }
 
 func (b *builder) readGrants() grants {
@@ -260,8 +267,8 @@ func (b *builder) readGrants() grants {
 	return g
 }
 
-// grantee is the ServiceAccount, or the group of them, to which a subject of a binding
-// grants; false if it is a person or a group of others.
+// grantee returns the ServiceAccount or group of ServiceAccounts of a binding's
+// subject; false for a person or another group.
 func grantee(binding Node, subject object.Value) (object.ID, bool) {
 	id := object.ID{Kind: subject.Get("kind").Text(), Name: subject.Get("name").Text()}
 	switch id.Kind {
@@ -287,8 +294,8 @@ func (b *builder) roles(binding int) []int {
 	return b.byKey[id]
 }
 
-// rulesOf returns the rules of a role. An aggregated role collects those of
-// the roles with certain labels; Kubernetes fills it in at run time.
+// rulesOf returns the rules of a role. An aggregated role contains the rules of
+// roles with certain labels; Kubernetes fills it at run time.
 func (b *builder) rulesOf(role Node) []rule {
 	rules := readRules(role)
 	for _, selector := range role.Get("aggregationRule", "clusterRoleSelectors").Items() {
@@ -309,8 +316,8 @@ func readRules(role Node) []rule {
 	return rules
 }
 
-// plural returns the resource name of an object's kind: what its definition
-// says, or else the English plural that nearly every kind has.
+// plural returns the resource name of an object's kind: from its CRD or, otherwise,
+// the regular English plural.
 func (b *builder) plural(n Node) string {
 	if def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]; ok && def.plural != "" {
 		return def.plural

@@ -8,40 +8,40 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// learnable is a version of a kind without a record.
-type learnable struct {
+// kindVersion is a version of a kind without a record.
+type kindVersion struct {
 	knowledge.GroupKind
 	version string
 }
 
-// learn: of a kind without a record is known what the object says that defines it.
+// learn: for kinds without a record, the CRD provides what is known.
 func (b *builder) learn() {
-	learned := map[learnable]*knowledge.Kind{}
+	kinds := map[kindVersion]*knowledge.Kind{}
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
-		l := b.learnable(n)
+		l := b.kindVersion(n)
 		def, defined := b.defined[l.GroupKind]
 		if !defined {
 			continue
 		}
-		if learned[l] == nil {
-			learned[l] = n.Kind
+		if kinds[l] == nil {
+			kinds[l] = n.Kind
 			if _, known := b.base.Kind(l.Group, l.Kind); !known {
-				kind := b.learnt(*n.Kind, def, l.version)
-				learned[l] = &kind
+				kind := b.mergeSchema(*n.Kind, def, l.version)
+				kinds[l] = &kind
 			}
 		}
-		n.Kind = learned[l]
+		n.Kind = kinds[l]
 	}
 }
 
-func (b *builder) learnable(n *Node) learnable {
+func (b *builder) kindVersion(n *Node) kindVersion {
 	_, version, _ := strings.Cut(n.APIVersion, "/")
-	return learnable{knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}, version}
+	return kindVersion{knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}, version}
 }
 
-// learnt lays over a guess what a definition says of a kind.
-func (b *builder) learnt(kind knowledge.Kind, def definition, version string) knowledge.Kind {
+// mergeSchema adds the content of a CRD to the default record of a kind.
+func (b *builder) mergeSchema(kind knowledge.Kind, def definition, version string) knowledge.Kind {
 	kind = def.by.Objects.Over(kind)
 	if kind.Sees != nil {
 		return kind
@@ -57,57 +57,56 @@ func (b *builder) learnt(kind knowledge.Kind, def definition, version string) kn
 	return kind
 }
 
-// told is what the definition of a kind tells of a field. It is read when somebody
-// asks, since schemas are large and few of their fields count. Of a kind with a record
-// it is nil.
-type told struct {
-	schema func() object.Schema
-	below  map[string]*told
+// fieldSchema is the schema of a field in the CRD. It is read on demand, since schemas are
+// large and few fields are relevant. It is nil for kinds with a record.
+type fieldSchema struct {
+	schema   func() object.Schema
+	children map[string]*fieldSchema
 }
 
-// toldOf is what the definition of a node's kind tells of its fields; nothing if there
-// is no definition, and nil if the kind has a record.
-func (b *builder) toldOf(n *Node) *told {
-	l := b.learnable(n)
-	if t, known := b.toldAbout[l]; known {
+// schemaOf returns the schema of a node's kind: empty without a CRD, nil for kinds
+// with a record.
+func (b *builder) schemaOf(n *Node) *fieldSchema {
+	l := b.kindVersion(n)
+	if t, known := b.schemas[l]; known {
 		return t
 	}
-	if b.toldAbout == nil {
-		b.toldAbout = map[learnable]*told{}
+	if b.schemas == nil {
+		b.schemas = map[kindVersion]*fieldSchema{}
 	}
-	b.toldAbout[l] = nil
+	b.schemas[l] = nil
 	if _, known := b.base.Kind(l.Group, l.Kind); known {
 		return nil
 	}
-	b.toldAbout[l] = &told{schema: func() object.Schema { return object.Schema{} }}
+	b.schemas[l] = &fieldSchema{schema: func() object.Schema { return object.Schema{} }}
 	def, defined := b.defined[l.GroupKind]
 	if !defined {
-		return b.toldAbout[l]
+		return b.schemas[l]
 	}
 	by := &b.Nodes[def.node]
 	for _, versions := range def.by.Versions.Find(by.Root()) {
-		b.toldAbout[l] = &told{schema: sync.OnceValue(func() object.Schema { return by.Schema(versions.Value, l.version) })}
+		b.schemas[l] = &fieldSchema{schema: sync.OnceValue(func() object.Schema { return by.Schema(versions.Value, l.version) })}
 	}
-	return b.toldAbout[l]
+	return b.schemas[l]
 }
 
-// under is what is told of the values below a key of a mapping; of the elements of a
-// list for an empty key.
-func (t *told) under(key string) *told {
+// child returns the schema of the values below a key of a mapping or, for an empty
+// key, of the elements of a list.
+func (t *fieldSchema) child(key string) *fieldSchema {
 	if t == nil {
 		return nil
 	}
-	if at, known := t.below[key]; known {
+	if at, known := t.children[key]; known {
 		return at
 	}
-	if t.below == nil {
-		t.below = map[string]*told{}
+	if t.children == nil {
+		t.children = map[string]*fieldSchema{}
 	}
-	t.below[key] = &told{schema: sync.OnceValue(func() object.Schema { return below(t.schema(), key) })}
-	return t.below[key]
+	t.children[key] = &fieldSchema{schema: sync.OnceValue(func() object.Schema { return schemaBelow(t.schema(), key) })}
+	return t.children[key]
 }
 
-func below(schema object.Schema, key string) object.Schema {
+func schemaBelow(schema object.Schema, key string) object.Schema {
 	if key == "" {
 		return schema.Get("items")
 	}
@@ -117,17 +116,17 @@ func below(schema object.Schema, key string) object.Schema {
 	return schema.Get("additionalProperties")
 }
 
-// description is what the definition says of a field in words.
-func (t *told) description() string {
+// description returns the description of a field in the CRD.
+func (t *fieldSchema) description() string {
 	if t == nil {
 		return ""
 	}
 	return t.schema().Get("description").Text()
 }
 
-// only is the value of a key that a field has, if there is but one, or it is set by
+// soleValue returns the value of a key if the schema allows only one, or sets it as the
 // default.
-func (t *told) only(key string) string {
+func (t *fieldSchema) soleValue(key string) string {
 	if t == nil {
 		return ""
 	}
@@ -141,18 +140,18 @@ func (t *told) only(key string) string {
 	return ""
 }
 
-// asDescribed is the convention by which a field names an object, as its description
-// in the definition says.
-func (b *builder) asDescribed(v object.Value, t *told) (knowledge.Convention, bool) {
+// describedConvention returns the convention by which a field names an object, according to
+// its description in the CRD.
+func (b *builder) describedConvention(v object.Value, t *fieldSchema) (knowledge.Convention, bool) {
 	if t == nil || !b.isNamed(v) {
 		return knowledge.Convention{}, false
 	}
 	c, ok := b.base.Described(t.description())
 	if !ok && v.IsMap() {
-		c, ok = b.base.Described(t.under("name").description())
+		c, ok = b.base.Described(t.child("name").description())
 	}
 	if !ok && v.IsMap() {
-		c, ok = b.base.Described(t.under("key").description())
+		c, ok = b.base.Described(t.child("key").description())
 	}
 	if v.IsMap() {
 		c.Name = "name"
@@ -160,8 +159,8 @@ func (b *builder) asDescribed(v object.Value, t *told) (knowledge.Convention, bo
 	return c, ok
 }
 
-// isNamed reports whether a value is a name that anything in the component has or
-// reads, or a mapping with one. Of others no schema need be read.
+// isNamed reports whether a value is, or contains, a name that occurs in the
+// component. For others the schema need not be read.
 func (b *builder) isNamed(v object.Value) bool {
 	if b.names == nil {
 		b.names = map[string]bool{}
@@ -178,15 +177,15 @@ func (b *builder) isNamed(v object.Value) bool {
 	return v.IsText() && b.names[v.Text()] || b.names[v.Get("name").Text()]
 }
 
-// isWritten reports whether the definition says that the operator makes what a field
-// names.
-func (b *builder) isWritten(c knowledge.Convention, t *told) bool {
+// isWritten reports whether the operator creates the object that a field names,
+// according to the CRD.
+func (b *builder) isWritten(c knowledge.Convention, t *fieldSchema) bool {
 	return t != nil &&
-		(b.base.IsWritten(t.description()) || c.Name != "" && b.base.IsWritten(t.under(c.Name).description()))
+		(b.base.IsWritten(t.description()) || c.Name != "" && b.base.IsWritten(t.child(c.Name).description()))
 }
 
-// sibling follows a key that is called like another kind of the same group, which the
-// component defines: clusterRef.
+// sibling interprets a key that is named after another kind of the same group in
+// the component, such as clusterRef.
 func (b *builder) sibling(i int, v object.Value, at position) {
 	stem, ok := b.base.Sibling(at.key)
 	if !ok {

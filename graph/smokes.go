@@ -2,11 +2,11 @@ package graph
 
 import "github.com/ladder-cmp/ladder/knowledge"
 
-// findSmokes: a Job, CronJob or Pod that runs to its end and is called a test
-// checks the rest of the component, and comes after all of it.
+// findSmokes: a Job, CronJob or terminating Pod whose name says that it is a test
+// checks the rest of the component and is applied last.
 func (b *builder) findSmokes() {
 	for i, n := range b.Nodes {
-		if n.Kind.Runs == "" || !n.InSync() || b.guarding[i] {
+		if n.Kind.Runs == "" || !n.InSync() || b.isGuard[i] {
 			continue
 		}
 		if n.IsTest() {

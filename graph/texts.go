@@ -4,19 +4,20 @@ import (
 	"strings"
 )
 
-// Some texts hold names of hosts that nobody calls: requests for certificates, and
-// manifests and kubeconfigs that are meant for somebody else.
+// Some texts contain host names that are never called: certificate requests, and
+// manifests and kubeconfigs for other clients.
 
-// spoken is a text without the parts that call nobody.
-func (b *builder) spoken(text string) string {
+// calledText returns a text without the parts whose hosts are not called.
+func (b *builder) calledText(text string) string {
 	if !strings.ContainsAny(text, "\n{") {
 		return text
 	}
 	return b.withoutCertified(withoutManifests(text))
 }
 
-// withoutManifests leaves out of a text what is a manifest: from the first line that
-// says its version or kind to the end or, in a script, to the mark of the shell.
+// withoutManifests removes a manifest from a text: from the first line with its
+// version or kind to the end or, in a script, to the delimiter of the
+// here-document.
 func withoutManifests(text string) string {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		if strings.Contains(text, `"apiVersion"`) && strings.Contains(text, `"kind"`) {
@@ -57,8 +58,8 @@ func hasKey(lines []string, key string) bool {
 	return false
 }
 
-// withoutCertified leaves out of a text the names that are to be certified: lines of
-// the configuration of tools that make certificates, with the lists that they begin.
+// withoutCertified removes names that are to be certified: lines in the
+// configuration of certificate tools, with the lists that follow them.
 func (b *builder) withoutCertified(text string) string {
 	request := b.base.IsCertificateRequest(text)
 	if request && strings.HasPrefix(strings.TrimSpace(text), "{") {
@@ -73,18 +74,18 @@ func (b *builder) withoutCertified(text string) string {
 		return text
 	}
 	var out strings.Builder
-	until := "" // what ends the list that is left out
+	end := "" // the end of the list to remove
 	for line := range strings.Lines(text) {
 		switch bare := strings.TrimSpace(line); {
-		case until == "]":
+		case end == "]":
 			if strings.Contains(bare, "]") {
-				until = ""
+				end = ""
 			}
 			continue
-		case until == "-" && (bare == "" || bare[0] == '-'):
+		case end == "-" && (bare == "" || bare[0] == '-'):
 			continue
 		}
-		until = ""
+		end = ""
 		key, value, ok := cutKey(line)
 		if !ok || !b.base.IsCertifiedKey(key, request) {
 			out.WriteString(line)
@@ -92,15 +93,15 @@ func (b *builder) withoutCertified(text string) string {
 		}
 		switch {
 		case value == "":
-			until = "-"
+			end = "-"
 		case strings.HasPrefix(value, "[") && !strings.Contains(value, "]"):
-			until = "]"
+			end = "]"
 		}
 	}
 	return out.String()
 }
 
-// cutKey splits a line of a configuration into its key and what is set.
+// cutKey splits a configuration line into its key and value.
 func cutKey(line string) (key, value string, ok bool) {
 	at := strings.IndexAny(line, ":=")
 	if at < 0 {
@@ -111,8 +112,8 @@ func cutKey(line string) (key, value string, ok bool) {
 	return key, strings.TrimSpace(line[at+1:]), key != "" && len(key) <= longest && !strings.ContainsAny(key, " \t")
 }
 
-// isNamespace reports whether a word is the name of a namespace that objects are in.
-// Whoever is told such a word is told where it is.
+// isNamespace reports whether a word is the name of a namespace of the component.
+// Such a word probably tells the workload where it runs.
 func (b *builder) isNamespace(word string) bool {
 	if b.namespaceNames == nil {
 		b.namespaceNames = map[string]bool{}

@@ -9,11 +9,10 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// orderJobs: a Job that runs once among the workloads has its place between them.
-// What it calls must run first. If it is the migration of others (by its name,
-// or because it runs their image), those wait for it; if others call the same
-// store it stands in one wave with them; and if nobody else does, it configures
-// what it calls and comes last.
+// orderJobs orders the Jobs between workloads that run once. A Job waits for the
+// workloads that it calls. If it is a migration for others (by its name, or because
+// they run its image), they wait for it. If others call the same store, it shares a
+// wave with them. Otherwise it configures what it calls and runs last.
 func (b *builder) orderJobs() {
 	for j, job := range b.Nodes {
 		if job.Kind.Runs != "once" || job.Kind.Pod.IsZero() {
@@ -25,29 +24,29 @@ func (b *builder) orderJobs() {
 			continue
 		}
 		for to, r := range needs {
-			if r.To = to; !b.waitsFor[j][to] || !job.InSync() {
+			if r.To = to; !b.waitTargets[j][to] || !job.InSync() {
 				b.refer(r)
 			}
 		}
 		if !job.InSync() {
-			continue // its phase places it; Check says whether it can run there
+			continue // its phase decides; Check reports whether it can run there
 		}
 		b.writtenSecrets(j)
 		b.changedWebhooks(j)
 		sharers := b.sharers(j)
-		if slices.ContainsFunc(sharers, func(w int) bool { return b.waitsFor[j][w] }) {
+		if slices.ContainsFunc(sharers, func(w int) bool { return b.waitTargets[j][w] }) {
 			sharers = nil // a client in the image of its server
 		}
-		word := b.migrates(j)
-		// What it only mentions does not make a migration another thing.
+		word := b.migrationWord(j)
+		// Other workloads that it only mentions do not affect a migration.
 		callsUsers := slices.ContainsFunc(sharers, func(w int) bool { r, ok := needs[w]; return ok && (word == "" || r.Meaning == knowledge.Healthy) })
-		maps.DeleteFunc(needs, func(to int, r Reference) bool { return r.Meaning == knowledge.Known && !b.waitsFor[j][to] })
+		maps.DeleteFunc(needs, func(to int, r Reference) bool { return r.Meaning == knowledge.Known && !b.waitTargets[j][to] })
 		users, others := sharers, b.usersOf(needs, j)
 		if len(users) == 0 && word != "" {
 			users, others = others, nil
 		}
 		if word == "" && b.hasMigration(j) {
-			users = nil // of its image there is another migration
+			users = nil // another Job is the migration of its image
 		}
 		switch {
 		case !callsUsers && len(users) > 0 && (word != "" || len(needs) > 0):
@@ -56,17 +55,17 @@ func (b *builder) orderJobs() {
 				why = "uses the store that is migrated by"
 			}
 			for _, u := range users {
-				if word == "" { // the same image alone is a sign, and no proof
+				if word == "" { // the same image alone is not proof
 					b.refer(b.inferred(u, j, "spec", knowledge.Exists, "runs the image of"))
 					continue
 				}
-				b.migrated(u, j, why)
+				b.waitForMigration(u, j, why)
 			}
 			if word != "" {
 				for _, u := range b.laterJobs(j) {
-					b.migrated(u, j, sharesImage)
+					b.waitForMigration(u, j, sharesImage)
 				}
-				// Who calls the same store may wait for what the Job makes of it.
+				// Users of the same store may wait for the Job's changes.
 				for _, u := range others {
 					if !slices.Contains(users, u) {
 						b.refer(b.inferred(u, j, "spec", knowledge.Exists, "uses what is migrated by"))
@@ -74,8 +73,8 @@ func (b *builder) orderJobs() {
 				}
 			}
 		case len(others) > 0:
-			// It may prepare the store for them (buckets, topics) or use what
-			// they made of it. In one wave it can do either.
+			// It may prepare the store for them (buckets, topics) or use their
+			// data. In one wave it can do either.
 			for _, u := range others {
 				b.refer(b.inferred(u, j, "spec", knowledge.Exists, "uses what is also used by"))
 			}
@@ -87,21 +86,22 @@ func (b *builder) orderJobs() {
 
 const sharesImage = "runs the image that is migrated by"
 
-// migrated: a user of what a migration makes waits for it.
-func (b *builder) migrated(user, migration int, why string) {
+// migrated: a user of a migration's result waits for it.
+func (b *builder) waitForMigration(user, migration int, why string) {
 	r := b.inferred(user, migration, "spec", knowledge.Healthy, why)
 	r.Data = true
 	b.refer(r)
 }
 
-// migrates says by which word a Job is called a migration; empty if it is not.
-func (b *builder) migrates(j int) string {
+// migrationWord returns the word that makes a Job a migration by name; empty if there is
+// none.
+func (b *builder) migrationWord(j int) string {
 	n := &b.Nodes[j]
 	return b.base.Migration(append(b.commands(j), n.ID.Name, n.Label("app.kubernetes.io/component"))...)
 }
 
-// laterJobs are the Jobs that run an image of a migration and are none themselves:
-// like workloads, they use what it made.
+// laterJobs returns the Jobs with a migration's image that are not migrations
+// themselves: like workloads, they use its result.
 func (b *builder) laterJobs(migration int) []int {
 	var all []int
 	for _, image := range b.images(migration) {
@@ -111,16 +111,16 @@ func (b *builder) laterJobs(migration int) []int {
 	return slices.Compact(all)
 }
 
-// hasMigration reports whether a Job that runs an image of another is called a
-// migration.
+// hasMigration reports whether another Job with the image of this one is a
+// migration by name.
 func (b *builder) hasMigration(j int) bool {
 	return slices.ContainsFunc(b.images(j), func(image string) bool {
 		return len(b.jobsRunning(b.Nodes[j].Key.Namespace, image).migrations) > 0
 	})
 }
 
-// checks: what a smoke calls must run, and it may be in another component. In its
-// own, it comes after everything.
+// checks: a smoke depends on the workloads that it calls, which may be in another
+// component. In its own component it is applied last.
 func (b *builder) checks(job Node, needs map[int]Reference) {
 	for to, r := range needs {
 		if job.Role == knowledge.Smokes && b.Nodes[to].Part != job.Part {
@@ -130,13 +130,13 @@ func (b *builder) checks(job Node, needs map[int]Reference) {
 	}
 }
 
-// jobNeeds returns a gate for each node that a Job calls. It is none if the Job waits
-// by itself for something, or if the node waits for the Job, or reads what it writes, or is
-// a store that the Job initiates with the store's own program, or if the node runs the
-// Job's image and the Job mentions it only in a variable or file, as one does that is
-// given the settings of both. What it reads from a
-// ConfigMap that others read too counts only where it leads to somebody who
-// does not read it: such a ConfigMap describes the component to everybody.
+// jobNeeds returns a gate for each node that a Job calls. It leaves out nodes if
+// the Job itself waits for something, if the node waits for the Job or reads what
+// it writes, if the node is a store that the Job initializes with the store's own
+// program, or if the node runs the Job's image and the Job mentions it only in a
+// variable or file that both share. What the Job reads from a shared ConfigMap
+// counts only if it leads to a workload that does not read it: such a ConfigMap
+// describes the component to all of them.
 func (b *builder) jobNeeds(j int) map[int]Reference {
 	needs := map[int]Reference{}
 	sharers, initiates := b.sharers(j), b.initiates(j)
@@ -146,12 +146,12 @@ func (b *builder) jobNeeds(j int) map[int]Reference {
 				if server == j || w.from != j && b.refersTo(server, w.from) && b.describesMany(w.from) {
 					continue
 				}
-				filled := b.fills(j, server)
-				mentioned := filled || initiates && slices.Contains(sharers, server) || len(b.waitsFor[j]) > 0 && b.Nodes[j].InSync() || b.waitsFor[server][j] ||
+				isFilled := b.writesInputOf(j, server)
+				onlyMentioned := isFilled || initiates && slices.Contains(sharers, server) || len(b.waitTargets[j]) > 0 && b.Nodes[j].InSync() || b.waitTargets[server][j] ||
 					!strings.HasSuffix(w.field, ".args") && slices.Contains(sharers, server)
-				if r, ok := needs[server]; !ok || r.Meaning == knowledge.Known && !mentioned {
+				if r, ok := needs[server]; !ok || r.Meaning == knowledge.Known && !onlyMentioned {
 					meaning := knowledge.Healthy
-					if mentioned {
+					if onlyMentioned {
 						meaning = knowledge.Known
 					}
 					needs[server] = b.calling(j, server, w.field, meaning)
@@ -163,8 +163,8 @@ func (b *builder) jobNeeds(j int) map[int]Reference {
 }
 
 // describesMany reports whether a ConfigMap or Secret leads to several Services,
-// as one does that describes the component to all of its workloads. What a
-// store shares with those who log in leads to the store alone.
+// since then it describes the component to all workloads. One that a store shares
+// with its clients leads only to the store.
 func (b *builder) describesMany(config int) bool {
 	services := map[object.ID]bool{}
 	n := b.Nodes[config]
@@ -176,7 +176,7 @@ func (b *builder) describesMany(config int) bool {
 	return len(services) > 1
 }
 
-// sharers are the workloads that run an image of a Job, now or on a schedule.
+// sharers returns the workloads that run an image of a Job, now or on a schedule.
 func (b *builder) sharers(j int) []int {
 	var all []int
 	for _, image := range b.images(j) {
@@ -186,8 +186,8 @@ func (b *builder) sharers(j int) []int {
 	return slices.Compact(all)
 }
 
-// commands are the images of a Job and the single words of its command lines,
-// which tell what tool it runs.
+// commands returns the images of a Job and the words of its command lines, which
+// show the tool that it runs.
 func (b *builder) commands(j int) []string {
 	var all []string
 	for _, image := range b.images(j) {
@@ -206,8 +206,8 @@ func (b *builder) commands(j int) []string {
 	return all
 }
 
-// images are the images of a workload's own containers. Those of init
-// containers are mostly tools.
+// images returns the images of a workload's containers without init containers,
+// which usually run tools.
 func (b *builder) images(i int) []string {
 	n := b.Nodes[i]
 	var all []string
@@ -221,7 +221,7 @@ func (b *builder) images(i int) []string {
 	return all
 }
 
-// usersOf are the workloads that call what a migration calls.
+// usersOf returns the workloads that call the targets of a migration.
 func (b *builder) usersOf(needs map[int]Reference, job int) []int {
 	var all []int
 	for server := range needs {
@@ -236,7 +236,7 @@ func (b *builder) usersOf(needs map[int]Reference, job int) []int {
 }
 
 // changedWebhooks: a Job that names a webhook configuration in its arguments
-// changes it, mostly to write a CA into it, and so comes after it.
+// changes it, usually to write a CA into it, and so depends on it.
 func (b *builder) changedWebhooks(j int) {
 	for i, n := range b.Nodes {
 		if n.Kind.Admits.IsZero() || !n.InSync() {
@@ -251,8 +251,8 @@ func (b *builder) changedWebhooks(j int) {
 	}
 }
 
-// initiates reports whether a Job makes a cluster of what runs its image, as the
-// servers of some databases are not ready before.
+// initiates reports whether a Job forms a cluster from the workloads with its
+// image. The servers of some databases are not ready before.
 func (b *builder) initiates(j int) bool {
 	text := " "
 	for _, w := range b.words(j) {
@@ -263,9 +263,9 @@ func (b *builder) initiates(j int) bool {
 	return b.base.Initiates(text)
 }
 
-// fills reports whether a Job writes what a workload reads: a ConfigMap or Secret of
-// the component that the Job may change and names in its script.
-func (b *builder) fills(j, workload int) bool {
+// writesInputOf reports whether a Job writes what a workload reads: a ConfigMap or Secret
+// of the component that the Job may change and names in its script.
+func (b *builder) writesInputOf(j, workload int) bool {
 	for r := range b.referencesOf(workload) {
 		id := b.Nodes[r.To].Key
 		if r.Meaning != knowledge.Exists || !isData(id) || !b.mayChange(j, id) {
@@ -278,8 +278,7 @@ func (b *builder) fills(j, workload int) bool {
 	return false
 }
 
-// mayChange reports whether the rights of a workload let it write an object, by name
-// or whatever its name.
+// mayChange reports whether a workload may write an object, by name or in general.
 func (b *builder) mayChange(i int, id object.ID) bool {
 	for _, account := range b.accounts(b.Nodes[i]) {
 		for _, r := range b.grants.rulesFor(account) {
@@ -291,7 +290,7 @@ func (b *builder) mayChange(i int, id object.ID) bool {
 	return false
 }
 
-// namesWord reports whether a text holds a name as a word of its own.
+// namesWord reports whether a text contains a name as a separate word.
 func namesWord(text, name string) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], name)

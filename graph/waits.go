@@ -9,11 +9,11 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// referByWaits: an init container, or a container of a Job, that tries until something of the
-// component answers depends on it: it must not come before it. That it tries makes
-// sure that nothing has to be healthy first.
+// referByWaits: an init container, or a container of a Job, that retries until an
+// object of the component responds depends on it, and must not be applied before
+// it. Because it retries, the object need not be healthy first.
 func (b *builder) referByWaits() {
-	b.waitsFor = map[int]map[int]bool{}
+	b.waitTargets = map[int]map[int]bool{}
 	for i, n := range b.Nodes {
 		if n.Kind.Pod.IsZero() || n.Kind.Runs == "later" {
 			continue
@@ -32,28 +32,29 @@ func (b *builder) referByWaits() {
 	}
 }
 
-// waitsIn refers to what the words of a container that waits name.
+// waitsIn adds references to the objects that a waiting container names.
 func (b *builder) waitsIn(i int, pod, c object.Value, field string) {
 	n := &b.Nodes[i]
-	// What a container tries once, the kubelet tries again, but not without end in a Job.
+	// The kubelet restarts a container that fails, but for Jobs only a limited
+	// number of times.
 	waits, alone := b.base.Waits(c.Get("image").Text(), b.scripts(i, pod, c), n.Kind.Runs != "once")
 	if len(waits) == 0 {
 		return
 	}
-	var given []string
+	var called []string
 	for _, text := range waits {
-		given = append(given, b.spoken(text))
+		called = append(called, b.calledText(text))
 	}
 	for _, w := range b.containerWords(i, c, field) {
 		env := strings.Contains(w.field, ".env")
 		if env && w.name != "" && (alone && b.base.IsAddress(w.name) || slices.ContainsFunc(waits, func(text string) bool { return strings.Contains(text, w.name) })) {
-			given = append(given, w.value)
+			called = append(called, w.value)
 		}
 	}
-	for _, text := range given {
-		for _, to := range b.waitedFor(text, n.Key.Namespace) {
+	for _, text := range called {
+		for _, to := range b.waitTargetsIn(text, n.Key.Namespace) {
 			b.waitFor(i, to, field)
-			for _, server := range b.behind[to] {
+			for _, server := range b.backends[to] {
 				b.waitFor(i, server, field)
 			}
 		}
@@ -65,14 +66,14 @@ func (b *builder) waitFor(i, to int, field string) {
 		return
 	}
 	b.refer(b.inferred(i, to, field, knowledge.Exists, "waits for"))
-	if b.waitsFor[i] == nil {
-		b.waitsFor[i] = map[int]bool{}
+	if b.waitTargets[i] == nil {
+		b.waitTargets[i] = map[int]bool{}
 	}
-	b.waitsFor[i][to] = true
+	b.waitTargets[i][to] = true
 }
 
-// scripts are the command line of a container, and the files of mounted ConfigMaps that
-// it names.
+// scripts returns the command line of a container and the files of mounted
+// ConfigMaps that it names.
 func (b *builder) scripts(i int, pod, c object.Value) []string {
 	line := strings.Join(append(texts(c.Get("command")), texts(c.Get("args"))...), " ")
 	all := []string{line}
@@ -92,9 +93,9 @@ func (b *builder) scripts(i int, pod, c object.Value) []string {
 	return all
 }
 
-// waitedFor finds the Services, workloads and Jobs that a command line which waits
-// names: as hosts, as kind/name, or by their bare names.
-func (b *builder) waitedFor(text, namespace string) []int {
+// waitTargetsIn finds the Services, workloads and Jobs that a waiting command line
+// names: as hosts, as kind/name, or by name only.
+func (b *builder) waitTargetsIn(text, namespace string) []int {
 	var all []int
 	for at, end := range hosts(text) {
 		word := strings.Trim(text[at:end], ".-")
@@ -104,7 +105,7 @@ func (b *builder) waitedFor(text, namespace string) []int {
 		}
 		if kind, slash := strings.CutSuffix(before, "/"); slash && !strings.HasSuffix(kind, "/") { // a path, or kind/name
 			kind = kind[strings.LastIndexFunc(kind, func(r rune) bool { return r > 127 || !isHostByte(byte(r)) })+1:]
-			for _, to := range b.waitable(word, namespace) {
+			for _, to := range b.targetsNamed(word, namespace) {
 				if b.base.IsShort(kind, b.Nodes[to].ID.Kind) {
 					all = append(all, to)
 				}
@@ -122,24 +123,24 @@ func (b *builder) waitedFor(text, namespace string) []int {
 			continue
 		}
 		if !b.isNamespace(word) {
-			all = append(all, b.waitable(word, namespace)...)
+			all = append(all, b.targetsNamed(word, namespace)...)
 		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// waitable are the objects of a name that have Pods, or lead to some.
-func (b *builder) waitable(name, namespace string) []int {
-	if b.waitables == nil {
-		b.waitables = map[[2]string][]int{}
+// targetsNamed returns the objects of a name that have Pods or lead to some.
+func (b *builder) targetsNamed(name, namespace string) []int {
+	if b.waitTargetsByName == nil {
+		b.waitTargetsByName = map[[2]string][]int{}
 		for i := range b.Nodes {
 			n := &b.Nodes[i]
 			if n.InSync() && n.Kind.Runs != "later" && (!n.Kind.Pod.IsZero() || !n.Kind.Selects.IsZero()) {
 				at := [2]string{n.Key.Namespace, n.ID.Name}
-				b.waitables[at] = append(b.waitables[at], i)
+				b.waitTargetsByName[at] = append(b.waitTargetsByName[at], i)
 			}
 		}
 	}
-	return b.waitables[[2]string{namespace, name}]
+	return b.waitTargetsByName[[2]string{namespace, name}]
 }

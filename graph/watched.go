@@ -6,18 +6,18 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// watcher is a controller and the definitions of the kinds that it reconciles.
+// watcher is a controller with the CRDs of the kinds that it reconciles.
 type watcher struct {
 	node int
 	defs []int
 }
 
-// referToWatchedCRDs: a controller does not start before the kinds that it reconciles are
-// defined. Within a component the rungs see to that. What belongs to another
-// controller it watches only if it is there, as Kueue does with the jobs of others.
+// referToWatchedCRDs: a controller does not start before the CRDs of its kinds
+// exist. Within a component the rungs ensure that. Kinds that another controller
+// owns are only watched if they exist, as Kueue does with job kinds.
 func (b *builder) referToWatchedCRDs() {
 	watchers := b.watchers()
-	parts := map[int][]int{} // the components that reconcile a kind, by its definition
+	parts := map[int][]int{} // the components that reconcile a kind, by its CRD
 	for _, w := range watchers {
 		for _, def := range w.defs {
 			if part := b.Nodes[w.node].Part; !slices.Contains(parts[def], part) {
@@ -65,7 +65,7 @@ func (b *builder) watchers() []watcher {
 }
 
 // updatesStatus reports whether rules are those of a controller. A console such as
-// Kiali may patch all of a group, for people, and never updates anything.
+// Kiali may patch a whole group on behalf of its users, but never updates anything.
 func updatesStatus(rules []rule, group, resource string) bool {
 	status := resource + "/status"
 	return slices.ContainsFunc(rules, func(r rule) bool {

@@ -13,25 +13,25 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// word is a value that a workload is given: a variable, an argument, or a file
-// of a ConfigMap. No schema says what it means; only its form can.
+// word is a value in the configuration of a workload: a variable, an argument, or a
+// file of a ConfigMap. It has no schema; only its form shows what it means.
 type word struct {
-	// name is the variable, flag or file, value what it holds.
+	// name is the variable, flag or file.
 	name, value string
 	field       string
-	// certified means a name to put into a certificate.
+	// certified marks a name for a certificate.
 	certified bool
-	// file means a whole file, of which only addresses can be made out.
+	// file marks a whole file, in which only addresses are recognized.
 	file bool
-	// from is the node that the value was read from, if not the workload.
+	// from is the node that contains the value, if not the workload.
 	from int
 }
 
-// words returns what the Pods of a workload are given, with $(VARIABLES)
-// replaced as Kubernetes does it. Values are used to find names and are never
-// shown: some come from Secrets.
+// words returns the words of a workload's Pods, with $(VARIABLES) replaced as in
+// Kubernetes. Values are only used to find names and are never printed, since some
+// come from Secrets.
 func (b *builder) words(i int) []word {
-	if known, ok := b.said[i]; ok {
+	if known, ok := b.wordsOf[i]; ok {
 		return known
 	}
 	var all []word
@@ -47,7 +47,7 @@ func (b *builder) words(i int) []word {
 			all = append(all, b.files(i, v.Get("configMap", "name").Text(), field, true)...)
 		}
 	}
-	b.said[i] = all
+	b.wordsOf[i] = all
 	return all
 }
 
@@ -96,7 +96,7 @@ func (b *builder) containerWords(i int, c object.Value, field string) []word {
 	return all
 }
 
-// files returns the entries of a ConfigMap or Secret that is given whole.
+// files returns the entries of a ConfigMap or Secret that is used as a whole.
 func (b *builder) files(i int, name, field string, file bool) []word {
 	if name == "" {
 		return nil
@@ -115,8 +115,8 @@ func (b *builder) files(i int, name, field string, file bool) []word {
 	return all
 }
 
-// data returns the entry of a ConfigMap or Secret of the component that a
-// variable is set from.
+// data returns the entry of a ConfigMap or Secret of the component that sets a
+// variable.
 func (b *builder) data(kind, namespace string, ref object.Value) string {
 	for _, c := range b.byKey[object.ID{Kind: kind, Namespace: namespace, Name: ref.Get("name").Text()}] {
 		return entries(b.Nodes[c])[ref.Get("key").Text()]
@@ -124,14 +124,14 @@ func (b *builder) data(kind, namespace string, ref object.Value) string {
 	return ""
 }
 
-// entries are the texts in a ConfigMap or Secret.
+// entries returns the texts in a ConfigMap or Secret.
 func entries(n Node) map[string]string {
 	all := map[string]string{}
 	secret := n.Key.Kind == "Secret"
 	for _, f := range n.Get("data").Fields() {
 		all[f.Key] = f.Value.Text()
 		if secret {
-			text, _ := base64.StdEncoding.DecodeString(f.Value.Text()) // what is none holds no address
+			text, _ := base64.StdEncoding.DecodeString(f.Value.Text()) // invalid base64 contains no address
 			all[f.Key] = string(text)
 		}
 	}
@@ -141,13 +141,13 @@ func entries(n Node) map[string]string {
 	return all
 }
 
-// longestWord is the size in bytes up to which variables are put into a word.
-// Each variable may hold another one twice, and so on.
+// longestWord is the maximum size of an expanded word in bytes. Each variable may
+// contain another one twice, and so on.
 const longestWord = 64 << 10
 
-// expandVars replaces $(NAME) as Kubernetes does: once, from left to right,
-// where "$$" stands for "$", and a name that is not known stays as it is.
-// Nothing is left of a text that grows too long.
+// expandVars replaces $(NAME) as Kubernetes does: once, from left to right, where
+// "$$" stands for "$" and unknown names are kept. It returns nothing if the result
+// is too long.
 func expandVars(text string, vars map[string]string) string {
 	if !strings.Contains(text, "$") {
 		return text
@@ -178,16 +178,16 @@ func expandVars(text string, vars map[string]string) string {
 	}
 }
 
-// address is a Service that somebody's words lead to.
+// address is a Service that a word leads to.
 type address struct {
 	service object.ID
 	word    word
 }
 
 // addresses finds the Services of the component in a word: by a qualified name
-// (db.shop, db.shop.svc), in a URL or with its port (db:5432, nc db 5432), behind
-// a flag for an address (pg_isready -h db), or alone where the word is called for
-// an address (DB_HOST). A bare word anywhere else is more often the name of the
+// (db.shop, db.shop.svc), in a URL or with its port (db:5432, nc db 5432), after a
+// flag for an address (pg_isready -h db), or as the whole value of a variable for
+// an address (DB_HOST). Elsewhere a bare word is usually the name of the
 // application itself.
 func (b *builder) addresses(w word, namespace string) []address {
 	if w.certified || len(b.serviceNames) == 0 {
@@ -195,7 +195,7 @@ func (b *builder) addresses(w word, namespace string) []address {
 	}
 	var all []address
 	seen := map[object.ID]bool{}
-	w.value = b.spoken(w.value)
+	w.value = b.calledText(w.value)
 	text := w.value
 	for at, end := range hosts(text) {
 		host := strings.TrimRight(text[at:end], ".")
@@ -210,8 +210,7 @@ func (b *builder) addresses(w word, namespace string) []address {
 	return all
 }
 
-// hosts are the runs of bytes in a text that may be the name of a host: where each
-// begins and ends.
+// hosts iterates over the start and end of each possible host name in a text.
 func hosts(text string) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
 		for at := 0; at < len(text); {
@@ -235,8 +234,8 @@ func isHostByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.'
 }
 
-// looksLikeAddress reports whether a host without dots at text[at:end] stands
-// where an address stands.
+// looksLikeAddress reports whether a host without dots at text[at:end] is in a
+// position for an address.
 func (b *builder) looksLikeAddress(w word, namespace string, at, end int) bool {
 	before, after := w.value[:at], w.value[end:]
 	if strings.HasSuffix(before, "://") || strings.HasSuffix(before, "@") {
@@ -257,7 +256,7 @@ func (b *builder) looksLikeAddress(w word, namespace string, at, end int) bool {
 	return alone && !w.file && b.base.IsAddress(w.name)
 }
 
-// lastWord is the last word of a line, if it is short enough for a flag.
+// lastWord returns the last word of a line, if it is short enough for a flag.
 func lastWord(text string) string {
 	const longest = 64
 	text = strings.TrimRight(text[max(0, len(text)-longest):], " \t")
@@ -268,10 +267,10 @@ func lastWord(text string) string {
 	return text[start:]
 }
 
-// blank reports whether a byte stands between the words of a script.
+// blank reports whether a byte separates the words of a script.
 func blank(c byte) bool { return strings.IndexByte(" \t\n;\"')", c) >= 0 }
 
-// firstNumber is the number that a text begins with behind white space.
+// firstNumber returns the number at the start of a text, after white space.
 func firstNumber(text string) string {
 	text = strings.TrimLeft(text, " \t")
 	return text[:len(text)-len(strings.TrimLeft(text, "0123456789"))]
@@ -289,13 +288,13 @@ func (b *builder) hasPort(service object.ID, port string) bool {
 	return false
 }
 
-// service resolves a host to a Service that is in the component or that one of
-// its objects makes at run time.
+// service resolves a host to a Service that is in the component or that one of its
+// objects creates at run time.
 func (b *builder) service(host, namespace string, bare bool) (object.ID, bool) {
 	parts := strings.Split(host, ".")
 	try := func(name, ns string) (object.ID, bool) {
 		id := object.ID{Kind: "Service", Namespace: ns, Name: name}
-		return id, b.serviceNames[id] || b.madeBy(id)
+		return id, b.serviceNames[id] || b.hasLikelyProducer(id)
 	}
 	if len(parts) == 1 {
 		if !bare {
@@ -317,10 +316,10 @@ func (b *builder) service(host, namespace string, bare bool) (object.ID, bool) {
 	return object.ID{}, false
 }
 
-// madeBy reports whether a Service that the component does not hold is likely made
-// by a custom resource of it, and notes by which: operators name the Services of
-// what they run after the resource, alone or with an ending ("db", "db-rw").
-func (b *builder) madeBy(id object.ID) bool {
+// hasLikelyProducer reports whether a custom resource of the component probably creates a
+// Service, and records which: operators name Services after the resource, alone or
+// with a suffix ("db", "db-rw").
+func (b *builder) hasLikelyProducer(id object.ID) bool {
 	if b.runtimes == nil {
 		b.assumed = map[object.ID]bool{}
 		b.runtimes = map[string][]int{}
@@ -345,7 +344,7 @@ func (b *builder) madeBy(id object.ID) bool {
 	return true
 }
 
-// podName is how the Pods of a StatefulSet are called.
+// podName matches the suffix of a StatefulSet's Pod names.
 var podName = regexp.MustCompile(`-[0-9]+$`)
 
 // findServices collects the names that words may lead to.
@@ -362,20 +361,19 @@ func (b *builder) findServices() {
 	}
 }
 
-// servers are the nodes that answer at a Service: the workloads behind it, or
-// who makes it at run time.
+// servers returns the nodes that answer at a Service: the workloads behind it, or
+// the object that creates it at run time.
 func (b *builder) servers(service object.ID) []int {
 	var all []int
 	for _, s := range b.byKey[service] {
-		all = append(all, b.behind[s]...)
+		all = append(all, b.backends[s]...)
 	}
 	return append(all, b.producers[service]...)
 }
 
-// referByCalls: what a workload is told of addresses and names. The Service and the
-// object that bear them should be there when it starts; that the workload
-// behind a Service must run first does not follow, since two workloads may call
-// each other.
+// referByCalls: addresses and names in the configuration of a workload. The Service
+// or object of that name should exist when the workload starts. The workload behind
+// a Service need not run first, since two workloads may call each other.
 func (b *builder) referByCalls() {
 	b.findServices()
 	for i, n := range b.Nodes {
@@ -388,7 +386,7 @@ func (b *builder) referByCalls() {
 					b.refer(b.calling(i, s, w.field, knowledge.Exists))
 				}
 				if n.Kind.Runs == "once" {
-					continue // tiers knows better
+					continue // tiers.go handles Jobs
 				}
 				for _, server := range b.servers(a.service) {
 					b.refer(b.calling(i, server, w.field, knowledge.Known))
@@ -404,7 +402,7 @@ func (b *builder) referByCalls() {
 }
 
 // referByAddresses: a custom resource whose controller calls a Service of the
-// component cannot become healthy before the workload behind it is.
+// component does not become healthy before the workload behind it.
 func (b *builder) referByAddresses() {
 	if len(b.serviceNames) == 0 {
 		return
@@ -437,7 +435,7 @@ func (b *builder) referByAddresses() {
 	}
 }
 
-// eachText visits the texts below a value, with their field and its last key.
+// eachText visits the texts below a value, with their fields and last keys.
 func eachText(v object.Value, field, key string, visit func(field, key, text string)) {
 	for _, f := range v.Fields() {
 		eachText(f.Value, knowledge.Join(field, f.Key), f.Key, visit)
@@ -450,23 +448,23 @@ func eachText(v object.Value, field, key string, visit func(field, key, text str
 	}
 }
 
-// namedBy finds the objects whose name a word is, alone or behind the
-// namespace ("shop/settings"). Only kinds count that Pods name in fields
-// of their own, or that they call.
+// namedBy finds the objects that a word names, with or without namespace
+// ("shop/settings"). It considers only kinds that Pods name in fields, or that they
+// call.
 func (b *builder) namedBy(w word, namespace string) []int {
 	name, qualified := strings.CutPrefix(w.value, namespace+"/")
 	if w.file || w.certified || !qualified && (strings.Contains(name, "/") || b.isNamespace(name)) || name == "" {
 		return nil
 	}
 	var all []int
-	for _, gk := range b.nameable {
+	for _, gk := range b.namesOf {
 		all = append(all, b.byKey[object.ID{Group: gk.Group, Kind: gk.Kind, Namespace: namespace, Name: name}]...)
 	}
 	return all
 }
 
-// nameableKinds are the kinds without health of their own that a Pod names in
-// its fields, and those that it calls.
+// nameableKinds returns the kinds without health of their own that Pods name in
+// fields, and those that they call.
 func (b *builder) nameableKinds() []knowledge.GroupKind {
 	var all []knowledge.GroupKind
 	seen := map[knowledge.GroupKind]bool{}
@@ -489,5 +487,5 @@ func (b *builder) nameableKinds() []knowledge.GroupKind {
 	return all
 }
 
-// refersTo reports whether a reference from one node to another is known.
+// refersTo reports whether one node refers to another.
 func (b *builder) refersTo(from, to int) bool { return len(b.pairs[[2]int{from, to}]) > 0 }

@@ -10,27 +10,27 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// What Pods read and no manifest holds is often made by a workload of the component:
-// a Job that makes certificates, a hook, a sibling. Only rights tell who may do that,
-// and sometimes words.
+// Objects that Pods read and no manifest contains are often created by a workload
+// of the component: a Job that creates certificates, a hook, a sibling. Only
+// permissions, and sometimes words, show which.
 
 // writer is a workload that may write objects of a kind in a namespace.
 type writer struct {
 	node int
-	// creates means that its rights do not stop at certain names.
+	// creates means that its permissions are not limited to certain names.
 	creates bool
-	// first means that it runs to its end before the phase of the waves.
+	// first means that it terminates before the Sync phase.
 	first bool
 }
 
-// partID is an object as a component has it.
+// partID is an object of a component.
 type partID struct {
 	part int
 	id   object.ID
 }
 
-// writersOf are the workloads of a component that may write objects of a kind in a
-// namespace and are there before or in the phase of the waves.
+// writersOf returns the workloads of a component that may write objects of a kind
+// in a namespace, and run before or in the Sync phase.
 func (b *builder) writersOf(part int, id object.ID) []writer {
 	id.Name = ""
 	at := partID{part, id}
@@ -64,10 +64,10 @@ func (b *builder) writersOf(part int, id object.ID) []writer {
 	return all
 }
 
-// mayWrite reports whether the account of a workload may write an object, and
-// its rights or its words name it.
+// mayWrite reports whether the ServiceAccount of a workload may write an object,
+// and its permissions or words name it.
 func (b *builder) mayWrite(i int, id object.ID) bool {
-	if b.startsWith(i, id) {
+	if b.startsOnlyWith(i, id) {
 		return false
 	}
 	resource := plural(id.Kind)
@@ -77,22 +77,22 @@ func (b *builder) mayWrite(i int, id object.ID) bool {
 	})
 }
 
-// startsWith reports whether the Pods of a node do not start without an object, so
-// that they cannot make it.
-func (b *builder) startsWith(i int, id object.ID) bool {
-	if b.starters == nil {
-		b.starters = map[object.ID][]int{}
+// startsOnlyWith reports whether the Pods of a node do not start without an object, so
+// they cannot create it.
+func (b *builder) startsOnlyWith(i int, id object.ID) bool {
+	if b.blockedBy == nil {
+		b.blockedBy = map[object.ID][]int{}
 		for _, r := range b.reads {
 			if r.starts {
-				b.starters[r.id] = append(b.starters[r.id], r.From)
+				b.blockedBy[r.id] = append(b.blockedBy[r.id], r.From)
 			}
 		}
 	}
-	return slices.Contains(b.starters[id], i)
+	return slices.Contains(b.blockedBy[id], i)
 }
 
-// tokens are the words of a workload and of the scripts that it is given that can be
-// names of objects.
+// tokens returns the words of a workload and its scripts that may be names of
+// objects.
 func (b *builder) tokens(i int) map[string]bool {
 	if known, ok := b.tokensOf[i]; ok {
 		return known
@@ -112,8 +112,8 @@ func (b *builder) tokens(i int) map[string]bool {
 	return all
 }
 
-// soleJob is the one Job of the sync that makes a Secret which nobody names: no hook
-// before the sync may have made it, and no other Job may.
+// soleJob returns the only Job of the Sync phase that may create a Secret that no
+// workload names. No earlier hook and no other Job may create it.
 func (b *builder) soleJob(part int, id object.ID) (int, bool) {
 	if id.Group != "" || id.Kind != "Secret" {
 		return 0, false
@@ -122,7 +122,7 @@ func (b *builder) soleJob(part int, id object.ID) (int, bool) {
 	for _, w := range b.writersOf(part, id) {
 		n := &b.Nodes[w.node]
 		switch {
-		case !w.creates || n.Kind.Runs != "once" || b.startsWith(w.node, id):
+		case !w.creates || n.Kind.Runs != "once" || b.startsOnlyWith(w.node, id):
 		case w.first:
 			return 0, false
 		case n.Key.Namespace == id.Namespace:
@@ -135,15 +135,16 @@ func (b *builder) soleJob(part int, id object.ID) (int, bool) {
 	return jobs[0], true
 }
 
-// makers are the workloads of a component, other than the reader, that may make what
-// it reads: those that name it, or else the only one that may make any Secret. Of
-// those, before says whether one has run to its end before the reader's phase.
-func (b *builder) makers(r read) (all []int, before bool) {
+// creatorsFor returns the workloads of a component, other than the reader, that may
+// create what it reads: those that name it, or else the only one that may create
+// any Secret. before reports whether one of them terminates before the reader's
+// phase.
+func (b *builder) creatorsFor(r read) (all []int, before bool) {
 	reader := &b.Nodes[r.From]
 	var creators, firstJobs []int
 	for _, w := range b.writersOf(reader.Part, r.id) {
 		n := &b.Nodes[w.node]
-		if w.node == r.From || b.startsWith(w.node, r.id) {
+		if w.node == r.From || b.startsOnlyWith(w.node, r.id) {
 			if w.creates {
 				creators = append(creators, w.node)
 			}
@@ -172,15 +173,15 @@ func (b *builder) makers(r read) (all []int, before bool) {
 	if job, ok := b.soleJob(reader.Part, r.id); ok && job != r.From {
 		return []int{job}, false
 	}
-	if len(creators) == 1 && creators[0] != r.From && !b.startsWith(creators[0], r.id) {
+	if len(creators) == 1 && creators[0] != r.From && !b.startsOnlyWith(creators[0], r.id) {
 		return creators, false
 	}
 	return nil, false
 }
 
-// writtenSecrets: a Job that may write Secrets, and that names one which others
-// read and nobody else makes, makes it. So does the only Job that may make any, of
-// what Pods do not start without.
+// writtenSecrets: a Job that may write Secrets creates those that it names, if
+// others read them and nothing else creates them. The only Job with that permission
+// also creates those that Pods need to start.
 func (b *builder) writtenSecrets(j int) {
 	job := &b.Nodes[j]
 	for _, r := range b.readIn(job.Key.Namespace) {
@@ -192,7 +193,7 @@ func (b *builder) writtenSecrets(j int) {
 			if !r.starts || b.Nodes[r.From].Part != job.Part || b.needsHealthy(j, r.From) {
 				continue
 			}
-			if all, _ := b.makers(r); !slices.Equal(all, []int{j}) {
+			if all, _ := b.creatorsFor(r); !slices.Equal(all, []int{j}) {
 				continue
 			}
 		}
@@ -206,9 +207,9 @@ func (b *builder) needsHealthy(from, to int) bool {
 	return slices.ContainsFunc(b.pairs[[2]int{from, to}], func(i int) bool { return b.References[i].Meaning == knowledge.Healthy })
 }
 
-// writtenBeside reports whether a Job of the component that reads an object may
+// hasOwnWriter reports whether a Job of the component that reads an object may
 // write it.
-func (b *builder) writtenBeside(r read) bool {
+func (b *builder) hasOwnWriter(r read) bool {
 	for _, j := range b.jobsOf(b.Nodes[r.From].Part) {
 		if j != r.From && b.Nodes[j].Key.Namespace == r.id.Namespace && b.mayWrite(j, r.id) {
 			return true
@@ -217,34 +218,34 @@ func (b *builder) writtenBeside(r read) bool {
 	return false
 }
 
-// claimed reports whether a workload brings a claim by itself: the volume of a
-// template replaces one of the same name in the Pods
+// hasPVCTemplate reports whether a workload creates a PVC itself: the volume of a template
+// replaces one of the same name in the Pods
 // (https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/stateful-set-v1/#StatefulSetSpec).
-func claimed(n Node, name string) bool {
+func hasPVCTemplate(n Node, name string) bool {
 	return slices.ContainsFunc(n.Get("spec", "volumeClaimTemplates").Items(), func(v object.Value) bool {
 		return v.Get("metadata", "name").Text() == name
 	})
 }
 
-// findAbsent: what Pods do not start without, or keeps another object from being healthy,
-// and nothing here holds or makes. What a workload may make once it runs is not absent
-// for Pods, which start as soon as it is there; an object that looks once may be
-// Degraded before.
+// findAbsent: objects that Pods need to start, or another object needs to be
+// healthy, and that the component neither contains nor creates. Objects that a
+// workload may create at run time are not absent for Pods, which start as soon as
+// they exist. An object that is checked only once may be Degraded before.
 func (b *builder) findAbsent() {
 	for _, r := range b.reads {
 		n := &b.Nodes[r.From]
 		pods := !n.Kind.Pod.IsZero()
 		needed := pods && (r.starts || r.Hard) && b.namespaced(r.id) || !pods && n.HasHealth && isData(r.id)
-		if !needed || len(b.byKey[r.id]) > 0 || len(b.producers[r.id]) > 0 || len(b.likely[r.id]) > 0 || b.base.Everywhere(r.id.Kind, r.id.Name) || b.templated(r.id) || claimed(*n, r.id.Name) {
+		if !needed || len(b.byKey[r.id]) > 0 || len(b.producers[r.id]) > 0 || len(b.likelyProducers[r.id]) > 0 || b.base.Everywhere(r.id.Kind, r.id.Name) || b.isFromTemplate(r.id) || hasPVCTemplate(*n, r.id.Name) {
 			continue
 		}
 		others := b.elsewhere(r.id)
 		if r.anywhere && (len(others) > 0 || len(b.producerAnywhere(r.id)) > 0) {
 			continue
 		}
-		makers, before := b.makers(r)
-		if before || pods && len(makers) > 0 {
-			for _, m := range makers {
+		creatorsFor, before := b.creatorsFor(r)
+		if before || pods && len(creatorsFor) > 0 {
+			for _, m := range creatorsFor {
 				if maker := &b.Nodes[m]; maker.Kind.Runs != "" || !maker.InSync() {
 					continue // a Job, see writtenSecrets
 				}
@@ -252,7 +253,7 @@ func (b *builder) findAbsent() {
 			}
 			continue
 		}
-		a := Absent{From: r.From, ID: r.id, Field: r.Field, Why: r.Why, Starts: pods, Makers: makers}
+		a := Absent{From: r.From, ID: r.id, Field: r.Field, Why: r.Why, Starts: pods, Makers: creatorsFor}
 		if len(others) > 0 {
 			a.Elsewhere = b.Nodes[others[0]].Key
 		}
@@ -263,13 +264,13 @@ func (b *builder) findAbsent() {
 	})
 }
 
-// elsewhere are the objects of a kind and name in whatever namespace.
+// elsewhere returns the objects of a kind and name in any namespace.
 func (b *builder) elsewhere(id object.ID) []int {
 	id.Namespace = ""
 	return b.byName[id]
 }
 
-// isData reports whether an object only holds what others read.
+// isData reports whether an object only contains data that others read.
 func isData(id object.ID) bool {
 	return id.Group == "" && (id.Kind == "Secret" || id.Kind == "ConfigMap")
 }
@@ -278,26 +279,26 @@ func (b *builder) namespaced(id object.ID) bool {
 	return !b.clusterScoped(knowledge.GroupKind{Group: id.Group, Kind: id.Kind})
 }
 
-// templated reports whether a workload of the component makes a volume claim from a
-// template: its name is those of template and workload, and a number
+// isFromTemplate reports whether a workload of the component creates a PVC from a
+// template: its name consists of the names of template and workload, and a number
 // (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#stable-storage).
-func (b *builder) templated(id object.ID) bool {
+func (b *builder) isFromTemplate(id object.ID) bool {
 	if k, _ := b.base.Kind(id.Group, id.Kind); k.Place != withConsumer {
 		return false
 	}
-	if b.claimed == nil {
-		b.claimed = map[[2]string]bool{}
+	if b.ownPVCs == nil {
+		b.ownPVCs = map[[2]string]bool{}
 		for _, n := range b.Nodes {
 			for _, t := range n.Get("spec", "volumeClaimTemplates").Items() {
-				b.claimed[[2]string{n.Key.Namespace, t.Get("metadata", "name").Text() + "-" + n.ID.Name}] = true
+				b.ownPVCs[[2]string{n.Key.Namespace, t.Get("metadata", "name").Text() + "-" + n.ID.Name}] = true
 			}
 		}
 	}
 	name, number, ok := cutLast(id.Name, "-")
-	return ok && strings.Trim(number, "0123456789") == "" && b.claimed[[2]string{id.Namespace, name}]
+	return ok && strings.Trim(number, "0123456789") == "" && b.ownPVCs[[2]string{id.Namespace, name}]
 }
 
-// withConsumer is the place of kinds that wait for their first user.
+// withConsumer is the placement of kinds that wait for their first consumer.
 const withConsumer = "with-consumer"
 
 func cutLast(text, separator string) (before, after string, found bool) {

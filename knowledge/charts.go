@@ -9,33 +9,30 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Chart is what is known of a chart that is not at hand, such as one in a
-// registry: enough to say what comes before it and after it. It is about the
-// chart with its default values, and those switches on by which it ships its
-// definitions.
+// Chart is the knowledge about a chart that is not available locally, such as one
+// in a registry: enough to order it relative to others. It describes the chart with
+// its default values, plus the switches that enable its CRDs.
 type Chart struct {
-	// Name is that of the chart, Others are names of charts that bring the same.
+	// Name is the name of the chart, Others are names of equivalent charts.
 	Name   string   `yaml:"name"`
 	Others []string `yaml:"others"`
-	// Repos are words of the addresses of the registries that the record is
-	// about, where charts of one name differ. A record without is about all
-	// others.
+	// Repos are words in the URLs of the registries to which the record applies, if
+	// charts of one name differ. A record without Repos applies to all others.
 	Repos []string `yaml:"repos"`
-	// Manifests means that it is no chart: its publisher has files, in a repository of
-	// that name.
+	// Manifests means that it is not a chart: its publisher has manifests, in a
+	// repository of that name.
 	Manifests bool `yaml:"manifests"`
-	// Rung is what it is for.
+	// Rung is the rung of the chart as a whole.
 	Rung string `yaml:"rung"`
-	// Provides are the API groups whose kinds come with it, or their endings
-	// ("*.crossplane.io"): it brings their definitions or reconciles them. Needs
-	// are those whose kinds must be there before.
+	// Provides are API groups or suffixes ("*.crossplane.io") whose CRDs or
+	// controllers are in the chart. Needs are groups whose kinds must exist before.
 	Provides []string `yaml:"provides"`
 	Needs    []string `yaml:"needs"`
-	// Answers are the names by which classes of any Application ask for it, as
-	// a StorageClass does for its provisioner.
+	// Answers are the provider names in classes of any Application that refer to
+	// this chart, such as a StorageClass's provisioner.
 	Answers []string `yaml:"answers"`
-	// Objects are what others name of what comes with it, written
-	// "Kind.group/name" and without namespace.
+	// Objects are objects of the chart that others refer to, in the form
+	// "Kind.group/name" without namespace.
 	Objects []string `yaml:"objects"`
 	Why     string   `yaml:"why"`
 	Source  string   `yaml:"source"`
@@ -46,8 +43,8 @@ type Chart struct {
 // Brings reports whether the kinds of a group come with the chart.
 func (c Chart) Brings(group string) bool { return brings(c.Provides, group) }
 
-// Stubs returns the Objects with nothing in them but their names. Their version
-// is v1, since none is known.
+// Stubs returns the Objects with only their names. Their version is v1, since it is
+// unknown.
 func (c Chart) Stubs() ([]object.Object, error) {
 	var all []object.Object
 	for _, written := range c.Objects {
@@ -65,7 +62,7 @@ func (c Chart) Stubs() ([]object.Object, error) {
 	return all, nil
 }
 
-// is reports whether the record is about charts of a name in a registry.
+// is reports whether the record is about a chart in a registry.
 func (c Chart) is(repoURL, name string) bool {
 	return (c.Name == name || slices.Contains(c.Others, name)) &&
 		(len(c.Repos) == 0 || slices.ContainsFunc(c.Repos, func(word string) bool { return strings.Contains(repoURL, word) }))
@@ -82,9 +79,9 @@ func loadCharts() ([]Chart, error) {
 	return f.Charts, err
 }
 
-// Chart returns what is known of the chart of that name in a registry, whose
-// address may be empty. Charts are copied to registries of all names, so a
-// record of no registry holds wherever none of the registry does.
+// Chart returns the knowledge about a chart in a registry, whose URL may be empty.
+// Charts are often copied to other registries, so a record without Repos applies if
+// no other does.
 func (b *Base) Chart(repoURL, name string) (Chart, bool) {
 	var found Chart
 	known := false
@@ -96,12 +93,12 @@ func (b *Base) Chart(repoURL, name string) (Chart, bool) {
 	return found, known
 }
 
-// Charts lists all that are known, by name.
+// Charts lists all known charts by name.
 func (b *Base) Charts() []Chart {
 	all, err := b.charts()
 	must(err)
 	return all
 }
 
-// Fleet is what the nearest ladder.yaml says that speaks of a fleet.
+// Fleet returns the fleet section of the nearest ladder.yaml that has one.
 func (b *Base) Fleet() profile.Fleet { return b.fleet }

@@ -9,7 +9,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Definitions are the kinds that an object defines: one, or a list of them.
+// Definitions are the kinds that an object defines: one, or a list.
 type Definitions []Definition
 
 // UnmarshalYAML reads one definition or a list of them.
@@ -21,48 +21,48 @@ func (d *Definitions) UnmarshalYAML(n *yaml.Node) error {
 	return n.Decode(&(*d)[0])
 }
 
-// Definition holds the paths at which an object names a kind that it defines.
+// Definition contains the paths at which an object, such as a CRD, specifies a kind
+// that it defines.
 type Definition struct {
-	// GroupIs is the group where all objects define kinds of the same, or where
-	// Group is not set.
+	// GroupIs is the group if it is the same for all objects, or if Group is not
+	// set.
 	GroupIs string `yaml:"groupIs"`
 	Group   Path   `yaml:"group"`
 	Kind    Path   `yaml:"kind"`
 	Plural  Path   `yaml:"plural"`
-	// Scope is the path of the scope, which ends in "Cluster" for kinds without
-	// namespace. ScopeIs is the scope where it is not set.
+	// Scope is the path of the scope, whose value ends in "Cluster" for
+	// cluster-scoped kinds. ScopeIs is the scope if it is not set.
 	Scope   Path   `yaml:"scope"`
 	ScopeIs string `yaml:"scopeIs"`
-	// Versions is the path of the versions of the kind, each with its schema and the
-	// columns that kubectl prints, as a CustomResourceDefinition has them.
+	// Versions is the path of the kind's versions, each with its schema and printer
+	// columns, in the format of a CRD.
 	Versions Path `yaml:"versions"`
-	// Keys is the path of the keys that a Secret can have which such objects write. Any
-	// if nothing is there.
+	// Keys is the path of the keys of a Secret that such objects write. Without a
+	// value there, any key is possible.
 	Keys Path `yaml:"keys"`
-	// When restricts the record to objects of a certain content.
+	// When restricts the record to objects with certain content.
 	When []Condition `yaml:"when"`
-	// Objects is what is known about the objects of the kind, for a kind without a
-	// record.
+	// Objects is the knowledge about objects of a defined kind without a record.
 	Objects *Objects `yaml:"objects"`
 }
 
-// Objects is what is known about the objects of a kind from the kind of what defines
-// it.
+// Objects is the knowledge about objects of a kind, based on the kind of its
+// definition.
 type Objects struct {
 	Rung string `yaml:"rung"`
 	Why  string `yaml:"why"`
-	// Source is where the facts come from, if that is not the source of the record.
+	// Source is the source of the facts, if it differs from the record's.
 	Source     string      `yaml:"source"`
 	References []Reference `yaml:"references"`
 	Sees       *Sees       `yaml:"sees"`
 }
 
-// Of reports whether an object defines a kind by this record.
+// Of reports whether this record applies to an object.
 func (d Definition) Of(o object.Object) bool {
 	return !slices.ContainsFunc(d.When, func(c Condition) bool { return !c.Holds(o) })
 }
 
-// Over lays what is known from the definition of a kind over a guess.
+// Over overrides a guess with the knowledge from a kind's definition.
 func (o *Objects) Over(k Kind) Kind {
 	if o == nil {
 		return k
@@ -72,8 +72,8 @@ func (o *Objects) Over(k Kind) Kind {
 	return k
 }
 
-// completeDefines fills in what is known about the objects of kinds that objects of a
-// kind define. The list may be shared with another record.
+// completeDefines completes the knowledge about defined kinds. The list may be
+// shared with another record.
 func (f *groupFile) completeDefines(k *Kind) {
 	k.Defines = slices.Clone(k.Defines)
 	for i := range k.Defines {

@@ -14,7 +14,7 @@ import (
 //go:embed names.yaml programs.yaml crd-switches.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml schemas.yaml shapes.yaml smokes.yaml charts.yaml packages.yaml kinds/*.yaml
 var files embed.FS
 
-// group is a file of knowledge, decoded on first use.
+// group is a knowledge file, decoded on first use.
 type group struct {
 	name string
 	load func() (*groupFile, error)
@@ -24,21 +24,22 @@ type group struct {
 type groupFile struct {
 	Group   string `yaml:"group"`
 	Builtin bool   `yaml:"builtin"`
-	// Complete means that the group has the kinds of the file and Others, and no
-	// more, in any release of Kubernetes.
+	// Complete means that the group has no kinds other than those in the file and
+	// Others, in any release of Kubernetes.
 	Complete bool     `yaml:"complete"`
 	Others   []string `yaml:"others"`
-	// Product is what the group belongs to, in plain words.
+	// Product is the product that the group belongs to.
 	Product string `yaml:"product"`
 	Source  string `yaml:"source"`
-	// Observed is the version of the program behind the group that ran on a real node
-	// (docs/reality.md). Without it the records are from what was read alone.
+	// Observed is the version of the program that was observed on a real node
+	// (docs/reality.md). If empty, the records are based on documentation and
+	// source code only.
 	Observed string `yaml:"observed"`
-	// Platform holds for all kinds of the group that do not say otherwise, also for
+	// Platform applies to all kinds of the group that do not set it, including
 	// those without a record.
 	Platform string `yaml:"platform"`
-	// Only means that no other platform has the group, so that an object of it shows
-	// where it is to run.
+	// Only means that no other platform has the group, so that its objects identify
+	// the platform.
 	Only   bool   `yaml:"only"`
 	Kinds  []Kind `yaml:"kinds"`
 	byKind map[string]*Kind
@@ -52,13 +53,13 @@ type rungFile struct {
 type podFile struct {
 	Shape  string `yaml:"shape"`
 	Source string `yaml:"source"`
-	// Everywhere names what Kubernetes itself puts into every namespace or
-	// cluster, as Kind/name, with "*" for any end.
+	// Everywhere lists objects that Kubernetes creates in every namespace or
+	// cluster, as Kind/name, with "*" for any suffix.
 	Everywhere []string    `yaml:"everywhere"`
 	References []Reference `yaml:"references"`
 }
 
-// conventionFile is conventions.yaml: how custom resources name others.
+// conventionFile is conventions.yaml: how custom resources refer to other objects.
 type conventionFile struct {
 	Source      string       `yaml:"source"`
 	Conventions []Convention `yaml:"conventions"`
@@ -70,7 +71,7 @@ type kindOrderFile struct {
 	Kinds  []string `yaml:"kinds"`
 }
 
-// shapeFile is shapes.yaml: what the name of an unknown kind tells.
+// shapeFile is shapes.yaml: what the name of an unknown kind implies.
 type shapeFile struct {
 	Shapes []struct {
 		Suffix string `yaml:"suffix"`
@@ -80,7 +81,7 @@ type shapeFile struct {
 	} `yaml:"shapes"`
 }
 
-// smokeFile is smokes.yaml: how objects are called that check the rest.
+// smokeFile is smokes.yaml: the names of objects that test the others.
 type smokeFile struct {
 	Words  []string `yaml:"words"`
 	Labels []string `yaml:"labels"`
@@ -144,21 +145,21 @@ var builtin = sync.OnceValue(func() *Base {
 // coreFile is the name of the file of the core group, which has no name.
 const coreFile = "core"
 
-// anything stands for any kind, and for any beginning of a group's name. In names of
-// files, where "*" is not allowed everywhere, it is written "_".
+// anything matches any kind, and any prefix of a group's name. File names contain
+// "_" instead of "*", which is not allowed everywhere.
 const (
 	anything     = "*"
 	anyGroupFile = "_"
 )
 
-// must is for files that are part of the program, which every test reads.
+// must panics on errors of embedded files, which the tests verify.
 func must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// decode reads a file strictly: an unknown key is a fault.
+// decode decodes a file strictly: unknown keys are errors.
 func decode(name string, into any) error {
 	data, err := files.ReadFile(name)
 	if err != nil {
@@ -205,8 +206,8 @@ func loadGroup(name string) (*groupFile, error) {
 	return f, nil
 }
 
-// complete fills in what a reference takes from the file it stands in: a kind
-// written without a group is one of the same file, or else a core kind.
+// complete completes a reference with data from its file: a kind without a group is
+// one of the same file, or else a core kind.
 func (f *groupFile) complete(r *Reference, source string) {
 	if r.Source == "" {
 		r.Source = source
@@ -217,7 +218,7 @@ func (f *groupFile) complete(r *Reference, source string) {
 	r.To, r.Via.To = f.targets(r.To), f.targets(r.Via.To)
 }
 
-// targets fills in the group of kinds of the same file.
+// targets adds the group to kinds of the same file.
 func (f *groupFile) targets(all Targets) Targets {
 	if all == nil {
 		return nil

@@ -11,15 +11,15 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// WithConsumer is the place of what stands in the wave of its earliest consumer
-// exactly, such as a PersistentVolumeClaim.
+// WithConsumer is the placement of kinds that share the wave of their first
+// consumer, such as PersistentVolumeClaim.
 const WithConsumer = "with-consumer"
 
-// First is the place of settings without health that whatever runs may use, such as
-// where a cluster gets its images from: they stand in the first wave that they can.
+// First is the placement of configuration without health that any program may use,
+// such as a cluster's registry mirrors: in the first possible wave.
 const First = "first"
 
-// Meaning says what a reference demands of the order.
+// Meaning is what a reference demands of the order.
 type Meaning string
 
 const (
@@ -29,103 +29,103 @@ const (
 	Healthy Meaning = "healthy"
 	// Produces: the object creates the target at run time.
 	Produces Meaning = "produces"
-	// With: the object stands in the wave of the target.
+	// With: the object shares the wave of the target.
 	With Meaning = "with"
-	// Known: the reference orders nothing by itself.
+	// Known: the reference does not affect the order.
 	Known Meaning = "known"
 )
 
-// Kind is what is known about the objects of one kind.
+// Kind is the knowledge about the objects of a kind.
 type Kind struct {
 	Group string `yaml:"-"`
 	Kind  string `yaml:"kind"`
-	// Scope is "cluster" for kinds without namespace.
+	// Scope is "cluster" for cluster-scoped kinds.
 	Scope string `yaml:"scope"`
-	// Rung names the rung such objects stand on.
+	// Rung is the rung of such objects.
 	Rung string `yaml:"rung"`
 	Why  string `yaml:"why"`
-	// Source is where the facts come from.
+	// Source is the source of the facts.
 	Source string `yaml:"source"`
-	// Observed is the version of the program behind the kind that ran on a real node;
-	// empty if the record is from what was read alone.
+	// Observed is the version of the program that was observed on a real node;
+	// empty if the record is based on documentation and source code only.
 	Observed string `yaml:"-"`
 
-	// Pod is the path of the Pod template in objects that run Pods, "." if
-	// the object is a Pod itself.
+	// Pod is the path of the Pod template, "." for a Pod itself.
 	Pod Path `yaml:"pod"`
-	// Runs says how Pods run: "" for ever, "once" to their end, "later" on a
-	// schedule, so that what they need is not needed now.
+	// Runs says how Pods run: "" permanently, "once" until they terminate, "later"
+	// on a schedule, so that their dependencies are not needed immediately.
 	Runs string `yaml:"runs"`
-	// Everywhere means that Pods run on every node, so that one bad node keeps
-	// the object from being healthy.
+	// Everywhere means that Pods run on every node, so one unhealthy node prevents
+	// the object from becoming healthy.
 	Everywhere bool `yaml:"everywhere"`
-	// Serves is the path of the API group that the object brings into being.
+	// Serves is the path of the API group that the object makes available.
 	Serves Path `yaml:"serves"`
-	// Immutable means that the API server refuses a change of the Pods.
+	// Immutable means that the API server refuses changes of the Pod template.
 	Immutable bool `yaml:"immutable"`
-	// Expires is the path of a time after which Kubernetes removes objects that
-	// have run to their end.
+	// Expires is the path of the time after which Kubernetes deletes finished
+	// objects.
 	Expires Path `yaml:"expires"`
-	// Assured means that the kind is there wherever Argo CD runs.
+	// Assured means that the kind exists wherever Argo CD runs.
 	Assured bool `yaml:"assured"`
-	// Deploys is the path of what says where the manifests of a whole component
-	// are and where they go, in objects by which Argo CD deploys one.
+	// Deploys is the path of a source in objects that deploy a component, such as
+	// Applications.
 	Deploys Path `yaml:"deploys"`
-	// Selects is the path of a label selector over Pods, in Services.
+	// Selects is the path of a label selector for Pods, in Services.
 	Selects Path `yaml:"selects"`
-	// Provider is the path of the name of the program behind a class.
+	// Provider is the path of the provider's name in a class.
 	Provider Path `yaml:"provider"`
 	// Admits is the path of the list of admission webhooks.
 	Admits Path `yaml:"admits"`
-	// Injected are paths of what has somebody that runs already write the CA of the
-	// webhooks into the object.
+	// Injected are paths that are set if a program that is already running injects
+	// the CA of the webhooks into the object.
 	Injected []Path `yaml:"injected"`
-	// Rights is "role" for what holds rules and "binding" for what grants.
+	// Rights is "role" for kinds that contain rules and "binding" for kinds that
+	// grant them.
 	Rights string `yaml:"rights"`
-	// Defines says where an object that defines a kind names it.
+	// Defines says where an object specifies a kind that it defines.
 	Defines Definitions `yaml:"defines"`
-	// Installs are patterns of the groups whose kinds such an object brings to
-	// the cluster at run time, such as "*.crossplane.io"; a later one with "!"
-	// takes groups out again.
+	// Installs are patterns of the groups whose kinds such an object installs at
+	// run time, such as "*.crossplane.io"; a later pattern with "!" excludes
+	// groups.
 	Installs []string `yaml:"installs"`
-	// Platform names the platform that has the kind by itself, such as "openshift".
+	// Platform is the platform that includes the kind, such as "openshift".
 	Platform string `yaml:"platform"`
-	// Place overrides where the object stands: "with-consumer" puts it into
-	// the wave of its earliest consumer exactly, and "first" into the first wave.
+	// Place overrides the placement: "with-consumer" means the wave of the first
+	// consumer, and "first" the first wave.
 	Place string `yaml:"place"`
 
 	Health     []Health    `yaml:"health"`
 	References []Reference `yaml:"references"`
-	// Sees is set only for kinds without Health: what a check would look at.
+	// Sees is set only for kinds without Health: the status for a health check.
 	Sees *Sees `yaml:"sees"`
-	// Operator is set for kinds that install operators out of packages.
+	// Operator is set for kinds that install operators from packages.
 	Operator Operator `yaml:"operator"`
 
-	// ChangedBy names the places in files called ladder.yaml that changed the
-	// record, from the farthest file to the nearest.
+	// ChangedBy lists the places in ladder.yaml files that changed the record, from
+	// the farthest file to the nearest.
 	ChangedBy []string `yaml:"-"`
-	// Moved means that one of them put the kind on another rung, which is more
-	// than what an object does in its component tells.
+	// Moved means that one of them set the rung, which takes precedence over the
+	// role of an object in its component.
 	Moved bool `yaml:"-"`
 }
 
-// Operator says how objects of a kind install operators out of packages.
+// Operator says how objects of a kind install operators from packages.
 type Operator struct {
-	// Package is the path of the name of the package, and Catalog that of the name
-	// of where it is listed.
+	// Package is the path of the package's name, and Catalog that of its catalog's
+	// name.
 	Package Path `yaml:"package"`
 	Catalog Path `yaml:"catalog"`
-	// Group is the kind of which the namespace must hold exactly one object.
+	// Group is a kind of which the namespace must contain exactly one object.
 	Group Targets `yaml:"group"`
-	// Manual says which objects wait until somebody approves the installation. All
-	// others of the namespace wait with them.
+	// Manual selects objects that wait for an approval. All others of the namespace
+	// wait with them.
 	Manual []Condition `yaml:"manual"`
-	// Approved is the resource that somebody changes to approve it.
+	// Approved is the resource to change for an approval.
 	Approved string `yaml:"approved"`
-	// Progress are words by which scripts ask how far an installation is.
+	// Progress are words of scripts that check the progress of an installation.
 	Progress []string `yaml:"progress"`
-	// Retry is the retry strategy that Argo CD needs, as it is written in
-	// syncPolicy, and RetryWhy the reason.
+	// Retry is the retry strategy that Argo CD needs, in the format of syncPolicy,
+	// and RetryWhy the reason.
 	Retry    string `yaml:"retry"`
 	RetryWhy string `yaml:"retryWhy"`
 }
@@ -133,34 +133,34 @@ type Operator struct {
 // Installs reports whether objects of the kind install operators.
 func (o Operator) Installs() bool { return !o.Package.IsZero() }
 
-// IsManual reports whether somebody must approve what an object installs.
+// IsManual reports whether the installation of an object needs approval.
 func (o Operator) IsManual(obj object.Object) bool {
 	return len(o.Manual) > 0 && !slices.ContainsFunc(o.Manual, func(c Condition) bool { return !c.Holds(obj) })
 }
 
-// Health is what Argo CD waits for before it takes an object for healthy.
+// Health is what Argo CD waits for until it considers an object healthy.
 type Health struct {
-	// When restricts the record to objects of a certain content. The first
-	// record of a kind whose conditions hold counts; if none does, the object
-	// is healthy at once.
+	// When restricts the record to objects with certain content. The first record
+	// of a kind whose conditions hold applies; if none does, the object is healthy
+	// immediately.
 	When []Condition `yaml:"when"`
 	// Healthy means that the object is healthy as soon as it is applied.
 	Healthy bool `yaml:"healthy"`
-	// Waits says in words what makes the object healthy.
+	// Waits describes the condition for health.
 	Waits string `yaml:"waits"`
-	// Can lists the states other than Healthy and Progressing it can take.
+	// Can lists the possible states other than Healthy and Progressing.
 	Can []string `yaml:"can"`
-	// Never says why the object may never become healthy, by design or by
+	// Never says why the object may never become healthy, by design or because of
 	// the cluster; empty if it normally does.
 	Never string `yaml:"never"`
-	// Passes says how the object passes through Degraded in a normal start,
-	// which fails a sync that waits for it; empty if it does not.
+	// Passes says why the object is temporarily Degraded in a normal start, which
+	// fails a sync that waits for it; empty if it is not.
 	Passes string `yaml:"passes"`
-	// Early says what makes the object healthy although what it deploys is not, and
-	// EarlyFix what to do about it; empty if it is healthy last.
+	// Early says why the object is healthy before the objects it deploys, and
+	// EarlyFix what to do; empty if it becomes healthy after them.
 	Early    string `yaml:"early"`
 	EarlyFix string `yaml:"earlyFix"`
-	// Since is the first release of Argo CD with the check, if not v2.14.
+	// Since is the first release of Argo CD with the check, if later than v2.14.
 	Since string `yaml:"since"`
 	Note  string `yaml:"note"`
 }
@@ -179,7 +179,7 @@ type Condition struct {
 	In []string `yaml:"in"`
 }
 
-// Holds reports whether some value at the path is among the allowed ones.
+// Holds reports whether one of the values at the path is allowed.
 func (c Condition) Holds(o object.Object) bool {
 	for _, v := range c.At.Find(o.Root()) {
 		for _, want := range c.In {
@@ -191,62 +191,63 @@ func (c Condition) Holds(o object.Object) bool {
 	return false
 }
 
-// Reference is one way in which objects of a kind name other objects.
+// Reference is a way in which objects of a kind refer to others.
 type Reference struct {
 	// At is the path of the reference: a name, or a mapping with a name and
-	// perhaps kind, group or apiVersion, namespace and optional.
+	// optionally kind, group or apiVersion, namespace and optional.
 	At Path `yaml:"at"`
-	// Named is a template for the target's name where the object does not
-	// write it, such as "{name}-app".
+	// Named is a template for the target's name if the object does not contain it,
+	// such as "{name}-app".
 	Named string `yaml:"named"`
 	// Name is the key of the name in a mapping; "name" if empty.
 	Name string `yaml:"name"`
-	// Default is a template for the name where At is unset.
+	// Default is a template for the name if At is unset.
 	Default string `yaml:"default"`
-	// To lists the kinds meant. Where the reference writes a kind, it must be
-	// one of them; where it writes none, the first is meant.
+	// To lists the possible kinds. If the reference contains a kind, it must be one
+	// of them; otherwise the first applies.
 	To Targets `yaml:"to"`
-	// Namespace is "any" where the target's namespace cannot be known from
-	// the object; otherwise it is the one written, or the object's own.
+	// Namespace is "any" if the object does not determine the target's namespace;
+	// otherwise it is the one in the reference, or the object's own.
 	Namespace string `yaml:"namespace"`
 
 	Meaning Meaning `yaml:"meaning"`
-	// Every means all objects of the kinds in To, in the namespace of the object or,
-	// with namespace "any", in the component. At is not set.
+	// Every means all objects of the kinds in To, in the namespace of the object
+	// or, with namespace "any", in the component. At is not set.
 	Every bool `yaml:"every"`
-	// Via restricts the reference to objects that refer to a third one of a certain
+	// Via restricts the reference to objects that refer to a third one with certain
 	// content.
 	Via Via `yaml:"via"`
-	// Granted means that the object also needs the rights of the ServiceAccount that
-	// is named.
+	// Granted means that the object also depends on the permissions of the
+	// ServiceAccount that it names.
 	Granted bool `yaml:"granted"`
-	// Optional means that the object does without the target until it comes.
+	// Optional means that the object works without the target.
 	Optional bool `yaml:"optional"`
-	// Patient means that the object is Progressing, and not Degraded, while the
-	// target is not healthy.
+	// Patient means that the object is Progressing, not Degraded, while the target
+	// is not healthy.
 	Patient bool `yaml:"patient"`
-	// Hard means that without the target the API server refuses the object,
-	// or its start cannot succeed later by itself.
+	// Hard means that without the target the API server refuses the object, or that
+	// the object fails to start and does not recover.
 	Hard bool `yaml:"hard"`
-	// Unless says when the API server takes the object all the same, where a hard
-	// reference is only so for some: the end of a sentence that says it refuses it.
+	// Unless says when the API server accepts the object despite a hard reference;
+	// the text completes the sentence that it refuses it.
 	Unless string `yaml:"unless"`
-	// Starts means that a Pod does not start while the target is missing.
+	// Starts means that a Pod does not start without the target.
 	Starts bool `yaml:"starts"`
-	// Behind means the workloads behind the Service that is named.
+	// Behind refers to the workloads behind the named Service.
 	Behind bool `yaml:"behind"`
-	// Address means that the value is an address, such as a URL: the name of the
-	// Service stands in it.
+	// Address means that the value is an address, such as a URL, that contains the
+	// name of the Service.
 	Address bool `yaml:"address"`
-	// Manifest means that the value is, or names, an object that is made later:
-	// what is meant is the definition of its kind.
+	// Manifest means that the value is, or names, an object that is created later:
+	// the reference is to the CRD of its kind.
 	Manifest bool `yaml:"manifest"`
-	// Completes means, beside Manifest, that objects of that kind, and of others with
-	// the same definition, depend on the object.
+	// Completes means, together with Manifest, that objects of that kind, and of
+	// others with the same definition, depend on the object.
 	Completes bool `yaml:"completes"`
-	// Inferred means that it holds for most objects only: it yields to what is sure.
+	// Inferred means that it holds for most objects only: certain references take
+	// precedence.
 	Inferred bool `yaml:"inferred"`
-	// Doubt says how the target can keep the object from becoming healthy.
+	// Doubt says how the target can prevent the object from becoming healthy.
 	Doubt Doubt `yaml:"doubt"`
 	// Why is the verb of a sentence: object, why, target.
 	Why  string `yaml:"why"`
@@ -255,7 +256,7 @@ type Reference struct {
 	Source string `yaml:"source"`
 }
 
-// named reports whether it is said in exactly one way which objects are meant.
+// named reports whether the record specifies the target in exactly one way.
 func (r Reference) named() bool {
 	ways := 0
 	for _, way := range []bool{!r.At.IsZero(), r.Named != "", r.Every} {
@@ -266,55 +267,53 @@ func (r Reference) named() bool {
 	return ways == 1
 }
 
-// Doubt is about an object whose health depends on what another one says, such
-// as a certificate on how its issuer tests who asks.
+// Doubt is about an object whose health depends on the content of another one, such
+// as a certificate on its issuer's challenge.
 type Doubt struct {
-	// At is where the target says it, and Why the reason for the doubt if it
-	// does.
+	// At is the path in the target, and Why the reason for the doubt if it is set.
 	At  Path   `yaml:"at"`
 	Why string `yaml:"why"`
-	// Absent is a reason to wait for the object only with need, if the target
-	// is not in the component and what it says is not known.
+	// Absent is the reason for the doubt if the target is not in the component, so
+	// that its content is unknown.
 	Absent string `yaml:"absent"`
-	// Passes says how the object passes through Degraded if the target is in the
-	// component. Only what would fail without the object waits for it all the same.
+	// Passes says why the object is temporarily Degraded if the target is in the
+	// component. Only objects that would fail without it still wait for it.
 	Passes string `yaml:"passes"`
 }
 
-// Via is a third object on the way of a reference.
+// Via is a third object that connects an object with its target.
 type Via struct {
 	// At is the path of the reference to it, and To its kinds.
 	At Path    `yaml:"at"`
 	To Targets `yaml:"to"`
-	// Has is a path that it must have.
+	// Has is a path that must be set in it.
 	Has Path `yaml:"has"`
-	// Namespace is the path of the namespace of the target in it, and Default that
-	// namespace where the path is unset.
+	// Namespace is the path of the target's namespace in it, and Default that
+	// namespace if the path is unset.
 	Namespace Path   `yaml:"namespace"`
 	Default   string `yaml:"default"`
 }
 
-// Convention is a key by which custom resources of any kind name other objects,
-// at whatever depth it stands. What a record of the kind says about the same
-// field goes before it.
+// Convention is a key by which custom resources of any kind refer to other objects,
+// at any depth. A record of the kind for the same field takes precedence.
 type Convention struct {
-	// Key is the key, with "*" before or after it for any beginning or end.
+	// Key is the key, with "*" as a prefix or suffix for any text.
 	Key string `yaml:"key"`
-	// Name is the key of the name in the value, which is then a mapping or a
-	// list of mappings; "" if the value is itself the name or a list of names.
+	// Name is the key of the name in the value, which is then a mapping or a list
+	// of mappings; "" if the value is itself the name or a list of names.
 	Name string `yaml:"name"`
-	// To lists the kinds meant. Where the value writes a kind, it must be one
-	// of them; where it writes none, the first is meant.
+	// To lists the possible kinds. If the value contains a kind, it must be one of
+	// them; otherwise the first applies.
 	To      Targets `yaml:"to"`
 	Meaning Meaning `yaml:"meaning"`
 	// Why is the verb of a sentence: object, why, target.
 	Why string `yaml:"why"`
-	// Note says what bears the key and is no such reference.
+	// Note describes uses of the key that are not references.
 	Note   string `yaml:"note"`
 	Source string `yaml:"source"`
 }
 
-// Fits reports whether the convention is about a key.
+// Fits reports whether the convention applies to a key.
 func (c Convention) Fits(key string) bool {
 	if end, ok := strings.CutPrefix(c.Key, "*"); ok {
 		return strings.HasSuffix(key, end)
@@ -332,13 +331,13 @@ func (gk GroupKind) String() string {
 	return object.ID{Group: gk.Group, Kind: gk.Kind}.GroupKind()
 }
 
-// Targets is a list of kinds, written "Kind" for the record's own group or
-// core, or "Kind.group".
+// Targets is a list of kinds in the form "Kind" for the record's own group or core,
+// or "Kind.group".
 type Targets []GroupKind
 
 // UnmarshalYAML reads one name or a list of names.
 func (t *Targets) UnmarshalYAML(n *yaml.Node) error {
-	*t = nil // what is read takes the place of what was there
+	*t = nil // replaces the previous content
 	names := []string{n.Value}
 	if n.Kind == yaml.SequenceNode {
 		names = nil
@@ -359,14 +358,14 @@ func (t *Targets) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// Waited reports whether Argo CD waits for every object of the kind, and not
-// only for those of a certain content.
+// Waited reports whether Argo CD waits for every object of the kind, regardless of
+// its content.
 func (k Kind) Waited() bool {
 	return slices.ContainsFunc(k.Health, func(h Health) bool { return len(h.When) == 0 && !h.Healthy })
 }
 
-// HealthOf returns what Argo CD waits for with this object, and false when it
-// takes the object for healthy as soon as it is applied.
+// HealthOf returns what Argo CD waits for with this object, and false if the object
+// is healthy as soon as it is applied.
 func (k Kind) HealthOf(o object.Object) (Health, bool) {
 	for _, h := range k.Health {
 		holds := true
@@ -380,8 +379,7 @@ func (k Kind) HealthOf(o object.Object) (Health, bool) {
 	return Health{}, false
 }
 
-// Brings reports whether objects of the kind bring kinds of a group to the
-// cluster at run time.
+// Brings reports whether objects of the kind install kinds of a group at run time.
 func (k Kind) Brings(group string) bool { return brings(k.Installs, group) }
 
 func brings(patterns []string, group string) bool {

@@ -1,25 +1,24 @@
-// Package knowledge is what Ladder knows about kinds of objects: what they are
-// for, what they refer to, and when Argo CD takes them for healthy.
+// Package knowledge is Ladder's knowledge about kinds of objects: their purpose,
+// their references, and their health in Argo CD.
 //
-// All of it is data, one file per API group under kinds/, each fact with a
-// reason and a source. A new operator is a new file; no Go code names its kinds.
-// A file may be about all groups with an ending ("*.crossplane.io", for
-// providers that bring a group per service), and a record about all kinds of
-// its group ("*"); what is said about one group or kind goes before it. How
-// custom resources of any kind tend to name others is in conventions.yaml.
-// What code needs to treat specially (kinds with Pods, with rights, with
-// webhooks) is told to it by attributes of the record.
+// It is data, in one file per API group under kinds/, each fact with a reason and a
+// source. A new operator is a new file; no Go code names its kinds. A file may
+// apply to all groups with a suffix ("*.crossplane.io", for providers with a group
+// per service), and a record to all kinds of its group ("*"); more specific records
+// take precedence. conventions.yaml describes how custom resources of any kind
+// usually refer to others. Attributes of records tell code about special kinds
+// (with Pods, with permissions, with webhooks).
 //
-// Facts about health are about Argo CD v3.5.7: its gitops-engine
-// (pkg/health/*.go) and resource_customizations/**/health.lua. A kind without
-// a health record has no health check, so that a wave does not wait for it. Of
-// such a kind a sees record may say what a health check would look at.
+// Facts about health describe Argo CD v3.5.7: its gitops-engine (pkg/health/*.go)
+// and resource_customizations/**/health.lua. A kind without a health record has no
+// health check, so a wave does not wait for it. For such a kind a sees record can
+// describe a health check.
 //
-// People add to this knowledge, or overrule it, in files called ladder.yaml,
-// which have the same format: see With.
+// Users extend or override this knowledge in ladder.yaml files, which have the same
+// format: see With.
 //
-// The package is pure. A group's file is decoded when the first object of the
-// group is asked for, since a rendering meets a handful of the groups.
+// The package is pure. A group's file is decoded when the first object of the group
+// is looked up, since a rendering needs only a few of them.
 package knowledge
 
 import (
@@ -31,19 +30,19 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Rung is a step of the ladder: what objects are for.
+// Rung is a rung of the ladder: the purpose of objects.
 type Rung struct {
 	Name string `yaml:"name"`
-	// Wave is the floor: objects of the rung stand at this wave or above.
+	// Wave is the lowest wave of objects on the rung.
 	Wave int    `yaml:"wave"`
 	Why  string `yaml:"why"`
-	// Gates means that what stands on the rung must be healthy before anything of a
-	// higher rung comes, whether that needs it or not. Only people say so.
+	// Gates means that all objects on the rung must be healthy before any object of
+	// a higher rung is applied, regardless of dependencies. Only users set it.
 	Gates bool `yaml:"gates"`
 }
 
-// The rungs that code refers to, because they follow from what an object does
-// in its component and not from its kind.
+// The rungs that code refers to, because they depend on the role of an object in
+// its component, not on its kind.
 const (
 	Controllers = "controllers"
 	Secrets     = "secrets"
@@ -52,16 +51,16 @@ const (
 	Smokes      = "smokes"
 )
 
-// Base is a body of knowledge. It is safe for use by several goroutines.
+// Base is a set of knowledge. It is safe for concurrent use.
 type Base struct {
 	rungs       map[string]Rung
 	ladder      []Rung
-	order       map[string]int    // kind: its place in a wave
-	groups      map[string]*group // by name of the group, or by its ending: "*.example.com"
-	changed     map[string]*group // those that go before them, because somebody knows more
-	migrations  []string          // words besides those of names.yaml
+	order       map[string]int    // position of a kind in a wave
+	groups      map[string]*group // by group name or suffix: "*.example.com"
+	changed     map[string]*group // take precedence, because of a ladder.yaml
+	migrations  []string          // in addition to names.yaml
 	fleet       profile.Fleet
-	platform    string // what a ladder.yaml says
+	platform    string // from ladder.yaml
 	charts      func() ([]Chart, error)
 	packages    func() packages
 	pods        func() (podFile, error)
@@ -70,9 +69,8 @@ type Base struct {
 	smokes      func() (smokeFile, error)
 }
 
-// Default returns the knowledge that is built in. Its data is checked by the
-// tests of this package, so that it always loads; a fault would panic at the
-// first use of the group it is in.
+// Default returns the built-in knowledge. The tests of this package verify that its
+// data loads; an error would panic on the first use of its group.
 func Default() *Base {
 	return builtin()
 }
@@ -86,21 +84,21 @@ func (b *Base) Rung(name string) (Rung, bool) {
 	return r, ok
 }
 
-// KindOrder returns the place of a kind within a wave: what has a lower number
-// is applied first. Kinds that Argo CD does not list have 0 and come last.
+// KindOrder returns the position of a kind within a wave: lower numbers are applied
+// first. Kinds that Argo CD does not list have 0 and come last.
 func (b *Base) KindOrder(kind string) int { return b.order[kind] }
 
-// Builtin reports whether a group belongs to Kubernetes itself, so that no CRD
-// is needed for its kinds.
+// Builtin reports whether a group belongs to Kubernetes itself, so that its kinds
+// need no CRD.
 func (b *Base) Builtin(name string) bool {
 	f := b.file(name)
 	return f != nil && f.Builtin
 }
 
-// Kind returns what is known about a kind, and whether anything is.
+// Kind returns the record of a kind, and whether there is one.
 func (b *Base) Kind(groupName, kind string) (Kind, bool) {
 	k, ok := b.file(groupName).kind(kind)
-	// Then the files of all groups with an ending, the longest first.
+	// Then the files of groups with a suffix, the longest first.
 	for rest := groupName; !ok; {
 		_, after, more := strings.Cut(rest, ".")
 		if !more {
@@ -110,13 +108,14 @@ func (b *Base) Kind(groupName, kind string) (Kind, bool) {
 		k, ok = b.file(anything + "." + rest).kind(kind)
 	}
 	k.Group, k.Kind = groupName, kind
-	if k.Rung == "" { // of a record in a ladder.yaml that says other things
+	if k.Rung == "" { // a ladder.yaml may set other fields only
 		k = b.guessRung(k)
 	}
 	return k, true
 }
 
-// kind returns the record of a kind or, failing that, of all kinds of the file.
+// kind returns the record of a kind or, failing that, the record for all kinds of
+// the file.
 func (f *groupFile) kind(name string) (Kind, bool) {
 	if f == nil {
 		return Kind{}, false
@@ -131,10 +130,10 @@ func (f *groupFile) kind(name string) (Kind, bool) {
 	return *k, true
 }
 
-// Of returns what is known about an object: the record of its kind or, where
-// there is none, what its shape tells. A custom resource of an unknown kind is
-// taken for a workload, since most operators run something for their
-// resources; an unknown kind of Kubernetes itself for configuration.
+// Of returns the knowledge about an object: the record of its kind or, if there is
+// none, a guess. A custom resource of an unknown kind counts as a workload, since
+// most operators run something for their resources; an unknown built-in kind counts
+// as configuration.
 func (b *Base) Of(o object.Object) Kind {
 	if k, ok := b.Kind(o.ID.Group, o.ID.Kind); ok {
 		return k
@@ -142,12 +141,12 @@ func (b *Base) Of(o object.Object) Kind {
 	return b.Guess(o.ID.Group, o.ID.Kind)
 }
 
-// Guess returns what is taken for true of a kind without a record.
+// Guess returns the assumptions about a kind without a record.
 func (b *Base) Guess(groupName, kind string) Kind {
 	return b.guessRung(Kind{Group: groupName, Kind: kind})
 }
 
-// guessRung puts a kind on the rung that its name and group tell.
+// guessRung sets the rung that the name and group of a kind imply.
 func (b *Base) guessRung(k Kind) Kind {
 	shapes, err := b.shapes()
 	must(err)
@@ -166,8 +165,8 @@ func (b *Base) guessRung(k Kind) Kind {
 	return k
 }
 
-// Misspelt reports whether Kubernetes has no such kind in a group of its own, and
-// which it has. It knows only the groups whose kinds are all known.
+// Misspelt reports whether a built-in group has no such kind, and returns the kinds
+// it has. It only applies to groups whose kinds are all known.
 func (b *Base) Misspelt(group, kind string) (kinds []string, wrong bool) {
 	f := b.file(group)
 	if f == nil || !f.Builtin || !f.Complete || f.byKind[kind] != nil || slices.Contains(f.Others, kind) || strings.HasSuffix(kind, "List") {
@@ -179,16 +178,16 @@ func (b *Base) Misspelt(group, kind string) (kinds []string, wrong bool) {
 	return append(kinds, f.Others...), true
 }
 
-// PodReferences is what every Pod template refers to, with paths that begin at
-// the template.
+// PodReferences returns the references of every Pod template, with paths relative
+// to the template.
 func (b *Base) PodReferences() []Reference {
 	f, err := b.pods()
 	must(err)
 	return f.References
 }
 
-// Everywhere reports whether Kubernetes itself puts an object of that kind and name
-// into every namespace or cluster.
+// Everywhere reports whether Kubernetes creates an object of that kind and name in
+// every namespace or cluster.
 func (b *Base) Everywhere(kind, name string) bool {
 	f, err := b.pods()
 	must(err)
@@ -198,16 +197,16 @@ func (b *Base) Everywhere(kind, name string) bool {
 	})
 }
 
-// Conventions is how custom resources name other objects where no record of
-// their kind says so. The first that fits a key counts.
+// Conventions returns the conventions for fields without a record. The first that
+// fits a key applies.
 func (b *Base) Conventions() []Convention {
 	all, err := b.conventions()
 	must(err)
 	return all
 }
 
-// Smoke says by which word in its name or labels an object is called a test;
-// empty if it is not.
+// Smoke returns the word in an object's name or labels that marks it as a test;
+// empty if there is none.
 func (b *Base) Smoke(o object.Object) string {
 	f, err := b.smokes()
 	must(err)

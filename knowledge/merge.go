@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// merged is a group with records laid over those that are there.
+// merged returns a group with additional records that override existing ones.
 func (b *Base) merged(name string, records map[string]addition) (*groupFile, error) {
 	f := &groupFile{Group: name, byKind: map[string]*Kind{}}
 	if under := b.file(name); under != nil {
@@ -18,12 +18,12 @@ func (b *Base) merged(name string, records map[string]addition) (*groupFile, err
 	guessed := map[string]bool{}
 	for _, kind := range slices.Sorted(maps.Keys(records)) {
 		k, ok := b.Kind(name, kind)
-		if !ok && kind != anything { // "*" stands for kinds that are guessed one by one
+		if !ok && kind != anything { // kinds matched by "*" are guessed individually
 			k = b.Guess(name, kind)
 		}
 		k.Group, k.Kind, guessed[kind] = name, kind, !ok
 		over = append(over, k)
-		f.byKind[kind] = &over[len(over)-1] // before any is merged, since they may name each other
+		f.byKind[kind] = &over[len(over)-1] // before merging, since records may refer to each other
 	}
 	for i := range over {
 		if err := f.merge(&over[i], records[over[i].Kind], guessed[over[i].Kind]); err != nil {
@@ -36,7 +36,7 @@ func (b *Base) merged(name string, records map[string]addition) (*groupFile, err
 	return f, nil
 }
 
-// merge lays a record over the one that was there, or over a guess.
+// merge overrides an existing record, or a guess.
 func (f *groupFile) merge(k *Kind, a addition, guessed bool) error {
 	before := *k
 	k.References = nil
@@ -76,7 +76,7 @@ func (f *groupFile) merge(k *Kind, a addition, guessed bool) error {
 	return nil
 }
 
-// has reports whether a group has a record of just this kind.
+// has reports whether a group has a record for exactly this kind.
 func (b *Base) has(groupName, kind string) bool {
 	f := b.file(groupName)
 	return f != nil && f.byKind[kind] != nil

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// nameFile is names.yaml: how names stand in environments and arguments.
+// nameFile is names.yaml: names in environment variables and arguments.
 type nameFile struct {
 	Source          string   `yaml:"source"`
 	Addresses       []string `yaml:"addresses"`
@@ -33,7 +33,8 @@ type nameFile struct {
 	Deployers  []string          `yaml:"deployers"`
 	Certifiers []string          `yaml:"certifiers"`
 	Migrations []string          `yaml:"migrations"`
-	// Initiations are parts of command lines that make a cluster of running servers.
+	// Initiations are parts of command lines that form a cluster of running
+	// servers.
 	Initiations []string `yaml:"initiations"`
 }
 
@@ -45,46 +46,45 @@ var names = sync.OnceValue(func() nameFile {
 
 // Program is a program that does not become ready by itself.
 type Program struct {
-	// Image is the repository of its image, without registry.
+	// Image is the repository of its image, without the registry.
 	Image string `yaml:"image"`
-	// Unless lists arguments with which it does become ready.
+	// Unless lists arguments with which it becomes ready.
 	Unless []string `yaml:"unless"`
-	// UnlessProbed lists parts of a readiness probe that does not wait for it.
+	// UnlessProbed lists parts of a readiness probe that succeed anyway.
 	UnlessProbed []string `yaml:"unlessProbed"`
 	// Never says what it waits for.
 	Never  string `yaml:"never"`
 	Source string `yaml:"source"`
 }
 
-// Installer is a program that brings kinds to the cluster when it runs.
+// Installer is a program that installs kinds at run time.
 type Installer struct {
-	// Images are the repositories of its images, without registry.
+	// Images are the repositories of its images, without the registry.
 	Images []string `yaml:"images"`
-	// Installs are the groups of the kinds, as in Kind.
+	// Installs are the groups of these kinds, as in Kind.
 	Installs []string `yaml:"installs"`
 	Source   string   `yaml:"source"`
-	// Observed is the version that was seen to do so on a real node, if it was.
+	// Observed is the version that was observed on a real node, if any.
 	Observed string `yaml:"observed"`
 }
 
-// Brings reports whether the program brings kinds of a group.
+// Brings reports whether the program installs kinds of a group.
 func (i Installer) Brings(group string) bool { return brings(i.Installs, group) }
 
-// Prober is a program that looks when it starts, and then no more, which kinds
-// the cluster has.
+// Prober is a program that discovers the kinds of the cluster once at startup.
 type Prober struct {
-	// Images are the repositories of its images, without registry.
+	// Images are the repositories of its images, without the registry.
 	Images []string `yaml:"images"`
-	// Told is the flag or variable that makes it look, when it is true.
+	// Told is the flag or variable that enables the discovery.
 	Told string `yaml:"told"`
-	// Seeks are the groups of the kinds.
+	// Seeks are the groups of these kinds.
 	Seeks []string `yaml:"seeks"`
 	// Why is the verb of a sentence: program, why, definition.
 	Why    string `yaml:"why"`
 	Source string `yaml:"source"`
 }
 
-// Listens reports whether a flag or variable is the one that makes it look.
+// Listens reports whether a flag or variable enables the discovery.
 func (p Prober) Listens(name, value string) bool {
 	return strings.TrimLeft(name, "-") == p.Told && value == "true" || strings.TrimLeft(value, "-") == p.Told
 }
@@ -101,8 +101,8 @@ var programs = sync.OnceValue(func() programFile {
 	return f
 })
 
-// IsAddress reports whether a variable or flag of that name holds an address,
-// so that a bare word in it may be the name of a Service.
+// IsAddress reports whether a variable or flag of that name contains an address, so
+// that a bare word in it may be the name of a Service.
 func (b *Base) IsAddress(name string) bool {
 	if slices.Contains(names().HostFlags, name) {
 		return true
@@ -111,14 +111,14 @@ func (b *Base) IsAddress(name string) bool {
 	return len(words) > 0 && slices.ContainsFunc(names().Addresses, func(end string) bool { return strings.HasSuffix(words[len(words)-1], end) })
 }
 
-// IsAddressFlag reports the same of a word in the middle of a command line.
+// IsAddressFlag is IsAddress for a word of a command line.
 func (b *Base) IsAddressFlag(word string) bool {
 	return strings.HasPrefix(word, "-") && b.IsAddress(word)
 }
 
-// IsCertified reports whether a flag holds names to be certified, which look
-// like addresses but are none. args is the whole command line, because flags
-// such as --host mean that only to programs that make certificates.
+// IsCertified reports whether a flag contains names to be certified, which look
+// like addresses but are not. args is the whole command line, because flags such as
+// --host have this meaning only for programs that create certificates.
 func (b *Base) IsCertified(flag string, args []string) bool {
 	flag = strings.ToLower(strings.TrimLeft(flag, "-"))
 	if !slices.Contains(names().Certified, flag) {
@@ -129,14 +129,14 @@ func (b *Base) IsCertified(flag string, args []string) bool {
 	})
 }
 
-// IsCertifiedField reports whether a field of a custom resource holds names to
+// IsCertifiedField reports whether a field of a custom resource contains names to
 // be certified or announced.
 func (b *Base) IsCertifiedField(key string) bool {
 	return slices.Contains(names().CertifiedFields, key)
 }
 
-// IsCertifiedKey reports whether what is set under a key, a variable or a flag is a
-// name to be certified. Some keys count only in a request for a certificate.
+// IsCertifiedKey reports whether the value of a key, variable or flag is a name to
+// be certified. Some keys count only in a certificate request.
 func (b *Base) IsCertifiedKey(key string, request bool) bool {
 	if request && slices.Contains(names().RequestKeys, strings.ToLower(key)) {
 		return true
@@ -153,27 +153,26 @@ func (b *Base) IsCertifiedKey(key string, request bool) bool {
 		len(words) > 1 && slices.Contains(names().CertifiedKeys, words[len(words)-2]+last)
 }
 
-// IsCertificateRequest reports whether a text is or holds the configuration of a
-// program that makes certificates.
+// IsCertificateRequest reports whether a text contains the configuration of a
+// program that creates certificates.
 func (b *Base) IsCertificateRequest(text string) bool {
 	return slices.ContainsFunc(names().RequestMarks, func(mark string) bool { return strings.Contains(text, mark) })
 }
 
-// IsCertifiedPrefix reports whether the end of a text says that the name behind it is
-// one to be certified, or stands for many.
+// IsCertifiedPrefix reports whether a text ends with a prefix of a name to be
+// certified, or of a wildcard name.
 func (b *Base) IsCertifiedPrefix(before string) bool {
 	return slices.ContainsFunc(names().CertifiedPrefixes, func(prefix string) bool { return strings.HasSuffix(before, prefix) })
 }
 
-// IsContent reports whether a field of a custom resource is content of what the
-// resource makes.
+// IsContent reports whether a field of a custom resource is content of an object
+// that the resource creates.
 func (b *Base) IsContent(field string) bool { return isBelow(field, names().Contents) }
 
-// IsSetting reports whether a field of a custom resource configures the program that
-// the resource runs.
+// IsSetting reports whether a field of a custom resource configures its program.
 func (b *Base) IsSetting(field string) bool { return isBelow(field, names().Settings) }
 
-// isBelow reports whether a field is one of some, or inside of one.
+// isBelow reports whether a field is one of a list, or below one.
 func isBelow(field string, some []string) bool {
 	return slices.ContainsFunc(some, func(at string) bool {
 		rest, ok := strings.CutPrefix(field, at)
@@ -181,8 +180,8 @@ func isBelow(field string, some []string) bool {
 	})
 }
 
-// Migration says by which word an object is called a migration; empty if it is
-// not. words are its name and what its labels call it.
+// Migration returns the word that marks an object as a migration; empty if there is
+// none. called are its name and label values.
 func (b *Base) Migration(called ...string) string {
 	for _, name := range called {
 		for _, word := range nameWords(name) {
@@ -194,22 +193,22 @@ func (b *Base) Migration(called ...string) string {
 	return ""
 }
 
-// Initiates reports whether a command line makes a cluster of servers that run.
+// Initiates reports whether a command line forms a cluster of running servers.
 func (b *Base) Initiates(command string) bool {
 	return slices.ContainsFunc(names().Initiations, func(part string) bool { return strings.Contains(command, part) })
 }
 
-// IsDeployer reports whether a ServiceAccount is called like that of Argo CD's
+// IsDeployer reports whether a ServiceAccount has the name of that of Argo CD's
 // application controller, which applies the component.
 func (b *Base) IsDeployer(name string) bool {
 	return slices.ContainsFunc(names().Deployers, func(end string) bool { return name == end || strings.HasSuffix(name, "-"+end) })
 }
 
-// NamesSource is where the conventions about names come from.
+// NamesSource is the source of the naming conventions.
 func (b *Base) NamesSource() string { return names().Source }
 
-// Program finds the record of the program that an image holds, if it runs with
-// none of the arguments that make it ready by itself.
+// Program returns the record of the program in an image, if none of its arguments
+// makes it ready by itself.
 func (b *Base) Program(image string, args []string, probe string) (Program, bool) {
 	image = Repository(image)
 	for _, p := range programs().Programs {
@@ -225,8 +224,7 @@ func (b *Base) Program(image string, args []string, probe string) (Program, bool
 	return Program{}, false
 }
 
-// Installer finds the record of the program that an image holds, if it brings
-// kinds to the cluster.
+// Installer returns the record of the program in an image, if it installs kinds.
 func (b *Base) Installer(image string) (Installer, bool) {
 	image = Repository(image)
 	for _, i := range programs().Installers {
@@ -237,8 +235,8 @@ func (b *Base) Installer(image string) (Installer, bool) {
 	return Installer{}, false
 }
 
-// Prober finds the record of the program that an image holds, if it looks for
-// kinds when it starts.
+// Prober returns the record of the program in an image, if it discovers kinds at
+// startup.
 func (b *Base) Prober(image string) (Prober, bool) {
 	image = Repository(image)
 	for _, p := range programs().Probers {
@@ -249,12 +247,12 @@ func (b *Base) Prober(image string) (Prober, bool) {
 	return Prober{}, false
 }
 
-// isImage reports whether a repository is the one of that name in any registry.
+// isImage compares a repository with a name, regardless of the registry.
 func isImage(repository, name string) bool {
 	return repository == name || strings.HasSuffix(repository, "/"+name)
 }
 
-// Repository is an image without its tag and digest.
+// Repository returns an image without its tag and digest.
 func Repository(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	if colon := strings.LastIndexByte(image, ':'); colon > strings.LastIndexByte(image, '/') {

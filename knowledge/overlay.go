@@ -18,28 +18,28 @@ import (
 	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
-// File is the name of files in which people write what they know.
+// File is the name of the files with which users extend the knowledge.
 const File = "ladder.yaml"
 
 // userFile is the content of a ladder.yaml.
 type userFile struct {
-	// Rungs move the numbers of the ladder; its names and their order stay.
+	// Rungs change the waves of rungs; names and order cannot change.
 	Rungs []Rung     `yaml:"rungs"`
 	Kinds []userKind `yaml:"kinds"`
-	// Conventions go before the built-in ones.
+	// Conventions take precedence over built-in ones.
 	Conventions []Convention `yaml:"conventions"`
 	Smokes      userSmokes   `yaml:"smokes"`
-	// Migrations are words by which Jobs are called that migrate.
+	// Migrations are words in names of migration Jobs.
 	Migrations []string `yaml:"migrations"`
-	// Platform is what the clusters are of, so that its kinds are there.
+	// Platform is the platform of the clusters, whose kinds then exist.
 	Platform string `yaml:"platform"`
-	// Packages are those of other catalogs, or take the place of built-in ones.
+	// Packages extend or override the known packages.
 	Packages []Package `yaml:"packages"`
-	// Fleet is about the components below the file, and how they are rolled out.
+	// Fleet configures the rollout of the components below the file.
 	Fleet profile.Fleet `yaml:"fleet"`
 }
 
-// userKind is a record that says itself to which group it belongs.
+// userKind is a record with its group.
 type userKind struct {
 	Group string `yaml:"group"`
 	Kind  `yaml:",inline"`
@@ -51,8 +51,8 @@ type userSmokes struct {
 	Labels []string `yaml:"labels"`
 }
 
-// Keys lists the keys of a ladder.yaml and of the mappings in it, by the key
-// under which those stand first, for the documents.
+// Keys lists the keys of a ladder.yaml and of its nested mappings, by the key of
+// the mapping, for the documentation.
 func Keys() map[string][]string {
 	all := map[string][]string{}
 	seen := map[reflect.Type]bool{}
@@ -74,11 +74,10 @@ func Keys() map[string][]string {
 	return all
 }
 
-// namespaced is how a person takes back that a kind has no namespace.
+// namespaced is the scope that overrides cluster scope.
 const namespaced = "namespaced"
 
-// choices lists the values of keys that take only some. An empty one takes back
-// what the record said before.
+// choices lists the values of enumerated keys. An empty value resets the record.
 var choices = map[string][]string{
 	"scope":     {"cluster", namespaced, ""},
 	"runs":      {"once", "later", ""},
@@ -90,24 +89,24 @@ var choices = map[string][]string{
 	"can":       {"Degraded", "Suspended", "Unknown", "Missing"},
 }
 
-// topWave is the highest wave of a rung: package wave spreads the waves that
-// authors wrote by a hundred, and the whole ladder must fit between two.
+// topWave is the highest wave of a rung: package wave multiplies authors' waves by
+// a hundred, and the whole ladder must fit between two of them.
 const topWave = 99
 
-// addition is a record of a ladder.yaml, to be laid over the one below it when
-// somebody asks for the kind.
+// addition is a record of a ladder.yaml, which is merged when the kind is looked
+// up.
 type addition struct {
 	node  *yaml.Node
 	place string // file and line
 }
 
-// With returns the knowledge with what a ladder.yaml says added to it. name is
-// how messages call the file. The receiver stays as it is, and shares with the
-// result what the file does not speak of.
+// With returns the knowledge extended by a ladder.yaml. name is the name of the
+// file in messages. The receiver is unchanged, and shares unaffected data with the
+// result.
 //
-// A record overrides the one that was there field by field. Its references are
-// added to those that were there, and take the place of those with the same
-// path or name. The error joins every fault of the file, each a finding.
+// A record overrides the existing one field by field. Its references are added to
+// existing ones, or replace those with the same path or name. The error joins all
+// findings about the file.
 func (b *Base) With(name, text string) (*Base, error) {
 	r := reader{File: settings.File{Name: name, Rule: "bad-ladder", About: "the file that tells Ladder about kinds"}, base: b}
 	root, err := r.Parse([]byte(text))
@@ -115,8 +114,7 @@ func (b *Base) With(name, text string) (*Base, error) {
 		return b, err
 	}
 	if faults := r.Check(root, userFile{}, choices); len(faults) > 0 {
-		// What has the wrong form cannot be asked what it means; the parts of
-		// the right form still are.
+		// Values of the wrong type are not checked further; the others are.
 		r.faults = faults
 	}
 	over := *b
@@ -134,7 +132,7 @@ func (b *Base) With(name, text string) (*Base, error) {
 	return &over, nil
 }
 
-// reader reads a ladder.yaml and collects its faults.
+// reader reads a ladder.yaml and collects its problems.
 type reader struct {
 	settings.File
 	base   *Base
@@ -145,9 +143,9 @@ func (r *reader) fault(n *yaml.Node, field, message, remedy string) {
 	r.faults = append(r.faults, r.Fault(n.Line, field, message, remedy))
 }
 
-// decode reports whether a value has the form of what it is decoded into. If
-// not, Check has said so; but a decoder also refuses a file that grows without
-// bounds by its aliases.
+// decode reports whether a value has the type of its target. If not, Check has
+// reported it; but a decoder also refuses a file that grows excessively by its
+// aliases.
 func (r *reader) decode(n *yaml.Node, field string, into any) bool {
 	if len(r.Check(n, reflect.ValueOf(into).Elem().Interface(), choices)) > 0 {
 		return false
@@ -159,8 +157,7 @@ func (r *reader) decode(n *yaml.Node, field string, into any) bool {
 	return true
 }
 
-// fleet reads how a fleet is rolled out. A file says all of it: it takes the
-// place of what one above says.
+// fleet reads the fleet section, which replaces that of a file above as a whole.
 func (r *reader) fleet(over *Base, n *yaml.Node) {
 	if n == nil {
 		return
@@ -188,7 +185,7 @@ func (r *reader) fleet(over *Base, n *yaml.Node) {
 	over.fleet = fleet
 }
 
-// rungs moves the numbers of the ladder.
+// rungs changes the waves of rungs.
 func (r *reader) rungs(over *Base, list *yaml.Node) {
 	over.ladder = slices.Clone(over.ladder)
 	written := map[string]*yaml.Node{}
@@ -231,7 +228,7 @@ func (r *reader) rungs(over *Base, list *yaml.Node) {
 		}
 		n := cmp.Or(written[high.Name], written[low.Name])
 		if n == nil {
-			continue // below a rung that stands too high, which is said there
+			continue // reported for a lower rung, whose wave is too high
 		}
 		remedy := "keep the order of the rungs, and write a wave for both"
 		if high.Name == Smokes {
@@ -245,7 +242,7 @@ func (r *reader) rungs(over *Base, list *yaml.Node) {
 	}
 }
 
-// kinds lays records over those that are there, group by group.
+// kinds merges records into existing ones, group by group.
 func (r *reader) kinds(over *Base, list *yaml.Node) {
 	added := map[string]map[string]addition{}
 	for i, n := range items(list) {
@@ -266,7 +263,7 @@ func (r *reader) kinds(over *Base, list *yaml.Node) {
 	for i, n := range items(list) {
 		var k userKind
 		if len(r.Check(n, k, choices)) > 0 || n.Decode(&k) != nil {
-			continue // said above
+			continue // reported above
 		}
 		r.record(n, fmt.Sprintf("kinds[%d]", i), k, added)
 	}
@@ -279,7 +276,7 @@ func (r *reader) kinds(over *Base, list *yaml.Node) {
 	}
 }
 
-// conventions puts those of the file before those that are there.
+// conventions adds conventions before existing ones.
 func (r *reader) conventions(over *Base, list *yaml.Node) {
 	var all []Convention
 	for i, n := range items(list) {
@@ -310,7 +307,7 @@ func (r *reader) conventions(over *Base, list *yaml.Node) {
 	}
 }
 
-// words adds to how people call smoke tests and migrations.
+// words adds words for tests and migrations.
 func (r *reader) words(over *Base, root *yaml.Node) {
 	if n := value(root, "migrations"); n != nil {
 		var more []string
@@ -332,7 +329,7 @@ func (r *reader) words(over *Base, root *yaml.Node) {
 	}
 }
 
-// packages adds packages of operators, and says what the clusters are of.
+// packages adds packages of operators, and sets the platform.
 func (r *reader) packages(over *Base, root *yaml.Node) {
 	if n := value(root, "platform"); n != nil {
 		r.decode(n, "platform", &over.platform)
@@ -360,7 +357,7 @@ func (r *reader) packages(over *Base, root *yaml.Node) {
 	}
 }
 
-// value returns the value of a key in a mapping, without its aliases; nil if
+// value returns the value of a key in a mapping with its alias resolved; nil if
 // there is none.
 func value(n *yaml.Node, key string) *yaml.Node {
 	n = resolved(n)

@@ -7,19 +7,19 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Package is a package of operators, as a Subscription names it.
+// Package is a package of operators, as named in a Subscription.
 type Package struct {
 	Name string `yaml:"package"`
-	// Catalog is where it is listed; empty if that is not known.
+	// Catalog is its catalog; empty if unknown.
 	Catalog string `yaml:"catalog"`
-	// Brings are the groups whose kinds come with it, or kinds as "Kind.group" of
-	// groups of which it brings no more.
+	// Brings are the groups whose kinds it installs, or "Kind.group" for single
+	// kinds of a group.
 	Brings []string `yaml:"brings"`
 	Source string   `yaml:"source"`
 	Note   string   `yaml:"note"`
 }
 
-// String is the name, and where it is listed.
+// String returns the name and the catalog.
 func (p Package) String() string {
 	if p.Catalog == "" {
 		return p.Name
@@ -36,7 +36,7 @@ type packageFile struct {
 	Packages []Package `yaml:"packages"`
 }
 
-// packages are the known packages, by what they bring.
+// packages indexes the known packages by their kinds.
 type packages struct {
 	all      []Package
 	by       map[string][]Package
@@ -53,7 +53,7 @@ func loadPackages() packages {
 	return p.with(f.Packages)
 }
 
-// with adds packages, which take the place of those of the same name.
+// with adds packages, which replace those of the same name.
 func (p packages) with(more []Package) packages {
 	rest := slices.DeleteFunc(slices.Clone(p.all), func(old Package) bool {
 		return slices.ContainsFunc(more, func(again Package) bool { return again.Name == old.Name })
@@ -71,9 +71,9 @@ func (p packages) with(more []Package) packages {
 // Packages lists the known packages by name.
 func (b *Base) Packages() []Package { return b.packages().all }
 
-// Brought says how a kind comes to a cluster: with a platform, or with one of some
-// packages of operators, and then with no others. Of most kinds neither is known. A
-// kind that a package brings by itself does not come with the platform of its group.
+// Brought says how a kind gets into a cluster: with a platform, or with one of the
+// packages, and then only with these. For most kinds neither is known. A kind of a
+// specific package does not come with the platform of its group.
 func (b *Base) Brought(group, kind string) (platform string, from []Package) {
 	k, ok := b.Kind(group, kind)
 	if f := b.file(group); !ok && f != nil {
@@ -89,11 +89,11 @@ func (b *Base) Brought(group, kind string) (platform string, from []Package) {
 	return k.Platform, from
 }
 
-// Platform is the platform that a ladder.yaml names; empty if none does.
+// Platform returns the platform set in a ladder.yaml, or "".
 func (b *Base) Platform() string { return b.platform }
 
-// Shows is the platform that an object shows its cluster to be of: because no other
-// has its kind, or the catalog that it installs an operator from; empty if none.
+// Shows returns the platform that an object requires, because only that has its
+// kind or its catalog; empty if there is none.
 func (b *Base) Shows(o object.Object) string {
 	k, _ := b.Kind(o.ID.Group, o.ID.Kind)
 	if k.Operator.Installs() {

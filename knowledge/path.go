@@ -11,9 +11,9 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Path leads to values inside an object: keys with dots between them, "[]" for
-// every element of a list, "{}" for every value of a mapping, and a key with
-// dots of its own in brackets and quotes.
+// Path leads to values in an object: keys separated by dots, "[]" for every element
+// of a list, "{}" for every value of a mapping, and brackets and quotes for a key
+// with dots.
 //
 //	spec.template.spec.volumes[].secret.secretName
 //	metadata.annotations["kubernetes.io/service-account.name"]
@@ -27,7 +27,7 @@ type step struct {
 	each byte // '[' or '{' for every element, 0 for a key
 }
 
-// ParsePath reads the written form of a path. "." is the object itself.
+// ParsePath parses a path. "." is the object itself.
 func ParsePath(text string) (Path, error) {
 	p := Path{text: text}
 	rest := text
@@ -82,30 +82,28 @@ func (p *Path) UnmarshalYAML(n *yaml.Node) error {
 // String returns the path as it was written.
 func (p Path) String() string { return p.text }
 
-// IsZero reports whether there is no path.
+// IsZero reports whether the path is empty.
 func (p Path) IsZero() bool { return p.text == "" }
 
-// Found is a value and the place it was found at, such as
-// "spec.volumes[2].secret".
+// Found is a value with its location, such as "spec.volumes[2].secret".
 type Found struct {
 	Field string
 	Value object.Value
 }
 
-// Find returns every value that the path leads to from v. Nothing that is
-// missing or null is returned.
+// Find returns all values at the path below v, without missing and null ones.
 func (p Path) Find(v object.Value) []Found {
 	if p.IsZero() {
 		return nil
 	}
-	var trail [16]crumb // room for the longest of most paths
+	var trail [16]crumb // enough for the longest of most paths
 	var found []Found
 	find(p.steps, v, trail[:0], &found)
 	return found
 }
 
-// crumb is a part of the way to a value: a key, or an index where it is empty.
-// The way is only put into words when there is something at its end.
+// crumb is a step on the way to a value: a key, or an index if that is empty. The
+// location is only formatted when a value is found.
 type crumb struct {
 	key   string
 	index int
@@ -145,7 +143,7 @@ func fieldOf(trail []crumb) string {
 	return field
 }
 
-// Join puts a key behind a field path.
+// Join appends a key to a field path.
 func Join(field, key string) string {
 	switch {
 	case strings.ContainsAny(key, ".[]{}"):

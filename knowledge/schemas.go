@@ -9,7 +9,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// schemaTellings is schemas.yaml: what the CRD of a kind tells.
+// schemaTellings is schemas.yaml: how to interpret CRDs.
 type schemaTellings struct {
 	Source    string   `yaml:"source"`
 	Ready     []string `yaml:"ready"`
@@ -28,11 +28,10 @@ var tellings = sync.OnceValue(func() schemaTellings {
 	return f
 })
 
-// SchemaSource is where it is known from what schemas tell.
+// SchemaSource is the source of this interpretation.
 func (b *Base) SchemaSource() string { return tellings().Source }
 
-// Described returns the convention by which a field of that description names an
-// object, if the description says so.
+// Described returns the convention that the description of a field implies, if any.
 func (b *Base) Described(description string) (Convention, bool) {
 	text := strings.ToLower(firstSentence(description))
 	for _, d := range tellings().Described {
@@ -43,8 +42,8 @@ func (b *Base) Described(description string) (Convention, bool) {
 	return Convention{}, false
 }
 
-// IsWritten reports whether the description of a field that names an object says
-// that the operator makes it.
+// IsWritten reports whether the description of a field says that the operator
+// creates the object.
 func (b *Base) IsWritten(description string) bool {
 	text := strings.ToLower(firstSentence(description))
 	return slices.ContainsFunc(tellings().Written, func(words string) bool { return strings.Contains(text, words) })
@@ -56,8 +55,8 @@ func firstSentence(text string) string {
 	return first
 }
 
-// Sibling takes the end off a key that may hold the name of another object of the
-// same group. What is left is its kind, or the end of it.
+// Sibling removes the suffix of a key that may name another object of the same
+// group. The rest is its kind, or the end of it.
 func (b *Base) Sibling(key string) (kind string, ok bool) {
 	for _, ending := range tellings().Siblings {
 		if stem, cut := strings.CutSuffix(key, ending); cut && stem != "" {
@@ -67,14 +66,15 @@ func (b *Base) Sibling(key string) (kind string, ok bool) {
 	return "", false
 }
 
-// conditionColumn is the path of a column with the status of a condition.
+// conditionColumn matches the path of a printer column with the status of a
+// condition.
 var conditionColumn = regexp.MustCompile(`^\.status\.conditions\[\?\(@\.type\s*==\s*['"](\w+)['"]\)\]\.status$`)
 
-// valueColumn is the path of a column with a value of the status.
+// valueColumn matches the path of a printer column with a status value.
 var valueColumn = regexp.MustCompile(`^\.(status(?:\.\w+)*\.(\w+))$`)
 
-// SeesOf says how the status of objects tells their health, as far as a version of
-// their definition shows it; nil if it does not. Where is how the source is called.
+// SeesOf returns how the status shows health, according to a version of the CRD;
+// nil if it does not. where is the name of the source.
 func (b *Base) SeesOf(version object.Value, schema func() object.Schema, where string) *Sees {
 	if !version.Get("subresources", "status").Exists() {
 		return nil
@@ -94,8 +94,8 @@ func (b *Base) SeesOf(version object.Value, schema func() object.Schema, where s
 	return nil
 }
 
-// signOf is the sign of a condition, or of a boolean value of that name, of which
-// kubectl shows a column; without a column that of the condition.
+// signOf returns the sign for a condition or boolean value with a printer column;
+// without a column, for the condition.
 func signOf(version object.Value, name string) (sign Sign, ok bool) {
 	for _, c := range version.Get("additionalPrinterColumns").Items() {
 		path := c.Get("jsonPath").Text()
@@ -109,7 +109,7 @@ func signOf(version object.Value, name string) (sign Sign, ok bool) {
 	return Sign{Condition: name}, false
 }
 
-// listed reports whether a schema lists a condition among those that there are.
+// listed reports whether a schema lists a condition among the possible ones.
 func listed(status object.Schema, condition string) bool {
 	types := status.Get("conditions", "items", "properties", "type", "enum")
 	return slices.ContainsFunc(types.Items(), func(v object.Value) bool { return v.Text() == condition })

@@ -6,38 +6,37 @@ import (
 	"strings"
 )
 
-// Sees says how the status of an object tells whether it is healthy, for a kind
-// that Argo CD has no health check for. A health check of Argo CD's can be made
-// of it (package health), so that a wave waits for such objects after all.
+// Sees says how the status of an object shows its health, for a kind for which Argo
+// CD has no health check. Package health generates a health check from it, so that
+// waves wait for such objects.
 //
-// What is written here has to err on the side of waiting: Degraded fails a sync
-// for good, even when the object recovers in the next second. Degraded holds
-// only what the operator gives up on, or what needs a person.
+// In case of doubt a record must lead to waiting: Degraded fails a sync
+// permanently, even if the object recovers a second later. Degraded lists only
+// states that the operator gives up on, or that need human action.
 type Sees struct {
-	// Generation says which generation of the object the status is about: a
-	// path such as "status.observedGeneration", or "condition" where each
-	// condition has its own. A status about an older generation says nothing.
-	// Empty if the kind does not tell.
+	// Generation is the generation that the status describes: a path such as
+	// "status.observedGeneration", or "condition" if each condition has its own. A
+	// status of an older generation is ignored. Empty if the kind has none.
 	Generation string `yaml:"generation"`
-	// Under is the path of a list whose entries hold the conditions, such as
-	// "status.parents"; all entries must be well. Empty for "status".
+	// Under is the path of a list whose entries contain the conditions, such as
+	// "status.parents"; all entries must be healthy. Empty for "status".
 	Under string `yaml:"under"`
 
-	// The first list counts that has a sign which shows, in the order
-	// Progressing, Degraded, Suspended. If none has, the object is healthy when
-	// all signs of Healthy show.
+	// The first list with a matching sign applies, in the order Progressing,
+	// Degraded, Suspended. If none matches, the object is healthy if all signs of
+	// Healthy match.
 	Progressing []Sign `yaml:"progressing"`
 	Degraded    []Sign `yaml:"degraded"`
 	Suspended   []Sign `yaml:"suspended"`
 	Healthy     []Sign `yaml:"healthy"`
 
-	// Note becomes a comment in the check.
+	// Note becomes a comment in the health check.
 	Note string `yaml:"note"`
-	// Source is where it is known from.
+	// Source is the source of the facts.
 	Source string `yaml:"source"`
 }
 
-// OfCondition is the Generation of kinds whose conditions each have their own.
+// OfCondition is the Generation of kinds whose conditions have their own.
 const OfCondition = "condition"
 
 // Sign is a test of a status: of a condition or of a value.
@@ -48,11 +47,11 @@ type Sign struct {
 	Reason []string `yaml:"reason"`
 	// At is the path of a value, such as "status.phase".
 	At string `yaml:"at"`
-	// Is lists the values that show it; "True" if empty.
+	// Is lists the matching values; "True" if empty.
 	Is []string `yaml:"is"`
 }
 
-// Values are the values of the condition, or at the path, that show the sign.
+// Values returns the matching values of the condition, or at the path.
 func (s Sign) Values() []string {
 	if len(s.Is) == 0 {
 		return []string{"True"}
@@ -60,7 +59,7 @@ func (s Sign) Values() []string {
 	return s.Is
 }
 
-// Signs returns the signs in the order in which they count.
+// Signs returns all signs in order of precedence.
 func (s *Sees) Signs() []Sign {
 	var all []Sign
 	for _, list := range [][]Sign{s.Progressing, s.Degraded, s.Suspended, s.Healthy} {
@@ -69,8 +68,8 @@ func (s *Sees) Signs() []Sign {
 	return all
 }
 
-// Seen returns the kinds of which it is known how their status tells health,
-// without those that stand for many. It reads every file.
+// Seen returns the kinds whose status is known to show health, without patterns. It
+// reads every file.
 func (b *Base) Seen() []Kind {
 	var all []Kind
 	for _, name := range slices.Sorted(maps.Keys(b.groups)) {

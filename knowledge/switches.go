@@ -5,33 +5,32 @@ import (
 	"sync"
 )
 
-// SwitchKind says what a value of a chart does to the definitions that the
-// chart ships.
+// SwitchKind is the effect of a chart's value on its CRDs.
 type SwitchKind string
 
 const (
-	// Ships: on, it brings definitions.
+	// Ships: enables CRDs.
 	Ships SwitchKind = "ships"
-	// Feature: on, it brings a whole feature, definitions among it.
+	// Feature: enables a feature that includes CRDs.
 	Feature SwitchKind = "feature"
-	// Form: it says how definitions are shipped, not whether.
+	// Form: changes how CRDs are shipped, not whether.
 	Form SwitchKind = "form"
-	// Upgrades: on, a Job writes definitions to the cluster when it runs.
+	// Upgrades: enables a Job that writes CRDs to the cluster.
 	Upgrades SwitchKind = "upgrades"
-	// Cleans: on, a Job deletes definitions or resources.
+	// Cleans: enables a Job that deletes CRDs or custom resources.
 	Cleans SwitchKind = "cleans"
-	// Keeps: it only annotates the definitions.
+	// Keeps: only annotates the CRDs.
 	Keeps SwitchKind = "keeps"
 )
 
-// Switch is a value of a chart that has to do with its definitions.
+// Switch is a value of a chart that affects its CRDs.
 type Switch struct {
-	// Path is the path of the value in the values of its chart.
+	// Path is the path of the value in its chart.
 	Path string     `yaml:"path"`
 	Does SwitchKind `yaml:"does"`
-	// Charts names the charts that the record is about; empty means all.
+	// Charts are the charts of the record; empty means all.
 	Charts []string `yaml:"charts"`
-	// Why is the rest of a sentence that begins with the path.
+	// Why completes a sentence that starts with the path.
 	Why    string `yaml:"why"`
 	Source string `yaml:"source"`
 }
@@ -53,9 +52,8 @@ var switches = sync.OnceValue(func() []Switch {
 	return f.Switches
 })
 
-// Switches returns what is known about the values of a chart by which it ships
-// definitions, one for each path: what is said about the chart goes before what
-// is said about all.
+// Switches returns the switches of a chart, one for each path: records about the
+// chart take precedence over general ones.
 func (b *Base) Switches(chart string) []Switch {
 	var own, common []Switch
 	for _, s := range switches() {

@@ -10,7 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
-// accepted checks that it is said which finding is accepted, and why.
+// accepted checks an accepted finding, which needs a rule and a reason.
 func (r *reader) accepted(n *yaml.Node, field string, a profile.Accepted) {
 	for _, key := range []struct{ name, value, remedy string }{
 		{"rule", a.Rule, "write rule: the name of the rule that finds it"},
@@ -35,7 +35,7 @@ func (r *reader) noRung(n *yaml.Node, field, name string) {
 	r.fault(n, field, message, "use one of "+strings.Join(names, ", "))
 }
 
-// identified checks which kind a record is about.
+// identified checks the kind of a record.
 func (r *reader) identified(n *yaml.Node, field string, k userKind) bool {
 	before := len(r.faults)
 	group, kind := value(n, "group"), value(n, "kind")
@@ -53,7 +53,7 @@ func (r *reader) identified(n *yaml.Node, field string, k userKind) bool {
 	return len(r.faults) == before
 }
 
-// record checks what a record of the right form says.
+// record checks a record whose types are valid.
 func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string]map[string]addition) {
 	if rung := value(n, "rung"); rung != nil && r.base.rungs[k.Rung].Name == "" {
 		r.noRung(rung, field+".rung", k.Rung)
@@ -87,7 +87,7 @@ func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string
 	}
 }
 
-// references checks what the references of a record of the right form say.
+// references checks references whose types are valid.
 func (r *reader) references(n *yaml.Node, field string, all []Reference, group string, added map[string]map[string]addition) {
 	for i, n := range items(value(n, "references")) {
 		ref, field := all[i], fmt.Sprintf("%s.references[%d]", field, i)
@@ -122,8 +122,8 @@ func (r *reader) said(n *yaml.Node, field, why string, to Targets) {
 	}
 }
 
-// target finds a kind whose group was forgotten: the reference would lead
-// nowhere, and nobody would notice.
+// target reports a kind whose group is missing: the reference would never match,
+// silently.
 func (r *reader) target(n *yaml.Node, field string, to GroupKind) {
 	if to.Group != "" || r.base.has("", to.Kind) {
 		return

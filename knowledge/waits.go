@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Waits returns the parts of a container's scripts that wait for others: loops that
-// try again, and the arguments of tools that wait. Where somebody starts the container
-// again without end, a script that tests once waits as well. alone means that a tool
-// is told by variables for what it waits.
+// Waits returns the parts of a container's scripts that wait for other objects:
+// retry loops, and the arguments of waiting tools. If the container is restarted
+// without limit, a script that tests once also waits. alone means that a tool is
+// configured by variables.
 func (b *Base) Waits(image string, scripts []string, restarted bool) (parts []string, alone bool) {
 	w := names().Waits
 	name := Repository(image)
@@ -33,7 +33,7 @@ func (b *Base) Waits(image string, scripts []string, restarted bool) (parts []st
 	return parts, alone
 }
 
-// loops returns the loops of a script that try until something answers.
+// loops returns the loops of a script that retry until something responds.
 func loops(script string, words []commandWord) []string {
 	w := names().Waits
 	var parts []string
@@ -53,7 +53,7 @@ func loops(script string, words []commandWord) []string {
 			continue
 		}
 		if strings.Contains(part, "$1") || strings.Contains(part, "$@") || strings.Contains(part, "${1") {
-			return []string{script} // a function, which is told elsewhere
+			return []string{script} // a function, which is configured elsewhere
 		}
 		parts = append(parts, part)
 		i = end
@@ -61,7 +61,7 @@ func loops(script string, words []commandWord) []string {
 	return parts
 }
 
-// statement is a script up to the end of its first command.
+// statement returns a script up to the end of its first command.
 func statement(script string) string {
 	end := len(script)
 	for _, separator := range []string{"\n", ";", "&&", "||"} {
@@ -77,7 +77,8 @@ type commandWord struct {
 	at   int
 }
 
-// commandWords are the words of a script, where programs are without their folder.
+// commandWords returns the words of a script, with programs without their
+// directories.
 func commandWords(script string) []commandWord {
 	var words []commandWord
 	start := -1
@@ -97,8 +98,9 @@ func commandWords(script string) []commandWord {
 	return words
 }
 
-// findTool finds where a script calls a tool with the words that belong to it; below 0
-// if it does not. A flag of one letter may stand among others, as in "nc -vz".
+// findTool returns the position of a call of a tool with its required words;
+// negative if there is none. A one-letter flag may be combined with others, as in
+// "nc -vz".
 func findTool(words []commandWord, tool string) int {
 	parts := strings.Fields(tool)
 	for i, word := range words {
@@ -124,13 +126,13 @@ func isTool(tool, word string) bool {
 	return tool == word
 }
 
-// IsShort reports whether a word in front of a name means a kind.
+// IsShort reports whether a word before a name refers to a kind.
 func (b *Base) IsShort(word, kind string) bool {
 	return strings.EqualFold(word, kind) || strings.EqualFold(word, kind+"s") || FullKind(word) == kind
 }
 
-// FullKind is the kind that a word means to kubectl, such as Deployment for deploy;
-// other words stay as they are.
+// FullKind resolves kubectl's short names of kinds, such as deploy for Deployment;
+// other words are returned unchanged.
 func FullKind(word string) string {
 	if kind, short := names().ShortNames[strings.ToLower(word)]; short {
 		return kind

@@ -11,7 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
-// Group is what is known about an API group, or about all with an ending.
+// Group is the knowledge about an API group, or about groups with a suffix.
 type Group struct {
 	Name    string
 	Product string
@@ -19,8 +19,7 @@ type Group struct {
 	Kinds   []Kind
 }
 
-// Groups lists all groups by name, for people who ask what is known. It reads
-// every file, which a rendering has no use for.
+// Groups lists all groups by name, for queries of users. It reads every file.
 func (b *Base) Groups() []Group {
 	names := map[string]bool{}
 	for _, groups := range []map[string]*group{b.groups, b.changed} {
@@ -37,13 +36,13 @@ func (b *Base) Groups() []Group {
 	return all
 }
 
-// YAML writes records as a ladder.yaml that says the same.
+// YAML formats records as an equivalent ladder.yaml.
 func YAML(kinds []Kind) string {
 	list := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, k := range kinds {
 		record := mapping(userKind{k.Group, k}, k, 0)
 		if len(k.ChangedBy) > 0 && len(k.Health) == 0 {
-			// Somebody may have taken it away, which is to be said.
+			// An empty list records that health was removed.
 			record.Content = append(record.Content, text("health"), &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle})
 		}
 		list.Content = append(list.Content, record)
@@ -51,8 +50,7 @@ func YAML(kinds []Kind) string {
 	return encode(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{text("kinds"), list}})
 }
 
-// Rest writes what a record says besides the keys that are named, in the form
-// of a ladder.yaml.
+// Rest formats the content of a record except for some keys, as in a ladder.yaml.
 func (k Kind) Rest(besides ...string) string {
 	record := mapping(k, k, 0)
 	var rest []*yaml.Node
@@ -77,18 +75,18 @@ func encode(n *yaml.Node) string {
 	return out.String()
 }
 
-// mapping writes the keys of a struct that say something. of is the record that
-// it is a part of, whose group and source need not be repeated.
+// mapping encodes the fields of a struct that are set. of is the record that
+// contains it, whose group and source are not repeated.
 func mapping(v any, of Kind, depth int) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
-	if depth > 1 { // a line for a reference, as in our own files
+	if depth > 1 { // one line for each reference, as in the built-in files
 		n.Style = yaml.FlowStyle
 	}
 	from := reflect.ValueOf(v)
 	for _, key := range settings.Keys(from.Type()) {
 		field := from.FieldByIndex(key.Index)
 		inherited := depth > 0 && (key.Name == "name" && field.String() == "name" || key.Name == "source" && field.String() == of.Source)
-		// The core group has an empty name, which is to be written.
+		// The core group has an empty name, which must be written.
 		if (field.IsZero() || inherited) && key.Name != "group" {
 			continue
 		}
@@ -130,7 +128,7 @@ func node(v reflect.Value, of Kind, depth int) *yaml.Node {
 		}
 		return list
 	case reflect.Bool:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"} // false is not written
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"} // false is omitted
 	}
 	return text(v.String())
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
-// Annotate returns the object with an annotation set in its text: replaced
-// where it is, added to metadata.annotations, which is created if need be, in
-// the style (block or flow) of what is there. Nothing else in the text
-// changes, and setting what is already set changes nothing at all.
+// Annotate returns the object with an annotation set in its text: an existing value
+// is replaced; otherwise an entry is added to metadata.annotations, which is
+// created if needed, in the existing style (block or flow). Nothing else in the
+// text changes, and setting an existing value changes nothing.
 //
-// Anchors are followed: when the annotations are shared with another place
-// through an alias, that other place keeps what it had.
+// If the annotations are shared through an alias, the other place keeps its
+// content.
 //
-// Only documents of a shape that no tool writes (metadata behind an alias or a
-// merge key, keys marked with "?") are written anew, with their comments but
-// in the layout of the YAML library.
+// Only documents in a layout that no tool produces (metadata behind an alias or a
+// merge key, keys marked with "?") are written anew, with their comments but in the
+// layout of the YAML library.
 func (o Object) Annotate(key, value string) (Object, error) {
 	return o.AnnotateAll([]Annotation{{key, value}})
 }
@@ -30,8 +30,7 @@ func (o Object) Annotate(key, value string) (Object, error) {
 // Annotation is an entry of metadata.annotations.
 type Annotation struct{ Key, Value string }
 
-// AnnotateAll sets several annotations, which must have different keys, in one
-// edit of the text.
+// AnnotateAll sets several annotations with different keys in one edit of the text.
 func (o Object) AnnotateAll(all []Annotation) (Object, error) {
 	var missing []Annotation
 	for _, a := range all {
@@ -67,8 +66,8 @@ func annotate(text string, root *yaml.Node, all []Annotation) (*document, error)
 	return &document{text: edited}, err
 }
 
-// holds checks the result of an edit that was more than lines put in, and
-// returns its parsed form.
+// holds checks the result of an edit that did more than insert lines, and returns
+// its parsed form.
 func holds(text string, all []Annotation) (*yaml.Node, bool) {
 	root, err := parseText(text)
 	if err != nil {
@@ -82,8 +81,8 @@ func holds(text string, all []Annotation) (*yaml.Node, bool) {
 	return root, true
 }
 
-// annotatedView is a parsed form as a plain edit leaves it: new entries stand
-// before the others. It shares with the one before what is not about annotations.
+// annotatedView returns the parsed form after a plain edit: new entries come before
+// the others. It shares unaffected nodes with the original.
 func annotatedView(root *yaml.Node, all []Annotation) *yaml.Node {
 	old := lastValue(lastValue(root, "metadata"), "annotations")
 	if old == nil || old.Kind != yaml.MappingNode {
@@ -100,8 +99,8 @@ func annotatedView(root *yaml.Node, all []Annotation) *yaml.Node {
 	return with(root, []string{"metadata"}, map[string]*yaml.Node{"metadata": meta})
 }
 
-// with is a copy of a mapping with the values of keys set where lastValue finds
-// them, or put before all others.
+// with returns a copy of a mapping with the values of keys replaced where lastValue
+// finds them, or added before all others.
 func with(n *yaml.Node, keys []string, values map[string]*yaml.Node) *yaml.Node {
 	c := *n
 	c.Content = nil
@@ -127,8 +126,8 @@ func scalar(value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
 }
 
-// entry is an annotation as a line of a block mapping, and flowEntries several
-// as they stand in a flow mapping.
+// entry returns an annotation as a line of a block mapping, and flowEntries several
+// as entries of a flow mapping.
 func (a Annotation) entry() string { return a.Key + ": " + quote(a.Value) }
 
 func entries(all []Annotation) []string {
@@ -147,7 +146,7 @@ func flowEntries(all []Annotation) string {
 	return strings.Join(parts, ", ")
 }
 
-// quote writes a string as JSON does, which is YAML's double-quoted style.
+// quote quotes a string as JSON, which is YAML's double-quoted style.
 func quote(s string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -156,8 +155,8 @@ func quote(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// flow writes a value in one line, and reports whether that says all of it: a
-// value with a tag of its own cannot be copied.
+// flow encodes a value in one line, and reports whether that is complete: a value
+// with a tag cannot be copied.
 func flow(v Value) (string, bool) {
 	n := v.resolved()
 	if n.Style&yaml.TaggedStyle != 0 {
@@ -196,7 +195,7 @@ func flow(v Value) (string, bool) {
 	return n.Value, true
 }
 
-// rewrite sets the annotations in the parsed document and writes all of it.
+// rewrite sets the annotations in the parsed document and encodes all of it.
 func rewrite(text string, all []Annotation) (string, error) {
 	var doc yaml.Node
 	if err := unmarshal(text, &doc); err != nil {
@@ -232,7 +231,7 @@ func rewrite(text string, all []Annotation) (string, error) {
 	return encode(root)
 }
 
-// flattenMerges replaces the merge keys of a mapping by what they bring in.
+// flattenMerges replaces the merge keys of a mapping by the merged entries.
 func flattenMerges(n *yaml.Node) {
 	if n.Kind != yaml.MappingNode || !hasMerge(n) {
 		return

@@ -6,27 +6,26 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// leastBlock is the size in bytes from which it pays to read a literal block
-// without the YAML library. Below it there are the settings and scripts that
-// most manifests have, above it dashboards.
+// leastBlock is the minimum size in bytes of literal blocks that are read without
+// the YAML library. Most manifests only contain smaller ones, such as configuration
+// and scripts; larger ones are dashboards.
 const leastBlock = 1024
 
-// literal is a literal block scalar ("key: |") that was taken out of a text.
+// literal is a literal block scalar ("key: |") that was removed from a text.
 type literal struct {
 	line   int // of its header, counted from 1
-	column int // that its lines are indented to
+	column int // indentation of its lines
 	body   string
-	chomp  byte // '-', '+', or 0 for the usual single line break at the end
+	chomp  byte // '-', '+', or 0 for the default of a single line break at the end
 }
 
-// withoutBlocks blanks the literal blocks of a text that have at least so many
-// bytes, keeping every line break so that a position in the result is a
-// position in the text.
+// withoutBlocks blanks the literal blocks of a text from a minimum size. It keeps
+// every line break, so that a position in the result is a position in the text.
 //
-// The library reads such a block character by character, and dashboards are
-// half a megabyte of what monitoring charts render. A block is only taken when
-// its text means what it says and its end is plain to see. Where something
-// looks like a block and is none, as inside a quoted text, restore finds out.
+// The library reads such a block character by character, and dashboards are half a
+// megabyte in monitoring charts. Only blocks without special characters and with an
+// unambiguous end are removed. restore detects text that only looks like a block,
+// as within quotes.
 func withoutBlocks(text string, least int) (string, []literal) {
 	if !strings.Contains(text, ": |") {
 		return text, nil
@@ -67,11 +66,11 @@ func withoutBlocks(text string, least int) (string, []literal) {
 	return short.String(), blocks
 }
 
-// letters are what keys of manifests consist of. Tags, anchors and "?" before
-// one would change what the block hangs on.
+// letters are the characters of keys in manifests. A tag, an anchor or "?" before a
+// key would affect what the block belongs to.
 const letters = `abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"'`
 
-// header reads "key: |", "key: |-" and "key: |+" at the end of a line.
+// header parses "key: |", "key: |-" and "key: |+" at the end of a line.
 func header(line string, colon int) (literal, bool) {
 	switch strings.TrimRight(line[colon+len(": |"):], " \n") {
 	case "":
@@ -84,12 +83,12 @@ func header(line string, colon int) (literal, bool) {
 	return literal{}, false
 }
 
-// cut finds out how far the block reaches in the text behind its header, whose
-// key it is given with all that stands before it. It reports whether the block
-// is of the plain kind.
+// cut finds the end of the block in the text after its header. It gets the key with
+// everything before it on the line, and reports whether the block has the supported
+// form.
 func (b *literal) cut(text, key string) (end int, ok bool) {
 	name := strings.TrimLeft(key, " ")
-	for item := true; item; { // "- " begins an item; a dash without a space, a key
+	for item := true; item; { // "- " starts an item; a dash without a space is part of a key
 		if name, item = strings.CutPrefix(name, "- "); item {
 			name = strings.TrimLeft(name, " ")
 		}
@@ -107,7 +106,7 @@ func (b *literal) cut(text, key string) (end int, ok bool) {
 		line := text[end:next]
 		indent := len(line) - len(strings.TrimLeft(line, " "))
 		if indent < b.column && line[indent:] != "\n" {
-			// Anything else there may be another kind of line break.
+			// Other characters there may be other kinds of line breaks.
 			ends := indent < len(line) && ' ' < line[indent] && line[indent] <= '~'
 			return end, ends && indent <= parent && plain(text[:end])
 		}
@@ -116,8 +115,8 @@ func (b *literal) cut(text, key string) (end int, ok bool) {
 	return end, plain(text)
 }
 
-// plain reports whether a text holds neither line breaks but "\n", nor what
-// YAML forbids, nor marks of byte order.
+// plain reports whether a text contains only "\n" as line breaks, no characters
+// that YAML forbids, and no byte order mark.
 func plain(text string) bool {
 	for _, r := range text {
 		switch {
@@ -129,8 +128,8 @@ func plain(text string) bool {
 	return true
 }
 
-// text is what the block says, by YAML 1.1, 9.3: without its indentation, and
-// with the line breaks at its end as the header wants them.
+// text returns the content of the block according to YAML 1.1, 9.3: without its
+// indentation, and with the trailing line breaks that the header selects.
 func (b literal) text() string {
 	var out strings.Builder
 	out.Grow(len(b.body))
@@ -147,15 +146,13 @@ func (b literal) text() string {
 	return text
 }
 
-// restore puts blocks where they were taken from and reports whether every one
-// of them was a block.
+// restore restores blocks and reports whether each of them was really a block.
 func restore(n *yaml.Node, blocks []literal) bool {
 	left := restoreFrom(n, blocks)
 	return len(left) == 0
 }
 
-// restoreFrom returns the blocks that are not under n. Both are in the order
-// of the text.
+// restoreFrom returns the blocks that are not below n. Both are in text order.
 func restoreFrom(n *yaml.Node, blocks []literal) []literal {
 	if len(blocks) > 0 && n.Kind == yaml.ScalarNode && n.Style&yaml.LiteralStyle != 0 && n.Line == blocks[0].line {
 		n.Value = blocks[0].text()

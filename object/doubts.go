@@ -11,23 +11,23 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// The rules of findings by which others tell what is wrong.
+// Rules that other packages check for.
 const (
-	// DuplicateKey marks a key that a mapping holds twice.
+	// DuplicateKey is the rule for duplicate keys of a mapping.
 	DuplicateKey = "duplicate-key"
-	// InvalidYAML marks a text that is not YAML.
+	// InvalidYAML is the rule for text that is not YAML.
 	InvalidYAML = "invalid-yaml"
-	// Incomplete marks a manifest without the fields that every object has.
+	// Incomplete is the rule for a manifest without required fields.
 	Incomplete = "incomplete-object"
 )
 
-// Doubts reports what the manifest says and those who read it pass over: keys
-// given twice, and hook weights that are no number.
+// Doubts reports content that readers of the manifest silently ignore: duplicate
+// keys, and hook weights that are not numbers.
 func (o Object) Doubts() []finding.Finding {
 	return append(o.doubled(), o.wordyWeight()...)
 }
 
-// wordyWeight reports a hook weight that is no whole number.
+// wordyWeight reports a hook weight that is not an integer.
 func (o Object) wordyWeight() []finding.Finding {
 	text, ok := o.Annotation(HelmWeight)
 	if _, err := strconv.Atoi(text); err == nil || !ok {
@@ -38,12 +38,10 @@ func (o Object) wordyWeight() []finding.Finding {
 		Remedy: `use a number such as "5", or remove the annotation`}}
 }
 
-// doubled reports keys that stand in one mapping of the manifest more than
-// once. Argo CD and Helm take the last and drop the others without a word,
-// kustomize and Flux refuse the manifest, and charts that people use print
-// such labels; so it is no error here, only a warning, and a note where the
-// values are equal. A mapping is reported once, however many of its keys are
-// doubled. The schemas of a CustomResourceDefinition are not looked at.
+// doubled reports duplicate keys. Argo CD and Helm silently use the last one, while
+// kustomize and Flux refuse the manifest. Popular charts print such labels, so it
+// is only a warning, or a note if the values are equal. A mapping is reported once,
+// however many duplicates it has. The schemas of CRDs are not checked.
 func (o Object) doubled() []finding.Finding {
 	var found []finding.Finding
 	eachMapping(o.doc.node(), "", func(n *yaml.Node, path string) {
@@ -78,17 +76,17 @@ func (o Object) doubled() []finding.Finding {
 	return found
 }
 
-// twice is a key that a mapping holds already.
+// twice is a duplicate key.
 type twice struct {
 	first, again *yaml.Node
-	// equal says that both stand before the same text.
+	// equal means that both values are equal.
 	equal bool
 }
 
-// doubledKeys returns the keys of a mapping that stand in it before. Merge keys
-// may stand in it as often as they like.
+// doubledKeys returns the duplicate keys of a mapping. Merge keys may occur any
+// number of times.
 func doubledKeys(n *yaml.Node) []twice {
-	const small = 16 // below that, looking back is faster than a map
+	const small = 16 // up to this size, searching is faster than a map
 	var seen map[string]int
 	if len(n.Content) > 2*small {
 		seen = make(map[string]int, len(n.Content)/2)
@@ -114,17 +112,17 @@ func doubledKeys(n *yaml.Node) []twice {
 	return found
 }
 
-// Doubled is a key that stands twice in one mapping.
+// Doubled is a duplicate key of a mapping.
 type Doubled struct {
-	// Path leads to the mapping.
+	// Path is the path of the mapping.
 	Path, Key string
-	// Lines are those of the first key and of the other.
+	// Lines are the lines of the first and the duplicate key.
 	Lines [2]int
-	// Again is the value behind the other, which is the one that is read.
+	// Again is the value of the duplicate, which takes effect.
 	Again Value
 }
 
-// DoubledKeys lists the keys below a value that stand twice in their mapping.
+// DoubledKeys lists the duplicate keys below a value.
 func (v Value) DoubledKeys() (all []Doubled) {
 	eachMapping(v.node, "", func(n *yaml.Node, path string) {
 		for _, k := range doubledKeys(n) {
@@ -135,8 +133,8 @@ func (v Value) DoubledKeys() (all []Doubled) {
 	return all
 }
 
-// eachMapping visits the mappings below a node with their paths. What an alias
-// stands for is visited where it is written.
+// eachMapping visits the mappings below a node with their paths. Aliased nodes are
+// visited where they are defined.
 func eachMapping(n *yaml.Node, path string, visit func(n *yaml.Node, path string)) {
 	if n == nil {
 		return
@@ -158,7 +156,7 @@ func eachMapping(n *yaml.Node, path string, visit func(n *yaml.Node, path string
 	}
 }
 
-// below writes the path of a key in the mapping at a path.
+// below returns the path of a key in a mapping.
 func below(path, key string) string {
 	switch {
 	case path == "":
@@ -169,11 +167,11 @@ func below(path, key string) string {
 	return path + "." + key
 }
 
-// identity are the keys that every object has, and none twice.
+// identity lists keys that every object has exactly once.
 var identity = []string{"apiVersion", "kind", "metadata"}
 
-// glued reports a manifest that says twice what it is. Mostly the line between
-// two objects is missing, and the first of them would be lost.
+// glued reports a manifest that contains its identity twice. Usually the separator
+// between two objects is missing, and the first of them would be lost.
 func (d located) glued(v Value) error {
 	if !v.IsMap() {
 		return nil

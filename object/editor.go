@@ -9,17 +9,17 @@ import (
 	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
-// errUnusual says that the text cannot be edited in place.
+// errUnusual means that the text cannot be edited in place.
 var errUnusual = errors.New("unusual layout")
 
-// editor collects replacements in a text whose parsed form is known.
+// editor collects replacements in a text, given its parsed form.
 type editor struct {
 	text    string
 	lines   *textedit.Lines
 	root    *yaml.Node
 	splices []textedit.Splice
-	// plain is true when the edit only put whole lines between others, filled
-	// empty braces, or replaced a scalar within its line.
+	// plain is true if the edit only inserted whole lines, filled empty braces, or
+	// replaced a scalar within its line.
 	plain bool
 	err   error
 }
@@ -58,7 +58,7 @@ func (e *editor) annotate(all []Annotation) {
 	}
 }
 
-// setEntries replaces the entries that are there and adds the others.
+// setEntries replaces existing entries and adds the others.
 func (e *editor) setEntries(annotations *yaml.Node, all []Annotation) {
 	e.detach(annotations)
 	var added []Annotation
@@ -84,9 +84,9 @@ func (e *editor) setEntries(annotations *yaml.Node, all []Annotation) {
 	}
 }
 
-// insertBehindMerge adds entries below "<<: *alias". In front of it the
-// merged value would win: go.yaml.in/yaml/v2, with which Kubernetes reads
-// manifests, takes merge keys in the order they are written.
+// insertBehindMerge adds entries after "<<: *alias". Before it, the merged value
+// would take precedence: go.yaml.in/yaml/v2, with which Kubernetes reads manifests,
+// applies merge keys in text order.
 func (e *editor) insertBehindMerge(n *yaml.Node, entries []string) {
 	e.plain = false
 	last := len(n.Content) - 2
@@ -102,7 +102,7 @@ func (e *editor) insertBehindMerge(n *yaml.Node, entries []string) {
 	e.splices = append(e.splices, textedit.Splice{From: at, To: at, Text: block(entries, key.Column-1, lineEnd(e.text[:at]))})
 }
 
-// lastValue finds the value of a key written in the mapping itself.
+// lastValue returns the value of a key of the mapping itself.
 func lastValue(n *yaml.Node, key string) *yaml.Node {
 	for i := len(n.Content) - 2; i >= 0; i -= 2 {
 		if n.Content[i].Value == key && n.Content[i].Tag != mergeTag {
@@ -121,8 +121,8 @@ func hasMerge(n *yaml.Node) bool {
 	return false
 }
 
-// offset converts a position of the YAML library, which counts characters,
-// into an offset of the text.
+// offset converts a position of the YAML library, which counts characters, to an
+// offset in the text.
 func (e *editor) offset(n *yaml.Node) int {
 	at, ok := e.lines.Offset(n.Line, n.Column)
 	if !ok {
@@ -131,7 +131,7 @@ func (e *editor) offset(n *yaml.Node) int {
 	return at
 }
 
-// content returns the offset of a node behind its anchor and tag.
+// content returns the offset of a node after its anchor and tag.
 func (e *editor) content(n *yaml.Node) int {
 	at := e.offset(n)
 	for at < len(e.text) && (e.text[at] == '&' || e.text[at] == '!') {
@@ -147,8 +147,8 @@ func (e *editor) content(n *yaml.Node) int {
 	return at
 }
 
-// insertEntries puts lines in front of the first entry of a mapping; flow is the
-// same in flow style.
+// insertEntries inserts lines before the first entry of a mapping; flow is the
+// equivalent in flow style.
 func (e *editor) insertEntries(n *yaml.Node, lines []string, flow string) {
 	if n.Style&yaml.FlowStyle != 0 || len(n.Content) == 0 {
 		e.insertFlow(n, flow)
@@ -161,7 +161,7 @@ func (e *editor) insertEntries(n *yaml.Node, lines []string, flow string) {
 		e.err = errUnusual // the first line, or a key marked with "?"
 		return
 	}
-	// The new line goes above comments, which are about the first entry.
+	// The new line goes above comments, which belong to the first entry.
 	for below > 1 && commentOrBlank(e.lines.At(below-1)) {
 		below--
 	}
@@ -180,7 +180,7 @@ func block(lines []string, indent int, eol string) string {
 	return b.String()
 }
 
-// lineEnd returns the line break with which text ends.
+// lineEnd returns the line break at the end of text.
 func lineEnd(text string) string {
 	for _, eol := range []string{"\r\n", "\r"} {
 		if strings.HasSuffix(text, eol) {
@@ -195,8 +195,8 @@ func commentOrBlank(line string) bool {
 	return line == "" || line[0] == '#'
 }
 
-// insertFlow adds an entry behind the opening brace, on a line of its own
-// where the entries stand on lines.
+// insertFlow inserts an entry after the opening brace, on a line of its own if the
+// entries are on separate lines.
 func (e *editor) insertFlow(n *yaml.Node, entry string) {
 	at := e.content(n)
 	if e.err != nil || at >= len(e.text) || e.text[at] != '{' {
@@ -205,7 +205,7 @@ func (e *editor) insertFlow(n *yaml.Node, entry string) {
 	}
 	at++
 	if len(n.Content) > 0 || e.text[at] != '}' {
-		e.plain = false // comments may stand between the braces
+		e.plain = false // there may be comments between the braces
 	}
 	if len(n.Content) > 0 {
 		entry += ","
@@ -218,11 +218,11 @@ func (e *editor) insertFlow(n *yaml.Node, entry string) {
 	e.splices = append(e.splices, textedit.Splice{From: at, To: at, Text: entry})
 }
 
-// fillNull gives an empty "annotations:" its first entries.
+// fillNull adds the first entries to an empty "annotations:".
 func (e *editor) fillNull(meta, null *yaml.Node, all []Annotation) {
 	e.plain = false
 	flow := "{" + flowEntries(all) + "}"
-	if null.Value != "" { // written out, as null or ~
+	if null.Value != "" { // an explicit null or ~
 		e.replaceToken(null, null.Value, flow)
 		return
 	}
@@ -248,7 +248,7 @@ func (e *editor) fillNull(meta, null *yaml.Node, all []Annotation) {
 	e.splices = append(e.splices, textedit.Splice{From: next, To: next, Text: block(entries(all), name.Column-1+2, lineEnd(e.text[:next]))})
 }
 
-// replaceToken replaces a token that must stand at the node's place.
+// replaceToken replaces a token, which must be at the node's position.
 func (e *editor) replaceToken(n *yaml.Node, token, with string) {
 	at := e.content(n)
 	if e.err != nil || !strings.HasPrefix(e.text[at:], token) {
@@ -258,7 +258,7 @@ func (e *editor) replaceToken(n *yaml.Node, token, with string) {
 	e.splices = append(e.splices, textedit.Splice{From: at, To: at + len(token), Text: with})
 }
 
-// replaceScalar replaces a scalar of one line, keeping single quotes.
+// replaceScalar replaces a single-line scalar, and keeps single quotes.
 func (e *editor) replaceScalar(n *yaml.Node, value string) {
 	if n.Kind == yaml.AliasNode {
 		e.plain = false
@@ -283,7 +283,7 @@ func (e *editor) replaceScalar(n *yaml.Node, value string) {
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 || !strings.HasPrefix(e.text[at:], n.Value):
 		e.err = errUnusual
 		return
-	case n.Value == "": // "key:" with nothing behind it
+	case n.Value == "": // "key:" without a value
 		e.err = errUnusual
 		return
 	default:
@@ -296,8 +296,7 @@ func (e *editor) replaceScalar(n *yaml.Node, value string) {
 	e.splices = append(e.splices, textedit.Splice{From: at, To: end, Text: with})
 }
 
-// closingQuote returns the offset behind the quoted scalar that starts at at,
-// or -1.
+// closingQuote returns the offset after the quoted scalar that starts at at, or -1.
 func closingQuote(text string, at int, mark byte) int {
 	for i := at + 1; i < len(text); i++ {
 		switch {
@@ -312,9 +311,8 @@ func closingQuote(text string, at int, mark byte) int {
 	return -1
 }
 
-// detach frees a node that is about to change from the aliases that share it:
-// the first alias becomes the owner of the anchor, with a copy of the value as
-// it was.
+// detach separates a node that is about to change from its aliases: the first alias
+// becomes the owner of the anchor, with a copy of the old value.
 func (e *editor) detach(n *yaml.Node) {
 	if n.Anchor == "" {
 		return
@@ -331,7 +329,7 @@ func (e *editor) detach(n *yaml.Node) {
 	}
 	at := e.offset(n)
 	anchor := "&" + n.Anchor
-	for at < len(e.text) && e.text[at] == '!' { // a tag may stand before it
+	for at < len(e.text) && e.text[at] == '!' { // a tag may precede it
 		at += len(e.text[at:]) - len(strings.TrimLeft(strings.TrimLeftFunc(e.text[at:], notSpace), " \t"))
 	}
 	if e.err != nil || !strings.HasPrefix(e.text[at:], anchor) {
@@ -343,7 +341,7 @@ func (e *editor) detach(n *yaml.Node) {
 		end++
 	}
 	for at > 0 && e.text[at-1] == ' ' && strings.ContainsAny(e.text[end:end+1], "\r\n") {
-		at-- // nothing is left behind the colon
+		at-- // removes the space after the colon
 	}
 	e.splices = append(e.splices, textedit.Splice{From: at, To: end, Text: ""})
 	e.replaceToken(first, "*"+first.Value, anchor+" "+copied)

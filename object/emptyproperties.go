@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// WithoutEmptyProperties returns a CustomResourceDefinition without those
-// "properties: {}" of its validation schemas that stand on a line of their own.
-// They mean nothing, the API server does not store them, and so they show as a
-// difference for ever.
+// WithoutEmptyProperties returns a CRD without each "properties: {}" on its own
+// line in its validation schemas. They have no effect, and the API server does not
+// store them, so Argo CD would always show a difference.
 func (o Object) WithoutEmptyProperties() Object {
 	text := o.doc.text
 	if !strings.Contains(text, emptyProperties) {
@@ -29,8 +28,8 @@ func (o Object) WithoutEmptyProperties() Object {
 
 const emptyProperties = "properties: {}"
 
-// besideType reports whether a mapping has a type besides one of its lines, as
-// schemas do, so that it does not get empty without that line.
+// besideType reports whether a mapping has a type besides one of its lines, as in
+// schemas, so that it is not empty without that line.
 func besideType(lines []string, i int) bool {
 	isType := func(line string) (found, done bool) {
 		deep := indentation(line) - indentation(lines[i])
@@ -52,8 +51,8 @@ func besideType(lines []string, i int) bool {
 	return false
 }
 
-// inSchema reports whether a line belongs to a validation schema, and in it to
-// neither a value, such as a default, nor a text.
+// inSchema reports whether a line belongs to a validation schema, outside of
+// values, such as defaults, and of texts.
 func inSchema(lines []string, i int) bool {
 	column := indentation(lines[i])
 	for _, line := range slices.Backward(lines[:i]) {

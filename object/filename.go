@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// FileName is the name of a file for an object: kind, namespace and name in
-// letters that every file system takes.
+// FileName returns a file name for an object: kind, namespace and name in
+// characters that every file system supports.
 func FileName(id ID) string {
 	parts := []string{id.Kind}
 	if id.Namespace != "" {

@@ -11,22 +11,23 @@ import (
 	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
-// isList follows Argo CD, which takes apart every object whose kind ends in
-// List and that has items, "kind: List" and RoleList alike.
+// isList reports whether an object is a list. Like Argo CD it includes every kind
+// that ends in List and has items, such as "kind: List" and RoleList.
 func isList(v Value) bool {
 	return strings.HasSuffix(v.Get("kind").Text(), "List") && v.Get("items").IsList()
 }
 
-// isNullList follows Argo CD, too, which passes over lists whose items are null
-// (reposerver/repository, isNullList), as kubectl prints empty ones of one kind. A
-// List of any kind is written by people, who forgot something.
+// isNullList reports whether a list has null items. Like Argo CD
+// (reposerver/repository, isNullList) Ladder ignores these for lists of a specific
+// kind, which kubectl prints for empty results. "kind: List" is written by people,
+// and is probably incomplete.
 func isNullList(v Value) bool {
 	items := v.Get("items").resolved()
 	kind := v.Get("kind").Text()
 	return kind != "List" && strings.HasSuffix(kind, "List") && items != nil && items.Tag == "!!null" && !v.Get("spec").Exists() && !v.Get("status").Exists()
 }
 
-// unfold returns the items of a list as objects of their own.
+// unfold returns the items of a list as separate objects.
 func (d located) unfold(v Value) ([]Object, error) {
 	items := v.Get("items")
 	texts, err := d.itemTexts(v)
@@ -55,9 +56,9 @@ func (d located) unfold(v Value) ([]Object, error) {
 	return objs, errors.Join(faults...)
 }
 
-// itemTexts cuts the items out of a list's text. Items of a block sequence
-// keep their text, moved to the left; anything else (flow style, JSON, items
-// with aliases to anchors outside of them) is written anew.
+// itemTexts returns the texts of a list's items. Items of a block sequence keep
+// their text without indentation; others (flow style, JSON, items with aliases to
+// anchors outside them) are written anew.
 func (d located) itemTexts(list Value) ([]string, error) {
 	items := list.Get("items").resolved()
 	lines := textedit.NewLines(d.text)
@@ -110,17 +111,17 @@ func cutItem(lines *textedit.Lines, seq *yaml.Node, i int) (string, bool) {
 		blank := strings.TrimSpace(body) == ""
 		if depth < indent && !blank && !strings.HasPrefix(body, "#") {
 			if depth <= dash {
-				break // the list has ended
+				break // the end of the list
 			}
-			return "", false // a scalar that hangs to the left of its item
+			return "", false // a scalar with less indentation than its item
 		}
 		b.WriteString(line[min(indent, depth):])
 	}
 	return b.String(), true
 }
 
-// aboveComments moves up from an item's line over the comments that stand
-// right above its dash: they are about it, not about the item before.
+// aboveComments moves from an item's line up over the comments directly above its
+// dash, which belong to it, not to the previous item.
 func aboveComments(lines *textedit.Lines, line, dash int) int {
 	for line > 0 {
 		above := lines.At(line - 1)
@@ -145,8 +146,8 @@ func hasAlias(n *yaml.Node) bool {
 	return false
 }
 
-// expand copies a node with every alias replaced by what it stands for, so
-// that it can leave its document.
+// expand copies a node with every alias replaced by its target, so that it can be
+// moved to another document.
 func expand(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -154,9 +155,9 @@ func expand(n *yaml.Node) *yaml.Node {
 	c := *n
 	c.Anchor = ""
 	if c.Tag == "!!null" && c.Style&yaml.TaggedStyle == 0 {
-		c.Value = "null" // the encoder writes an empty one in flow style as ""
+		c.Value = "null" // the encoder would write an empty one in flow style as ""
 	}
-	if truth, old := oldBool(&c); old { // the encoder would put it in quotes
+	if truth, old := oldBool(&c); old { // the encoder would quote it
 		c.Tag, c.Value = "!!bool", strconv.FormatBool(truth)
 	}
 	c.Content = make([]*yaml.Node, len(n.Content))
@@ -166,7 +167,8 @@ func expand(n *yaml.Node) *yaml.Node {
 	return &c
 }
 
-// encode writes a node in the layout of most manifests, two spaces deep.
+// encode encodes a node in the usual layout of manifests, with an indentation of
+// two.
 func encode(n *yaml.Node) (text string, err error) {
 	defer func() {
 		if r := recover(); r != nil {

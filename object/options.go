@@ -2,8 +2,7 @@ package object
 
 import "strings"
 
-// SyncOptions is the annotation in which an object asks Argo CD to treat it in
-// other ways than the rest; its value is a list of options.
+// SyncOptions is the annotation with an object's list of sync options for Argo CD.
 const SyncOptions = "argocd.argoproj.io/sync-options"
 
 // The options that Ladder writes (gitops-engine pkg/sync/common/types.go).
@@ -14,8 +13,7 @@ const (
 )
 
 // WithOptions adds options to a list of sync options, and reports whether that
-// changes it. An option that is there stays, whatever its value: its author
-// knows why.
+// changes it. Options that the author has set, with any value, are kept.
 func WithOptions(list string, options ...string) (string, bool) {
 	changed := false
 	for _, option := range options {

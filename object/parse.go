@@ -20,17 +20,15 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Parse reads the manifests in text: YAML documents or JSON, lists unfolded
-// into their items, in the order they are written. file and line say where
-// text starts, for messages; line is 0 for the output of a template, whose
-// line numbers would mislead.
+// Parse parses the manifests in text: YAML documents or JSON, in text order, with
+// lists replaced by their items. file and line are the start of text, for messages;
+// line is 0 for the output of a template, where line numbers would be misleading.
 //
-// The error joins one finding for each document that is no Kubernetes object;
-// the objects that could be read are returned with it.
+// The error joins one finding for each document that is not a Kubernetes object;
+// the valid objects are returned with it.
 //
-// A CustomResourceDefinition is read without its validation schemas, which
-// are nine tenths of the text of most operators and say nothing about order.
-// They stay in the text; what they say is not looked at.
+// CRDs are parsed without their validation schemas, which are nine tenths of the
+// text of most operators and do not affect the order. They remain in the text.
 func Parse(file string, line int, text string) ([]Object, error) {
 	chunks := split(text)
 	parsed, faults := make([][]Object, len(chunks)), make([]error, len(chunks))
@@ -44,9 +42,9 @@ func Parse(file string, line int, text string) ([]Object, error) {
 	return slices.Concat(parsed...), errors.Join(faults...)
 }
 
-// each calls work for every number below n, on all processors. Reading YAML is
-// most of what is done after a chart is rendered. A panic reaches the caller,
-// who may be a server that must live on.
+// each calls work for every number below n, on all CPUs. Parsing YAML takes most of
+// the time after a chart is rendered. A panic is passed to the caller, which may be
+// a server that must continue.
 func each(n int, work func(i int)) {
 	var workers sync.WaitGroup
 	var next atomic.Int64
@@ -65,29 +63,29 @@ func each(n int, work func(i int)) {
 	}
 	workers.Wait()
 	if r := panicked.Load(); r != nil {
-		panic(r) // on, in the goroutine of the caller, who may recover
+		panic(r) // in the goroutine of the caller, which may recover
 	}
 }
 
-// located is one document and the place it came from.
+// located is a document with its place.
 type located struct {
 	file string
-	line int // 0: the text is the output of a template
+	line int // 0 for the output of a template
 	text string
-	// start is the line of the whole text on which the document starts.
+	// start is the line in the whole text at which the document starts.
 	start int
 }
 
-// IsBinary reports whether what is not valid YAML is not a text at all: it has zero bytes
-// and is neither UTF-8 nor, by its byte order mark, UTF-16.
+// IsBinary reports whether invalid YAML is binary: it contains zero bytes and is
+// neither UTF-8 nor, by its byte order mark, UTF-16.
 func IsBinary(text []byte) bool {
 	return bytes.IndexByte(text, 0) >= 0 && !utf8.Valid(text) && !bytes.HasPrefix(text, []byte("\xff\xfe")) && !bytes.HasPrefix(text, []byte("\xfe\xff"))
 }
 
 func (d located) objects() ([]Object, error) {
 	if !strings.HasSuffix(d.text, "\n") {
-		// Every reader of manifests in Kubernetes and Helm ends the last
-		// line, too; without it a trailing block scalar would differ.
+		// All readers of manifests in Kubernetes and Helm do this; otherwise a
+		// trailing block scalar would differ.
 		d.text += "\n"
 	}
 	root, err := parseText(d.text)
@@ -96,7 +94,7 @@ func (d located) objects() ([]Object, error) {
 	}
 	if err != nil {
 		line, message := SyntaxError(err)
-		line = min(line, strings.Count(d.text, "\n")) // the end is a line too far
+		line = min(line, strings.Count(d.text, "\n")) // at the end, the line is one too large
 		remedy := "correct the syntax there"
 		if errors.As(err, new(trailing)) {
 			remedy = "separate the objects with a line \"---\", or remove what is not an object"
@@ -138,8 +136,8 @@ var (
 	secretLine = regexp.MustCompile(`(?m)^\s*["']?kind["']?:\s*["']?Secret\b`)
 )
 
-// near names the last key at or above a line, for a text that nobody can open.
-// Of a Secret it names none: what looks like a key may be a part of a value.
+// near returns the last key at or above a line, for a text that users cannot open.
+// For a Secret it returns none: text that looks like a key may be part of a value.
 func near(text string, line int) string {
 	if secretLine.MatchString(text) {
 		return ""
@@ -153,7 +151,7 @@ func near(text string, line int) string {
 	return ""
 }
 
-// object checks what every manifest must have and reports all that is missing.
+// object checks the required fields of a manifest and reports all that are missing.
 func (d located) object(v Value) (Object, error) {
 	apiVersion, kind, meta := v.Get("apiVersion"), v.Get("kind"), v.Get("metadata")
 	name, generate := meta.Get("name"), meta.Get("generateName")
@@ -190,10 +188,10 @@ func (d located) object(v Value) (Object, error) {
 	return o, nil
 }
 
-// checkText reports what Kubernetes wants as text and YAML reads as something
-// else. The API server refuses such an object, and Argo CD drops all of its
-// annotations, the wave among them. The wave itself may be a number: it is
-// written anew.
+// checkText reports fields that must be strings but that YAML reads as another
+// type. The API server refuses such an object, and Argo CD drops all of its
+// annotations, including the wave. The wave itself may be a number: it is written
+// anew.
 func (d located) checkText(meta Value, object string) error {
 	var faults []error
 	check := func(field string, v Value) {
@@ -224,7 +222,7 @@ func (d located) checkText(meta Value, object string) error {
 	return errors.Join(faults...)
 }
 
-// readAs says what Kubernetes takes a scalar for that is no text.
+// readAs returns the type as which Kubernetes reads a scalar that is not a string.
 func readAs(v Value) string {
 	switch {
 	case v.True():
@@ -245,12 +243,12 @@ func (d located) fault(rule string, lineInDoc int, message, remedy string) findi
 	return f
 }
 
-// parseText parses one document. The node is nil when there is nothing but
-// comments and blank lines.
+// parseText parses one document. The node is nil if there are only comments and
+// blank lines.
 func parseText(text string) (*yaml.Node, error) {
 	if !utf8.ValidString(text) {
-		// The library would say so, but is not shown all, and reads UTF-16, which
-		// can be put into no answer.
+		// The library would report this, but does not get the whole text, and reads
+		// UTF-16, which the response cannot contain.
 		line := 1 + strings.Count(text[:len(text)-len(fromInvalid(text))], "\n")
 		return nil, fmt.Errorf("yaml: line %d: the text is not UTF-8", line)
 	}
@@ -258,7 +256,7 @@ func parseText(text string) (*yaml.Node, error) {
 	short, blocks := withoutBlocks(withoutSchemas(text), leastBlock)
 	err := unmarshal(short, &doc)
 	if len(short) != len(text) && (err != nil || !restore(&doc, blocks)) {
-		// What was left out may have held an anchor that the rest uses.
+		// The removed part may have contained an anchor that the rest uses.
 		doc = yaml.Node{}
 		err = unmarshal(text, &doc)
 	}
@@ -274,7 +272,7 @@ func parseText(text string) (*yaml.Node, error) {
 	return nil, nil
 }
 
-// fromInvalid is the rest of a text from the first byte that is no UTF-8.
+// fromInvalid returns the rest of a text from the first byte that is not UTF-8.
 func fromInvalid(text string) string {
 	for i, r := range text {
 		if _, size := utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && size == 1 {
@@ -284,8 +282,7 @@ func fromInvalid(text string) string {
 	return ""
 }
 
-// unmarshal turns the panics with which the library answers some malformed
-// input into errors.
+// unmarshal converts panics of the library on malformed input to errors.
 func unmarshal(text string, doc *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -295,13 +292,13 @@ func unmarshal(text string, doc *yaml.Node) (err error) {
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	if err := decoder.Decode(doc); err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil // blank lines and comments
+			return nil // only blank lines and comments
 		}
 		return err
 	}
-	// The text holds no "---", so a second document can only be what follows
-	// a root in braces or quotes. Argo CD refuses it, too, in JSON files;
-	// kubectl reads it in some cases. Passed over it would be lost.
+	// The text contains no "---", so a second document can only follow a root in
+	// braces or quotes. Argo CD refuses it in JSON files; kubectl reads it in some
+	// cases. Ignoring it would lose it.
 	var more yaml.Node
 	err = decoder.Decode(&more)
 	if errors.Is(err, io.EOF) {
@@ -313,10 +310,10 @@ func unmarshal(text string, doc *yaml.Node) (err error) {
 	return err
 }
 
-// trailing says that text follows behind the end of a document.
+// trailing is the error for text after the end of a document.
 type trailing struct {
 	line int
-	err  error // of the parser, which may know the line
+	err  error // of the parser, which may contain the line
 }
 
 func (t trailing) Error() string {
@@ -329,9 +326,9 @@ func (t trailing) Error() string {
 
 var syntaxError = regexp.MustCompile(`(?s)^(?:.*error converting YAML to JSON: )?(?:yaml: )?(?:unmarshal errors:\s*)?(?:line (\d+): )?(.*)$`)
 
-// SyntaxError takes the line, 0 if there is none, and the message out of an
-// error of the YAML libraries. Faults that their parser finds, unlike those of
-// their scanner, come with a line number that is one too small.
+// SyntaxError returns the line, 0 if there is none, and the message of an error of
+// the YAML libraries. Errors of their parser, unlike those of their scanner,
+// contain a line number that is one too small.
 func SyntaxError(err error) (line int, message string) {
 	m := syntaxError.FindStringSubmatch(err.Error())
 	line, _ = strconv.Atoi(m[1])
@@ -348,7 +345,7 @@ var (
 		"bool": "true or false", "int": "a number", "number": "a number", "float": "a number", "null": "nothing"}
 )
 
-// withoutGo says in words what the libraries say in types of Go.
+// withoutGo replaces Go types in messages of the libraries by words.
 func withoutGo(message string) string {
 	if m := wrongJSON.FindStringSubmatch(message); m != nil {
 		field := m[2]
@@ -358,7 +355,7 @@ func withoutGo(message string) string {
 		return field + "got " + typeWord(m[1]) + ", want " + typeWord(m[3])
 	}
 	if strings.HasPrefix(message, "unknown anchor") {
-		return "a value starts with *, but no anchor has that name" // which may be a secret
+		return "a value starts with *, but no anchor has that name" // the name may be a secret
 	}
 	if strings.HasPrefix(message, "anchor '") && strings.HasSuffix(message, "contains itself") {
 		return "a value contains itself"
@@ -391,26 +388,26 @@ func kindName(v Value) string {
 	return "a single value"
 }
 
-// maxExpanded and maxExpandedBytes bound what a document may grow to when its aliases
-// are followed, as everybody does who reads it, Argo CD too. The largest CRDs have some
-// 100,000 nodes, and no object that is applied may have more than 1.5 MiB (etcd).
+// maxExpanded and maxExpandedBytes limit the size of a document with aliases
+// expanded, as every reader including Argo CD does. The largest CRDs have about
+// 100,000 nodes, and no object in a cluster can exceed 1.5 MiB (etcd).
 const (
 	maxExpanded      = 2_000_000
 	maxExpandedBytes = 32 << 20
 )
 
-// extent is what a node grows to: how many values, and how many bytes of text they hold.
+// extent is the size of an expanded node: the number of values, and the bytes of
+// their text.
 type extent struct{ values, bytes int }
 
-// checkAliases refuses documents that following aliases would never finish
-// reading: an anchor inside itself, nested aliases that multiply, or many of a long text.
+// checkAliases refuses documents whose expansion is too large: an anchor inside
+// itself, nested aliases that multiply, or many aliases of a long text.
 func checkAliases(text string, doc *yaml.Node) error {
 	_, err := expanded(text, doc)
 	return err
 }
 
-// Expanded is how many bytes the text of a manifest comes to where its aliases are
-// followed.
+// Expanded returns the size of a manifest's text in bytes with aliases expanded.
 func Expanded(text string) int {
 	if !strings.Contains(text, "*") || !strings.Contains(text, "&") {
 		return len(text)
@@ -430,7 +427,7 @@ func expanded(text string, doc *yaml.Node) (extent, error) {
 	if !strings.Contains(text, "*") {
 		return extent{}, nil
 	}
-	open := extent{-1, -1} // being measured: met again, it contains itself
+	open := extent{-1, -1} // marks nodes being measured: if visited again, the node contains itself
 	sizes := map[*yaml.Node]extent{}
 	var size func(n *yaml.Node) (extent, error)
 	size = func(n *yaml.Node) (extent, error) {

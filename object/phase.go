@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Annotations by which Argo CD orders what it applies.
+// Annotations for Argo CD's order.
 const (
 	SyncWave   = "argocd.argoproj.io/sync-wave"
 	Hook       = "argocd.argoproj.io/hook"
@@ -14,7 +14,7 @@ const (
 	HelmWeight = "helm.sh/hook-weight"
 )
 
-// Phase is a part of an Argo CD operation. Waves are counted within a phase.
+// Phase is a phase of an Argo CD operation. Each phase has its own waves.
 type Phase string
 
 const (
@@ -26,48 +26,47 @@ const (
 	PostDelete Phase = "PostDelete"
 )
 
-// phases lists all phases in the order they come.
+// phases lists all phases in order.
 var phases = []Phase{PreSync, Sync, PostSync, SyncFail, PreDelete, PostDelete}
 
-// Order is the rank of a phase among the others.
+// Order returns the index of the phase in order.
 func (p Phase) Order() int { return slices.Index(phases, p) }
 
-// syncTypes are the values of Hook that stand for a phase of a sync, and
-// helmSyncTypes the values of HelmHook that Argo CD takes for them
-// (gitops-engine pkg/sync/common/types.go, pkg/sync/hook/helm/type.go). Test
-// and rollback hooks of Helm are not here: Argo CD never applies them.
+// syncTypes maps values of Hook to phases of a sync, and helmSyncTypes values of
+// HelmHook that Argo CD supports (gitops-engine pkg/sync/common/types.go,
+// pkg/sync/hook/helm/type.go). Helm's test and rollback hooks are missing: Argo CD
+// never applies them.
 var (
 	syncTypes     = map[string]Phase{"PreSync": PreSync, "Sync": Sync, "PostSync": PostSync, "SyncFail": SyncFail}
 	helmSyncTypes = map[string]Phase{"pre-install": PreSync, "pre-upgrade": PreSync, "post-install": PostSync, "post-upgrade": PostSync}
 )
 
-// deleteTypes are the hook types that run when the Application is deleted;
-// either annotation may have them (controller/hook.go).
+// deleteTypes are the hook types that run when the Application is deleted; both
+// annotations support them (controller/hook.go).
 var deleteTypes = map[string]Phase{"PreDelete": PreDelete, "PostDelete": PostDelete}
 var helmDeleteTypes = map[string]Phase{"pre-delete": PreDelete, "post-delete": PostDelete}
 
-// IsHook reports whether Argo CD treats the object as a hook: it is not
-// compared, not pruned, and runs in its phases at every sync.
+// IsHook reports whether Argo CD treats the object as a hook: it is not compared or
+// pruned, and runs in its phases at every sync.
 func (o Object) IsHook() bool {
 	if _, ok := o.Annotation(Hook); ok {
 		return true
 	}
-	// Helm 2 marked CRDs this way; Argo CD takes them for plain objects.
+	// Helm 2 marked CRDs this way; Argo CD treats them as plain objects.
 	value, ok := o.Annotation(HelmHook)
 	return ok && value != "crd-install"
 }
 
-// Phases returns when Argo CD applies the object, in order. A plain object is
-// applied in the Sync phase; a hook may run in several phases, or in none: test
-// hooks and hooks of type Skip are never applied. (gitops-engine
-// pkg/sync/hook/hook.go and sync_phase.go.)
+// Phases returns the phases in which Argo CD applies the object, in order: Sync for
+// a plain object; several or none for a hook, since test hooks and hooks of type
+// Skip are never applied. (gitops-engine pkg/sync/hook/hook.go and sync_phase.go.)
 func (o Object) Phases() []Phase {
 	if !o.IsHook() {
 		return []Phase{Sync}
 	}
 	argo, helm := o.list(Hook), o.list(HelmHook)
 	found := pick(syncTypes, argo)
-	// Helm's types count only where no valid type of Argo CD's is written.
+	// Helm's types count only if there is no valid type of Argo CD.
 	if found == nil && !slices.Contains(argo, "Skip") {
 		found = pick(helmSyncTypes, helm)
 	}
@@ -77,12 +76,11 @@ func (o Object) Phases() []Phase {
 	return slices.Compact(found)
 }
 
-// otherTypes are hook types that Argo CD or Helm know and that stand for no
-// phase of Argo CD's.
+// otherTypes are hook types of Argo CD or Helm that are not phases.
 var otherTypes = []string{"Skip", "crd-install", "test", "test-success", "test-failure", "pre-rollback", "post-rollback"}
 
 // UnknownHooks returns the hook types of an object that neither Argo CD nor Helm
-// knows: each is a mistake, since an object with no other type is never applied.
+// supports. Each is a mistake, since an object with no other type is never applied.
 func (o Object) UnknownHooks() []string {
 	var unknown []string
 	for _, name := range append(o.list(Hook), o.list(HelmHook)...) {
@@ -108,15 +106,15 @@ func pick(types map[string]Phase, names []string) []Phase {
 	return found
 }
 
-// IsTest reports whether Helm would run the object in "helm test".
+// IsTest reports whether the object is a test of "helm test".
 func (o Object) IsTest() bool {
 	return slices.ContainsFunc(o.list(HelmHook), func(t string) bool { return t == "test" || t == "test-success" })
 }
 
-// InSync reports whether the object takes part in the waves of the Sync phase.
+// InSync reports whether the object has a wave in the Sync phase.
 func (o Object) InSync() bool { return slices.Contains(o.Phases(), Sync) }
 
-// list splits an annotation that holds a comma-separated list.
+// list splits an annotation with a comma-separated list.
 func (o Object) list(key string) []string {
 	value, _ := o.Annotation(key)
 	var items []string
@@ -128,10 +126,9 @@ func (o Object) list(key string) []string {
 	return items
 }
 
-// Wave returns the wave that Argo CD reads off the object, and whether its
-// author set one. It is the sync-wave annotation, or else the weight of a Helm
-// hook, which Argo CD reads on any object, or else 0 (gitops-engine
-// pkg/sync/syncwaves/waves.go).
+// Wave returns the wave that Argo CD reads from the object, and whether its author
+// set one: the sync-wave annotation, or else the weight of a Helm hook, which Argo
+// CD reads from any object, or else 0 (gitops-engine pkg/sync/syncwaves/waves.go).
 func (o Object) Wave() (wave int, set bool) {
 	for _, key := range []string{SyncWave, HelmWeight} {
 		if text, ok := o.Annotation(key); ok {

@@ -10,11 +10,11 @@ import (
 )
 
 // Without returns the object without the entries at the given paths, such as
-// {"metadata", "namespace"}; one that is not there is no fault. Nothing else in
-// the text changes, and a validation schema in it is not read.
+// {"metadata", "namespace"}; missing ones are ignored. Nothing else in the text
+// changes, and validation schemas are not read.
 //
-// Only documents of a shape that no tool writes (flow style, JSON, anchors,
-// merge keys) are written anew, in the layout of the YAML library.
+// Only documents in an unusual layout (flow style, JSON, anchors, merge keys) are
+// written anew, in the layout of the YAML library.
 func (o Object) Without(paths ...[]string) (Object, error) {
 	var there [][]string
 	for _, path := range paths {
@@ -38,11 +38,11 @@ func (o Object) Without(paths ...[]string) (Object, error) {
 	return o, nil
 }
 
-// has reports whether a mapping has a key, whatever stands behind it.
+// has reports whether a mapping has a key, with any value.
 func (v Value) has(key string) bool { return v.child(key).node != nil }
 
-// cutEntries takes the lines of entries out of a text in block style, and
-// reports whether that did it.
+// cutEntries removes the lines of entries from a text in block style, and reports
+// whether that was possible.
 func cutEntries(text string, root *yaml.Node, paths [][]string) (string, bool) {
 	if strings.ContainsAny(text, "\r&") {
 		return "", false // an anchor may be needed elsewhere
@@ -73,14 +73,14 @@ func cutEntries(text string, root *yaml.Node, paths [][]string) (string, bool) {
 	}
 	for _, path := range paths {
 		if (Value{left}).Get(path[:len(path)-1]...).has(path[len(path)-1]) {
-			return "", false // it was written twice
+			return "", false // the key was a duplicate
 		}
 	}
 	return cut, true
 }
 
 // withoutTail moves the end of a block up over comments and blank lines, which
-// are about what follows.
+// belong to the following entry.
 func withoutTail(text string, from, to int) int {
 	for to > from {
 		start := strings.LastIndexByte(text[:to-1], '\n') + 1
@@ -92,7 +92,7 @@ func withoutTail(text string, from, to int) int {
 	return to
 }
 
-// blockKey finds the key of an entry that stands on lines of its own.
+// blockKey returns the key of an entry on lines of its own.
 func blockKey(n *yaml.Node, name string) (*yaml.Node, bool) {
 	if n.Kind != yaml.MappingNode || n.Style&yaml.FlowStyle != 0 || hasMerge(n) || len(n.Content) <= 2 {
 		return nil, false
@@ -105,7 +105,7 @@ func blockKey(n *yaml.Node, name string) (*yaml.Node, bool) {
 	return nil, false
 }
 
-// rewriteWithout writes the whole document anew, without the entries.
+// rewriteWithout encodes the whole document without the entries.
 func rewriteWithout(text string, paths [][]string) (string, error) {
 	var doc yaml.Node
 	if err := unmarshal(text, &doc); err != nil {

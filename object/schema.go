@@ -7,22 +7,22 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// Schema is a place in the validation schema of a kind. The zero Schema stands for
-// "not there". Schemas are megabytes of which a few places count, so what stands in
-// block style is found by its indentation, and only values are parsed.
+// Schema is a position in the validation schema of a kind. The zero Schema means
+// "not found". Schemas are megabytes of which few positions are relevant, so block
+// style is searched by indentation, and only values are parsed.
 type Schema struct {
 	value Value
-	// text holds the entries of a mapping in block style, whose keys are indented by
-	// column spaces.
+	// text contains the entries of a mapping in block style, with keys indented by
+	// column.
 	text   string
 	column int
 	block  bool
 }
 
-// Schema returns the validation schema of a version in an object whose versions stand
-// at the given place, as in a CustomResourceDefinition.
+// Schema returns the validation schema of a version, given the list of versions of
+// a CRD or a similar object.
 func (o Object) Schema(versions Value, version string) Schema {
-	block, found := 0, -1 // of the versions whose schema Parse left out
+	block, found := 0, -1 // for versions whose schema Parse left out
 	for _, v := range versions.Items() {
 		schema := v.Get("schema", "openAPIV3Schema")
 		if v.Get("name").Text() == version {
@@ -45,7 +45,7 @@ func (o Object) Schema(versions Value, version string) Schema {
 	return blockOf(o.doc.text[blocks[found].from:blocks[found].to])
 }
 
-// blockOf reads the indentation of a block from its first entry.
+// blockOf determines the indentation of a block from its first entry.
 func blockOf(text string) Schema {
 	for pos := 0; pos < len(text); {
 		next := nextLine(text, pos)
@@ -58,7 +58,7 @@ func blockOf(text string) Schema {
 	return Schema{}
 }
 
-// Exists reports whether there is anything at this place.
+// Exists reports whether the position exists.
 func (s Schema) Exists() bool { return s.block || s.value.Exists() }
 
 // Get follows keys into nested mappings.
@@ -73,7 +73,7 @@ func (s Schema) Get(path ...string) Schema {
 	return s
 }
 
-// child finds the value of a key among the entries of a block.
+// child returns the value of a key in a block.
 func (s Schema) child(key string) Schema {
 	for pos := 0; pos < len(s.text); {
 		next := nextLine(s.text, pos)
@@ -83,7 +83,7 @@ func (s Schema) child(key string) Schema {
 			continue
 		}
 		end := next
-		for end < len(s.text) { // a list may be indented no deeper than its key
+		for end < len(s.text) { // a list may have the same indentation as its key
 			end = endOfBlock(s.text, end, s.column)
 			if !strings.HasPrefix(s.text[end:], strings.Repeat(" ", s.column)+"- ") {
 				break
@@ -100,7 +100,7 @@ func (s Schema) child(key string) Schema {
 	return Schema{}
 }
 
-// entryOf returns what a line has behind a key that is indented by column spaces.
+// entryOf returns the text after a key with the given indentation.
 func entryOf(line string, column int, key string) (rest string, ok bool) {
 	if len(line) <= column || strings.Trim(line[:column], " ") != "" {
 		return "", false
@@ -112,7 +112,7 @@ func entryOf(line string, column int, key string) (rest string, ok bool) {
 	return strings.CutPrefix(rest, ":")
 }
 
-// parsed is the value of the one entry of a text.
+// parsed parses the value of the only entry of a text.
 func parsed(entry, key string) Schema {
 	var root yaml.Node
 	if yaml.Unmarshal([]byte(entry), &root) != nil || len(root.Content) == 0 {
@@ -121,7 +121,7 @@ func parsed(entry, key string) Schema {
 	return Schema{value: Value{root.Content[0]}.Get(key)}
 }
 
-// Text is the text at this place; empty for a mapping or a list.
+// Text returns the scalar at this position; empty for a mapping or a list.
 func (s Schema) Text() string { return s.value.Text() }
 
 // Items returns the elements of a list of values.

@@ -7,15 +7,15 @@ import (
 	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
-// withoutSchemas blanks the openAPIV3Schema blocks of a CRD, keeping every
-// line break so that a position in the result is a position in the text.
+// withoutSchemas blanks the openAPIV3Schema blocks of a CRD. It keeps every line
+// break, so that a position in the result is a position in the text.
 //
-// The schemas of the operators people install are megabytes that no
-// reference, rung or health rule looks at; reading them would double the time
-// of a rendering. Text that is not plainly a CRD in block style is returned as
-// it is. Should the cut go wrong, the result does not parse, or holds null
-// where a schema was: both are harmless, since the text itself is never
-// touched and parseText then reads all of it.
+// The schemas of popular operators are megabytes that no reference, rung or health
+// rule uses; parsing them would double the time of a rendering. Text that is not
+// clearly a CRD in block style is returned unchanged. If the cut were wrong, the
+// result would not parse, or would contain null instead of a schema. Both are
+// harmless, since the text itself is never modified and parseText then parses all
+// of it.
 func withoutSchemas(text string) string {
 	const kind = "\nkind: CustomResourceDefinition"
 	if !strings.Contains(text, kind) && !strings.HasPrefix(text, kind[1:]) {
@@ -35,7 +35,7 @@ func withoutSchemas(text string) string {
 	return short.String()
 }
 
-// schemaBlock is where a schema in block style begins and ends, below its key.
+// schemaBlock is the range of a schema in block style, below its key.
 type schemaBlock struct{ from, to int }
 
 // schemaBlocks finds the schemas of a CRD that are in block style.
@@ -62,8 +62,8 @@ func schemaBlocks(text string) iter.Seq[schemaBlock] {
 	}
 }
 
-// endOfBlock returns where the lines that are blank, comments or indented
-// deeper than column end, starting at pos.
+// endOfBlock returns the end of the lines from pos that are blank, comments or
+// indented deeper than column.
 func endOfBlock(text string, pos, column int) int {
 	for pos < len(text) {
 		body := pos

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// What is written where a wave, a type of hook or a kind should stand may have come
-// out of values, and belong elsewhere: a password, say. Messages quote what looks
-// like what belongs there, and nothing else.
+// Text found in place of a wave, a hook type or a kind may come from values, and
+// may be anything, such as a password. Messages only quote text that looks as
+// expected.
 
 var (
 	numberLike = regexp.MustCompile(`^[-+]?[0-9][0-9._,eE]{0,7}$`)
@@ -19,8 +19,8 @@ var (
 	digits     = regexp.MustCompile(`[0-9]`)
 )
 
-// ShownNumber quotes what stands in place of a whole number, if it was meant for
-// one: 1.5, or five. In a Secret nothing else is quoted than digits.
+// ShownNumber quotes text in place of an integer, if it was probably meant as one:
+// 1.5, or five. For a Secret it quotes only digits.
 func (o Object) ShownNumber(text string) string {
 	if numberLike.MatchString(text) || wordLike.MatchString(text) && !o.isSecret() {
 		return fmt.Sprintf("%q", text)
@@ -28,7 +28,7 @@ func (o Object) ShownNumber(text string) string {
 	return "the value"
 }
 
-// ShownHook quotes what stands in place of a type of hook, if it begins like one.
+// ShownHook quotes text in place of a hook type, if it starts like one.
 func ShownHook(name string) string {
 	if hookLike.MatchString(name) {
 		return fmt.Sprintf("%q", name)
@@ -36,8 +36,8 @@ func ShownHook(name string) string {
 	return "the value"
 }
 
-// ShownName quotes what stands in place of the name of something, if it looks like
-// Kind/name or is a plain word.
+// ShownName quotes text in place of a name, if it looks like Kind/name or is a
+// plain word.
 func ShownName(name string) string {
 	if kind, _, found := strings.Cut(name, "/"); nameLike.MatchString(name) || found && nameLike.MatchString(kind) {
 		return fmt.Sprintf("%q", name)
@@ -47,7 +47,7 @@ func ShownName(name string) string {
 
 func (o Object) isSecret() bool { return o.ID.Kind == "Secret" && o.ID.Group == "" }
 
-// shownKind is a kind as messages name it.
+// shownKind returns a kind for messages.
 func shownKind(kind string) string {
 	if kind != "" && !LikeKind(kind) {
 		return "(no kind)"
@@ -55,8 +55,8 @@ func shownKind(kind string) string {
 	return kind
 }
 
-// LikeKind reports whether a text may be the name of a kind. Long ones have small
-// letters, and few digits; that tells them from most that is secret.
+// LikeKind reports whether a text may be the name of a kind. Long names contain
+// lower-case letters and few digits, unlike most secrets.
 func LikeKind(kind string) bool {
 	return kindLike.MatchString(kind) && len(digits.FindAllString(kind, -1)) <= 3 && (len(kind) <= 10 || strings.ToUpper(kind) != kind)
 }

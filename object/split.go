@@ -2,16 +2,15 @@ package object
 
 import "strings"
 
-// chunk is one YAML document of a file: its text and the line it starts on.
+// chunk is a YAML document of a file with its first line.
 type chunk struct {
 	text string
 	line int
 }
 
-// split cuts a file into its YAML documents. "---" and "..." at the start of a
-// line are document markers wherever they stand (YAML 1.2, 9.1.2: they are
-// forbidden inside a document), so no parser is needed, and every document
-// keeps its text to the letter.
+// split splits a file into its YAML documents. "---" and "..." at the start of a
+// line are always document markers (YAML 1.2, 9.1.2: they are forbidden inside a
+// document), so no parser is needed, and documents keep their exact text.
 func split(text string) []chunk {
 	text = strings.TrimPrefix(text, "\ufeff")
 	var chunks []chunk
@@ -25,12 +24,12 @@ func split(text string) []chunk {
 		next := nextLine(text, pos)
 		if marker(text[pos:next], "---") {
 			flush(pos)
-			// What follows the marker on its line belongs to the document:
-			// "--- # comment", "--- {a: 1}".
+			// Text after the marker on its line belongs to the document: "--- #
+			// comment", "--- {a: 1}".
 			rest := strings.TrimLeft(text[pos+len("---"):next], " \t")
 			start, startLine = next-len(rest), line
 			if marker(rest, "---") || marker(rest, "...") || strings.HasPrefix(rest, "%") {
-				start-- // at the start of a line it would become a marker
+				start-- // otherwise it would become a marker
 			}
 			if strings.TrimSpace(rest) == "" {
 				start, startLine = next, line+1
@@ -51,8 +50,8 @@ func marker(line, mark string) bool {
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], " \t\r\n"))
 }
 
-// onlyDirectives reports whether there is nothing but blank lines, comments
-// and %YAML directives, which announce the document behind the next "---".
+// onlyDirectives reports whether a text consists of blank lines, comments and %YAML
+// directives, which belong to the document after the next "---".
 func onlyDirectives(text string) bool {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)

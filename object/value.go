@@ -8,12 +8,12 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// Value is a read-only view of a place in a manifest. The zero Value stands
-// for "not there", and every method works on it, so that a path can be
-// followed without a check at each step. Aliases and merge keys are resolved.
+// Value is a read-only view of a position in a manifest. The zero Value means "not
+// found", and all methods support it, so paths can be followed without checks at
+// each step. Aliases and merge keys are resolved.
 type Value struct{ node *yaml.Node }
 
-// ValueOf looks at a YAML node that is part of no manifest, such as the values of a
+// ValueOf returns a view of a YAML node outside a manifest, such as values of a
 // chart.
 func ValueOf(n *yaml.Node) Value { return Value{n} }
 
@@ -23,7 +23,7 @@ func IsManifest(n *yaml.Node) bool {
 	return v.Get("apiVersion").Text() != "" && v.Get("kind").Text() != ""
 }
 
-// Exists reports whether there is anything at this place; null is nothing.
+// Exists reports whether there is a value at this position other than null.
 func (v Value) Exists() bool {
 	n := v.resolved()
 	return n != nil && n.Tag != "!!null"
@@ -37,10 +37,9 @@ func (v Value) resolved() *yaml.Node {
 	return n
 }
 
-// Get follows keys into nested mappings. Of a key written twice the last one
-// counts, and a merge key counts where it is written: so does
-// go.yaml.in/yaml/v2, with which Kubernetes and Argo CD read manifests, though
-// YAML would have it otherwise.
+// Get follows keys into nested mappings. The last of duplicate keys counts, and a
+// merge key counts in text order: this is how go.yaml.in/yaml/v2 works, with which
+// Kubernetes and Argo CD read manifests, although YAML specifies it differently.
 func (v Value) Get(path ...string) Value {
 	for _, key := range path {
 		v = v.child(key)
@@ -71,8 +70,8 @@ func (v Value) child(key string) Value {
 	return Value{}
 }
 
-// mergeSources returns the mappings behind "<<", a mapping or a list of them,
-// of which earlier ones win.
+// mergeSources returns the mappings of "<<", a mapping or a list of them; earlier
+// ones take precedence.
 func mergeSources(n *yaml.Node) []Value {
 	v := Value{n}
 	if v.IsList() {
@@ -81,8 +80,7 @@ func mergeSources(n *yaml.Node) []Value {
 	return []Value{v}
 }
 
-// Text returns a scalar as it would be read as a string, without quotes;
-// empty for anything else.
+// Text returns a scalar as a string, without quotes; empty for other values.
 func (v Value) Text() string {
 	n := v.resolved()
 	if n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
@@ -91,9 +89,9 @@ func (v Value) Text() string {
 	return n.Value
 }
 
-// IsText reports whether the value is a string for Kubernetes, that is, a
-// scalar which YAML does not read as a number, boolean or null. Dates are text
-// there, whatever the library makes of them.
+// IsText reports whether Kubernetes reads the value as a string: a scalar that YAML
+// does not read as a number, boolean or null. Dates are strings, unlike in the
+// library.
 func (v Value) IsText() bool {
 	n := v.resolved()
 	_, old := oldBool(n)
@@ -112,8 +110,8 @@ func (v Value) True() bool {
 	return truth || !old && n != nil && n.Tag == "!!bool" && strings.EqualFold(n.Value, "true")
 }
 
-// oldBool recognises the words that YAML 1.1, and so Kubernetes, reads as
-// booleans while the library takes them for strings.
+// oldBool recognizes the words that YAML 1.1, and so Kubernetes, reads as booleans
+// while the library reads strings.
 func oldBool(n *yaml.Node) (truth, ok bool) {
 	if n == nil || n.Kind != yaml.ScalarNode || n.Style != 0 {
 		return false, false
@@ -127,7 +125,7 @@ func oldBool(n *yaml.Node) (truth, ok bool) {
 	return false, false
 }
 
-// Int returns a whole number and whether the value is one.
+// Int returns an integer and whether the value is one.
 func (v Value) Int() (int, bool) {
 	n := v.resolved()
 	if n == nil || n.Tag != "!!int" {
@@ -169,7 +167,7 @@ type Field struct {
 	key   *yaml.Node
 }
 
-// Line is the line of the key inside its document, counted from 1; 0 if there is
+// Line returns the line of the key in its document, counted from 1; 0 if there is
 // none.
 func (f Field) Line() int {
 	if f.key == nil {
@@ -178,8 +176,8 @@ func (f Field) Line() int {
 	return f.key.Line
 }
 
-// Fields returns the entries of a mapping in the order they are written; nil
-// for anything else. See Get for keys that are written twice or merged.
+// Fields returns the entries of a mapping in text order; nil for other values. See
+// Get for duplicate or merged keys.
 func (v Value) Fields() []Field {
 	n := v.resolved()
 	if n == nil || n.Kind != yaml.MappingNode {
@@ -209,7 +207,7 @@ func (v Value) Fields() []Field {
 	return fields
 }
 
-// YAML writes the value as a document of its own, with what aliases stand for.
+// YAML encodes the value as a separate document, with aliases expanded.
 func (v Value) YAML() (string, error) {
 	n := v.resolved()
 	if n == nil {
@@ -223,7 +221,7 @@ func (v Value) YAML() (string, error) {
 	return string(text), err
 }
 
-// Line is the line of the value inside its document, counted from 1.
+// Line returns the line of the value in its document, counted from 1.
 func (v Value) Line() int {
 	if v.node == nil {
 		return 0

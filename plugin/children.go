@@ -14,13 +14,13 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// siblings are the components beside one that is an app of apps.
+// siblings are the components next to an app of apps.
 type siblings struct {
 	parent Request
 	base   *knowledge.Base
 }
 
-// appOfApps says where the component of a request is, for its children.
+// appOfApps returns the options to find the children of the component.
 func (req Request) appOfApps(opt options, base *knowledge.Base) appofapps.Options {
 	o := appofapps.Options{Name: req.App.Name, Namespace: opt.render.Namespace, Dir: req.Dir, RepoURL: req.App.RepoURL, Show: req.Show}
 	if req.Repo != nil {
@@ -29,7 +29,7 @@ func (req Request) appOfApps(opt options, base *knowledge.Base) appofapps.Option
 	return o
 }
 
-// HasDir reports whether there is a directory in the repository.
+// HasDir reports whether a directory exists in the repository.
 func (s siblings) HasDir(dir string) bool {
 	if !fs.ValidPath(dir) {
 		return false
@@ -38,9 +38,9 @@ func (s siblings) HasDir(dir string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Open reads what an Application says of a source in the repository. The API versions
-// of the cluster are left out: they change while the children are synced, and the
-// order must not.
+// Open reads what an Application says about a source in the repository. It ignores
+// the API versions of the cluster: they change while the children are synced, and
+// the order must not.
 func (s siblings) Open(app appofapps.Application, dir string, source object.Value, refs map[string]bool) appofapps.Source {
 	r := Request{Repo: s.parent.Repo, Dir: dir, Show: s.parent.Show, KubeVersion: s.parent.KubeVersion, Memory: s.parent.Memory, Remote: s.parent.Remote, Files: s.parent.Files,
 		App: App{Name: app.ID.Name, Namespace: app.Namespace, Revision: s.parent.App.Revision, RepoURL: app.RepoURL}}
@@ -55,7 +55,7 @@ func (s siblings) Open(app appofapps.Application, dir string, source object.Valu
 	return appofapps.Source{Render: r.asChild(s.base), Err: errors.Join(append(faults, err)...)}
 }
 
-// asChild renders the component of a request for the order of its parent.
+// asChild renders the component of a request to order it within its parent.
 func (req Request) asChild(base *knowledge.Base) func(context.Context) (appofapps.Rendered, error) {
 	return func(ctx context.Context) (appofapps.Rendered, error) {
 		req, opt, base, err := req.prepare(ctx, base)
@@ -73,8 +73,8 @@ func (req Request) asChild(base *knowledge.Base) func(context.Context) (appofapp
 	}
 }
 
-// fromHelm reads what an Application says to Argo CD's own Helm. Values files of
-// other repositories are left out.
+// fromHelm reads source.helm of an Application. Values files of other repositories
+// are ignored.
 func (req Request) fromHelm(app object.ID, helm object.Value, refs map[string]bool) (Settings, error) {
 	if !helm.Exists() {
 		return Settings{}, nil
@@ -108,7 +108,7 @@ func (req Request) fromHelm(app object.ID, helm object.Value, refs map[string]bo
 		set.Values.Files = append(set.Values.Files, name)
 	}
 	text := helm.Get("values").Text()
-	if object := helm.Get("valuesObject"); object.Exists() { // which Argo CD prefers
+	if object := helm.Get("valuesObject"); object.Exists() { // Argo CD prefers it
 		var err error
 		if text, err = object.YAML(); err != nil {
 			return set, err
@@ -131,8 +131,8 @@ func (req Request) fromHelm(app object.ID, helm object.Value, refs map[string]bo
 	return set, nil
 }
 
-// nativeFields are the fields of an Application's source that Argo CD's own directories
-// and kustomizations take, and the parameters that say the same (see native.go).
+// nativeFields are the fields of an Application's source.directory and
+// source.kustomize, with the equivalent parameters (see native.go).
 var nativeFields = []struct {
 	of, field, parameter string
 }{
@@ -156,8 +156,7 @@ var nativeFields = []struct {
 	{"kustomize", "ignoreMissingComponents", "ignore-missing-components"},
 }
 
-// fromNative reads what an Application says to Argo CD's own directories and
-// kustomizations.
+// fromNative reads source.directory and source.kustomize of an Application.
 func (req Request) fromNative(source object.Value) ([]Settings, []error) {
 	var params []given
 	for _, f := range nativeFields {
@@ -173,13 +172,13 @@ func (req Request) fromNative(source object.Value) ([]Settings, []error) {
 	}
 	params = append(params, jsonnetGiven(source.Get("directory", "jsonnet"))...)
 	if directory := source.Get("directory"); directory.IsMap() && !directory.Get("recurse").Exists() {
-		no := "false" // as Argo CD reads what it is told to read as a directory
+		no := "false" // Argo CD reads such a source as a directory
 		params = append(params, given{Name: "recurse", String: &no})
 	}
 	return req.settings(nil, params)
 }
 
-// nativeGiven is a field of a source as a parameter.
+// nativeGiven returns a field of a source as a parameter.
 func nativeGiven(parameter string, v object.Value) (given, error) {
 	g := given{Name: parameter}
 	switch {
@@ -215,7 +214,8 @@ func nativeGiven(parameter string, v object.Value) (given, error) {
 	return g, nil
 }
 
-// jsonnetGiven are the variables of an Application's jsonnet files as parameters.
+// jsonnetGiven returns the variables of an Application's jsonnet files as
+// parameters.
 func jsonnetGiven(jsonnet object.Value) []given {
 	var all []given
 	for _, f := range []struct{ field, parameter string }{{"extVars", "ext-vars"}, {"tlas", "tlas"}} {
@@ -244,7 +244,7 @@ func jsonnetGiven(jsonnet object.Value) []given {
 	return all
 }
 
-// inline adds values that are no file, under a title for messages.
+// inline adds values without a file, under a title for messages.
 func inline(v input.Values, title, text string) input.Values {
 	read, show := v.Read, v.Path
 	v.Files = append(v.Files, title)
@@ -263,8 +263,7 @@ func inline(v input.Values, title, text string) input.Values {
 	return v
 }
 
-// fromPlugin reads what an Application says to this plugin. What it says to
-// another one is not for us.
+// fromPlugin reads source.plugin of an Application. Other plugins are ignored.
 func (req Request) fromPlugin(plugin object.Value) ([]Settings, []error) {
 	if name := plugin.Get("name").Text(); name != "" && name != Name && !strings.HasPrefix(name, Name+"-") {
 		return nil, nil
@@ -305,7 +304,7 @@ func readGiven(p object.Value) given {
 	return g
 }
 
-// variables returns what Argo CD puts in for the variables that people use in
+// variables returns the values that Argo CD substitutes for variables in
 // Applications.
 func (a App) variables() func(string) string {
 	return strings.NewReplacer("${ARGOCD_APP_NAMESPACE}", a.Namespace, "$ARGOCD_APP_NAMESPACE", a.Namespace,

@@ -20,8 +20,8 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// DescriptiveKeys lists those keys of component.yaml that no parameter has, for
-// the documents.
+// DescriptiveKeys lists the keys of component.yaml that are not parameters, for the
+// documentation.
 func DescriptiveKeys() []string {
 	return slices.DeleteFunc(component.Keys(), func(key string) bool {
 		_, parameter := find(func(p Parameter) bool { return p.Key() == key })
@@ -29,7 +29,7 @@ func DescriptiveKeys() []string {
 	})
 }
 
-// allKeys are the keys of component.yaml, those of parameters, too.
+// allKeys returns all keys of component.yaml, including parameters.
 func allKeys() []string {
 	names := component.Keys()
 	for _, p := range parameters {
@@ -38,16 +38,15 @@ func allKeys() []string {
 	return names
 }
 
-// Describe reads what the component.yaml in the directory of the request says,
-// all of it. The error joins every fault of the file; without a file there is
-// nothing, and no error.
+// Describe reads the component.yaml of the request's directory. The error joins all
+// findings about the file. Without a file the result is empty.
 func (req Request) Describe() (component.Description, error) {
 	_, d, err := req.componentSettings()
 	return d, err
 }
 
-// componentSettings are the component's own settings, if it has any, and what
-// else its file says.
+// componentSettings returns the parameters in component.yaml, if it exists, and the
+// description of the component.
 func (req Request) componentSettings() (Settings, component.Description, error) {
 	return req.Files.component(req)
 }
@@ -56,7 +55,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 	s := Settings{Values: req.values()}
 	file := path.Join(req.Dir, component.File)
 	if _, err := fs.Stat(req.Repo, file); err != nil {
-		return s, component.Description{}, nil // the renderer says what is wrong with the directory
+		return s, component.Description{}, nil // the renderer reports the problem with the directory
 	}
 	own := settings.File{Name: req.show(file), Rule: "bad-component", About: "the component's settings"}
 	bad := own.Fault
@@ -82,14 +81,14 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 				if p.Item == "boolean" {
 					remedy = "write one of them"
 				}
-				faults = append(faults, bad(value.Line, key.Value, "got "+p.got(value)+", want "+p.wants(), remedy))
+				faults = append(faults, bad(value.Line, key.Value, "got "+p.describeActual(value)+", want "+p.wants(), remedy))
 				continue
 			}
 			if p.Name == "values" {
 				s.Values.Places = placesOf(own.Name, key.Value, value)
 			}
 			if p.Name == "crds" && len(values) == 1 && values[0] == component.Split {
-				values = []string{string(crds.Skip)} // the half that is asked for without a word
+				values = []string{string(crds.Skip)} // the default
 			}
 			for _, f := range finding.Of(p.Set(&s, values)) {
 				f.Rule, f.File, f.Line, f.Field = "bad-component", req.show(file), value.Line, key.Value
@@ -102,7 +101,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 			faults = append(faults, f)
 		}
 	}
-	// What a parameter finds wrong is said once.
+	// A problem found by a parameter is reported once.
 	described = slices.DeleteFunc(described, func(f error) bool {
 		return slices.ContainsFunc(faults, func(other error) bool { return isSamePlace(f, other) })
 	})
@@ -113,7 +112,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 	return s, d, errors.Join(faults...)
 }
 
-// placesOf are where a list names values files.
+// placesOf returns the places where a list names values files.
 func placesOf(file, key string, list *yaml.Node) map[string]input.Place {
 	for list.Kind == yaml.AliasNode {
 		list = list.Alias
@@ -125,11 +124,11 @@ func placesOf(file, key string, list *yaml.Node) map[string]input.Place {
 	return places
 }
 
-// checkName reports the name of a chart's release that Helm takes for none, if it is
-// component.yaml that says it, and nobody says another.
+// checkName reports an invalid Helm release name if component.yaml sets it and
+// nothing overrides it.
 func (req Request) checkName(name string, d component.Description) error {
-	said := func(s Settings) bool { return s.Name != "" }
-	if name == "" || req.App.Name != "" || slices.ContainsFunc(req.Settings, said) || strings.Contains(name, "$") {
+	isSet := func(s Settings) bool { return s.Name != "" }
+	if name == "" || req.App.Name != "" || slices.ContainsFunc(req.Settings, isSet) || strings.Contains(name, "$") {
 		return nil
 	}
 	if _, err := fs.Stat(req.Repo, path.Join(req.Dir, "Chart.yaml")); err != nil && d.Chart.Chart == "" {
@@ -148,9 +147,9 @@ func isSamePlace(a, b error) bool {
 	return x.Line == y.Line && x.Field == y.Field
 }
 
-// locate returns the request and its options with the place where the component's manifests are,
-// which its component.yaml may name: another directory, or a chart from elsewhere.
-// Values files of its chart come before all others.
+// locate returns the request and its options with the location of the manifests.
+// component.yaml may name another directory or an external chart. Values files of
+// the chart come before all others.
 func (req Request) locate(ctx context.Context, d component.Description, opt options) (Request, options, error) {
 	c := d.Chart
 	home := req.Dir
@@ -218,12 +217,12 @@ func (p Parameter) fromYAML(n *yaml.Node) ([]string, bool) {
 		}
 		return p.expressions(m), true
 	}
-	// As a parameter of an Application, a boolean is a text.
+	// As a parameter of an Application, a boolean is a string.
 	return []string{n.Value}, n.Kind == yaml.ScalarNode && (p.Item != "boolean" || n.Tag == "!!bool" || n.Value == "true" || n.Value == "false")
 }
 
-// textsOf are values that are texts of YAML: as they are, or what stands in place
-// of one written as a text.
+// textsOf returns values that are YAML texts, either as strings or as the YAML
+// itself.
 func (p Parameter) textsOf(n *yaml.Node) ([]string, bool) {
 	items := []*yaml.Node{n}
 	if p.Collection == "array" {
@@ -278,7 +277,7 @@ func (p Parameter) wants() string {
 	return "a string"
 }
 
-// sample is a value of the right type.
+// sample returns an example value of the right type.
 func (p Parameter) sample() string {
 	switch {
 	case p.Collection == "array":
@@ -293,9 +292,9 @@ func (p Parameter) sample() string {
 	return "..."
 }
 
-// got says what stands there instead. A text in place of a list or a mapping is
-// not quoted: it is most often a value, and may hold a password.
-func (p Parameter) got(n *yaml.Node) string {
+// describeActual describes the value found instead. A string in place of a list or mapping is
+// not quoted, since it is probably a value, and may be a password.
+func (p Parameter) describeActual(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.SequenceNode:
 		return "a list"

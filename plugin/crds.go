@@ -15,23 +15,24 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// What may become of Jobs that write definitions.
+// How to treat Jobs that write CRDs.
 const (
 	upgradersLeft = "keep"
 	upgradersOff  = "off"
 )
 
-// lifting says which part of a component is wanted, with regard to definitions.
-type lifting struct {
+// selection selects a part of a component: with CRDs, without, or both.
+type selection struct {
 	mode      crds.Mode
 	prune     bool
 	upgraders string
-	// dir is how people call the component.
+	// dir is the directory of the component as shown to users.
 	dir string
 }
 
-// wanted are the objects of a component that are wanted, or that order those.
-func (l lifting) wanted(objs []object.Object) ([]object.Object, error) {
+// wanted returns the selected objects of a component, and those that affect their
+// order.
+func (l selection) wanted(objs []object.Object) ([]object.Object, error) {
 	if l.mode == crds.Include || l.mode == "" {
 		return objs, nil
 	}
@@ -41,31 +42,31 @@ func (l lifting) wanted(objs []object.Object) ([]object.Object, error) {
 	}
 	definitions, _ := crds.Split(objs)
 	if len(definitions) == 0 {
-		return nil, l.noDefinitions(nil)
+		return nil, l.missingCRDs(nil)
 	}
 	return crds.CleanAll(definitions, l.prune)
 }
 
-// isExternal tells which objects another Application applies.
-func (l lifting) isExternal() func(object.Object) bool {
+// isExternal reports which objects another Application applies.
+func (l selection) isExternal() func(object.Object) bool {
 	if l.mode == crds.Skip {
 		return crds.Is
 	}
 	return nil
 }
 
-func (l lifting) fault(rule, message, remedy string) finding.Finding {
+func (l selection) fault(rule, message, remedy string) finding.Finding {
 	return finding.Finding{Severity: finding.Error, Rule: rule, File: l.dir, Field: "crds: " + string(l.mode), Message: message, Remedy: remedy}
 }
 
-func (l lifting) nothingLeft() error {
+func (l selection) nothingLeft() error {
 	return l.fault(render.Empty, "without its CRDs nothing is left of the component, and with prune Argo CD would delete all that it deployed before",
 		"set crds: only or include")
 }
 
-// noDefinitions says that there is nothing to lift out. withheld may tell where
-// the definitions are.
-func (l lifting) noDefinitions(withheld []finding.Finding) error {
+// missingCRDs reports that there are no CRDs to extract. withheld may say where
+// they are.
+func (l selection) missingCRDs(withheld []finding.Finding) error {
 	var hints []string
 	for _, f := range withheld {
 		hints = append(hints, f.Field+": "+f.Message)
@@ -77,31 +78,32 @@ func (l lifting) noDefinitions(withheld []finding.Finding) error {
 	return l.fault(NoCRDs, message, "set crds: include, or the values that bring CRDs, or includeCRDs of a chart in a kustomization")
 }
 
-// lifted is a component taken apart.
-type lifted struct {
-	// rendered is what its values say, with findings about its definitions.
+// splitComponent is a component split into CRDs and other objects.
+type splitComponent struct {
+	// rendered is the rendering with the component's values, and findings about its
+	// CRDs.
 	rendered render.Result
-	// definitions are all that it can ship, and switches those values that had
-	// to be turned on for them.
+	// definitions are all CRDs that the component can ship, and switches the values
+	// that had to be turned on for them.
 	definitions []object.Object
 	switches    []crds.Path
 	survey      *crds.Survey
 }
 
-// lift renders a component and, where all its definitions are wanted, once more
-// with the switches on that keep some back.
-func (req Request) lift(ctx context.Context, opt options, base *knowledge.Base) (lifted, error) {
+// split renders a component. If all its CRDs are wanted, it renders again with the
+// switches turned on that withhold some.
+func (req Request) split(ctx context.Context, opt options, base *knowledge.Base) (splitComponent, error) {
 	opt.render.Ship = true
 	rendered, err := req.renderDir(ctx, opt.render)
-	if opt.crds.mode == crds.Only && onlyEmpty(err) {
-		// Charts of definitions may keep all of them back.
+	if opt.crds.mode == crds.Only && isOnlyEmpty(err) {
+		// A CRD chart may withhold all of its CRDs.
 		opt.render.Empty = true
 		rendered, err = req.renderDir(ctx, opt.render)
 	}
 	if err != nil {
-		return lifted{}, err
+		return splitComponent{}, err
 	}
-	all := lifted{rendered: rendered}
+	all := splitComponent{rendered: rendered}
 	if rendered.Chart == nil {
 		all.definitions, _ = crds.Split(rendered.Objects)
 		if opt.crds.mode != crds.Only {
@@ -116,27 +118,27 @@ func (req Request) lift(ctx context.Context, opt options, base *knowledge.Base) 
 	return all, all.turnOff(ctx, req, opt)
 }
 
-// Shipment is what a component ships.
+// Shipment is the content of a component.
 type Shipment struct {
-	// Definitions describes all that it can ship, sorted by name.
+	// Definitions describes all CRDs that it can ship, sorted by name.
 	Definitions []crds.Definition
-	// Objects are the definitions, and the rest of what its values say.
+	// Objects are the CRDs, and the other objects that its values render.
 	Objects []object.Object
-	// On are the values that were turned on for the definitions.
+	// On are the values that were turned on for the CRDs.
 	On       []crds.Path
 	Findings []finding.Finding
 }
 
-// Ship finds the definitions that the component of a request can ship, and who
-// in it uses them. There may be none.
+// Ship finds the CRDs that the component of a request can ship, and which of its
+// objects use them. There may be none.
 func Ship(ctx context.Context, req Request, base *knowledge.Base) (Shipment, error) {
 	req, opt, base, err := req.prepare(ctx, base)
 	if err != nil {
 		return Shipment{}, err
 	}
 	opt.crds.mode = crds.Only
-	all, err := req.lift(ctx, opt, base)
-	if err != nil && !onlyNoDefinitions(err) {
+	all, err := req.split(ctx, opt, base)
+	if err != nil && !lacksOnlyCRDs(err) {
 		return Shipment{}, err
 	}
 	definitions, err := crds.Unique(all.definitions)
@@ -148,25 +150,24 @@ func Ship(ctx context.Context, req Request, base *knowledge.Base) (Shipment, err
 	return Shipment{Definitions: crds.List(objs, all.survey), Objects: objs, On: all.switches, Findings: append(all.rendered.Findings, opt.fetchFindings()...)}, nil
 }
 
-// NoCRDs is the rule about components that have none where they must.
+// NoCRDs is the rule for components without the CRDs they should have.
 const NoCRDs = "no-crds"
 
-// onlyNoDefinitions reports whether all that is wrong is that there are none.
-func onlyNoDefinitions(err error) bool {
+// lacksOnlyCRDs reports whether missing CRDs are the only problem.
+func lacksOnlyCRDs(err error) bool {
 	all := finding.Of(err)
 	return len(all) == 1 && all[0].Rule == NoCRDs
 }
 
-// onlyEmpty reports whether all that is wrong with a rendering is that nothing
-// came out.
-func onlyEmpty(err error) bool {
+// isOnlyEmpty reports whether the only problem of a rendering is that it is empty.
+func isOnlyEmpty(err error) bool {
 	all := finding.Of(err)
 	return len(all) == 1 && all[0].Rule == render.Empty
 }
 
-// turnOn finds all definitions of a chart. Switches that are not known to be
-// some are kept only if nothing but definitions comes with them.
-func (l *lifted) turnOn(ctx context.Context, req Request, opt options) error {
+// turnOn finds all CRDs of a chart. Unknown switches are kept only if they add
+// nothing but CRDs.
+func (l *splitComponent) turnOn(ctx context.Context, req Request, opt options) error {
 	on := l.try(ctx, req, opt, l.survey.Off(l.rendered.Objects))
 	definitions, _ := crds.Split(l.rendered.Objects)
 	more, _ := crds.Split(on.Objects)
@@ -175,27 +176,27 @@ func (l *lifted) turnOn(ctx context.Context, req Request, opt options) error {
 	silent := l.survey.Silent(l.definitions)
 	l.rendered.Findings = append(append(l.rendered.Findings, withheld...), silent...)
 	if len(l.definitions) == 0 {
-		return errors.Join(append([]error{opt.crds.noDefinitions(withheld)}, asErrors(silent)...)...)
+		return errors.Join(append([]error{opt.crds.missingCRDs(withheld)}, asErrors(silent)...)...)
 	}
 	return nil
 }
 
-// try turns switches on, all at once or, if one of them does more than it should,
-// one after the other, and returns what comes out with those that are kept.
-func (l *lifted) try(ctx context.Context, req Request, opt options, off []crds.Switch) render.Result {
+// try turns switches on, all at once or, if one of them adds other objects, one
+// after the other. It returns the rendering with those that are kept.
+func (l *splitComponent) try(ctx context.Context, req Request, opt options, off []crds.Switch) render.Result {
 	if len(off) == 0 {
 		return l.rendered
 	}
-	if all, err := req.with(ctx, opt, "true", paths(off)); err == nil && len(l.unasked(off, all)) == 0 {
+	if all, err := req.with(ctx, opt, "true", paths(off)); err == nil && len(l.addedObjects(off, all)) == 0 {
 		l.switches = paths(off)
 		return all
 	}
 	on := l.rendered
 	for _, s := range off {
 		one, err := req.with(ctx, opt, "true", append(slices.Clone(l.switches), s.Path))
-		more := l.unasked([]crds.Switch{s}, one)
+		more := l.addedObjects([]crds.Switch{s}, one)
 		if err != nil || len(more) > 0 {
-			l.rendered.Findings = append(l.rendered.Findings, refused(s, err, more))
+			l.rendered.Findings = append(l.rendered.Findings, switchRefused(s, err, more))
 			continue
 		}
 		on = one
@@ -213,9 +214,9 @@ func asErrors(all []finding.Finding) []error {
 	return errs
 }
 
-// unasked are the objects that switches bring besides definitions. What known
-// switches bring is no objection.
-func (l *lifted) unasked(on []crds.Switch, rendered render.Result) []string {
+// addedObjects returns the objects other than CRDs that switches add. Known switches may
+// add objects.
+func (l *splitComponent) addedObjects(on []crds.Switch, rendered render.Result) []string {
 	if !slices.ContainsFunc(on, func(s crds.Switch) bool { return !s.Known }) {
 		return nil
 	}
@@ -232,13 +233,13 @@ func (l *lifted) unasked(on []crds.Switch, rendered render.Result) []string {
 	return more
 }
 
-// refused says why a value was not turned on.
-func refused(s crds.Switch, err error, more []string) finding.Finding {
+// switchRefused says why a value was not turned on.
+func switchRefused(s crds.Switch, err error, more []string) finding.Finding {
 	f := finding.Finding{Severity: finding.Note, Rule: "crd-switch-refused", Field: s.Path.String(),
 		Remedy: "set it in both Applications if you want what it installs"}
 	if err != nil {
 		cause := finding.Of(err)[0]
-		cause.Remedy = "" // there is one already
+		cause.Remedy = "" // the finding has its own remedy
 		f.Message = "CRDs come with it, but the chart does not render with it: " + cause.Error()
 		return f
 	}
@@ -249,10 +250,9 @@ func refused(s crds.Switch, err error, more []string) finding.Finding {
 	return f
 }
 
-// turnOff finds the Jobs that write definitions, and turns them off if that is
-// asked for: by the chart's values where those are known, or else by leaving
-// out the Job.
-func (l *lifted) turnOff(ctx context.Context, req Request, opt options) error {
+// turnOff finds the Jobs that write CRDs, and turns them off if requested: by the
+// chart's values where those are known, otherwise by removing the Job.
+func (l *splitComponent) turnOff(ctx context.Context, req Request, opt options) error {
 	upgraders := l.survey.Upgraders(l.rendered.Objects)
 	if opt.crds.upgraders != upgradersOff {
 		l.reportUpgraders(opt, upgraders)
@@ -281,9 +281,9 @@ func (l *lifted) turnOff(ctx context.Context, req Request, opt options) error {
 	return nil
 }
 
-// reportUpgraders says of each Job that writes definitions that it fights with
-// the Application that holds them, or leaves it out.
-func (l *lifted) reportUpgraders(opt options, all []crds.Upgrader) {
+// reportUpgraders reports each Job that writes CRDs, because it conflicts with the
+// Application that contains them, or removes it.
+func (l *splitComponent) reportUpgraders(opt options, all []crds.Upgrader) {
 	for _, u := range all {
 		if opt.crds.upgraders == upgradersOff {
 			l.rendered.Objects = slices.DeleteFunc(l.rendered.Objects, func(o object.Object) bool { return o.ID == u.ID })
@@ -301,7 +301,7 @@ func paths(switches []crds.Switch) []crds.Path {
 	return all
 }
 
-// with renders a component with some values set over all others.
+// with renders a component with some values that override all others.
 func (req Request) with(ctx context.Context, opt options, value string, set []crds.Path) (render.Result, error) {
 	var v input.Values
 	for _, p := range set {
@@ -313,12 +313,11 @@ func (req Request) with(ctx context.Context, opt options, value string, set []cr
 	return req.renderDir(ctx, o)
 }
 
-// checkRelease makes sure that definitions which lead to the operator by the
-// name of its release were rendered with that name. The Application that holds
-// them has a name of its own.
+// checkRelease makes sure that CRDs that contain the name of the operator's release
+// were rendered with that name. The Application of the CRDs has a name of its own.
 func (req Request) checkRelease(opt options, definitions []object.Object) error {
-	said := slices.ContainsFunc(req.Settings, func(s Settings) bool { return s.Name != "" })
-	if said || req.App.Name == "" {
+	isSet := slices.ContainsFunc(req.Settings, func(s Settings) bool { return s.Name != "" })
+	if isSet || req.App.Name == "" {
 		return nil
 	}
 	var faults []error

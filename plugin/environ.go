@@ -14,14 +14,13 @@ import (
 	"github.com/ladder-cmp/ladder/render/random"
 )
 
-// FromEnvironment makes a request from the variables that Argo CD gives to a
-// plugin (util/app and reposerver/repository of Argo CD, newEnv and
-// getPluginEnvs). dir is the directory of the component in repo. Settings come
-// from the Application's parameters and, below them, from its variables:
-// "values" is LADDER_VALUES there, which Argo CD passes as
-// ARGOCD_ENV_LADDER_VALUES.
+// FromEnvironment returns a request from the environment that Argo CD sets for a
+// plugin (util/app and reposerver/repository of Argo CD, newEnv and getPluginEnvs).
+// dir is the directory of the component in repo. Settings come from the
+// Application's parameters, which override its variables: "values" is LADDER_VALUES
+// there, which Argo CD passes as ARGOCD_ENV_LADDER_VALUES.
 //
-// Every fault is reported, each as a finding.
+// The error joins all findings.
 func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, error) {
 	req := Request{
 		Repo:        repo,
@@ -43,8 +42,8 @@ func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, er
 	return req, errors.Join(append(more, faults...)...)
 }
 
-// settings are those of an Application: from its variables and, above them, from
-// its parameters.
+// settings returns the settings of an Application: its variables, overridden by its
+// parameters.
 func (req Request) settings(env map[string]string, params []given) ([]Settings, []error) {
 	vars, faults := settingsFromVariables(env)
 	own, more := settingsFromGiven(params)
@@ -57,13 +56,13 @@ func (req Request) settings(env map[string]string, params []given) ([]Settings, 
 	return all, append(faults, more...)
 }
 
-// Revision is the variable with the commit.
+// Revision is the environment variable with the commit.
 const Revision = "ARGOCD_APP_REVISION"
 
-// RepoURL is the variable with the address of the repository.
+// RepoURL is the environment variable with the URL of the repository.
 const RepoURL = "ARGOCD_APP_SOURCE_REPO_URL"
 
-// Reads reports whether FromEnvironment looks at a variable.
+// Reads reports whether FromEnvironment reads a variable.
 func Reads(variable string) bool {
 	switch variable {
 	case "ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", Revision, RepoURL, "ARGOCD_APP_PARAMETERS", "KUBE_VERSION", "KUBE_API_VERSIONS":
@@ -72,9 +71,9 @@ func Reads(variable string) bool {
 	return slices.Contains(substitutable, variable) || strings.HasPrefix(variable, variablePrefix+"LADDER_")
 }
 
-// appName drops the namespace that Argo CD puts before the name of an
-// Application outside of its own namespace. Names hold no underscore, so the
-// first one separates; Argo CD names Helm releases the same way.
+// appName removes the namespace that Argo CD puts before the name of an Application
+// outside its own namespace. Names contain no underscore, so the first one
+// separates the two. Argo CD names Helm releases the same way.
 func appName(name string) string {
 	if _, after, ok := strings.Cut(name, "_"); ok {
 		return after
@@ -82,7 +81,7 @@ func appName(name string) string {
 	return name
 }
 
-// variablePrefix marks variables of the Application's plugin section.
+// variablePrefix is the prefix of variables from the Application's plugin section.
 const variablePrefix = "ARGOCD_ENV_"
 
 func settingsFromVariables(env map[string]string) (Settings, []error) {
@@ -91,7 +90,7 @@ func settingsFromVariables(env map[string]string) (Settings, []error) {
 	for name, value := range env {
 		own, ok := strings.CutPrefix(name, variablePrefix)
 		if !ok || !strings.HasPrefix(own, "LADDER_") || value == "" {
-			continue // for others, or taken back
+			continue // for another plugin, or removed
 		}
 		if _, known := find(func(p Parameter) bool { return p.Variable() == own }); !known {
 			faults = append(faults, unknown(own, own, Parameter.Variable))
@@ -116,9 +115,9 @@ func settingsFromVariables(env map[string]string) (Settings, []error) {
 	return s, faults
 }
 
-// withoutValue is a message that does not show what a variable holds: messages are read by
-// more people than variables, and these may come from elsewhere than the repository. What
-// quotes a part of a value is left out as a whole.
+// withoutValue removes the content of variables from a message. More people read
+// messages than variables, which may come from outside the repository. A message
+// that quotes a part of a value is dropped as a whole.
 func withoutValue(message string, values []string) string {
 	for _, v := range values {
 		message = strings.ReplaceAll(message, strconv.Quote(v), "the value")
@@ -134,9 +133,8 @@ func withoutValue(message string, values []string) string {
 	return text + "; " + remedy
 }
 
-// fromVariable reads a variable: lists and maps have commas between their items,
-// but texts of YAML are a list of YAML, and expressions of Helm hold commas
-// themselves.
+// fromVariable reads a variable: lists and maps are separated by commas, but YAML
+// texts are a YAML list, and Helm expressions contain commas themselves.
 func (p Parameter) fromVariable(value string) ([]string, error) {
 	switch {
 	case p.YAML && p.Collection == "array":

@@ -7,12 +7,11 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// Files remembers what every ladder.yaml and component.yaml says, so that
-// requests for many components of a repository read each only once. The zero
-// value is empty. It is safe for use by several goroutines; what it remembers is
-// not to be changed.
+// Files caches the content of every ladder.yaml and component.yaml, so that
+// requests for many components of a repository read each file once. The zero value
+// is empty. It is safe for concurrent use; its content must not be modified.
 type Files struct {
-	ladders, components sync.Map // of functions that read once
+	ladders, components sync.Map // of functions that read a file once
 }
 
 type ladderOf struct {

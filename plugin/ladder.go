@@ -10,11 +10,11 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// Knowledge returns what is known about kinds in the component of the request:
-// base with every ladder.yaml from the root of the repository down to the
-// component's directory, so that the nearest has the last word.
+// Knowledge returns the knowledge for the component of the request: base, extended
+// by every ladder.yaml from the root of the repository to the component's
+// directory. The nearest takes precedence.
 //
-// A file with faults is left out, so that the faults of all files are found.
+// An invalid file is skipped, so that the problems of all files are found.
 func (req Request) Knowledge(base *knowledge.Base) (*knowledge.Base, error) {
 	var dirs []string
 	for dir := path.Clean(req.Dir); ; dir = path.Dir(dir) {
@@ -26,7 +26,7 @@ func (req Request) Knowledge(base *knowledge.Base) (*knowledge.Base, error) {
 	var faults []error
 	for _, dir := range dirs {
 		if info, err := fs.Stat(req.Repo, dir); err != nil || !info.IsDir() {
-			break // the renderer says what is wrong with the directory
+			break // the renderer reports the problem with the directory
 		}
 		var err error
 		base, err = req.Files.ladder(base, dir, req.ladder)
@@ -35,7 +35,7 @@ func (req Request) Knowledge(base *knowledge.Base) (*knowledge.Base, error) {
 	return base, errors.Join(faults...)
 }
 
-// ladder adds what the ladder.yaml in a directory says, if there is one.
+// ladder adds the content of the ladder.yaml in a directory, if there is one.
 func (req Request) ladder(base *knowledge.Base, dir string) (*knowledge.Base, error) {
 	file := path.Join(dir, knowledge.File)
 	text, err := fs.ReadFile(req.Repo, file)
@@ -48,7 +48,7 @@ func (req Request) ladder(base *knowledge.Base, dir string) (*knowledge.Base, er
 	return base.With(req.show(file), string(text))
 }
 
-// Unreadable says that a ladder.yaml is there and cannot be read.
+// Unreadable reports a ladder.yaml that cannot be read.
 func Unreadable(name string, err error) finding.Finding {
 	return finding.Finding{Severity: finding.Error, Rule: "bad-ladder", File: name, Message: input.Cause(err),
 		Remedy: "check that it is a file, readable, and no symlink out of the repository"}

@@ -12,10 +12,10 @@ import (
 	"github.com/ladder-cmp/ladder/render/kustomize"
 )
 
-// The parameters in this file say what Argo CD's own sources can say of Helm,
-// kustomize and directories (pkg/apis/application/v1alpha1, ApplicationSourceHelm,
-// ApplicationSourceKustomize, ApplicationSourceDirectory). They have the names
-// that it has there, as far as these are free.
+// The parameters in this file correspond to those of Argo CD's own sources for
+// Helm, kustomize and directories (pkg/apis/application/v1alpha1,
+// ApplicationSourceHelm, ApplicationSourceKustomize, ApplicationSourceDirectory).
+// They have the same names where these are not taken.
 
 var ofHelm = []Parameter{
 	{
@@ -43,7 +43,7 @@ var ofHelm = []Parameter{
 	},
 }
 
-// kustomizations are the kinds of components that edits are for.
+// kustomizations are the kinds of components that kustomize edits apply to.
 var kustomizations = []render.Kind{render.Kustomize}
 
 var ofKustomize = []Parameter{
@@ -252,14 +252,14 @@ func jsonnetVariables(field func(*render.Jsonnet) *[]render.Variable, code bool)
 	}
 }
 
-// eachPair takes values of the form key=value apart.
+// eachPair splits values of the form key=value.
 func eachPair(set func(s *Settings, key, value string)) func(*Settings, []string) error {
 	return func(s *Settings, values []string) error {
 		seen := map[string]bool{}
 		for i, pair := range values {
 			key, value, ok := strings.Cut(pair, "=")
 			if !ok || key == "" {
-				// What stands there may be a secret.
+				// The value may be a secret, so it is not quoted.
 				return finding.Fault(fmt.Sprintf("entry %d is not key=value", i+1), "write it so")
 			}
 			if seen[key] {
@@ -279,7 +279,7 @@ func patternFault(pattern string) error {
 	return finding.Fault(fmt.Sprintf("%q is not a valid pattern, or a brace is not closed", pattern), "write it like {*.yaml,base/*}, and \"\\{\" for a brace in a name")
 }
 
-// What names, keys of labels and annotations, and values of labels are
+// The syntax of names, label keys, annotation keys and label values
 // (k8s.io/apimachinery/pkg/util/validation).
 var (
 	objectNames = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
@@ -289,11 +289,11 @@ var (
 
 const (
 	longestName = 253
-	longestKey  = 63 // of a label's value, too
+	longestKey  = 63 // also of a label's value
 )
 
-// prefixFault and suffixFault say why no name of an object can begin or end so. A
-// few kinds take more (RBAC), but what is added to all names must suit most.
+// prefixFault and suffixFault say why a prefix or suffix of object names is
+// invalid. A few kinds (RBAC) accept more, but the prefix is added to all names.
 func prefixFault(prefix string) error { return nameFault(prefix, prefix+"a", "begin") }
 func suffixFault(suffix string) error { return nameFault(suffix, "a"+suffix, "end") }
 
@@ -316,11 +316,11 @@ func labelFault(pair string) error {
 	return finding.Fault(fmt.Sprintf("the value of %s is not a valid label value", key), "use at most 63 letters, digits, \"-\", \"_\" and \".\"")
 }
 
-// annotationFault says why a label or an annotation cannot be called so.
+// annotationFault says why a label or annotation key is invalid.
 func annotationFault(pair string) error {
 	key, _, valued := strings.Cut(pair, "=")
 	if key == "" || !valued {
-		return nil // eachPair says so; the value may be a secret
+		return nil // reported by eachPair; the value may be a secret
 	}
 	domain, name, qualified := strings.Cut(key, "/")
 	if !qualified {

@@ -18,28 +18,28 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// options are the settings that hold for a request.
+// options are the effective settings of a request.
 type options struct {
 	render render.Options
 	waves  wave.Options
 	tests  string
-	crds   lifting
-	// fetched is what came from elsewhere; nil if nothing can.
+	crds   selection
+	// fetched records remote sources; nil if nothing can be fetched.
 	fetched *remote.Recorder
-	// fillAnnotations puts variables into common annotations, too; named are the
-	// variables that parameters name.
+	// fillAnnotations enables variables in common annotations; named are the
+	// variables that parameters use.
 	fillAnnotations bool
-	// capabilities says which API versions templates see.
+	// capabilities selects the API versions that templates see.
 	capabilities string
 	named        []string
-	// random says whether what templates generate is derived.
+	// random selects whether generated values are derived.
 	random string
 }
 
-// options puts together what is said about a rendering, in this order of
-// precedence from low to high: defaults, the cluster, component.yaml, the
-// Application, the settings of the request. The Application comes after
-// component.yaml because several may deploy the same component.
+// options merges the settings of a rendering, in increasing precedence: defaults,
+// the cluster, component.yaml, the Application, the request. The Application
+// overrides component.yaml because several Applications may deploy the same
+// component.
 func (req Request) options() (options, component.Description, error) {
 	own, described, err := req.componentSettings()
 	if err = errors.Join(err, req.checkName(own.Name, described)); err != nil {
@@ -73,7 +73,7 @@ func (req Request) options() (options, component.Description, error) {
 	return opt, described, opt.derive(req.Random, req.Without)
 }
 
-// complete sets what nobody said.
+// complete sets defaults.
 func (opt *options) complete(name string) {
 	if opt.render.Name == "" {
 		opt.render.Name = name
@@ -89,10 +89,10 @@ func (opt *options) complete(name string) {
 	}
 }
 
-// defaultNamespace is where kubectl and Helm go when nobody says.
+// defaultNamespace is the default of kubectl and Helm.
 const defaultNamespace = "default"
 
-// add lays settings over those that are there.
+// add overrides existing settings.
 func (opt *options) add(s Settings) {
 	override((*string)(&opt.render.Kind), s.Renderer)
 	override(&opt.render.Name, s.Name)
@@ -115,8 +115,8 @@ func (opt *options) add(s Settings) {
 	if !s.Values.Empty() {
 		opt.render.Values = append(opt.render.Values, s.Values)
 	}
-	for _, say := range s.native {
-		say(opt)
+	for _, apply := range s.native {
+		apply(opt)
 	}
 }
 
@@ -126,8 +126,8 @@ func override[T ~string](to *T, with T) {
 	}
 }
 
-// similar returns files with the base name of one that was not found, as values name
-// them: relative to the component's directory, or with a leading slash.
+// similar returns files with the base name of a missing one, in the form that
+// values use: relative to the component's directory, or with a leading slash.
 func (req Request) similar(name string) []string {
 	dirs := []string{req.Dir}
 	if !req.NoRepository {
@@ -148,9 +148,8 @@ func (req Request) similar(name string) []string {
 	return all
 }
 
-// values lets values name files relative to the component's directory. A
-// leading slash means the root of the repository, as in the valueFiles of an
-// Application.
+// values resolves file names relative to the component's directory. A leading slash
+// means the root of the repository, as in an Application's valueFiles.
 func (req Request) values() input.Values {
 	locate := func(name string) string {
 		if strings.HasPrefix(name, "/") {

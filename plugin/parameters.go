@@ -20,8 +20,8 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Settings are what one place (component.yaml, the environment, flags or
-// parameters) says about a rendering. Empty fields leave a matter to others.
+// Settings are the parameters from one place: component.yaml, the environment,
+// flags or the Application. Empty fields are not set.
 type Settings struct {
 	Renderer    string
 	Name        string
@@ -31,67 +31,65 @@ type Settings struct {
 	KubeVersion string
 	APIVersions []string
 	SkipTests   *bool
-	// Order says how to order, and Tests what becomes of Helm's tests: "smoke"
+	// Order configures the order. Tests says how to treat Helm's tests: "smoke"
 	// runs them last in a sync.
 	Order wave.Options
 	Tests string
-	// CRDs says which part of the component is wanted, PruneCRDs what becomes of
-	// definitions that are gone, and Upgraders what becomes of Jobs that write
-	// definitions.
+	// CRDs selects a part of the component, PruneCRDs says whether to delete CRDs
+	// that no longer exist, and Upgraders how to treat Jobs that write CRDs.
 	CRDs      crds.Mode
 	PruneCRDs *bool
 	Upgraders string
 
-	// native are what parameters say that Argo CD's own sources have, too.
+	// native are the settings of Argo CD's own sources.
 	native []func(*options)
 	// given names the parameters that were set.
 	given []string
 }
 
-// Parameter is one input of a rendering. The same table makes the flags of the
-// command line, the parameters of the plugin, the keys of component.yaml and
-// what Argo CD's UI shows, so that the four cannot drift apart.
+// Parameter is an input of a rendering. One table defines the flags of the command
+// line, the parameters of the plugin, the keys of component.yaml and the content of
+// Argo CD's UI, so that the four cannot diverge.
 type Parameter struct {
-	// Name is the name of the flag and of the plugin parameter; component.yaml
-	// has it in camel case, the environment in upper case behind LADDER_.
+	// Name is the name of the flag and of the plugin parameter. component.yaml uses
+	// camel case, the environment upper case with the prefix LADDER_.
 	Name string
 	// Short is the one-letter form of the flag, if there is one.
 	Short string
 	Title string
-	// Tooltip says in a sentence what the parameter does.
+	// Tooltip describes the parameter in a sentence.
 	Tooltip string
-	// Flag says it for the command line, where files and defaults are others;
-	// empty means that the tooltip does.
+	// Flag describes it for the command line if that differs in files and defaults;
+	// empty means Tooltip.
 	Flag string
 	// Item is the type of a value: "string" or "boolean".
 	Item string
-	// Collection says how many values there are: "string" for one, "array" or
-	// "map".
+	// Collection is the number of values: "string" for one, "array" or "map".
 	Collection string
-	// Default is what holds when nobody sets the parameter.
+	// Default is the value of an unset parameter.
 	Default string
-	// Choices are the values that it takes; none means any.
+	// Choices are the allowed values; empty means any.
 	Choices []string
-	// YAML means that a value is a text of YAML, in whose place component.yaml may
-	// have what the text says.
+	// YAML means that a value is a YAML text. component.yaml may contain the YAML
+	// itself.
 	YAML bool
-	// Verbatim means that the values of a map are texts, and no expressions of
-	// Helm.
+	// Verbatim means that the values of a map are strings, not Helm expressions.
 	Verbatim bool
-	// Kinds are those of components to which it means something; none means all.
+	// Kinds are the kinds of components that the parameter affects; empty means
+	// all.
 	Kinds []render.Kind
 
-	// set stores values: one, the elements of an array, or for a map
-	// expressions of the form key=value.
+	// set stores values: one, the elements of an array, or for a map expressions of
+	// the form key=value.
 	set func(s *Settings, values []string) error
 }
 
-// Parameters returns the table, in the order in which people read it.
+// Parameters returns the table in documentation order.
 func Parameters() []Parameter { return parameters }
 
 var parameters = slices.Concat(ofRendering, ofHelm, ofKustomize, ofDirectory, ofOrder)
 
-// namespaceNames are those that the API server allows (RFC 1123).
+// namespaceNames matches names that the API server accepts (RFC 1123).
 var namespaceNames = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 func namespaceFault(name string) error {
@@ -108,7 +106,7 @@ func kubeVersionFault(version string) error {
 	return finding.Fault(fmt.Sprintf("%q is not a Kubernetes version", version), "write it like 1.34.2")
 }
 
-// apiVersions are "v1", and a group with a version and perhaps a kind.
+// apiVersions matches "v1", or a group with a version and optionally a kind.
 var apiVersions = regexp.MustCompile(`^(v\d\w*|[\w.-]+(/[\w.-]+){1,2})$`)
 
 func apiVersionFault(version string) error {
@@ -118,8 +116,8 @@ func apiVersionFault(version string) error {
 	return finding.Fault(fmt.Sprintf("%q is not an API version", version), "write it like apps/v1 or apps/v1/Deployment")
 }
 
-// Set stores values of a parameter as the command line gives them: for a map,
-// expressions of the form key=value.
+// Set stores values of a parameter from the command line; for a map, expressions of
+// the form key=value.
 func (p Parameter) Set(s *Settings, values []string) error {
 	if len(values) == 0 {
 		return nil
@@ -145,7 +143,8 @@ func (p Parameter) fault(message, remedy string) finding.Finding {
 	return finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "parameter " + p.Name, Message: message, Remedy: remedy}
 }
 
-// Key is the parameter's name in component.yaml: api-versions, apiVersions.
+// Key returns the parameter's name in component.yaml, such as apiVersions for
+// api-versions.
 func (p Parameter) Key() string {
 	var b strings.Builder
 	upper := false
@@ -163,7 +162,7 @@ func (p Parameter) Key() string {
 	return b.String()
 }
 
-// Variable is the parameter's name among the variables of an Application.
+// Variable returns the parameter's name as a variable of an Application.
 func (p Parameter) Variable() string {
 	return "LADDER_" + strings.ToUpper(strings.ReplaceAll(p.Name, "-", "_"))
 }
@@ -190,7 +189,7 @@ func givenInJSON(text string) ([]given, []error) {
 	return all, nil
 }
 
-// settingsFromGiven reads parameters. All faults are reported.
+// settingsFromGiven reads parameters. It reports all problems.
 func settingsFromGiven(all []given) (Settings, []error) {
 	var s Settings
 	var faults []error
@@ -273,10 +272,9 @@ func (p Parameter) example() string {
 	return "string: ..."
 }
 
-// expressions writes a map as Helm's --set expects it. A comma separates
-// values there, so one inside a value is escaped, unless the value is a list
-// in braces; Argo CD treats its own Helm parameters the same way
-// (util/helm/helm.go).
+// expressions formats a map as Helm's --set expects it. A comma separates values
+// there, so one inside a value is escaped, unless the value is a list in braces.
+// Argo CD treats its own Helm parameters the same way (util/helm/helm.go).
 func (p Parameter) expressions(m map[string]string) []string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -300,14 +298,14 @@ func escapeCommas(value string) string {
 	return b.String()
 }
 
-func find(is func(Parameter) bool) (Parameter, bool) {
-	if i := slices.IndexFunc(parameters, is); i >= 0 {
+func find(matches func(Parameter) bool) (Parameter, bool) {
+	if i := slices.IndexFunc(parameters, matches); i >= 0 {
 		return parameters[i], true
 	}
 	return Parameter{}, false
 }
 
-// unknown reports a word that is not the name of a parameter.
+// unknown reports an unknown parameter.
 func unknown(field, word string, name func(Parameter) string) finding.Finding {
 	var names []string
 	for _, p := range parameters {

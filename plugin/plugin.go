@@ -1,11 +1,10 @@
-// Package plugin answers what Argo CD asks of a Config Management Plugin:
-// given an Application's directory, its parameters and its environment, which
-// manifests?
+// Package plugin implements Ladder as an Argo CD Config Management Plugin: it
+// renders an Application's directory with its parameters and environment to
+// manifests.
 //
-// Generate is the sentence of the tool: render the directory, find the
-// references, compute the waves, annotate. The command line, "cmp generate"
-// and the sidecar all call it with a Request, which is why all three give the
-// same bytes.
+// Generate is the whole pipeline: render the directory, find the references,
+// compute the waves, annotate. The command line, "cmp generate" and the sidecar all
+// call it with a Request, so all three produce the same bytes.
 package plugin
 
 import (
@@ -32,92 +31,90 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Name is the plugin's name, by which Applications ask for it.
+// Name is the plugin's name in Applications.
 const Name = "ladder"
 
-// Request is everything that a rendering depends on.
+// Request contains everything that a rendering depends on.
 type Request struct {
 	// Repo is the repository, and Dir the directory of the component in it.
 	Repo fs.FS
 	Dir  string
-	// NoRepository means that Repo is all of a file system, for want of one.
+	// NoRepository means that Repo is a whole file system, because there is no
+	// repository.
 	NoRepository bool
-	// DirName is what the directory is called outside of Repo, of which it may
-	// be the root; empty means as in Dir.
+	// DirName is the name of the directory outside Repo, which may be its root;
+	// empty means the name in Dir.
 	DirName string
-	// Show returns how messages are to name a file or directory of Repo; nil
-	// means by its path there.
+	// Show converts a path in Repo to the path for messages; nil returns it
+	// unchanged.
 	Show func(path string) string
-	// App is what is known of the Application.
+	// App describes the Application.
 	App App
-	// Variables are those that Argo CD sets for an Application, which parameters may
-	// name; nil for what App says of them.
+	// Variables are the variables that Argo CD sets for an Application and that
+	// parameters may use; nil means to derive them from App.
 	Variables map[string]string
 	// KubeVersion and APIVersions describe the cluster; both may be empty.
 	KubeVersion string
 	APIVersions []string
-	// Earlier are API versions that are installed before the component, for one
-	// that says capabilities: fleet.
+	// Earlier are API versions that are installed before a component with
+	// capabilities: fleet.
 	Earlier []string
-	// Settings are what the caller asks for: flags or parameters. They win
-	// over those in the component's component.yaml.
+	// Settings are the flags or parameters of the caller. They override
+	// component.yaml.
 	Settings []Settings
-	// Memory is what requests before this one have left; it may be nil.
+	// Memory caches data between requests; it may be nil.
 	Memory *input.Memory
-	// Remote fetches what the component names and Repo does not hold; nil means
-	// that nothing is fetched.
+	// Remote fetches remote sources; nil disables fetching.
 	Remote remote.Fetcher
-	// Random derives what templates generate; nil means that it is new each time, and
-	// Without says why.
+	// Random derives generated values; nil means that they are random, and Without
+	// says why.
 	Random  *Random
 	Without random.Without
-	// Unlocked leaves what lies vendored beside the component out of account, so
-	// that Remote is asked for all of it.
+	// Unlocked ignores vendored sources, so that all of them are fetched from
+	// Remote.
 	Unlocked bool
-	// Files are the settings that requests before this one have read, all of them
-	// for the same Repo and Show; it may be nil.
+	// Files caches settings of requests with the same Repo and Show; it may be nil.
 	Files *Files
 
-	// from is where the manifests are, if not in Repo.
+	// from is the location of the manifests if they are not in Repo.
 	from *externalFiles
 }
 
 // App is the Application that a component is rendered for.
 type App struct {
-	// Name is the Application's name without the namespace that Argo CD puts
-	// before it when the Application lives outside of its own namespace.
+	// Name is the Application's name, without the namespace that Argo CD puts
+	// before it if the Application is outside its own namespace.
 	Name string
-	// Namespace is the destination.
+	// Namespace is the destination namespace.
 	Namespace string
 	// Revision is the commit.
 	Revision string
-	// RepoURL is the address of the repository; empty where that is not known.
+	// RepoURL is the URL of the repository; empty if unknown.
 	RepoURL string
 }
 
-// Result is a component, rendered and in order.
+// Result is a rendered and ordered component.
 type Result struct {
 	Kind render.Kind
-	// Plan is the order and its reasons.
+	// Plan is the order with its reasons.
 	Plan *wave.Plan
-	// Objects are the annotated manifests in the order in which Argo CD
-	// applies them.
+	// Objects are the annotated manifests in apply order.
 	Objects []object.Object
-	// Findings are faults that left a result possible.
+	// Findings are problems that did not prevent a result.
 	Findings []finding.Finding
-	// Base is the knowledge that the order follows from, with what the
-	// component's ladder.yaml files say.
+	// Base is the knowledge that determined the order, including the component's
+	// ladder.yaml files.
 	Base *knowledge.Base
-	// Revision and RepoURL report whether those of the App may have made a
-	// difference.
+	// Revision and RepoURL report whether those of the App may have affected the
+	// result.
 	Revision, RepoURL bool
-	// Variables are those of the request that parameters name.
+	// Variables are the variables of the request that parameters use.
 	Variables []string
-	// Derived reports whether Request.Random made a difference, and Renewals are the
-	// certificates that were derived, those that renew first before the others.
+	// Derived reports whether Request.Random affected the result. Renewals are the
+	// derived certificates, sorted by renewal.
 	Derived  bool
 	Renewals []random.Renewal
-	// Lookups are what templates asked the cluster for, of which they saw nothing.
+	// Lookups are the calls of lookup in templates. Each returned nothing.
 	Lookups []random.Lookup
 }
 
@@ -130,7 +127,7 @@ func (r Result) Manifests() []string {
 	return all
 }
 
-// Separator stands before each manifest in a stream of them.
+// Separator precedes each manifest in a stream.
 const Separator = "---\n"
 
 // YAML returns the manifests as one stream.
@@ -148,9 +145,9 @@ func (r Result) YAML() string {
 	return b.String()
 }
 
-// Generate renders the component of a request and returns its objects, each
-// with its wave. base is what is known about kinds, to which files called
-// ladder.yaml may add. The error joins every fault of the input that was found.
+// Generate renders the component of a request and returns its objects with their
+// waves. base is the knowledge about kinds, which ladder.yaml files may extend. The
+// error joins all findings that prevent a result.
 func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, error) {
 	req, opt, base, err := req.prepare(ctx, base)
 	if err != nil {
@@ -176,8 +173,8 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	return res, err
 }
 
-// Vary finds what makes the component of a request differ from one rendering to the
-// next, and from one cluster to another (see package vary).
+// Vary finds what makes the component of a request differ between renderings and
+// between clusters (see package vary).
 func (req Request) Vary(ctx context.Context, base *knowledge.Base) ([]finding.Finding, error) {
 	fsys, dir, opt, err := req.templates(ctx, base)
 	if err != nil {
@@ -186,8 +183,9 @@ func (req Request) Vary(ctx context.Context, base *knowledge.Base) ([]finding.Fi
 	return vary.Find(ctx, fsys, dir, opt)
 }
 
-// Adopt finds what the templates of a request's component generate into Secrets, and the
-// values that take its place (see package adopt). seeds are thrown away.
+// Adopt finds the values that templates of the component generate into Secrets, and
+// the chart values that replace them (see package adopt). seeds are used only for
+// this.
 func (req Request) Adopt(ctx context.Context, base *knowledge.Base, seeds [2]seed.Key) (*adopt.Component, error) {
 	fsys, dir, opt, err := req.templates(ctx, base)
 	if err != nil {
@@ -196,7 +194,8 @@ func (req Request) Adopt(ctx context.Context, base *knowledge.Base, seeds [2]see
 	return adopt.Find(ctx, fsys, dir, opt, seeds)
 }
 
-// templates says where those of a component are, and how they are rendered.
+// templates returns the location of the component's templates, and how to render
+// them.
 func (req Request) templates(ctx context.Context, base *knowledge.Base) (fs.FS, string, render.Options, error) {
 	req, opt, _, err := req.prepare(ctx, base)
 	if req.from != nil {
@@ -206,14 +205,14 @@ func (req Request) templates(ctx context.Context, base *knowledge.Base) (fs.FS, 
 	return req.Repo, req.Dir, opt.render, err
 }
 
-// AsksFleet reports whether the component takes the API versions of its fleet.
-func (req Request) AsksFleet() bool {
+// UsesFleetCapabilities reports whether the component uses the API versions of its fleet.
+func (req Request) UsesFleetCapabilities() bool {
 	opt, _, err := req.options()
 	return err == nil && opt.capabilities == CapabilitiesOfFleet
 }
 
-// prepare finds out what a request asks for: where the manifests are, how to
-// render them, and what is known about their kinds.
+// prepare resolves a request: the location of the manifests, how to render them,
+// and the knowledge about their kinds.
 func (req Request) prepare(ctx context.Context, base *knowledge.Base) (Request, options, *knowledge.Base, error) {
 	opt, described, err := req.options()
 	base, unknown := req.Knowledge(base)
@@ -224,8 +223,8 @@ func (req Request) prepare(ctx context.Context, base *knowledge.Base) (Request, 
 	return req, opt, base, err
 }
 
-// Annotate orders manifests that somebody else rendered. Of the settings only
-// those count that are about order, and the namespace; later ones win.
+// Annotate orders manifests that another tool rendered. It uses only the settings
+// about order and namespace; later ones take precedence.
 func Annotate(objs []object.Object, base *knowledge.Base, settings ...Settings) (Result, error) {
 	var opt options
 	for _, s := range settings {
@@ -237,8 +236,8 @@ func Annotate(objs []object.Object, base *knowledge.Base, settings ...Settings) 
 	if err != nil {
 		return Result{}, err
 	}
-	// What children hold that lies in a repository is not there to be rendered;
-	// charts in registries are known by their names.
+	// Children in a repository cannot be rendered here; charts in registries are
+	// known by name.
 	children, err := appofapps.Follow(context.Background(), refs, base, Request{}.appOfApps(opt, base))
 	if err != nil {
 		return Result{}, err
@@ -247,17 +246,16 @@ func Annotate(objs []object.Object, base *knowledge.Base, settings ...Settings) 
 	return opt.order(rendered, children.Graph, base)
 }
 
-// render renders the component of a request: of its definitions those that are
-// wanted.
+// render renders the component of a request, with the requested part of its CRDs.
 func (req Request) render(ctx context.Context, opt options, base *knowledge.Base) (render.Result, error) {
 	if opt.crds.mode == crds.Include && opt.crds.upgraders == upgradersLeft {
 		return req.renderDir(ctx, opt.render)
 	}
-	part, err := req.lift(ctx, opt, base)
+	part, err := req.split(ctx, opt, base)
 	if err != nil {
 		return render.Result{}, err
 	}
-	// What was rendered to find the definitions is forgotten by now.
+	// The rendering that looked for CRDs is no longer available here.
 	part.rendered.Revision = part.rendered.Kind == render.Template
 	if opt.crds.mode == crds.Only {
 		part.rendered.Objects = part.definitions
@@ -266,7 +264,7 @@ func (req Request) render(ctx context.Context, opt options, base *knowledge.Base
 	return part.rendered, err
 }
 
-// refer finds the references between the objects that are wanted.
+// refer finds the references between the selected objects.
 func (opt options) refer(rendered render.Result, base *knowledge.Base) (*graph.Graph, error) {
 	objs, err := opt.crds.wanted(rendered.Objects)
 	if err != nil {
@@ -300,7 +298,7 @@ func (opt options) order(rendered render.Result, refs *graph.Graph, base *knowle
 	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Revision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Lookups: rendered.Lookups, Findings: append(found, plan.Findings...)}, nil
 }
 
-// Detect reports whether there is anything in a directory that Ladder renders.
+// Detect reports whether a directory contains anything that Ladder renders.
 func Detect(repo fs.FS, dir string) (bool, error) {
 	if info, err := fs.Stat(repo, path.Clean(dir)); err != nil || !info.IsDir() {
 		return false, err
@@ -312,7 +310,7 @@ func Detect(repo fs.FS, dir string) (bool, error) {
 	return kind != "", err
 }
 
-// show names a path of the repository for people.
+// show converts a path of the repository for messages.
 func (req Request) show(path string) string {
 	if req.Show == nil {
 		return path

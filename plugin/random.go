@@ -10,36 +10,36 @@ import (
 	"github.com/ladder-cmp/ladder/render/random"
 )
 
-// What the parameter random says.
+// The values of the parameter random.
 const (
 	randomDerived = "derived"
 	randomDrawn   = "drawn"
 )
 
-// Random derives what templates of charts generate (see package random).
+// Random derives the values that chart templates generate (see package random).
 type Random struct {
-	// Key is asked for the Key of an Application. It is given what is known of the
-	// Application from the settings of its rendering, of which a tenant may have written
-	// all: who knows the Application from Argo CD takes that instead.
+	// Key returns the key of an Application. Its argument is based on the settings
+	// of the rendering, which a tenant may control. A caller that knows the
+	// Application from Argo CD ignores it.
 	Key func(of seed.Application) seed.Key
-	// Now is the time, by which certificates are renewed.
+	// Now is the time for renewing certificates.
 	Now time.Time
-	// Keys remembers keys; it may be nil.
+	// Keys caches keys; it may be nil.
 	Keys *random.Keys
 }
 
-// ProjectName is the variable with the AppProject.
+// ProjectName is the environment variable with the AppProject.
 const ProjectName = "ARGOCD_APP_PROJECT_NAME"
 
-// SeedApplication is the Application for which values are derived, as Argo CD says: nothing
-// that stands in the repository or in the parameters of the Application is part of it. ok
-// is false for an Argo CD that does not name the AppProject, which 3.0 was the first to do.
+// SeedApplication returns the Application for which values are derived, as set by
+// Argo CD. Nothing in the repository or in the Application's parameters affects it.
+// ok is false if Argo CD does not name the AppProject, as before 3.0.
 func SeedApplication(env map[string]string) (of seed.Application, ok bool) {
 	of = seed.Application{Project: env[ProjectName], Name: env["ARGOCD_APP_NAME"], Namespace: env["ARGOCD_APP_NAMESPACE"]}
 	return of, of.Project != "" && of.Name != ""
 }
 
-// derive sets where random values come from.
+// derive sets the source of random values.
 func (opt *options) derive(from *Random, without random.Without) error {
 	opt.render.Random.Without = without
 	if opt.random == randomDrawn {
@@ -63,8 +63,8 @@ func (opt *options) derive(from *Random, without random.Without) error {
 	return f
 }
 
-// RenewalFindings say of each certificate that was derived how long it is valid, and when it
-// renews.
+// RenewalFindings reports for each derived certificate how long it is valid, and
+// when it is renewed.
 func (r Result) RenewalFindings() []finding.Finding {
 	const day = "2006-01-02"
 	var all []finding.Finding
@@ -76,8 +76,8 @@ func (r Result) RenewalFindings() []finding.Finding {
 	return all
 }
 
-// LookupFindings say of each template that called lookup what it asked for, and that the
-// cluster was taken for empty.
+// LookupFindings reports for each template that called lookup what it requested,
+// and that the result was empty.
 func (r Result) LookupFindings() []finding.Finding {
 	const most = 4
 	of := map[string][]string{}
@@ -90,12 +90,12 @@ func (r Result) LookupFindings() []finding.Finding {
 	}
 	var all []finding.Finding
 	for _, file := range files {
-		asked := strings.Join(of[file][:min(most, len(of[file]))], ", ")
+		requests := strings.Join(of[file][:min(most, len(of[file]))], ", ")
 		if more := len(of[file]) - most; more > 0 {
-			asked = fmt.Sprintf("%s and %d more", asked, more)
+			requests = fmt.Sprintf("%s and %d more", requests, more)
 		}
 		all = append(all, finding.Finding{Severity: finding.Note, Rule: "lookup", File: file,
-			Message: "lookup finds nothing, because Argo CD renders without a cluster, so the template takes the branch for an empty cluster: " + asked,
+			Message: "lookup finds nothing, because Argo CD renders without a cluster, so the template takes the branch for an empty cluster: " + requests,
 			Remedy:  "set in values what it would find"})
 	}
 	return all

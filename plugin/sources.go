@@ -20,19 +20,18 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// ChartElsewhere is the rule of the finding that says that the chart which a
-// component.yaml names is neither vendored nor to be fetched. Who knows the chart
-// by name may do without.
+// ChartElsewhere is the rule for an external chart of component.yaml that is
+// neither vendored nor fetched. Callers that know the chart by name may ignore it.
 const ChartElsewhere = "chart-elsewhere"
 
-// Lock reads the lock of the component, and reports whether there is one.
+// Lock reads the lock file of the component, and reports whether it exists.
 func (req Request) Lock() (remote.Lock, bool, error) {
 	file := path.Join(req.Dir, remote.LockFile)
 	if req.Repo == nil {
 		return remote.Lock{}, false, nil
 	}
 	if _, err := fs.Stat(req.Repo, file); err != nil {
-		return remote.Lock{}, false, nil // the renderer says what is wrong with the directory
+		return remote.Lock{}, false, nil // the renderer reports the problem with the directory
 	}
 	text, err := fs.ReadFile(req.Repo, file)
 	if err != nil {
@@ -42,16 +41,16 @@ func (req Request) Lock() (remote.Lock, bool, error) {
 	return lock, true, err
 }
 
-// sources are where what the component names and the repository does not hold
-// comes from, and what came of it; nil if nothing can.
+// sources returns the component's remote sources and records their use; nil if
+// nothing can be fetched.
 func (req Request) sources() (*remote.Recorder, error) {
 	from := remote.Sources{Network: req.Remote, Dir: req.show(req.Dir)}
 	if !req.Unlocked {
-		lock, there, err := req.Lock()
+		lock, exists, err := req.Lock()
 		if err != nil {
 			return nil, err
 		}
-		if there {
+		if exists {
 			from.Vendored = &remote.Vendored{Lock: lock,
 				Read: func(file string) ([]byte, error) { return fs.ReadFile(req.Repo, path.Join(req.Dir, file)) },
 				Show: func(file string) string { return req.show(path.Join(req.Dir, file)) }}
@@ -63,18 +62,18 @@ func (req Request) sources() (*remote.Recorder, error) {
 	return &remote.Recorder{From: from}, nil
 }
 
-// Vendored reports whether the chart that the component names lies beside it.
+// Vendored reports whether the chart of the component is vendored.
 func (req Request) Vendored(c component.Chart) bool {
-	lock, there, err := req.Lock()
-	if !there || err != nil || !c.Remote() {
+	lock, exists, err := req.Lock()
+	if !exists || err != nil || !c.Remote() {
 		return false
 	}
 	_, known := lock.Find(c.Ref())
 	return known
 }
 
-// fetchFindings tell of what was fetched: which versions open ones came to, and what may
-// not be what the address has now.
+// fetchFindings reports what was fetched: the versions that ranges resolved to, and
+// cached content that may be stale.
 func (opt options) fetchFindings() []finding.Finding {
 	if opt.fetched == nil {
 		return nil
@@ -83,27 +82,27 @@ func (opt options) fetchFindings() []finding.Finding {
 	from, _ := opt.fetched.From.(remote.Sources)
 	for _, f := range opt.fetched.Fetched() {
 		if f.Content.Warning != "" {
-			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "remote-cached", File: from.Dir, Message: f.Ref.String() + ": " + f.Content.Warning})
+			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "remote-cached", File: from.Dir, Message: f.Ref.String() + ": " + f.Content.Warning,
+				Remedy: "make the source reachable, or pin it with cmp vendor " + from.Dir})
 		}
 		if f.Exact() {
 			continue
 		}
-		said := finding.Finding{Severity: finding.Note, Rule: "remote-version", File: from.Dir, Message: fmt.Sprintf("%s is %s", f.Ref, f.Content.Version)}
+		note := finding.Finding{Severity: finding.Note, Rule: "remote-version", File: from.Dir, Message: fmt.Sprintf("%s is %s", f.Ref, f.Content.Version)}
 		switch {
 		case from.Locked(f.Ref):
-			said.Message += ", as " + remote.LockFile + " says"
+			note.Message += ", as " + remote.LockFile + " says"
 		case f.Ref.Kind == remote.Chart:
-			said.Severity = finding.Warning
-			said.Message += " now, and will be another as soon as there is a newer one"
-			said.Remedy = "name that version, or pin it with cmp vendor " + from.Dir
+			note.Severity = finding.Warning
+			note.Message += " now, and will be another as soon as there is a newer one"
+			note.Remedy = "name that version, or pin it with cmp vendor " + from.Dir
 		}
-		all = append(all, said)
+		all = append(all, note)
 	}
 	return all
 }
 
-// Fetch renders the component of a request for nothing but what it asks Remote
-// for.
+// Fetch renders the component of a request only to fetch its sources.
 func Fetch(ctx context.Context, req Request, base *knowledge.Base) error {
 	req, opt, base, err := req.prepare(ctx, base)
 	if err != nil {
@@ -113,38 +112,38 @@ func Fetch(ctx context.Context, req Request, base *knowledge.Base) error {
 	return err
 }
 
-// externalFiles is where the manifests of a component are, if not in its repository.
+// externalFiles is the location of a component's manifests outside its repository.
 type externalFiles struct {
 	fsys fs.FS
 	dir  string
 	show func(string) string
-	// title is what the paths that show returns begin with.
+	// title is the prefix of the paths that show returns.
 	title string
-	// named is the place in component.yaml that names it.
+	// named is the place in component.yaml that names them.
 	named finding.Finding
 }
 
-// inComponent is a finding about such a file, at the place in the component that
-// people can change.
+// inComponent converts a finding about such a file to the place in the component
+// that the user can change.
 func (e externalFiles) inComponent(f finding.Finding) finding.Finding {
 	if f.File != e.title && !strings.HasPrefix(f.File, e.title+"/") {
 		return f
 	}
-	there := f
-	there.Remedy = ""
-	f.File, f.Line, f.Object, f.Field, f.Message = e.named.File, e.named.Line, "", e.named.Field, there.Error()
+	moved := f
+	moved.Remedy = ""
+	f.File, f.Line, f.Object, f.Field, f.Message = e.named.File, e.named.Line, "", e.named.Field, moved.Error()
 	return f
 }
 
-// ignoredFiles reports what lies in the directory of a component whose chart is elsewhere,
-// and would be a component without that.
+// ignoredFiles reports files in the directory of a component with an external chart
+// that would be a component otherwise.
 func (req Request) ignoredFiles() []finding.Finding {
 	if req.from == nil {
 		return nil
 	}
 	names, err := render.Beside(req.Repo, req.Dir)
 	if err != nil {
-		return nil // nothing of the directory is rendered
+		return nil // the directory is not rendered
 	}
 	var all []finding.Finding
 	for _, name := range names {
@@ -154,7 +153,7 @@ func (req Request) ignoredFiles() []finding.Finding {
 	return all
 }
 
-// renderDir renders the directory in which the manifests are.
+// renderDir renders the directory with the manifests.
 func (req Request) renderDir(ctx context.Context, opt render.Options) (render.Result, error) {
 	if req.from != nil {
 		opt.Show = req.from.show
@@ -174,8 +173,8 @@ func (req Request) renderDir(ctx context.Context, opt render.Options) (render.Re
 	return render.Dir(ctx, req.Repo, req.Dir, opt)
 }
 
-// fetchChart gets the chart that a component.yaml names, and finds it in what
-// came.
+// fetchChart fetches the chart that component.yaml names, and locates it in the
+// archive.
 func (req Request) fetchChart(ctx context.Context, c component.Chart, opt options) (*externalFiles, error) {
 	fault := func(rule, message, remedy string) finding.Finding {
 		return finding.Finding{Severity: finding.Error, Rule: rule, Message: message, Remedy: remedy}
@@ -218,7 +217,7 @@ func (req Request) fetchChart(ctx context.Context, c component.Chart, opt option
 	return from, nil
 }
 
-// topOf is the one directory that a packed chart consists of.
+// topOf returns the only directory of a packaged chart.
 func topOf(files fs.FS) (string, error) {
 	entries, err := fs.ReadDir(files, ".")
 	if err != nil {
@@ -232,17 +231,16 @@ func topOf(files fs.FS) (string, error) {
 	return "", errors.New("it has no Chart.yaml")
 }
 
-// valueFile is a values file of a chart, in the repository of the component or
-// in that of the chart, or behind an address.
+// valueFile is a values file of a chart: in the repository of the component or of
+// the chart, or at a URL.
 type valueFile struct {
 	chart bool
 	name  string
 	url   bool
 }
 
-// chartValues are the values files that the component.yaml in a directory names for
-// its chart. The directory of the request is the chart's, if that is in this
-// repository.
+// chartValues returns the values files that component.yaml names for its chart. The
+// directory of the request is that of the chart if it is in this repository.
 func (req Request) chartValues(ctx context.Context, d component.Description, opt options, home string) input.Values {
 	own := req.values()
 	at := func(name string) (valueFile, fs.FS) {
@@ -312,8 +310,8 @@ func (req Request) chartValues(ctx context.Context, d component.Description, opt
 	return v
 }
 
-// valueFile finds out where a values file is: "/" and "$name/" lead to the root of
-// the component's repository, everything else to the chart.
+// valueFile locates a values file: "/" and "$name/" refer to the root of the
+// component's repository, everything else to the chart.
 func (req Request) valueFile(written string) valueFile {
 	if strings.Contains(written, "://") {
 		return valueFile{name: written, url: true}
@@ -331,7 +329,7 @@ func (req Request) valueFile(written string) valueFile {
 	return valueFile{name: path.Join(req.Dir, written)}
 }
 
-// atPlace returns faults about a chart from elsewhere, at the place that names it.
+// atPlace returns findings about an external chart, at the place that names it.
 func atPlace(err error, file string, line int, field string) error {
 	var all []error
 	for _, f := range finding.Of(err) {

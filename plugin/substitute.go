@@ -8,22 +8,21 @@ import (
 )
 
 // substitutable are the variables that Argo CD sets for an Application
-// (reposerver/repository, newEnv), and puts in for their names in some fields of
-// its own sources. In parameters it leaves them to the plugin.
+// (reposerver/repository, newEnv) and substitutes in some fields of its own
+// sources. In parameters it leaves them to the plugin.
 var substitutable = []string{
 	"ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", ProjectName, Revision, "ARGOCD_APP_REVISION_SHORT", "ARGOCD_APP_REVISION_SHORT_8",
 	RepoURL, "ARGOCD_APP_SOURCE_PATH", "ARGOCD_APP_SOURCE_TARGET_REVISION",
 }
 
-// Substitutable are the variables that are looked at only where a parameter names
-// them.
+// Substitutable returns the variables that are read only if a parameter uses them.
 func Substitutable() []string {
 	return slices.DeleteFunc(slices.Clone(substitutable), func(name string) bool {
 		return slices.Contains([]string{"ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", Revision, RepoURL}, name)
 	})
 }
 
-// variables are those that parameters may name.
+// variables returns the variables that parameters may use.
 func (req Request) variables() map[string]string {
 	if req.Variables != nil {
 		return req.Variables
@@ -32,10 +31,10 @@ func (req Request) variables() map[string]string {
 		"ARGOCD_APP_REVISION_SHORT": req.App.Revision[:min(7, len(req.App.Revision))], "ARGOCD_APP_REVISION_SHORT_8": req.App.Revision[:min(8, len(req.App.Revision))]}
 }
 
-// substitute puts the variables in for their names, $NAME and ${NAME}, where
-// Argo CD does in its own sources. Other dollars stay: Argo CD takes whatever
-// stands behind one for a variable that is empty, which eats passwords. So do
-// variables without a value, which on a laptop most are.
+// substitute replaces $NAME and ${NAME} where Argo CD does so in its own sources.
+// Other dollar signs are kept: Argo CD treats any name after one as an empty
+// variable, which corrupts passwords. Variables without a value, as most are on a
+// laptop, are also kept.
 func (opt *options) substitute(variables map[string]string) {
 	fill := func(text string) string {
 		if !strings.Contains(text, "$") {
@@ -79,7 +78,7 @@ func (opt *options) substitute(variables map[string]string) {
 	}
 }
 
-// expandKnown is os.Expand for the names that are known.
+// expandKnown is os.Expand limited to known names.
 func expandKnown(text string, value func(name string) (string, bool)) string {
 	var b strings.Builder
 	for {

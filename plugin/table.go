@@ -12,7 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// The kinds of components to which parameters mean something.
+// The kinds of components that parameters affect.
 var (
 	charts    = []render.Kind{render.Helm}
 	templated = []render.Kind{render.Helm, render.Template}
@@ -34,6 +34,7 @@ var ofRendering = []Parameter{
 	{
 		Name: "renderer", Title: "Renderer", Item: "string", Collection: "string", Default: "detected",
 		Tooltip: "How to render the directory: helm, kustomize, helm-kustomize, template, plain or tree. Detected from its files if empty; tree is never detected.",
+		Flag:    "Renderer: helm, kustomize, helm-kustomize, template, plain or tree, which is never detected",
 		Choices: words(render.Kinds()...),
 		set: func(s *Settings, values []string) error {
 			if !slices.Contains(render.Kinds(), render.Kind(values[0])) {
@@ -46,7 +47,7 @@ var ofRendering = []Parameter{
 	{
 		Name: "values", Short: "f", Title: "Values files", Item: "string", Collection: "array",
 		Tooltip: "Values files, later ones win. Relative to the component's directory; /path is relative to the repository.",
-		Flag:    "Values files, later ones win. Relative to the working directory",
+		Flag:    "Values files; later ones override earlier ones",
 		set: func(s *Settings, values []string) error {
 			s.Values.Files = append(s.Values.Files, values...)
 			return nil
@@ -55,6 +56,7 @@ var ofRendering = []Parameter{
 	{
 		Name: "set", Title: "Values", Item: "string", Collection: "map",
 		Tooltip: "Single values by their path, such as image.tag: v2. They win over values files.",
+		Flag:    "Set values, such as image.tag=v2; overrides values files",
 		set: func(s *Settings, values []string) error {
 			s.Values.Set = append(s.Values.Set, values...)
 			return nil
@@ -63,6 +65,7 @@ var ofRendering = []Parameter{
 	{
 		Name: "set-string", Title: "Text values", Item: "string", Collection: "map",
 		Tooltip: "Like set, but the value is always text, also where it looks like a number.",
+		Flag:    "Set text values, even if they look like numbers",
 		set: func(s *Settings, values []string) error {
 			s.Values.SetString = append(s.Values.SetString, values...)
 			return nil
@@ -71,7 +74,7 @@ var ofRendering = []Parameter{
 	{
 		Name: "set-file", Title: "Values from files", Item: "string", Collection: "map",
 		Tooltip: "Like set, but the value is the content of the file that is named.",
-		Flag:    "Like set, but the value is the content of the file that is named, relative to the working directory",
+		Flag:    "Set values to the content of files",
 		set: func(s *Settings, values []string) error {
 			s.Values.SetFile = append(s.Values.SetFile, values...)
 			return nil
@@ -80,11 +83,13 @@ var ofRendering = []Parameter{
 	{
 		Name: "kube-version", Kinds: templated, Title: "Kubernetes version", Item: "string", Collection: "string", Default: "the cluster's, or " + render.DefaultKubeVersion,
 		Tooltip: "Kubernetes version that templates see, such as 1.34.2. The cluster's if empty.",
+		Flag:    "Kubernetes version that templates see, such as 1.34.2",
 		set:     checked(kubeVersionFault, one(func(s *Settings) *string { return &s.KubeVersion })),
 	},
 	{
 		Name: "api-versions", Kinds: templated, Short: "a", Title: "API versions", Item: "string", Collection: "array",
 		Tooltip: "API versions that templates see besides the cluster's, such as monitoring.coreos.com/v1; capabilities: pinned leaves out the cluster's.",
+		Flag:    "API versions that templates see, such as monitoring.coreos.com/v1",
 		set: checked(apiVersionFault, func(s *Settings, values []string) error {
 			s.APIVersions = append(s.APIVersions, values...)
 			return nil
@@ -92,7 +97,7 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "capabilities", Title: "Capabilities", Item: "string", Collection: "string", Default: capabilitiesOfCluster, Kinds: templated,
-		Tooltip: "Which API versions templates see besides Kubernetes' own: cluster adds api-versions to the cluster's, pinned takes api-versions alone, fleet too, to which fleet commands add what components of earlier phases install.",
+		Tooltip: "Which API versions templates see besides Kubernetes' own: cluster adds api-versions to the cluster's, pinned uses only api-versions, fleet is like pinned, but commands for fleets add what components of earlier steps install.",
 		Choices: words(capabilitiesOfCluster, capabilitiesPinned, CapabilitiesOfFleet),
 		set: func(s *Settings, values []string) error {
 			s.native = append(s.native, func(o *options) { o.capabilities = values[0] })
@@ -159,21 +164,21 @@ var ofOrder = []Parameter{
 	},
 }
 
-// boolean sets a field to what a text says.
+// boolean sets a field from a string.
 func boolean(field func(*Settings) **bool) func(*Settings, []string) error {
 	return boolValue(func(s *Settings, b bool) { *field(s) = &b })
 }
 
-// Which API versions templates see.
+// The API versions that templates see.
 const (
 	capabilitiesOfCluster = "cluster"
 	capabilitiesPinned    = "pinned"
-	// CapabilitiesOfFleet are those that are pinned, with what the fleet installs
-	// before.
+	// CapabilitiesOfFleet are the pinned API versions, with those that the fleet
+	// installs earlier.
 	CapabilitiesOfFleet = "fleet"
 )
 
-// What may become of Helm's tests.
+// How to treat Helm's tests.
 const (
 	testsLeft    = "keep"
 	testsAsSmoke = "smoke"
@@ -202,8 +207,8 @@ func one(field func(*Settings) *string) func(*Settings, []string) error {
 	}
 }
 
-// checked refuses values that can mean nothing, whatever is rendered. What
-// Argo CD says of the cluster does not come this way.
+// checked rejects values that are never valid. Argo CD's information about the
+// cluster is not checked.
 func checked(fault func(value string) error, set func(*Settings, []string) error) func(*Settings, []string) error {
 	return func(s *Settings, values []string) error {
 		var faults []error

@@ -8,17 +8,17 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// unusedParameters reports what was asked for and means nothing for the kind of
-// component: only templates see it. Settings of component.yaml are not looked
-// at, since the file describes the component to others, too.
+// unusedParameters reports parameters without an effect on this kind of component:
+// only templates see them. It does not check component.yaml, which also describes
+// the component to others.
 func (req Request) unusedParameters(rendered render.Result, mode crds.Mode) []finding.Finding {
 	prunes := false
 	var found []finding.Finding
 	for _, s := range req.Settings {
 		prunes = prunes || s.PruneCRDs != nil
-		said := s.setParameters()
+		names := s.setParameters()
 		for _, p := range parameters {
-			if !slices.Contains(said, p.Name) || p.appliesTo(rendered) {
+			if !slices.Contains(names, p.Name) || p.appliesTo(rendered) {
 				continue
 			}
 			message := "has no effect: the component has no templates"
@@ -39,9 +39,9 @@ func (req Request) unusedParameters(rendered render.Result, mode crds.Mode) []fi
 	return found
 }
 
-// appliesTo reports whether a parameter has an effect on what was rendered. The
-// charts of kustomizations see the cluster, and have names of their own. The
-// kustomizations of a tree are edited as one alone is.
+// appliesTo reports whether a parameter has an effect on the rendered kind. Charts
+// of kustomizations see the cluster, and have names of their own. The
+// kustomizations of a tree are edited like a single one.
 func (p Parameter) appliesTo(rendered render.Result) bool {
 	of := func(kinds ...render.Kind) bool {
 		return slices.ContainsFunc(kinds, func(k render.Kind) bool { return slices.Contains(p.Kinds, k) })
@@ -59,8 +59,7 @@ func (p Parameter) appliesTo(rendered render.Result) bool {
 	return rendered.Inflated && of(render.Helm)
 }
 
-// setParameters names the parameters that the settings set, also those that were set
-// otherwise than by Parameter.Set.
+// setParameters names the parameters that are set, also without Parameter.Set.
 func (s Settings) setParameters() []string {
 	all := slices.Clone(s.given)
 	for name, set := range map[string]bool{"name": s.Name != "", "kube-version": s.KubeVersion != "", "api-versions": len(s.APIVersions) > 0, "skip-tests": s.SkipTests != nil} {

@@ -21,18 +21,18 @@ const (
 	Kustomize Kind = "kustomize"
 	Template  Kind = "template"
 	Plain     Kind = "plain"
-	// HelmKustomize is a kustomization whose first resource is what the chart
-	// beside it renders to.
+	// HelmKustomize is a kustomization whose first resource is the rendering of the
+	// chart in the same directory.
 	HelmKustomize Kind = "helm-kustomize"
-	// Tree is a directory of charts and kustomizations, each in a directory of its
-	// own, and of plain YAML around them.
+	// Tree is a directory of charts and kustomizations, each in its own directory,
+	// with plain YAML around them.
 	Tree Kind = "tree"
 )
 
 // Kinds lists all kinds, for messages and completion.
 func Kinds() []Kind { return []Kind{Helm, Kustomize, HelmKustomize, Template, Plain, Tree} }
 
-// Article names a component of the kind in a sentence.
+// Article returns the kind with an article, for use in a sentence.
 func (k Kind) Article() string {
 	switch k {
 	case Kustomize:
@@ -49,13 +49,12 @@ func (k Kind) Article() string {
 	return "plain YAML"
 }
 
-// Detect returns the kind of the component in dir, or "" if there is nothing
-// to render. The order is Argo CD's: a Chart.yaml makes a chart, then a
-// kustomization file a kustomization; after that, templates make templated
-// YAML and manifests plain YAML. A chart and a kustomization in one directory
-// are taken together, where Argo CD would not look at the kustomization. A tree
-// is never found: it must be asked for, since only its owners know whether the
-// kustomizations below are to be applied or are there for others.
+// Detect returns the kind of the component in dir, or "" if there is nothing to
+// render. The order is that of Argo CD: Chart.yaml means a chart, then a
+// kustomization file a kustomization; after that, templates mean templated YAML and
+// manifests plain YAML. A chart and a kustomization in one directory are combined,
+// whereas Argo CD would ignore the kustomization. A tree is never detected, since
+// only its owners know which kustomizations are to be applied.
 func Detect(fsys fs.FS, dir string) (Kind, error) {
 	if kind := detectOne(fsys, dir); kind != "" {
 		return kind, nil
@@ -77,7 +76,7 @@ func Detect(fsys fs.FS, dir string) (Kind, error) {
 	return found, err
 }
 
-// detectOne is Detect for what a single file decides.
+// detectOne detects kinds that a single file decides.
 func detectOne(fsys fs.FS, dir string) Kind {
 	chart := input.FileExists(fsys, path.Join(dir, "Chart.yaml"))
 	kustomization := input.FileExists(fsys, path.Join(dir, kustomize.File(fsys, dir)))
@@ -94,8 +93,8 @@ func detectOne(fsys fs.FS, dir string) Kind {
 
 var errStop = errors.New("stop")
 
-// Sign returns the kind of component that a file of this name is a sign of, or ""
-// if of none: what can be seen of a directory without reading it.
+// Sign returns the kind that a file of this name indicates, or "". It does not read
+// the directory.
 func Sign(name string) Kind {
 	switch {
 	case name == "Chart.yaml":
@@ -143,18 +142,17 @@ func isManifest(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// reserved reports whether a file speaks to Ladder and holds no manifest.
-// Only the files at the root of the component do.
+// reserved reports whether a file configures Ladder and contains no manifest. This
+// applies only to the root of the component.
 func reserved(name string) bool {
 	return name == "component.yaml" || name == "ladder.yaml"
 }
 
 var kindAtTop = regexp.MustCompile(`(?m)^kind:`)
 
-// Beside lists the files of a directory that would be rendered if they were all of a
-// component: a chart, a kustomization, templates, and what holds manifests.
-// Directories with settings of their own are not looked into, and values files are
-// passed over.
+// Beside lists the files of a directory that would be rendered if they were one
+// component: a chart, a kustomization, templates, and manifests. It skips
+// directories with settings of their own, and values files.
 func Beside(fsys fs.FS, dir string) ([]string, error) {
 	var all []string
 	err := input.Walk(fsys, dir, func(name string) error {
@@ -166,7 +164,7 @@ func Beside(fsys fs.FS, dir string) ([]string, error) {
 		held := Sign(name) != "" && !helm.IsValues(name)
 		if held && Sign(name) == Plain {
 			data, err := fs.ReadFile(fsys, path.Join(dir, name))
-			held = err == nil && claims(string(data)) && (path.Ext(name) == ".json" || kindAtTop.Match(data)) // values hold manifests, too
+			held = err == nil && looksLikeManifest(string(data)) && (path.Ext(name) == ".json" || kindAtTop.Match(data)) // values may contain manifests, too
 		}
 		if held {
 			all = append(all, name)

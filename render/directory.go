@@ -13,21 +13,21 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// Directory says which files of plain YAML are read, as source.directory of an
-// Application does.
+// Directory selects the files of plain YAML, like source.directory of an
+// Application.
 type Directory struct {
-	// Flat leaves out what lies in directories below.
+	// Flat ignores subdirectories.
 	Flat bool
-	// Include and Exclude are patterns for paths below the component; files that
-	// match Exclude are left out whatever Include says. Empty means that there is
-	// none. "*" stands for any text, slashes too, and "{a,b}" for a or b.
+	// Include and Exclude are patterns for paths below the component; Exclude takes
+	// precedence. Empty means no pattern. "*" matches any text, including slashes,
+	// and "{a,b}" matches a or b.
 	Include, Exclude string
-	// Jsonnet is what files of that language are given.
+	// Jsonnet is the input of jsonnet files.
 	Jsonnet Jsonnet
 }
 
-// leaving names what leaves files out.
-func (d Directory) leaving() []string {
+// excluding names the options that exclude files.
+func (d Directory) excluding() []string {
 	var all []string
 	if d.Include != "" {
 		all = append(all, "include")
@@ -41,15 +41,15 @@ func (d Directory) leaving() []string {
 	return all
 }
 
-// ValidPattern reports whether Include and Exclude can be what is given. Argo CD
-// takes a pattern that it cannot read for one that matches nothing.
+// ValidPattern reports whether a pattern is valid for Include and Exclude. In Argo
+// CD an invalid pattern matches nothing.
 func ValidPattern(pattern string) bool {
 	_, err := glob.Compile(pattern)
 	return err == nil && balanced(pattern)
 }
 
-// balanced reports whether each brace of a pattern has its other one. The library
-// takes one that has not for text, or for one that ends with the pattern.
+// balanced reports whether braces are balanced. The library treats an unbalanced
+// brace as text, or as closed at the end of the pattern.
 func balanced(pattern string) bool {
 	open, escaped, class := 0, false, false
 	for _, r := range pattern {
@@ -98,19 +98,20 @@ func (d Directory) compile() (directory, error) {
 	return compiled, errors.Join(faults...)
 }
 
-// takes reports whether the options leave a file in.
-func (d directory) takes(name string) bool {
+// includes reports whether the options include a file.
+func (d directory) includes(name string) bool {
 	return (d.exclude == nil || !d.exclude.Match(name)) && (d.include == nil || d.include.Match(name))
 }
 
-// isSource reports whether a file may hold manifests of plain YAML.
+// isSource reports whether a file name may be that of plain YAML.
 func isSource(name string) bool { return isManifest(name) || path.Ext(name) == ".jsonnet" }
 
-// directoryFiles are the files of plain YAML, in lexical order. They are those
-// that Argo CD would read (reposerver/repository, getPotentiallyValidManifests),
-// hidden ones too, but what git has for itself and what speaks to Ladder.
+// directoryFiles returns the files of plain YAML, in lexical order. They are the
+// files that Argo CD would read (reposerver/repository,
+// getPotentiallyValidManifests), including hidden ones, but without .git and
+// Ladder's configuration.
 func (s source) directoryFiles() ([]string, []finding.Finding, error) {
-	taken, err := s.opt.Directory.compile()
+	filter, err := s.opt.Directory.compile()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -124,11 +125,11 @@ func (s source) directoryFiles() ([]string, []finding.Finding, error) {
 		case p == s.Dir:
 			return nil
 		case d.IsDir():
-			if taken.flat || d.Name() == ".git" {
+			if filter.flat || d.Name() == ".git" {
 				return fs.SkipDir
 			}
 			return nil
-		case !isSource(name) || reserved(name) || !taken.takes(name):
+		case !isSource(name) || reserved(name) || !filter.includes(name):
 			return nil
 		}
 		if d.Type()&fs.ModeSymlink != 0 {
@@ -155,22 +156,21 @@ func (s source) directoryFiles() ([]string, []finding.Finding, error) {
 	return names, found, nil
 }
 
-// hidden reports whether a name begins with a dot, its own or that of a directory
-// above it in the component.
+// hidden reports whether a name, or that of a parent directory in the component,
+// starts with a dot.
 func hidden(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.HasPrefix(part, ".") })
 }
 
-// claims reports whether a text says that it is a manifest. Argo CD passes over
-// files that cannot be read as one and do not; here that is for hidden files only,
-// among which are those of all kinds of tools, since in others it would pass over
-// manifests with a misspelt key.
-func claims(text string) bool {
+// looksLikeManifest reports whether a text has the keys of a manifest. Argo CD ignores files
+// without them. Ladder does so only for hidden files, which belong to all kinds of
+// tools; elsewhere that would ignore manifests with a misspelled key.
+func looksLikeManifest(text string) bool {
 	return strings.Contains(text, "apiVersion:") && strings.Contains(text, "kind:") && strings.Contains(text, "metadata:")
 }
 
-// listed names all of some things.
-func listed(names []string) string {
+// joinNames joins names into a list.
+func joinNames(names []string) string {
 	if len(names) == 1 {
 		return names[0]
 	}

@@ -21,44 +21,43 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// Jsonnet is what files of jsonnet are given, as source.directory.jsonnet of an
-// Application has it.
+// Jsonnet is the input of jsonnet files, like source.directory.jsonnet of an
+// Application.
 type Jsonnet struct {
-	// TLAs are the arguments of files that are functions, ExtVars what
-	// std.extVar returns.
+	// TLAs are top-level arguments, for files that are functions. ExtVars are the
+	// values of std.extVar.
 	TLAs, ExtVars []Variable
-	// Libs are directories in which imports are looked for, relative to the root
-	// of the repository; the last first, and all of them after the directory of
-	// the file that imports.
+	// Libs are library directories, relative to the root of the repository. The
+	// last is searched first, and all of them after the directory of the importing
+	// file.
 	Libs []string
 }
 
-// Variable is a named text, or code that is evaluated to a value.
+// Variable is a named string, or code that evaluates to a value.
 type Variable struct {
 	Name, Value string
 	Code        bool
 }
 
-// maxJsonnetFrames bounds how deep calls are nested, which ends recursions. It is
-// the library's own default, set here so that a release of it does not change
-// what renders.
+// maxJsonnetFrames limits the depth of calls, and so recursion. It is the library's
+// default, set here so that a new release of it does not change the output.
 const maxJsonnetFrames = 500
 
-// jsonnetFile evaluates a file of the component: to an object or to an array of
-// objects, as Argo CD takes them (reposerver/repository, findManifests).
+// jsonnetFile evaluates a file to an object or an array of objects, like Argo CD
+// (reposerver/repository, findManifests).
 func (s source) jsonnetFile(name string) ([]object.Object, error) {
-	if _, skip, err := s.marked(name); skip || err != nil {
+	if _, skip, err := s.readUnlessSkipped(name); skip || err != nil {
 		return nil, err
 	}
 	vm := s.jsonnetVM()
-	var wrong error
-	vm.ErrorFormatter = keptError{&wrong}
+	var importErr error
+	vm.ErrorFormatter = keptError{&importErr}
 	text, err := vm.EvaluateFile(path.Join(s.Dir, name))
 	if err != nil {
-		if wrong == nil {
-			wrong = err
+		if importErr == nil {
+			importErr = err
 		}
-		return nil, s.jsonnetFault(name, wrong)
+		return nil, s.jsonnetFault(name, importErr)
 	}
 	return s.jsonnetObjects(name, text)
 }
@@ -67,7 +66,7 @@ func (s source) jsonnetFile(name string) ([]object.Object, error) {
 func (s source) jsonnetVM() *jsonnet.VM {
 	vm := jsonnet.MakeVM()
 	vm.MaxStack = maxJsonnetFrames
-	vm.SetTraceOut(io.Discard) // what std.trace prints may be a secret
+	vm.SetTraceOut(io.Discard) // the output of std.trace may be a secret
 	set := func(all []Variable, text, code func(name, value string)) {
 		for _, v := range all {
 			if v.Code {
@@ -81,15 +80,14 @@ func (s source) jsonnetVM() *jsonnet.VM {
 	set(s.opt.Directory.Jsonnet.ExtVars, vm.ExtVar, vm.ExtCode)
 	in := &importer{source: s, paths: []string{s.Dir}, contents: map[string]jsonnet.Contents{}}
 	for _, lib := range s.opt.Directory.Jsonnet.Libs {
-		at, _ := input.RepoPath(".", lib) // see libraries
+		at, _ := input.RepoPath(".", lib) // invalid ones are reported by libraries
 		in.paths = append(in.paths, at)
 	}
 	vm.Importer(in)
 	return vm
 }
 
-// libraries reports the libraries of jsonnet that are no directories of the
-// repository.
+// libraries reports library paths that are not directories of the repository.
 func (s source) libraries() error {
 	var faults []error
 	for i, lib := range s.opt.Directory.Jsonnet.Libs {
@@ -116,7 +114,7 @@ func (s source) libraries() error {
 	return errors.Join(faults...)
 }
 
-// jsonnetObjects reads what a file came to.
+// jsonnetObjects parses the result of a file.
 func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
 	shown := s.Show(path.Join(s.Dir, name))
 	items := []json.RawMessage{json.RawMessage(text)}
@@ -157,17 +155,17 @@ func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
 	return objs, errors.Join(faults...)
 }
 
-// keptError keeps an error as it is, of which the library returns a text only.
+// keptError preserves an error of which the library only returns the text.
 type keptError struct{ err *error }
 
 func (k keptError) Format(err error) string                  { *k.err = err; return err.Error() }
 func (k keptError) SetMaxStackTraceSize(int)                 {}
 func (k keptError) SetColorFormatter(jsonnet.ColorFormatter) {}
 
-// jsonnetParameter is how the library calls code that is no file's.
+// jsonnetParameter matches the library's name for code that is not in a file.
 var jsonnetParameter = regexp.MustCompile(`^<(extvar|top-level-arg):([^>]*)>`)
 
-// jsonnetFault names the place in the repository where an evaluation failed.
+// jsonnetFault reports where an evaluation failed in the repository.
 func (s source) jsonnetFault(name string, err error) error {
 	var f finding.Finding
 	if errors.As(err, &f) {
@@ -184,7 +182,7 @@ func (s source) jsonnetFault(name string, err error) error {
 		f.Message = strings.TrimSpace(strings.TrimPrefix(err.Error(), at.String()))
 	case errors.As(err, &running):
 		f.Message = running.Msg
-		for _, frame := range slices.Backward(running.StackTrace) { // the outermost is first
+		for _, frame := range slices.Backward(running.StackTrace) { // outermost first
 			places = append(places, frame.Loc)
 		}
 	}
@@ -208,7 +206,7 @@ func (s source) jsonnetFault(name string, err error) error {
 			}
 			return f
 		}
-		// The library's own code and code of a parameter are no files.
+		// The library's own code and parameters are not files.
 		if place.Begin.Line > 0 && place.FileName != "" && input.FileExists(s.FS, place.FileName) {
 			f.File, f.Line = s.Show(place.FileName), place.Begin.Line
 			break
@@ -217,21 +215,21 @@ func (s source) jsonnetFault(name string, err error) error {
 	return f
 }
 
-// importer reads what jsonnet imports, in the repository only.
+// importer reads jsonnet imports from the repository.
 type importer struct {
 	source
-	// paths are where imports are looked for, the last one first.
+	// paths are searched in reverse order.
 	paths    []string
 	contents map[string]jsonnet.Contents
 }
 
-// Import finds a file beside the one that imports it, or in one of the paths.
+// Import finds a file next to the importing one, or in one of the paths.
 func (in *importer) Import(from, name string) (jsonnet.Contents, string, error) {
 	if path.IsAbs(name) {
 		return jsonnet.Contents{}, "", fmt.Errorf("import of %q: not a path relative to this file or to a library", name)
 	}
 	places := []string{path.Dir(from)}
-	if from == "" { // the file itself
+	if from == "" { // the file to evaluate
 		places = []string{"."}
 	}
 	for _, p := range slices.Backward(in.paths) {

@@ -12,11 +12,11 @@ import (
 	"github.com/ladder-cmp/ladder/render/kustomize"
 )
 
-// skipMarker anywhere in a file keeps it out, as in Argo CD's own directory
-// sources (docs/user-guide/directory.md); people write it in a comment.
+// skipMarker anywhere in a file excludes it, as in Argo CD's directory sources
+// (docs/user-guide/directory.md). It is usually in a comment.
 const skipMarker = "+argocd:skip-file-rendering"
 
-// plain reads every file of manifests that the options leave in.
+// plain reads every manifest file that the options include.
 func (s source) plain() (Result, error) {
 	names, found, err := s.directoryFiles()
 	if err != nil {
@@ -39,8 +39,7 @@ func (s source) plain() (Result, error) {
 	return res, errors.Join(faults...)
 }
 
-// manifestFiles reads the objects in those files of the component that hold
-// any.
+// manifestFiles reads the objects in the files of the component that holds selects.
 func (s source) manifestFiles(holds func(name string) bool) ([]object.Object, error) {
 	var objs []object.Object
 	var faults []error
@@ -65,7 +64,7 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 		return nil, s.Fault("nested-component", name, "a chart or kustomization inside plain YAML cannot be rendered along with it",
 			"make the directory "+s.Show(path.Join(s.Dir, path.Dir(name)))+" a component of its own, or render all of them with renderer: tree")
 	}
-	text, skip, err := s.marked(name)
+	text, skip, err := s.readUnlessSkipped(name)
 	if skip || err != nil {
 		return nil, err
 	}
@@ -73,7 +72,7 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 	if err == nil {
 		return objs, nil
 	}
-	if hidden(name) && !claims(text) {
+	if hidden(name) && !looksLikeManifest(text) {
 		return nil, nil
 	}
 	faults := finding.Of(err)
@@ -83,7 +82,7 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 			faults[i].Remedy = "if this is a template, make the directory a component or a chart of its own: a tree renders no templates"
 		case strings.Contains(text, "{{"):
 			faults[i].Remedy = "if this is a template, call it " + path.Base(name) + ".tmpl"
-		case faults[i].Rule == object.Incomplete && path.Ext(name) == ".json": // which has no comments
+		case faults[i].Rule == object.Incomplete && path.Ext(name) == ".json": // JSON has no comments
 			faults[i].Remedy = "add it, or leave the file out (exclude: " + name + ") if it holds no manifests"
 		case faults[i].Rule == object.Incomplete:
 			faults[i].Remedy = "add it, or begin the file with \"# " + skipMarker + "\" if it holds no manifests"
@@ -92,9 +91,9 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 	return objs, finding.Err(faults)
 }
 
-// marked reads a file of the component, and reports whether it asks to be left
-// out.
-func (s source) marked(name string) (text string, skip bool, err error) {
+// readUnlessSkipped reads a file of the component, and reports whether it contains the skip
+// marker.
+func (s source) readUnlessSkipped(name string) (text string, skip bool, err error) {
 	data, err := fs.ReadFile(s.FS, path.Join(s.Dir, name))
 	if err != nil {
 		return "", false, s.Unreadable(err)

@@ -1,16 +1,14 @@
-// Package render turns a component directory into the objects it stands for.
+// Package render renders a component directory to objects.
 //
-// There are four kinds of component: a Helm chart, a kustomization, templated
-// YAML and plain YAML. Dir finds out which it is and calls a room for it: package helm
-// for the templates of the first and third, package kustomize for the second; plain
-// YAML is read here. Two more kinds are made of these: a kustomization of what the
-// chart beside it renders to, and a tree of components. What all of them start from is
-// package input.
+// There are four basic kinds of components: a Helm chart, a kustomization,
+// templated YAML and plain YAML. Dir detects the kind and calls package helm for
+// charts and templated YAML, or package kustomize; it reads plain YAML itself. Two
+// more kinds combine these: a kustomization of a chart in the same directory, and a
+// tree of components. Package input defines their common input.
 //
-// A component is read through an fs.FS whose root is the repository. Nothing
-// outside of it can be reached, whatever a chart or a symlink says, and it may
-// as well be in memory. What it names that lies elsewhere is asked of the Fetcher in
-// Options; no other way leads to a network.
+// A component is read through an fs.FS whose root is the repository, which may be
+// in memory. Charts and symlinks cannot reach anything outside it. Remote sources
+// are requested from the Fetcher in Options, which is the only access to a network.
 package render
 
 import (
@@ -32,114 +30,112 @@ import (
 	"github.com/ladder-cmp/ladder/render/random"
 )
 
-// DefaultKubeVersion is the Kubernetes version that templates see when neither
-// Argo CD nor a flag names one. It is set here, and not left to the libraries,
-// whose own default changes with their release (Helm 3 says v1.20.0).
+// DefaultKubeVersion is the Kubernetes version that templates see if neither Argo
+// CD nor a flag sets one. It is set here because the default of the libraries
+// changes with their releases (Helm 3 says v1.20.0).
 const DefaultKubeVersion = "1.36.0"
 
-// Options are the inputs of a rendering besides the files of the component.
-// The zero value renders with defaults only.
+// Options are the inputs of a rendering, apart from the files of the component. The
+// zero value uses defaults.
 type Options struct {
-	// Kind says how to render; empty means to find out (see Detect).
+	// Kind is the kind of the component; empty means to detect it (see Detect).
 	Kind Kind
-	// Name is the name of the Helm release, which is the Application's name.
+	// Name is the Helm release name, which is the Application's name.
 	Name string
-	// Namespace is where the component goes.
+	// Namespace is the destination namespace.
 	Namespace string
-	// Revision is the commit that is rendered; templated YAML may print it.
+	// Revision is the rendered commit; templated YAML may print it.
 	Revision string
-	// Values override the values of the component, later ones winning.
+	// Values override the values of the component; later ones take precedence.
 	Values []input.Values
 	// KubeVersion is the version of the cluster, such as "1.34.2"; empty
 	// means DefaultKubeVersion.
 	KubeVersion string
-	// APIVersions are API versions of the cluster besides those that Helm
-	// knows, as "group/version" or "group/version/Kind".
+	// APIVersions are API versions of the cluster besides Helm's default ones, as
+	// "group/version" or "group/version/Kind".
 	APIVersions []string
-	// Pinned means that APIVersions are all that the component is ever shown,
-	// whatever a cluster has.
+	// Pinned means that the component only sees APIVersions, whatever a cluster
+	// supports.
 	Pinned bool
-	// SkipTests leaves out the test hooks of a chart, SkipHooks all hooks, SkipCRDs
-	// the files of its crds/, and SkipSchema the check of its values against its
-	// schema.
+	// SkipTests excludes the test hooks of a chart, SkipHooks all hooks, and
+	// SkipCRDs the files of its crds/. SkipSchema disables validation of its values
+	// against its schema.
 	SkipTests, SkipHooks, SkipCRDs, SkipSchema bool
-	// IgnoreMissing passes over values files that are not there.
+	// IgnoreMissing ignores values files that do not exist.
 	IgnoreMissing bool
-	// Directory says which files of plain YAML are read, and how.
+	// Directory selects the files of plain YAML.
 	Directory Directory
-	// Edits are made to a kustomization before it is built.
+	// Edits are applied to a kustomization before it is built.
 	Edits kustomize.Edits
-	// Unrestricted lets a kustomization read files of all the repository.
+	// Unrestricted allows a kustomization to read any file of the repository.
 	Unrestricted bool
-	// Ship asks for what the chart can ship besides what it renders to (see
-	// Result.Chart), and for findings about the files of crds/.
+	// Ship requests everything that the chart can ship (see Result.Chart), and
+	// findings about the files of crds/.
 	Ship bool
-	// Empty accepts that nothing comes out.
+	// Empty allows an empty result.
 	Empty bool
-	// Memory is what renderings before this one have left; it may be nil.
+	// Memory caches data between renderings; it may be nil.
 	Memory *input.Memory
-	// Probe is handed the templates of each chart before they run, and returns functions
-	// that they are to call instead of Helm's; nil means none. It is for who looks for
-	// what a rendering depends on.
+	// Probe receives the templates of each chart before they run, and returns
+	// functions that replace Helm's; nil replaces none. It is for finding what a
+	// rendering depends on.
 	Probe func([]helm.TemplateText) template.FuncMap
-	// Random says what functions of templates return whose result is not the same each
-	// time; the zero value means what they do in Helm.
+	// Random provides the functions with random or time-dependent results; the zero
+	// value means Helm's own.
 	Random random.Source
-	// Remote fetches what the component names and the repository does not hold;
-	// nil means that nothing is fetched.
+	// Remote fetches sources that are not in the repository; nil disables fetching.
 	Remote remote.Fetcher
-	// Show returns how messages and objects are to name a file or directory
-	// of the repository; nil means by its path there.
+	// Show converts a path in the repository to the path for messages and objects;
+	// nil leaves it unchanged.
 	Show func(path string) string
 }
 
-// Result is what a component rendered to.
+// Result is the rendering of a component.
 type Result struct {
 	Kind    Kind
 	Objects []object.Object
-	// Findings are faults that did not stop the rendering.
+	// Findings are problems that did not stop the rendering.
 	Findings []finding.Finding
-	// Chart and Values are the chart with all its subcharts, and the values as
-	// they hold, if Options.Ship asks for them and there is a chart.
+	// Chart and Values are the chart with all subcharts and the effective values,
+	// if Options.Ship is set and there is a chart.
 	Chart  *crds.Chart
 	Values crds.Values
-	// Revision reports whether Options.Revision may have made a difference.
+	// Revision reports whether Options.Revision may have affected the result.
 	Revision bool
-	// Edited reports whether a kustomization was built, of which Edits are made.
+	// Edited reports whether a kustomization was built, to which Edits apply.
 	Edited bool
-	// Inflated reports whether charts that kustomizations name were rendered;
-	// their templates see Options.KubeVersion and Options.APIVersions.
+	// Inflated reports whether charts of kustomizations were rendered; their
+	// templates see Options.KubeVersion and Options.APIVersions.
 	Inflated bool
-	// Derived reports whether Options.Random.Key made a difference, and Renewals are the
-	// certificates that were derived from it, those that renew first before the others.
+	// Derived reports whether Options.Random.Key affected the result. Renewals are
+	// the derived certificates, sorted by renewal.
 	Derived  bool
 	Renewals []random.Renewal
-	// Lookups are what templates asked the cluster for, of which they saw nothing.
+	// Lookups are the calls of lookup in templates. Each returned nothing.
 	Lookups []random.Lookup
 }
 
-// source is a component directory with the inputs besides it.
+// source is a component directory with its other inputs.
 type source struct {
 	input.Source
 	opt    Options
 	random *random.Rendering
 }
 
-// The rules of findings by which others tell what is wrong.
+// Rules that other packages check for.
 const (
-	// UnexpectedValues marks values for a component that takes none.
+	// UnexpectedValues is the rule for values of a component that uses none.
 	UnexpectedValues = "unexpected-values"
-	// Empty marks a component of which nothing is rendered.
+	// Empty is the rule for a component that renders to nothing.
 	Empty = input.Empty
-	// Nothing marks a directory that holds nothing to render.
+	// Nothing is the rule for a directory without anything to render.
 	Nothing = "nothing-to-render"
 )
 
 // Dir renders the component in the directory dir of the repository fsys.
 //
-// The error joins every fault that was found, each a finding.Finding; a
-// component that renders to nothing is one, because Argo CD would take an
-// empty answer as an order to delete everything.
+// The error joins all findings that prevent a result. An empty rendering is one of
+// them, because Argo CD would delete everything.
 func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, error) {
 	if opt.KubeVersion == "" {
 		opt.KubeVersion = DefaultKubeVersion
@@ -158,8 +154,8 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 	}
 	if len(res.Objects) == 0 && !opt.Empty {
 		out := "the values and conditions that leave everything out"
-		if left := opt.Directory.leaving(); kind == Plain && len(left) > 0 {
-			out = listed(left) + ", by which files are left out"
+		if left := opt.Directory.excluding(); kind == Plain && len(left) > 0 {
+			out = joinNames(left) + ", by which files are left out"
 		}
 		return Result{}, s.Fault(Empty, "", "nothing was rendered, and with prune Argo CD would delete all that the component deployed before",
 			"check "+out+"; if the component is to go, delete its Application")

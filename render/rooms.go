@@ -28,7 +28,7 @@ func (s source) helm(ctx context.Context) (Result, error) {
 	return res, errors.Join(faults...)
 }
 
-// templates renders templated YAML, and reads the manifests beside it.
+// templates renders templated YAML, and reads the manifests next to it.
 func (s source) templates() (Result, error) {
 	out, err := helm.RenderTemplates(s.Source, s.helmOptions())
 	if err != nil {
@@ -46,7 +46,7 @@ func (s source) templates() (Result, error) {
 	return res, errors.Join(append(faults, err)...)
 }
 
-// kustomize builds a kustomization whose first resource is a text, if there is one.
+// kustomize builds a kustomization with an additional first resource, if any.
 func (s source) kustomize(ctx context.Context, first string) (Result, error) {
 	out, err := kustomize.Render(ctx, s.Source, kustomize.Options{
 		First: first, Edits: s.opt.Edits, Unrestricted: s.opt.Unrestricted, Empty: s.opt.Empty,
@@ -56,9 +56,8 @@ func (s source) kustomize(ctx context.Context, first string) (Result, error) {
 	return Result{Objects: out.Objects, Findings: out.Findings, Inflated: out.Inflated, Edited: true}, err
 }
 
-// helmKustomize renders the chart of a directory, and then the kustomization
-// beside it with that as its first resource. What is asked for by values, name and
-// the like goes to the chart.
+// helmKustomize renders the chart of a directory, and then its kustomization with
+// that as the first resource. Values, name and the like apply to the chart.
 func (s source) helmKustomize(ctx context.Context) (Result, error) {
 	chart, err := helm.Render(ctx, s.Source, s.helmOptions())
 	if err != nil {
@@ -84,7 +83,7 @@ func (s source) helmOptions() helm.Options {
 	}
 }
 
-// parse reads the objects of a document that a template made.
+// parse parses the objects of a rendered document.
 func (s source) parse(d helm.Document) ([]object.Object, error) {
 	return s.opt.Memory.Parse(d.File, d.Line, d.Text)
 }

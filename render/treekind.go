@@ -17,9 +17,9 @@ import (
 	"github.com/ladder-cmp/ladder/render/kustomize"
 )
 
-// tree renders every chart and kustomization below a directory, each as its own
-// kind, and the plain YAML around them. What one of them refers to, such as a base,
-// is a part of that one and not rendered by itself.
+// tree renders every chart and kustomization below a directory as its own kind, and
+// the plain YAML around them. Directories that one of them refers to, such as a
+// base, are not rendered separately.
 func (s source) tree(ctx context.Context) (Result, error) {
 	if detectOne(s.FS, s.Dir) != "" {
 		return Result{}, s.Fault("no-tree", "", "the renderer is tree, and the directory is itself a chart or a kustomization", "drop the renderer, or move the chart or the kustomization into a directory below")
@@ -66,7 +66,8 @@ func (s source) tree(ctx context.Context) (Result, error) {
 	return res, errors.Join(faults...)
 }
 
-// parts are the topmost directories below that hold a chart or a kustomization.
+// parts returns the topmost directories below that contain a chart or a
+// kustomization.
 func (s source) parts() ([]string, error) {
 	var parts []string
 	err := fs.WalkDir(s.FS, s.Dir, func(p string, d fs.DirEntry, err error) error {
@@ -86,13 +87,13 @@ func (s source) parts() ([]string, error) {
 	return parts, err
 }
 
-// Roots lists the directories from dir down that are a component each without saying
-// so: those with a chart or a kustomization that no other one refers to, and that can
-// be rendered by themselves. A dir that is one is the only one. What lies in a chart
-// belongs to it, and so do charts below a kustomization; apart are directories that
-// are known to be components with all that is below them. A kustomization that only
-// groups components (see groups) is none; nor is one within another that neither of the
-// two refers to, which may be for another day.
+// Roots lists the directories below dir that are components without a
+// component.yaml: those with a chart or a kustomization to which no other one
+// refers, and that can be rendered. If dir is one, it is the only one. Everything
+// in a chart belongs to it, as do charts below a kustomization. apart lists
+// directories that are known to be components.
+// A kustomization that only groups components (see groups) is not one; nor is one
+// inside another if neither of the two refers to the other.
 func Roots(fsys fs.FS, dir string, apart []string) ([]string, error) {
 	s := source{Source: input.Source{FS: fsys, Dir: dir}}
 	var all, below []string
@@ -130,7 +131,7 @@ func Roots(fsys fs.FS, dir string, apart []string) ([]string, error) {
 		return nil, err
 	}
 	used := s.used(append(slices.Clone(all), apart...))
-	return slices.DeleteFunc(all, func(p string) bool { return used[p] || s.forOthers(p) || isBase(p) && besides(used, p) }), nil
+	return slices.DeleteFunc(all, func(p string) bool { return used[p] || s.isDependency(p) || isBase(p) && besides(used, p) }), nil
 }
 
 // isBase reports whether a directory is called as those are that overlays change.
@@ -152,37 +153,37 @@ func besides(dirs map[string]bool, dir string) bool {
 // refers reports whether a chart or a kustomization refers to a directory.
 func (s source) refers(dir, to string) bool {
 	seen := map[string]bool{dir: true}
-	s.refersTo(dir, seen)
+	s.addReferences(dir, seen)
 	return seen[to]
 }
 
-// forOthers reports whether what is in a directory is there for others alone: a chart
-// of type library, a kustomization of kind Component.
-func (s source) forOthers(dir string) bool {
-	var says struct{ Kind, Type string }
+// isDependency reports whether a directory is only used by others: a chart of type
+// library, or a kustomization of kind Component.
+func (s source) isDependency(dir string) bool {
+	var meta struct{ Kind, Type string }
 	file := "Chart.yaml"
 	if detectOne(s.FS, dir) == Kustomize {
 		file = kustomize.File(s.FS, dir)
 	}
 	data, err := fs.ReadFile(s.FS, path.Join(dir, file))
-	return err == nil && yaml.Unmarshal(data, &says) == nil && (says.Kind == kustomize.ComponentKind || says.Type == "library")
+	return err == nil && yaml.Unmarshal(data, &meta) == nil && (meta.Kind == kustomize.ComponentKind || meta.Type == "library")
 }
 
-// used are the directories that charts and kustomizations refer to.
+// used returns the directories that charts and kustomizations refer to.
 func (s source) used(dirs []string) map[string]bool {
 	all := map[string]bool{}
 	for _, dir := range dirs {
 		of := map[string]bool{dir: true}
-		s.refersTo(dir, of)
+		s.addReferences(dir, of)
 		delete(of, dir)
 		maps.Copy(all, of)
 	}
 	return all
 }
 
-// refersTo adds the directories that a chart or a kustomization refers to. What is
-// wrong with it is found as it is rendered.
-func (s source) refersTo(dir string, seen map[string]bool) {
+// addReferences adds the directories that a chart or kustomization refers to. Its
+// problems are reported when it is rendered.
+func (s source) addReferences(dir string, seen map[string]bool) {
 	refer := func(base, to string) {
 		p, ok := input.RepoPath(base, to)
 		if !ok || seen[p] {
@@ -190,7 +191,7 @@ func (s source) refersTo(dir string, seen map[string]bool) {
 		}
 		if info, err := fs.Stat(s.FS, p); err == nil && info.IsDir() {
 			seen[p] = true
-			s.refersTo(p, seen)
+			s.addReferences(p, seen)
 		}
 	}
 	var chart struct {

@@ -22,7 +22,7 @@ func TestClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	flight.land(task.Answer{}, nil)
-	times := map[string]time.Time{"the age of an answer": s.results.find(req).made}
+	times := map[string]time.Time{"the age of an answer": s.results.find(req).created}
 	ctx, cancel := limitTime(t.Context(), time.Hour)
 	defer cancel()
 	times["a request"], _ = ctx.Deadline()

@@ -12,105 +12,107 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
-// Source has things that tasks need and repositories do not hold. It is the server's,
-// which has the network and what opens it; workers ask for them.
+// Source provides content that tasks need and repositories do not contain. It
+// belongs to the server, which has the network and the credentials; workers send
+// requests to it.
 //
-// What a key means, the tasks and the source know; the same key may stand for other
-// things from time to time. The functions are called by several goroutines, and
-// return soon after their context has ended.
+// Tasks and source define the meaning of keys. The content of a key may change over
+// time. The methods are safe for concurrent use, and return soon after their
+// context ends.
 type Source interface {
-	// Get gets what a key stands for. That there is nothing is for the tasks to
-	// know, and no error: errors are those of the context.
+	// Get returns the content of a key. If there is none, the result says so;
+	// errors are only those of the context.
 	Get(ctx context.Context, who Requester, key string) (task.Found, error)
-	// Digest tells apart what a key stands for now from what it stood for, with
-	// less effort if there is a way. It is empty if there is nothing.
+	// Digest identifies the current content of a key, if possible without fetching
+	// it. It is empty if there is none.
 	Digest(ctx context.Context, who Requester, key string) string
-	// Name is what messages call it. Nothing secret may be in it.
+	// Name is the name of a key in messages. It must not contain secrets.
 	Name(key string) string
 }
 
-// Requester is who a thing is for, as Argo CD says.
+// Requester identifies the Application of a request, as set by Argo CD.
 type Requester struct {
 	Application string
-	// Project is the AppProject; empty before Argo CD 3.0, which does not tell.
+	// Project is the AppProject; empty before Argo CD 3.0.
 	Project string
 }
 
 const (
-	// appName is the variable that names the Application.
+	// appName is the environment variable with the Application's name.
 	appName = "ARGOCD_APP_NAME"
-	// projectName is the variable that names the AppProject.
+	// projectName is the environment variable with the AppProject.
 	projectName = "ARGOCD_APP_PROJECT_NAME"
 )
 
-// errPending says that a thing is not there yet. A task that hears it ends, and
-// begins again when the thing is there.
+// errPending means that content is still being fetched. The task ends, and runs
+// again when it has arrived.
 var errPending = errors.New("it is on its way")
 
-// fetchSession gets what one request needs. A rendering does not wait for it: whoever
-// has a slot and a worker would keep them from others while a network is slow. What
-// comes at once is handed out at once; for all else the rendering is ended, and done
-// again without a wait when it is there. That costs the reading of a chart once more,
-// and only once for all that the rendering has asked for.
+// fetchSession fetches the content for one request. Renderings do not wait for the
+// network, because that would block a slot and a worker. Content that arrives
+// immediately is returned; otherwise the rendering ends, and runs again when
+// everything it requested has arrived. This reads the chart once more, but only
+// once for all requested content.
 type fetchSession struct {
-	of     Source
-	ctx    context.Context // of the request, until the end
-	cancel context.CancelFunc
-	who    Requester
-	set    *reservation // of memory for its files
-	one    sync.Mutex   // sets some aside at a time
+	of       Source
+	ctx      context.Context // of the request, canceled at the end
+	cancel   context.CancelFunc
+	who      Requester
+	reserved *reservation // memory reserved for its files
+	one      sync.Mutex   // serializes reservations
 
-	mu     sync.Mutex
-	things map[string]*fetchedThing
-	late   []string // were asked for by the rendering under way, and are not there
-	left   time.Duration
-	bytes  int64
-	over   bool // no more files are opened
+	mu      sync.Mutex
+	items   map[string]*fetchItem
+	pending []string // requested by the current rendering, but still pending
+	budget  time.Duration
+	bytes   int64
+	closed  bool // no more files are opened
 }
 
-// fetchedThing is something on its way, until there is closed.
-type fetchedThing struct {
-	there chan struct{}
-	found task.Found
-	file  task.File // that is open until the session is over
-	err   error
+// fetchItem is content being fetched; there is closed when it has arrived.
+type fetchItem struct {
+	arrived chan struct{}
+	found   task.Found
+	file    task.File // stays open until the session ends
+	err     error
 }
 
-// inlineWait is how long a rendering waits for what it needs, in all. What a cache holds
-// is there sooner.
+// inlineWait limits the total time that a rendering waits for content. Cached
+// content takes less.
 const inlineWait = 100 * time.Millisecond
 
-// maxFetched and maxFetchedBytes bound what one request gets.
+// maxFetched and maxFetchedBytes limit what one request fetches.
 const (
 	maxFetched      = 1000
 	maxFetchedBytes = 256 << 20
 )
 
-// newFetchSession makes a session for a request, whose files come out of those of all.
+// newFetchSession returns a session for a request. Its files count toward the
+// common limit.
 func newFetchSession(ctx context.Context, of Source, env map[string]string, files *repositories) *fetchSession {
 	ctx, cancel := context.WithCancel(ctx)
-	return &fetchSession{of: of, ctx: ctx, cancel: cancel, who: Requester{env[appName], env[projectName]}, things: map[string]*fetchedThing{}, left: inlineWait,
-		set: &reservation{of: files, over: make(chan struct{})}}
+	return &fetchSession{of: of, ctx: ctx, cancel: cancel, who: Requester{env[appName], env[projectName]}, items: map[string]*fetchItem{}, budget: inlineWait,
+		reserved: &reservation{of: files, done: make(chan struct{})}}
 }
 
-// end gives back what the session holds.
+// end releases everything that the session holds.
 func (s *fetchSession) end() {
 	s.cancel()
-	s.one.Lock() // nothing is set aside from now on
+	s.one.Lock() // no reservations from now on
 	defer s.one.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.over = true
-	for _, t := range s.things {
+	s.closed = true
+	for _, t := range s.items {
 		if t.file != nil {
 			t.file.Close()
 		}
 	}
-	s.set.of.arrived(s.set, nil)
+	s.reserved.of.arrived(s.reserved, nil)
 }
 
-// same reports whether all that was fetched is still what it was, by the digests of
-// the keys. Without a session nothing is.
+// same reports whether fetched content is unchanged, by the digests of its keys. It
+// is false without a session.
 func (s *fetchSession) same(fetched map[string]string) bool {
 	for key, digest := range fetched {
 		if s == nil || s.of.Digest(s.ctx, s.who, key) != digest {
@@ -120,10 +122,10 @@ func (s *fetchSession) same(fetched map[string]string) bool {
 	return true
 }
 
-// hold opens the file of a thing, when there is room for the files of this request
-// beside those of the others. It stays open until the request is over, so that
-// nobody who fetches much can take it from under a rendering.
-func (s *fetchSession) hold(t *fetchedThing) error {
+// hold opens the file of fetched content, once there is room next to the files of
+// other requests. It stays open until the request ends, so that no other request
+// can evict it during a rendering.
+func (s *fetchSession) hold(t *fetchItem) error {
 	if t.found.Open == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -134,15 +136,15 @@ func (s *fetchSession) hold(t *fetchedThing) error {
 	defer s.one.Unlock()
 	s.mu.Lock()
 	s.bytes += t.found.Size
-	need, over := s.bytes, s.over
+	need, closed := s.bytes, s.closed
 	s.mu.Unlock()
 	switch {
-	case over:
+	case closed:
 		return context.Canceled
 	case need > maxFetchedBytes:
 		return errTooMuch
 	}
-	if err := s.set.grow(s.ctx, need); err != nil {
+	if err := s.reserved.grow(s.ctx, need); err != nil {
 		return err
 	}
 	file, err := t.found.Open()
@@ -155,11 +157,11 @@ func (s *fetchSession) hold(t *fetchedThing) error {
 	return nil
 }
 
-// part reads a part of a thing that has come.
+// part reads a part of arrived content.
 func (s *fetchSession) part(key string, from int64) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.things[key]
+	t := s.items[key]
 	if t == nil || t.file == nil || from < 0 || from >= t.found.Size {
 		return nil, errors.New("unknown part")
 	}
@@ -170,99 +172,99 @@ func (s *fetchSession) part(key string, from int64) ([]byte, error) {
 	return data, nil
 }
 
-// partSize is how much of a thing is handed to a worker at a time.
+// partSize is the size of the parts sent to a worker.
 const partSize = 1 << 20
 
 var errTooMuch = fmt.Errorf("one rendering fetches at most %d remote sources, and at most %d MiB", maxFetched, maxFetchedBytes>>20)
 
-// get returns a thing, or errPending if it takes time.
+// get returns content, or errPending if it takes longer.
 func (s *fetchSession) get(ctx context.Context, key string) (task.Found, error) {
 	s.mu.Lock()
 	t, err := s.begin(key)
-	left := s.left
+	budget := s.budget
 	s.mu.Unlock()
 	if err != nil {
 		return task.Found{}, err
 	}
 	select {
-	case <-t.there:
+	case <-t.arrived:
 		return t.found, t.err
 	default:
 	}
-	began := time.Now()
-	enough := time.NewTimer(left)
-	defer enough.Stop()
+	start := time.Now()
+	timer := time.NewTimer(budget)
+	defer timer.Stop()
 	select {
-	case <-t.there:
+	case <-t.arrived:
 		err = nil
-	case <-enough.C:
+	case <-timer.C:
 		err = errPending
 	case <-ctx.Done():
 		return task.Found{}, ctx.Err()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.left = max(0, s.left-time.Since(began))
+	s.budget = max(0, s.budget-time.Since(start))
 	if err != nil {
-		s.late = append(s.late, key)
+		s.pending = append(s.pending, key)
 		return task.Found{}, err
 	}
 	return t.found, t.err
 }
 
-// begin sends for a thing that nobody has sent for.
-func (s *fetchSession) begin(key string) (*fetchedThing, error) {
-	if t := s.things[key]; t != nil {
+// begin starts fetching content.
+func (s *fetchSession) begin(key string) (*fetchItem, error) {
+	if t := s.items[key]; t != nil {
 		return t, nil
 	}
-	if len(s.things) >= maxFetched || s.bytes >= maxFetchedBytes {
+	if len(s.items) >= maxFetched || s.bytes >= maxFetchedBytes {
 		return nil, errTooMuch
 	}
-	t := &fetchedThing{there: make(chan struct{})}
-	s.things[key] = t
-	go s.bring(t, key)
+	t := &fetchItem{arrived: make(chan struct{})}
+	s.items[key] = t
+	go s.fetch(t, key)
 	return t, nil
 }
 
-func (s *fetchSession) bring(t *fetchedThing, key string) {
-	defer close(t.there)
+func (s *fetchSession) fetch(t *fetchItem, key string) {
+	defer close(t.arrived)
 	t.found, t.err = s.of.Get(s.ctx, s.who, key)
 	if t.err == nil {
 		t.err = s.hold(t)
 	}
 }
 
-// waits reports whether the rendering that has ended asked for what was not there.
+// waits reports whether the last rendering requested content that was pending.
 func (s *fetchSession) waits() bool {
 	if s == nil {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.late) > 0
+	return len(s.pending) > 0
 }
 
-// await waits for what the rendering did not get, so that it can begin again.
+// await waits for pending content, so that the rendering can run again.
 func (s *fetchSession) await(ctx context.Context, dir string) error {
 	s.mu.Lock()
-	late := s.late
-	var things []*fetchedThing
-	for _, key := range late {
-		things = append(things, s.things[key])
+	pending := s.pending
+	var items []*fetchItem
+	for _, key := range pending {
+		items = append(items, s.items[key])
 	}
-	s.late, s.left = nil, inlineWait
+	s.pending, s.budget = nil, inlineWait
 	s.mu.Unlock()
-	for i, t := range things {
+	for i, t := range items {
 		select {
-		case <-t.there:
+		case <-t.arrived:
 		case <-ctx.Done():
-			return timeoutError(ctx, dir, fetchingIt+activity(strings.Join(s.names(late[i:]), ", ")))
+			return timeoutError(ctx, dir, fetchingContent+activity(strings.Join(s.names(pending[i:]), ", ")))
 		}
 	}
 	return nil
 }
 
-// names are what messages call some keys.
+// names returns the names of keys for messages.
 func (s *fetchSession) names(keys []string) (names []string) {
 	for _, key := range keys {
 		if name := s.of.Name(key); !slices.Contains(names, name) {

@@ -147,5 +147,5 @@ func (s *server) empty() int64 {
 	for len(r.idle) > 0 {
 		r.drop(r.idle[0])
 	}
-	return r.used + int64(len(r.coming)+len(r.arriving)+len(r.waiting)+len(r.growing))
+	return r.used + int64(len(r.byChecksum)+len(r.arriving)+len(r.waiting)+len(r.growing))
 }

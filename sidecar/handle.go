@@ -17,22 +17,22 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
-// server is what a request goes through, one after the other; handle is the way.
+// server contains the stages of a request; handle connects them.
 type server struct {
 	wire.UnimplementedConfigManagementPluginServiceServer
 	cfg       Config
-	receiver  *receiver  // receive.go: the repository arrives
-	results   *results   // lookup.go: it may have been rendered before
-	scheduler *scheduler // schedule.go: it waits for its turn
-	renderer  *renderer  // render.go: a task runs
-	sender    *sender    // send.go: the answer leaves
+	receiver  *receiver  // receive.go: receives the repository
+	results   *results   // lookup.go: looks up cached answers
+	scheduler *scheduler // schedule.go: assigns slots
+	renderer  *renderer  // render.go: runs a task
+	sender    *sender    // send.go: sends the answer
 	fetched   *repositories
 	metrics   *metrics
 	stages    stages
 }
 
-// idleTree is how long a repository stays in memory that no request uses. The
-// requests for the Applications of a commit follow each other in less.
+// idleTree is how long an unused repository stays in memory. Requests for the
+// Applications of one commit arrive faster than that.
 const idleTree = 30 * time.Second
 
 func newServer(cfg Config) *server {
@@ -56,16 +56,16 @@ func newServer(cfg Config) *server {
 	return s
 }
 
-// request is one of Argo CD's, as far as it has come.
+// request is the state of a request from Argo CD.
 type request struct {
 	subject
 	start  time.Time
-	log    *slog.Logger // names the request, once it is known
+	log    *slog.Logger // identifies the request, once known
 	input  task.Input
 	tenant tenant
 	repo   *heldTree
 	fetch  *fetchSession // nil without a Source
-	answer int64         // memory set aside for the answer; of sender
+	answer int64         // memory reserved for the answer, by sender
 }
 
 func (s *server) CheckPluginConfiguration(context.Context, *emptypb.Empty) (*wire.CheckPluginConfigurationResponse, error) {
@@ -96,16 +96,16 @@ func (s *server) MatchRepository(stream grpc.ClientStreamingServer[wire.AppStrea
 }
 
 func (s *server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ParametersAnnouncementResponse]) error {
-	// The answer is always the same, but the stream must be read.
+	// The answer does not depend on the stream, but it must be read.
 	if err := s.discard(stream.Context(), task.Parameters, stream); err != nil {
 		return err
 	}
 	return stream.SendAndClose(&wire.ParametersAnnouncementResponse{ParameterAnnouncements: s.cfg.Parameters})
 }
 
-// handle is the path of a request: its repository is received when there is memory for
-// it; the answer is looked up, or rendered when it is the request's turn; and it is sent
-// when there is memory for that. All of it keeps to the deadline of the request.
+// handle processes a request: it receives the repository when there is memory for
+// it, looks up the answer or renders it when a slot is free, and sends it when
+// there is memory for that. The deadline of the request applies to all of it.
 func (s *server) handle(ctx context.Context, name task.Name, from stream, send func(context.Context, *request, task.Answer) error) (err error) {
 	req := &request{subject: subject{task: name}, start: time.Now(), log: s.cfg.Log}
 	defer func() { err = s.finish(ctx, req, err) }()
@@ -127,7 +127,7 @@ func (s *server) handle(ctx context.Context, name task.Name, from stream, send f
 	}
 	defer s.sender.release(req)
 
-	a, how, flight, err := s.results.lookUp(ctx, req)
+	a, event, flight, err := s.results.lookUp(ctx, req)
 	if flight != nil {
 		a, err = s.render(ctx, req)
 		flight.land(a, err)
@@ -139,15 +139,14 @@ func (s *server) handle(ctx context.Context, name task.Name, from stream, send f
 	if err := s.sender.reserve(ctx, req, a); err != nil {
 		return err
 	}
-	s.metrics.answeredWith(a.Output)
-	traceResult(ctx, append([]any{"cache", string(how)}, a.Output.Log...)...)
-	req.log = req.log.With("cache", string(how))
+	s.metrics.observeAnswer(a.Output)
+	traceResult(ctx, append([]any{"cache", string(event)}, a.Output.Log...)...)
+	req.log = req.log.With("cache", string(event))
 	return send(ctx, req, a)
 }
 
-// render makes an answer, from the start again as long as the task asks for things that
-// are still on their way, or has to let others go first: nobody has a slot while they are
-// waited for.
+// render creates an answer. It starts again while the task requests content that is
+// pending, or has to yield to others. The request has no slot while it waits.
 func (s *server) render(ctx context.Context, req *request) (task.Answer, error) {
 	for slow := false; ; {
 		a, err := s.renderOnce(ctx, req, slow)
@@ -167,14 +166,14 @@ func (s *server) render(ctx context.Context, req *request) (task.Answer, error) 
 	}
 }
 
-// renderOnce runs the task when it is the request's turn, and gives the slot back when
-// there is memory for the answer. slow says that the task has yielded before.
+// renderOnce runs the task once it has a slot, and releases the slot when there is
+// memory for the answer. slow means that the task has yielded before.
 func (s *server) renderOnce(ctx context.Context, req *request, slow bool) (task.Answer, error) {
-	waited := s.stages.begin(ctx, queueing)
+	endStage := s.stages.begin(ctx, queueing)
 	s.metrics.waiting.Inc()
 	slot, err := s.scheduler.acquire(ctx, req.tenant, slow)
 	s.metrics.waiting.Dec()
-	waited()
+	endStage()
 	if err != nil {
 		return task.Answer{}, timeoutError(ctx, req.dir, waitingForOthers)
 	}
@@ -189,7 +188,7 @@ func (s *server) renderOnce(ctx context.Context, req *request, slow bool) (task.
 	return a, err
 }
 
-// discard takes a request whose answer does not depend on its repository.
+// discard reads a request whose answer does not depend on its repository.
 func (s *server) discard(ctx context.Context, name task.Name, from stream) (err error) {
 	req := &request{subject: subject{task: name}, start: time.Now(), log: s.cfg.Log}
 	defer func() { err = s.finish(ctx, req, err) }()
@@ -203,8 +202,8 @@ func (s *server) discard(ctx context.Context, name task.Name, from stream) (err 
 	return err
 }
 
-// identify notes what has been received, and names the request to the log and its
-// trace, as far as it is known.
+// identify records what was received, and adds what is known of the request to its
+// log and trace.
 func (s *server) identify(ctx context.Context, req *request, got received) {
 	req.input, req.tenant, req.repo = got.input, got.tenant, got.repo
 	req.app, req.dir = got.input.Env[appName], got.input.Dir
@@ -214,7 +213,7 @@ func (s *server) identify(ctx context.Context, req *request, got received) {
 	}
 }
 
-// finish notes the end of a request, and returns the error that its client gets.
+// finish records the end of a request, and returns the error for its client.
 func (s *server) finish(ctx context.Context, req *request, err error) error {
 	err = shortened(err)
 	s.metrics.finished(req.task, req.start, err)
@@ -225,8 +224,8 @@ func (s *server) finish(ctx context.Context, req *request, err error) error {
 	return err
 }
 
-// asStatus gives the error of a task the status of a component that is at fault, unless
-// it has one of its own.
+// asStatus gives the error of a task the gRPC status of an invalid component,
+// unless it has its own.
 func asStatus(err error) error {
 	if _, known := status.FromError(err); known {
 		return err
@@ -234,11 +233,11 @@ func asStatus(err error) error {
 	return status.Error(codes.InvalidArgument, err.Error())
 }
 
-// maxFault is the longest reason that is given for a failure, in bytes. It
-// travels in a header, and stands in the Application's conditions.
+// maxFault is the maximum length of an error message in bytes. It is sent in a
+// header, and becomes a condition of the Application.
 const maxFault = 32 << 10
 
-// shortened leaves out what is too much of a reason.
+// shortened truncates a long error message.
 func shortened(err error) error {
 	s, known := status.FromError(err)
 	if !known || len(s.Message()) <= maxFault {

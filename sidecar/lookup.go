@@ -16,15 +16,15 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
-// subject is what results are filed under: what is asked for whom. It does not
-// tell apart everything that an answer depends on; the results themselves do.
+// subject is the key of cached results: the task and its Application. Results with
+// one subject can still differ; they record what they depend on.
 type subject struct {
 	task task.Name
 	app  string
 	dir  string
 }
 
-// result is an answer, and what it depends on.
+// result is an answer with what it depends on.
 type result struct {
 	subject subject
 	env     map[string]string
@@ -32,20 +32,19 @@ type result struct {
 	fetched map[string]string  // digests of what was fetched, by key
 	answer  task.Answer
 	err     error
-	made    time.Time
+	created time.Time
 	size    int64
 }
 
-// holds reports whether the answer is the same for another request: it would
-// read the same of its repository, of its environment and of what lies elsewhere, and its
-// time has not passed. The repository is asked before what lies elsewhere: that costs
-// nothing.
+// holds reports whether the answer is valid for another request: the files it read,
+// its environment and fetched content are the same, and it has not expired. It
+// checks the repository first, which costs nothing.
 func (r *result) holds(req *request) bool {
 	until := r.answer.Output.Until
 	return (until.IsZero() || time.Now().Before(until)) && maps.Equal(r.used(r.env), r.used(req.input.Env)) && r.read.Same(req.input.Repo) && req.fetch.same(r.fetched)
 }
 
-// used is an environment without what made no difference.
+// used returns the part of an environment that affected the answer.
 func (r *result) used(env map[string]string) map[string]string {
 	env = maps.Clone(env)
 	for _, name := range r.answer.Output.Unused {
@@ -54,7 +53,7 @@ func (r *result) used(env map[string]string) map[string]string {
 	return env
 }
 
-// weigh is about what a result takes of memory.
+// weigh estimates the memory used by a result.
 func (r *result) weigh() {
 	const perEntry = 128
 	r.size = perEntry
@@ -75,45 +74,44 @@ func (r *result) weigh() {
 	}
 }
 
-// results remembers answers, those used last the longest, in a bounded amount
-// of memory and for a bounded time. Of requests with the same subject at the
-// same time it lets one work, and the others wait for what comes of it.
+// results is an LRU cache of answers with limited size and age. Of concurrent
+// requests with the same subject one renders, and the others wait for its result.
 type results struct {
-	bytes  int64         // 0 remembers nothing
-	age    time.Duration // 0 is no bound
+	bytes  int64         // 0 disables the cache
+	age    time.Duration // 0 means no limit
 	report func(cacheEvent)
 
 	mu      sync.Mutex
 	all     *simplelru.LRU[*result, struct{}]
-	of      map[subject][]*result // those of all, the one used longest ago first
+	of      map[subject][]*result // the results of all, least recently used first
 	held    int64                 // bytes
 	flights map[subject]*flight
-	epoch   int // counts how often all was forgotten
+	epoch   int // counts how often the cache was cleared
 }
 
-// cacheEvent is what becomes of a request, or of a result.
+// cacheEvent is an event of the cache, for metrics.
 type cacheEvent string
 
 const (
-	hit     cacheEvent = "hit"     // answered from memory
-	shared  cacheEvent = "shared"  // answered with what another request waited for
-	miss    cacheEvent = "miss"    // worked for
-	evicted cacheEvent = "evicted" // made room
-	expired cacheEvent = "expired" // was too old
+	hit     cacheEvent = "hit"     // answered from the cache
+	shared  cacheEvent = "shared"  // answered with the result of a concurrent request
+	miss    cacheEvent = "miss"    // rendered
+	evicted cacheEvent = "evicted" // removed for lack of space
+	expired cacheEvent = "expired" // removed because of its age
 )
 
-// perSubject bounds the results of one subject. Several Applications may have
-// one name in several places, or one Application several revisions in turn.
+// perSubject limits the results of one subject. Several Applications may have the
+// same name, or one Application several revisions.
 const perSubject = 4
 
 func newResults(bytes int64, age time.Duration, report func(cacheEvent)) *results {
-	all, _ := simplelru.NewLRU[*result, struct{}](math.MaxInt, nil) // fails for a size of 0 only
+	all, _ := simplelru.NewLRU[*result, struct{}](math.MaxInt, nil) // fails only for size 0
 	return &results{bytes: bytes, age: age, report: report, all: all, of: map[subject][]*result{}, flights: map[subject]*flight{}}
 }
 
-// lookUp answers a request from memory, or with what the same request comes to that
-// is under way. If there is neither, it returns a flight, whose answer it is on the
-// caller to make, and to land.
+// lookUp answers a request from the cache, or with the result of a concurrent
+// identical request. Otherwise it returns a flight: the caller must render the
+// answer and land the flight.
 func (c *results) lookUp(ctx context.Context, req *request) (task.Answer, cacheEvent, *flight, error) {
 	for {
 		if r := c.find(req); r != nil {
@@ -137,7 +135,7 @@ func (c *results) lookUp(ctx context.Context, req *request) (task.Answer, cacheE
 	}
 }
 
-// find looks for a result that holds for a request.
+// find returns a cached result that is valid for a request.
 func (c *results) find(req *request) *result {
 	c.mu.Lock()
 	c.expire(time.Now())
@@ -148,7 +146,7 @@ func (c *results) find(req *request) *result {
 			continue
 		}
 		c.mu.Lock()
-		if _, known := c.all.Get(r); known { // or it was dropped meanwhile
+		if _, known := c.all.Get(r); known { // it may have been removed meanwhile
 			c.of[r.subject] = append(without(c.of[r.subject], r), r)
 		}
 		c.mu.Unlock()
@@ -157,12 +155,12 @@ func (c *results) find(req *request) *result {
 	return nil
 }
 
-// join returns the flight that a request is to wait for, or a new one, which is its
-// own.
+// join returns the flight that a request should wait for, or a new one for which it
+// is responsible.
 func (c *results) join(req *request) (f *flight, isOurs bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if f := c.flights[req.subject]; f != nil && f.epoch == c.epoch { // else what it began with no longer holds
+	if f := c.flights[req.subject]; f != nil && f.epoch == c.epoch { // otherwise it started before the cache was cleared
 		return f, false
 	}
 	f = &flight{of: c, epoch: c.epoch, landed: make(chan struct{}), subject: req.subject, env: req.input.Env, read: repository.Observe(req.input.Repo), fetch: req.input.Fetch, fetched: map[string]string{}}
@@ -174,22 +172,22 @@ func (c *results) join(req *request) (f *flight, isOurs bool) {
 	return f, true
 }
 
-// flight is an answer that is being made, and that others wait for.
+// flight is an answer being rendered, which others wait for.
 type flight struct {
 	of      *results
-	epoch   int // in which it began
+	epoch   int // at its start
 	subject subject
 	env     map[string]string
 	read    *repository.Observed
 	landed  chan struct{}
-	result  *result // set before landed is closed; nil if it is of no use to others
+	result  *result // set before landed is closed; nil if others cannot use it
 
 	fetch   func(context.Context, string) (task.Found, error)
 	mu      sync.Mutex
 	fetched map[string]string
 }
 
-// fetchObserved fetches, and notes what it was, but for what is on its way.
+// fetchObserved fetches content and records its digest, unless it is pending.
 func (f *flight) fetchObserved(ctx context.Context, key string) (task.Found, error) {
 	found, err := f.fetch(ctx, key)
 	if err == nil {
@@ -200,14 +198,14 @@ func (f *flight) fetchObserved(ctx context.Context, key string) (task.Found, err
 	return found, err
 }
 
-// land remembers what came of the work and tells those who wait. Errors are not
-// remembered, and those of the context or the machine, which have a status, are not
-// even shared, unless the rendering had to be ended for what it did.
+// land caches the answer and passes it to waiting requests. Errors are not cached.
+// Errors with a status, which come from the context or the machine, are not shared
+// either, unless the rendering itself caused its end.
 func (f *flight) land(a task.Answer, err error) {
 	c := f.of
 	read, complete := f.read.Seen()
-	if complete { // else nobody can tell whether it holds for others
-		r := &result{subject: f.subject, env: f.env, read: read, fetched: f.fetched, answer: a, err: err, made: time.Now()}
+	if complete { // otherwise its validity for others is unknown
+		r := &result{subject: f.subject, env: f.env, read: read, fetched: f.fetched, answer: a, err: err, created: time.Now()}
 		var ended *task.Ended
 		_, isAccident := status.FromError(err)
 		if err == nil || !isAccident || errors.As(err, &ended) && ended.ByItself() {
@@ -225,7 +223,7 @@ func (f *flight) land(a task.Answer, err error) {
 	close(f.landed)
 }
 
-// remember keeps a result that was begun in an epoch.
+// remember caches a result, unless the cache was cleared since its epoch.
 func (c *results) remember(r *result, epoch int) {
 	r.weigh()
 	c.mu.Lock()
@@ -245,9 +243,8 @@ func (c *results) remember(r *result, epoch int) {
 	c.held += r.size
 }
 
-// ageing drops what gets too old, whether it is asked for or not, and all when
-// it is told to, until ctx ends.
-func (c *results) ageing(ctx context.Context, forget <-chan struct{}) {
+// expireLoop removes expired results, and clears the cache on request, until ctx ends.
+func (c *results) expireLoop(ctx context.Context, forget <-chan struct{}) {
 	var ticks <-chan time.Time
 	if c.age > 0 {
 		t := time.NewTicker(c.age/8 + 1)
@@ -268,13 +265,13 @@ func (c *results) ageing(ctx context.Context, forget <-chan struct{}) {
 	}
 }
 
-// expire drops what is too old.
+// expire removes results that are too old.
 func (c *results) expire(now time.Time) {
 	if c.age <= 0 {
 		return
 	}
 	for _, r := range c.all.Keys() {
-		if now.Sub(r.made) >= c.age {
+		if now.Sub(r.created) >= c.age {
 			c.drop(r, expired)
 		}
 	}
@@ -289,7 +286,7 @@ func (c *results) drop(r *result, why cacheEvent) {
 	c.report(why)
 }
 
-// clear forgets all.
+// clear empties the cache.
 func (c *results) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -298,7 +295,7 @@ func (c *results) clear() {
 	c.all.Purge()
 }
 
-// size is what is remembered.
+// size returns the size of the cache.
 func (c *results) size() (bytes int64, entries int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,32 +11,32 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
-// metrics are what the server counts. Labels have a few values each: nothing of
-// a request is one, since there are thousands of Applications, and names may be
+// metrics are the metrics of the server. Labels have few values: they contain
+// nothing of a request, since there are thousands of Applications, and names may be
 // secret.
 type metrics struct {
 	requests *prometheus.CounterVec   // by task and gRPC code
 	seconds  *prometheus.HistogramVec // by task
 	stages   *prometheus.HistogramVec // by stage
-	lost     prometheus.Gauge         // the socket
+	lost     prometheus.Gauge         // whether the socket is missing
 	waiting  prometheus.Gauge
 	working  prometheus.Gauge
 	cache    *prometheus.CounterVec // by event
 	received prometheus.Counter
 	answered prometheus.Counter
 	known    prometheus.Counter
-	measures *prometheus.HistogramVec // by what is measured
+	measures *prometheus.HistogramVec // by what they measure
 	remarks  *prometheus.CounterVec   // by severity
 }
 
-// stage is a part of the time that a request takes.
+// stage is a stage of a request, for measuring time.
 type stage string
 
 const (
-	receiving stage = "receive" // the repository arrives and is unpacked
-	queueing  stage = "wait"    // for a place
+	receiving stage = "receive" // the repository is received and unpacked
+	queueing  stage = "wait"    // waiting for a slot
 	working   stage = "work"    // a task runs
-	fetching  stage = "fetch"   // nothing runs, until what the task needs is there
+	fetching  stage = "fetch"   // nothing runs until fetched content has arrived
 )
 
 func newMetrics() *metrics {
@@ -69,8 +69,8 @@ func newMetrics() *metrics {
 	}
 }
 
-// register registers the metrics of a server. All values of a label are there from the
-// start, so that a rate has a zero to rise from.
+// register registers the metrics of a server. All label values exist from the
+// start, so that rates start at zero.
 func (m *metrics) register(s *server, to prometheus.Registerer) {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
@@ -82,7 +82,7 @@ func (m *metrics) register(s *server, to prometheus.Registerer) {
 		gauge("ladder_answers_waiting", "Answers that wait for memory before they can be sent.", func() float64 { return float64(s.sender.waiting.Load()) }),
 		gauge("ladder_cache_entries", "Number of cached answers.", func() float64 { _, n := s.results.size(); return float64(n) }),
 		gauge("ladder_repository_bytes", "Memory of received repositories and of those being received in bytes, as limited by --repository-memory.", func() float64 { return float64(s.receiver.repositories.size()) }),
-		gauge("ladder_repositories_waiting", "Repositories that wait for memory before or while they are received.", func() float64 { return float64(s.receiver.repositories.short()) }),
+		gauge("ladder_repositories_waiting", "Repositories that wait for memory before or while they are received.", func() float64 { return float64(s.receiver.repositories.countWaiting()) }),
 	)
 	for _, event := range []cacheEvent{hit, shared, miss, evicted, expired} {
 		m.cache.WithLabelValues(string(event))
@@ -101,23 +101,22 @@ func (m *metrics) register(s *server, to prometheus.Registerer) {
 	}
 }
 
-// answerCodes are the codes that requests are answered with. Others would be
-// counted, too.
+// answerCodes are the expected status codes. Others are counted, too.
 var answerCodes = []codes.Code{
 	codes.OK,
-	codes.InvalidArgument,   // the component is at fault
-	codes.ResourceExhausted, // a limit was reached
+	codes.InvalidArgument,   // the component is invalid
+	codes.ResourceExhausted, // a limit was exceeded
 	codes.DeadlineExceeded,
-	codes.Canceled,    // the repo-server gave up
-	codes.Unavailable, // no worker could be started, or the stream broke
-	codes.DataLoss,    // the repository arrived damaged
-	codes.Internal,    // the plugin is at fault
+	codes.Canceled,    // the repo-server canceled the request
+	codes.Unavailable, // no worker could be started, or the stream was interrupted
+	codes.DataLoss,    // the repository was corrupted in transit
+	codes.Internal,    // a bug in the plugin
 }
 
-// countCache notes what became of a request, or of a result.
+// countCache counts a cache event.
 func (m *metrics) countCache(e cacheEvent) { m.cache.WithLabelValues(string(e)).Inc() }
 
-// setSocketLost notes whether the socket is gone.
+// setSocketLost records whether the socket is missing.
 func (m *metrics) setSocketLost(lost bool) {
 	if lost {
 		m.lost.Set(1)
@@ -126,19 +125,19 @@ func (m *metrics) setSocketLost(lost bool) {
 	}
 }
 
-// took notes the time that a stage took since start.
-func (m *metrics) took(s stage, start time.Time) {
+// observeStage records the duration of a stage since start.
+func (m *metrics) observeStage(s stage, start time.Time) {
 	m.stages.WithLabelValues(string(s)).Observe(time.Since(start).Seconds())
 }
 
-// finished notes the end of a request.
+// finished records the end of a request.
 func (m *metrics) finished(t task.Name, start time.Time, err error) {
 	m.requests.WithLabelValues(string(t), status.Code(err).String()).Inc()
 	m.seconds.WithLabelValues(string(t)).Observe(time.Since(start).Seconds())
 }
 
-// answeredWith notes what an answer holds.
-func (m *metrics) answeredWith(out task.Output) {
+// observeAnswer records metrics of an answer.
+func (m *metrics) observeAnswer(out task.Output) {
 	for what, n := range out.Measures {
 		m.measures.WithLabelValues(what).Observe(float64(n))
 	}
@@ -150,5 +149,5 @@ func (m *metrics) answeredWith(out task.Output) {
 	}
 }
 
-// severities are what the levels of remarks are called in metrics.
+// severities maps levels of remarks to label values.
 var severities = map[slog.Level]string{slog.LevelError: "error", slog.LevelWarn: "warning", slog.LevelInfo: "note"}

@@ -22,11 +22,11 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// operations is what operators look at, on one TCP port: /metrics, /healthz,
-// /readyz, and the gRPC health service for probes that speak gRPC.
+// operations serves endpoints for operators on one TCP port: /metrics, /healthz,
+// /readyz, and the gRPC health service for gRPC probes.
 type operations struct {
 	ready  atomic.Bool
-	lost   atomic.Bool // the socket
+	lost   atomic.Bool // whether the socket is missing
 	server *http.Server
 }
 
@@ -67,12 +67,12 @@ func newOperations(metrics prometheus.Gatherer, healthy *health.Server, profiles
 	o.server = &http.Server{Handler: both, Protocols: protocols,
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 16, SendPingTimeout: 15 * time.Second},
-		ErrorLog: log.New(io.Discard, "", 0)} // faults of clients, who could fill the log with them
+		ErrorLog: log.New(io.Discard, "", 0)} // clients could fill the log with their errors
 	return o
 }
 
-// local answers only who asks from within the Pod, as kubectl port-forward does:
-// profiles show file names and code, and cost time.
+// local restricts a handler to clients within the Pod, including kubectl
+// port-forward: profiles contain file names and code, and use CPU.
 func local(handle http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		from, err := netip.ParseAddrPort(r.RemoteAddr)
@@ -84,17 +84,16 @@ func local(handle http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// maxOperators is how many connections there may be: Prometheus and the kubelet
-// need a few.
+// maxOperators limits connections: Prometheus and the kubelet need only a few.
 const maxOperators = 64
 
-// boundedListener is a listener with so many connections at a time. For one more the
-// oldest is closed: who holds connections must not keep probes out, for which the
-// kubelet would restart the container.
+// boundedListener limits concurrent connections. It closes the oldest for a new
+// one: whoever holds connections must not block probes, since the kubelet would
+// restart the container.
 type boundedListener struct {
 	net.Listener
 	mu    sync.Mutex
-	conns []*boundedConn // the oldest first
+	conns []*boundedConn // oldest first
 }
 
 type boundedConn struct {
@@ -129,7 +128,7 @@ func (c *boundedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// serve answers until close.
+// serve serves until close.
 func (o *operations) serve(lis net.Listener) error {
 	if err := o.server.Serve(&boundedListener{Listener: lis}); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve on %s: %w", lis.Addr(), err)

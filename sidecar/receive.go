@@ -28,15 +28,15 @@ type stream interface {
 	Recv() (*wire.AppStreamRequest, error)
 }
 
-// receiver takes requests, and the repositories that come with them.
+// receiver receives requests with their repositories.
 type receiver struct {
-	variables    func(name string) bool // of the environment that are kept; nil keeps all
+	variables    func(name string) bool // which variables of the environment to keep; nil keeps all
 	limits       repository.Limits
 	stall        time.Duration // see Config.Stall
 	repositories *repositories
 	stages       stages
 	log          *slog.Logger
-	// unpack is repository.Unpack, but for tests.
+	// unpack is repository.Unpack, except in tests.
 	unpack func(io.Reader, repository.Limits, func(int64) error) (*repository.Tree, error)
 }
 
@@ -44,37 +44,37 @@ func newReceiver(cfg Config, all *repositories, stages stages) *receiver {
 	return &receiver{variables: cfg.Variables, limits: cfg.Limits, stall: cfg.Stall, repositories: all, stages: stages, log: cfg.Log, unpack: repository.Unpack}
 }
 
-// received is a request that has arrived. Whoever gets it releases repo, if there is
-// one.
+// received is a received request. The caller must release repo, if it is set.
 type received struct {
 	input  task.Input
 	tenant tenant
-	repo   *heldTree // nil without one, or after an error
+	repo   *heldTree // nil without a repository, or after an error
 	err    error
 }
 
-// receive reads a request and its repository to the end of the stream, but no longer
-// than ctx: a client may send slowly, or stop to send and stay. It must read to the
-// end, even after an error: when the server answers early, Argo CD's client reports
-// the broken stream ("EOF") instead of the answer (util/cmp/stream.go).
+// receive reads a request and its repository to the end of the stream, but not
+// beyond ctx: a client may send slowly, or stop sending without closing. It must
+// read to the end even after an error: if the server answers early, Argo CD's
+// client reports the broken stream ("EOF") instead of the answer
+// (util/cmp/stream.go).
 //
-// With an error the input is what is known of the request.
+// On error the input contains what is known of the request.
 func (r *receiver) receive(ctx context.Context, from stream) (received, error) {
-	return r.inTime(ctx, from, (*arrival).readAll)
+	return r.receiveInTime(ctx, from, (*arrival).readAll)
 }
 
-// discard is receive for a request whose repository is of no interest.
+// discard is receive for a request whose repository is not needed.
 func (r *receiver) discard(ctx context.Context, from stream) (received, error) {
-	return r.inTime(ctx, from, (*arrival).readWithoutRepository)
+	return r.receiveInTime(ctx, from, (*arrival).readWithoutRepository)
 }
 
-// inTime has a request read, but no longer than ctx. Returning from the call ends the
-// stream, and so what still reads it.
-func (r *receiver) inTime(ctx context.Context, from stream, read func(*arrival) received) (received, error) {
+// receiveInTime reads a request until ctx ends at the latest. Returning from the call ends
+// the stream, and with it a pending read.
+func (r *receiver) receiveInTime(ctx context.Context, from stream, read func(*arrival) received) (received, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	a := &arrival{receiver: r, ctx: ctx, end: end, doing: receivingIt}
-	a.from = inPace(from, r.stall, a.isInTheWay, a.stalled)
+	a := &arrival{receiver: r, ctx: ctx, end: end, doing: receivingRepository}
+	a.from = inPace(from, r.stall, a.blocksOthers, a.stalled)
 	done := make(chan received, 1)
 	go func() { done <- read(a) }()
 	select {
@@ -84,7 +84,7 @@ func (r *receiver) inTime(ctx context.Context, from stream, read func(*arrival) 
 	}
 	err := a.timeout()
 	select {
-	case got := <-done: // has noticed
+	case got := <-done: // the reader has noticed
 		return got, got.err
 	case <-time.After(timeToAnswer / 2):
 	}
@@ -96,14 +96,14 @@ func (r *receiver) inTime(ctx context.Context, from stream, read func(*arrival) 
 	return received{input: a.known()}, err
 }
 
-// arrival is a request that arrives. Another goroutine than the one that reads it may
-// have to say how far it has come.
+// arrival is a request being received. Its progress may be read by another
+// goroutine.
 type arrival struct {
 	*receiver
-	ctx  context.Context
-	end  context.CancelCauseFunc
-	from stream
-	set  *reservation // of memory for the repository
+	ctx      context.Context
+	end      context.CancelCauseFunc
+	from     stream
+	reserved *reservation // memory reserved for the repository
 
 	mu    sync.Mutex
 	app   string
@@ -112,47 +112,46 @@ type arrival struct {
 	bytes int64 // of the repository
 }
 
-// is notes what is done from now on.
-func (a *arrival) is(doing activity) {
+// setActivity records the current activity.
+func (a *arrival) setActivity(doing activity) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.doing = doing
 }
 
-// timeout is why the request is over, whose context has ended.
+// timeout returns why the request's context has ended.
 func (a *arrival) timeout() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return timeoutError(a.ctx, a.dir, a.doing)
 }
 
-// known is what is known of the request.
+// known returns what is known of the request.
 func (a *arrival) known() task.Input {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return task.Input{Dir: a.dir, Env: map[string]string{appName: a.app}}
 }
 
-// isInTheWay reports whether others wait for what the repository takes.
-func (a *arrival) isInTheWay() bool {
+// blocksOthers reports whether others wait for memory that the repository uses.
+func (a *arrival) blocksOthers() bool {
 	a.mu.Lock()
-	begun := a.bytes > 0
+	hasStarted := a.bytes > 0
 	a.mu.Unlock()
-	return begun && a.repositories.wanted()
+	return hasStarted && a.repositories.isContended()
 }
 
 // stalled ends a request whose client sends nothing.
 func (a *arrival) stalled(since time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.end(&overdue{limit: stallTime, allows: a.stall, since: since, bytes: a.bytes})
+	a.end(&timeoutCause{limit: stallTime, duration: a.stall, since: since, bytes: a.bytes})
 }
 
 // readAll reads the request and its repository.
 //
-// The archive is unpacked while it arrives, and thrown away if the checksum
-// turns out wrong. Of an archive that is in memory already, by its checksum,
-// only the checksum is computed.
+// The archive is unpacked while it is received, and discarded if the checksum is
+// wrong. If the repository is already in memory, only the checksum is computed.
 func (a *arrival) readAll() (got received) {
 	defer a.stages.begin(a.ctx, receiving)()
 	got, meta := a.readMetadata()
@@ -179,9 +178,9 @@ func (a *arrival) readWithoutRepository() received {
 	return got
 }
 
-// maxEnvironment bounds the variables of a request, in bytes. An Application as
-// a whole has at most 1.5 MB, which is what etcd takes; to this come the API
-// versions of the cluster.
+// maxEnvironment limits the variables of a request, in bytes. An Application as a
+// whole has at most 1.5 MB, the limit of etcd; the API versions of the cluster are
+// added to this.
 const maxEnvironment = 4 << 20
 
 // readMetadata reads the first message.
@@ -224,29 +223,29 @@ func (a *arrival) readMetadata() (got received, meta *wire.ManifestRequestMetada
 	return got, meta
 }
 
-// readRepository reads what follows the metadata. No memory is set aside for it before
-// its first bytes are there: Argo CD's client may have to work for long before it sends
-// them.
+// readRepository reads the messages after the metadata. It reserves no memory
+// before their first bytes arrive, since Argo CD's client may work for a long time
+// before it sends them.
 func (a *arrival) readRepository(checksum string) (*heldTree, error) {
 	first, err := a.from.Recv()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, brokenStream(err)
 	}
 	a.from = &peeked{stream: a.from, first: first, fault: err}
-	known, set, err := a.repositories.await(a.ctx, checksum, a.is)
+	known, reserved, err := a.repositories.await(a.ctx, checksum, a.setActivity)
 	if err != nil {
 		return nil, drained(a.from, a.timeout())
 	}
-	a.is(receivingIt)
+	a.setActivity(receivingRepository)
 	if known != nil {
 		return a.confirm(known)
 	}
-	a.set = set
+	a.reserved = reserved
 	t, err := a.unpackStream(checksum)
-	return a.repositories.arrived(set, t), err
+	return a.repositories.arrived(reserved, t), err
 }
 
-// confirm makes sure that the stream holds a repository that is there.
+// confirm checks that the stream contains a repository that is in memory.
 func (a *arrival) confirm(repo *heldTree) (*heldTree, error) {
 	sum := sha256.New()
 	err := a.eachChunk(func(chunk []byte) { sum.Write(chunk) })
@@ -290,25 +289,25 @@ func compare(sum hash.Hash, checksum string) error {
 	return nil
 }
 
-// peeked is a stream whose next message has been read.
+// peeked is a stream whose next message was read in advance.
 type peeked struct {
 	stream
-	first *wire.AppStreamRequest
-	fault error
-	given bool
+	first    *wire.AppStreamRequest
+	fault    error
+	consumed bool
 }
 
 func (p *peeked) Recv() (*wire.AppStreamRequest, error) {
-	if p.given && p.fault == nil {
+	if p.consumed && p.fault == nil {
 		return p.stream.Recv()
 	}
 	first := p.first
-	p.given, p.first = true, nil
+	p.consumed, p.first = true, nil
 	return first, p.fault
 }
 
-// drained reads a stream to its end, so that the client takes the error that was
-// found before. If it is gone, the log should still tell.
+// drained reads a stream to its end, so that the client accepts an error that was
+// found before. If that fails, the log still contains the error.
 func drained(s stream, found error) error {
 	_ = drain(s)
 	return found
@@ -326,8 +325,7 @@ func drain(s stream) error {
 	}
 }
 
-// brokenStream is what to return when the client is gone or its deadline has
-// passed.
+// brokenStream returns the error for an interrupted stream or an expired deadline.
 func brokenStream(err error) error {
 	if _, ok := status.FromError(err); ok {
 		return err

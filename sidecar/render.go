@@ -19,8 +19,8 @@ type renderer struct {
 	log         *slog.Logger
 }
 
-// render runs the task of a request once, within the context of its slot. One that had
-// to be ended is a task.Ended.
+// render runs the task of a request once, within the context of its slot. If it was
+// ended early, the error is a task.Ended.
 func (r *renderer) render(slot *slot, req *request) (task.Answer, error) {
 	in := req.input
 	in.Slot = slot
@@ -34,7 +34,8 @@ func (r *renderer) render(slot *slot, req *request) (task.Answer, error) {
 	return a, err
 }
 
-// checkExpanded refuses an answer that would cost Argo CD more memory than it may.
+// checkExpanded refuses an answer that would exceed Argo CD's memory once aliases
+// are expanded.
 func (r *renderer) checkExpanded(dir string, out task.Output) error {
 	size := 0
 	for _, m := range out.Manifests {
@@ -47,8 +48,8 @@ func (r *renderer) checkExpanded(dir string, out task.Output) error {
 	return nil
 }
 
-// guarded keeps a panic in the work of one request from ending all others.
-// about says what the work is about, for messages.
+// guarded keeps a panic in one request from ending the server. about describes the
+// work, for messages.
 func guarded[T any](log *slog.Logger, about string, work func() (T, error)) (out T, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -10,40 +10,40 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/repository"
 )
 
-// repositories are the trees in memory: those that requests work on, and those
-// that the next request may name by the checksum of its stream, since Argo CD
-// sends a commit once for each Application in it.
+// repositories are the trees in memory: those in use, and those that the next
+// request may reuse by the checksum of its stream, since Argo CD sends a commit
+// once for each of its Applications.
 //
-// Nobody knows how large one will be that arrives. Memory is set aside for it in
-// steps, as it grows. Half of several could so take all the memory, and wait for
-// each other without end; therefore all that arrive, but for the largest of
-// them, take no more together than what the largest possible one leaves. So that
-// one can always go on, and after it the next.
+// The size of a repository is unknown until it has arrived, so memory is reserved
+// in steps. Several repositories could each reserve a part of the memory, and wait
+// for each other forever. Therefore all arriving repositories except the largest
+// together reserve no more than what the largest possible one leaves. So one can
+// always continue, and after it the next.
 type repositories struct {
-	limit int64         // of all together, in bytes as Limits counts
-	most  int64         // that one may take; 0 is no limit
-	step  int64         // in which memory is set aside
-	keep  time.Duration // how long a tree stays that nobody uses
+	limit int64         // total size in bytes, as Limits counts
+	most  int64         // per repository; 0 means no limit
+	step  int64         // by which memory is reserved
+	keep  time.Duration // how long an unused tree is kept
 
-	mu       sync.Mutex
-	used     int64                   // by trees, and set aside for those that arrive
-	held     map[string]*heldTree    // by checksum
-	idle     []*heldTree             // the one used last at the end
-	coming   map[string]*reservation // by checksum
-	arriving map[*reservation]bool   // those that have begun
-	growing  []*reservation          // wait for memory, in the order of their coming
-	waiting  []*reservation          // wait to begin
-	twins    int                     // wait for one that arrives
+	mu          sync.Mutex
+	used        int64                   // by trees and reservations
+	held        map[string]*heldTree    // by checksum
+	idle        []*heldTree             // most recently used last
+	byChecksum  map[string]*reservation // by checksum
+	arriving    map[*reservation]bool   // reservations that have started
+	growing     []*reservation          // waiting for memory, in order of arrival
+	waiting     []*reservation          // waiting to start
+	twinWaiters int                     // number of requests waiting for an arriving tree
 }
 
-// reservation is memory that is set aside for a tree that arrives.
+// reservation is memory reserved for an arriving tree.
 type reservation struct {
-	of       *repositories
-	checksum string
-	took     int64         // set aside
-	want     int64         // to be set aside, while it waits
-	granted  chan struct{} // closed when it is
-	over     chan struct{} // closed when the tree is there, or will not come
+	of        *repositories
+	checksum  string
+	reserved  int64         // reserved
+	requested int64         // requested, while waiting
+	granted   chan struct{} // closed when granted
+	done      chan struct{} // closed when the tree has arrived or failed
 }
 
 // heldTree is a tree in memory.
@@ -52,10 +52,10 @@ type heldTree struct {
 	checksum string
 	tree     *repository.Tree
 	users    int
-	end      *time.Timer // runs while nobody uses it
+	end      *time.Timer // runs while the tree is unused
 }
 
-// maxStep and minStep bound the steps in which memory is set aside.
+// maxStep and minStep limit the steps by which memory is reserved.
 const (
 	maxStep = 4 << 20
 	minStep = 64 << 10
@@ -65,30 +65,29 @@ func newRepositories(limit, most int64, keep time.Duration) *repositories {
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
-	r := &repositories{limit: limit, most: most, step: maxStep, keep: keep, held: map[string]*heldTree{}, coming: map[string]*reservation{}, arriving: map[*reservation]bool{}}
+	r := &repositories{limit: limit, most: most, step: maxStep, keep: keep, held: map[string]*heldTree{}, byChecksum: map[string]*reservation{}, arriving: map[*reservation]bool{}}
 	if most > 0 {
 		r.step = min(max(most/64, minStep), maxStep, most)
 	}
 	return r
 }
 
-// size is the memory that trees take, in steps as far as they have arrived.
+// size returns the memory of trees, including arrived steps of others.
 func (r *repositories) size() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.used
 }
 
-// wanted reports whether somebody waits for what others hold: memory, or a
-// repository that arrives.
-func (r *repositories) wanted() bool {
+// isContended reports whether requests wait for memory, or for an arriving repository.
+func (r *repositories) isContended() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.growing)+len(r.waiting)+r.twins > 0
+	return len(r.growing)+len(r.waiting)+r.twinWaiters > 0
 }
 
-// short is how many wait for memory.
-func (r *repositories) short() int {
+// countWaiting returns how many requests wait for memory.
+func (r *repositories) countWaiting() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.growing) + len(r.waiting)
@@ -101,9 +100,9 @@ func (r *repositories) use(h *heldTree) {
 	}
 }
 
-// await returns the tree whose stream had that checksum; that of one which is
-// arriving is waited for. If there is none, it waits until one may begin to
-// arrive, in the order of the requests. doing is told what is waited for.
+// await returns the tree with a checksum, and waits if it is arriving. If there is
+// none, it waits until another may start to arrive, in the order of requests. It
+// passes what it waits for to doing.
 func (r *repositories) await(ctx context.Context, checksum string, doing func(activity)) (*heldTree, *reservation, error) {
 	for {
 		r.mu.Lock()
@@ -112,26 +111,26 @@ func (r *repositories) await(ctx context.Context, checksum string, doing func(ac
 			r.mu.Unlock()
 			return h, nil, nil
 		}
-		other := r.coming[checksum]
+		other := r.byChecksum[checksum]
 		if other == nil {
 			break
 		}
-		r.twins++
+		r.twinWaiters++
 		r.mu.Unlock()
 		doing(waitingForTwin)
 		select {
-		case <-other.over:
+		case <-other.done:
 		case <-ctx.Done():
 		}
 		r.mu.Lock()
-		r.twins--
+		r.twinWaiters--
 		r.mu.Unlock()
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
 	}
-	a := &reservation{of: r, checksum: checksum, want: r.step, over: make(chan struct{})}
-	r.coming[checksum] = a
+	a := &reservation{of: r, checksum: checksum, requested: r.step, done: make(chan struct{})}
+	r.byChecksum[checksum] = a
 	r.mu.Unlock()
 	doing(waitingForMemory)
 	if err := a.wait(ctx, &r.waiting); err != nil {
@@ -141,24 +140,23 @@ func (r *repositories) await(ctx context.Context, checksum string, doing func(ac
 	return nil, a, nil
 }
 
-// grow sets memory aside for a tree that needs so much, and waits for it if need
-// be.
+// grow increases a reservation to the given size, and waits if necessary.
 func (a *reservation) grow(ctx context.Context, need int64) error {
-	if need <= a.took {
+	if need <= a.reserved {
 		return nil
 	}
 	r := a.of
-	a.want = need
+	a.requested = need
 	if rest := need % r.step; rest > 0 && need <= math.MaxInt64-r.step {
-		a.want += r.step - rest
+		a.requested += r.step - rest
 	}
 	if r.most > 0 {
-		a.want = max(need, min(a.want, r.most))
+		a.requested = max(need, min(a.requested, r.most))
 	}
 	return a.wait(ctx, &r.growing)
 }
 
-// wait waits in a queue for what it wants.
+// wait waits in a queue for the requested memory.
 func (a *reservation) wait(ctx context.Context, queue *[]*reservation) error {
 	r := a.of
 	r.mu.Lock()
@@ -183,19 +181,19 @@ func (a *reservation) wait(ctx context.Context, queue *[]*reservation) error {
 	return ctx.Err()
 }
 
-// take sets aside what one that waits wants, if it can be.
+// take grants the requested memory, if possible.
 func (r *repositories) take(a *reservation) bool {
-	sum, largest := a.want, a.want
+	sum, largest := a.requested, a.requested
 	for other := range r.arriving {
 		if other != a {
-			sum += other.took
-			largest = max(largest, other.took)
+			sum += other.reserved
+			largest = max(largest, other.reserved)
 		}
 	}
 	if sum-largest > r.limit-r.most {
 		return false
 	}
-	more := a.want - a.took
+	more := a.requested - a.reserved
 	for r.used > r.limit-more && len(r.idle) > 0 {
 		r.drop(r.idle[0])
 	}
@@ -203,27 +201,27 @@ func (r *repositories) take(a *reservation) bool {
 		return false
 	}
 	r.used += more
-	a.took = a.want
+	a.reserved = a.requested
 	r.arriving[a] = true
 	close(a.granted)
 	return true
 }
 
-// drop forgets a tree that nobody uses.
+// drop removes an unused tree.
 func (r *repositories) drop(h *heldTree) {
 	if h.end != nil {
 		h.end.Stop()
 	}
 	r.idle = without(r.idle, h)
 	r.used -= h.tree.Bytes
-	h.tree = nil // a timer that is about to run holds h
+	h.tree = nil // a running timer may still refer to h
 	if r.held[h.checksum] == h {
 		delete(r.held, h.checksum)
 	}
 }
 
-// wake gives memory to those that wait. Those that have begun come first, and
-// nobody begins before they have what they want.
+// wake grants memory to waiting reservations. Those that have started come first;
+// others start only after them.
 func (r *repositories) wake() {
 	r.growing = slices.DeleteFunc(r.growing, r.take)
 	if len(r.growing) > 0 {
@@ -234,17 +232,17 @@ func (r *repositories) wake() {
 	}
 }
 
-// arrived gives back what a tree does not need of the memory that was set
-// aside, all of it if there is none.
+// arrived ends a reservation, and releases memory that the tree does not need; all
+// of it if there is no tree.
 func (r *repositories) arrived(a *reservation, t *repository.Tree) *heldTree {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer r.wake()
-	r.used -= a.took
-	a.took = 0
+	r.used -= a.reserved
+	a.reserved = 0
 	delete(r.arriving, a)
-	delete(r.coming, a.checksum)
-	close(a.over)
+	delete(r.byChecksum, a.checksum)
+	close(a.done)
 	if t == nil {
 		return nil
 	}
@@ -254,8 +252,8 @@ func (r *repositories) arrived(a *reservation, t *repository.Tree) *heldTree {
 	return h
 }
 
-// release ends the use of a tree. It stays as long as its memory is not needed,
-// if others can find it.
+// release ends the use of a tree. It stays in memory until the memory is needed, if
+// others can find it.
 func (h *heldTree) release() {
 	r := h.of
 	r.mu.Lock()

@@ -90,8 +90,8 @@ func TestArrivals(t *testing.T) {
 				if together < tt.least {
 					t.Errorf("%d were under way together, want %d", together, tt.least)
 				}
-				if held > tt.limit || r.size() != 0 || r.short() != 0 || len(r.coming)+len(r.arriving) != 0 {
-					t.Errorf("%d bytes were held of %d; in the end %d, and %d wait", held, tt.limit, r.size(), r.short())
+				if held > tt.limit || r.size() != 0 || r.countWaiting() != 0 || len(r.byChecksum)+len(r.arriving) != 0 {
+					t.Errorf("%d bytes were held of %d; in the end %d, and %d wait", held, tt.limit, r.size(), r.countWaiting())
 				}
 			})
 		})
@@ -139,8 +139,8 @@ func TestArrivalsThatGiveUp(t *testing.T) {
 		h.release()
 		h.release()
 		r.arrived(one, nil)
-		if r.size() != 0 || r.short() != 0 {
-			t.Errorf("%d bytes stay taken, and %d wait", r.size(), r.short())
+		if r.size() != 0 || r.countWaiting() != 0 {
+			t.Errorf("%d bytes stay taken, and %d wait", r.size(), r.countWaiting())
 		}
 	})
 }

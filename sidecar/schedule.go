@@ -12,128 +12,125 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
-// scheduler says where renderings happen: so many at the same time, and fairly.
+// scheduler decides when renderings run: with limited concurrency, and fairly.
 //
-// Nobody knows beforehand how long a rendering will take, and a tenant can see to
-// it that each of theirs is new and has no end. So nothing is remembered of those
-// before. Instead
+// The duration of a rendering cannot be predicted, and a tenant can make each of
+// theirs new and endless. So the scheduler uses no history. Instead
+//   - tenants take turns: the next rendering is that of the tenant with the fewest
+//     running ones, then of the tenant that was served least recently. Requests of
+//     one tenant are served in order of arrival;
+//   - a rendering has its slot for a time slice. After that it must make room for
+//     waiting ones: it steps aside and continues with low CPU priority;
+//   - if there is no room aside either, it yields: it ends, and starts again later,
+//     aside. It only yields to a tenant with fewer running ones.
 //
-//   - tenants take turns: first comes whose tenant has the fewest renderings under
-//     way, then whose tenant was served the longest time ago. Only among requests
-//     of one tenant the order is that of their coming;
-//   - a rendering has its slot for a slice of time. After that it has to make
-//     room for others that wait: it steps aside, where it goes on with what the
-//     others leave of the processors;
-//   - when there is no room aside, either, it is ended and begins again later,
-//     there: it yields. So it does only for a tenant that has less under way.
-//
-// A rendering that nobody waits for keeps its slot until it is done.
+// While no rendering waits, each keeps its slot until it is done.
 type scheduler struct {
-	n      int           // slots
-	most   int           // how many may be aside
-	render time.Duration // that a rendering may take; 0 is no bound
-	// memory bounds what renderings take together before another may step aside,
-	// in bytes; 0 is no bound.
+	n      int           // number of slots
+	most   int           // maximum number of renderings aside
+	render time.Duration // time limit of a rendering; 0 means no limit
+	// memory is the memory that renderings may use in total before another may step
+	// aside, in bytes; 0 means no limit.
 	memory int64
 
 	mu       sync.Mutex
-	count    int // of all that came, and of all that were served
+	count    int // numbers arrivals and starts
 	fresh    []*slot
-	slow     []*slot // have yielded, and wait to go on aside
-	running  []*slot // have a slot; the first in it at the beginning
-	aside    []*slot // are aside
-	yielding int     // have been told to, and are still there
+	slow     []*slot // have yielded, and wait to continue aside
+	running  []*slot // have a slot, oldest first
+	aside    []*slot // have stepped aside
+	yielding int     // number of renderings that were told to yield and have not ended
 	shares   map[level]*share
-	alarm    *time.Timer // set while somebody waits
+	timer    *time.Timer // set while a rendering waits
 }
 
 const (
-	// slice is how long a rendering has its slot before it steps aside for
-	// another tenant. Most are done by then.
+	// slice is how long a rendering has its slot before it steps aside for another
+	// tenant. Most finish within it.
 	slice = 250 * time.Millisecond
-	// longSlice is how long it has its slot before it steps aside for its own
-	// tenant, which gains little by that, and before it yields.
+	// longSlice is how long a rendering has its slot before it steps aside for its
+	// own tenant, which gains little, and before it yields.
 	longSlice = time.Second
-	// stay is how long it is aside before it yields to one that came later.
-	stay = 5 * time.Second
-	// look is how often it is looked at who is to step aside.
-	look = 50 * time.Millisecond
-	// mostAside bounds the processes of renderings that are aside.
-	mostAside = 8
+	// stay is how long a rendering stays aside before it yields to a later one.
+	minAside = 5 * time.Second
+	// look is the interval for checking which rendering must step aside.
+	checkInterval = 50 * time.Millisecond
+	// maxAside limits the processes of renderings aside.
+	maxAside = 8
 )
 
-// errYield ends a rendering that is to begin again.
+// errYield ends a rendering that will start again.
 var errYield = &task.Ended{Cause: task.Yielded, Err: errors.New("others go first")}
 
-// tenant is who a rendering is for, from the outside in: AppProject, repository
-// and Application. All that Argo CD says of it, and no Application can change.
+// tenant identifies whom a rendering is for, from the outside in: AppProject,
+// repository and Application. Argo CD sets all of them, and Applications cannot
+// change them.
 type tenant [3]string
 
-// tenantVariables say who a request is for. Argo CD has told the AppProject since
-// 3.0.
+// tenantVariables are the environment variables of a tenant. Argo CD sets the
+// AppProject since 3.0.
 var tenantVariables = tenant{"ARGOCD_APP_PROJECT_NAME", "ARGOCD_APP_SOURCE_REPO_URL", appName}
 
-// levels of a tenant.
+// The levels of a tenant.
 const (
 	ofProject = iota
 	ofRepository
 	ofApplication
 )
 
-// level is a tenant, up to one of the levels.
+// level is a tenant, truncated to one of the levels.
 type level struct {
 	depth int
 	tenant
 }
 
-func (t tenant) upTo(depth int) level {
+func (t tenant) truncate(depth int) level {
 	l := level{depth: depth}
 	copy(l.tenant[:depth+1], t[:])
 	return l
 }
 
-// share is what a tenant has of the slots.
+// share counts the slots of a tenant.
 type share struct {
-	slots    int // that wait or are under way
-	underWay int
-	served   int // when it was served last, as the scheduler counts
+	slots  int // waiting or running
+	active int
+	served int // when it was last served, as counted by the scheduler
 }
 
-// slot is a rendering that waits or is under way.
+// slot is a waiting or running rendering.
 type slot struct {
 	of     *scheduler
 	who    tenant
-	number int           // in the order of coming
-	came   time.Time     // where it is now
-	ready  chan struct{} // closed when it may begin
-	slow   bool          // it has yielded before
+	number int           // order of arrival
+	since  time.Time     // when it entered its current state
+	ready  chan struct{} // closed when it may start
+	slow   bool          // has yielded before
 
 	ctx    context.Context // of the rendering
 	end    context.CancelCauseFunc
 	limit  *time.Timer // of --render-timeout
-	until  time.Time   // when that is over
+	until  time.Time   // when the limit expires
 	yields bool
-	memory atomic.Int64 // that it takes, as far as is known
+	memory atomic.Int64 // memory in use, as far as known
 
-	stepsAside func() // of who renders; may be nil
-	isAside    bool
+	onStepAside func() // of the renderer; may be nil
+	isAside     bool
 }
 
-// newScheduler makes n slots, or any number if n is 0, for renderings of which each
-// may take so much time and memory.
+// newScheduler returns a scheduler with n slots, or unlimited ones if n is 0, and
+// limits for the time and memory of a rendering.
 func newScheduler(n int, render time.Duration, memory int64) *scheduler {
-	s := &scheduler{n: n, most: mostAside, render: render, memory: int64(n) * memory, shares: map[level]*share{}}
+	s := &scheduler{n: n, most: maxAside, render: render, memory: int64(n) * memory, shares: map[level]*share{}}
 	if n <= 0 {
 		s.n, s.memory = math.MaxInt, 0
 	}
 	return s
 }
 
-// acquire waits until a rendering may begin. Whoever gets a slot gives it back with
-// release,
-// and renders within its ctx.
+// acquire waits until a rendering may start. The caller renders within the slot's
+// ctx, and must release the slot.
 func (s *scheduler) acquire(ctx context.Context, who tenant, slow bool) (*slot, error) {
-	t := &slot{of: s, who: who, came: time.Now(), slow: slow, ready: make(chan struct{})}
+	t := &slot{of: s, who: who, since: time.Now(), slow: slow, ready: make(chan struct{})}
 	t.ctx, t.end = context.WithCancelCause(ctx)
 	s.mu.Lock()
 	s.count++
@@ -144,7 +141,7 @@ func (s *scheduler) acquire(ctx context.Context, who tenant, slow bool) (*slot, 
 		s.fresh = append(s.fresh, t)
 	}
 	for depth := range t.who {
-		l := t.who.upTo(depth)
+		l := t.who.truncate(depth)
 		if s.shares[l] == nil {
 			s.shares[l] = &share{}
 		}
@@ -166,7 +163,7 @@ func (s *scheduler) acquire(ctx context.Context, who tenant, slow bool) (*slot, 
 	}
 }
 
-// release gives a slot back, or ends the wait for it.
+// release releases a slot, or ends waiting for it.
 func (t *slot) release() {
 	s := t.of
 	s.mu.Lock()
@@ -176,10 +173,10 @@ func (t *slot) release() {
 		*queue = without(*queue, t)
 	}
 	for depth := range t.who {
-		l := t.who.upTo(depth)
+		l := t.who.truncate(depth)
 		of := s.shares[l]
 		if began {
-			of.underWay--
+			of.active--
 		}
 		if of.slots--; of.slots == 0 {
 			delete(s.shares, l)
@@ -195,7 +192,7 @@ func (t *slot) release() {
 	s.wake()
 }
 
-// wake lets those begin who may.
+// wake starts waiting renderings where possible.
 func (s *scheduler) wake() {
 	for t := s.next(s.fresh); t != nil && (len(s.running) < s.n || s.freeSlot(t)); t = s.next(s.fresh) {
 		s.fresh = without(s.fresh, t)
@@ -207,19 +204,19 @@ func (s *scheduler) wake() {
 		s.begin(t)
 		s.setAside(t)
 	}
-	if len(s.fresh)+len(s.slow) > 0 && s.alarm == nil {
-		s.alarm = time.AfterFunc(look, s.lookAgain)
+	if len(s.fresh)+len(s.slow) > 0 && s.timer == nil {
+		s.timer = time.AfterFunc(checkInterval, s.checkAgain)
 	}
 }
 
-func (s *scheduler) lookAgain() {
+func (s *scheduler) checkAgain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.alarm = nil
+	s.timer = nil
 	s.wake()
 }
 
-// next is who comes next of those that wait.
+// next returns the waiting rendering to start next.
 func (s *scheduler) next(of []*slot) *slot {
 	if len(of) == 0 {
 		return nil
@@ -227,15 +224,15 @@ func (s *scheduler) next(of []*slot) *slot {
 	return slices.MinFunc(of, s.order)
 }
 
-// order compares two that wait.
+// order compares two waiting renderings.
 func (s *scheduler) order(a, b *slot) int {
 	for depth := range a.who {
-		if a.who.upTo(depth) == b.who.upTo(depth) {
+		if a.who.truncate(depth) == b.who.truncate(depth) {
 			continue
 		}
-		x, y := s.shares[a.who.upTo(depth)], s.shares[b.who.upTo(depth)]
-		if x.underWay != y.underWay {
-			return x.underWay - y.underWay
+		x, y := s.shares[a.who.truncate(depth)], s.shares[b.who.truncate(depth)]
+		if x.active != y.active {
+			return x.active - y.active
 		}
 		if x.served != y.served {
 			return x.served - y.served
@@ -245,50 +242,50 @@ func (s *scheduler) order(a, b *slot) int {
 	return a.number - b.number
 }
 
-// hasMore compares what the tenants of two have under way, and reports whether a's is
-// more. Applications of one repository are one tenant.
-func (s *scheduler) hasMore(a, b *slot) bool {
+// hasMoreActive reports whether a's tenant has more running renderings than b's.
+// Applications of one repository count as one tenant.
+func (s *scheduler) hasMoreActive(a, b *slot) bool {
 	for depth := range ofApplication {
-		x, y := a.who.upTo(depth), b.who.upTo(depth)
+		x, y := a.who.truncate(depth), b.who.truncate(depth)
 		if x != y {
-			return s.shares[x].underWay > s.shares[y].underWay
+			return s.shares[x].active > s.shares[y].active
 		}
 	}
 	return false
 }
 
-// begin gives one that has waited its time to render.
+// begin starts the time limit of a rendering that has waited.
 func (s *scheduler) begin(t *slot) {
-	t.came = time.Now()
+	t.since = time.Now()
 	s.count++
 	for depth := range t.who {
-		of := s.shares[t.who.upTo(depth)]
-		of.underWay++
+		of := s.shares[t.who.truncate(depth)]
+		of.active++
 		of.served = s.count
 	}
 	if s.render > 0 {
-		t.until = t.came.Add(s.render)
-		t.limit = time.AfterFunc(s.render, t.overtime)
+		t.until = t.since.Add(s.render)
+		t.limit = time.AfterFunc(s.render, t.endOvertime)
 	}
 	close(t.ready)
 }
 
-// overtime ends a rendering that took too long.
-func (t *slot) overtime() {
+// endOvertime ends a rendering that exceeded its time limit.
+func (t *slot) endOvertime() {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
-	t.end(&task.Ended{Cause: task.RenderTimeout, Err: &overdue{limit: renderTime, allows: t.of.render, since: t.until.Add(-t.of.render)}})
+	t.end(&task.Ended{Cause: task.RenderTimeout, Err: &timeoutCause{limit: renderTime, duration: t.of.render, since: t.until.Add(-t.of.render)}})
 }
 
-// freeSlot has somebody leave a slot to one that waits, and reports whether it
-// is free.
+// freeSlot makes a rendering leave its slot for a waiting one, and reports whether
+// a slot is free.
 func (s *scheduler) freeSlot(waits *slot) bool {
-	for _, t := range s.running { // who has a slot the longest comes first
-		since := time.Since(t.came)
-		if since < slice || since < longSlice && !s.others(t, waits) {
+	for _, t := range s.running { // the oldest comes first
+		since := time.Since(t.since)
+		if since < slice || since < longSlice && !s.differentTenants(t, waits) {
 			continue
 		}
-		if s.roomAside() {
+		if s.hasRoomAside() {
 			s.running = without(s.running, t)
 			s.setAside(t)
 			return true
@@ -298,34 +295,35 @@ func (s *scheduler) freeSlot(waits *slot) bool {
 	return false
 }
 
-// freeAside is freeSlot for one that is to go on aside.
+// freeAside is freeSlot for a rendering that will continue aside.
 func (s *scheduler) freeAside(waits *slot) bool {
-	if s.roomAside() {
+	if s.hasRoomAside() {
 		return true
 	}
-	s.yield(s.aside, stay, waits)
+	s.yield(s.aside, minAside, waits)
 	return false
 }
 
-// others reports whether two are of different tenants.
-func (s *scheduler) others(a, b *slot) bool {
-	return a.who.upTo(ofRepository) != b.who.upTo(ofRepository)
+// differentTenants reports whether two renderings belong to different tenants.
+func (s *scheduler) differentTenants(a, b *slot) bool {
+	return a.who.truncate(ofRepository) != b.who.truncate(ofRepository)
 }
 
-// roomAside reports whether another may go on aside. One may, whatever it takes.
-func (s *scheduler) roomAside() bool {
+// hasRoomAside reports whether another rendering may continue aside. One always may,
+// regardless of memory.
+func (s *scheduler) hasRoomAside() bool {
 	if len(s.aside) == 0 || s.memory == 0 {
 		return len(s.aside) < s.most
 	}
-	sum := s.memory / int64(s.n) / 2 // for who comes instead
+	sum := s.memory / int64(s.n) / 2 // for the rendering that takes its slot
 	for _, t := range slices.Concat(s.running, s.aside) {
 		sum += t.memory.Load()
 	}
 	return len(s.aside) < s.most && sum <= s.memory
 }
 
-// setAside has a rendering go on with what others leave of the processors, and
-// gives it more time for that.
+// setAside moves a rendering aside, where it continues with low CPU priority and
+// gets more time.
 func (s *scheduler) setAside(t *slot) {
 	s.aside = append(s.aside, t)
 	if t.limit != nil && t.limit.Stop() {
@@ -333,39 +331,41 @@ func (s *scheduler) setAside(t *slot) {
 		t.until = time.Now().Add(rest)
 		t.limit.Reset(rest)
 	}
-	t.came, t.isAside = time.Now(), true
-	if t.stepsAside != nil {
-		go t.stepsAside()
+	t.since, t.isAside = time.Now(), true
+	if t.onStepAside != nil {
+		go t.onStepAside()
 	}
 }
 
-// yield ends a rendering for one that waits: of those that have been there for
-// some time that whose tenant has most under way, and of these the last to come,
-// which loses least. It ends none of a tenant that has no more than the other's.
+// yield ends a rendering in favor of a waiting one: among those that have run long
+// enough, that of the tenant with the most running ones, and the latest of these,
+// which loses least. It ends none of a tenant that has no more running ones than
+// the waiting tenant.
 func (s *scheduler) yield(of []*slot, after time.Duration, waits *slot) {
 	var last *slot
 	for _, t := range of {
-		if !t.yields && time.Since(t.came) >= after && s.hasMore(t, waits) && (last == nil || !s.hasMore(last, t)) {
+		if !t.yields && time.Since(t.since) >= after && s.hasMoreActive(t, waits) && (last == nil || !s.hasMoreActive(last, t)) {
 			last = t
 		}
 	}
-	if last != nil && s.yielding == 0 { // one after the other
-		s.tellToYield(last)
+	if last != nil && s.yielding == 0 { // one at a time
+		s.requestYield(last)
 	}
 }
 
-func (s *scheduler) tellToYield(t *slot) {
+func (s *scheduler) requestYield(t *slot) {
 	t.yields = true
 	s.yielding++
 	t.end(errYield)
 }
 
-// relieveMemory ends the rendering that stepped aside last, since memory is short.
+// relieveMemory ends the rendering that stepped aside last, because memory is
+// short.
 func (s *scheduler) relieveMemory() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.aside); n > 0 && s.yielding == 0 {
-		s.tellToYield(s.aside[n-1])
+		s.requestYield(s.aside[n-1])
 	}
 }
 
@@ -373,7 +373,7 @@ func (s *scheduler) relieveMemory() {
 func (t *slot) OnStepAside(do func()) {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
-	if t.stepsAside = do; t.isAside {
+	if t.onStepAside = do; t.isAside {
 		go do()
 	}
 }
@@ -384,7 +384,7 @@ func (t *slot) Uses(bytes int64) { t.memory.Store(bytes) }
 // RelieveMemory implements task.Slot.
 func (t *slot) RelieveMemory() { t.of.relieveMemory() }
 
-// asideCount is how many renderings are aside.
+// asideCount returns the number of renderings aside.
 func (s *scheduler) asideCount() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,8 +16,9 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
-// sender sends answers, and bounds the memory of those on their way. gRPC takes a message
-// of any size at once, and keeps it until the client has read it.
+// sender sends answers, and limits the memory of those in transit. gRPC accepts
+// messages of any size immediately, and buffers them until the client has read
+// them.
 type sender struct {
 	limit   int64
 	memory  *semaphore.Weighted
@@ -25,7 +26,7 @@ type sender struct {
 	waiting atomic.Int64
 }
 
-// smallAnswer is the size up to which an answer does not count.
+// smallAnswer is the size up to which an answer is not counted.
 const smallAnswer = 64 << 10
 
 func newSender(limit int64) *sender {
@@ -35,9 +36,9 @@ func newSender(limit int64) *sender {
 	return &sender{limit: limit, memory: semaphore.NewWeighted(limit)}
 }
 
-// reserve waits for the memory that an answer needs: for its manifests, which may
-// be in no cache, and for the message made of them. One that needs more than
-// there is takes all. A request that has memory takes nothing more.
+// reserve waits for the memory of an answer: its manifests, which may not be in the
+// cache, and the message. An answer that exceeds the limit reserves all of it. A
+// request with a reservation does not reserve more.
 func (s *sender) reserve(ctx context.Context, req *request, a task.Answer) error {
 	need := int64(0)
 	for _, m := range a.Output.Manifests {
@@ -58,7 +59,7 @@ func (s *sender) reserve(ctx context.Context, req *request, a task.Answer) error
 	return nil
 }
 
-// release gives back what reserve has taken for a request.
+// release releases the reservation of a request.
 func (s *sender) release(req *request) {
 	if req.answer > 0 {
 		s.memory.Release(req.answer)
@@ -67,40 +68,40 @@ func (s *sender) release(req *request) {
 	}
 }
 
-// send sends manifests. Of a large answer it returns when gRPC holds nothing of
-// it any more, or with ctx.
+// send sends manifests. For a large answer it returns when gRPC has released its
+// memory, or when ctx ends.
 func (s *sender) send(ctx context.Context, req *request, to grpc.ServerStream, manifests []string) error {
 	res := &wire.ManifestResponse{Manifests: manifests}
 	if req.answer == 0 {
 		return to.SendMsg(res)
 	}
-	m := &tracked{ManifestResponse: res, gone: make(chan struct{})}
+	m := &tracked{ManifestResponse: res, released: make(chan struct{})}
 	if err := to.SendMsg(m); err != nil {
 		return err
 	}
 	select {
-	case <-m.gone:
+	case <-m.released:
 		return nil
 	case <-ctx.Done():
-		return timeoutError(ctx, req.dir, sendingIt)
+		return timeoutError(ctx, req.dir, sendingAnswer)
 	}
 }
 
-// tracked is a message that tells when gRPC has let go of its bytes, which it
-// hands back to where it got them from. It implements mem.BufferPool.
+// tracked is a message that reports when gRPC has released its bytes to their
+// buffer pool. It implements mem.BufferPool.
 type tracked struct {
 	*wire.ManifestResponse
-	gone chan struct{}
+	released chan struct{}
 }
 
 func (m *tracked) Get(n int) *[]byte { return mem.DefaultBufferPool().Get(n) }
 
 func (m *tracked) Put(b *[]byte) {
 	mem.DefaultBufferPool().Put(b)
-	close(m.gone)
+	close(m.released)
 }
 
-// codec is gRPC's own, but for tracked messages.
+// codec is gRPC's codec, extended for tracked messages.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() encoding.CodecV2 { return codec{encoding.GetCodecV2(proto.Name)} }

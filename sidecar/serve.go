@@ -1,11 +1,12 @@
 // Package sidecar is a plugin server for Argo CD's repo-server.
 //
-// Argo CD ships one, argocd-cmp-server, that writes each repository to disk and
-// starts a process for each request. This one keeps the repository in memory,
-// has processes that wait for work, and remembers answers. It speaks the same protocol on the same socket,
-// and Argo CD cannot tell the two apart.
+// Argo CD's own, argocd-cmp-server, writes each repository to disk and starts a
+// process for each request. This one keeps repositories in memory, has worker
+// processes that are already running, and caches answers. It uses the same protocol
+// on the same socket; Argo CD cannot distinguish the two.
 //
-// The package knows nothing of charts or waves: it is handed functions.
+// The package knows nothing about charts or waves: tasks are functions in its
+// configuration.
 package sidecar
 
 import (
@@ -28,94 +29,93 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
-// Config says how to serve.
+// Config configures Serve.
 type Config struct {
 	task.Tasks
-	// Variables says which variables of a request's environment tasks are to
-	// see; nil means all. Others are forgotten as soon as they arrive.
+	// Variables reports which environment variables of a request tasks may see; nil
+	// means all. Others are dropped on arrival.
 	Variables func(name string) bool
-	// Secret returns what the task of a request may know of the server's secrets, by the
-	// environment of the request; nil means nothing. Of the same environment it is the
-	// same as long as the server runs: answers are remembered by that alone.
+	// Secret returns the secret data for the task of a request, depending on the
+	// request's environment; nil means none. It must return the same for the same
+	// environment while the server runs, because answers are cached by that
+	// environment.
 	Secret func(env map[string]string) []byte
-	// Forget tells the server that the tasks give other answers from now on.
+	// Forget signals that tasks give different answers from now on.
 	Forget <-chan struct{}
-	// Parameters describes the plugin's parameters to Argo CD's UI.
+	// Parameters describes the plugin's parameters for Argo CD's UI.
 	Parameters []*wire.ParameterAnnouncement
-	// Discovery makes Argo CD ask whether the plugin wants an Application
-	// that does not name it, at the price of sending the repository twice.
+	// Discovery lets Argo CD ask whether the plugin supports an Application that
+	// does not name it. The repository is then sent twice.
 	Discovery bool
-	// Parallel bounds the renderings at the same time; 0 means no bound.
+	// Parallel limits concurrent renderings; 0 means no limit.
 	Parallel int
 	Limits   repository.Limits
-	// Memory bounds the repositories that are held at the same time, together,
-	// in bytes as Limits counts them; 0 means no bound. One that would need
-	// more than is left waits, before it arrives or while it does. Above Memory
-	// Limits allow none.
+	// Memory limits the total size of repositories in memory, in bytes as counted
+	// by Limits; 0 means no limit. A repository that exceeds the remaining size
+	// waits, before or during its arrival. Limits must not exceed Memory.
 	Memory int64
-	// Cache bounds what is remembered of answers, in bytes; 0 remembers
-	// nothing. An answer is given again when the files that it was made from
-	// are the same, and all else that it depends on.
+	// Cache limits the size of cached answers, in bytes; 0 disables the cache. An
+	// answer is reused if the files it was made from and all its other inputs are
+	// unchanged.
 	Cache int64
-	// Answers bounds the memory of answers on their way to the client, in bytes;
-	// 0 means no bound. One that would need more waits.
+	// Answers limits the memory of answers in transit to clients, in bytes; 0 means
+	// no limit. Answers beyond it wait.
 	Answers int64
-	// AnswerBytes bounds the manifests of one answer, with what their aliases stand for:
-	// that is what they cost whoever reads them. 0 is no limit.
+	// AnswerBytes limits the size of one answer's manifests with YAML aliases
+	// expanded, as a reader does; 0 means no limit.
 	AnswerBytes int
-	// CacheAge is how long an answer is remembered at most, whether it is used
-	// or not; 0 means no bound.
+	// CacheAge limits the age of cached answers, whether used or not; 0 means no
+	// limit.
 	CacheAge time.Duration
-	// Timeout is how long a request may take that brings no deadline of its
-	// own, or a later one; 0 means no bound.
+	// Timeout limits the duration of a request with no deadline or a later one; 0
+	// means no limit.
 	Timeout time.Duration
-	// Render is how long a rendering may take, once it has its place; 0 means no
-	// bound. One that has stepped aside for others may take longer.
+	// Render limits the duration of a rendering that has a slot; 0 means no limit.
+	// A rendering that stepped aside may take longer.
 	Render time.Duration
-	// WorkerMemory is what one rendering may take, in bytes; 0 means no bound.
-	// Renderings that have stepped aside take no more with the others than
-	// Parallel times that.
+	// WorkerMemory limits the memory of one rendering, in bytes; 0 means no limit.
+	// All renderings together, including those aside, are limited to Parallel times
+	// that.
 	WorkerMemory int64
-	// Stall is how long a client may send nothing of a repository that it has
-	// begun to send while others wait for the memory that it holds; 0 means no
-	// bound. Before that, and where nobody waits, its time is its own.
+	// Stall limits how long a client may pause while sending a repository if others
+	// wait for the memory it occupies; 0 means no limit. Nothing limits it before
+	// it has started, or if nobody waits.
 	Stall time.Duration
-	// Drain is how long requests may go on after the end was asked for.
+	// Drain limits how long requests may continue after shutdown has started.
 	Drain time.Duration
 	Log   *slog.Logger
-	// Operations, if there is one, is where metrics and health are served.
+	// Operations is the listener for metrics and health; nil disables them.
 	Operations net.Listener
-	// Profiles serves profiles of the program there, too.
+	// Profiles also serves profiles of the program there.
 	Profiles bool
-	// Metrics holds the metrics; nil means a registry of the server's own.
+	// Metrics is the registry for metrics; nil means a new one.
 	Metrics *prometheus.Registry
-	// Source has what repositories do not hold; nil means that nobody has.
+	// Source provides content that repositories do not contain; nil means none.
 	Source Source
-	// Fetched bounds the files of the Source that requests hold at the same time,
-	// together, in bytes; 0 means no bound. One that needs more than is left waits. It
-	// must be what one request may hold, 256 MiB, or more.
+	// Fetched limits the total size of files from the Source that requests hold, in
+	// bytes; 0 means no limit. Requests beyond it wait. It must be at least the
+	// limit for one request, 256 MiB.
 	Fetched int64
-	// Traces takes the traces of requests; nil takes none.
+	// Traces receives the traces of requests; nil disables them.
 	Traces trace.TracerProvider
 }
 
-// window is how much of a stream may arrive before somebody reads it. Left to
-// itself, grpc lets it grow to 16 MiB for each of the streams that wait.
+// window is how much of a stream is buffered before it is read. By default grpc
+// increases it to 16 MiB for each waiting stream.
 const window = 256 << 10
 
-// timeToAnswer is kept back from the deadline of a request, so that the reason
-// for missing it still arrives.
+// timeToAnswer is subtracted from the deadline of a request, so that the reason for
+// a timeout still reaches the client.
 const timeToAnswer = 500 * time.Millisecond
 
-// minPing is the pace of keepalive pings that the server puts up with. Argo
-// CD's client pings every 20 seconds by default and every 10 at most; a server
-// with grpc's own limit of five minutes hangs up on it. Half of the shortest
-// time leaves room for pings that are late and then on time, as Argo CD's own
-// server does.
+// minPing is the minimum interval of keepalive pings. Argo CD's client pings every
+// 20 seconds by default and every 10 at most; with grpc's default of five minutes
+// the server would close the connection. Half of the shortest interval allows for
+// delayed pings, as in Argo CD's own server.
 const minPing = 5 * time.Second
 
-// Serve answers on the listener until the context ends, then lets the requests
-// under way finish. It returns nil after an orderly end.
+// Serve serves on the listener until the context ends, then waits for running
+// requests. It returns nil after a regular shutdown.
 func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 	srv := grpc.NewServer(append(tracing(cfg.Traces),
 		grpc.MaxRecvMsgSize(task.MaxMessage),
@@ -134,7 +134,7 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 	wire.RegisterConfigManagementPluginServiceServer(srv, server)
 	running, stop := context.WithCancel(context.Background())
 	defer stop()
-	go server.results.ageing(running, cfg.Forget)
+	go server.results.expireLoop(running, cfg.Forget)
 
 	failed := make(chan error, 2)
 	ops := newOperations(cfg.Metrics, healthy, cfg.Profiles)
@@ -158,9 +158,9 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 	case <-ctx.Done():
 	}
 	stop()
-	kept.Wait() // or it made the socket again that the end removes
+	kept.Wait() // otherwise it might recreate the socket after its removal
 	ops.ready.Store(false)
-	healthy.Shutdown() // no new requests, please
+	healthy.Shutdown() // clients should send no new requests
 	drained := make(chan struct{})
 	go func() { srv.GracefulStop(); close(drained) }()
 	select {
@@ -172,7 +172,7 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 	return nil
 }
 
-// setHealth says to who asks for it by gRPC whether the server can be reached.
+// setHealth sets the status of the gRPC health service.
 func setHealth(of *health.Server, serving bool) {
 	now := healthpb.HealthCheckResponse_NOT_SERVING
 	if serving {

@@ -16,13 +16,13 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// Listen makes the socket at path, which the repo-server finds by its name. A
-// socket that a dead server left behind is replaced; one that answers is not,
-// nor is anything that is no socket. Closing the listener removes the socket.
+// Listen creates the socket at path, which the repo-server finds by its name. It
+// replaces a socket of a dead server, but no socket that answers and no other kind
+// of file. Closing the listener removes the socket.
 //
-// Errors end in a remedy, behind a semicolon.
+// Errors end with a remedy after a semicolon.
 func Listen(path string) (net.Listener, error) {
-	// A longer path does not fit into a socket's address.
+	// A longer path exceeds the size of a socket address.
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("listen on %s: the path has more than %d characters; shorten it", path, maxSocketPath)
 	}
@@ -42,7 +42,7 @@ func Listen(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, listenFault(path, err)
 	}
-	// The repo-server runs as the same user or shares the group.
+	// The repo-server runs as the same user or in the same group.
 	if err := os.Chmod(path, 0o770); err != nil {
 		lis.Close()
 		return nil, listenFault(path, err)
@@ -59,42 +59,42 @@ func Listen(path string) (net.Listener, error) {
 
 const maxSocketPath = 107
 
-// socket is a listener that knows its file. That of another, which stands at the
-// same path by now, is none of its business.
+// socket is a listener that knows its file. It ignores a newer socket of another
+// server at the same path.
 type socket struct {
 	*net.UnixListener
 	path string
 	file fs.FileInfo
 }
 
-// there reports whether the repo-server would still find this socket.
-func (s *socket) there() bool {
+// exists reports whether the repo-server still finds this socket.
+func (s *socket) exists() bool {
 	file, err := os.Lstat(s.path)
 	return err == nil && os.SameFile(file, s.file)
 }
 
 func (s *socket) Close() error {
-	if s.there() {
+	if s.exists() {
 		os.Remove(s.path)
 	}
 	return s.UnixListener.Close()
 }
 
-// socketPace is how often a server looks whether its socket is still there.
+// socketPace is the interval for checking that the socket exists.
 const socketPace = time.Second
 
-// socketKeeper makes a socket again that somebody has removed: the repo-server could
-// not reach the server any more, and nobody else would notice.
+// socketKeeper recreates a socket that was removed. Otherwise the repo-server could
+// no longer reach the server, and nothing would report that.
 type socketKeeper struct {
 	log   *slog.Logger
 	serve func(net.Listener) error
-	// lost is told when a socket cannot be made again, because something else stands
-	// there or the directory is gone, and when it is back.
+	// lost is called with true when a socket cannot be recreated, because the path
+	// is taken or its directory was removed, and with false when it exists again.
 	lost  func(bool)
-	fault string // why it cannot be made; "" if it is there
+	fault string // why it cannot be created; "" if it exists
 }
 
-// keep keeps a listener's socket until ctx ends.
+// keep maintains a listener's socket until ctx ends.
 func (k *socketKeeper) keep(ctx context.Context, first net.Listener) {
 	now, known := first.(*socket)
 	if !known {
@@ -112,9 +112,9 @@ func (k *socketKeeper) keep(ctx context.Context, first net.Listener) {
 	}
 }
 
-// look looks whether a socket is there, and returns the one that is from now on.
+// look checks that a socket exists, and returns the current one.
 func (k *socketKeeper) look(now *socket) *socket {
-	if now.there() {
+	if now.exists() {
 		if k.fault != "" { // it was moved away for a while
 			k.fault = ""
 			k.lost(false)
@@ -138,7 +138,7 @@ func (k *socketKeeper) look(now *socket) *socket {
 	return lis.(*socket)
 }
 
-// listenFault says in a user's words why there can be no socket at a path.
+// listenFault explains why a socket cannot be created at a path.
 func listenFault(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -151,8 +151,8 @@ func listenFault(path string, err error) error {
 	return fmt.Errorf("listen on %s: %w; check the directory", path, err)
 }
 
-// Probe asks the server behind a socket whether it serves, for the probes of a
-// container that has neither shell nor client.
+// Probe checks whether the server behind a socket is serving, for probes of a
+// container without a shell or a client.
 func Probe(ctx context.Context, path string) error {
 	conn, err := grpc.NewClient("unix:"+path, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

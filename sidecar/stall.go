@@ -7,27 +7,26 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
-// paced is a stream that calls stalled when a message does not come in time and
-// that is in somebody's way, with the time since when it is waited for. The time
-// in which nobody reads does not count.
+// paced is a stream that calls stalled if a message is late while other requests
+// wait for its memory. Time in which nobody reads does not count.
 type paced struct {
 	stream
-	limit      time.Duration
-	isInTheWay func() bool
-	stalled    func(since time.Time)
-	timer      *time.Timer
+	limit        time.Duration
+	blocksOthers func() bool
+	stalled      func(since time.Time)
+	timer        *time.Timer
 
 	mu    sync.Mutex
-	since time.Time // when somebody began to read; zero if nobody reads
+	since time.Time // when the current read started; zero if there is none
 }
 
-// inPace makes a stream paced; a limit of 0 leaves it as it is.
-func inPace(s stream, limit time.Duration, isInTheWay func() bool, stalled func(since time.Time)) stream {
+// inPace wraps a stream as paced; a limit of 0 leaves it unchanged.
+func inPace(s stream, limit time.Duration, blocksOthers func() bool, stalled func(since time.Time)) stream {
 	if limit <= 0 {
 		return s
 	}
-	p := &paced{stream: s, limit: limit, isInTheWay: isInTheWay, stalled: stalled}
-	p.timer = time.AfterFunc(limit, p.look)
+	p := &paced{stream: s, limit: limit, blocksOthers: blocksOthers, stalled: stalled}
+	p.timer = time.AfterFunc(limit, p.checkLate)
 	p.timer.Stop()
 	return p
 }
@@ -48,13 +47,13 @@ func (p *paced) reads(since time.Time) {
 	}
 }
 
-// look looks whether a message is late, and again as long as nobody minds.
-func (p *paced) look() {
+// checkLate checks whether a message is late, repeatedly while no other request waits.
+func (p *paced) checkLate() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.since.IsZero() || time.Since(p.since) < p.limit: // one came meanwhile
-	case p.isInTheWay():
+	case p.since.IsZero() || time.Since(p.since) < p.limit: // a message arrived meanwhile
+	case p.blocksOthers():
 		p.stalled(p.since)
 	default:
 		p.timer.Reset(p.limit / 4)

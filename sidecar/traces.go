@@ -21,13 +21,12 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
-// A request is one span, which continues the repo-server's trace; the stages of
-// it are spans below that one. In them stands what the log says of a request,
-// and so nothing secret.
+// A request is a span, which continues the repo-server's trace; its stages are
+// child spans. They contain the same information as the log, and so no secrets.
 
-// tracing makes a gRPC server trace its calls, but for those about health: a
-// probe calls all the time. Without a provider there is no price to pay for
-// each of the thousands of messages that bring a repository.
+// tracing makes a gRPC server trace its calls, except for health checks, which
+// probes call constantly. Without a provider there is no overhead for the thousands
+// of messages of a repository.
 func tracing(to trace.TracerProvider) []grpc.ServerOption {
 	if to == nil {
 		return nil
@@ -36,12 +35,12 @@ func tracing(to trace.TracerProvider) []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.StatsHandler(otelgrpc.NewServerHandler(
 		otelgrpc.WithTracerProvider(to),
 		otelgrpc.WithMeterProvider(metricnoop.NewMeterProvider()),
-		otelgrpc.WithPropagators(propagation.TraceContext{}), // Argo CD's
+		otelgrpc.WithPropagators(propagation.TraceContext{}), // the format of Argo CD
 		otelgrpc.WithFilter(func(call *stats.RPCTagInfo) bool { return strings.HasPrefix(call.FullMethodName, plugin) }),
 	))}
 }
 
-// tracerOf makes the spans of stages.
+// tracerOf returns the tracer for stages.
 func tracerOf(from trace.TracerProvider) trace.Tracer {
 	if from == nil {
 		from = noop.NewTracerProvider()
@@ -49,25 +48,25 @@ func tracerOf(from trace.TracerProvider) trace.Tracer {
 	return from.Tracer("github.com/ladder-cmp/ladder/sidecar")
 }
 
-// stages measure the parts of the time that a request takes, for metrics and traces.
+// stages measures the stages of requests, for metrics and traces.
 type stages struct {
 	tracer  trace.Tracer
 	metrics *metrics
 }
 
-// begin begins a stage of a request. The function that it returns ends it.
+// begin starts a stage of a request. The returned function ends it.
 func (s stages) begin(ctx context.Context, what stage) (end func()) {
 	start := time.Now()
 	_, span := s.tracer.Start(ctx, string(what))
 	return func() {
 		span.End()
-		s.metrics.took(what, start)
+		s.metrics.observeStage(what, start)
 	}
 }
 
-// traceFailure notes in the span of a request that there is no answer, and whose fault
-// that is. The reason is for the log and the Application: what is wrong with a
-// component is told in words of the component, and traces go far.
+// traceFailure records the failure of a request in its span, with a status but
+// without the message: messages about a component quote its content, and traces may
+// be sent to other systems.
 func traceFailure(ctx context.Context, err error) {
 	message := "the request failed with " + status.Code(err).String() + "; the log says why"
 	if status.Code(err) == grpccodes.InvalidArgument {
@@ -76,7 +75,7 @@ func traceFailure(ctx context.Context, err error) {
 	trace.SpanFromContext(ctx).SetStatus(codes.Error, message)
 }
 
-// traceResult adds what the log says of a request to its span.
+// traceResult adds the log attributes of a request to its span.
 func traceResult(ctx context.Context, pairs ...any) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {

@@ -13,39 +13,39 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/repository"
 )
 
-// atOnce is the size up to which an archive is unpacked when all of it is there.
-// Larger ones are unpacked as they arrive, which costs a change of goroutines
-// for each chunk.
+// atOnce is the maximum size of an archive that is unpacked after all of it was
+// received. Larger ones are unpacked while they arrive, which costs a goroutine
+// switch for each chunk.
 const atOnce = 1 << 20
 
-// unpackStream reads the chunks of the archive, and unpacks it into the memory that is
-// set aside.
+// unpackStream reads the chunks of the archive, and unpacks it into reserved
+// memory.
 func (a *arrival) unpackStream(checksum string) (*repository.Tree, error) {
 	var (
-		sum    = sha256.New()
-		start  []byte
-		behind *pipedUnpack
+		sum   = sha256.New()
+		start []byte
+		pipe  *pipedUnpack
 	)
 	err := a.eachChunk(func(chunk []byte) {
 		sum.Write(chunk)
-		if behind == nil && len(start)+len(chunk) <= atOnce {
+		if pipe == nil && len(start)+len(chunk) <= atOnce {
 			start = append(start, chunk...)
 			return
 		}
-		if behind == nil {
-			behind = startPipedUnpack(a.unpackGuarded)
-			behind.Write(start)
+		if pipe == nil {
+			pipe = startPipedUnpack(a.unpackGuarded)
+			pipe.Write(start)
 			start = nil
 		}
-		behind.Write(chunk)
+		pipe.Write(chunk)
 	})
 	var t *repository.Tree
 	var fault error
-	if behind != nil {
-		t, fault = behind.end()
+	if pipe != nil {
+		t, fault = pipe.end()
 	}
 	if _, known := status.FromError(fault); fault != nil && known {
-		return nil, fault // it knows better why the stream broke
+		return nil, fault // it explains why the stream ended
 	}
 	if err == nil {
 		err = compare(sum, checksum)
@@ -53,7 +53,7 @@ func (a *arrival) unpackStream(checksum string) (*repository.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if behind == nil {
+	if pipe == nil {
 		t, fault = a.unpackGuarded(bytes.NewReader(start))
 	}
 	if fault != nil {
@@ -66,16 +66,16 @@ func (a *arrival) unpackGuarded(r io.Reader) (*repository.Tree, error) {
 	return guarded(a.log, "the repository", func() (*repository.Tree, error) { return a.unpack(r, a.limits, a.grow) })
 }
 
-// grow sets memory aside for a tree of that size.
+// grow reserves memory for a tree of the given size.
 func (a *arrival) grow(bytes int64) error {
-	if bytes <= a.set.took {
+	if bytes <= a.reserved.reserved {
 		return nil
 	}
-	a.is(waitingForMemory)
-	if err := a.set.grow(a.ctx, bytes); err != nil {
+	a.setActivity(waitingForMemory)
+	if err := a.reserved.grow(a.ctx, bytes); err != nil {
 		return a.timeout()
 	}
-	a.is(receivingIt)
+	a.setActivity(receivingRepository)
 	return nil
 }
 
@@ -89,7 +89,7 @@ func (a *arrival) unpackError(err error) error {
 	return status.Error(codes.InvalidArgument, err.Error())
 }
 
-// pipedUnpack unpacks what is written to it, at the same time.
+// pipedUnpack unpacks data concurrently as it is written.
 type pipedUnpack struct {
 	*bufio.Writer
 	pipe *io.PipeWriter
@@ -103,8 +103,7 @@ func startPipedUnpack(unpack func(io.Reader) (*repository.Tree, error)) *pipedUn
 	p := &pipedUnpack{Writer: bufio.NewWriterSize(pw, 64<<10), pipe: pw, done: make(chan struct{})}
 	go func() {
 		p.tree, p.err = unpack(pr)
-		// What is written behind the end of the archive, or behind a fault, is
-		// for nobody.
+		// Data after the end of the archive, or after an error, is ignored.
 		pr.CloseWithError(io.ErrClosedPipe)
 		close(p.done)
 	}()
@@ -112,7 +111,7 @@ func startPipedUnpack(unpack func(io.Reader) (*repository.Tree, error)) *pipedUn
 }
 
 func (p *pipedUnpack) end() (*repository.Tree, error) {
-	_ = p.Flush() // fails where nobody reads any more
+	_ = p.Flush() // fails if the reader is gone
 	p.pipe.Close()
 	<-p.done
 	return p.tree, p.err

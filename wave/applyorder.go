@@ -9,10 +9,10 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// applyOrder sorts the nodes as Argo CD sorts its tasks: by phase, wave, kind
-// and name; then it pulls namespaces and definitions before their first user
-// (gitops-engine pkg/sync/sync_tasks.go). Where Argo CD leaves the order open,
-// the identity decides. What is never applied comes last.
+// applyOrder sorts the nodes as Argo CD sorts its tasks: by phase, wave, kind and
+// name, with namespaces and CRDs moved before their first user (gitops-engine
+// pkg/sync/sync_tasks.go). Where Argo CD leaves the order open, nodes are sorted by
+// identity. Objects that are never applied come last.
 func applyOrder(p *Plan, base *knowledge.Base) []int {
 	order := make([]int, len(p.Graph.Nodes))
 	for i := range order {
@@ -41,7 +41,8 @@ func applyOrder(p *Plan, base *knowledge.Base) []int {
 		func(i int) string { return nodes[i].Key.Namespace })
 	return pullForward(order,
 		func(i int) string {
-			// Argo CD knows definitions of Kubernetes' own kind only.
+			// Argo CD moves only CustomResourceDefinitions, not CRDs of other API
+			// groups.
 			for _, d := range nodes[i].Kind.Defines {
 				if base.Builtin(nodes[i].Key.Group) {
 					return text(d.Group, nodes[i]) + "/" + text(d.Kind, nodes[i])
@@ -59,8 +60,8 @@ func text(path knowledge.Path, n graph.Node) string {
 	return ""
 }
 
-// pullForward moves each object that provides something in front of the first
-// one that uses it.
+// pullForward moves each object that provides something before the first object
+// that uses it.
 func pullForward(order []int, provides, uses func(int) string) []int {
 	firstUse := map[string]int{} // position in order
 	for at, i := range order {

@@ -8,57 +8,59 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// arrangement says in which order the units of a set of objects come: those on
-// level 0 first. A level ends where a customer needs something healthy, so there
-// are no more levels than that takes.
+// arrangement assigns the units of a set of objects to levels. Level 0 is applied
+// first. A level ends only where a customer needs one of its objects healthy, so
+// there are as few levels as the gates require.
 type arrangement struct {
 	condensation
 	traits []trait
-	// awaited are the units that must be healthy before a customer comes: those
-	// with a customer, and what these need.
+	// awaited marks the units that must be healthy before a customer is applied:
+	// units with a customer, and their dependencies.
 	awaited []bool
 	levels  []int
-	// waves are the numbers of the levels.
+	// waves holds the wave of each level.
 	waves []int
 	why   []Reason
 }
 
-// trait is what the place of a unit depends on besides its constraints.
+// trait holds what decides the level of a unit besides its constraints.
 type trait struct {
-	// passive units have no health: nothing is awaited once they are applied.
+	// passive units have no health: Argo CD does not wait for them.
 	passive bool
-	// builtin units hold objects of Kubernetes' own only; group is that of their
-	// first object.
+	// builtin units contain only built-in kinds of Kubernetes; group is the API
+	// group of the first object.
 	builtin bool
 	group   string
-	// defines means that it defines kinds for the API server itself, which waits for
-	// nothing: programs that look for the kinds when they start find them.
+	// defines marks units that define kinds for the API server. Nothing waits for
+	// them, but programs that look up these kinds at startup find them.
 	defines bool
-	// runs means that Pods run: their programs may need what no manifest shows.
+	// runs marks units with Pods, whose programs may have dependencies that no
+	// manifest shows.
 	runs bool
-	// starts means that a program starts with it, such as an operator that it installs.
+	// starts marks units that start a program, also indirectly, such as an
+	// operator's installation.
 	starts bool
-	// early units hold settings that whatever runs may use.
+	// early marks configuration that any program may use.
 	early bool
-	// smoke units check all others.
+	// smoke marks tests of all other units.
 	smoke bool
-	// gates means that a person said that its rung is awaited.
+	// gates marks units on a rung for which the user configured a gate.
 	gates bool
-	// admits means that it changes what the API server accepts.
+	// admits marks units that change which objects the API server accepts.
 	admits bool
-	// placed means that a person put it on its rung.
+	// placed marks units whose rung the user set.
 	placed bool
-	// consumed units stand with their first user exactly, unless all are idle.
+	// consumed units share the level of their first user, unless all their users
+	// are idle.
 	consumed bool
-	// doubtful is the node whose health may never come, or -1.
+	// doubtful is the node that may never become healthy, or -1.
 	doubtful int
-	// rung is the wave of the highest rung in it, and class that of the highest
-	// rung among it and what it needs.
+	// rung is the wave of the highest rung in the unit, and class that of the
+	// highest rung in the unit and its dependencies.
 	rung, class int
 }
 
-// arrange puts units on levels. With the fewest levels, the order of the rungs does
-// not count.
+// arrange assigns units to levels. With fewest, it ignores the order of the rungs.
 func arrange(in input, c condensation, fewest bool) arrangement {
 	a := arrangement{condensation: c, traits: traitsOf(in, c.units, fewest)}
 	a.awaited = a.awaitedUnits()
@@ -70,8 +72,8 @@ func arrange(in input, c condensation, fewest bool) arrangement {
 	return a
 }
 
-// traitsOf reads the traits of units off their objects. Where the fewest levels are
-// asked for, no rung gates.
+// traitsOf reads the traits of units from their objects. With fewest, no rung is a
+// gate.
 func traitsOf(in input, units []unit, fewest bool) []trait {
 	g, base := in.graph, in.base
 	doubts := doubtsOf(g, base)
@@ -92,7 +94,7 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 			t.consumed = t.consumed || n.Kind.Place == knowledge.WithConsumer
 			t.rung = max(t.rung, in.rungs[i].Wave)
 			t.gates = t.gates || !fewest && in.rungs[i].Gates && n.HasHealth
-			if t.doubtful < 0 && (n.Uncertain() != "" || doubts[i].why != "" && !doubts[i].lacking && !doubts[i].pods) {
+			if t.doubtful < 0 && (n.Uncertain() != "" || doubts[i].why != "" && !doubts[i].missingOnly && !doubts[i].pods) {
 				t.doubtful = i
 			}
 		}
@@ -108,9 +110,9 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 	return traits
 }
 
-// isPassive reports whether nothing is waited for once an object of the kind is
-// applied. A Service stays passive when it has a load balancer to wait for.
-// A component of its own counts as awaited, since most have a health check for it.
+// isPassive reports whether Argo CD has nothing to wait for once the object is
+// applied. A Service is passive even if it waits for a load balancer. A custom
+// resource counts as awaited, since most have a health check.
 func isPassive(n *graph.Node) bool {
 	return (!n.Kind.Waited() || n.Kind.Place == knowledge.WithConsumer) && n.Kind.Deploys.IsZero()
 }
@@ -120,8 +122,8 @@ func isDefinition(n *graph.Node, base *knowledge.Base) bool {
 	return n.Kind.Defines != nil && base.Builtin(n.ID.Group)
 }
 
-// gatesLater reports whether something comes only when the unit is healthy: a
-// customer, or what stands on a higher rung than one that gates.
+// gatesLater reports whether a later unit waits until this one is healthy: a
+// customer, or a unit on a higher rung than this unit's gate.
 func (a *arrangement) gatesLater(u int) bool { return a.traits[u].gates || a.units[u].gated }
 
 func (a *arrangement) awaitedUnits() []bool {
@@ -132,5 +134,5 @@ func (a *arrangement) awaitedUnits() []bool {
 	return awaited
 }
 
-// checksAll reports whether a unit comes after all others, because it checks them.
+// checksAll reports whether a unit comes after all others because it tests them.
 func (a *arrangement) checksAll(u int) bool { return a.traits[u].smoke && len(a.units[u].users) == 0 }

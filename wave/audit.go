@@ -13,54 +13,55 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Gate is what stands between a wave and the next: the objects that Argo CD
-// waits for, and what can go wrong with waiting.
+// Gate describes the end of a wave: which objects Argo CD waits for, and what can
+// go wrong.
 type Gate struct {
 	Phase object.Phase `json:"phase"`
 	Wave  int          `json:"wave"`
-	// Objects is how many objects are applied then.
+	// Objects is the number of objects in the wave.
 	Objects int `json:"objects"`
-	// Awaited is false for the last wave of a sync, of which Argo CD waits for
-	// nothing unless there are hooks in it.
+	// Awaited is false for the last wave of a sync: Argo CD does not wait for it
+	// unless it contains hooks.
 	Awaited bool `json:"awaited"`
-	// Open means that something comes after the wave, but nothing in it has a
-	// health check, so that the next wave comes at once.
+	// Open means that no object in the wave has a health check, so Argo CD starts
+	// the next wave at once.
 	Open bool `json:"open,omitempty"`
-	// GatedBy is what has a health check, and is normally healthy some day.
+	// GatedBy lists objects that have a health check and normally become healthy.
 	GatedBy []Gated `json:"gatedBy,omitempty"`
-	// Blind is what a later object needs healthy, and Argo CD takes for healthy
-	// as soon as it is applied, because its kind has no health check.
+	// Blind lists objects that a later one needs healthy, but that Argo CD
+	// considers healthy as soon as they are applied, because their kinds have no
+	// health check.
 	Blind []Gated `json:"blind,omitempty"`
-	// Hangs is what may never be healthy, which holds an awaited wave for ever.
+	// Hangs lists objects that may never become healthy, which blocks an awaited
+	// wave.
 	Hangs []Gated `json:"hangs,omitempty"`
-	// Degrades is what may be Degraded for a while, or end so, which fails the
-	// sync of an awaited wave.
+	// Degrades lists objects that may become Degraded, which fails the sync if the
+	// wave is awaited.
 	Degrades []Gated `json:"degrades,omitempty"`
 }
 
-// Gated is an object at a gate, and why it is there. One object may be in
-// several lists of a gate.
+// Gated is an object at a gate, with the reason. An object can be in several lists
+// of a gate.
 type Gated struct {
 	Node   int    `json:"-"`
 	Object string `json:"object"`
 	Kind   string `json:"kind"`
 	Why    string `json:"why"`
-	// For are the objects that come only when this one is healthy, with what
-	// would become of each otherwise. Without any the object is awaited for the
-	// sake of another one, or of nothing.
+	// For lists the objects that wait until this one is healthy, with what would
+	// happen to them otherwise. If it is empty, the object is awaited for another
+	// one's sake, or for no reason.
 	For []For `json:"for,omitempty"`
 }
 
-// For is a customer of an object that is awaited.
+// For is a customer of an awaited object.
 type For struct {
 	Object string `json:"object"`
 	Need   Need   `json:"need"`
 	Why    string `json:"why"`
 }
 
-// Audit says for each phase and wave of the plan, in the order of the sync, by
-// what it is gated and what can go wrong there. It says nothing of whether the
-// order is right; that is for Check.
+// Audit lists the gate of each phase and wave in sync order, with what can go wrong
+// there. It does not check the order; see Check.
 func (p *Plan) Audit(base *knowledge.Base) []Gate {
 	s := &sync{Plan: p, base: base}
 	s.schedule()
@@ -92,8 +93,8 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 		hooks[m] = hooks[m] || n.IsHook()
 		switch {
 		case !n.HasHealth:
-			// Of Kubernetes' own kinds without health, such as a Secret, there is
-			// nothing to wait for once they are there.
+			// Built-in kinds without health, such as a Secret, are complete once
+			// they exist.
 			if user, needed := waiting[i]; needed && len(n.Kind.Health) == 0 && !base.Builtin(n.ID.Group) {
 				g.Blind = append(g.Blind, s.gated(i, fmt.Sprintf("%s %s it", s.name(user.From), user.Why)))
 			}
@@ -123,7 +124,7 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 	return gates
 }
 
-// customersNow finds for each object those that need it healthy and come later.
+// customersNow maps each object to later objects that need it healthy.
 func (s *sync) customersNow() map[int][]For {
 	all := map[int][]For{}
 	rules := s.byDefault(s.base)
@@ -145,23 +146,23 @@ func (s *sync) customersNow() map[int][]For {
 	return all
 }
 
-// waiting finds for each object one that comes later and needs it healthy: the
-// first, by the order of the references.
+// waiting maps each object to the first reference of a later object that needs it
+// healthy.
 func (s *sync) waiting() map[int]graph.Reference {
 	users := map[int]graph.Reference{}
 	for _, r := range s.Graph.References {
 		if r.Meaning != knowledge.Healthy || s.at[r.From] == never || s.at[r.To] == never || s.at[r.From].compare(s.at[r.To]) <= 0 {
 			continue
 		}
-		if _, there := users[r.To]; !there {
+		if _, exists := users[r.To]; !exists {
 			users[r.To] = r
 		}
 	}
 	return users
 }
 
-// degrades says how an object may be Degraded without a fault in the order:
-// what passes through it, and what runs once and may fail.
+// degrades says how an object may become Degraded although the order is right: a
+// transient state, or a failure of a task that runs once.
 func degrades(n graph.Node) string {
 	if n.Waits.Passes != "" {
 		return n.Waits.Passes
@@ -177,8 +178,8 @@ func (s *sync) gated(i int, why string) Gated {
 	return Gated{Node: i, Object: key.String(), Kind: key.GroupKind(), Why: why}
 }
 
-// Unseen returns the nodes of the plan that are blind in some gate: what Argo
-// CD would have to see for every wave to mean what it says.
+// Unseen returns the objects that are blind at any gate. Each of them needs a
+// health check for its wave to have an effect.
 func Unseen(gates []Gate) []Gated {
 	var all []Gated
 	for _, g := range gates {
@@ -187,11 +188,11 @@ func Unseen(gates []Gate) []Gated {
 	return all
 }
 
-// mostShown is how many customers of an object are named to people.
-const mostShown = 3
+// maxShown is how many customers of an object the text lists.
+const maxShown = 3
 
-// AuditText writes gates for people: a block for each, with a line for each
-// object in it that has something to say.
+// AuditText prints a block for each gate, with a line for each object that is worth
+// mentioning.
 func AuditText(gates []Gate) string {
 	var b bytes.Buffer
 	for i, g := range gates {
@@ -207,7 +208,7 @@ func AuditText(gates []Gate) string {
 			for _, o := range list.all {
 				fmt.Fprintf(w, "  %s\t%s\t%s\n", list.mark, finding.Harmless(o.Object), finding.Harmless(o.Why))
 				for at, c := range o.For {
-					if at == mostShown {
+					if at == maxShown {
 						fmt.Fprintf(w, "  \tand %d more\t\n", len(o.For)-at)
 						break
 					}
@@ -228,7 +229,7 @@ func (g Gate) Moment() string {
 	return fmt.Sprintf("%s, wave %d", g.Phase, g.Wave)
 }
 
-// summary says in a line what a gate is worth.
+// summary describes a gate in one line.
 func (g Gate) summary() string {
 	parts := []string{fmt.Sprintf("%d objects", g.Objects)}
 	if g.Objects == 1 {

@@ -6,14 +6,13 @@ import (
 	"slices"
 )
 
-// refine keeps the order that is there. Whoever wrote a wave took objects without
-// one to be in wave 0. Each of the author's waves is ordered like a component of
-// its own, and split only where it would fail as it is. Where that needs room that
-// is not between the author's numbers, all of them are spread; where nothing needs
-// it, they stay as they are. This makes our own output, read again, come out
-// unchanged.
+// refine keeps the author's order. Objects without a wave are in wave 0, as in Argo
+// CD. Each of the author's waves is ordered like a component of its own, and split
+// only where it would fail otherwise. If the new waves do not fit between the
+// author's numbers, all numbers are spread. Reading Ladder's own output again
+// therefore changes nothing.
 func (in input) refine() (ordering, error) {
-	waves := map[int][]int{} // the author's, with the nodes in it
+	waves := map[int][]int{} // the author's waves, with their nodes
 	for _, i := range in.syncNodes() {
 		wave, _ := in.graph.Nodes[i].Wave()
 		waves[wave] = append(waves[wave], i)
@@ -30,7 +29,7 @@ func (in input) refine() (ordering, error) {
 			inner[from] = append(inner[from], c)
 		}
 	}
-	d.rules = nil // those that hold by default are others
+	d.rules = nil // these differ from the rules that hold by default
 	arrangements := map[int]arrangement{}
 	for wave, nodes := range waves {
 		c, err := condense(in.graph, nodes, inner[wave])
@@ -59,19 +58,19 @@ func (in input) refine() (ordering, error) {
 	return o, nil
 }
 
-// hasGate reports whether something must be healthy before something else.
+// hasGate reports whether an object must be healthy before another one.
 func (a *arrangement) hasGate() bool {
 	return slices.ContainsFunc(a.units, func(u unit) bool { return u.gated }) || slices.Max(a.levels) > 0 && slices.ContainsFunc(a.traits, func(t trait) bool { return t.smoke })
 }
 
-// onOneLevel is the arrangement with all units on one level.
+// onOneLevel returns the arrangement with all units on one level.
 func (a arrangement) onOneLevel() arrangement {
 	a.levels = make([]int, len(a.levels))
 	return a
 }
 
-// spread is the least power of ten by which the author's waves must be multiplied
-// to have room for the levels of each before the next.
+// spread returns the least power of ten by which to multiply the author's waves, so
+// that the levels of each fit before the next.
 func spread(arrangements map[int]arrangement) int {
 	waves := slices.Sorted(maps.Keys(arrangements))
 	factor := 1
@@ -84,9 +83,8 @@ func spread(arrangements map[int]arrangement) int {
 	return factor
 }
 
-// keep leaves the waves that are there. Whoever wrote them took the objects
-// without one to be in wave 0, so that is where these stay, unless they need
-// something that comes later, or nothing may wait for them.
+// keep leaves existing waves unchanged. Objects without a wave stay in wave 0, as
+// in Argo CD, unless they depend on something later or may never become healthy.
 func (in input) keep() (ordering, error) {
 	d, a, err := in.arrangeAll()
 	if err != nil {
@@ -134,7 +132,7 @@ func (in input) keep() (ordering, error) {
 	return o, nil
 }
 
-// raise puts nodes into a wave, unless that would be down, or their author wrote
+// raise moves nodes to a wave, unless that would lower them or their author set
 // another one.
 func (o ordering) raise(nodes []int, wave int) {
 	for _, i := range nodes {

@@ -11,22 +11,22 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Band is what stands in one wave, as people are shown it: hooks of other phases
-// have bands of their own, in the order of the phases.
+// Band is the content of one wave as users see it. Hooks of other phases have bands
+// of their own.
 type Band struct {
-	// Title names the band, such as "wave 30", and About says what stands in it,
-	// or when it comes; it may be empty.
+	// Title names the band, such as "wave 30". About says what it contains or when
+	// it is applied, and may be empty.
 	Title, About string
-	// Phase is the first in which Argo CD applies it, empty for what it never
-	// applies, and Wave the wave of that.
+	// Phase is the first phase in which Argo CD applies the band, empty if it never
+	// does; Wave is the wave in that phase.
 	Phase object.Phase
 	Wave  int
-	// Nodes are in the order in which Argo CD applies them.
+	// Nodes are in apply order.
 	Nodes []int
 }
 
-// Bands sorts nodes into bands, which are in the order of the sync. Nodes that
-// another Application applies are in none.
+// Bands groups nodes into bands in sync order. It leaves out nodes that another
+// Application applies.
 func (p *Plan) Bands(isShown func(node int) bool) []Band {
 	var order []int
 	for _, i := range p.Order {
@@ -34,10 +34,10 @@ func (p *Plan) Bands(isShown func(node int) bool) []Band {
 			order = append(order, i)
 		}
 	}
-	// Argo CD applies a namespace before its first user whatever its wave, but
-	// it stands in its wave.
+	// Argo CD applies a namespace before its first user; its band is still that of
+	// its wave.
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(p.Compare(a, b), strings.Compare(p.waveText(a), p.waveText(b))) // hooks of one phase, and of several
+		return cmp.Or(p.Compare(a, b), strings.Compare(p.waveText(a), p.waveText(b))) // separates hooks of one phase from hooks of several
 	})
 	var bands []Band
 	for from := 0; from < len(order); {
@@ -56,8 +56,13 @@ func (p *Plan) Compare(a, b int) int {
 	return cmp.Or(cmp.Compare(p.phase(a), p.phase(b)), cmp.Compare(p.Places[a].Wave, p.Places[b].Wave))
 }
 
-// phase ranks a node by the phase that its wave belongs to; what is never
-// applied comes last.
+// Contradicts reports whether the order contradicts a reference: the object is
+// applied in an earlier phase or wave than its target, such as a PreSync hook that
+// reads a Secret of the Sync phase.
+func (p *Plan) Contradicts(r graph.Reference) bool { return p.Orders(r) && p.Compare(r.From, r.To) < 0 }
+
+// phase ranks a node by the phase of its wave. Objects that are never applied come
+// last.
 func (p *Plan) phase(i int) int {
 	phases := p.Graph.Nodes[i].Phases()
 	switch {
@@ -69,7 +74,7 @@ func (p *Plan) phase(i int) int {
 	return phases[0].Order()
 }
 
-// band names the band of some nodes, which stand in one wave.
+// band names the band of nodes that share a wave.
 func (p *Plan) band(nodes []int) Band {
 	place := p.Places[nodes[0]]
 	phases := p.Graph.Nodes[nodes[0]].Phases()
@@ -90,7 +95,7 @@ func (p *Plan) band(nodes []int) Band {
 	return b
 }
 
-// rungs lists what the nodes are for, in the order of the rungs.
+// rungs lists the rungs of the nodes in order.
 func (p *Plan) rungs(nodes []int) string {
 	var rungs []knowledge.Rung
 	for _, i := range nodes {
@@ -106,20 +111,20 @@ func (p *Plan) rungs(nodes []int) string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-// IsGate reports whether a reference makes the wave of its target one that must
-// be healthy before the object that has it is applied.
+// IsGate reports whether the target of a reference must be healthy before the
+// referring object is applied.
 func (p *Plan) IsGate(r graph.Reference) bool {
 	if p.Places[r.From].Computed && p.Places[r.To].Computed {
 		return slices.ContainsFunc(p.customers[r.To], func(c Customer) bool { return c.Reference == r })
 	}
-	return r.Meaning == knowledge.Healthy && p.Orders(r) // between phases, and to what another Application applies
+	return r.Meaning == knowledge.Healthy && p.Orders(r) // between phases, and for targets in another Application
 }
 
-// GoesWithoutSaying reports whether a reference is one that every object has: to
-// its namespace, or to the definition of its kind.
-func (p *Plan) GoesWithoutSaying(r graph.Reference) bool { return goesWithoutSaying(p.Graph, &r) }
+// IsImplied reports whether every object has such a reference: to its
+// namespace, or to the CRD of its kind.
+func (p *Plan) IsImplied(r graph.Reference) bool { return isImplied(p.Graph, &r) }
 
-func goesWithoutSaying(g *graph.Graph, r *graph.Reference) bool {
+func isImplied(g *graph.Graph, r *graph.Reference) bool {
 	to := &g.Nodes[r.To]
 	return r.IsAboutNamespace() && to.Key.Kind == "Namespace" || r.IsAboutKind() && to.Kind.Defines != nil
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Check plays the sync of a plan, phase by phase and wave by wave, and returns
-// a finding for each object that could not be applied or become healthy with
-// what is there by then. Those of severity Error stop a first sync for certain.
-// Of an order that Assign computed alone it finds nothing but gates that the
-// cluster may keep shut; the rest comes from waves that an author wrote, and
-// from hooks that need what a later phase brings.
+// Check simulates the sync of a plan by phase and wave. It returns a finding for
+// each object that cannot be applied or become healthy at that point; severity
+// Error means that the first sync certainly fails. If Assign computed all waves,
+// the only findings are gates that may hang on the cluster. Other findings are
+// caused by waves that an author set, and by hooks that need an object of a later
+// phase.
 func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
 	s := &sync{Plan: p, base: base}
 	s.schedule()
@@ -28,8 +28,8 @@ func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
 			continue
 		}
 		s.hookTypes(i)
-		s.play(i)
-		s.claim(i)
+		s.simulate(i)
+		s.reportPVC(i)
 		s.doubt(i)
 		s.early(i)
 	}
@@ -38,26 +38,27 @@ func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
 	return s.found
 }
 
-// sync is a sync as Argo CD runs it.
+// sync is a sync as Argo CD performs it.
 type sync struct {
 	*Plan
 	base  *knowledge.Base
 	at    []moment
-	needs [][]*graph.Reference // by node: what it needs to start or be accepted
+	needs [][]*graph.Reference // by node: references without which it is not accepted or does not start
 	users [][]*graph.Reference
-	// final is the last moment, and hooked whether there is a hook in it.
+	// final is the last moment of the sync; hooked reports whether it contains a
+	// hook.
 	final  moment
 	hooked bool
 	found  []finding.Finding
 }
 
-// moment is when an object is applied: a phase and a wave in it.
+// moment is the phase and wave in which an object is applied.
 type moment struct {
 	phase object.Phase
 	wave  int
 }
 
-// never is the moment of what Argo CD does not apply in a sync.
+// never is the moment of objects that a sync does not apply.
 var never = moment{object.PostDelete, math.MaxInt}
 
 func (m moment) compare(o moment) int {
@@ -74,16 +75,16 @@ func (m moment) String() string {
 	return fmt.Sprintf("in phase %s, wave %d", m.phase, m.wave)
 }
 
-// schedule finds when each object is applied. Argo CD moves namespaces and
-// definitions to the moment of their first user if that is earlier
-// (gitops-engine pkg/sync/sync_tasks.go, adjustDeps).
+// schedule sets the moment of each object. Argo CD moves namespaces and CRDs to the
+// moment of their first user if that is earlier (gitops-engine
+// pkg/sync/sync_tasks.go, adjustDeps).
 func (s *sync) schedule() {
 	nodes := s.Graph.Nodes
 	s.at = make([]moment, len(nodes))
 	for i := range nodes {
 		s.at[i] = never
 		if nodes[i].Elsewhere {
-			s.at[i] = moment{object.PreSync, math.MinInt} // before all that comes here
+			s.at[i] = moment{object.PreSync, math.MinInt} // before everything in this component
 			continue
 		}
 		if phases := nodes[i].Phases(); len(phases) > 0 && phases[0].Order() <= object.PostSync.Order() {
@@ -107,16 +108,16 @@ func (s *sync) schedule() {
 	}
 }
 
-// pulledForward reports whether Argo CD itself sees to it that the target of a
-// reference is there first.
+// pulledForward reports whether Argo CD itself applies the target of a reference
+// first.
 func (s *sync) pulledForward(r *graph.Reference) bool {
 	to := s.Graph.Nodes[r.To]
 	return s.base.Builtin(to.Key.Group) && len(to.Kind.Defines) > 0 && r.IsAboutKind() || to.Key.Kind == "Namespace" && to.Key.Group == "" && r.IsAboutNamespace()
 }
 
-// readNeeds collects the references without whose target an object cannot be
-// accepted, or not become healthy. A webhook configuration is accepted whoever
-// serves it.
+// readNeeds collects the references that an object needs to be accepted or to
+// become healthy. The API server accepts a webhook configuration without its
+// backend.
 func (s *sync) readNeeds() {
 	s.needs = make([][]*graph.Reference, len(s.at))
 	s.users = make([][]*graph.Reference, len(s.at))
@@ -130,7 +131,7 @@ func (s *sync) readNeeds() {
 	}
 }
 
-// hookTypes reports types of hooks that nobody knows.
+// hookTypes reports unknown hook types.
 func (s *sync) hookTypes(i int) {
 	for _, name := range s.Graph.Nodes[i].UnknownHooks() {
 		effect := "which Argo CD ignores"
@@ -142,19 +143,19 @@ func (s *sync) hookTypes(i int) {
 	}
 }
 
-// needed reports whether the object of a reference cannot be accepted, or not
-// become healthy, without the target.
+// needed reports whether the object of a reference needs the target to be accepted
+// or to become healthy.
 func (s *sync) needed(r *graph.Reference) bool {
 	from, to := &s.Graph.Nodes[r.From], &s.Graph.Nodes[r.To]
 	switch {
 	case r.Optional, r.Explicit, runsLater(from, r):
 		return false
 	case r.Sign == graph.Registration:
-		return false // it saves an attempt, and is not needed
+		return false // it only saves a retry
 	case !from.Kind.Admits.IsZero():
 		return r.Hard
 	case to.Kind.Rights == "binding" && from.Role != knowledge.Controllers:
-		return false // most Pods have rights that they do not need to start
+		return false // most Pods start without these permissions
 	}
 	switch r.Meaning {
 	case knowledge.Healthy:
@@ -167,8 +168,8 @@ func (s *sync) needed(r *graph.Reference) bool {
 	return false
 }
 
-// play reports what stops an object at the moment it is applied.
-func (s *sync) play(i int) {
+// simulate reports what stops an object at the moment it is applied.
+func (s *sync) simulate(i int) {
 	n, at := s.Graph.Nodes[i], s.at[i]
 	if at == never {
 		return
@@ -187,8 +188,7 @@ func (s *sync) play(i int) {
 	if !n.HasHealth || !s.awaited(at) {
 		return
 	}
-	// What it needs may itself have no health that anybody waits for, but wait
-	// for something later all the same.
+	// A dependency may be without health itself and still wait for a later object.
 	seen := map[int]bool{i: true}
 	var through func(j int, chain []*graph.Reference)
 	through = func(j int, chain []*graph.Reference) {
@@ -211,10 +211,10 @@ func (s *sync) play(i int) {
 	through(i, nil)
 }
 
-// Late is the rule of what needs something that comes later.
+// Late is the rule for objects that depend on a later one.
 const Late = "late"
 
-// late reports that a node needs what comes later, over a chain of others.
+// late reports that a node depends on a later object, possibly through others.
 func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 	n, at, to := s.Graph.Nodes[i], s.at[i], s.at[r.To]
 	path := ""
@@ -227,25 +227,25 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 			path += " (" + c.Because + ")"
 		}
 	}
-	when := "which comes " + to.String()
+	timing := "which comes " + to.String()
 	if to.phase != at.phase && to.phase == object.Sync {
-		when += " of phase " + string(to.phase)
+		timing += " of phase " + string(to.phase)
 	}
 	severity := finding.Error
-	waits := ", only after this is healthy"
+	effect := ", only after this is healthy"
 	switch {
 	case to == never:
-		when, waits = "which Argo CD never applies in a sync", ""
+		timing, effect = "which Argo CD never applies in a sync", ""
 	case r.Hard && r.Unless != "":
-		severity, waits = finding.Warning, ", so that the API server refuses it unless "+r.Unless
+		severity, effect = finding.Warning, ", so that the API server refuses it unless "+r.Unless
 	case r.Hard:
-		waits = ", so that the API server refuses it or its Pods"
-	case r.Refused && !r.Inferred && (r.IsAboutKind() || r.IsAboutNamespace()): // of this object itself, not of what it deploys
-		waits = ", so that the API server refuses it"
+		effect = ", so that the API server refuses it or its Pods"
+	case r.Refused && !r.Inferred && (r.IsAboutKind() || r.IsAboutNamespace()): // of this object itself, not of an object that it deploys
+		effect = ", so that the API server refuses it"
 	case !n.HasHealth || !s.awaited(at):
-		severity, waits = finding.Warning, ""
+		severity, effect = finding.Warning, ""
 	}
-	if r.Inferred { // a sign, and no proof
+	if r.Inferred { // inferred references are not proof
 		severity = finding.Warning
 	}
 	rule, remedy := Late, "correct the sync-wave of one of the two, or let Ladder compute both"
@@ -258,13 +258,13 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 			remedy += ", or the other a hook of the same phase"
 		}
 	}
-	s.report(i, severity, rule, fmt.Sprintf("%s it %s, %s%s", at, path, when, waits), remedy)
+	s.report(i, severity, rule, fmt.Sprintf("%s it %s, %s%s", at, path, timing, effect), remedy)
 }
 
-// claim reports a claim in a wave before its first consumer: a volume of a
-// class that waits for the first consumer is bound only then.
-func (s *sync) claim(i int) {
-	if s.Graph.Nodes[i].Kind.Place != knowledge.WithConsumer || s.at[i] == never || !s.awaited(s.at[i]) || len(s.users[i]) == 0 || s.boundAtOnce(i) {
+// reportPVC reports a PVC in a wave before its first consumer if its StorageClass has
+// volumeBindingMode WaitForFirstConsumer.
+func (s *sync) reportPVC(i int) {
+	if s.Graph.Nodes[i].Kind.Place != knowledge.WithConsumer || s.at[i] == never || !s.awaited(s.at[i]) || len(s.users[i]) == 0 || s.bindsImmediately(i) {
 		return
 	}
 	first := s.users[i][0].From
@@ -287,11 +287,11 @@ func (s *sync) claim(i int) {
 	}
 }
 
-// classField is where a claim names its class.
+// classField is the field with the class of a PVC.
 const classField = "spec.storageClassName"
 
-// foreignClass is the class that a claim names and that is not in the component; zero if
-// there is none.
+// foreignClass returns the StorageClass that a PVC names if the component does not
+// contain it.
 func (s *sync) foreignClass(i int) object.ID {
 	n := &s.Graph.Nodes[i]
 	name := n.Get("spec", "storageClassName").Text()
@@ -303,19 +303,19 @@ func (s *sync) foreignClass(i int) object.ID {
 	return object.ID{}
 }
 
-// boundAtOnce reports whether a claim does not wait for a consumer: it names its
-// volume, wants one without a class, or its class is in the component and binds
-// immediately.
-func (s *sync) boundAtOnce(i int) bool {
+// bindsImmediately reports whether a PVC is bound without a consumer: it names its
+// volume, wants a volume without a class, or its class is in the component and
+// binds immediately.
+func (s *sync) bindsImmediately(i int) bool {
 	spec := s.Graph.Nodes[i].Get("spec")
 	if class := spec.Get("storageClassName"); spec.Get("volumeName").Text() != "" || class.IsText() && class.Text() == "" {
 		return true
 	}
-	return slices.ContainsFunc(s.classes(i), func(class int) bool { return BindsAtOnce(s.Graph.Nodes[class].Object) })
+	return slices.ContainsFunc(s.classes(i), func(class int) bool { return BindsImmediately(s.Graph.Nodes[class].Object) })
 }
 
-// classes are those of a claim that are in the component: the one it names, or the
-// cluster's default.
+// classes returns the component's StorageClasses that a PVC may use: the one it
+// names, or the default.
 func (s *sync) classes(i int) []int {
 	var all []int
 	for _, r := range s.Graph.References {
@@ -334,29 +334,29 @@ func (s *sync) classes(i int) []int {
 	return all
 }
 
-// BindsAtOnce reports whether claims of a StorageClass wait for no Pod that uses them.
-func BindsAtOnce(class object.Object) bool {
+// BindsImmediately reports whether a StorageClass binds PVCs before a Pod uses them.
+func BindsImmediately(class object.Object) bool {
 	mode := class.Get("volumeBindingMode").Text()
 	return mode == "" || mode == "Immediate"
 }
 
-// doubt reports an object that others wait for although it may never be
-// healthy, or fail the sync on its way there.
+// doubt reports an awaited object that may never become healthy, or may fail the
+// sync.
 func (s *sync) doubt(i int) {
 	n := s.Graph.Nodes[i]
 	doubt := cmp.Or(n.Waits.Uncertain(), n.Passes)
 	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) {
 		return
 	}
-	if n.Kind.Place == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.boundAtOnce(i)) {
-		return // claim sees to it
+	if n.Kind.Place == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.bindsImmediately(i)) {
+		return // reported by claim
 	}
 	s.report(i, finding.Warning, "doubtful-gate", fmt.Sprintf("the sync waits for wave %d and so for it, but %s", s.at[i].wave, doubt),
 		"set a retry in the Application's syncPolicy, or a health override for "+n.Key.GroupKind())
 }
 
-// early reports an object that is healthy before what it deploys is, where a later wave
-// seems to wait for that.
+// early reports an object that is healthy before the objects it deploys, where a
+// later wave seems to wait for those.
 func (s *sync) early(i int) {
 	n := s.Graph.Nodes[i]
 	if n.Waits.Early == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) {
@@ -365,29 +365,28 @@ func (s *sync) early(i int) {
 	s.report(i, finding.Warning, "early-health", fmt.Sprintf("the sync continues after wave %d as soon as %s", s.at[i].wave, n.Waits.Early), n.Waits.EarlyFix)
 }
 
-// GateWithoutCustomer is the rule of waits that buy nothing.
+// GateWithoutCustomer is the rule for waits without an effect.
 const GateWithoutCustomer = "gate-without-customer"
 
-// idleGates reports waves that Argo CD waits for although nothing later needs all
-// of it healthy: each object in them that needs more than its manifest shows can
-// stop the sync, and nothing is won by the wait.
+// idleGates reports waves that Argo CD waits for although no later object needs any
+// of their objects healthy. Such a wait can only stop the sync.
 func (s *sync) idleGates() {
 	justified := s.justified()
-	stopped := map[string]bool{} // objects with findings that say more
+	reported := map[string]bool{} // objects with more specific findings
 	for _, f := range s.found {
-		stopped[f.Object] = stopped[f.Object] || f.Severity == finding.Error || f.Missing != ""
+		reported[f.Object] = reported[f.Object] || f.Severity == finding.Error || f.Missing != ""
 	}
 	idle := map[moment][]int{}
 	hooks := map[moment]bool{}
 	last := never
 	for i := range s.at {
 		if s.at[i].phase == object.Sync && (last == never || s.at[i].compare(last) > 0) {
-			last = s.at[i] // what comes behind it, Argo CD waits for in any order
+			last = s.at[i] // Argo CD waits for this wave if anything follows it, in any order
 		}
 	}
 	for i, n := range s.Graph.Nodes {
 		hooks[s.at[i]] = hooks[s.at[i]] || n.IsHook() || s.opt.Jobs == AsHooks && changesFail(&s.Graph.Nodes[i])
-		if m := s.at[i]; n.HasHealth && n.Waits.Early == "" && !n.Elsewhere && m.phase == object.Sync && m != last && !justified[i] && !isDefinition(&n, s.base) && !stopped[n.Key.String()] {
+		if m := s.at[i]; n.HasHealth && n.Waits.Early == "" && !n.Elsewhere && m.phase == object.Sync && m != last && !justified[i] && !isDefinition(&n, s.base) && !reported[n.Key.String()] {
 			idle[m] = append(idle[m], i)
 		}
 	}
@@ -404,28 +403,30 @@ func (s *sync) idleGates() {
 	}
 }
 
-// justified are the nodes that a later object needs healthy, and what these need.
+// justified marks the nodes that a later object needs healthy, and their
+// dependencies.
 func (s *sync) justified() []bool {
 	needs := make([][]int, len(s.at))
-	behind := s.beforeSmokes()
+	roots := s.beforeSmokes()
 	for _, c := range s.byDefault(s.base) {
 		needs[c.from] = append(needs[c.from], c.to)
 		if c.ref.Meaning == knowledge.With {
-			needs[c.to] = append(needs[c.to], c.from) // the two stand together
+			needs[c.to] = append(needs[c.to], c.from) // the two share a wave
 		}
 		if c.gap > 0 && s.at[c.from].compare(s.at[c.to]) > 0 {
-			behind = append(behind, c.to)
+			roots = append(roots, c.to)
 		}
 	}
 	for i := range s.Graph.Nodes {
 		if s.Places[i].Rung.Gates {
-			behind = append(behind, i)
+			roots = append(roots, i)
 		}
 	}
-	return withNeeds(behind, needs)
+	return withNeeds(roots, needs)
 }
 
-// beforeSmokes are the nodes of the last wave with health before each smoke.
+// beforeSmokes returns, for each smoke, the nodes with health in the last wave
+// before it.
 func (s *sync) beforeSmokes() []int {
 	waves := map[moment][]int{}
 	smokes := map[moment]bool{}
@@ -445,9 +446,8 @@ func (s *sync) beforeSmokes() []int {
 	return all
 }
 
-// awaited reports whether Argo CD waits for what was applied at a moment:
-// because something comes after it, or a hook was among it (gitops-engine
-// pkg/sync/sync_context.go).
+// awaited reports whether Argo CD waits for the objects of a moment: something
+// follows it, or it contains a hook (gitops-engine pkg/sync/sync_context.go).
 func (s *sync) awaited(m moment) bool { return s.final.compare(m) > 0 || m == s.final && s.hooked }
 
 func (s *sync) report(i int, severity finding.Severity, rule, message, remedy string) {

@@ -10,13 +10,12 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// unit is a set of objects that stand in one wave: those of a cycle, or a single
-// object.
+// unit is a set of objects that share a wave: a cycle, or a single object.
 type unit struct {
 	nodes []int
-	// needs lead to units that come before it, and users to those that come after.
+	// needs are the edges to earlier units, users those to later ones.
 	needs, users []edge
-	// gated means that one of the users comes only when the unit is healthy.
+	// gated means that a user waits until the unit is healthy.
 	gated bool
 }
 
@@ -26,25 +25,25 @@ type edge struct {
 	unit int // the other one
 }
 
-// isBound reports whether the unit stands in the wave of what it needs.
+// isBound reports whether the unit must share the wave of a dependency.
 func (u *unit) isBound() bool {
 	return slices.ContainsFunc(u.needs, func(e edge) bool { return e.ref.Meaning == knowledge.With })
 }
 
-// condensation is what becomes of constraints without their cycles.
+// condensation is the set of constraints without its cycles.
 type condensation struct {
-	// units come so that what one needs has a lower index.
+	// units are sorted: dependencies come first.
 	units []unit
-	// rules are the constraints, of which some were dropped or gave up their gap.
+	// rules are the constraints; some are dropped or have lost their gap.
 	rules []constraint
-	// yielded are references that do not hold, with what became of them.
+	// yielded maps references that were given up to what happened to them.
 	yielded  map[graph.Reference]string
 	warnings []finding.Finding
 }
 
-// condense finds the cycles among the constraints on some nodes. In a cycle no
-// constraint can demand a gap: the weakest yield until none does, and when the
-// API server demands it there is no order.
+// condense resolves the cycles of the constraints between nodes. No constraint in a
+// cycle can demand a gap, so the weakest ones yield until none does. It fails if
+// the API server demands the gap.
 func condense(g *graph.Graph, nodes []int, all []constraint) (condensation, error) {
 	c := condensation{rules: slices.Clone(all), yielded: map[graph.Reference]string{}}
 	for {
@@ -80,7 +79,7 @@ func condense(g *graph.Graph, nodes []int, all []constraint) (condensation, erro
 	}
 }
 
-// components gives each node the number of those that stand in one wave with it.
+// components maps each node to the number of its unit.
 func components(nodes int, rules []constraint) []int {
 	next := make([][]int, nodes)
 	for _, c := range rules {
@@ -91,8 +90,8 @@ func components(nodes int, rules []constraint) []int {
 	return cycle.Components(next)
 }
 
-// unitsOf groups nodes by strongly connected component. Components are numbered
-// so that what one needs has a lower number.
+// unitsOf groups nodes by strongly connected component. Components are numbered so
+// that dependencies have lower numbers.
 func unitsOf(nodes []int, rules []constraint, comp []int) []unit {
 	members := map[int][]int{}
 	for _, i := range nodes {

@@ -12,28 +12,28 @@ import (
 // constraint demands that wave(from) >= wave(to) + gap.
 type constraint struct {
 	from, to int // nodes
-	// gap is 1 where to must be healthy first, or be applied in a wave of its own.
+	// gap is 1 where to must be healthy first, or needs a wave of its own.
 	gap int
 	// need is why there is a gap.
 	need Need
-	// companion means that from may need to when it starts, in ways that no
-	// manifest shows. It yields to everything.
+	// companion means that from may need to at startup in ways that no manifest
+	// shows. It yields to all other constraints.
 	companion bool
-	// dropped means that it gave way in a cycle.
+	// dropped means that the constraint yielded in a cycle.
 	dropped bool
 	ref     *graph.Reference
 }
 
-// demands are constraints, and references that are no gates although they would be,
-// each with the reason.
+// demands are constraints, together with the references that were not made gates
+// and the reasons.
 type demands struct {
 	rules   []constraint
 	yielded map[graph.Reference]string
 }
 
 // constraints turns the references between objects of the Sync phase into
-// demands on their waves. What another Application applies is there already.
-// holds says which needs make a gate.
+// constraints on their waves. Objects that another Application applies exist
+// already. holds decides which needs are gates.
 func constraints(g *graph.Graph, base *knowledge.Base, holds func(Need) bool) demands {
 	doubts := doubtsOf(g, base)
 	yielded := map[graph.Reference]string{}
@@ -78,66 +78,67 @@ func constraints(g *graph.Graph, base *knowledge.Base, holds func(Need) bool) de
 	return demands{rules, yielded}
 }
 
-// keepApart keeps a webhook configuration apart from what it admits only where it comes
-// after its server: otherwise both would wait for a server of which that is doubtful.
+// keepApart separates a webhook configuration from the objects it admits only if it
+// comes after its backend. Otherwise both would wait for a backend that may never
+// become healthy.
 func keepApart(g *graph.Graph, rules []constraint) {
 	follows := map[int]bool{}
 	for _, c := range rules {
-		if c.need == Settles && runsForEver(&g.Nodes[c.to]) {
+		if c.need == Settles && isLongRunning(&g.Nodes[c.to]) {
 			follows[c.from] = true
 		}
 	}
 	for i := range rules {
-		if c := &rules[i]; c.need == Settles && !runsForEver(&g.Nodes[c.to]) && !follows[c.to] {
+		if c := &rules[i]; c.need == Settles && !isLongRunning(&g.Nodes[c.to]) && !follows[c.to] {
 			c.gap, c.need = 0, ""
 		}
 	}
 }
 
-// showsHealth reports whether Argo CD has a health check for an object, or can have
-// one that Ladder makes.
+// showsHealth reports whether Argo CD has a health check for an object, or can get
+// one from Ladder.
 func showsHealth(n *graph.Node) bool { return n.HasHealth || n.Kind.Sees != nil }
 
-// gate says why a reference demands that its target is healthy in an earlier
-// wave; empty if the two may share one.
+// gate says why the target of a reference must be healthy in an earlier wave; empty
+// if the two may share one.
 func gate(from, to *graph.Node, r *graph.Reference, base *knowledge.Base) Need {
 	need := needOf(from, r)
 	switch {
 	case need == "" && r.Hard && r.Meaning == knowledge.Exists && !appliedBefore(to, from, base) && !retriesPods(from, r):
 		return Refused
 	case to.HasHealth, r.Explicit, need == Settles, !base.Builtin(to.Key.Group):
-		// Kinds of others may get a health check that Ladder knows nothing of.
+		// Others' kinds may get a health check that Ladder does not know.
 		return need
 	}
-	return "" // an object of Kubernetes' own without health is all it will be as soon as it is there
+	return "" // built-in kinds without health are complete once they exist
 }
 
-// retriesPods reports whether a reference is about Pods that Kubernetes creates
-// again by itself when they are refused. Nobody does so for a Pod of its own.
+// retriesPods reports whether a reference is about Pods that a controller recreates
+// when they are refused. Bare Pods are not recreated.
 func retriesPods(n *graph.Node, r *graph.Reference) bool {
 	return !n.Kind.Pod.IsZero() && n.Kind.Pod.String() != "." && strings.HasPrefix(r.Field, n.Kind.Pod.String())
 }
 
-// company turns a reference that orders nothing by itself into a demand to be
-// there together: a workload beside what it calls or may need, and a custom
-// resource beside its controller.
+// company turns a reference without an order of its own into a demand to share a
+// wave: a workload with what it calls or may need, and a custom resource with its
+// controller.
 func company(from, to *graph.Node, r *graph.Reference) (constraint, bool) {
 	switch {
 	case from.Part != to.Part:
 		return constraint{}, false
-	case !from.Kind.Pod.IsZero() && from.Kind.Runs != "later" && runsForEver(to):
+	case !from.Kind.Pod.IsZero() && from.Kind.Runs != "later" && isLongRunning(to):
 		return constraint{from: r.From, to: r.To, ref: r, companion: true}, true
-	case r.IsAboutKind() && runsForEver(to) && showsHealth(from):
-		return constraint{from: r.From, to: r.To, ref: r}, true // not healthy without it
-	case r.IsAboutKind() && runsForEver(to):
-		// Operators may exit unless a resource that configures them is there.
+	case r.IsAboutKind() && isLongRunning(to) && showsHealth(from):
+		return constraint{from: r.From, to: r.To, ref: r}, true // from does not become healthy without to
+	case r.IsAboutKind() && isLongRunning(to):
+		// Operators may exit if the resource that configures them is missing.
 		return constraint{from: r.To, to: r.From, ref: r, companion: true}, true
 	}
 	return constraint{}, false
 }
 
-// Orders reports whether a reference demands an order of two objects that Argo
-// CD applies. In the Sync phase waves keep it; otherwise the phases must.
+// Orders reports whether a reference demands an order between two objects that Argo
+// CD applies. Waves implement it in the Sync phase; elsewhere the phases must.
 func (p *Plan) Orders(r graph.Reference) bool { return orders(p.Graph, &r) }
 
 func orders(g *graph.Graph, r *graph.Reference) bool {
@@ -148,14 +149,14 @@ func orders(g *graph.Graph, r *graph.Reference) bool {
 	return r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy || r.Meaning == knowledge.With
 }
 
-// runsLater reports whether a reference is about Pods that come some day, and
-// not within this sync.
+// runsLater reports whether a reference is about Pods that are created after this
+// sync.
 func runsLater(n *graph.Node, r *graph.Reference) bool {
 	return (n.Kind.Runs == "later" || n.Idle) && strings.HasPrefix(r.Field, n.Kind.Pod.String())
 }
 
-// appliedBefore reports whether Argo CD applies a before b when both are in one
-// wave. Objects of one kind are applied at the same time.
+// appliedBefore reports whether Argo CD applies a before b in the same wave.
+// Objects of one kind are applied at the same time.
 func appliedBefore(a, b *graph.Node, base *knowledge.Base) bool {
 	x, y := base.KindOrder(a.Key.Kind), base.KindOrder(b.Key.Kind)
 	if x != y {
@@ -164,8 +165,8 @@ func appliedBefore(a, b *graph.Node, base *knowledge.Base) bool {
 	return a.Key.Kind != b.Key.Kind && a.Key.Name < b.Key.Name
 }
 
-// awaitedNodes are the nodes that Argo CD waits for: those that a gap leads to, and
-// all that they need. Where a hook or a smoke comes at the end, it waits for all.
+// awaitedNodes marks the nodes that Argo CD waits for: targets of gaps, and their
+// dependencies. With a hook or smoke in the last wave, it waits for all.
 func awaitedNodes(g *graph.Graph, rules []constraint) []bool {
 	if slices.ContainsFunc(g.Nodes, func(n graph.Node) bool {
 		return n.InSync() && (n.IsHook() || n.Role == knowledge.Smokes) || slices.Contains(n.Phases(), object.PostSync)
@@ -183,7 +184,7 @@ func awaitedNodes(g *graph.Graph, rules []constraint) []bool {
 	return withNeeds(behind, needs)
 }
 
-// withNeeds marks nodes and all that they need, however far.
+// withNeeds marks nodes and their transitive dependencies.
 func withNeeds(nodes []int, needs [][]int) []bool {
 	marked := make([]bool, len(needs))
 	for work := slices.Clone(nodes); len(work) > 0; {
@@ -197,7 +198,7 @@ func withNeeds(nodes []int, needs [][]int) []bool {
 	return marked
 }
 
-// runsForEver reports whether an object is a workload that does not end.
-func runsForEver(n *graph.Node) bool {
+// isLongRunning reports whether an object is a workload that does not terminate.
+func isLongRunning(n *graph.Node) bool {
 	return !n.Kind.Pod.IsZero() && n.Kind.Runs == "" && !n.IsHook()
 }

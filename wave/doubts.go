@@ -7,34 +7,34 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// doubt says why it is doubtful that an object becomes healthy in a sync.
+// doubt says why an object may not become healthy during a sync.
 type doubt struct {
 	why string
-	// lacking means that the only reason is that somebody else must bring what
-	// Pods need to start. It is there in time more often than not.
-	lacking bool
-	// pods means that Pods wait for what is missing: they do not fail meanwhile.
+	// lacking means that the only reason is a missing dependency of Pods from
+	// outside the component, which usually exists in time.
+	missingOnly bool
+	// pods means that Pods wait for the missing object and do not fail.
 	pods bool
 }
 
-// forbids says why an object must not be awaited for a customer's sake; empty if
-// it may. What a person asked for is done. A customer that would fail without an
-// object is worth waiting for one that others help to start.
+// forbids says why an object must not be awaited by a customer; empty if it may.
+// What the user asked for is done. A customer that fails without the object
+// justifies waiting, even if the object depends on others.
 func (d doubt) forbids(need Need) string {
-	if d.why == "" || need == Asked || d.lacking && (need.fails() || need == Settles) {
+	if d.why == "" || need == Requested || d.missingOnly && (need.fails() || need == Settles) {
 		return ""
 	}
 	return d.why
 }
 
-// doubtsOf finds the objects of which it is doubtful that they become healthy in
-// a sync, and those that cannot without them.
+// doubtsOf finds the objects that may not become healthy during a sync, and those
+// that depend on them.
 func doubtsOf(g *graph.Graph, base *knowledge.Base) []doubt {
 	doubts := make([]doubt, len(g.Nodes))
 	var work []int
 	mark := func(i int, d doubt) {
 		old := doubts[i]
-		if n := &g.Nodes[i]; d.why == "" || !n.HasHealth || n.Kind.Place == knowledge.WithConsumer || old.why != "" && (!old.lacking || d.lacking) {
+		if n := &g.Nodes[i]; d.why == "" || !n.HasHealth || n.Kind.Place == knowledge.WithConsumer || old.why != "" && (!old.missingOnly || d.missingOnly) {
 			return
 		}
 		doubts[i] = d
@@ -43,11 +43,11 @@ func doubtsOf(g *graph.Graph, base *knowledge.Base) []doubt {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		mark(i, doubt{why: n.Uncertain()})
-		mark(i, doubt{why: n.Passes, lacking: true})
+		mark(i, doubt{why: n.Passes, missingOnly: true})
 	}
-	made := mayMake(g, base)
+	maker := mayCreateObjects(g, base)
 	for _, a := range g.Absent {
-		mark(a.From, doubt{why: g.Nodes[a.From].Key.String() + " " + a.Why + " " + a.ID.String() + ", which nothing in the component creates", lacking: a.Starts && !made, pods: a.Starts})
+		mark(a.From, doubt{why: g.Nodes[a.From].Key.String() + " " + a.Why + " " + a.ID.String() + ", which nothing in the component creates", missingOnly: a.Starts && !maker, pods: a.Starts})
 	}
 	for _, i := range withoutController(g) {
 		mark(i, doubt{why: "no controller in the component is known to reconcile " + g.Nodes[i].Key.String()})
@@ -69,19 +69,19 @@ func doubtsOf(g *graph.Graph, base *knowledge.Base) []doubt {
 	return doubts
 }
 
-// mayMake reports whether something in the component may make objects that no manifest
-// shows: a custom resource or a controller. Then what is missing is likely to come from
-// it, and not from outside, so that nothing may wait for it.
-func mayMake(g *graph.Graph, base *knowledge.Base) bool {
+// mayCreateObjects reports whether the component contains a custom resource or a controller,
+// which may create objects that no manifest shows. A missing object then probably
+// comes from within the component, and nothing may wait for it.
+func mayCreateObjects(g *graph.Graph, base *knowledge.Base) bool {
 	return slices.ContainsFunc(g.Nodes, func(n graph.Node) bool {
 		custom := !base.Builtin(n.ID.Group) && n.Kind.Pod.IsZero() && (n.Kind.Rung == knowledge.Workloads || n.Kind.Rung == knowledge.Secrets)
 		return n.InSync() && !n.Elsewhere && (custom || n.Role == knowledge.Controllers)
 	})
 }
 
-// withoutController are the custom resources with health whose kind the component
-// defines, so that what reconciles them is likely in it, too, and of which nothing
-// shows who that is.
+// withoutController returns custom resources with health whose CRD is in the
+// component, so that their controller probably is, too, although no manifest
+// identifies it.
 func withoutController(g *graph.Graph) []int {
 	const isDefined, isReconciled = 1, 2
 	seen := make([]int, len(g.Nodes))
@@ -95,7 +95,7 @@ func withoutController(g *graph.Graph) []int {
 		}
 	}
 	var all []int
-	programs := slices.ContainsFunc(g.Nodes, func(n graph.Node) bool { return runsForEver(&n) && n.InSync() && !n.Elsewhere })
+	programs := slices.ContainsFunc(g.Nodes, func(n graph.Node) bool { return isLongRunning(&n) && n.InSync() && !n.Elsewhere })
 	for i, how := range seen {
 		if programs && how == isDefined && g.Nodes[i].HasHealth {
 			all = append(all, i)

@@ -8,17 +8,17 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Row is a line of the table that explains an order.
+// Row is a row of the table that explains an order.
 type Row struct {
 	// Wave is the wave, or phase and weight for hooks of other phases.
 	Wave   string
 	Rung   string
 	Object object.ID
-	// Why says in a few words what decided the wave.
+	// Why summarizes what decided the wave.
 	Why string
 }
 
-// Table explains the order, one row for each object as Argo CD applies them.
+// Table explains the order: one row for each object, in apply order.
 func (p *Plan) Table() []Row {
 	rows := make([]Row, len(p.Order))
 	for at, i := range p.Order {
@@ -54,13 +54,13 @@ func (p *Plan) rungText(i int) string {
 	return p.Places[i].Rung.Name
 }
 
-// why says in a few words what decided the wave of a node.
+// why summarizes what decided the wave of a node.
 func (p *Plan) why(i int) string {
-	return p.decided(i) + p.awaitedFor(i)
+	return p.decision(i) + p.customerSuffix(i)
 }
 
-// awaitedFor names the first customer of a node, as the end of its row.
-func (p *Plan) awaitedFor(i int) string {
+// customerSuffix names the first customer of a node for the end of its row.
+func (p *Plan) customerSuffix(i int) string {
 	switch all := p.customers[i]; len(all) {
 	case 0:
 		return ""
@@ -71,19 +71,19 @@ func (p *Plan) awaitedFor(i int) string {
 	}
 }
 
-func (p *Plan) decided(i int) string {
+func (p *Plan) decision(i int) string {
 	n, place := p.Graph.Nodes[i], p.Places[i]
 	if author, set := n.Wave(); place.Author && set && place.Computed {
 		if place.Kept || place.Wave == author {
 			return fmt.Sprintf("its author wrote wave %d", author)
 		}
-		return fmt.Sprintf("its author wrote wave %d; within that: %s", author, p.verb(i))
+		return fmt.Sprintf("its author wrote wave %d; within that: %s", author, p.cause(i))
 	}
-	return p.verb(i)
+	return p.cause(i)
 }
 
-// verb says what decided the wave among those of one author's wave.
-func (p *Plan) verb(i int) string {
+// cause says what decided the level within one of the author's waves.
+func (p *Plan) cause(i int) string {
 	n, place := p.Graph.Nodes[i], p.Places[i]
 	because := place.Because
 	switch because.Cause {
@@ -117,8 +117,8 @@ func (p *Plan) verb(i int) string {
 
 func (p *Plan) name(i int) string { return p.Graph.Nodes[i].Key.String() }
 
-// Find returns the nodes that an expression such as "Deployment/web",
-// "deployment/shop/web" or "web" names.
+// Find returns the nodes that match an expression such as "Deployment/web",
+// "deployment/shop/web" or "web".
 func (p *Plan) Find(expr string) []int {
 	parts := strings.Split(expr, "/")
 	var found []int
@@ -144,9 +144,9 @@ func isKind(id object.ID, kind string) bool {
 	return strings.EqualFold(id.Kind, kind) || strings.EqualFold(id.GroupKind(), kind)
 }
 
-// Explain tells the whole story of an object's wave: the chain of reasons that
-// leads to it, then everything that the object refers to and that refers to
-// it. path turns the path of a file in the repository into what to print.
+// Explain prints the chain of reasons for an object's wave, then all references
+// from and to the object. path converts a path in the repository to the path to
+// print.
 func (p *Plan) Explain(i int, path func(string) string) string {
 	var b strings.Builder
 	n := p.Graph.Nodes[i]
@@ -166,7 +166,7 @@ func (p *Plan) Explain(i int, path func(string) string) string {
 	return b.String()
 }
 
-// gates writes for whose sake a node is awaited, and what would happen otherwise.
+// gates prints the customers of a node, and what would happen to them otherwise.
 func (p *Plan) gates(b *strings.Builder, i int) {
 	for at, c := range p.customers[i] {
 		if at == 0 {
@@ -176,14 +176,14 @@ func (p *Plan) gates(b *strings.Builder, i int) {
 	}
 }
 
-// chain writes the reasons, each of which leads to the next object.
+// chain prints the reasons, each leading to the next object.
 func (p *Plan) chain(b *strings.Builder, i int) {
 	seen := map[int]bool{}
 	for depth := 1; !seen[i]; depth++ {
 		seen[i] = true
 		pl, n := p.Places[i], p.Graph.Nodes[i]
 		because := pl.Because
-		fmt.Fprintf(b, "%swave %s: %s", strings.Repeat("  ", depth), p.waveText(i), p.decided(i))
+		fmt.Fprintf(b, "%swave %s: %s", strings.Repeat("  ", depth), p.waveText(i), p.decision(i))
 		if r := because.Reference; (because.Cause == ByReference || because.Cause == ByConsumer) && r.Field != "" {
 			fmt.Fprintf(b, " (%s)", r.Field)
 		}
@@ -211,7 +211,7 @@ func (p *Plan) chain(b *strings.Builder, i int) {
 	}
 }
 
-// inferredSuffix marks a reference that no record holds but a convention tells.
+// inferredSuffix marks a reference that is inferred from a convention.
 func inferredSuffix(r graph.Reference) string {
 	if r.Inferred {
 		return " (inferred)"
@@ -226,11 +226,11 @@ func inferredMark(r graph.Reference) string {
 	return ""
 }
 
-// effect says what a reference did to the wave of the object that has it:
-// several may demand the same wave, and some had to yield.
+// effect says how a reference affected the wave of its object: several may demand
+// the same wave, and some had to yield.
 func (p *Plan) effect(r graph.Reference) string {
-	if fate := p.yielded[r]; fate != "" {
-		return ", " + fate
+	if yielded := p.yielded[r]; yielded != "" {
+		return ", " + yielded
 	}
 	place := p.Places[r.From]
 	if place.Because.Cause != ByReference || place.Because.Reference == r || !place.Computed {
@@ -243,7 +243,8 @@ func (p *Plan) effect(r graph.Reference) string {
 	return ""
 }
 
-// references lists the references that select picks, with the other end.
+// references prints the references that pick selects, with the object at the other
+// end.
 func (p *Plan) references(b *strings.Builder, title string, pick func(graph.Reference) (int, bool)) {
 	first := true
 	for _, r := range p.Graph.References {

@@ -9,9 +9,9 @@ import (
 	"github.com/ladder-cmp/ladder/graph"
 )
 
-// lowest gives each unit the lowest level that its needs allow. What is awaited
-// keeps the order of the classes: nothing of a higher rung comes a level before
-// something of a lower one, unless the fewest levels are asked for.
+// lowest assigns each unit the lowest level that its dependencies allow. Awaited
+// units keep the order of classes: no unit of a higher rung is on a lower level
+// than one of a lower rung, unless fewest is set.
 func (a *arrangement) lowest(fewest bool) []int {
 	order := make([]int, len(a.units))
 	for u := range order {
@@ -25,29 +25,29 @@ func (a *arrangement) lowest(fewest bool) []int {
 	}
 	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(class(x), class(y)) })
 	levels := make([]int, len(a.units))
-	reached, below := 0, 0 // by awaited units: so far, and of lower classes than the one we are at
-	gated, behind := 0, 0  // the level behind what gates by its rung, likewise
+	highest, highestBelow := 0, 0     // the highest level of awaited units: so far, and of lower classes than the current one
+	gateLevel, gateLevelBelow := 0, 0 // the level after gates of rungs, likewise
 	at := math.MinInt
 	for _, u := range order {
 		if c := class(u); c > at {
-			at, below, behind = c, reached, gated
+			at, highestBelow, gateLevelBelow = c, highest, gateLevel
 		}
 		levels[u] = a.after(u, levels)
 		if !a.traits[u].passive {
-			levels[u] = max(levels[u], behind)
+			levels[u] = max(levels[u], gateLevelBelow)
 		}
 		if a.gatesLater(u) && !a.checksAll(u) {
-			levels[u] = max(levels[u], below)
-			reached = max(reached, levels[u])
+			levels[u] = max(levels[u], highestBelow)
+			highest = max(highest, levels[u])
 		}
 		if a.traits[u].gates {
-			gated = max(gated, levels[u]+1)
+			gateLevel = max(gateLevel, levels[u]+1)
 		}
 	}
 	return levels
 }
 
-// after is the lowest level that the levels of what a unit needs allow.
+// after returns the lowest level that a unit's dependencies allow.
 func (a *arrangement) after(u int, levels []int) int {
 	level := 0
 	for _, e := range a.units[u].needs {
@@ -56,8 +56,8 @@ func (a *arrangement) after(u int, levels []int) int {
 	return level
 }
 
-// before is the highest level that the levels of those users allow that count;
-// top if none does.
+// before returns the highest level that the users for which counts holds allow; top
+// if there are none.
 func (a *arrangement) before(u int, levels []int, top int, counts func(user int) bool) (level int, by *edge) {
 	level = top
 	for i := range a.units[u].users {
@@ -68,9 +68,9 @@ func (a *arrangement) before(u int, levels []int, top int, counts func(user int)
 	return level, by
 }
 
-// latest moves what nobody waits for to the last level, and what is awaited only
-// because something awaited may need it to the level of that. What has no health
-// is there when the first program that is awaited starts.
+// latest moves units that nothing waits for to the last level, and companions of an
+// awaited unit to its level. Units without health are applied before the first
+// awaited program starts.
 func (a *arrangement) latest(g *graph.Graph, lowest []int) []int {
 	levels := slices.Clone(lowest)
 	top := 0
@@ -118,7 +118,7 @@ func (a *arrangement) latest(g *graph.Graph, lowest []int) []int {
 	return levels
 }
 
-// firstProgram is the first level on which a program is awaited; top if there is
+// firstProgram returns the first level with an awaited program; top if there is
 // none.
 func (a *arrangement) firstProgram(levels []int, top int) int {
 	first := top
@@ -130,8 +130,8 @@ func (a *arrangement) firstProgram(levels []int, top int) int {
 	return first
 }
 
-// awaitedGroups are the API groups of custom resources that are awaited, with the
-// first level on which one is.
+// awaitedGroups maps the API groups of awaited custom resources to their first
+// level.
 func (a *arrangement) awaitedGroups(levels []int) map[string]int {
 	groups := map[string]int{}
 	for u, level := range levels {
@@ -146,10 +146,10 @@ func (a *arrangement) awaitedGroups(levels []int) map[string]int {
 	return groups
 }
 
-// preferred is the level on which a passive unit does the least harm. Programs look
-// up settings, Secrets, accounts and Services by names that stand in their code
-// and in no manifest, and early such objects cost nothing. What changes the
-// admission of others, and what belongs to an operator, comes with the last.
+// preferred returns the level where a passive unit does the least harm. Programs
+// look up configuration, Secrets, ServiceAccounts and Services by names in their
+// code, and applying these early costs nothing. Objects that change admission, and
+// objects that belong to an operator, are applied last.
 func (a *arrangement) preferred(u int, gates []gateClass, groups map[string]int, first, top int) int {
 	t := a.traits[u]
 	if t.admits {
@@ -159,7 +159,7 @@ func (a *arrangement) preferred(u int, gates []gateClass, groups map[string]int,
 		return 0
 	}
 	if !t.builtin {
-		// What belongs to something that is awaited may be a part of it.
+		// A unit of an awaited API group may be a part of the awaited object.
 		if level, awaited := groups[t.group]; awaited {
 			return level
 		}
@@ -177,10 +177,11 @@ func (a *arrangement) preferred(u int, gates []gateClass, groups map[string]int,
 	return want
 }
 
-// gateClass is the highest class on a level among what has a customer.
+// gateClass is the highest class with a customer on a level.
 type gateClass struct{ level, class int }
 
-// gateClasses are those of the levels that end with a gate, the first before all.
+// gateClasses returns the classes of the levels that end with a gate, in order,
+// with a start entry before them.
 func (a *arrangement) gateClasses(levels []int) []gateClass {
 	highest := map[int]int{}
 	for u, level := range levels {
@@ -195,9 +196,9 @@ func (a *arrangement) gateClasses(levels []int) []gateClass {
 	return all
 }
 
-// moveDoubtfulLast moves what may never be healthy behind all that is awaited: to the
-// last level, or to one of its own where a hook or a smoke makes Argo CD wait for
-// the last. What somebody needs stays with those who do.
+// moveDoubtfulLast moves units that may never become healthy after all awaited
+// ones: to the last level, or to a new one if a hook or smoke makes Argo CD wait
+// for the last. Dependencies stay with their users.
 func (a *arrangement) moveDoubtfulLast(in input, latest []int) []int {
 	levels := slices.Clone(latest)
 	last, hooked := 0, false
@@ -218,7 +219,7 @@ func (a *arrangement) moveDoubtfulLast(in input, latest []int) []int {
 	for u := range levels {
 		if moves[u] {
 			levels[u] = max(last, a.after(u, levels))
-			last = max(last, levels[u]) // what a person put behind another one
+			last = max(last, levels[u]) // units that the user placed after another one
 		}
 	}
 	for u := len(levels) - 1; u >= 0; u-- {
@@ -229,10 +230,10 @@ func (a *arrangement) moveDoubtfulLast(in input, latest []int) []int {
 	return levels
 }
 
-// movable are the units whose health may never come, and that no workload needs;
-// and what needs them, such as a route its gateway, comes along.
+// movable marks the units that may never become healthy and that no workload needs,
+// together with their users, such as the route of a gateway.
 func (a *arrangement) movable() []bool {
-	free := make([]bool, len(a.units)) // nobody waits for it, or would have to
+	free := make([]bool, len(a.units)) // units without a customer of their own
 	for u := len(free) - 1; u >= 0; u-- {
 		t := a.traits[u]
 		free[u] = (t.doubtful >= 0 || !t.runs) && !a.awaited[u] && !a.checksAll(u) &&
@@ -245,7 +246,7 @@ func (a *arrangement) movable() []bool {
 	return moves
 }
 
-// dense leaves out the levels on which nothing stands.
+// dense removes empty levels.
 func dense(levels []int) []int {
 	taken := slices.Compact(slices.Sorted(slices.Values(levels)))
 	out := make([]int, len(levels))

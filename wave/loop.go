@@ -11,9 +11,9 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// strength ranks constraints by what yields first in a cycle: what no manifest
-// shows, what is only inferred, what Kubernetes heals by itself, what a person
-// wrote, and never what the API server demands.
+// strength ranks constraints by which yields first in a cycle: dependencies that no
+// manifest shows, inferred ones, those that Kubernetes retries, those that a user
+// wrote, and never those that the API server enforces.
 type strength int
 
 const (
@@ -38,15 +38,16 @@ func (c constraint) strength() strength {
 	return soft
 }
 
-// loop is a cycle that cannot stand in one wave: its constraints lead to each other,
-// and some demand a gap.
+// loop is a cycle that cannot share a wave, since some of its constraints demand a
+// gap.
 type loop struct {
-	rules []constraint // all there are
-	// within are the indices of those in the cycle, and gaps of those with a gap.
+	rules []constraint // all constraints
+	// within are the indices of the constraints in the cycle, gaps of those that
+	// demand a gap.
 	within, gaps []int
 }
 
-// loopsOf finds the loops among constraints by the components of their nodes.
+// loopsOf finds the loops, given the component number of each node.
 func loopsOf(rules []constraint, comp []int) map[int]*loop {
 	loops := map[int]*loop{}
 	inside := func(c constraint) bool { return !c.dropped && comp[c.from] == comp[c.to] }
@@ -71,31 +72,31 @@ func loopsOf(rules []constraint, comp []int) map[int]*loop {
 	return loops
 }
 
-// weakest returns the constraints of the loop that are weaker than some strength, if
-// there are any: those of the least strength.
-func (l loop) weakest(than strength) (least strength, all []int) {
-	least = than
+// weakest returns the weakest constraints of the loop, if they are weaker than the
+// given strength.
+func (l loop) weakest(limit strength) (least strength, all []int) {
+	least = limit
 	for _, i := range l.within {
 		if s := l.rules[i].strength(); s < least {
 			least, all = s, []int{i}
-		} else if s == least && s < than {
+		} else if s == least && s < limit {
 			all = append(all, i)
 		}
 	}
 	return least, all
 }
 
-// yielding says what becomes of a cycle: constraints that are dropped, gaps that
-// are given up, and what to tell the user.
+// yielding describes how a cycle is resolved: the constraints to drop, the gaps to
+// give up, and what to tell the user.
 type yielding struct {
 	drop, weaken   []int
 	warning, fault *finding.Finding
 }
 
-// yield weakens a cycle that cannot stand in one wave, or returns the fault that
-// nothing in it is weak. Objects in a cycle of soft demands stand in one wave,
-// where all of them come up in time. A stronger demand for a gap stands, and the
-// weaker ones around it are dropped.
+// yield weakens a cycle that cannot share a wave, or returns a finding if none of
+// its constraints may yield. Objects in a cycle of soft demands share a wave, where
+// all of them become healthy eventually. A stronger demand for a gap is kept, and
+// the weaker ones around it are dropped.
 func (l loop) yield(g *graph.Graph) yielding {
 	if _, all := l.weakest(inferred); all != nil {
 		return yielding{drop: all}
@@ -130,14 +131,14 @@ func (l loop) yield(g *graph.Graph) yielding {
 }
 
 func (l loop) finding(g *graph.Graph, severity finding.Severity, through int, message, remedy string) *finding.Finding {
-	text, first := l.spell(g, through)
+	text, first := l.path(g, through)
 	n := g.Nodes[first]
 	return &finding.Finding{Severity: severity, Rule: "cycle", File: n.File, Line: n.Line, Object: n.Key.String(), Message: message + text, Remedy: remedy}
 }
 
-// spell writes out a cycle through a constraint: "A -> B (mounts) -> A", from its
-// smallest node.
-func (l loop) spell(g *graph.Graph, through int) (string, int) {
+// path prints the cycle through a constraint, starting at its smallest node: "A ->
+// B (mounts) -> A".
+func (l loop) path(g *graph.Graph, through int) (string, int) {
 	start := l.rules[through]
 	isStart := func(node int) bool { return node == start.from }
 	back, _ := cycle.Path(start.to, isStart, func(node int) iter.Seq2[constraint, int] {

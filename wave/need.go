@@ -7,39 +7,39 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// Need is why an object must not be applied before another one is healthy. An
-// object with such a need is a customer of the other one: without a customer
-// nothing is awaited, since Kubernetes converges by itself and every wait can
-// hang on something that no manifest shows.
+// Need is the reason why an object must not be applied before another one is
+// healthy. An object with a need is a customer of the other one. Nothing is awaited
+// without a customer, since Kubernetes converges by itself and every wait can hang
+// on something that no manifest shows.
 type Need string
 
 const (
 	// Refused: the API server refuses the customer.
 	Refused Need = "refused"
-	// RunsOnce: the customer runs once and fails for good.
+	// RunsOnce: the customer runs once and fails permanently.
 	RunsOnce Need = "runs-once"
-	// WrongData: the customer works on data that is not ready for it.
+	// WrongData: the customer would process data that is not ready.
 	WrongData Need = "wrong-data"
-	// Degrades: the customer is awaited itself, and Degraded meanwhile, which
+	// Degrades: the customer is itself awaited and is Degraded meanwhile, which
 	// fails the sync (gitops-engine pkg/sync/sync_context.go).
 	Degrades Need = "degrades"
-	// Checks: the customer checks the result, once.
+	// Checks: the customer tests the result, once.
 	Checks Need = "checks"
-	// Settles: the customer is a webhook configuration, or what the webhook admits.
-	// Connections reach a server up to a second after it is healthy, and Argo CD waits
-	// two between waves.
+	// Settles: the customer is a webhook configuration, or an object that the
+	// webhook admits. Connections reach a backend up to a second after it is
+	// healthy, and Argo CD pauses two seconds between waves.
 	Settles Need = "settles"
-	// Reads: the customer reads what the other object makes. It waits by itself,
-	// so that the two share a wave where waves are few.
+	// Reads: the customer reads an object that the other one creates. It waits by
+	// itself, so the two share a wave in the compact style.
 	Reads Need = "reads"
-	// Depends: the customer is a component that depends on what another one brings.
+	// Depends: the customer is a component that depends on another one.
 	Depends Need = "depends"
-	// Asked: a person wrote that the customer comes after the other object.
-	Asked Need = "asked"
+	// Asked: the user wrote that the customer comes after the other object.
+	Requested Need = "asked"
 )
 
-// Without says what happens to a customer without what it needs, as the end of a
-// sentence that begins with the customer.
+// Without says what happens to a customer without its dependency. The text follows
+// the customer's name in a sentence.
 func (n Need) Without() string {
 	switch n {
 	case Refused:
@@ -58,41 +58,41 @@ func (n Need) Without() string {
 		return "reads what it makes"
 	case Depends:
 		return "depends on what it installs"
-	case Asked:
+	case Requested:
 		return "follows it by annotation"
 	}
 	return ""
 }
 
-// fails reports whether the customer, or its sync, fails for good. Other customers
+// fails reports whether the customer or its sync fails permanently. Other customers
 // wait by themselves.
 func (n Need) fails() bool {
 	return slices.Contains([]Need{Refused, RunsOnce, WrongData, Degrades, Checks}, n)
 }
 
-// holdsByDefault and holdsWithinWave report whether a need makes a gate: each does,
-// but within a wave that an author wrote only what would fail there, and what
-// somebody asked for.
+// holdsByDefault and holdsWithinWave report whether a need is a gate. By default
+// every need is; within a wave that an author set, only needs that would fail there
+// or that the user asked for.
 func holdsByDefault(Need) bool { return true }
 
-func holdsWithinWave(n Need) bool { return n.fails() || n == Asked }
+func holdsWithinWave(n Need) bool { return n.fails() || n == Requested }
 
-// Customer is an object that comes only when another one is healthy.
+// Customer is an object that waits until another one is healthy.
 type Customer struct {
 	Node int
 	Need Need
-	// Reference is what makes it a customer; the zero value for Checks.
+	// Reference is the reference behind the need; zero for Checks.
 	Reference graph.Reference
 }
 
-// needOf says why the object of a reference must not come before the target is
-// healthy; empty if it may.
+// needOf returns why the object of a reference must not be applied before the
+// target is healthy; empty if it may.
 func needOf(from *graph.Node, r *graph.Reference) Need {
 	switch {
 	case r.Meaning != knowledge.Healthy:
 		return ""
 	case r.Explicit:
-		return Asked
+		return Requested
 	case r.Sign == graph.Registration:
 		return Settles
 	case r.Refused, r.Hard && !r.Inferred:
@@ -100,7 +100,8 @@ func needOf(from *graph.Node, r *graph.Reference) Need {
 	case r.Data:
 		return WrongData
 	case !r.Written.IsZero():
-		// Also of Jobs: the kubelet starts no Pod before its Secret is there.
+		// This holds for Jobs, too: the kubelet starts no Pod before its Secret
+		// exists.
 		if r.Inferred {
 			return ""
 		}
@@ -113,9 +114,9 @@ func needOf(from *graph.Node, r *graph.Reference) Need {
 	return ""
 }
 
-// isDegradedWithout reports whether an object of the API of an operator is
-// Degraded while what it refers to is not healthy. Argo CD fails a sync that
-// waits for such an object.
+// isDegradedWithout reports whether a custom resource is Degraded while the target
+// of its reference is not healthy. Argo CD fails a sync that waits for such an
+// object.
 func isDegradedWithout(from *graph.Node, r *graph.Reference) bool {
 	return r.Meaning == knowledge.Healthy && !r.Patient && !r.IsAboutKind() && from.Kind.Pod.IsZero() && from.HasHealth && slices.Contains(from.Waits.Can, "Degraded")
 }

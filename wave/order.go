@@ -11,8 +11,8 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// The order of a component is computed in stages, each from what those before it
-// return:
+// The order of a component is computed in stages. Each uses the results of the
+// stages before it:
 //
 //	constraints  references to demands on waves
 //	condense     demands to units, each of objects that stand in one wave
@@ -20,31 +20,31 @@ import (
 //	settle       waves to the place of each object, with its reason
 //	verify       compares the levels with the demands
 
-// input is what every stage reads, and none changes.
+// input is what all stages read. No stage changes it.
 type input struct {
 	graph *graph.Graph
 	base  *knowledge.Base
 	opt   Options
-	// rungs are those of the nodes.
+	// rungs holds the rung of each node.
 	rungs []knowledge.Rung
 }
 
-// ordering is what the stages come to.
+// ordering is the result of the stages.
 type ordering struct {
 	// Places has an entry for each node of the graph.
 	Places []Placement
-	// yielded are references that do not hold, with what became of them.
+	// yielded maps references that were given up to what happened to them.
 	yielded map[graph.Reference]string
-	// customers are those of each node for whose sake it is awaited.
+	// customers maps each node to its customers.
 	customers map[int][]Customer
-	// rules are the demands that hold by default; nil if nobody needed them so far.
+	// rules are the constraints that hold by default, computed on first use.
 	rules []constraint
-	// unwaved means that all objects stand in one wave, so that none is written.
+	// unwaved means that all objects share one wave, so none is written.
 	unwaved  bool
 	warnings []finding.Finding
 }
 
-// rungsOf are the rungs on which the nodes stand.
+// rungsOf returns the rung of each node.
 func rungsOf(g *graph.Graph, base *knowledge.Base) []knowledge.Rung {
 	rungs := make([]knowledge.Rung, len(g.Nodes))
 	for i := range g.Nodes {
@@ -53,8 +53,8 @@ func rungsOf(g *graph.Graph, base *knowledge.Base) []knowledge.Rung {
 	return rungs
 }
 
-// order gives the objects of the Sync phase their waves, under the order of their
-// author where there is one.
+// order assigns waves to the objects of the Sync phase, within the author's order
+// if there is one.
 func (in input) order() (ordering, error) {
 	ordered := slices.ContainsFunc(in.syncNodes(), func(i int) bool {
 		_, set := in.graph.Nodes[i].Wave()
@@ -69,7 +69,7 @@ func (in input) order() (ordering, error) {
 	return in.compute()
 }
 
-// syncNodes are the nodes that this Application applies in the Sync phase.
+// syncNodes returns the nodes that this Application applies in the Sync phase.
 func (in input) syncNodes() []int {
 	var all []int
 	for i := range in.graph.Nodes {
@@ -80,7 +80,7 @@ func (in input) syncNodes() []int {
 	return all
 }
 
-// compute orders the whole component by itself.
+// compute orders the whole component and ignores existing waves.
 func (in input) compute() (ordering, error) {
 	d, a, err := in.arrangeAll()
 	if err != nil {
@@ -92,7 +92,7 @@ func (in input) compute() (ordering, error) {
 	return o, n.verify(in.graph)
 }
 
-// arrangeAll arranges the whole component in the style that is asked for.
+// arrangeAll arranges the whole component in the requested style.
 func (in input) arrangeAll() (demands, arrangement, error) {
 	holds, fewest := holdsByDefault, in.opt.Waves == Compact
 	if fewest {
@@ -109,7 +109,7 @@ func (in input) arrangeAll() (demands, arrangement, error) {
 	return d, arrange(in, c, fewest), nil
 }
 
-// byDefault are the constraints that hold by default, whatever the style.
+// byDefault returns the constraints that hold in the default style.
 func (p *Plan) byDefault(base *knowledge.Base) []constraint {
 	if p.rules != nil {
 		return p.rules
@@ -123,8 +123,8 @@ type numbered struct {
 	wave func(level int) int
 }
 
-// settle puts every node in its place, with the reason. What is in none of the
-// arrangements keeps its rung or, outside of the Sync phase, its weight.
+// settle assigns each node its placement, with the reason. Nodes outside the
+// arrangements keep their rung or, outside the Sync phase, their weight.
 func settle(in input, d demands, all ...numbered) ordering {
 	o := ordering{Places: in.floors(), yielded: maps.Clone(d.yielded), customers: map[int][]Customer{}, rules: d.rules}
 	for _, a := range all {
@@ -143,7 +143,7 @@ func settle(in input, d demands, all ...numbered) ordering {
 	return o
 }
 
-// floors are the places before anything is ordered.
+// floors returns the placements before ordering.
 func (in input) floors() []Placement {
 	places := make([]Placement, len(in.graph.Nodes))
 	for i := range in.graph.Nodes {
@@ -160,7 +160,7 @@ func (in input) floors() []Placement {
 	return places
 }
 
-// customers finds for each node those for whose sake it is awaited.
+// customers maps each node to the customers that it is awaited for.
 func (a numbered) customers() map[int][]Customer {
 	all := map[int][]Customer{}
 	for u := range a.units {
@@ -185,7 +185,7 @@ func (a numbered) customers() map[int][]Customer {
 	return all
 }
 
-// firstCheck is the first unit that checks all others, or -1.
+// firstCheck returns the first unit that tests all others, or -1.
 func (a *arrangement) firstCheck() int {
 	for u := range a.units {
 		if a.checksAll(u) {
@@ -195,7 +195,7 @@ func (a *arrangement) firstCheck() int {
 	return -1
 }
 
-// addCustomer adds a customer, unless its last references say the same.
+// addCustomer adds a customer unless it is already in the list.
 func addCustomer(all []Customer, c Customer) []Customer {
 	for i := len(all) - 1; i >= 0 && all[i].Node == c.Node; i-- {
 		if all[i].Need == c.Need {
@@ -205,7 +205,7 @@ func addCustomer(all []Customer, c Customer) []Customer {
 	return append(all, c)
 }
 
-// verify compares the levels with every constraint. A violation is a fault of this
+// verify compares the levels with every constraint. A violation is a bug in this
 // package.
 func (a numbered) verify(g *graph.Graph) error {
 	var faults []finding.Finding

@@ -7,54 +7,54 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// telling are the rungs by what they say of a component that has objects on
-// several: an operator with its secrets is an operator. Smokes say so only
-// where nothing else runs.
-var telling = []string{knowledge.Controllers, "workloads", knowledge.Bootstraps, knowledge.Smokes, "exposure", "secrets", "crds", "namespaces", "configs"}
+// purposeRungs ranks rungs by how well they describe a component with objects on
+// several: an operator with Secrets is an operator. Smokes count only if nothing
+// else runs.
+var purposeRungs = []string{knowledge.Controllers, "workloads", knowledge.Bootstraps, knowledge.Smokes, "exposure", "secrets", "crds", "namespaces", "configs"}
 
-// Tells compares two rungs by what they say of a component that has objects on
-// both: less than 0 if it is rather the first that it is for.
-func Tells(x, y string) int {
+// ComparePurpose compares two rungs by how well they describe a component with objects on
+// both. It is negative if x describes it better.
+func ComparePurpose(x, y string) int {
 	at := func(rung string) int {
-		if i := slices.Index(telling, rung); i >= 0 {
+		if i := slices.Index(purposeRungs, rung); i >= 0 {
 			return i
 		}
-		return len(telling)
+		return len(purposeRungs)
 	}
 	return at(x) - at(y)
 }
 
-// Purpose says what the component as a whole is for: the rung, and the node that
-// tells. Where nothing tells, the rung is empty.
+// Purpose returns the rung that describes the component as a whole, and the node
+// that decided it. The rung is empty if no object is characteristic.
 func (p *Plan) Purpose() (rung string, node int) {
-	tells := map[string]int{} // by rung, the node
+	deciders := map[string]int{} // the deciding node, by rung
 	for i, n := range p.Graph.Nodes {
 		name := p.Places[i].Rung.Name
-		if !tellsMuch(n, name) {
+		if !isCharacteristic(n, name) {
 			continue
 		}
 		if name == "workloads" && n.Kind.Runs == "once" {
 			name = knowledge.Bootstraps
 		}
-		if told, ok := tells[name]; !ok || clarity(n) > clarity(p.Graph.Nodes[told]) {
-			tells[name] = i
+		if decider, ok := deciders[name]; !ok || clarity(n) > clarity(p.Graph.Nodes[decider]) {
+			deciders[name] = i
 		}
 	}
-	for _, name := range telling {
-		i, ok := tells[name]
-		if _, configs := tells["configs"]; !ok || configs && name == "namespaces" && p.Graph.Nodes[i].Key.Kind != "Namespace" {
-			continue // a limit among settings is one of them
+	for _, name := range purposeRungs {
+		i, ok := deciders[name]
+		if _, configs := deciders["configs"]; !ok || configs && name == "namespaces" && p.Graph.Nodes[i].Key.Kind != "Namespace" {
+			continue // a limit within the configuration
 		}
-		if keeper, keeps := p.keepsData(); keeps && name == knowledge.Controllers {
-			return "workloads", keeper
+		if workload, ok := p.statefulWorkload(); ok && name == knowledge.Controllers {
+			return "workloads", workload
 		}
 		return name, i
 	}
 	return "", 0
 }
 
-// clarity says how clearly an object tells what its component is for: what runs
-// tells more than its volume, and what becomes healthy more than its settings.
+// clarity ranks how well an object describes its component: a workload better than
+// its volume, an object with health better than its configuration.
 func clarity(n graph.Node) int {
 	switch {
 	case n.RoleWhy != "" && !n.Partner:
@@ -67,10 +67,10 @@ func clarity(n graph.Node) int {
 	return 0
 }
 
-// keepsData finds a workload that keeps data in volumes of its own. Controllers
-// keep theirs in the API server, so what has such a workload is a runtime, even
-// if it brings a controller along.
-func (p *Plan) keepsData() (node int, ok bool) {
+// statefulWorkload returns a workload with persistent volumes. Controllers store their
+// data in the API server, so a component with such a workload is a runtime even if
+// it contains a controller.
+func (p *Plan) statefulWorkload() (node int, ok bool) {
 	for i, n := range p.Graph.Nodes {
 		if n.Kind.Runs == "" && !n.Kind.Pod.IsZero() && len(n.Get("spec", "volumeClaimTemplates").Items()) > 0 {
 			return i, true
@@ -79,14 +79,14 @@ func (p *Plan) keepsData() (node int, ok bool) {
 	return 0, false
 }
 
-// tellsMuch reports whether an object says what its component is for. Services,
-// accounts and their like come with anything.
-func tellsMuch(n graph.Node, rung string) bool {
+// isCharacteristic reports whether an object is characteristic of its component. Services,
+// ServiceAccounts and the like belong to any.
+func isCharacteristic(n graph.Node, rung string) bool {
 	if n.Elsewhere || !n.Kind.Selects.IsZero() {
 		return false
 	}
 	if rung == "workloads" || rung == knowledge.Controllers {
 		return n.HasHealth || !n.Kind.Pod.IsZero() || n.Foreign
 	}
-	return slices.Contains(telling, rung)
+	return slices.Contains(purposeRungs, rung)
 }

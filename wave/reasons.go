@@ -9,7 +9,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// reasons says what decided the level of each unit.
+// reasons returns what decided the level of each unit.
 func (a *arrangement) reasons(g *graph.Graph) []Reason {
 	why := make([]Reason, len(a.units))
 	last := 0
@@ -23,7 +23,7 @@ func (a *arrangement) reasons(g *graph.Graph) []Reason {
 			continue
 		}
 		for _, e := range a.units[u].needs {
-			if !e.companion && !goesWithoutSaying(g, e.ref) && a.levels[u] == a.levels[e.unit]+e.gap && (e.gap > 0 || e.ref.Meaning == knowledge.With || a.levels[u] > 0 && a.levels[u] < last) {
+			if !e.companion && !isImplied(g, e.ref) && a.levels[u] == a.levels[e.unit]+e.gap && (e.gap > 0 || e.ref.Meaning == knowledge.With || a.levels[u] > 0 && a.levels[u] < last) {
 				why[u] = Reason{Cause: ByReference, Reference: *e.ref, Other: e.to}
 				if e.gap > 0 {
 					break
@@ -34,7 +34,7 @@ func (a *arrangement) reasons(g *graph.Graph) []Reason {
 			continue
 		}
 		at, by := a.before(u, a.levels, last, func(int) bool { return true })
-		if by != nil && goesWithoutSaying(g, by.ref) {
+		if by != nil && isImplied(g, by.ref) {
 			by = nil
 		}
 		switch {
@@ -43,7 +43,7 @@ func (a *arrangement) reasons(g *graph.Graph) []Reason {
 		case a.units[u].gated || why[u].Cause == ByReference && a.levels[u] == last:
 		case by != nil && at == a.levels[u] && (a.awaited[u] || a.traits[u].passive) && (at < last || a.traits[u].consumed):
 			why[u] = Reason{Cause: ByConsumer, Reference: *by.ref, Other: by.from}
-			if by.companion && by.ref.From != by.from { // beside its controller
+			if by.companion && by.ref.From != by.from { // next to its controller
 				why[u] = Reason{Cause: ByController, Other: by.from}
 			}
 		case a.traits[u].passive && a.levels[u] < last && a.traits[u].rung > a.waves[a.levels[u]] && controller >= 0 && why[u].Cause == ByRung:
@@ -53,7 +53,7 @@ func (a *arrangement) reasons(g *graph.Graph) []Reason {
 	return why
 }
 
-// firstNode is the first program that is awaited, or -1.
+// firstNode returns the first awaited program, or -1.
 func (a *arrangement) firstNode(g *graph.Graph) int {
 	first, level := -1, math.MaxInt
 	for u := range a.units {
@@ -64,9 +64,8 @@ func (a *arrangement) firstNode(g *graph.Graph) int {
 	return first
 }
 
-// numbers gives each level a wave. In the order of rungs it is that of the highest
-// rung on the level among what is awaited, or, on the last level, among all; levels
-// are counted from 0 where the fewest waves are asked for.
+// numbers assigns each level a wave: the wave of the highest rung among its awaited
+// units or, for the last level, among all. With fewest, levels are counted from 0.
 func (a *arrangement) numbers(fewest bool) []int {
 	last := 0
 	for _, level := range a.levels {
@@ -102,7 +101,7 @@ func (a *arrangement) numbers(fewest bool) []int {
 	return waves
 }
 
-// reason is why a node of a unit stands where it stands.
+// reason returns why a node of a unit has its level.
 func (a *arrangement) reason(in input, u, node int) Reason {
 	why, nodes := a.why[u], a.units[u].nodes
 	if len(nodes) == 1 {

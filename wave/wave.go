@@ -1,21 +1,20 @@
 // Package wave decides when each object of a component is applied.
 //
-// Argo CD applies an Application wave by wave and waits for each wave to be
-// healthy before the next. Every wait can hang on something that no manifest
-// shows, and Kubernetes converges by itself, so a wave must earn its place: it
-// ends where a later object, its customer, needs something in it healthy (see
-// Need). What nobody waits for comes with the last wave, of which Argo CD waits
-// for nothing; without any customer there is one wave, as Argo CD has it by
-// itself. What an object is for, its rung, orders what is awaited and names the
-// waves.
+// Argo CD applies an Application wave by wave and waits for each wave to be healthy
+// before the next. Every wait can hang on something that no manifest shows, and
+// Kubernetes converges by itself, so a wave must earn its place: it ends where a
+// later object, its customer, needs something in it healthy (see Need). Objects
+// that nothing waits for are in the last wave, for which Argo CD does not wait.
+// Without a customer there is one wave, which is Argo CD's default. The rung of an
+// object says what it is for; rungs order the awaited objects and name the waves.
 //
 // Objects without health of their own (ServiceAccounts, configuration, RBAC,
-// Services) cost nothing to apply early. They are there when the first program
-// that is awaited starts, which may look them up by names in its code.
+// Services) cost nothing to apply early. They exist when the first awaited program
+// starts, which may look them up by names in its code.
 //
-// The result depends on the set of objects only: not on the order in which
-// they come, nor on the cluster. Argo CD asks again in the middle of a sync,
-// and another answer would tear it apart.
+// The result depends only on the set of objects, not on their order in the input or
+// on the cluster. Argo CD renders again during a sync, and a different result would
+// break that sync.
 package wave
 
 import (
@@ -30,70 +29,71 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Placement is the place of an object in the order, and why it is there.
+// Placement is the wave of an object with the reason for it.
 type Placement struct {
-	// Computed is false for objects outside of the Sync phase: hooks of other
-	// phases keep their weights, and what Argo CD never applies has no wave.
+	// Computed is false for objects outside the Sync phase: hooks of other phases
+	// keep their weights, and objects that Argo CD never applies have no wave.
 	Computed bool
-	// Wave is the sync wave, or for hooks of other phases the weight that
-	// Argo CD reads off them.
+	// Wave is the sync wave or, for hooks of other phases, the weight that Argo CD
+	// reads from their annotations.
 	Wave int
 	// Rung is what the object is for.
 	Rung knowledge.Rung
-	// Because is what decided the wave.
+	// Because says what decided the wave.
 	Because Reason
-	// Author is true when the wave follows an order that its author wrote, and
-	// Kept when it is the very wave that is there, so that nothing is written.
+	// Author means that the wave follows an author's order. Kept means that the
+	// existing annotation is right, so none is written.
 	Author, Kept bool
 }
 
-// Cause is the kind of thing that decided a wave.
+// Cause is the category of a Reason.
 type Cause string
 
 const (
-	// ByRung: the floor of the rung.
+	// ByRung: the wave of the rung.
 	ByRung Cause = "rung"
 	// ByReference: an object it refers to.
 	ByReference Cause = "reference"
-	// ByConsumer: an object that refers to it and is the first to need it.
+	// ByConsumer: the first object that needs it.
 	ByConsumer Cause = "consumer"
-	// ByCompany: objects that refer to each other stand together.
+	// ByCompany: objects that refer to each other share a wave.
 	ByCompany Cause = "company"
-	// ByController: the controllers of the component may look for it.
+	// ByController: the component's controllers may look it up.
 	ByController Cause = "controller"
-	// ByDoubt: its health may never come, so nothing may wait for it.
+	// ByDoubt: it may never become healthy, so nothing may wait for it.
 	ByDoubt Cause = "doubt"
-	// ByPhase: it is a hook of another phase, or never applied.
+	// ByPhase: it is a hook of another phase, or is never applied.
 	ByPhase Cause = "phase"
 )
 
-// Reason is what decided a wave. Reference is set for ByReference, where it
-// starts at the object, and for ByConsumer, where it ends there. Other is the
-// other object, if there is one.
+// Reason says what decided a wave. Reference is set for ByReference, where it
+// starts at the object, and for ByConsumer, where it ends there. Other is the other
+// object, if there is one.
 type Reason struct {
 	Cause     Cause
 	Reference graph.Reference
 	Other     int
 }
 
-// Plan is a component in order.
+// Plan is an ordered component.
 type Plan struct {
 	Graph *graph.Graph
-	// Order lists the nodes in the order in which Argo CD applies them, without
-	// those that another Application applies.
+	// Order lists the nodes in apply order, without those that another Application
+	// applies.
 	Order []int
-	// Findings are faults of the input that leave an order possible.
+	// Findings are problems of the input that do not prevent an order.
 	Findings []finding.Finding
 
 	opt Options
 	ordering
 }
 
-// Customers are the objects that come only when a node is healthy, and why. A node
-// without customers is awaited for the sake of another one, or not at all.
+// Customers returns the objects that wait until a node is healthy, with the
+// reasons. A node without customers is awaited for another one's sake, or not at
+// all.
 func (p *Plan) Customers(node int) []Customer { return p.customers[node] }
 
-// Waves is the number of waves of the Sync phase.
+// Waves returns the number of waves of the Sync phase.
 func (p *Plan) Waves() int {
 	seen := map[int]bool{}
 	for i, place := range p.Places {
@@ -104,44 +104,44 @@ func (p *Plan) Waves() int {
 	return len(seen)
 }
 
-// AuthorPolicy says what becomes of sync waves that are already there.
+// AuthorPolicy says how existing sync waves are treated.
 type AuthorPolicy string
 
 const (
-	// Refine keeps the author's order, and splits only those of its waves that
-	// would fail. The default.
+	// Refine keeps the author's order and splits only waves that would fail. It is
+	// the default.
 	Refine AuthorPolicy = "refine"
-	// Keep leaves every wave that an author wrote, and computes the others.
+	// Keep leaves every existing wave and computes the others.
 	Keep AuthorPolicy = "keep"
 	// Override computes every wave.
 	Override AuthorPolicy = "override"
 )
 
-// Style says how many waves there are.
+// Style says how many waves to use.
 type Style string
 
 const (
-	// Rungs also gates what reads what another object makes, and names the waves
-	// by what their objects are for. The default.
+	// Rungs adds gates for objects that read what another object creates, and
+	// numbers waves by rung. It is the default.
 	Rungs Style = "rungs"
-	// Compact gates only what would fail otherwise, and counts the waves from 0.
+	// Compact gates only what would fail otherwise, and counts waves from 0.
 	Compact Style = "compact"
-	// Off writes no waves; what is there is only checked.
+	// Off writes no waves; existing ones are only checked.
 	Off Style = "off"
 )
 
-// Jobs says what becomes of plain Jobs that configure or validate what runs.
+// Jobs says how to treat plain Jobs that configure or validate workloads.
 type Jobs string
 
 const (
-	// AsTheyAre leaves them, and reports that a change of them fails. The
+	// AsTheyAre leaves them, and reports that changing them will fail. It is the
 	// default.
 	AsTheyAre Jobs = "keep"
 	// AsHooks makes them Sync hooks that are deleted before they run again.
 	AsHooks Jobs = "hook"
 )
 
-// Options say how to order. The zero value means Refine, Rungs and AsTheyAre.
+// Options configure Assign. The zero value means Refine, Rungs and AsTheyAre.
 type Options struct {
 	Author AuthorPolicy
 	Waves  Style
@@ -149,7 +149,7 @@ type Options struct {
 }
 
 // Assign computes the wave of every object. The error joins a finding for each
-// wave that cannot be read and each cycle that cannot be broken.
+// unreadable wave and each cycle that cannot be resolved.
 func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 	if opt.Waves == Off { // nothing is written
 		opt.Author, opt.Jobs = Keep, AsTheyAre
@@ -169,20 +169,20 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 	return p, nil
 }
 
-// farthest is how far from 0 an author's wave may be, so that it can be
-// multiplied and compared: Argo CD compares waves by subtracting them.
-const farthest = 1_000_000_000
+// maxWave is the largest absolute value allowed for an author's wave, so that it
+// can be multiplied and compared: Argo CD compares waves by subtraction.
+const maxWave = 1_000_000_000
 
 // checkAnnotations reports waves that Argo CD would silently read as 0.
 func checkAnnotations(g *graph.Graph) error {
 	var faults []finding.Finding
 	for _, n := range g.Nodes {
 		if text, ok := n.Annotation(object.SyncWave); ok {
-			if wave, err := strconv.Atoi(text); err == nil && (wave > farthest || wave < -farthest) {
+			if wave, err := strconv.Atoi(text); err == nil && (wave > maxWave || wave < -maxWave) {
 				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
 					Field:   "metadata.annotations[" + object.SyncWave + "]",
 					Message: strings.Trim(n.ShownNumber(text), `"`) + " is out of range: Ladder cannot order objects around it",
-					Remedy:  fmt.Sprintf("use a number between -%d and %d", farthest, farthest)})
+					Remedy:  fmt.Sprintf("use a number between -%d and %d", maxWave, maxWave)})
 			} else if err != nil {
 				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
 					Field:   "metadata.annotations[" + object.SyncWave + "]",

@@ -12,15 +12,15 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Annotations of Argo CD's that a plan may write besides the wave.
+// Argo CD's annotations that a plan may write besides the wave.
 const (
 	hookDeletePolicy = "argocd.argoproj.io/hook-delete-policy"
 	helmDeletePolicy = "helm.sh/hook-delete-policy"
 )
 
-// Annotate returns the objects in the order of the plan, each with its wave and
-// with the sync options that the order needs. Hooks of other phases keep their
-// weight, which a wave would replace.
+// Annotate returns the objects in plan order, each with its wave and the sync
+// options that the order requires. Hooks of other phases keep their weights, which
+// a wave would replace.
 func (p *Plan) Annotate() ([]object.Object, error) {
 	objs := make([]object.Object, 0, len(p.Order))
 	for _, i := range p.Order {
@@ -34,19 +34,20 @@ func (p *Plan) Annotate() ([]object.Object, error) {
 	return objs, nil
 }
 
-// writes are the annotations that a plan gives a node.
+// writes returns the annotations that a plan adds to a node.
 func (p *Plan) writes(i int) []object.Annotation {
 	var all []object.Annotation
 	n, place := p.Graph.Nodes[i], p.Places[i]
 	if p.opt.Waves == Off {
-		// Its definition was taken out on request; that is no order.
+		// Its CRD was removed on request, which requires this option in any order.
 		list, _ := n.Annotation(object.SyncOptions)
 		if list, changed := object.WithOptions(list, object.SkipDryRun); n.Lifted && changed {
 			all = append(all, object.Annotation{Key: object.SyncOptions, Value: list})
 		}
 		return all
 	}
-	// One wave is what Argo CD has by itself, unless it reads another one there.
+	// A single wave needs no annotation, unless Argo CD reads another wave from the
+	// object.
 	if read, _ := n.Wave(); place.Computed && !place.Kept && (!p.unwaved || read != place.Wave) {
 		all = append(all, object.Annotation{Key: object.SyncWave, Value: strconv.Itoa(place.Wave)})
 	}
@@ -62,8 +63,8 @@ func (p *Plan) writes(i int) []object.Annotation {
 	return all
 }
 
-// mergedOptions adds to the sync options of an object what the order needs, and
-// reports whether that changes them.
+// mergedOptions adds the sync options that the order requires, and reports whether
+// that changes them.
 func (p *Plan) mergedOptions(i int) (string, bool) {
 	n := p.Graph.Nodes[i]
 	if !p.Places[i].Computed && len(n.Phases()) == 0 {
@@ -80,25 +81,25 @@ func (p *Plan) mergedOptions(i int) (string, bool) {
 	return object.WithOptions(text, needs...)
 }
 
-// annotationLimit is the size in bytes that Kubernetes allows all annotations
-// of an object together (k8s.io/apimachinery pkg/api/validation, TotalAnnotationSizeLimitB).
-// kubectl apply keeps the whole object in one of them.
+// annotationLimit is the maximum total size in bytes of an object's annotations
+// (k8s.io/apimachinery pkg/api/validation, TotalAnnotationSizeLimitB). kubectl
+// apply stores the whole object in one of them.
 const annotationLimit = 262144
 
-// tooLong reports whether an object may exceed the limit when kubectl keeps it
-// as JSON in an annotation. The size is estimated from above: each line without
-// its indentation, unless that belongs to a text, with room for what JSON puts
-// around and between, and a tenth of the limit left for other annotations.
-// Applying too much on the server's side does no harm.
+// tooLong reports whether an object may exceed the limit when kubectl stores it as
+// JSON in an annotation. The size is an upper bound: each line without its
+// indentation, unless that belongs to a block scalar, plus JSON's punctuation and a
+// tenth of the limit for other annotations. Using server-side apply unnecessarily
+// is harmless.
 func tooLong(text string) bool {
-	const most = annotationLimit * 9 / 10
+	const limit = annotationLimit * 9 / 10
 	size := escapes(text)
-	if len(text)+3*strings.Count(text, "\n")+size <= most {
+	if len(text)+3*strings.Count(text, "\n")+size <= limit {
 		return false
 	}
-	block := -1 // the indentation of the text that the line is in
+	block := -1 // the indentation of the current block scalar
 	for line := range strings.Lines(text) {
-		if size > most {
+		if size > limit {
 			return true
 		}
 		indent := 0
@@ -117,17 +118,17 @@ func tooLong(text string) bool {
 			size += 3 - indent
 		}
 	}
-	return size > most
+	return size > limit
 }
 
-// startsText reports whether the lines below one may be those of a text.
+// startsText reports whether the lines after this one may belong to a block scalar.
 func startsText(line string) bool {
 	for i := len(line) - 1; i >= 0; i-- {
 		switch c := line[i]; {
 		case c == '|' || c == '>':
 			return true
 		case c == '+' || c == '-' || c == ' ' || c == '\r' || c == '\n' || '0' <= c && c <= '9':
-			// The indicators of a block scalar, and what ends the line.
+			// What remains are the indicators of a block scalar, and a comment.
 		default:
 			return false
 		}
@@ -135,8 +136,8 @@ func startsText(line string) bool {
 	return false
 }
 
-// escapes is how many bytes more a text has in JSON as Go writes it: \" for a
-// quote, \u003c for an angle bracket.
+// escapes returns the bytes that JSON escapes add to a text in Go's encoding: \"
+// for a quote, \u003c for an angle bracket.
 func escapes(text string) int {
 	n := 0
 	for _, c := range []string{`"`, `\`, "\t"} {
@@ -148,19 +149,19 @@ func escapes(text string) int {
 	return n
 }
 
-// changesFail reports whether a plain Job stands in the order that configures
-// or validates what runs: when its template changes, the API server refuses it.
+// changesFail reports whether a node is a plain Job that configures or validates
+// workloads. The API server refuses a change of its template.
 func changesFail(n *graph.Node) bool {
 	return isImmutable(n) && slices.Contains([]string{knowledge.Bootstraps, knowledge.Smokes}, n.Role)
 }
 
-// isImmutable reports whether the API server refuses an object when its template
-// changes.
+// isImmutable reports whether the API server refuses a change of an object's
+// template.
 func isImmutable(n *graph.Node) bool {
 	return !n.IsHook() && n.Kind.Immutable && !n.Generated
 }
 
-// jobFindings say of Jobs that are left as they are what will happen to them.
+// jobFindings reports what will happen to Jobs that are left as they are.
 func (p *Plan) jobFindings() []finding.Finding {
 	var found []finding.Finding
 	for i, n := range p.Graph.Nodes {
@@ -191,8 +192,8 @@ func (p *Plan) jobFindings() []finding.Finding {
 	return found
 }
 
-// RunTests turns Helm's tests, which Argo CD never applies, into Sync hooks,
-// with what they need. They then stand on the smokes rung.
+// RunTests turns Helm's tests, which Argo CD never applies, and their dependencies
+// into Sync hooks on the smokes rung.
 func RunTests(objs []object.Object) ([]object.Object, error) {
 	out := slices.Clone(objs)
 	for i, o := range objs {

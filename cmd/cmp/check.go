@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/locate"
 	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -16,58 +17,85 @@ import (
 
 func newCheck(s streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "check DIR|FILE|- | --changed FILE...",
-		Short: "Check the sync waves of manifests by simulating a sync",
+		Use:   "check DIR...|FILE|- | --changed FILE...",
+		Short: "Check sync waves by simulating a sync",
 		Long: `Simulate a sync of manifests with their waves and hooks, report each object that
-could not be applied or become healthy in its wave, and list what Argo CD waits
-for in each wave. DIR is a component to render; FILE or - (standard input) holds
-rendered manifests.
+cannot be applied or become healthy in its wave, and list what Argo CD waits for in
+each wave. DIR is a component to render; FILE or - (standard input) holds manifests.
+With --waves, check the waves that Ladder computes instead of those in the manifests.
 
-With --waves, check the order that Ladder would compute. With --changed, check the
-components that contain the FILEs, in the order that the plugin computes: the
-nearest directory above with a component.yaml, or else the chart, or the nearest
-kustomization.
+If DIR is a directory of components, check each of them with the waves that Ladder
+computes, and print a line for each Application. So does --changed for the components
+that contain the FILEs, such as the ones that a commit changes.
 
-Exits with 1 if there is a finding of severity error.`,
+Exits with 1 if there is an error, or with --strict, a warning.`,
 		Example: `  cmp check ./component
+  cmp check ./components --strict
   kustomize build ./overlay | cmp check - -o sarif > waves.sarif
   git diff --name-only main | xargs cmp check --changed`,
 	}
-	in := addInputs(cmd)
+	in := addAnyInputs(cmd, "Check only what is deployed there")
+	in.fleet.addProjects(cmd.Flags())
+	in.forFleet(cmd.Flags(), "project-from-components", "allow-project")
 	changed := cmd.Flags().Bool("changed", false, "Check the components that contain the named files")
+	in.forComponent("changed")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if *changed {
 			return nil // no files, no components
 		}
-		return cobra.ExactArgs(1)(cmd, args)
+		return cobra.MinimumNArgs(1)(cmd, args)
 	}
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
+	strict := strictFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := knownReport(*format); err != nil {
 			return err
 		}
-		asTheyAre := plugin.Settings{Order: wave.Options{Waves: wave.Off}}
-		if *changed {
-			return in.checkTouched(cmd, s, args, *format)
-		}
-		var res plugin.Result
-		var err error
-		if manifests.IsDir(args[0]) {
-			res, err = in.generate(cmd, args[0], asTheyAre)
-		} else {
-			res, err = in.annotate(s, args[0], asTheyAre)
-		}
-		if usage.Is(err) {
+		isFleet := !*changed && (belowFleet(cmd) || anyFleet(slices.DeleteFunc(slices.Clone(args), isFile), nil))
+		if err := in.ready(isFleet, args); err != nil {
 			return err
 		}
-		r := verdict.Verdict{Findings: slices.Concat(res.Findings, res.RenewalFindings(), res.LookupFindings())}
-		if err != nil {
-			// What cannot be ordered at all is the gravest finding.
-			r.Findings = finding.Of(err)
-		} else {
-			r.Plan, r.Gates = res.Plan, res.Plan.Audit(res.Base)
+		var r verdict.Verdict
+		var err error
+		asTheyAre := plugin.Settings{Order: wave.Options{Waves: wave.Off}}
+		switch {
+		case isFleet:
+			r, err = in.fleet.check(cmd, s, args)
+		case *changed:
+			r, err = in.checkChanged(cmd, args)
+		case len(args) > 1:
+			r, err = in.checkAll(cmd, args, asTheyAre)
+		default:
+			r, err = in.check(cmd, s, args[0], asTheyAre)
 		}
-		return writeVerdict(s, r, *format, false)
+		if err != nil {
+			return err
+		}
+		return writeVerdict(s, r, *format, *strict)
 	}
 	return cmd
+}
+
+// isFile reports whether an argument is a file of manifests or standard input.
+func isFile(arg string) bool { return !manifests.IsDir(arg) }
+
+// check judges a component or manifests. The error is one of the command line.
+func (in *inputs) check(cmd *cobra.Command, s streams, arg string, defaults plugin.Settings) (verdict.Verdict, error) {
+	var res plugin.Result
+	var err error
+	if manifests.IsDir(arg) {
+		res, err = in.generate(cmd, arg, defaults)
+	} else {
+		res, err = in.annotate(s, arg, defaults)
+	}
+	if err != nil && finding.Of(err)[0].Rule == locate.FolderRule {
+		return in.checkAll(cmd, in.componentsIn(arg), defaults)
+	}
+	if usage.Is(err) {
+		return verdict.Verdict{}, err
+	}
+	if err != nil { // what cannot be ordered at all is the gravest finding
+		return verdict.Verdict{Findings: finding.Of(err)}, nil
+	}
+	return verdict.Verdict{Findings: slices.Concat(res.Findings, res.RenewalFindings(), res.LookupFindings()), Plan: res.Plan, Gates: res.Plan.Audit(res.Base)}, nil
 }

@@ -39,25 +39,13 @@ func newCompletion(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion " + strings.Join(names, "|"),
 		Short: "Print the completion script for a shell",
-		Long: `Print the completion script for a shell: commands, flags, their values, components
-and objects. Objects are completed if the component renders within
-` + complete.Patience.String() + `; fleets are not rendered.
+		Long: `Print the completion script for a shell. It completes commands, flags, their values,
+components and objects; objects only if the component renders within ` + complete.Patience.String() + `.
 
-In bash, with the package bash-completion, this line in ~/.bashrc loads it:
-
-  source <(cmp completion bash)
-
-In zsh, this line in ~/.zshrc after compinit:
-
-  source <(cmp completion zsh)
-
-In fish, the script is a file that fish finds by itself:
-
-  cmp completion fish > ~/.config/fish/completions/cmp.fish
-
-In PowerShell, this line in the file that $PROFILE names:
-
-  cmp completion powershell | Out-String | Invoke-Expression`,
+  bash        source <(cmp completion bash)      in ~/.bashrc, with bash-completion
+  zsh         source <(cmp completion zsh)       in ~/.zshrc, after compinit
+  fish        cmp completion fish > ~/.config/fish/completions/cmp.fish
+  powershell  cmp completion powershell | Out-String | Invoke-Expression    in $PROFILE`,
 		Example: `  cmp completion bash > /etc/bash_completion.d/cmp
   cmp completion fish > ~/.config/fish/completions/cmp.fish`,
 		Args:                  cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),

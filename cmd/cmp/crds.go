@@ -17,7 +17,7 @@ import (
 func newCRDs(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crds DIR",
-		Short: "List the CRDs that a component can ship, and what an update removes",
+		Short: "List or split off the CRDs that a component can ship",
 		Long: `List every CustomResourceDefinition that the component in DIR can ship, whatever
 its values: its versions, the size of its manifest in bytes, the values that enable
 it, its conversion webhook, the objects of the component that use it, and its file.
@@ -29,6 +29,9 @@ still use them. Exits with 1 if there are any.`,
   cmp crds ./component --against ../main/component`,
 		Args: cobra.ExactArgs(1),
 	}
+	split := newCRDsSplit(s)
+	split.Args = asUsage(split.Args)
+	cmd.AddCommand(split)
 	in := addInputs(cmd)
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	against := cmd.Flags().String("against", "", "Directory of the component as it was")

@@ -95,14 +95,14 @@ func (o diffOutput) write(s streams, what told, names []string, fails bool, unkn
 	return nil
 }
 
-func addDiffOutput(cmd *cobra.Command, what string) diffOutput {
+func addDiffOutput(cmd *cobra.Command) diffOutput {
 	flags := cmd.Flags()
 	return diffOutput{
 		given:    flags.Changed,
 		format:   option.Format(cmd, "Format (markdown is for a comment on a pull request)", diffText, diffMarkdown, diffJSON),
 		limit:    flags.Int("limit", compare.MostMarkdown, "Maximum size of the markdown in bytes; GitHub accepts 65536 characters in a comment. The rest is omitted, with a note"),
 		exitCode: flags.Bool("exit-code", false, "Exit with 1 if anything differs, and with 2 on errors"),
-		nameOnly: flags.Bool("name-only", false, "Print only the name of each "+what+" that differs"),
+		nameOnly: flags.Bool("name-only", false, "Print only the name of each component that differs"),
 		null:     flags.Bool("null", false, "With --name-only: end each name with NUL and do not escape it, for scripts"),
 	}
 }

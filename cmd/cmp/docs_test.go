@@ -228,10 +228,7 @@ func deprecatedTable() string {
 	var b strings.Builder
 	b.WriteString("| what | old name | new name | where |\n| --- | --- | --- | --- |\n")
 	for _, n := range deprecated.Names() {
-		dashes := ""
-		if n.What == deprecated.Flag {
-			dashes = "--"
-		}
+		dashes := map[deprecated.What]string{deprecated.Flag: "--", deprecated.Command: "cmp "}[n.What]
 		fmt.Fprintf(&b, "| %s | `%s%s` | `%s%s` | %s |\n", n.What, dashes, n.Old, dashes, n.New, n.Where)
 	}
 	return b.String()

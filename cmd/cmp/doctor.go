@@ -16,22 +16,18 @@ func newDoctor(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [DIR|FILE|-]...",
 		Short: "Check the installation of Ladder in Argo CD",
-		Long: `Check an Argo CD installation for everything that the plugin needs: the container
-with its volumes, user, probes and memory, the settings of Argo CD, and the plugin
-fields of Applications. The input is any of
+		Long: `Check an Argo CD installation for everything that the plugin needs: the container with
+its volumes, user, probes and memory, the settings of Argo CD, and the plugin fields of
+Applications. The input is any of:
 
-  - manifests of Argo CD and of Applications, in files, on standard input, or in a
-    directory that is rendered first: a kustomization, or the chart argo-cd itself
-    with --values;
-  - values of the argo-cd chart without the chart, recognized by their keys;
-  - a cluster, with --context or --kubeconfig. It is only read, and only the names
-    of Secrets.
+  - manifests of Argo CD and Applications, or a directory to render first
+  - values of the argo-cd chart
+  - a cluster, with --context or --kubeconfig, which is only read
 
-With --sandbox, also or only check this machine or container: whether the kernel
-supports the sandbox of the rendering processes of cmp serve.
+--sandbox checks whether the kernel of this machine or container supports the sandbox of
+cmp serve. What is not in the input is not checked.
 
-What it is not shown, it does not judge. Exits with 1 if there is a finding of
-severity error.`,
+Exits with 1 if there is an error, or with --strict, a warning.`,
 		Example: `  cmp doctor argocd-values.yaml
   cmp doctor ./argo-cd -f your-values.yaml -f argocd-values.yaml
   kustomize build ./argocd | cmp doctor - ./applications
@@ -44,11 +40,11 @@ severity error.`,
 	flags.Lookup("namespace").Usage = "Namespace of Argo CD (default: argocd)"
 	flags.Lookup("values").Usage = "Values files of the chart argo-cd, later ones win"
 	c := argocd.Cluster{Namespace: "argocd", UserAgent: "cmp doctor " + build.Version(release)}
-	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "Kubeconfig of a cluster to check, too")
-	flags.StringVar(&c.Context, "context", "", "Kubeconfig context of a cluster to check, too")
-	confined := flags.Bool("sandbox", false, "Check the sandbox that workers of cmp serve get on this machine")
+	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster to check")
+	flags.StringVar(&c.Context, "context", "", "Kubeconfig context of the cluster to check")
+	confined := flags.Bool("sandbox", false, "Check whether this machine supports the sandbox of cmp serve")
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
-	strict := flags.Bool("strict", false, "Exit with 1 if there are warnings, too")
+	strict := strictFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := knownReport(*format); err != nil {
 			return err

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io"
+	"cmp"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -24,6 +24,7 @@ print the whole chain of reasons for its wave, and its references.`,
 		Args: cobra.RangeArgs(1, 2),
 	}
 	in := addInputs(cmd)
+	strict := strictFlag(cmd.Flags())
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := option.KnownFormat(*format, reportText, reportJSON); err != nil {
@@ -41,8 +42,8 @@ print the whole chain of reasons for its wave, and its references.`,
 					return err
 				}
 			}
-			warn(s, res.Findings)
-			return writeJSON(s, explain.Explanation{Objects: explain.Objects(res.Plan, asked)})
+			failed := warnStrictly(s, res.Findings, *strict)
+			return cmp.Or(writeJSON(s, explain.Explanation{Objects: explain.Objects(res.Plan, asked)}), failed)
 		}
 		text := explain.Table(res.Plan.Table())
 		if len(args) == 2 {
@@ -50,9 +51,8 @@ print the whole chain of reasons for its wave, and its references.`,
 				return err
 			}
 		}
-		warn(s, res.Findings)
-		_, err = io.WriteString(s.Out, text)
-		return err
+		failed := warnStrictly(s, res.Findings, *strict)
+		return cmp.Or(emit(s, text, nil), failed)
 	}
 	return cmd
 }

@@ -3,16 +3,25 @@ package main
 import (
 	"fmt"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/fetch"
 	"github.com/ladder-cmp/ladder/internal/fetchers"
+	"github.com/ladder-cmp/ladder/internal/help"
+	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/internal/screen"
 )
 
 // remoteFlags puts the flags on a command. cache is where what was fetched is
 // kept if nobody says.
-func remoteFlags(f *pflag.FlagSet, cache string) *fetchers.Options {
+func remoteFlags(flags *pflag.FlagSet, cache string) *fetchers.Options {
 	in := &fetchers.Options{}
+	help.Define(flags, help.Fetching, func(f *pflag.FlagSet) { fetchFlags(f, in, cache) })
+	return in
+}
+
+func fetchFlags(f *pflag.FlagSet, in *fetchers.Options, cache string) {
 	c := &in.Config
 	f.StringSliceVar(&c.Allow, "allow-remote", nil, "URLs to fetch from, with everything below them, such as https://charts.example.com or oci://ghcr.io/org/*; if empty, nothing is fetched")
 	f.StringSliceVar(&c.AllowPrivate, "allow-private", nil, "Hosts that may resolve to private addresses, such as charts.corp.example or *.corp.example, or networks such as 10.20.0.0/16; a host without a wildcard may resolve to loopback, too")
@@ -27,12 +36,25 @@ func remoteFlags(f *pflag.FlagSet, cache string) *fetchers.Options {
 	f.StringVar(&in.Verify, "remote-verify", "", "Policy file that says which charts must be signed and by which keys (Helm provenance or cosign)")
 	f.StringVar(&c.CAFile, "remote-ca", "", "PEM file of CA certificates to trust in addition to those of the system")
 	f.StringSliceVar(&c.PlainHTTP, "remote-plain-http", nil, "Hosts, with their port, to connect to without TLS")
-	return in
+}
+
+// waitOnScreen shows on a terminal what a command fetches, if that takes long.
+func waitOnScreen(cmd *cobra.Command, in *fetchers.Options) {
+	in.Config.Fetching = func(ref remote.Ref) func() {
+		if quiet(cmd) {
+			return func() {}
+		}
+		return screen.Waiting(cmd.ErrOrStderr(), "fetching "+ref.String())
+	}
 }
 
 // serverFlags puts the flags on a command that fetches for others, beside those of
 // remoteFlags.
-func serverFlags(in *fetchers.Options, f *pflag.FlagSet) {
+func serverFlags(in *fetchers.Options, flags *pflag.FlagSet) {
+	help.Define(flags, help.Fetching, func(f *pflag.FlagSet) { serverFetchFlags(f, in) })
+}
+
+func serverFetchFlags(f *pflag.FlagSet, in *fetchers.Options) {
 	l := &in.Config.Limits
 	f.Int64Var(&l.Memory, "remote-memory", fetch.DefaultMemory, "Memory limit of a fetch in bytes, at least 64 MiB; each fetch is a separate process")
 	f.IntVar(&l.Concurrent, "remote-parallel", fetch.DefaultConcurrent, "Maximum number of concurrent fetches; one host or one AppProject gets at most half of them")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
@@ -37,13 +38,19 @@ func addFleetInputs(cmd *cobra.Command) *fleetInputs {
 	in.source.Assume = true
 	cmd.Args = cobra.MinimumNArgs(1)
 	flags := cmd.Flags()
-	flags.StringVar(&in.source.Environment, "environment", "", "Leave out components that are not deployed there")
+	in.addLoading(flags)
 	flags.StringVar(&in.source.KubeVersion, "kube-version", "", "Kubernetes version that templates see, such as 1.34.2")
 	flags.StringSliceVarP(&in.source.APIVersions, "api-versions", "a", nil, "API versions that templates see")
-	flags.IntVar(&in.source.Parallel, "parallel", 0, "Components rendered at the same time (default: one per processor)")
 	in.ladder = ladderFlag(flags)
 	in.remote = remoteFlags(flags, fetchers.UserCache())
+	waitOnScreen(cmd, in.remote)
 	return in
+}
+
+// addLoading puts those on that no component has.
+func (in *fleetInputs) addLoading(flags *pflag.FlagSet) {
+	flags.StringVar(&in.source.Environment, "environment", "", "Leave out components that are not deployed there")
+	flags.IntVar(&in.source.Parallel, "parallel", 0, "Components rendered at the same time (default: one per processor)")
 }
 
 // load reads and renders the fleet in folders of one repository.
@@ -90,7 +97,9 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	if src.Remote, err = in.remote.Remote(nil, nil); err != nil {
 		return nil, err
 	}
-	src.Progress = screen.Progress(s.Err)
+	if !s.quiet() {
+		src.Progress = screen.Progress(s.Err)
+	}
 	f, err := fleet.LoadUntilInterrupted(cmd.Context(), src, base)
 	if err != nil {
 		return nil, err

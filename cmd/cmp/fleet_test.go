@@ -13,7 +13,7 @@ func TestFleetInterrupted(t *testing.T) {
 	cancel()
 	var out, errs bytes.Buffer
 	root := newRoot(streams{In: strings.NewReader(""), Out: &out, Err: &errs})
-	root.SetArgs([]string{"fleet", "check-render", "../../testdata/fleets/bands/components", "-o", "json"})
+	root.SetArgs([]string{"check", "../../testdata/fleets/bands/components", "-o", "json"})
 	err := root.ExecuteContext(ctx)
 	if err == nil || !strings.Contains(err.Error(), "interrupted") {
 		t.Errorf("got the error %v, want one that says it was interrupted", err)

@@ -20,13 +20,12 @@ func newFleetApps(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apps DIR... | --health-check[=values]",
 		Short: "Generate an app of apps with sync waves",
-		Long: `Write a parent Application, and a child for each component with its phase as its
-sync wave, to standard output or into a directory with a kustomization. With
---tiers a parent for each band stands between them; the order of the tiers is
-that of the bands' waves.
+		Long: `Write a parent Application, and a child for each component with its step as its sync wave,
+to standard output or to a directory with a kustomization. With --tiers, write a parent
+for each band between them.
 
-Argo CD waits for a child only if it has a health check for Applications.
---health-check prints it; --argocd-cm looks whether a configuration has one.`,
+Argo CD waits for a child only if it has a health check for Applications. --health-check
+prints one; --argocd-cm checks that a configuration has one.`,
 		Example: `  cmp fleet apps ./components --out argocd/platform
   cmp fleet apps ./components --out argocd/platform --tiers --sets
   cmp fleet apps --health-check > argocd-cm.patch.yaml

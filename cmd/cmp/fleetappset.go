@@ -20,14 +20,15 @@ func newFleetAppset(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "appset DIR...",
 		Short: "Generate the ApplicationSet that rolls out the fleet step by step",
-		Long: `Write one ApplicationSet for all components: it makes an Application of each
-component.yaml, and syncs them step by step in the order of their phases
-(RollingSync). Where several environments share a cluster there are two, and what
-the cluster has once is in the first.
+		Long: `Print an ApplicationSet that creates an Application for each component.yaml and syncs them
+step by step (RollingSync). If several environments share a cluster, print two: the first
+contains what the cluster has only once.
 
-The steps need progressive syncs, which are off by default: set
+The steps need progressive syncs, which are disabled by default: set
 applicationsetcontroller.enable.progressive.syncs to "true" in the ConfigMap
-argocd-cmd-params-cm.`,
+argocd-cmd-params-cm.
+
+Exits with 1 if there is an error, or with --check, if the file is outdated.`,
 		Example: `  cmp fleet appset ./components > argocd/platform.yaml
   cmp fleet appset ./components --check argocd/platform.yaml`,
 	}
@@ -35,7 +36,7 @@ argocd-cmd-params-cm.`,
 	addTarget(cmd.Flags(), &opt.Target)
 	in.addProjects(cmd.Flags())
 	flags := cmd.Flags()
-	flags.BoolVar(&opt.AllSteps, "all-steps", false, "Generate steps for empty places of the profile, too")
+	flags.BoolVar(&opt.AllSteps, "all-steps", false, "Also generate steps for places of the profile without components")
 	flags.BoolVar(&opt.Preserve, "preserve", false, "Keep the resources of Applications when they or the ApplicationSet are deleted")
 	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Argo CD release to generate for, such as 2.14 (default: the latest)")
 	flags.StringVar(&check, "check", "", "Compare with a committed file, and exit with 1 if it is outdated")

@@ -24,24 +24,19 @@ func newFleetBootstrap(s streams) *cobra.Command {
 	var out, until, check string
 	var talos, force bool
 	cmd := &cobra.Command{
-		Use:   "bootstrap DIR... --until PHASE --out DIR",
+		Use:   "bootstrap DIR... --until STEP --out DIR",
 		Short: "Generate what to apply before Argo CD is installed",
-		Long: `Write the components up to a phase as manifests in ordered files, and a script,
-apply.sh, that applies them with kubectl and waits after each until it is ready:
-definitions of the Gateway API, a network, whatever Argo CD itself needs. With
---talos they come as inline manifests of a Talos machine configuration, too.
+		Long: `Write the components up to a step as manifests in ordered files, and a script, apply.sh,
+that applies them with kubectl and waits until each is ready: Gateway API CRDs, the
+network, and whatever else Argo CD needs. The Pod network comes before the components that
+need it, whatever their steps are. With --talos, also write them as inline manifests of a
+Talos machine configuration. Argo CD later adopts the objects, because it renders the same
+manifests from the same components.
 
-The network of Pods comes before whatever needs one, whichever the phases are. Of
-what is taken to be there already, --skip leaves components out; --only writes
-nothing but the components it names.
+With --check, compare a generated directory with what Argo CD syncs now. If a component is
+only for some environments, --environment selects the environment of the cluster.
 
---check compares a directory that was written before with what Argo CD syncs of
-the same components now, and exits with 1 if they differ.
-
-Where a component up to that phase is for some environments only, --environment
-says which one it is.
-
-Argo CD adopts later what is there: it renders the same from the same components.`,
+Exits with 1 if there is an error, or with --check, a difference.`,
 		Example: `  cmp fleet bootstrap ./components --until 020 --out bootstrap && sh bootstrap/apply.sh
   cmp fleet bootstrap ./components --until 020 --out bootstrap --talos
   cmp fleet bootstrap ./components --until 020 --check bootstrap`,
@@ -49,11 +44,11 @@ Argo CD adopts later what is there: it renders the same from the same components
 	in := addFleetInputs(cmd)
 	in.source.Assume = false
 	flags := cmd.Flags()
-	flags.StringVar(&until, "until", "", "Last phase to generate")
+	flags.StringVar(&until, "until", "", "Last step to generate")
 	flags.StringVarP(&out, "out", "o", "", "Directory to write to")
 	flags.BoolVar(&force, "force", false, "Replace the directory of --out and everything in it")
 	flags.BoolVar(&talos, "talos", false, "Also write talos.yaml, a patch with inline manifests")
-	flags.StringSliceVar(&opt.Only, "only", nil, "Only these components")
+	flags.StringSliceVar(&opt.Only, "only", nil, "Generate only these components")
 	flags.StringSliceVar(&opt.Skip, "skip", nil, "Components to leave out because they are installed already")
 	flags.StringVar(&check, "check", "", "Compare with a generated directory, and exit with 1 if Argo CD syncs something else")
 	_ = cmd.RegisterFlagCompletionFunc("check", complete.Folders) // the flag is there
@@ -112,7 +107,7 @@ func (in *fleetInputs) loadCluster(cmd *cobra.Command, s streams, args []string,
 // checkBootstrap refuses flags that do not say what to write, or whereto.
 func checkBootstrap(flags *pflag.FlagSet, until, out, check string) error {
 	if until == "" && !flags.Changed("only") {
-		return usage.New("--until is missing; use --until PHASE, the last phase before Argo CD takes over")
+		return usage.New("--until is missing; use --until STEP, the last step before Argo CD takes over")
 	}
 	if out == "" && check == "" {
 		return usage.New("--out is missing; use --out DIR")

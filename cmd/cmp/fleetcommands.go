@@ -7,25 +7,27 @@ import (
 func newFleet(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet",
-		Short: "Check, compute and generate the rollout of many components",
-		Long: `Look at a folder of components, each with a component.yaml: what each renders to,
-what it needs of the others, and whether the phases in which they are rolled out
-are right. The key fleet of its ladder.yaml says how it is rolled out.`,
+		Short: "Validate, simulate and generate the rollout of many components",
+		Long: `Work on a fleet: a directory of components, each with a component.yaml. Each component
+becomes an Argo CD Application, and Applications are rolled out in steps. The key fleet
+of ladder.yaml selects how. cmp check, diff, graph and report take a fleet, too.`,
 		Example: `  cmp fleet lint ./components
   cmp fleet appset ./components > argocd/platform.yaml`,
 		Args: oneOfItsCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		newFleetGraph(s),
 		newFleetInventory(s),
-		newFleetLint(s), newFleetCheckRender(s), newFleetSchema(s),
-		newFleetPhases(s),
+		newFleetLint(s), newFleetSchema(s),
+		newFleetSteps(s),
 		newFleetSimulate(s),
-		newFleetDiff(s),
 		newFleetAppset(s),
 		newFleetApps(s),
 		newFleetBootstrap(s),
+		oldName(s, newFleetSteps(s), "phases"),
+		oldName(s, newCheck(s), "check-render"),
+		oldName(s, newDiff(s), "diff"),
+		oldName(s, newGraph(s), "graph"),
 	)
 	for _, sub := range cmd.Commands() {
 		sub.Args = asUsage(sub.Args)

@@ -14,64 +14,36 @@ import (
 	"github.com/ladder-cmp/ladder/internal/compare"
 )
 
-func newFleetDiff(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "diff DIR DIR | REV[..[.]REV] DIR...",
-		Short: "Show what a change does to the rollout of a fleet",
-		Long: `Load a fleet before and after a change, and say what differs: components that
-come, go and move to another phase; steps of the rollout; what components need of
-others; findings that are new or fixed; and how many objects of each component
-change. cmp diff shows those objects for one component.
-
-` + twoSides + `
-
-` + exitRules,
-		Example: `  cmp fleet diff main ./components
-  cmp fleet diff origin/main... ./components -o markdown > comment.md`,
+// diff compares a fleet before and after a change.
+func (in *fleetInputs) diff(cmd *cobra.Command, s streams, ch checkout.Change, out diffOutput, command string) error {
+	var err error
+	if in.source.Random, err = throwaway(); err != nil {
+		return out.trouble(err)
 	}
-	in := addFleetInputs(cmd)
-	in.source.Assume = false
-	in.source.Partial = true
-	cmd.Args = cobra.MinimumNArgs(2)
-	in.asksFor(cmd, "Compare only what is deployed there")
-	out := addDiffOutput(cmd, "component")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := out.check(); err != nil {
-			return err
-		}
-		ch, err := checkout.ReadChange(args, s.directories)
+	r := show.Change{Command: command}
+	var sides [2]*fleet.Fleet
+	var dirs [2]string
+	for i, side := range []struct {
+		dirs []string
+		at   *checkout.Commit
+	}{{ch.Before, ch.From}, {ch.After, ch.To}} {
+		in.at = side.at
+		sides[i], in.base, err = in.loadSide(cmd, s, side.dirs)
 		if err != nil {
-			return out.trouble(err)
+			return out.trouble(checkout.AtRevision(err, side.at))
 		}
-		if in.source.Random, err = throwaway(); err != nil {
-			return out.trouble(err)
+		dirs[i] = strings.Join(side.dirs, ", ")
+		r.Names[i] = called(in.base, side.dirs)
+		if side.at != nil {
+			r.Names[i] = side.at.Name + ":" + r.Names[i]
 		}
-		r := show.Change{Command: "cmp " + strings.Join(append([]string{"fleet", "diff"}, args...), " ")}
-		var sides [2]*fleet.Fleet
-		var dirs [2]string
-		for i, side := range []struct {
-			dirs []string
-			at   *checkout.Commit
-		}{{ch.Before, ch.From}, {ch.After, ch.To}} {
-			in.at = side.at
-			sides[i], in.base, err = in.loadSide(cmd, s, side.dirs)
-			if err != nil {
-				return out.trouble(checkout.AtRevision(err, side.at))
-			}
-			dirs[i] = strings.Join(side.dirs, ", ")
-			r.Names[i] = called(in.base, side.dirs)
-			if side.at != nil {
-				r.Names[i] = side.at.Name + ":" + r.Names[i]
-			}
-		}
-		if err := rollout.CheckEnvironment(sides[0], in.source.Environment, sides[1]); err != nil {
-			return err
-		}
-		r.Comparison = inventory.Compare(sides[0], dirs[0], sides[1], dirs[1], in.source.Environment)
-		warn(s, inventory.FaultsOf(sides[1], r.Unknown))
-		return out.write(s, r, r.Components(), compare.AnyError(r.New), r.Unknown)
 	}
-	return cmd
+	if err := rollout.CheckEnvironment(sides[0], in.source.Environment, sides[1]); err != nil {
+		return err
+	}
+	r.Comparison = inventory.Compare(sides[0], dirs[0], sides[1], dirs[1], in.source.Environment)
+	warn(s, inventory.FaultsOf(sides[1], r.Unknown))
+	return out.write(s, r, r.Components(), compare.AnyError(r.New), r.Unknown)
 }
 
 // called names folders of a repository as the user did, or by their place in it

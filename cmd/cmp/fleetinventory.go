@@ -27,10 +27,10 @@ func newFleetInventory(s streams) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "inventory DIR...",
-		Short: "List the components of a fleet by phase",
-		Long: `List the components of a fleet by phase: what each is, where it goes, what it
-provides for others and what it needs of them, and the steps of the rollout.
-Components that are disabled or bound to environments keep their places.`,
+		Short: "List the components of a fleet by step",
+		Long: `List the components of a fleet by step: what each is, where it is deployed, what it
+provides to others and depends on, and the steps of the rollout. Components that are
+disabled or deployed only to some environments are included.`,
 		Example: `  cmp fleet inventory ./components > INVENTORY.md
   cmp fleet inventory ./components -o json | jq -r '.components[] | select(.rolloutPhase == "120") | .name'
   cmp fleet inventory ./components -o html > inventory.html`,

@@ -15,14 +15,12 @@ func newFleetLint(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint DIR...",
 		Short: "Find errors in the rollout order of a fleet",
-		Long: `Render all components of a fleet and look for faults in its rollout: phases that
-are missing or mean nothing, components that stand where such as they do not
-belong, the same object in two of them, and, above all, components that need
-others of a later phase. Each finding says what proves it, what Argo CD would do,
-and what to change.
+		Long: `Render all components of a fleet and check its rollout: steps that are missing or have no
+effect, components in a step that is for others, objects that several components contain,
+and dependencies on components of a later step. Each finding states the evidence, what
+Argo CD would do, and what to change. Without --environment, check all environments.
 
-Without --environment all environments are looked at. Exits with 1 if there is a
-finding of severity error.`,
+Exits with 1 if there is an error, or with --strict, a warning.`,
 		Example: `  cmp fleet lint ./components
   cmp fleet lint ./components --strict -o sarif > fleet.sarif`,
 	}
@@ -31,7 +29,7 @@ finding of severity error.`,
 	in.addProjects(cmd.Flags())
 	in.asksFor(cmd, "Check only what is deployed there")
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
-	strict := cmd.Flags().Bool("strict", false, "Exit with 1 on warnings, too")
+	strict := strictFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := knownReport(*format); err != nil {
 			return err

@@ -10,9 +10,8 @@ func newFleetSchema(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of component.yaml",
-		Long: `Print the JSON Schema (draft 7) of component.yaml, by which editors complete and
-check the file. Where the language server of YAML is, the first line of a file
-names it:
+		Long: `Print the JSON Schema (draft 7) of component.yaml, with which editors complete and
+validate the file. The YAML language server finds it through the first line:
 
   # yaml-language-server: $schema=../component.schema.json`,
 		Example: `  cmp fleet schema > component.schema.json`,

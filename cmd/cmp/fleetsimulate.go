@@ -20,19 +20,15 @@ func newFleetSimulate(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate DIR...",
 		Short: "Simulate the rollout of a fleet",
-		Long: `Play the rollout as Argo CD does it: a step begins when all Applications of the
-one before are synced and healthy; within a step, maxUpdate of them are synced at
-once. It prints when each begins and is healthy, the critical path, and how long
-all of it takes.
+		Long: `Simulate the rollout as Argo CD performs it: a step begins when all Applications of the
+previous step are synced and healthy, and at most maxUpdate of them are synced at the same
+time. Print when each begins and is healthy, the critical path, and the total duration.
 
-How long an Application takes is assumed from what it is for, unless --durations
-says so: a line such as "vault: 2m30s" for each, and those by rung below the key
-defaults. With --fail, an Application never gets healthy, and the report says
-what it holds back.
+The duration of an Application is assumed from its kind unless --durations sets it: a line
+such as "vault: 2m30s" for each, and defaults by rung below the key defaults. With --fail,
+an Application never becomes healthy, and the report shows what waits for it.
 
-Where a fleet names several environments, --environment says whose rollout it is.
-
-Exits with 1 if, without --fail, the rollout never ends.`,
+Exits with 1 if the rollout never ends and --fail is not set.`,
 		Example: `  cmp fleet simulate ./components
   cmp fleet simulate ./components --fail vault
   cmp fleet simulate ./components --compare ./components-before
@@ -42,7 +38,7 @@ Exits with 1 if, without --fail, the rollout never ends.`,
 	in.source.Partial = true
 	flags := cmd.Flags()
 	format := option.Format(cmd, "Format", reportText, reportJSON, "mermaid", "svg")
-	layout := flags.String("layout", rollout.LayoutSet, "Phases to simulate: set (from the files), computed, or compact (the fewest steps)")
+	layout := flags.String("layout", rollout.LayoutSet, "Steps to simulate: set (from the files), computed, or compact (the fewest steps)")
 	option.Choices(cmd, "layout", rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)
 	fail := flags.StringSlice("fail", nil, "Application that never becomes healthy")
 	compare := flags.String("compare", "", "Another directory of components to compare with")

@@ -85,7 +85,7 @@ func (in *fleetInputs) beside(cmd *cobra.Command, s streams, o otherRollout, f *
 	}
 	if o.against != "" && !rollout.IsPlaced(beside.Layout) {
 		return show.Rollouts{}, finding.Finding{Severity: finding.Error, Rule: "no-place", Field: "--against", Message: "no component is at a place of " + otherTitle + ", so all would be synced at once",
-			Remedy: "add --layout computed, or use a profile for the phases of the components"}
+			Remedy: "add --layout computed, or use a profile for the steps of the components"}
 	}
 	return show.Rollouts{Titles: [2]string{title, otherTitle}, Fleets: [2]*fleet.Fleet{f, other}, Runs: [2]*rollout.Run{run, beside}}, nil
 }

@@ -21,11 +21,11 @@ func newGenerate(s streams) *cobra.Command {
 	var from *fetchers.Options
 	cmd := &cobra.Command{
 		Use:   "generate",
-		Short: "Print the manifests of the component in the working directory, as Argo CD's plugin command",
-		Long: `Print the manifests of the component in the working directory. Everything else
-comes from the environment that Argo CD gives to a plugin's command:
-ARGOCD_APP_NAME, ARGOCD_APP_NAMESPACE, ARGOCD_APP_PARAMETERS, ARGOCD_ENV_LADDER_*,
-ARGOCD_APP_SOURCE_REPO_URL, KUBE_VERSION, KUBE_API_VERSIONS. This is what plugin.yaml runs.`,
+		Short: "Run as the command of Argo CD's plugin, in the directory of the component",
+		Long: `Print the manifests of the component in the working directory, as plugin.yaml runs it. The
+input is the environment that Argo CD passes to the command of a plugin: ARGOCD_APP_NAME,
+ARGOCD_APP_NAMESPACE, ARGOCD_APP_PARAMETERS, ARGOCD_ENV_LADDER_*,
+ARGOCD_APP_SOURCE_REPO_URL, KUBE_VERSION and KUBE_API_VERSIONS.`,
 		Example: `  cd apps/shop && ARGOCD_APP_NAME=shop ARGOCD_APP_NAMESPACE=shop cmp generate`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -14,41 +14,50 @@ import (
 
 func newGraph(s streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "graph DIR",
-		Short: "Draw the sync waves and references of a component",
-		Long: `Draw the waves of the component in DIR as bands, with the objects in them and an
-arrow from each object to what it refers to. A bold arrow is a gate: Argo CD waits
-until the object at its head is healthy. A dashed arrow is inferred. Hooks of other
-phases have bands of their own, in the order of the phases.
+		Use:   "graph DIR...",
+		Short: "Draw the sync waves of a component, or the steps of a fleet",
+		Long: `Draw the sync waves of the component in DIR with their objects, and an arrow from each
+object to the ones it refers to. A bold arrow is a gate: Argo CD waits until the object
+that it points to is healthy. A dashed arrow is inferred. References that do not affect
+the order are omitted, and similar objects of a wave are drawn as one.
 
-References without effect on the order are omitted, and so are those to namespaces
-and CRDs unless they decide a wave. Four or more similar objects in one wave are
-drawn as one. Names include a namespace only if it differs from that of most
-objects.`,
+If DIR is a directory of components, or there are several, draw the steps of the fleet
+with its components and their dependencies. Red arrows are against the order.`,
 		Example: `  cmp graph ./component
-  cmp graph ./component -o svg > ladder.svg
-  cmp graph ./component -o dot | dot -Tpdf > ladder.pdf
-  cmp graph ./component --object Deployment/web`,
-		Args: cobra.ExactArgs(1),
+  cmp graph ./component --object Deployment/web -o svg > web.svg
+  cmp graph ./components --component keycloak
+  cmp graph ./components -o dot | dot -Tpdf > fleet.pdf`,
+		Args: cobra.MinimumNArgs(1),
 	}
-	in := addInputs(cmd)
+	in := addAnyInputs(cmd, "Leave out components that are not deployed there")
+	in.fleet.source.Partial, in.fleet.source.Assume = true, true
 	format := option.Format(cmd, "Format of the drawing", drawings()...)
-	object := cmd.Flags().String("object", "", "Draw only this object, what it depends on, and what refers to it; as KIND/NAME")
-	all := cmd.Flags().Bool("all", false, "Draw every reference, and do not group similar objects")
+	object := cmd.Flags().String("object", "", "Draw only this object, its dependencies and its dependents; as KIND/NAME")
+	component := cmd.Flags().String("component", "", "Draw only this component, its dependencies and its dependents")
+	all := cmd.Flags().Bool("all", false, "Draw every reference or dependency, and do not group similar objects")
+	in.forComponent("object")
+	in.forFleet(cmd.Flags(), "component")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := option.KnownFormat(*format, drawings()...); err != nil {
 			return err
 		}
+		isFleet, err := isFleet(cmd, args)
+		if err != nil {
+			return err
+		}
+		if err := in.ready(isFleet, args); err != nil {
+			return err
+		}
 		if *format == drawnPage {
-			if cmd.Flags().Changed("object") || *all {
+			if cmd.Flags().Changed("object") || cmd.Flags().Changed("component") || *all {
 				return usage.Error{Err: errWholePage}
 			}
-			page, err := in.report(cmd, s, args[0])
-			if err != nil {
-				return err
-			}
-			_, err = io.WriteString(s.Out, page)
-			return err
+			page, err := in.page(cmd, s, isFleet, args, "")
+			return emit(s, page, err)
+		}
+		if isFleet {
+			drawing, err := in.fleet.graph(cmd, s, args, *component, *all, draw.Format(*format))
+			return emit(s, drawing, err)
 		}
 		res, err := in.generate(cmd, args[0])
 		if err != nil {

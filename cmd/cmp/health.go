@@ -22,10 +22,9 @@ func newHealth(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "health DIR | --all",
 		Short: "Print the health checks that Argo CD lacks for a component",
-		Long: `Print health checks for the kinds of the component in DIR that other objects wait
-for and that Argo CD has no health check for, as a patch of the ConfigMap argocd-cm
-or as values of the Argo CD Helm chart. Without them, Argo CD continues as soon as
-such objects exist.`,
+		Long: `Print health checks for kinds that other objects of the component wait for and that Argo
+CD has no health check for, as a patch of the ConfigMap argocd-cm or as values of the Argo
+CD Helm chart. Without them, Argo CD continues as soon as such objects exist.`,
 		Example: `  cmp health ./component > argocd-cm.patch.yaml
   cmp health ./component -o values
   cmp health --all`,
@@ -40,8 +39,8 @@ such objects exist.`,
 		},
 	}
 	in := addInputs(cmd)
-	cmd.Flags().BoolVar(&all, "all", false, "Print the check of every known kind")
-	cmd.Flags().StringVarP(&output, "output", "o", "configmap", "Form: configmap, or values for the Argo CD Helm chart")
+	cmd.Flags().BoolVar(&all, "all", false, "Print the health checks of all known kinds")
+	cmd.Flags().StringVarP(&output, "output", "o", "configmap", "Format: configmap, or values for the Argo CD Helm chart")
 	option.Choices(cmd, "output", "configmap", "values")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		write, ok := map[string]func([]health.Check) string{"configmap": health.ConfigMap, "values": health.Values}[output]

@@ -16,12 +16,11 @@ func newInit(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init DIR...",
 		Short: "Write a component.yaml for a directory",
-		Long: `Write a component.yaml into each DIR, with the name, the namespace if the manifests
-have one, the description of the chart, and whether to split off the CRDs. Below a
-ladder.yaml with a fleet profile, also write the domain and the earliest possible
-rolloutPhase; existing ones are kept. Unknown values become comments. If cmp fleet
-schema wrote a component.schema.json in a directory above or its docs, the first
-line refers to it for editors.
+		Long: `Write a component.yaml to each DIR with the name, the namespace if the manifests have one,
+the description of the chart, and whether to split off the CRDs. Below a ladder.yaml with
+a fleet profile, also write the domain and the earliest possible rolloutPhase. Unknown
+values become comments. If a directory above, or docs in it, has the component.schema.json
+of cmp fleet schema, the first line refers to it.
 
 With --recursive, do so for each component below DIR: every chart and kustomization
 that no other one refers to. A base, a kustomization of kind Component, and one that

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/fetchers"
+	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -55,24 +56,28 @@ func addSeedless(cmd *cobra.Command, only ...string) *inputs {
 		case p.Item == "boolean":
 			in.flags.BoolP(p.Name, p.Short, p.Default == "true", usage)
 		case p.YAML && p.Collection == "array":
-			in.flags.StringArrayP(p.Name, p.Short, nil, usage+"; any number of times")
+			in.flags.StringArrayP(p.Name, p.Short, nil, usage+"; may be repeated")
 		case p.Collection == "array":
 			in.flags.StringSliceP(p.Name, p.Short, nil, usage)
 		case p.Collection == "map":
-			in.flags.StringArrayP(p.Name, p.Short, nil, usage+"; as key=value, any number of times")
+			in.flags.StringArrayP(p.Name, p.Short, nil, usage+" (key=value, may be repeated)")
 		default:
 			in.flags.StringP(p.Name, p.Short, "", usage)
 		}
+		help.Put(in.flags, sectionOf(p), p.Name)
 		if len(p.Choices) > 0 {
 			option.Choices(cmd, p.Name, p.Choices...)
 		}
 	}
 	in.ladder = ladderFlag(in.flags)
+	help.Put(in.flags, help.Rendering, "ladder")
 	if only != nil {
 		return in
 	}
 	in.remote = remoteFlags(in.flags, fetchers.UserCache())
+	waitOnScreen(cmd, in.remote)
 	in.flags.StringVar(&in.revision, "revision", "", "Commit that templates see as .Release.Revision")
+	help.Put(in.flags, help.Helm, "revision")
 	return in
 }
 
@@ -102,5 +107,5 @@ func (in *inputs) settings() (plugin.Settings, error) {
 
 // ladderFlag is the file that holds for every component: the sidecar's own.
 func ladderFlag(flags *pflag.FlagSet) *string {
-	return flags.String("ladder", os.Getenv(ladderfile.Variable), "A "+knowledge.File+" for every component, as the plugin server has one; those in the repository win over it. "+ladderfile.Variable+" sets the default")
+	return flags.String("ladder", os.Getenv(ladderfile.Variable), "A "+knowledge.File+" for all components; those in the repository override it. "+ladderfile.Variable+" sets the default")
 }

@@ -32,8 +32,8 @@ is called core.`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	ladder := ladderFlag(cmd.Flags())
-	dir := cmd.Flags().String("dir", ".", "Directory of the component: its "+knowledge.File+" counts, and those above it in the repository")
-	format := cmd.Flags().StringP("output", "o", "text", "Form of the output: text, or yaml for records to paste into a "+knowledge.File)
+	dir := cmd.Flags().String("dir", ".", "Directory of a component, whose "+knowledge.File+" files apply, including those above it in the repository")
+	format := cmd.Flags().StringP("output", "o", "text", "Format: text, or yaml for records to paste into a "+knowledge.File)
 	option.Choices(cmd, "output", "text", "yaml")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := option.KnownFormat(*format, "text", "yaml"); err != nil {

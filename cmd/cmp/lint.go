@@ -20,21 +20,20 @@ func newLint(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint DIR...",
 		Short: "Find non-deterministic output",
-		Long: `Render components several times as cmp render does, and report what makes the output
-differ: API versions of the cluster, the Kubernetes version, generated passwords, keys
-and certificates, and the current time. Each finding names the objects that differ, and
-the template and line that probably cause it. Errors and warnings of a rendering are
-reported, too. In a directory with many components, all are checked.
+		Long: `Render components several times, and report what makes the output differ: API versions of
+the cluster, the Kubernetes version, generated passwords, keys and certificates, and the
+current time. Each finding names the objects that differ, and the template and line that
+probably cause it. Errors and warnings of the rendering are reported, too. If DIR is a
+directory of components, lint all of them.
 
-cmp check checks the waves of manifests, and cmp fleet lint the steps of a fleet.
-Exits with 1 if there is a finding of severity error.`,
+Exits with 1 if there is an error, or with --strict, a warning.`,
 		Example: `  cmp lint ./component
   cmp lint ./components --strict -o sarif > lint.sarif`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	in := addInputs(cmd)
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
-	strict := cmd.Flags().Bool("strict", false, "Exit with 1 if there are warnings, too")
+	strict := strictFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := knownReport(*format); err != nil {
 			return err

@@ -4,10 +4,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/internal/krm"
 	"github.com/ladder-cmp/ladder/internal/manifests"
+	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
@@ -19,20 +24,35 @@ func newAnnotate(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "annotate [FILE]",
 		Short: "Add sync waves to rendered manifests",
-		Long: `Read manifests from FILE, or from standard input if it is "-" or missing, and
-print them in the order in which Argo CD applies them, with their computed sync
-waves and otherwise unchanged. This makes cmp a post-renderer for any tool.
+		Long: `Read manifests from FILE or standard input, and print them in the order in which Argo CD
+applies them, with their computed sync waves and otherwise unchanged. This makes cmp a
+post-renderer for any tool. A ladder.yaml in the directory of FILE (for standard input, in
+the working directory) or above it in the repository applies; component.yaml does not.
 
-A ladder.yaml in the directory of FILE, or above it in the repository, applies as
-for a component; for standard input, those of the working directory apply. A
-component.yaml is not read.`,
+A ResourceList, as kustomize and kpt pass to a KRM function, is printed as a ResourceList:
+items keep their order, and findings become results. Its functionConfig is a ConfigMap
+with any of ` + strings.Join(ordering, ", ") + `,
+` + krm.LadderKey + `; nothing else is read. Exits with 1 on errors, after printing the list.`,
 		Example: `  helm template shop ./chart | cmp annotate
-  kustomize build ./overlay | cmp annotate --namespace shop > manifests.yaml`,
+  kustomize build ./overlay | cmp annotate --namespace shop > manifests.yaml
+  kustomize build --enable-alpha-plugins --enable-exec ./overlay
+  kpt fn eval ./package --exec "cmp annotate" -- waves=compact`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	in := addInputs(cmd, ordering...)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		res, err := in.annotate(s, append(args, "-")[0], plugin.Settings{})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		file := append(args, "-")[0]
+		list, rest := peek(s.In, file)
+		if list {
+			if err := noOrdering(cmd.Flags()); err != nil {
+				return err
+			}
+			return function(s, rest)
+		}
+		if file == "-" {
+			s.In = rest
+		}
+		res, err := in.annotate(s, file, plugin.Settings{})
 		if err != nil {
 			return err
 		}
@@ -41,6 +61,16 @@ component.yaml is not read.`,
 		return err
 	}
 	return cmd
+}
+
+// noOrdering refuses flags for a ResourceList, which has its own.
+func noOrdering(flags *pflag.FlagSet) error {
+	for _, name := range append(slices.Clone(ordering), "ladder") {
+		if flags.Changed(name) {
+			return usage.Errorf("--%s is for manifests, and this is a ResourceList; drop it, and set it in the functionConfig of the list", name)
+		}
+	}
+	return nil
 }
 
 // beside is the directory whose ladder.yaml holds for manifests: that of their

@@ -131,7 +131,7 @@ func TestCommandsPage(t *testing.T) {
 	for _, path := range paths[1:] {
 		fmt.Fprintf(&b, "- [`%s`](#%s): %s\n", path, strings.ReplaceAll(path, " ", "-"), all[path].Short)
 	}
-	b.WriteString("\nEvery command takes `--color auto|always|never`. On a terminal, severities and comparisons are coloured, unless\n`NO_COLOR` is set or `TERM` is `dumb`; in a pipe output is plain, unless `CLICOLOR_FORCE` is set.\n\n")
+	b.WriteString("\nEvery command takes `--quiet` (`-q`), which prints no warnings, notes or progress, and `--color auto|always|never`. On a terminal, severities and comparisons are colored, unless\n`NO_COLOR` is set or `TERM` is `dumb`; in a pipe output is plain, unless `CLICOLOR_FORCE` is set.\n\n")
 	b.WriteString("Exit codes: 0, all went well; 1, the input is wrong, or a report holds errors; 2, the command line is wrong.\n")
 	for _, path := range paths {
 		b.WriteString(commandSection(all[path]))
@@ -161,7 +161,7 @@ func commandSection(cmd *cobra.Command) string {
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		switch name := "`--" + f.Name + "`"; {
-		case f.Name == "help" || f.Hidden || f.Name == "color":
+		case f.Name == "help" || f.Hidden || f.Name == "color" || f.Name == "quiet":
 		case isParameter(f.Name):
 			rendering = append(rendering, name)
 		default:

@@ -11,18 +11,23 @@ func newRender(s streams) *cobra.Command {
 		Use:   "render DIR",
 		Short: "Print the manifests of a component with their sync waves",
 		Long: `Print the manifests of the component in DIR in the order in which Argo CD applies
-them, with their computed sync waves and otherwise as rendered.`,
+them, with their computed sync waves and otherwise as rendered.
+
+Exits with 1 and prints nothing if the component cannot be rendered or ordered.`,
 		Example: `  cmp render ./component
   cmp render ./chart --name shop --namespace shop -f values-prod.yaml --set image.tag=v2`,
 		Args: cobra.ExactArgs(1),
 	}
 	in := addInputs(cmd)
+	strict := cmd.Flags().Bool("strict", false, "Print nothing and exit with 1 if there are warnings")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		res, err := in.generate(cmd, args[0])
 		if err != nil {
 			return err
 		}
-		warn(s, res.Findings)
+		if err := warnStrictly(s, res.Findings, *strict); err != nil {
+			return err
+		}
 		_, err = io.WriteString(s.Out, res.YAML())
 		return err
 	}

@@ -1,30 +1,21 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
-	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/report"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// isFleet reports whether the arguments name a fleet: several folders, or one
-// with components below it that is none itself.
-func isFleet(dirs []string) (bool, error) {
-	if len(dirs) > 1 || dirs[0] == "" {
-		return len(dirs) > 1, nil
+// page is the page of a component or a fleet.
+func (in *anyInputs) page(cmd *cobra.Command, s streams, isFleet bool, dirs []string, durations string) (string, error) {
+	if isFleet {
+		return in.fleet.report(cmd, s, dirs, durations)
 	}
-	c, err := checkout.Open(dirs[0])
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", dirs[0], err)
-	}
-	defer c.Close()
-	return fleet.Source{Repo: c.Repo, Dirs: []string{c.Dir}, Show: c.Show}.IsFleet(), nil
+	return in.report(cmd, s, dirs[0])
 }
 
 // report is the page of one component.

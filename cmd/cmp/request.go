@@ -29,7 +29,7 @@ func (in *inputs) blamed(err error) error {
 		return err
 	}
 	misspelt := map[finding.Finding]bool{}
-	for _, f := range finding.Of(settings.Values.Misspelt()) {
+	for _, f := range finding.Of(settings.Values.SyntaxErrors()) {
 		misspelt[f] = true
 	}
 	if slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool {

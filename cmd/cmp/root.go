@@ -1,39 +1,19 @@
 package main
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/complete"
-	"github.com/ladder-cmp/ladder/internal/deprecated"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
-
-// streams are what a command reads and where it writes: results to Out, all
-// else to Err.
-type streams struct {
-	In       io.Reader
-	Out, Err io.Writer
-	// Name is what the program is called by; cmp if empty.
-	Name string
-}
-
-// name is what the program is called by.
-func (s streams) name() string { return cmp.Or(s.Name, "cmp") }
-
-// say writes a line for people.
-func (s streams) say(format string, args ...any) {
-	fmt.Fprintf(s.Err, "%s: %s\n", s.name(), spelled(fmt.Sprintf(format, args...), s.name()))
-}
 
 // Exit codes.
 const (
@@ -66,16 +46,16 @@ func run(args []string, s streams) int {
 
 func newRoot(s streams) *cobra.Command {
 	colour := screen.Auto
+	s.Quiet = new(bool)
 	asItIs := s // for those whose output programs read
 	s.Out, s.Err = colour.On(s.Out), colour.On(s.Err)
 	root := &cobra.Command{
 		Use:   "cmp",
 		Short: "Compute the sync waves of a component for Argo CD",
-		Long: `cmp renders a component directory (a Helm chart, a kustomization, templated or
-plain YAML) and computes the Argo CD sync wave of every object from what the
-objects are and what they refer to.
+		Long: `cmp renders a component (a Helm chart, a kustomization, templated or plain YAML) and
+computes the Argo CD sync wave of every object from its kind and its references.
 
-As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
+Exit codes: 0 success, 1 errors in the input or in a report, 2 invalid command line.`,
 		Example: `  cmp explain ./component
   cmp render ./component | kubectl apply --dry-run=server -f -`,
 		SilenceErrors: true,
@@ -90,7 +70,8 @@ As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
 	root.Version = release
 	root.SetVersionTemplate(build.This(release).Text())
 	root.Flags().Bool("version", false, "Print the version, as cmp version does")
-	root.PersistentFlags().Var(&colour, "color", "Colour output: auto (terminals only), always or never")
+	root.PersistentFlags().Var(&colour, "color", "Color output: auto (terminals only), always or never")
+	root.PersistentFlags().BoolVarP(s.Quiet, "quiet", "q", false, "Print no warnings, notes or progress to standard error")
 	option.Choices(root, "color", screen.Looks...)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if question := option.Suggestion(cmd.Flags(), err); question != "" {
@@ -98,48 +79,15 @@ As the Config Management Plugin "ladder" it does so when Argo CD syncs.`,
 		}
 		return usage.Errorf("%s; see %s --help", option.Fault(err), cmd.CommandPath())
 	})
-	root.AddCommand(newRender(s), newExplain(s), newGraph(s), newReport(s), newAnnotate(s), newFn(asItIs), newCheck(s), newLint(s), newDiff(s), newCRDs(s), newSplit(s), newHealth(s), newFleet(s), newInit(s), newDoctor(s), newVendor(s), newSeed(s), newKnowledge(s), newCompletion(s), newMan(), newGenerate(asItIs), newServe(asItIs), newWorker(asItIs), newFetcher(asItIs), newVersion(s))
-	for _, cmd := range root.Commands() {
-		cmd.Args = asUsage(cmd.Args)
-	}
-	root.SetHelpCommand(newHelp())
+	addCommands(root, s, asItIs)
 	complete.All(root, flagValues, objects)
 	acceptOldFlags(root, s)
+	root.SetUsageFunc(help.Usage)
+	help.Collapse(root)
 	if name := s.name(); name != root.Use {
 		callItself(root, name)
 		root.Use = strings.ReplaceAll(name, "kubectl ", "kubectl-")
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
 	}
 	return root
-}
-
-// acceptOldFlags lets the flags of a command and those below it be given by their old
-// names, with a warning.
-func acceptOldFlags(cmd *cobra.Command, s streams) {
-	deprecated.Accept(cmd.Flags(), func(old, replacement string) {
-		warn(s, []finding.Finding{{Severity: finding.Warning, Rule: "deprecated", Field: "--" + old, Message: "the flag is deprecated", Remedy: "use --" + replacement}})
-	})
-	for _, sub := range cmd.Commands() {
-		acceptOldFlags(sub, s)
-	}
-}
-
-// emit prints what was made, if nothing went wrong.
-func emit(s streams, text string, err error) error {
-	if err == nil {
-		_, err = io.WriteString(s.Out, text)
-	}
-	return err
-}
-
-// warn writes the findings that left a result possible.
-func warn(s streams, all []finding.Finding) {
-	for _, f := range all {
-		s.say("%s: %s", screen.PaintFor(s.Err).Severity(f.Severity), f.Error())
-	}
-}
-
-// note writes what is worth knowing beside a result.
-func note(s streams, format string, args ...any) {
-	s.say("%s: %s", screen.PaintFor(s.Err).Severity(finding.Note), fmt.Sprintf(format, args...))
 }

@@ -69,7 +69,7 @@ func TestTerminal(t *testing.T) {
 		"explain": {"explain", shop},
 		"check":   {"check", "testdata/screen/late.yaml"},
 		"warning": {"render", "testdata/screen/useless", "--skip-tests"},
-		"fleet":   {"fleet", "check-render", "../../testdata/fleets/faults/components"},
+		"fleet":   {"check", "../../testdata/fleets/faults/components"},
 	} {
 		// A dumb terminal gets no bar that shows the progress, which depends on time.
 		got := onTerminal(t, 100, []string{"TERM=dumb", "CLICOLOR_FORCE=1"}, args...)

@@ -20,13 +20,12 @@ func newSeedAdopt(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adopt DIR",
 		Short: "Print the values that keep the generated passwords of a cluster",
-		Long: `Find what the component in DIR generates into Secrets, read these Secrets once from the
-cluster in which it runs, and print the values with which it renders to what they hold.
-Where no value does, a recipe is printed that keeps the Secret as it is. Each value is
-tried by rendering, and none is guessed.
+		Long: `Find the values that the component in DIR generates into Secrets, read these Secrets from
+the cluster, and print values with which the component renders the same Secrets. If there
+is no such value, print how to keep the Secret. Each value is verified by rendering.
 
-The output shows what the Secrets hold. With --output it is a file that only its owner
-can read. The cluster is only read, and only the Secrets that have generated fields.`,
+The output contains the content of the Secrets. With --output, only the owner of the file
+can read it. Only Secrets with generated fields are read, and nothing is written.`,
 		Example: `  cmp seed adopt ./chart --name shop --namespace shop -o adopted.yaml
   cmp seed adopt ./chart --name shop --namespace shop --context production | vault kv put secret/shop values=-`,
 		Args: cobra.ExactArgs(1),

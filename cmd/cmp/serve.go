@@ -33,12 +33,12 @@ func newServe(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the plugin server for Argo CD's repo-server",
-		Long: `Run the plugin server for Argo CD's repo-server on the socket ` + plugin.Name + `.sock in the directory where it looks
-for plugins. This is what the sidecar runs.
+		Long: `Run the plugin server for Argo CD's repo-server, as the sidecar does. It listens on the
+socket ` + plugin.Name + `.sock in the directory in which the repo-server looks for plugins.
 
 Components are rendered in separate processes, which are killed when they exceed their
-time or memory limit. Each flag has an environment variable: --worker-memory is ` + option.Variable("worker-memory") + `.
-A changed ` + ladderfile.Variable + ` file is reloaded while the server runs.`,
+time or memory limit. Each flag has an environment variable: --worker-memory is
+` + option.Variable("worker-memory") + `. A changed ` + ladderfile.Variable + ` file is reloaded while the server runs.`,
 		Example: `  cmp serve --operations-address :9402 --parallel 2
   cmp serve --check`,
 		Args: cobra.NoArgs,

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -15,16 +14,16 @@ import (
 func newVendor(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "vendor DIR...",
-		Short: "Vendor remote charts and bases into components, with a lock file",
-		Long: `Fetch the remote sources of the component in DIR: charts that it names or depends on,
-and remote bases and files of kustomizations. They are written to
-` + remote.VendorDir + `/ in the component, with their digests in ` + remote.LockFile + `, so that rendering needs
-no network. In a directory with many components, all are processed: those with a
-` + component.File + `, and charts and kustomizations that no other one refers to.
+		Short: "Fetch remote charts and bases into a component, with a lock file",
+		Long: `Fetch the remote sources of the component in DIR: charts that it refers to or depends on,
+and remote bases and files of kustomizations. Write them to ` + remote.VendorDir + `/ in the component and
+their digests to ` + remote.LockFile + `, so that rendering needs no network. Commit both. If DIR is a
+directory of components, vendor all of them.
 
 The component is rendered to find its sources; disabled dependencies of charts are not
-fetched. Locked sources keep their version; --update selects the newest that fits.
-Commit both.`,
+fetched. Locked sources keep their version unless --update selects the newest that fits.
+
+Exits with 1 if there is an error, or with --check, if the lock file is outdated.`,
 		Example: `  cmp vendor ./component
   cmp vendor ./components --update=redis,postgresql
   cmp vendor ./components --check`,
@@ -33,11 +32,11 @@ Commit both.`,
 	in, v := addInputs(cmd), &vendoring.Vendoring{}
 	in.remote.Anything = []string{"https://*", "oci://*"}
 	f := cmd.Flags()
-	f.Lookup("allow-remote").Usage = "URLs to fetch from, with everything below them; if empty, any but those of this machine"
-	f.BoolVar(&v.Check, "check", false, "Fetch and write nothing, and exit with 1 if the lock is out of date; for pipelines")
-	f.StringSliceVar(&v.Update, "update", nil, "Take the newest versions that fit, of all or of the charts, files and repositories that are named")
+	f.Lookup("allow-remote").Usage = "URLs to fetch from, with everything below them; if empty, any except those of this machine"
+	f.BoolVar(&v.Check, "check", false, "Write nothing, and exit with 1 if the lock file is outdated; for pipelines")
+	f.StringSliceVar(&v.Update, "update", nil, "Update to the newest versions that fit: everything, or only the named charts, files and repositories")
 	f.Lookup("update").NoOptDefVal = vendoring.Everything
-	f.BoolVar(&v.Keep, "keep", false, "Keep what this rendering does not ask for: another one may, with other values")
+	f.BoolVar(&v.Keep, "keep", false, "Keep vendored sources that this rendering does not use, because one with other values may")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		v.AsGiven = in.flags.Changed("renderer")
 		var err error

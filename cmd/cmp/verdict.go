@@ -2,7 +2,11 @@ package main
 
 import (
 	"errors"
+	"slices"
 
+	"github.com/spf13/pflag"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/verdict"
 )
@@ -13,6 +17,20 @@ const (
 	reportJSON  = verdict.JSON
 	reportSARIF = verdict.SARIF
 )
+
+// strictFlag makes warnings fail a command.
+func strictFlag(flags *pflag.FlagSet) *bool {
+	return flags.Bool("strict", false, "Exit with 1 if there are warnings, too")
+}
+
+// warnStrictly warns of findings, and fails if there are warnings that must fail.
+func warnStrictly(s streams, found []finding.Finding, strict bool) error {
+	warn(s, found)
+	if strict && slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Warning }) {
+		return errReported
+	}
+	return nil
+}
 
 // errReported ends a command whose report, on standard output, says what is
 // wrong.

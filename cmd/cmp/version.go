@@ -16,9 +16,9 @@ var release = "dev"
 func newVersion(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version and what it was built with",
-		Long: `Print the version, the commit it was built from, and the versions of what decides
-how components are rendered: Helm, kustomize, Go, and the protocol of Argo CD.`,
+		Short: "Print the version of the program and of its libraries",
+		Long: `Print the version and commit of the program, and the versions of the libraries that render
+components: Helm, kustomize, Go, and the protocol of Argo CD.`,
 		Example: `  cmp version
   cmp version -o json | jq -r .helm`,
 		Args: cobra.NoArgs,

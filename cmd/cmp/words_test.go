@@ -84,8 +84,21 @@ func TestRetiredWords(t *testing.T) {
 // eachLiteral calls a function with every string of more than one word in the program,
 // below the working directory.
 func eachLiteral(t *testing.T, look func(file, text string, line int)) {
+	eachSource(t, ".", func(file string, tree *ast.File, positions *token.FileSet) {
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING && strings.Contains(l.Value, " ") {
+				look(file, l.Value, positions.Position(l.Pos()).Line)
+			}
+			return true
+		})
+	})
+}
+
+// eachSource calls a function with every Go file of the program below a root, tests aside.
+func eachSource(t *testing.T, root string, look func(file string, tree *ast.File, positions *token.FileSet)) {
+	t.Helper()
 	skipped := []string{".git", ".ci", "testdata", "e2e", "conformance", "bench", "dist"}
-	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(root), ".", func(file string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -95,17 +108,11 @@ func eachLiteral(t *testing.T, look func(file, text string, line int)) {
 			return nil
 		}
 		positions := token.NewFileSet()
-		tree, err := parser.ParseFile(positions, file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
+		tree, err := parser.ParseFile(positions, filepath.Join(root, file), nil, parser.SkipObjectResolution)
+		if err == nil {
+			look(file, tree, positions)
 		}
-		ast.Inspect(tree, func(n ast.Node) bool {
-			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING && strings.Contains(l.Value, " ") {
-				look(filepath.ToSlash(file), l.Value, positions.Position(l.Pos()).Line)
-			}
-			return true
-		})
-		return nil
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -140,4 +147,104 @@ func TestFaultsNameTheirPlaceAndFix(t *testing.T) {
 			}
 		}
 	}
+}
+
+// withoutFix are the functions that make errors or warnings without a fix, and why.
+var withoutFix = map[string]string{
+	"internal/finding/finding.go Of":     "the text of a library",
+	"internal/remote/sources.go missing": "its caller adds what helps, which depends on whether fetching is on",
+}
+
+// TestFindingsHaveAFix reads the program for findings: each error and warning gets a fix in
+// the function that makes it, or a reason here why there is none.
+func TestFindingsHaveAFix(t *testing.T) {
+	used := map[string]bool{}
+	made := 0
+	eachSource(t, "../..", func(file string, tree *ast.File, positions *token.FileSet) {
+		for _, decl := range tree.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok || assigns(f, "Remedy") {
+				continue
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				for _, keys := range madeFindings(n) {
+					made++
+					if _, fixed := keys["Remedy"]; fixed || keys["Severity"] == "Note" || keys["Severity"] == "" {
+						continue
+					}
+					where := file + " " + f.Name.Name
+					if used[where] = true; withoutFix[where] == "" {
+						t.Errorf("%s: %s makes a finding without a Remedy", positions.Position(n.Pos()), f.Name.Name)
+					}
+				}
+				return true
+			})
+		}
+	})
+	if made < 100 {
+		t.Fatalf("the program makes only %d findings: the test does not see them", made)
+	}
+	for where := range withoutFix {
+		if !used[where] {
+			t.Errorf("%s makes no finding without a fix: remove the exception", where)
+		}
+	}
+}
+
+// assigns reports whether a function assigns to a field of a name.
+func assigns(f *ast.FuncDecl, field string) (found bool) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		if a, ok := n.(*ast.AssignStmt); ok {
+			found = found || slices.ContainsFunc(a.Lhs, func(e ast.Expr) bool {
+				s, ok := e.(*ast.SelectorExpr)
+				return ok && s.Sel.Name == field
+			})
+		}
+		return !found
+	})
+	return found
+}
+
+// madeFindings are the fields that literals of type Finding set, with the last name of each
+// value: of one, or of those in a list whose elements name no type.
+func madeFindings(n ast.Node) (all []map[string]string) {
+	literal, ok := n.(*ast.CompositeLit)
+	if !ok {
+		return nil
+	}
+	literals := []*ast.CompositeLit{literal}
+	made := literal.Type
+	if list, ok := made.(*ast.ArrayType); ok {
+		made, literals = list.Elt, nil
+		for _, e := range literal.Elts {
+			if inner, ok := e.(*ast.CompositeLit); ok && inner.Type == nil {
+				literals = append(literals, inner)
+			}
+		}
+	}
+	if lastName(made) != "Finding" {
+		return nil
+	}
+	for _, l := range literals {
+		keys := map[string]string{}
+		for _, e := range l.Elts {
+			if kv, ok := e.(*ast.KeyValueExpr); ok {
+				keys[lastName(kv.Key)] = lastName(kv.Value)
+			}
+		}
+		if len(keys) > 0 {
+			all = append(all, keys)
+		}
+	}
+	return all
+}
+
+func lastName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
 }

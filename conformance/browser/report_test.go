@@ -36,6 +36,35 @@ const (
 	arrows  = `document.querySelectorAll(".arrow").length`
 )
 
+// TestErrorsFirst opens a fleet with errors on a screen and on a phone: the first three
+// stand above the ladder, in sight, and lead to all findings. A ladder without warnings
+// has nothing there.
+func TestErrorsFirst(t *testing.T) {
+	file := made(t, "testdata/fleets/faults")
+	for _, screen := range []screen{desktop, phone} {
+		p := open(t, file, "", screen)
+		is(p, `document.querySelectorAll(".banner.error .finding.error").length`, 3)
+		is(p, `document.querySelector(".banner.error").getBoundingClientRect().top < innerHeight`, true)
+		is(p, `document.querySelector(".banner").compareDocumentPosition(document.querySelector(".ladder")) === Node.DOCUMENT_POSITION_FOLLOWING`, true)
+		p.run(chromedp.Click(".banner > p a", chromedp.ByQuery))
+		p.settle()
+		is(p, `location.hash.includes("findings")`, true)
+	}
+	is(open(t, made(t, operator), "", desktop), `document.querySelectorAll(".banner").length`, 0)
+}
+
+// TestMap opens a large fleet: its cards are small, and a line of the map leads to its step.
+func TestMap(t *testing.T) {
+	p := open(t, made(t, "testdata/fleets/tiers"), "", desktop)
+	is(p, `document.querySelectorAll(".ladder.compact").length`, 1)
+	is(p, `document.querySelectorAll(".map li").length === document.querySelectorAll(".band").length`, true)
+	is(p, `document.querySelectorAll(".map .square").length === document.querySelectorAll(".card").length`, true)
+	p.run(chromedp.Click(".map li:last-child button", chromedp.ByQuery))
+	p.settle()
+	is(p, `document.querySelector(".band:last-child").getBoundingClientRect().top < innerHeight`, true)
+	is(open(t, made(t, operator), "", desktop), `document.querySelectorAll(".map, .compact").length`, 0)
+}
+
 // TestSelection chooses an object with the mouse.
 func TestSelection(t *testing.T) {
 	p := open(t, made(t, operator), "", desktop)
@@ -45,14 +74,14 @@ func TestSelection(t *testing.T) {
 	is(p, chosen, "harbour")
 	is(p, `location.hash`, beacon)
 	is(p, `document.title`, "Beacon harbour · beacon-operator · Ladder")
-	// It is reconciled and admitted by a Deployment, defined by a CRD, and refers to a
-	// class.
-	is(p, arrows, 3)
-	is(p, `document.querySelectorAll(".arrow.gate.needs").length`, 2)
-	is(p, `document.querySelectorAll(".card.near").length`, 3)
+	// It is reconciled and admitted by a Deployment, admitted by a webhook configuration,
+	// defined by a CRD, and refers to a class.
+	is(p, arrows, 4)
+	is(p, `document.querySelectorAll(".arrow.gate.needs").length`, 3)
+	is(p, `document.querySelectorAll(".card.near").length`, 4)
 	is(p, `document.querySelector("#details h2").textContent`, "Beaconharbour")
-	is(p, `[...document.querySelectorAll("#details h3")].map((e) => e.textContent).join()`, "Why it stands here,Needs 3")
-	is(p, `document.querySelectorAll("#details .ends .tag.gate").length`, 2)
+	is(p, `[...document.querySelectorAll("#details h3")].map((e) => e.textContent).join()`, "Why it stands here,Needs 4")
+	is(p, `document.querySelectorAll("#details .ends .tag.gate").length`, 3)
 	// The details lead on, and back.
 	p.run(chromedp.Click(`#details .ends a[href*="Deployment"]`, chromedp.ByQuery))
 	p.settle()

@@ -56,7 +56,7 @@ func TestCore(t *testing.T) {
 	t.Logf("in %d steps %s, one after the other %s", len(steps), took["steps"].Round(time.Second), took["serial"].Round(time.Second))
 }
 
-// computed are the steps in which cmp fleet phases has the components.
+// computed are the steps in which cmp fleet steps has the components.
 func computed(t *testing.T, members []member) (steps [][]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func computed(t *testing.T, members []member) (steps [][]string) {
 			t.Fatal(err)
 		}
 	}
-	text, err := run(t.Context(), "fleet", "phases", dir, "--output", "json")
+	text, err := run(t.Context(), "fleet", "steps", dir, "--output", "json")
 	if err != nil {
 		t.Fatal(err)
 	}

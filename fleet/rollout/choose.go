@@ -24,7 +24,7 @@ func CheckDurations(d Durations, fleets ...*fleet.Fleet) error {
 			continue
 		}
 		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "durations", File: d.File, Line: d.Lines[name], Field: name,
-			Message: "Application not found in the fleet", Remedy: nearestApplication(fleets[0], name).Or("remove the line, or use a name from cmp fleet phases")})
+			Message: "Application not found in the fleet", Remedy: nearestApplication(fleets[0], name).Or("remove the line, or use a name from cmp fleet steps")})
 	}
 	return errors.Join(faults...)
 }
@@ -50,7 +50,7 @@ func applicationNamed(f *fleet.Fleet, name string) (int, error) {
 	i := slices.IndexFunc(f.Applications, func(a *fleet.Application) bool { return a.Name == name })
 	switch {
 	case i < 0:
-		return 0, usage.Errorf("--fail: Application %q not found in the fleet; %s", name, nearestApplication(f, name).Or("use a name from cmp fleet phases"))
+		return 0, usage.Errorf("--fail: Application %q not found in the fleet; %s", name, nearestApplication(f, name).Or("use a name from cmp fleet steps"))
 	case !f.Applications[i].On():
 		return 0, usage.Errorf("--fail: %s is disabled, so no rollout contains it; use an enabled Application", name)
 	}

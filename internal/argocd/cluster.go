@@ -1,6 +1,6 @@
-// Package argocd reads what there is of an Argo CD: in a live cluster, and in files with
-// values of its chart. It changes nothing, and of Secrets it reads only the names. What
-// certain Secrets hold is read where they are asked for by name (Cluster.Secrets).
+// Package argocd reads the installation of an Argo CD: from a live cluster, and
+// from values files of its chart. It modifies nothing, and reads only the names of
+// Secrets, except for Secrets requested by name (Cluster.Secrets).
 package argocd
 
 import (
@@ -23,15 +23,15 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Cluster is where an Argo CD runs. Nothing in it is ever changed.
+// Cluster is the cluster of an Argo CD. It is never modified.
 type Cluster struct {
 	Kubeconfig, Context, Namespace string
-	// UserAgent is how the program calls itself.
+	// UserAgent identifies the program to the API server.
 	UserAgent string
 }
 
-// Read reads what there is. What may not be seen is a finding, and a cluster that
-// does not answer an error.
+// Read reads the installation. Missing permissions are findings; a cluster that
+// does not respond is an error.
 func (c Cluster) Read(ctx context.Context) (Found, error) {
 	config, err := c.config()
 	if err != nil {
@@ -94,7 +94,7 @@ func (c Cluster) config() (*rest.Config, error) {
 	return config, nil
 }
 
-// fault says what keeps from reading a cluster.
+// fault says why a cluster cannot be read.
 func (c Cluster) fault(err error) error {
 	where := "the cluster"
 	if c.Context != "" {
@@ -103,23 +103,24 @@ func (c Cluster) fault(err error) error {
 	return fmt.Errorf("%s: %w; see whether kubectl get pods --namespace %s works", where, err, c.Namespace)
 }
 
-// Found is what a cluster has of an Argo CD.
+// Found is the installation found in a cluster.
 type Found struct {
 	Objects []object.Object
-	// Secrets are the names of those in the namespace; nil if they may not be seen.
+	// Secrets are the names of the Secrets in the namespace; nil if they may not be
+	// listed.
 	Secrets  []string
 	Findings []finding.Finding
 }
 
-// clusterPatience is how long a cluster may take for one answer.
+// clusterPatience is the timeout for a request.
 const clusterPatience = 20 * time.Second
 
-// looked are the kinds that are looked at. Those that are not in Argo CD's
-// namespace only are in all that may be seen.
+// looked are the kinds to list: either in Argo CD's namespace only, or in all
+// permitted ones.
 var looked = []struct {
 	schema.GroupVersionResource
 	everywhere, optional bool
-	// only is the one object that matters, of a kind without namespaces.
+	// only is the name of the only relevant object, for cluster-scoped kinds.
 	only string
 }{
 	{GroupVersionResource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}},
@@ -137,8 +138,8 @@ func notSeen(what string) finding.Finding {
 	return finding.Finding{Severity: finding.Note, Rule: "not-allowed", Message: "this user may not list " + what + ", which are not looked at", Remedy: "use one who may"}
 }
 
-// list lists what there is of a kind: everywhere if that is asked for and allowed,
-// or else in the namespace.
+// list lists the objects of a kind: in all namespaces if requested and permitted,
+// otherwise in one.
 func list(ctx context.Context, from dynamic.Interface, kind schema.GroupVersionResource, namespace string, everywhere bool, only string) ([]unstructured.Unstructured, error) {
 	if only != "" {
 		one, err := from.Resource(kind).Get(ctx, only, metav1.GetOptions{})
@@ -167,7 +168,7 @@ func list(ctx context.Context, from dynamic.Interface, kind schema.GroupVersionR
 	}
 }
 
-// parsed makes a manifest of what a cluster has.
+// parsed converts an object of the cluster to a manifest.
 func parsed(item unstructured.Unstructured) ([]object.Object, error) {
 	item.SetManagedFields(nil)
 	text, err := item.MarshalJSON()
@@ -177,8 +178,8 @@ func parsed(item unstructured.Unstructured) ([]object.Object, error) {
 	return object.Parse("", 0, string(text))
 }
 
-// isKubeconfig tells a kubeconfig, which need not say its kind, from other files.
-// What is no YAML at all the library reports.
+// isKubeconfig recognizes a kubeconfig, whose kind is optional. Invalid YAML is
+// reported by the library.
 func isKubeconfig(text []byte) bool {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Secrets reads what the named Secrets hold, each once. Those that the cluster does not
-// have are left out. Errors show nothing of it.
+// Secrets reads the content of the named Secrets, each once. Missing ones are left
+// out. Errors do not contain secret values.
 func (c Cluster) Secrets(ctx context.Context, named []object.ID) (map[object.ID]map[string][]byte, error) {
 	config, err := c.config()
 	if err != nil {

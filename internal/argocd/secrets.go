@@ -14,17 +14,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// maxTable is how many bytes a table of names may have.
+// maxTable is the maximum size of a table of names, in bytes.
 const maxTable = 64 << 20
 
-// secretNames asks for a table of Secrets without the objects, which has their
-// names and nothing of what is in them.
+// secretNames requests the Secrets as a table, which contains their names but not
+// their content.
 func secretNames(ctx context.Context, config *rest.Config, namespace string) ([]string, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
 	}
-	// Not by a client of all kinds, which would make the program a quarter larger.
+	// A client for all kinds would increase the size of the program by a quarter.
 	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Values reads a file that is said to have values of the chart argo-cd.
+// Values reads a values file of the chart argo-cd.
 func Values(file string) (doctor.Values, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -32,8 +32,8 @@ func Values(file string) (doctor.Values, error) {
 	return v, nil
 }
 
-// CheckOne refuses values beside a repo-server that they are not put into, and of
-// which nobody could say what is found of which.
+// CheckOne refuses values files together with a rendered repo-server, since
+// findings could not be attributed.
 func CheckOne(e doctor.Input, live bool) error {
 	if len(e.Values) == 0 {
 		return nil
@@ -58,7 +58,7 @@ func IsChart(dir string) bool {
 	return err == nil
 }
 
-// Described says what of an Argo CD was looked at.
+// Described lists what was checked.
 func Described(e doctor.Input) string {
 	var parts []string
 	if len(e.Objects) > 0 || len(e.Values) == 0 {

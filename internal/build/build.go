@@ -1,4 +1,4 @@
-// Package build says what the program was built from.
+// Package build provides build information of the program.
 package build
 
 import (
@@ -8,23 +8,22 @@ import (
 	"strings"
 )
 
-// ArgoCD are the releases whose plugin protocol the program speaks, the first
-// and the last that it is tested with.
+// ArgoCD is the range of releases of Argo CD whose plugin protocol is tested.
 const ArgoCD = "2.14 to 3.5"
 
-// Info is what the program was made of. Empty fields are not known.
+// Info is the build information. Empty fields are unknown.
 type Info struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
-	// Date is that of the commit (RFC 3339).
+	// Date is the date of the commit (RFC 3339).
 	Date string `json:"date,omitempty"`
-	// Dirty means that files were changed since the commit.
+	// Dirty means that the work tree had changes.
 	Dirty     bool   `json:"dirty"`
 	Go        string `json:"go"`
 	Platform  string `json:"platform"`
 	Helm      string `json:"helm,omitempty"`
 	Kustomize string `json:"kustomize,omitempty"`
-	// ArgoCD are the releases whose plugin protocol it speaks.
+	// ArgoCD is the range of supported releases of Argo CD.
 	ArgoCD string `json:"argocd"`
 }
 
@@ -60,7 +59,7 @@ func This(release string) Info {
 		}
 	}
 	if v := info.Main.Version; release == "dev" && b.Commit == "" && v != "" && v != "(devel)" {
-		b.Version = v // of go install, which has no commit
+		b.Version = v // built by go install, without a commit
 	}
 	for _, dep := range info.Deps {
 		switch dep.Path {
@@ -73,8 +72,8 @@ func This(release string) Info {
 	return b
 }
 
-// Version names the program and the libraries that decide what it renders, for
-// the log and the metrics.
+// Version returns the version of the program and of the libraries that affect its
+// output, for log and metrics.
 func Version(release string) string {
 	b := This(release)
 	parts := []string{release}

@@ -1,6 +1,6 @@
-// Package checkout opens a component directory as a user names it on the command line:
-// in the git repository around it, as it is on disk or at a revision, with the paths
-// shown as the user typed them.
+// Package checkout opens a component directory as named on the command line: in its
+// git repository, on disk or at a revision. Paths are shown in the form that the
+// user typed.
 package checkout
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
-// Inside is the path of a directory in the repository of another.
+// Inside returns the path of a directory relative to the repository.
 func (c *Checkout) Inside(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -42,21 +42,21 @@ type Checkout struct {
 	Dir  string // of the component, relative to the repository
 	Base string // the repository, absolute
 	Name string // of the directory, which may be the repository itself
-	// NoRepository means that there is none, and base is all of the file system.
+	// NoRepository means that there is no repository, and Base is the whole file
+	// system.
 	NoRepository bool
-	// typed is how the user called the component.
+	// typed is the path that the user typed.
 	typed string
-	// revision is what the user called the commit that repo is of; empty means
-	// the work tree.
+	// revision is the user's name of the commit to read; empty means the work tree.
 	revision string
 }
 
-// Close ends the reading of files.
+// Close closes the file system.
 func (c *Checkout) Close() { c.Root.Close() }
 
-// Show names a path of the repository as the user would, who typed dir: below
-// it by what they typed, elsewhere relative to the working directory, or in
-// full if they typed a full path.
+// Show returns a path of the repository in the user's form: relative to the typed
+// directory if it is below it, otherwise relative to the working directory, or
+// absolute if the user typed an absolute path.
 func (c *Checkout) Show(path string) string {
 	below, err := filepath.Rel(filepath.FromSlash(c.Dir), filepath.FromSlash(path))
 	if err == nil && filepath.IsLocal(below) {
@@ -69,7 +69,7 @@ func (c *Checkout) Show(path string) string {
 	return filepath.ToSlash(full)
 }
 
-// Called names the component of a checkout: at a revision as git does.
+// Called names the component; for a revision in git's syntax.
 func (c *Checkout) Called() string {
 	if c.revision != "" {
 		return c.revision + ":" + c.Dir
@@ -77,7 +77,7 @@ func (c *Checkout) Called() string {
 	return c.Show(c.Dir)
 }
 
-// At is the checkout as it was at a commit; nil leaves it as it is.
+// At returns the checkout at a commit; nil leaves it unchanged.
 func (c *Checkout) At(rev *Commit) *Checkout {
 	if rev == nil {
 		return c
@@ -87,8 +87,8 @@ func (c *Checkout) At(rev *Commit) *Checkout {
 	return &past
 }
 
-// ReadValues reads a values file that the user names, relative to the working
-// directory: at a revision, if it is in the repository there.
+// ReadValues reads a values file that the user named, relative to the working
+// directory; at a revision, if it is in the repository there.
 func (c *Checkout) ReadValues(name string) ([]byte, error) {
 	full := name
 	if !filepath.IsAbs(name) {
@@ -100,9 +100,9 @@ func (c *Checkout) ReadValues(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// Open finds the repository around a directory: the nearest one with a
-// .git, or else the whole file system, since on the user's own machine there
-// is nothing to protect.
+// Open opens the repository of a directory: the nearest parent with a .git,
+// otherwise the whole file system, since on the user's own machine nothing needs
+// protection.
 func Open(dir string) (*Checkout, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -123,7 +123,7 @@ func Open(dir string) (*Checkout, error) {
 	return c, nil
 }
 
-// OpenAt opens a directory in a repository that is known. Both are full paths.
+// OpenAt opens a directory in a given repository. Both paths are absolute.
 func OpenAt(base, abs string) (*Checkout, error) {
 	root, err := os.OpenRoot(base)
 	if err != nil {
@@ -136,7 +136,7 @@ func OpenAt(base, abs string) (*Checkout, error) {
 	return &Checkout{Root: root, Repo: Regular{root.FS()}, Dir: filepath.ToSlash(rel), Base: base, Name: filepath.Base(abs)}, nil
 }
 
-// GitRoot returns the nearest directory at or above dir that holds .git.
+// GitRoot returns the nearest directory at or above dir that contains .git.
 func GitRoot(dir string) string {
 	for {
 		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
@@ -150,7 +150,8 @@ func GitRoot(dir string) string {
 	}
 }
 
-// WorkingDir is the working directory without symlinks, or "." if it is gone.
+// WorkingDir returns the working directory without symlinks, or "." if it was
+// deleted.
 func WorkingDir() string {
 	wd, err := os.Getwd()
 	if err != nil {
@@ -162,7 +163,7 @@ func WorkingDir() string {
 	return wd
 }
 
-// IsThere says if a folder is missing, or is none.
+// IsThere returns an error if a directory does not exist or is a file.
 func IsThere(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -176,8 +177,8 @@ func IsThere(dir string) error {
 	return nil
 }
 
-// WithoutFiles tells directories from plain files. Files alone stay: somebody named
-// them, and is to be told that they are none.
+// WithoutFiles separates directories from files. If there are only files, they are
+// kept, so that the user gets an error about them.
 func WithoutFiles(args []string) (dirs, files []string) {
 	for _, arg := range args {
 		if info, err := os.Stat(arg); err == nil && !info.IsDir() {
@@ -192,7 +193,7 @@ func WithoutFiles(args []string) (dirs, files []string) {
 	return dirs, files
 }
 
-// Existing is the nearest directory at or above one that may be gone.
+// Existing returns the nearest existing directory at or above a path.
 func Existing(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -206,7 +207,7 @@ func Existing(dir string) string {
 	}
 }
 
-// Once leaves out what is named before, in whatever way.
+// Once removes duplicates, in whatever form they are named.
 func Once(names []string) []string {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
@@ -217,8 +218,8 @@ func Once(names []string) []string {
 	})
 }
 
-// InRepository is the path of a directory, which need not be there yet, in the
-// repository of another.
+// InRepository returns the path of a directory, which need not exist, relative to
+// the repository of another.
 func InRepository(dir, out string) (string, error) {
 	c, err := Open(dir)
 	if err != nil {
@@ -243,13 +244,12 @@ func InRepository(dir, out string) (string, error) {
 	return filepath.ToSlash(rel), nil
 }
 
-// PluginRoot finds the repository around the working directory of a plugin
-// command. Argo CD unpacks it to a temporary directory and starts the command
-// in the Application's path below it. Where the path does not tell, the nearest
-// .git does. An Application with manifest-generate-paths gets a part of the
-// repository and is started in the end of its path; the more of the path fits,
-// the smaller is the part that is missing. Failing all that, nothing outside of
-// the working directory is read.
+// PluginRoot finds the repository of a plugin command from its working directory.
+// Argo CD unpacks it to a temporary directory and starts the command in the
+// Application's path below it. If the path does not match, the nearest .git is
+// used. An Application with manifest-generate-paths gets a part of the repository,
+// and the command starts in the last part of its path; the longest matching suffix
+// is used. Otherwise nothing outside the working directory is read.
 func PluginRoot(wd, sourcePath string) string {
 	path := filepath.Clean(filepath.FromSlash("/" + sourcePath))
 	if base := above(wd, path); base != "" {
@@ -267,7 +267,7 @@ func PluginRoot(wd, sourcePath string) string {
 	return wd
 }
 
-// above returns the directory that wd is path below, or "" if it is not.
+// above returns the directory such that wd is path below it, or "".
 func above(wd, path string) string {
 	base, ok := strings.CutSuffix(wd, filepath.FromSlash(path))
 	if !ok || path == string(filepath.Separator) {

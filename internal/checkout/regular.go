@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Regular is a checkout as renderings may read it. It refuses to open what is
-// neither a file nor a directory: a pipe would block for ever, and a device has no end;
-// Argo CD sends neither. And it refuses what belongs to git, where a pipeline has the
-// credentials with which it fetched the checkout, by whatever symlink.
+// Regular is a checkout with restrictions for renderings. It only opens regular
+// files and directories: a pipe would block, and a device has no end; Argo CD sends
+// neither. It also refuses git's own files, also through symlinks, since pipelines
+// store their credentials there.
 type Regular struct{ fs.FS }
 
 var (
@@ -29,11 +29,10 @@ func (r Regular) check(name string) error {
 	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		return &fs.PathError{Op: "open", Path: name, Err: errIrregular}
 	}
-	return nil // what is not there, opening says
+	return nil // opening it reports that it does not exist
 }
 
-// resolve follows the symlinks of a path as far as they stay inside; those that do not
-// the root refuses.
+// resolve follows the symlinks of a path inside the root; the root refuses others.
 func (r Regular) resolve(name string) string {
 	at, left, links := ".", strings.Split(name, "/"), 0
 	for len(left) > 0 {
@@ -73,7 +72,7 @@ func (r Regular) ReadFile(name string) ([]byte, error) {
 	return fs.ReadFile(r.FS, name)
 }
 
-// ReadDir lists a directory without what belongs to git.
+// ReadDir lists a directory without git's own files.
 func (r Regular) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err := r.check(name); err != nil {
 		return nil, err
@@ -96,14 +95,14 @@ var (
 	errGit       = errors.New("this belongs to git (.git), which no rendering reads")
 )
 
-// gits reports whether a path leads into a .git, or is one: a directory, or a file that
-// names it. File systems that pass over case and git~1, which is what Windows calls it
-// too, are meant by it as well.
+// gits reports whether a path is a .git or is inside one: a directory, or a file.
+// It also matches .git in other case and git~1, which some file systems treat as
+// equal.
 func gits(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
 		return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1")
 	})
 }
 
-// mostLinks is how many symlinks a path may have on its way, as in Linux.
+// mostLinks is the maximum number of symlinks in a path, as in Linux.
 const mostLinks = 40

@@ -12,25 +12,25 @@ import (
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
-// Change is what a command compares: directories before and after.
+// Change is the subject of a comparison: directories before and after.
 type Change struct {
-	// dirs are the directories, as the user named them: one on each side, or the
-	// same ones on both.
+	// Before and After are the directories as the user named them: one on each
+	// side, or the same ones on both.
 	Before, After []string
-	// From and to are the revisions of the sides; nil is what is on disk.
+	// From and To are the revisions of the sides; nil means the files on disk.
 	From, To *Commit
-	// Revisions means that it is about revisions at all.
+	// Revisions reports whether any revision was named.
 	Revisions bool
 }
 
-// Commit is a revision as the user named it.
+// Commit is a revision that the user named.
 type Commit struct {
 	Name  string
 	files fs.FS
 }
 
-// ReadChange reads the arguments of a command: two directories, or revisions and
-// then directories, from which directories may leave some out.
+// ReadChange parses the arguments of a command: two directories, or revisions
+// followed by directories, which the function directories may filter.
 func ReadChange(args []string, directories func([]string) []string) (Change, error) {
 	for _, arg := range args {
 		if arg == "" {
@@ -79,8 +79,8 @@ func ReadChange(args []string, directories func([]string) []string) (Change, err
 	return c, nil
 }
 
-// isRevision reports whether a name is that of a revision, and of no directory: not
-// on disk, and not before the change.
+// isRevision reports whether a name is a revision, and not a directory on disk or
+// before the change.
 func isRevision(repo *revision.Repository, name string, before *Commit) bool {
 	if _, err := os.Stat(name); err == nil {
 		return false
@@ -97,7 +97,7 @@ func isRevision(repo *revision.Repository, name string, before *Commit) bool {
 	return err != nil
 }
 
-// readRange reads REV, REV..REV or REV...REV.
+// readRange parses REV, REV..REV or REV...REV.
 func readRange(repo *revision.Repository, text string) (from, to *Commit, err error) {
 	left, right, ranged := strings.Cut(text, "..")
 	right, parted := strings.CutPrefix(right, ".")
@@ -142,7 +142,7 @@ func readCommit(name string, c revision.Commit) (*Commit, error) {
 	return &Commit{Name: name, files: files}, err
 }
 
-// AtRevision says of which revision the findings in an error are.
+// AtRevision adds the revision to the findings of an error.
 func AtRevision(err error, rev *Commit) error {
 	if rev == nil || err == nil {
 		return err

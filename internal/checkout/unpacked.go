@@ -7,11 +7,10 @@ import (
 	"path/filepath"
 )
 
-// Unpacked is a repository as Argo CD's plugin server unpacks it. That of Argo
-// CD 2 makes an absolute symlink of every relative one (untar in
-// util/io/files/tar.go), and os.Root follows no absolute symlinks. Here they
-// are followed where they lead to something inside; the root still guards
-// against everything else.
+// Unpacked is a repository unpacked by Argo CD's plugin server. That of Argo CD 2
+// makes relative symlinks absolute (untar in util/io/files/tar.go), and os.Root
+// does not follow absolute symlinks. Here they are followed if their target is
+// inside; the root still refuses everything else.
 type Unpacked struct {
 	root *os.Root
 	base string // without symlinks
@@ -25,7 +24,7 @@ func (u Unpacked) Lstat(name string) (fs.FileInfo, error) {
 	return fs.Lstat(u.root.FS(), u.throughDir(name))
 }
 
-// ReadLink returns a relative target, as it was in the repository.
+// ReadLink returns the target in its original, relative form.
 func (u Unpacked) ReadLink(name string) (string, error) {
 	at := u.throughDir(name)
 	target, err := fs.ReadLink(u.root.FS(), at)
@@ -35,13 +34,14 @@ func (u Unpacked) ReadLink(name string) (string, error) {
 	return filepath.Rel(filepath.Join(u.base, filepath.FromSlash(path.Dir(at))), target)
 }
 
-// throughDir follows the symlinks on the way to name, but not name itself.
+// throughDir resolves the symlinks of a path's directory, but not of its last
+// element.
 func (u Unpacked) throughDir(name string) string {
 	return path.Join(u.resolve(path.Dir(name)), path.Base(name))
 }
 
-// resolve follows the symlinks of a name. One that leads nowhere or outside is
-// left for the root to refuse.
+// resolve resolves the symlinks of a name. Dangling ones, and those that lead
+// outside, are left for the root to refuse.
 func (u Unpacked) resolve(name string) string {
 	full, err := filepath.EvalSymlinks(filepath.Join(u.base, filepath.FromSlash(name)))
 	if err != nil {
@@ -54,7 +54,7 @@ func (u Unpacked) resolve(name string) string {
 	return filepath.ToSlash(rel)
 }
 
-// NewUnpacked is the repository in a directory.
+// NewUnpacked returns the repository in a directory.
 func NewUnpacked(root *os.Root) (Unpacked, error) {
 	base, err := filepath.EvalSymlinks(root.Name())
 	return Unpacked{root, base}, err

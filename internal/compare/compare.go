@@ -1,11 +1,9 @@
-// Package compare says what a change does to a component: which objects come,
-// go and change, which waves move and why, what is waited for, and which
-// findings are new.
+// Package compare shows the effect of a change on a component: added, removed and
+// changed objects, moved waves with the reasons, gates, and new findings.
 //
-// A diff of manifests says what changed, and nothing of the order. What a
-// reviewer has to know of an order is in the explanations of both sides, so it
-// is plans that are compared, and not texts. Of Secrets it is told that their
-// data changed, and never what it is.
+// A diff of manifests does not show why the order changed. The reasons are in the
+// plans, so plans are compared, not texts. Changes of Secret data are reported
+// without the data.
 //
 // The package is pure: two results in, a Comparison out.
 package compare
@@ -16,43 +14,43 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Side is a component as it was, or as it is.
+// Side is a component before or after the change.
 type Side struct {
-	// Name is what people call it, such as "main:apps/shop".
+	// Name is its name for users, such as "main:apps/shop".
 	Name string
-	// Dir is its directory as the findings name it, which tells apart what is the
-	// same in two directories.
+	// Dir is its directory as in findings, which is removed to compare findings of
+	// two directories.
 	Dir string
-	// Missing means that there is no such component on this side.
+	// Missing means that the component does not exist on this side.
 	Missing bool
-	// Failed means that it cannot be rendered; Findings say why.
+	// Failed means that rendering failed; Findings say why.
 	Failed bool
-	// Plan is its order, and Objects are what that makes of its objects, one for
-	// each entry of Plan.Order. Both are empty for what is missing or failed.
+	// Plan is its order, and Objects are the annotated objects, one for each entry
+	// of Plan.Order. Both are empty if the component is missing or failed.
 	Plan     *wave.Plan
 	Objects  []object.Object
 	Gates    []wave.Gate
 	Findings []finding.Finding
 }
 
-// Comparison is what a change does to a component.
+// Comparison is the effect of a change on a component.
 type Comparison struct {
 	Before Summary `json:"before"`
 	After  Summary `json:"after"`
-	// Objects are compared only where both sides could be rendered, or one of
-	// them is missing.
+	// Objects are compared only if both sides were rendered, or one of them is
+	// missing.
 	Objects
-	// Moved are objects of both sides whose phase or wave is another one, in the
-	// order of the later side.
+	// Moved lists objects of both sides whose phase or wave changed, in the order
+	// of the later side.
 	Moved []Move      `json:"moved"`
 	Gates Delta[Gate] `json:"gates"`
 	Risks Delta[Risk] `json:"risks"`
-	// New are findings that the change brings, and Fixed those that it takes away.
+	// New are added findings, and Fixed removed ones.
 	New   []finding.Finding `json:"newFindings"`
 	Fixed []finding.Finding `json:"fixedFindings"`
 }
 
-// Summary is a side in few words.
+// Summary summarizes a side.
 type Summary struct {
 	Name    string `json:"name"`
 	State   State  `json:"state"`
@@ -60,7 +58,7 @@ type Summary struct {
 	Waves   int    `json:"waves"`
 }
 
-// State says what there is of a side.
+// State is the state of a side.
 type State string
 
 // The states of a side.
@@ -70,7 +68,7 @@ const (
 	Failed   State = "failed"
 )
 
-// Different reports whether the sides differ in anything that is compared.
+// Different reports whether the sides differ in any compared aspect.
 func (c Comparison) Different() bool {
 	return c.Before.State != c.After.State || !c.Objects.Same() || len(c.Moved)+len(c.New)+len(c.Fixed) > 0 || c.Gates.any() || c.Risks.any()
 }
@@ -90,7 +88,7 @@ func Components(before, after Side) Comparison {
 	pairs := match(old.ids(), now.ids())
 	c.Objects = compareObjects(old.all, now.all, pairs)
 	if before.Missing || after.Missing {
-		return c // all of it is new or gone, with its order
+		return c // one side is empty
 	}
 	c.Moved = moves(old, now, pairs)
 	c.Gates = gates(old, now, pairs)
@@ -111,19 +109,18 @@ func (s Side) summary() Summary {
 	return sum
 }
 
-// side is a rendered Side as it is compared: its objects in the order of the
-// plan.
+// side is a rendered Side prepared for comparison: its objects in plan order.
 type side struct {
 	plan *wave.Plan
 	all  []placed
-	// at is the index in all, by node of the plan.
+	// at maps nodes of the plan to indexes of all.
 	at map[int]int
 }
 
-// placed is an object in its place.
+// placed is an object with its placement.
 type placed struct {
 	object.Object
-	// key is its identity with the namespace that Argo CD gives it.
+	// key is its identity with the namespace that Argo CD sets.
 	key object.ID
 	// node is its number in the plan's graph.
 	node int

@@ -18,22 +18,22 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Field is a place in an object that says something else than before.
+// Field is a changed field of an object.
 type Field struct {
-	// Path is where, such as "spec.template.spec.containers[name=web].image".
+	// Path is its path, such as "spec.template.spec.containers[name=web].image".
 	Path   string `json:"path"`
 	Change Change `json:"change"`
-	// Before and After are the values, as YAML; both are empty for what is secret.
+	// Before and After are the values, as YAML; both are empty for secrets.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
-	// Lines are the lines of a long text that differ, as a unified diff without
-	// its header, in place of Before and After.
+	// Lines are the changed lines of a long text, as a unified diff without its
+	// header, instead of Before and After.
 	Lines string `json:"lines,omitempty"`
 	// Secret means that the value is not shown.
 	Secret bool `json:"secret,omitempty"`
 }
 
-// Change is what became of a field.
+// Change is the kind of change of a field.
 type Change string
 
 // The changes of a field.
@@ -41,12 +41,11 @@ const (
 	Added    Change = "added"
 	Removed  Change = "removed"
 	Replaced Change = "changed"
-	// Reordered is a list of the same items in another order.
+	// Reordered is a list with the same items in another order.
 	Reordered Change = "reordered"
 )
 
-// fields compares what two manifests say, apart from comments, layout and the
-// wave.
+// fields compares two manifests, ignoring comments, layout and the wave.
 func fields(old, now object.Object) []Field {
 	if old.Text() == now.Text() {
 		return nil
@@ -57,12 +56,12 @@ func fields(old, now object.Object) []Field {
 	return d.found
 }
 
-// decode reads a manifest as Kubernetes does. (The view of package object leaves
-// out schemas of definitions.)
+// decode decodes a manifest like Kubernetes. (The view of package object leaves out
+// the schemas of CRDs.)
 func decode(o object.Object) any {
 	text, err := yaml.YAMLToJSON([]byte(o.Text()))
 	if err != nil {
-		return o.Text() // its own parser read it; the texts can be compared
+		return o.Text() // it was parsed before; the texts can be compared
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
@@ -81,16 +80,17 @@ func decode(o object.Object) any {
 	return v
 }
 
-// lastApplied is where kubectl keeps a copy of the manifest: of a Secret, too.
+// lastApplied is the annotation with kubectl's copy of the manifest, also of a
+// Secret.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// differ collects the fields that differ.
+// differ collects changed fields.
 type differ struct {
 	secret bool
 	found  []Field
 }
 
-// step is a key of a mapping, or which item of a list.
+// step is a key of a mapping, or an item of a list.
 type step struct {
 	key  string
 	item bool
@@ -135,7 +135,7 @@ func (d *differ) mappings(path []step, old, now map[string]any) {
 	}
 }
 
-// entry compares what may be on one side only.
+// entry compares values that may be missing on one side.
 func (d *differ) entry(path []step, before, after any, was, is bool) {
 	switch {
 	case !was:
@@ -147,9 +147,9 @@ func (d *differ) entry(path []step, before, after any, was, is bool) {
 	}
 }
 
-// itemKeys are fields by which Kubernetes itself tells the items of its lists
-// apart (x-kubernetes-patch-merge-key and x-kubernetes-list-map-keys in its
-// OpenAPI description), the commonest first.
+// itemKeys are the fields by which Kubernetes identifies list items
+// (x-kubernetes-patch-merge-key and x-kubernetes-list-map-keys in its OpenAPI
+// description), most frequent first.
 var itemKeys = []string{"name", "mountPath", "containerPort", "port", "key", "type", "topologyKey", "devicePath", "ip", "uid"}
 
 func (d *differ) lists(path []step, old, now []any) {
@@ -188,7 +188,7 @@ func (d *differ) keyed(path []step, key string, old, now items) {
 	}
 }
 
-// items are those of a list by one of their fields.
+// items are the items of a list by one of their fields.
 type items struct {
 	names []string
 	of    map[string]any
@@ -198,8 +198,7 @@ func (i items) common(other items) []string {
 	return slices.DeleteFunc(slices.Clone(i.names), func(name string) bool { _, there := other.of[name]; return !there })
 }
 
-// byKey tells the items of a list apart by a field, if each has it and no two
-// the same.
+// byKey indexes the items of a list by a field, if it is set and unique.
 func byKey(list []any, key string) (items, bool) {
 	all := items{of: map[string]any{}}
 	for _, item := range list {
@@ -242,8 +241,8 @@ func (d *differ) add(path []step, change Change, before, after any) {
 	d.found = append(d.found, f)
 }
 
-// hides reports whether a value may be secret. Of a Secret nothing is shown but
-// what it is called and what sort it is of.
+// hides reports whether a value may be secret. Only the metadata and type of a
+// Secret are shown.
 func (d *differ) hides(path []step) bool {
 	if !d.secret {
 		return false
@@ -258,7 +257,7 @@ func (d *differ) hides(path []step) bool {
 	return true
 }
 
-// with is a path that goes on.
+// with returns an extended path.
 func with(path []step, next step) []step { return append(slices.Clip(path), next) }
 
 var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
@@ -278,8 +277,8 @@ func written(path []step) string {
 	return finding.Harmless(b.String())
 }
 
-// yamlOf writes a value, without a line break at its end. Text is not folded, and
-// quoted only where it would be taken for something else.
+// yamlOf encodes a value, without a trailing line break. Text is not folded, and
+// quoted only if necessary.
 func yamlOf(v any) string {
 	if text, ok := v.(string); ok {
 		var other any
@@ -303,7 +302,7 @@ func isScalar(v any) bool {
 	return true
 }
 
-// shown keeps a terminal from obeying what is compared, line by line.
+// shown replaces control characters, line by line.
 func shown(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

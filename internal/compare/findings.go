@@ -8,21 +8,20 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Findings says which findings appear with a change and which it takes away.
-// Those of each side name files below a directory, which need not be the same.
+// Findings returns the findings that a change adds and removes. The files of each
+// side are relative to a directory, which may differ.
 //
-// A finding is the same one where the rule, the object and the sentence are, but
-// for the numbers of waves and lines, which may change without anybody having
-// touched it.
+// Findings are equal if rule, object and message are, ignoring numbers of waves and
+// lines, which may change indirectly.
 func Findings(before []finding.Finding, dirBefore string, after []finding.Finding, dirAfter string) (appeared, fixed []finding.Finding) {
-	// First those whose sentence is the same to the letter: a directory may be
-	// called like a word of it.
+	// First compare messages exactly: a directory may have the name of a word in
+	// them.
 	before, after = apart(before, after, func(f finding.Finding, side string) string { return identity(f, side, f.Message) }, dirBefore, dirAfter)
 	before, after = apart(before, after, func(f finding.Finding, side string) string { return identity(f, side, below(f.Message, side)) }, dirBefore, dirAfter)
 	return told(after), told(before)
 }
 
-// apart is what only one of the two has.
+// apart returns the findings that exist on one side only.
 func apart(before, after []finding.Finding, identity func(f finding.Finding, dir string) string, dirBefore, dirAfter string) (gone, appeared []finding.Finding) {
 	there := map[string]int{}
 	for _, f := range before {
@@ -55,20 +54,20 @@ func told(all []finding.Finding) []finding.Finding {
 	return shown
 }
 
-// number is one that follows from what else is there.
+// number matches a number that depends on other objects.
 var number = regexp.MustCompile(`\b(wave|line) -?[0-9]+`)
 
-// identity is what a finding is about, which its message says as given.
+// identity returns the key of a finding, with the given message.
 func identity(f finding.Finding, dir, message string) string {
 	file := f.File
 	if f.Object != "" {
-		file = "" // objects move from file to file
+		file = "" // objects move between files
 	}
 	return strings.Join([]string{string(f.Severity), f.Rule, below(file, dir), f.Object, f.Field, number.ReplaceAllString(message, "$1")}, "\n")
 }
 
-// below shortens paths in a text to what they are below a directory. Where its name
-// is a part of a longer path or word it stays.
+// below removes a directory prefix from paths in a text, except within longer paths
+// or words.
 func below(text, dir string) string {
 	if dir == "" || dir == "." {
 		return text
@@ -93,8 +92,8 @@ func below(text, dir string) string {
 	}
 }
 
-// What stands before or after a path if that is a part of a longer one, or of a
-// word. A dot behind it may end a sentence.
+// What precedes or follows a path that is part of a longer one, or of a word. A dot
+// after it may end a sentence.
 var (
 	nameBefore = regexp.MustCompile(`[\pL\pN_/.-]$`)
 	nameAfter  = regexp.MustCompile(`^(?:[\pL\pN_-]|\.[\pL\pN_-])`)

@@ -8,7 +8,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// sectionsOf lists what differs, the gravest first.
+// sectionsOf lists the differences, most severe first.
 func sectionsOf(c Comparison) []Section {
 	all := []Section{
 		{"findings", true, FindingLines(c.New, c.Fixed)},
@@ -21,14 +21,14 @@ func sectionsOf(c Comparison) []Section {
 	return Filled(all)
 }
 
-// FindingLines are findings that appeared, and those that are fixed.
+// FindingLines formats new and fixed findings.
 func FindingLines(appeared, fixed []finding.Finding) []Line {
 	var all []Line
 	for _, f := range appeared {
 		all = append(all, Line{"+", string(f.Severity) + ": " + f.Error()})
 	}
 	for _, f := range fixed {
-		f.Remedy = "" // it was followed
+		f.Remedy = "" // no longer relevant
 		all = append(all, Line{"-", string(f.Severity) + ": " + f.Error()})
 	}
 	return all
@@ -51,7 +51,7 @@ func moveLines(moved []Move) []Line {
 	return all
 }
 
-// deltaLines lists what is gained, and then what is lost.
+// deltaLines lists additions, then removals.
 func deltaLines[T any](gained, lost []T, text func(T) string) []Line {
 	var all []Line
 	for _, x := range gained {
@@ -80,7 +80,7 @@ func inWave(o Object) string {
 	return o.Object + "  (" + moment(o.Wave) + ")"
 }
 
-// moment says when an object is applied, whose wave or phase and weight is given.
+// moment formats a wave, or a phase and weight.
 func moment(when string) string {
 	if _, err := strconv.Atoi(when); err == nil {
 		return "wave " + when
@@ -106,7 +106,7 @@ func changedLines(changed []Changed) []Line {
 	return all
 }
 
-// fieldLines say what became of a field, in the manner of a diff.
+// fieldLines formats a changed field like a diff.
 func fieldLines(f Field) []Line {
 	switch {
 	case f.Secret:
@@ -150,5 +150,5 @@ func valueLines(mark, path, value string) []Line {
 	return all
 }
 
-// Marks are those of what became of a thing.
+// Marks are the diff marks of changes.
 var Marks = map[Change]string{Added: "+", Removed: "-", Replaced: "~", Reordered: "~"}

@@ -9,11 +9,10 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Markdown writes parts for a comment, of which a code host takes only so much.
-// What is gravest comes in first, for every part, before the details of any.
-// All that comes from the input is in code, where it is shown and not obeyed:
-// neither markup nor the names of people mean anything there.
-// unknown are the names of what nothing can be said of.
+// Markdown formats parts as a comment with a size limit. The most severe
+// differences of all parts come before the details of any. All content from the
+// input is formatted as code, so that markup and mentions have no effect. unknown
+// are the names of components that could not be compared.
 func Markdown(parts []Part, looked int, what, command string, limit int, unknown []string) string {
 	rest := ""
 	if len(unknown) > 0 {
@@ -25,7 +24,7 @@ func Markdown(parts []Part, looked int, what, command string, limit int, unknown
 	if len(parts) == 0 {
 		return "Ladder finds no difference in " + finding.Counted(looked, what) + ".\n" + rest
 	}
-	// A command that is cut is none.
+	// A truncated command would be useless.
 	show := code(command)
 	if len(show) > limit/4 {
 		show = "the same command without `-o markdown`"
@@ -39,7 +38,7 @@ func Markdown(parts []Part, looked int, what, command string, limit int, unknown
 		shown++
 	}
 	left = max(left, 0)
-	// blocks are the sections by part, in the order of the output.
+	// blocks are the sections of each part, in output order.
 	blocks := make([][]string, shown)
 	lost, sections := 0, 0
 	deepest := 0
@@ -81,18 +80,18 @@ func Markdown(parts []Part, looked int, what, command string, limit int, unknown
 	return b.String() + rest
 }
 
-// MostMarkdown is how long a comment may be on GitHub, in characters, less what
-// those who post it may put around it. GitLab takes a million.
+// MostMarkdown is the size limit of a comment on GitHub in characters, minus room
+// for additions by whoever posts it. GitLab allows a million.
 const MostMarkdown = 65536 - 1024
 
-// LeastMarkdown is what a comment needs to say anything.
+// LeastMarkdown is the minimum useful size of a comment.
 const LeastMarkdown = 2000
 
-// leftOutRoom is kept for the line that says what was left out, besides the
-// command that shows it.
+// leftOutRoom is reserved for the line about omitted differences, besides the
+// command to show them.
 const leftOutRoom = 300
 
-// unknownMarkdown names what nothing is known of, in about so many bytes.
+// unknownMarkdown lists components that could not be compared, in limited space.
 func unknownMarkdown(names []string, room int) string {
 	var shown []string
 	for i, name := range names {
@@ -119,8 +118,8 @@ func headMarkdown(p Part, of int) string {
 	return b.String()
 }
 
-// sectionMarkdown writes a section in at most so many bytes, and says how many
-// lines did not fit.
+// sectionMarkdown formats a section in limited space, and returns the number of
+// omitted lines.
 func sectionMarkdown(s Section, room int) (text string, rest int) {
 	fence := strings.Repeat("`", 3)
 	for _, l := range s.Lines {
@@ -150,15 +149,15 @@ func sectionMarkdown(s Section, room int) (text string, rest int) {
 	return before + b.String() + after, rest
 }
 
-// itemsIn is how many things a section lists: lines that are not part of others.
+// itemsIn counts the items of a section: lines that are not part of others.
 func itemsIn(lines []Line) int {
 	return len(slices.DeleteFunc(slices.Clone(lines), func(l Line) bool { return l.Mark == "@@" || strings.HasPrefix(l.Text, " ") }))
 }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// code writes a text as code in a line. A line break would end it: what is behind
-// that the code host would obey.
+// code formats a text as inline code. Line breaks would end it and expose the rest
+// as markup.
 func code(text string) string {
 	if text = finding.Harmless(text); text == "" {
 		return "(empty)"

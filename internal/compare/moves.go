@@ -7,21 +7,21 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Move is an object that comes in another wave or phase than before.
+// Move is an object whose wave or phase changed.
 type Move struct {
 	Object string `json:"object"`
 	// From and To are waves, or phases and weights of hooks.
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Was and Why are what decided the place then and now.
+	// Was and Why are the reasons before and after.
 	Was string `json:"was"`
 	Why string `json:"why"`
-	// Since says what the change did to the object that decides, where that is
-	// another one which is new or moved itself; empty otherwise.
+	// Since says what the change did to the deciding object, if that is new or
+	// moved itself; empty otherwise.
 	Since string `json:"since,omitempty"`
 }
 
-// moves lists the objects of both sides that have another place.
+// moves lists the objects of both sides whose placement changed.
 func moves(old, now side, pairs pairing) []Move {
 	all := []Move{}
 	for i, n := range now.all {
@@ -39,7 +39,7 @@ func moves(old, now side, pairs pairing) []Move {
 	return all
 }
 
-// since says what became of the object that decides the place of another.
+// since says what happened to the object that decides the placement of another.
 func since(old, now side, pairs pairing, n placed) string {
 	i, decides := now.decider(n)
 	if !decides {
@@ -56,7 +56,7 @@ func since(old, now side, pairs pairing, n placed) string {
 	return ""
 }
 
-// gone says that the object that decided a place is there no more.
+// gone says that the object that decided a placement was removed.
 func gone(old, now side, pairs pairing, o placed) string {
 	if i, decided := old.decider(o); decided && pairs.toNow[i] < 0 {
 		return finding.Harmless(old.all[i].key.String()) + " is gone"
@@ -64,7 +64,7 @@ func gone(old, now side, pairs pairing, o placed) string {
 	return ""
 }
 
-// decider is the other object that decides the place of one, if there is one.
+// decider returns the other object that decides a placement, if any.
 func (s side) decider(p placed) (int, bool) {
 	place := s.plan.Places[p.node]
 	switch place.Because.Cause {
@@ -75,7 +75,7 @@ func (s side) decider(p placed) (int, bool) {
 	return 0, false
 }
 
-// Delta is what a change brings and takes away.
+// Delta lists additions and removals.
 type Delta[T any] struct {
 	Gained []T `json:"gained"`
 	Lost   []T `json:"lost"`
@@ -83,7 +83,7 @@ type Delta[T any] struct {
 
 func (d Delta[T]) any() bool { return len(d.Gained)+len(d.Lost) > 0 }
 
-// keyed is a thing with what it is known by on both sides.
+// keyed is a value with a key that is comparable between both sides.
 type keyed[K comparable, T any] struct {
 	key   K
 	thing T
@@ -93,7 +93,7 @@ func delta[K comparable, T any](before, after []keyed[K, T]) Delta[T] {
 	return Delta[T]{Gained: without(after, before), Lost: without(before, after)}
 }
 
-// without lists the things that are not among others.
+// without returns the values whose keys are not among others.
 func without[K comparable, T any](all, others []keyed[K, T]) []T {
 	there := map[K]bool{}
 	for _, o := range others {
@@ -108,7 +108,7 @@ func without[K comparable, T any](all, others []keyed[K, T]) []T {
 	return left
 }
 
-// Gate says that an object is applied only once another is healthy.
+// Gate says that an object waits until another one is healthy.
 type Gate struct {
 	Object string `json:"object"`
 	On     string `json:"on"`
@@ -117,14 +117,13 @@ type Gate struct {
 	Inferred bool   `json:"inferred,omitempty"`
 }
 
-// pair is who waits for whom. What is on both sides is counted as the later one
-// does, and what is gone is -1.
+// pair is a dependency, with the numbers of the later side; removed objects are -1.
 type pair struct{ from, to int }
 
-// gates are the references that the order keeps: their target comes in an earlier
-// wave, and so is awaited. Of several between two objects there is one. It leaves
-// out that every object waits for the definition of its kind. number is what an
-// object is called on both sides.
+// gates returns the references that are gates: their target is in an earlier wave,
+// and so is awaited. There is one for each pair of objects. References to the CRD
+// of a kind are excluded. number maps objects to numbers that are comparable
+// between both sides.
 func (s side) gates(number func(i int) int) []keyed[pair, Gate] {
 	var all []keyed[pair, Gate]
 	var last graph.Reference
@@ -142,7 +141,7 @@ func (s side) gates(number func(i int) int) []keyed[pair, Gate] {
 	return all
 }
 
-// gates compares what waits for what.
+// gates compares the gates of both sides.
 func gates(old, now side, pairs pairing) Delta[Gate] {
 	later := func(i int) int { return i }
 	return delta(old.gates(func(i int) int { return pairs.toNow[i] }), now.gates(later))
@@ -153,19 +152,17 @@ func (s side) written(r graph.Reference) Gate {
 	return Gate{Object: name(r.From), On: name(r.To), Why: finding.Harmless(r.Why + r.Explained()), Inferred: r.Inferred}
 }
 
-// Risk is an object at a gate between two waves that may not be what the gate
-// takes it for.
+// Risk is an object at a gate that may defeat or block the gate.
 type Risk struct {
-	// Risk is what may happen: "blind", "can hang" or "can fail", as the audit of
-	// package wave has it.
+	// Risk is the kind: "blind", "can hang" or "can fail", as in the audit of
+	// package wave.
 	Risk   string `json:"risk"`
 	At     string `json:"at"`
 	Object string `json:"object"`
 	Why    string `json:"why"`
 }
 
-// risky lists the risks at gates that Argo CD waits at. In which wave they are does
-// not matter.
+// risky lists the risks at awaited gates. Their waves are ignored.
 func risky(gates []wave.Gate) []keyed[Risk, Risk] {
 	var all []keyed[Risk, Risk]
 	for _, g := range gates {

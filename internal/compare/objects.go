@@ -8,39 +8,39 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Objects are the objects that come, go and change. A new wave alone is no
-// change of an object.
+// Objects lists added, removed and changed objects. A changed wave alone does not
+// count.
 type Objects struct {
 	Added   []Object  `json:"added"`
 	Removed []Object  `json:"removed"`
 	Changed []Changed `json:"changed"`
-	// Unchanged is how many are on both sides and say the same.
+	// Unchanged is the number of equal objects.
 	Unchanged int `json:"unchanged"`
 }
 
-// Same reports whether nothing comes, goes or changes.
+// Same reports whether no object was added, removed or changed.
 func (o Objects) Same() bool { return len(o.Added)+len(o.Removed)+len(o.Changed) == 0 }
 
-// Object is an object as a comparison names it.
+// Object is an object in a comparison.
 type Object struct {
 	Object string `json:"object"`
 	Kind   string `json:"kind"`
-	// Wave is its wave, or phase and weight for hooks of other phases; empty
-	// where no order is known.
+	// Wave is its wave, or phase and weight for hooks of other phases; empty if
+	// unknown.
 	Wave string `json:"wave,omitempty"`
 }
 
-// Changed is an object that says something else than before.
+// Changed is a changed object.
 type Changed struct {
 	Object
-	// Was is its former name, if it is called otherwise now: generators put a hash
-	// of the content into names.
+	// Was is its former name, if it changed: generators add a hash of the content
+	// to names.
 	Was    string  `json:"was,omitempty"`
 	Fields []Field `json:"fields"`
 }
 
-// Manifests compares manifests of which no plan is at hand, only the waves that
-// they carry. moved is how many have another wave.
+// Manifests compares manifests without a plan, with only their existing waves.
+// moved is the number of objects whose wave differs.
 func Manifests(before, after []object.Object) (all Objects, moved int) {
 	old, now := bare(before), bare(after)
 	pairs := match(old.ids(), now.ids())
@@ -68,13 +68,13 @@ func (p placed) named() Object {
 	return Object{Object: finding.Harmless(p.key.String()), Kind: finding.Harmless(p.key.GroupKind()), Wave: p.row.Wave}
 }
 
-// pairing says which object of one side is which of the other; -1 is none.
+// pairing maps objects of one side to those of the other; -1 means none.
 type pairing struct {
 	toNow, toOld []int
 }
 
-// match pairs objects by their identities, of which there may be several, and
-// what is left by their names without the hash of a generator.
+// match pairs objects by identity, which may not be unique, and others by their
+// names without generated hashes.
 func match(old, now []object.ID) pairing {
 	p := pairing{toNow: none(len(old)), toOld: none(len(now))}
 	p.by(old, now, func(id object.ID) (object.ID, bool) { return id, true })
@@ -87,8 +87,8 @@ func match(old, now []object.ID) pairing {
 	return p
 }
 
-// generated is what kustomize puts behind the names of what it generates: ten
-// characters of which none is a vowel (kustomize api/hasher, encode).
+// generated matches kustomize's name suffix of generated objects: ten characters
+// without vowels (kustomize api/hasher, encode).
 var generated = regexp.MustCompile(`-[2456789bcdfghkmt]{10}$`)
 
 func none(n int) []int {
@@ -99,7 +99,7 @@ func none(n int) []int {
 	return all
 }
 
-// by pairs what has no partner yet and is called the same, in order.
+// by pairs unpaired objects with equal names, in order.
 func (p pairing) by(old, now []object.ID, name func(object.ID) (object.ID, bool)) {
 	waiting := map[object.ID][]int{}
 	for i, id := range now {

@@ -9,18 +9,18 @@ import (
 	"github.com/ladder-cmp/ladder/internal/paint"
 )
 
-// Report is what a change does to components.
+// Report is the effect of a change on components.
 type Report struct {
-	// Command is what made it, for those who want to see all of it.
+	// Command is the command that made the report, to reproduce it in full.
 	Command string
-	// Looked is how many components were compared.
+	// Looked is the number of compared components.
 	Looked int
 	All    List
-	// Unknown are those that cannot be rendered on either side.
+	// Unknown lists components that failed to render on either side.
 	Unknown []string
 }
 
-// JSON is the report as other programs read it.
+// JSON returns the JSON form of the report.
 func (r Report) JSON() any {
 	all := []Comparison{}
 	for _, c := range r.All {
@@ -29,12 +29,12 @@ func (r Report) JSON() any {
 	return map[string]any{"components": all, "unknown": append([]string{}, r.Unknown...)}
 }
 
-// Text is the report for a terminal.
+// Text formats the report for a terminal.
 func (r Report) Text(p paint.Paint) string {
 	return Text(p, r.parts(), r.Looked, "component", r.Unknown)
 }
 
-// Markdown is the report for a comment of at most so many bytes.
+// Markdown formats the report as a comment with a size limit in bytes.
 func (r Report) Markdown(limit int) string {
 	return Markdown(r.parts(), r.Looked, "component", r.Command, limit, r.Unknown)
 }
@@ -47,38 +47,38 @@ func (r Report) parts() []Part {
 	return all
 }
 
-// Part is what a comparison says of one component, or of a fleet.
+// Part is the comparison of a component, or of a fleet.
 type Part struct {
 	Name string
-	// Head says in a line or two what is compared and how much differs.
+	// Head summarizes the comparison in a line or two.
 	Head     []string
 	Sections []Section
 }
 
-// Section is a list of what differs. Open means that it is to be seen at once.
+// Section is a list of differences. Open means that it is initially expanded.
 type Section struct {
 	Title string
 	Open  bool
 	Lines []Line
 }
 
-// Line is one of a diff: its mark is "+", "-", "~" for what is both, or a blank
-// for what explains the line before.
+// Line is a line of a diff: its mark is "+", "-", "~" for a change, or a blank for
+// an explanation of the previous line.
 type Line struct{ Mark, Text string }
 
-// String is the line with its mark in front.
+// String returns the line with its mark.
 func (l Line) String() string { return strings.TrimRight(l.Mark+" "+l.Text, " ") }
 
-// Named is what a change does to the component that the user calls so.
+// Named is the comparison of a component with the user's name for it.
 type Named struct {
 	Name string
 	Comparison
 }
 
-// List is what a change does to several components.
+// List is the comparison of several components.
 type List []Named
 
-// Names are those of the components.
+// Names returns the names of the components.
 func (all List) Names() []string {
 	var names []string
 	for _, c := range all {
@@ -87,17 +87,18 @@ func (all List) Names() []string {
 	return names
 }
 
-// Fails reports whether a change brings an error.
+// Fails reports whether a change adds an error.
 func (all List) Fails() bool {
 	return slices.ContainsFunc(all, func(c Named) bool { return AnyError(c.New) })
 }
 
-// UnknownText says that there is nothing to compare.
+// UnknownText says that nothing could be compared.
 func UnknownText(names string) string {
 	return "not known, since it cannot be rendered before or after: " + names
 }
 
-// Text writes parts for a terminal, and what nothing is known of.
+// Text formats parts for a terminal, with the components that could not be
+// compared.
 func Text(p paint.Paint, parts []Part, looked int, what string, unknown []string) string {
 	rest := ""
 	if len(unknown) > 0 {
@@ -137,7 +138,7 @@ func Text(p paint.Paint, parts []Part, looked int, what string, unknown []string
 	return b.String()
 }
 
-// headOf says what is compared, and how much differs.
+// headOf summarizes a comparison.
 func headOf(c Comparison) []string {
 	head := finding.Harmless(c.Before.Name) + " -> " + finding.Harmless(c.After.Name)
 	switch {
@@ -159,13 +160,13 @@ func headOf(c Comparison) []string {
 	return []string{head, strings.Join(append(states, counts...), "; ")}
 }
 
-// Count is how many of a thing something happened to.
+// Count counts one kind of change.
 type Count struct {
 	N          int
 	What, Verb string
 }
 
-// Counts writes the counts that are not 0, those of one thing together.
+// Counts formats the non-zero counts, grouped by subject.
 func Counts(all []Count) []string {
 	var parts []string
 	last := ""
@@ -183,7 +184,7 @@ func Counts(all []Count) []string {
 	return parts
 }
 
-// Filled leaves out the sections of which there is nothing to say.
+// Filled removes empty sections.
 func Filled(all []Section) []Section {
 	var some []Section
 	for _, s := range all {

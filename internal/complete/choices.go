@@ -12,7 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge/ask"
 )
 
-// ProfilesOrFiles are what a rollout can be compared with.
+// ProfilesOrFiles completes what a rollout can be compared with.
 func ProfilesOrFiles(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var all []string
 	for _, name := range profile.Names() {
@@ -42,7 +42,7 @@ func Rungs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective
 	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// Kinds are the groups and kinds of which something is known.
+// Kinds completes the known groups and kinds.
 func Kinds(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	base, err := ladderfile.Base(cmd.Flag("ladder").Value.String())
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package complete lets shells complete commands: their arguments by what their usage
-// lines call them, and their flags by name.
+// Package complete implements shell completion: arguments by their names in usage
+// lines, and flags by name.
 package complete
 
 import (
@@ -20,10 +20,10 @@ import (
 	"github.com/ladder-cmp/ladder/internal/revision"
 )
 
-// All lets the shell complete every command below root: arguments by
-// what its usage line calls them, flags by their names. What is neither a file
-// nor a choice completes to nothing, and above all not to files. values complete flags
-// that mean the same with every command, objects those of a component.
+// All adds completion to every command below root: arguments by their names in the
+// usage line, flags by name. Everything else completes to nothing, in particular
+// not to files. values completes flags with the same meaning in all commands,
+// objects those of a component.
 func All(root *cobra.Command, values map[string]cobra.CompletionFunc, objects cobra.CompletionFunc) {
 	for _, cmd := range root.Commands() {
 		All(cmd, values, objects)
@@ -38,25 +38,25 @@ func All(root *cobra.Command, values map[string]cobra.CompletionFunc, objects co
 			if !known {
 				complete = cobra.NoFileCompletions
 			}
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // the flag is there, and has none
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // the flag exists and has none
 		})
 	}
 }
 
-// argumentsOf completes the arguments that the usage line of a command names, in
-// their order. The last one may be given again if dots follow it.
+// argumentsOf completes the arguments in a usage line, in order. Dots mean that the
+// last one may be repeated.
 func argumentsOf(cmd *cobra.Command, objects cobra.CompletionFunc) cobra.CompletionFunc {
 	var names []string
 	for _, word := range strings.Fields(cmd.Use)[1:] {
 		if word == "|" || strings.HasPrefix(strings.Trim(word, "[]"), "-") {
-			break // flags, and other ways to call it
+			break // flags, and alternative forms
 		}
 		names = append(names, strings.Trim(word, "[]"))
 	}
 	of := cmd.HasParent() && cmd.Parent().Name() == "fleet"
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		at := len(args)
-		if last := len(names) - 1; last >= 0 && at > last && strings.HasSuffix(names[last], "...") {
+		if last := len(names) - 1; last >= 0 && at > last && strings.Contains(names[last], "...") {
 			at = last
 		}
 		if at >= len(names) {
@@ -70,7 +70,7 @@ func argumentsOf(cmd *cobra.Command, objects cobra.CompletionFunc) cobra.Complet
 			return Places(typed, locate.DescribedKindOf, false)
 		case name == "DIR":
 			return Places(typed, locate.KindOf, false)
-		case name == "DIR|FILE|-":
+		case name == "DIR...|FILE|-":
 			return Places(typed, locate.KindOf, true)
 		case name == "KIND/NAME":
 			return objects(cmd, args, typed)
@@ -85,8 +85,8 @@ func argumentsOf(cmd *cobra.Command, objects cobra.CompletionFunc) cobra.Complet
 	}
 }
 
-// sidesOf are what a comparison begins with: a directory, or a branch or a tag of
-// the repository around the working directory, also as the end of a range.
+// sidesOf completes the start of a comparison: a directory, or a branch or tag of
+// the current repository, also as the end of a range.
 func sidesOf(typed string, fleet bool) ([]string, cobra.ShellCompDirective) {
 	wanted := locate.KindOf
 	if fleet {
@@ -110,19 +110,19 @@ func sidesOf(typed string, fleet bool) ([]string, cobra.ShellCompDirective) {
 	return Begun(all, typed), directive
 }
 
-// AnyFile leaves it to the shell.
+// AnyFile leaves completion to the shell.
 var AnyFile = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 
-// Begun are those of the choices that go on with what was typed.
+// Begun returns the choices with the typed prefix.
 func Begun(all []string, typed string) []string {
 	return slices.DeleteFunc(all, func(c string) bool { return !strings.HasPrefix(c, typed) })
 }
 
-// Places are the directories that go on with what was typed and are wanted, and,
-// with a slash behind them, those that lead to one; with files, manifests, too.
+// Places returns the directories with the typed prefix that are wanted, and, with a
+// trailing slash, those that lead to one; if files is set, also manifests.
 func Places(typed string, wanted func([]os.DirEntry) string, files bool) ([]string, cobra.ShellCompDirective) {
 	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(typed, home+"/") || strings.HasPrefix(typed, "~") {
-		return nil, cobra.ShellCompDirectiveFilterDirs // perhaps a ~, which only the shell can put back
+		return nil, cobra.ShellCompDirectiveFilterDirs // perhaps a ~, which only the shell can restore
 	}
 	directive := cobra.ShellCompDirectiveNoFileComp
 	var all []string
@@ -138,19 +138,18 @@ func Places(typed string, wanted func([]os.DirEntry) string, files bool) ([]stri
 	return all, directive
 }
 
-// Patience is how long somebody waits who has pressed the key. What takes longer
-// completes nothing.
+// Patience is the timeout of a completion. Slower ones return nothing.
 const Patience = 2 * time.Second
 
-// Within returns what f finds in time, and nothing if it fails: a shell has no
-// place for a message. The program ends right after, and f with it.
+// Within returns the result of f, or nothing if it fails or is too slow, since a
+// shell cannot show a message. The program ends right after, and f with it.
 func Within[T any](ctx context.Context, f func(context.Context) (T, error)) T {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
-	log.SetOutput(io.Discard) // of libraries
+	log.SetOutput(io.Discard) // messages of libraries
 	found := make(chan T, 1)
 	go func() {
-		defer close(found) // also where a library panics: nobody is to wait for it
+		defer close(found) // also if a library panics, so that nobody waits
 		defer func() { _ = recover() }()
 		if value, err := f(ctx); err == nil {
 			found <- value

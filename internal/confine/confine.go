@@ -1,5 +1,6 @@
-// Package confine bounds what a process takes that reads what others wrote: the server
-// starts one for each rendering and each fetch, and goes on when it has to be ended.
+// Package confine limits the resources of processes that read untrusted input. The
+// server starts one for each rendering and each fetch, and continues if it has to
+// be killed.
 package confine
 
 import (
@@ -10,18 +11,18 @@ import (
 	"time"
 )
 
-// StackShare is the part of a process's memory that one stack may take, as its
-// inverse. The runtime doubles stacks and copies them, so that three times as
-// much is needed for a moment.
+// StackShare is the share of a process's memory that one stack may use, as its
+// inverse. The runtime doubles stacks and copies them, so it briefly needs three
+// times as much.
 const StackShare = 8
 
-// patience is how far the heap may grow between collections, in percent, while
-// it is far from the limit: most processes end what they do before one.
+// patience is the heap growth between collections, in percent, while memory is far
+// from the limit: most processes finish before the first collection.
 const patience = 400
 
-// Memory makes the garbage collector of this process work harder near a limit, in
-// bytes, at which Watch ends the process, and less far from it; and endless recursion
-// end by itself before the limit, with a message of its own. 0 is no limit.
+// Memory makes the garbage collector work harder near a limit, in bytes, at which
+// Watch kills the process, and less far from it. Infinite recursion ends before the
+// limit, with a message of its own. 0 means no limit.
 func Memory(limit int64) {
 	if limit <= 0 {
 		return
@@ -32,22 +33,23 @@ func Memory(limit int64) {
 	limitLeap(limit)
 }
 
-// Limits are what else a process may take, beside Memory. 0 is no limit.
+// Limits are the other limits of a process, besides Memory. 0 means no limit.
 type Limits struct {
 	CPU       time.Duration // of processor time
-	FileBytes int64         // of the largest file that it writes
+	FileBytes int64         // size of the largest file it writes
 	OpenFiles int
 }
 
-// Apply bounds this process, where the system can (Linux). It writes no core, either.
+// Apply limits this process, where the system supports it (Linux). It also disables
+// core dumps.
 func (l Limits) Apply() { l.apply() }
 
-// Pace is how often the memory of a process is looked at. In that time a process
-// can take some ten megabytes.
+// Pace is the interval for checking the memory of a process. In that time a process
+// can allocate some ten megabytes.
 const Pace = 10 * time.Millisecond
 
-// MemoryOf is the memory that a process has to itself, in bytes; 0 where the
-// system does not tell. See proc(5), statm.
+// MemoryOf returns the private memory of a process in bytes; 0 if unknown. See
+// proc(5), statm.
 func MemoryOf(pid int) int64 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 func (l Limits) apply() {
 	set := func(what int, most int64) {
-		// Where it does not work, the deadline and Watch still hold.
+		// If it fails, the deadline and Watch still work.
 		_ = syscall.Setrlimit(what, &syscall.Rlimit{Cur: uint64(most), Max: uint64(most)})
 	}
 	set(syscall.RLIMIT_CORE, 0)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Watcher ends a process that takes too much memory, or too long.
+// Watcher kills a process that uses too much memory or time.
 type Watcher struct {
 	stop    chan struct{}
 	stopped chan struct{}
@@ -16,9 +16,9 @@ type Watcher struct {
 	took    int64
 }
 
-// Watch kills a process when ctx ends or when it takes more memory than limit, in
-// bytes; 0 is no limit. Each time that it looks, it tells looked what the process
-// takes; nil is told nothing. Whoever starts a Watcher stops it.
+// Watch kills a process when ctx ends or when its memory exceeds limit, in bytes; 0
+// means no limit. It passes each measurement to looked, if not nil. The caller must
+// stop the Watcher.
 func Watch(ctx context.Context, process *os.Process, limit int64, looked func(took int64)) *Watcher {
 	w := &Watcher{stop: make(chan struct{}), stopped: make(chan struct{})}
 	go w.watch(ctx, process, limit, looked)
@@ -49,23 +49,23 @@ func (w *Watcher) watch(ctx context.Context, process *os.Process, limit int64, l
 			}
 		}
 		if w.killed {
-			_ = process.Kill() // it may have ended by itself
+			_ = process.Kill() // it may have already ended
 			return
 		}
 	}
 }
 
-// Stop ends the watch: from then on the process is not killed any more. It says
-// whether it was, and for how much memory, in bytes; 0 if ctx had ended.
+// Stop ends the watch: the process is no longer killed. It reports whether it was,
+// and its memory at that time, in bytes; 0 if ctx had ended.
 func (w *Watcher) Stop() (killed bool, took int64) {
 	close(w.stop)
 	<-w.stopped
 	return w.killed, w.took
 }
 
-// LastWords keeps the beginning of what is written to it, and drops the rest. As the
-// standard error of a process it holds what Go says when it ends a program. It can be
-// used by several goroutines.
+// LastWords keeps the start of what is written to it, and drops the rest. As the
+// standard error of a process it contains the runtime's message about its end. It
+// is safe for concurrent use.
 type LastWords struct {
 	mu   sync.Mutex
 	text []byte
@@ -86,14 +86,14 @@ func (l *LastWords) String() string {
 	return string(l.text)
 }
 
-// Forget drops what was written until now.
+// Forget drops what was written so far.
 func (l *LastWords) Forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.text = nil
 }
 
-// FirstLine is the line that says why the process has ended; "" if it said nothing.
+// FirstLine returns the line that says why the process ended, or "".
 func (l *LastWords) FirstLine() string {
 	line, _, _ := strings.Cut(strings.TrimSpace(l.String()), "\n")
 	return line

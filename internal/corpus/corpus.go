@@ -1,6 +1,6 @@
-// Package corpus finds what real charts render to. The files lie beside the
-// project, in ../shared/corpus, and not in it; tests that need them are
-// skipped, and say so, where they are absent.
+// Package corpus finds renderings of real charts for tests. The files are not part
+// of the project but next to it, in ../shared/corpus; tests that need them are
+// skipped with a message if they are missing.
 package corpus
 
 import (
@@ -12,18 +12,18 @@ import (
 	"testing"
 )
 
-// Whole reports whether tests of properties are to try all that there is. They take a
-// sample of it otherwise, which is the same each time.
+// Whole reports whether property tests should use the whole corpus instead of a
+// fixed sample.
 func Whole() bool { return os.Getenv("LADDER_CORPUS") == "whole" }
 
-// Each runs a case for every rendered chart that holds anything.
+// Each runs a case for every rendered chart that is not empty.
 func Each(t *testing.T, run func(t *testing.T, text string)) {
 	t.Helper()
 	every(t, 1, run)
 }
 
-// Some runs a case for every third of the rendered charts, and for every one if all are
-// wanted: for properties that hold of each.
+// Some runs a case for every third rendered chart, or for every one if Whole is
+// set, for testing properties.
 func Some(t *testing.T, run func(t *testing.T, text string)) {
 	t.Helper()
 	if Whole() {
@@ -45,13 +45,13 @@ func every(t *testing.T, step int, run func(t *testing.T, text string)) {
 		}
 		text := read(t, file)
 		if text == "" {
-			continue // charts that render nothing without values
+			continue // charts that render nothing by default
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml.gz"), func(t *testing.T) { run(t, text) })
 	}
 }
 
-// Experts runs a case for every real component whose owner wrote waves by hand, without
+// Experts runs a case for every real component with handwritten waves, without
 // these waves.
 func Experts(t *testing.T, run func(t *testing.T, text string)) {
 	t.Helper()
@@ -80,7 +80,7 @@ func Largest(tb testing.TB) string {
 	return longest
 }
 
-// beside finds files beside the project, wherever in it the package of the test is.
+// beside finds files next to the project from any package.
 func beside(tb testing.TB, pattern string) []string {
 	tb.Helper()
 	root, err := os.Getwd()

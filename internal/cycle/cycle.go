@@ -1,5 +1,5 @@
-// Package cycle finds what goes round in a directed graph: the nodes that can
-// reach each other, and a shortest way from one to another.
+// Package cycle finds cycles in a directed graph: the nodes that can reach each
+// other, and a shortest path between nodes.
 package cycle
 
 import (
@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Components returns for each node the number of its strongly connected
-// component. next lists the nodes to which the edges of each node lead; a
-// component has a higher number than all others to which its edges lead. It is
-// Tarjan's algorithm with a stack of its own: chains of thousands of nodes exist.
+// Components returns the number of the strongly connected component of each node.
+// next lists the successors of each node; a component has a higher number than all
+// components it leads to. It is Tarjan's algorithm with an explicit stack, since
+// chains of thousands of nodes exist.
 func Components(next [][]int) []int {
 	const unseen = 0
 	n := len(next)
@@ -62,9 +62,9 @@ func Components(next [][]int) []int {
 }
 
 // Path returns the edges of a shortest path from a state to one that isEnd accepts,
-// and false if there is none. A state is what decides where to go on, such as a node
-// with what was seen on the way. next returns the edges of a state, each with the
-// state that it leads to; of paths of the same length, the first one counts.
+// and false if there is none. A state determines how a path can continue, such as a
+// node with what was visited before. next returns the edges of a state, each with
+// its target; of paths of the same length, the first is returned.
 func Path[State comparable, Edge any](from State, isEnd func(State) bool, next func(State) iter.Seq2[Edge, State]) ([]Edge, bool) {
 	type step struct {
 		before State

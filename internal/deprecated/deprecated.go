@@ -1,6 +1,6 @@
-// Package deprecated lists the names that have been replaced. Old names of flags and
-// variables still work, with a warning; old names of rules are listed for those who
-// filter findings by rule.
+// Package deprecated lists replaced names. Old names of commands, flags and variables
+// still work, with a warning; old names of rules are listed for users who filter findings
+// by rule.
 package deprecated
 
 import (
@@ -9,25 +9,31 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Name is a name that was replaced.
+// Name is a replaced name.
 type Name struct {
-	// What is named: a flag or a rule.
+	// What is the kind of name. A command has its name without that of the program.
 	What     What
 	Old, New string
-	// Where lists the commands that have the flag, or print the rule.
+	// Where lists the commands that have the flag, or report the rule; empty for a command.
 	Where string
 }
 
-// What a name is the name of.
+// What is a kind of name.
 type What string
 
-// The things that have names.
+// The kinds of names.
 const (
-	Flag What = "flag"
-	Rule What = "rule"
+	Command What = "command"
+	Flag    What = "flag"
+	Rule    What = "rule"
 )
 
 var names = []Name{
+	{Command, "fleet check-render", "check", ""},
+	{Command, "fleet diff", "diff", ""},
+	{Command, "fleet graph", "graph", ""},
+	{Command, "fleet phases", "fleet steps", ""},
+	{Command, "split", "crds split", ""},
 	{Flag, "drain", "drain-timeout", "`cmp serve`"},
 	{Flag, "remote-fresh", "remote-ttl", "all commands that fetch"},
 	{Flag, "touched", "changed", "`cmp check`"},
@@ -37,7 +43,7 @@ var names = []Name{
 	{Rule, "useless-values", "unexpected-values", "all commands that render"},
 }
 
-// Names returns the table, for documents and tests.
+// Names returns the table, for documentation and tests.
 func Names() []Name { return slices.Clone(names) }
 
 // Replaced returns the new name of a flag, and whether it has one.
@@ -49,7 +55,16 @@ func Replaced(flag string) (string, bool) {
 	return names[i].New, true
 }
 
-// Accept lets flags be given by their old names, each of which is reported once.
+// Replacement returns the new name of a command.
+func Replacement(command string) string {
+	i := slices.IndexFunc(names, func(n Name) bool { return n.What == Command && n.Old == command })
+	if i < 0 {
+		return command
+	}
+	return names[i].New
+}
+
+// Accept makes old names of flags work, and reports each once.
 func Accept(flags *pflag.FlagSet, report func(old, replacement string)) {
 	var reported []string
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {

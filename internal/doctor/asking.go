@@ -9,7 +9,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// sources are those of an Application, whichever key has them.
+// sources returns the sources of an Application, from either key.
 func (a asker) sources() []thing {
 	all := a.spec.at("sources").items()
 	for _, one := range []thing{a.spec.at("source"), a.spec.at("sourceHydrator", "drySource")} {
@@ -20,7 +20,7 @@ func (a asker) sources() []thing {
 	return all
 }
 
-// plugin is what a source says of its plugin.
+// pluginOf returns the plugin of a source.
 func pluginOf(source thing) (thing, bool) {
 	p := source.at("plugin")
 	return p, p.Exists()
@@ -32,12 +32,12 @@ func (i *installation) pluginName() (all []finding.Finding) {
 	for _, w := range i.of(repoServer) {
 		for _, s := range w.plugins {
 			if s.ours && s.plugin == "" {
-				return nil // what is wrong with it comes first
+				return nil // other findings come first
 			}
 			ours = ours || s.ours
 			discovers = discovers || s.discovers || s.plugin == ""
 			if s.plugin == "" {
-				known = false // nobody can say what it is called
+				known = false // its name is unknown
 			} else {
 				served = append(served, s.plugin)
 			}
@@ -74,7 +74,7 @@ func (i *installation) pluginName() (all []finding.Finding) {
 	return all
 }
 
-// sourceTypes are the keys of a source that say how to render it.
+// sourceTypes are the keys of a source that select a renderer.
 var sourceTypes = []string{"helm", "kustomize", "directory"}
 
 func (i *installation) sourceTypes() (all []finding.Finding) {
@@ -108,7 +108,7 @@ func (i *installation) generatePaths() (all []finding.Finding) {
 	return all
 }
 
-// oldDefinition looks for parameters of plugins in the definition of Applications.
+// oldDefinition checks that the CRD of Applications supports plugin parameters.
 func (i *installation) oldDefinition() (all []finding.Finding) {
 	uses := slices.ContainsFunc(i.applications, func(a asker) bool {
 		return slices.ContainsFunc(a.sources(), func(source thing) bool {
@@ -144,7 +144,7 @@ func (i *installation) oldDefinition() (all []finding.Finding) {
 	return all
 }
 
-// follow goes along keys from a node.
+// follow follows keys from a node.
 func follow(n *yaml.Node, keys ...string) (*yaml.Node, bool) {
 	for _, key := range keys {
 		next := -1

@@ -18,12 +18,12 @@ func (i *installation) oldPlugins() (all []finding.Finding) {
 	return all
 }
 
-// namedSidecars is the version that has them, testedFrom the oldest one that the
-// plugin is tried with.
+// namedSidecars is the first version that supports them, testedFrom the oldest
+// tested version.
 var (
 	namedSidecars = version{2, 6}
 	testedFrom    = version{2, 14}
-	// doubleStars is the version whose exclusions know "**".
+	// doubleStars is the first version whose exclusions support "**".
 	doubleStars = version{3, 6}
 )
 
@@ -45,7 +45,7 @@ func (i *installation) argoVersion() (all []finding.Finding) {
 	return all
 }
 
-// timeout compares the two times of which the first to pass counts.
+// timeout compares the two timeouts, of which the shorter applies.
 func (i *installation) timeout() (all []finding.Finding) {
 	s := i.setting(controllerTimeout)
 	if !s.known {
@@ -104,7 +104,7 @@ func (i *installation) badSetting() (all []finding.Finding) {
 	return all
 }
 
-// systemMemory is what the kernel wants for a container besides.
+// systemMemory is reserved for the kernel's memory of a container.
 const systemMemory = 128 << 20
 
 func (i *installation) memory() (all []finding.Finding) {
@@ -162,13 +162,13 @@ func (i *installation) grpcSize() (all []finding.Finding) {
 	return all
 }
 
-// needed are paths that a component has, in directories of its own and at the root
-// of a repository.
+// needed are paths of a component, in its directory and at the root of a
+// repository.
 var needed = []string{"component.yaml", "ladder.yaml", "Chart.yaml", "values.yaml", "values-prod.yaml", "templates", "templates/deployment.yaml", "templates/_helpers.tpl", "crds", "charts", "charts/common-1.0.0.tgz",
 	"kustomization.yaml", "kustomization.yml", "deployment.yaml", "deployment.yml", "deployment.json"}
 
-// excludes reports whether a pattern matches a path or a directory above it, as
-// Argo CD does.
+// excludes reports whether a pattern matches a path or a parent directory, like
+// Argo CD.
 func excludes(pattern, p string) bool {
 	for ; p != "." && p != "/"; p = path.Dir(p) {
 		if ok, err := path.Match(pattern, p); ok && err == nil {
@@ -245,14 +245,14 @@ func (i *installation) applicationHealth() (all []finding.Finding) {
 	return []finding.Finding{as(finding.Note, check.fault("no health check for Applications, without which waves between Applications have no effect"))}
 }
 
-// letters are those of a key, by which one with another hyphen, stroke or capital is
-// known.
+// letters returns the letters of a key, to recognize other spellings with hyphens,
+// underscores or capitals.
 func letters(key string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "/", "", ".", "", "-", "").Replace(key))
 }
 
-// child finds an Application that another Application holds: it has a wave, or the
-// mark of one.
+// child finds an Application that belongs to an app of apps: it has a wave or a
+// tracking annotation.
 func (i *installation) child() (string, bool) {
 	names := map[string]bool{}
 	for _, a := range i.applications {

@@ -1,11 +1,10 @@
-// Package doctor says whether an Argo CD is wired right for Ladder: whether the
-// repo-server reaches the plugin server beside it, whether Applications ask for
-// the plugin by its name, and whether timeouts, memory and the rest of the
-// configuration fit together.
+// Package doctor checks whether an Argo CD is configured correctly for Ladder:
+// whether the repo-server reaches the plugin server, whether Applications use the
+// name of the plugin, and whether timeouts, memory and other settings are
+// consistent.
 //
-// What it looks at are manifests, as a chart or kustomize rendered them or as a
-// cluster has them, or values of Argo CD's chart as they are. What the input does
-// not tell is not judged.
+// Its input are manifests, rendered or from a cluster, or values of Argo CD's
+// chart. What the input does not contain is not checked.
 //
 // The package is pure: objects in, findings out.
 package doctor
@@ -15,82 +14,78 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Input is what is known of an Argo CD.
+// Input describes an Argo CD installation.
 type Input struct {
-	// Objects are manifests: those of Argo CD, of the plugin, and Applications and
-	// ApplicationSets as far as they are to be looked at.
+	// Objects are manifests of Argo CD and of the plugin, and the Applications and
+	// ApplicationSets to check.
 	Objects []object.Object
-	// Values are values files of the chart argo-cd, later ones win. They are looked
-	// at by their keys; what the chart would make of them is not.
+	// Values are values files of the chart argo-cd; later ones take precedence.
+	// Their keys are checked without rendering the chart.
 	Values []Values
-	// Live means that Objects are what a cluster has, so that what is not among them
-	// is not there. Secrets are then the names of those in Argo CD's namespace; nil if
-	// they are not known.
+	// Live means that Objects come from a cluster, so missing objects do not exist.
+	// Secrets are then the names of those in Argo CD's namespace; nil if unknown.
 	Live    bool
 	Secrets []string
-	// Serve reads the command line of "cmp serve", without "serve", and its
-	// variables as the program does. The error has a finding for each fault.
+	// Serve parses the flags of "cmp serve", without "serve", and its environment,
+	// like the program. The error joins all findings.
 	Serve func(args []string, env map[string]string) (Flags, error)
-	// JudgeHealth runs the health check of Applications, and says what is wrong with
-	// it.
+	// JudgeHealth runs the health check of Applications, and returns its problems.
 	JudgeHealth func(script string) []string
 }
 
 // Values is a values file.
 type Values struct {
-	// File is how messages call it.
+	// File is its name in messages.
 	File string
-	// Root is what is in it.
+	// Root is its content.
 	Root object.Value
 }
 
-// Flags are what the flags of "cmp serve" say, as far as Argo CD and the Pod must
-// fit them.
+// Flags are the flags of "cmp serve" that affect Argo CD and the Pod.
 type Flags struct {
 	// PluginDir is the directory of the sockets.
 	PluginDir string
-	// Plugin is the name of the socket without its ending.
+	// Plugin is the name of the socket without its suffix.
 	Plugin string
-	// Ladder is the ladder.yaml for every component; empty if there is none.
+	// Ladder is the ladder.yaml for all components; empty if there is none.
 	Ladder string
 	// Operations is the address of metrics and probes; empty if there is none.
 	Operations string
-	// Discovery is true if it answers for Applications that name no plugin.
+	// Discovery means that it supports Applications that do not name a plugin.
 	Discovery bool
-	// Parallel is how many renderings there may be at a time, 0 without a limit;
-	// ParallelSet is false if that depends on the CPUs.
+	// Parallel limits concurrent renderings, 0 means no limit; ParallelSet is false
+	// if it depends on the CPUs.
 	Parallel    int
 	ParallelSet bool
-	// Render is how long a rendering may take, in seconds; 0 is no limit.
+	// Render is the timeout of a rendering in seconds; 0 means none.
 	Render float64
-	// Ending is how long the server may take to end, in seconds.
+	// Ending is the shutdown timeout in seconds.
 	Ending float64
-	// Server and Worker are bytes of memory that the server, and each rendering, may
-	// take.
+	// Server and Worker limit the memory of the server, and of each rendering, in
+	// bytes.
 	Server, Worker int64
-	// Unlimited are flags by which memory has no limit.
+	// Unlimited are flags that disable a memory limit.
 	Unlimited []string
 }
 
-// Rule is one of the things that are looked for.
+// Rule is a check.
 type Rule struct {
 	Name string
-	// Severities are those of its findings, the gravest first.
+	// Severities are the severities of its findings, most severe first.
 	Severities []finding.Severity
-	// Finds says what, Why what comes of it, and Remedy what to do, for documents
-	// and findings.
+	// Finds says what is checked, Why what happens otherwise, and Remedy what to
+	// do, for documentation and findings.
 	Finds, Why, Remedy string
-	// Source is where that is said, or can be seen.
+	// Source is the source of the fact.
 	Source string
 
 	find func(*installation) []finding.Finding
 }
 
-// Rules lists what Examine looks for.
+// Rules lists the checks of Examine.
 func Rules() []Rule { return rules }
 
-// Examine says what is wrong with an Argo CD. The order is that of files, lines
-// and objects.
+// Examine checks an Argo CD. Findings are sorted by file, line and object.
 func Examine(in Input) []finding.Finding {
 	i := read(in)
 	var all []finding.Finding

@@ -9,7 +9,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// installation is what was found of an Argo CD in an input.
+// installation is the Argo CD found in an input.
 type installation struct {
 	Input
 	workloads       []*workload
@@ -21,14 +21,14 @@ type installation struct {
 	pods            []thing
 	maps            map[mapKey]thing
 	values          layers
-	// chartPlugins are the plugin.yaml that the chart makes of values, by the keys of
-	// its ConfigMap.
+	// chartPlugins are the plugin.yaml files that the chart creates from values, by
+	// their ConfigMap keys.
 	chartPlugins map[string]thing
 }
 
 type mapKey struct{ namespace, name string }
 
-// The workloads of Argo CD, by the program that they run.
+// The workloads of Argo CD, by program.
 const (
 	repoServer     = "repo-server"
 	controller     = "application-controller"
@@ -36,23 +36,23 @@ const (
 	setsController = "applicationset-controller"
 )
 
-// workload is a part of Argo CD.
+// workload is a workload of Argo CD.
 type workload struct {
 	thing
 	role string
-	// whole is false if it comes from values, of which the chart makes the rest.
+	// whole is false if it comes from values, which the chart completes.
 	whole     bool
 	namespace string
-	// program is the container that runs Argo CD's own program; in values it has
-	// only what they say. args and env are its own.
+	// program is the container with Argo CD's program; from values it is partial.
+	// args and env are its own.
 	program   thing
 	args, env []thing
 	image     image
-	// others are the containers beside it, which run as long as it does.
+	// others are its sidecars.
 	others []thing
-	// inits are those that end before it starts.
+	// inits are its init containers.
 	inits []thing
-	// volumes are those of the Pod, by name.
+	// volumes are the volumes of the Pod, by name.
 	volumes map[string]volume
 	// security is the securityContext of the Pod, rights that of the program.
 	security, rights thing
@@ -60,12 +60,12 @@ type workload struct {
 	grace    thing
 	labels   map[string]string
 	replicas thing
-	// sidecars serve the plugin, and plugins are all containers that serve one.
+	// sidecars serve Ladder's plugin, and plugins are all plugin containers.
 	sidecars []*sidecar
 	plugins  []*sidecar
 }
 
-// volume is one of a Pod: as it is written, or one that the chart brings.
+// volume is a volume of a Pod, as written or as added by the chart.
 type volume struct {
 	thing
 	emptyDir  bool
@@ -77,9 +77,9 @@ type volume struct {
 // asker is an Application, or the template of one.
 type asker struct {
 	thing
-	// spec is that of the Application.
+	// spec is the spec of the Application.
 	spec thing
-	// pattern is true if placeholders stand in it.
+	// pattern means that it contains placeholders.
 	pattern bool
 }
 
@@ -91,7 +91,7 @@ const (
 	pluginConfig = "/home/argocd/cmp-server/config/plugin.yaml"
 	serverDir    = "/var/run/argocd"
 	stockServer  = "argocd-cmp-server"
-	// argoUser is the user of Argo CD's image, and of the plugin's.
+	// argoUser is the user of Argo CD's image and of the plugin's.
 	argoUser = "999"
 )
 
@@ -136,7 +136,7 @@ func (i *installation) add(t thing, id object.ID) {
 	}
 }
 
-// workloadOf is a workload that runs a program of Argo CD; nil if it runs none.
+// workloadOf returns the workload if it runs a program of Argo CD; otherwise nil.
 func workloadOf(t thing, namespace string) *workload {
 	template := t.at("spec", "template")
 	pod := template.at("spec")
@@ -153,7 +153,7 @@ func workloadOf(t thing, namespace string) *workload {
 		return nil
 	}
 	for _, c := range pod.at("initContainers").items() {
-		if c.Get("restartPolicy").Text() == "Always" { // which runs as long as the Pod does
+		if c.Get("restartPolicy").Text() == "Always" { // it runs as long as the Pod
 			w.others = append(w.others, c)
 		} else {
 			w.inits = append(w.inits, c)
@@ -170,13 +170,13 @@ func workloadOf(t thing, namespace string) *workload {
 	return w
 }
 
-// IsRepoServer reports whether a manifest runs the repo-server of an Argo CD.
+// IsRepoServer reports whether a manifest is the repo-server of an Argo CD.
 func IsRepoServer(o object.Object) bool {
 	i := read(Input{Objects: []object.Object{o}})
 	return len(i.of(repoServer)) > 0
 }
 
-// roleOf names the program of Argo CD that a container runs, by its command line.
+// roleOf returns the Argo CD program of a container, by its command line.
 func roleOf(c thing) string {
 	for _, word := range append(c.at("command").texts(), c.at("args").texts()...) {
 		program, ok := strings.CutPrefix(path.Base(word), "argocd-")
@@ -198,8 +198,7 @@ func (i *installation) of(role string) []*workload {
 	return slices.DeleteFunc(slices.Clone(i.workloads), func(w *workload) bool { return w.role != role })
 }
 
-// sidecars lists the containers that serve the plugin, each with the repo-server
-// that it is beside.
+// sidecars iterates over the plugin containers, each with its repo-server.
 func (i *installation) sidecars(do func(w *workload, s *sidecar)) {
 	for _, w := range i.of(repoServer) {
 		for _, s := range w.sidecars {
@@ -208,8 +207,7 @@ func (i *installation) sidecars(do func(w *workload, s *sidecar)) {
 	}
 }
 
-// configMap finds a ConfigMap in a namespace. Manifests of Argo CD's own need not
-// name theirs.
+// configMap finds a ConfigMap in a namespace. Argo CD's own manifests may omit it.
 func (i *installation) configMap(namespace, name string) (thing, bool) {
 	t, ok := i.maps[mapKey{namespace, name}]
 	if !ok && !i.Live {
@@ -218,8 +216,8 @@ func (i *installation) configMap(namespace, name string) (thing, bool) {
 	return t, ok
 }
 
-// entry is the value of a key of a ConfigMap of Argo CD's own, wherever it is
-// written: there, or in values. known is false if the input does not tell.
+// entry returns the value of a key of Argo CD's ConfigMap, from the ConfigMap or
+// from values. known is false if the input does not contain it.
 func (i *installation) entry(name, key string) (value thing, known bool) {
 	for _, w := range i.workloads {
 		if t, ok := i.configMap(w.namespace, name); ok {
@@ -232,7 +230,7 @@ func (i *installation) entry(name, key string) (value thing, known bool) {
 	return i.values.config(name, key)
 }
 
-// entriesOf are the keys of a ConfigMap of Argo CD's own, wherever they are written.
+// entriesOf returns the keys of an Argo CD ConfigMap, from either place.
 func (i *installation) entriesOf(name string) map[string]thing {
 	all := map[string]thing{}
 	for key, m := range i.maps {
@@ -246,7 +244,7 @@ func (i *installation) entriesOf(name string) map[string]thing {
 	return all
 }
 
-// mountAt is the mount that a path lies in, the nearest one.
+// mountAt returns the most specific mount that contains a path.
 func mountAt(c thing, p string) (best thing, found bool) {
 	length := -1
 	for _, m := range c.at("volumeMounts").items() {
@@ -258,8 +256,8 @@ func mountAt(c thing, p string) (best thing, found bool) {
 	return best, found
 }
 
-// mountedText is a file that a container has of a ConfigMap. held says that the
-// path is mounted from one, and why is what is wrong with that.
+// mountedText is a file mounted from a ConfigMap. held reports whether the path is
+// mounted from one, and why what is wrong.
 type mountedText struct {
 	mount, source thing
 	text          string
@@ -268,7 +266,7 @@ type mountedText struct {
 	why           string
 }
 
-// textAt looks for a file that a container has of a ConfigMap.
+// textAt finds a file mounted from a ConfigMap.
 func (i *installation) textAt(w *workload, c thing, p string) (m mountedText, mounted bool) {
 	mount, ok := mountAt(c, p)
 	if !ok {
@@ -308,7 +306,7 @@ func (i *installation) textAt(w *workload, c thing, p string) (m mountedText, mo
 	return m, true
 }
 
-// environment are the variables of a container whose values the input tells.
+// environment returns the variables of a container with known values.
 func (i *installation) environment(w *workload, c thing) map[string]thing {
 	all := map[string]thing{}
 	for _, e := range c.at("env").items() {
@@ -319,7 +317,7 @@ func (i *installation) environment(w *workload, c thing) map[string]thing {
 	return all
 }
 
-// variable is the value of an entry of env.
+// variable returns the value of an entry of env.
 func (i *installation) variable(w *workload, e thing) (thing, bool) {
 	if ref := e.at("valueFrom", "configMapKeyRef"); ref.Exists() {
 		source, ok := i.configMap(w.namespace, ref.name())

@@ -12,8 +12,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// chartPods are values that the chart argo-cd copies into the Deployment of the
-// repo-server as they are, and what they are there. Source: its
+// chartPods maps values that the chart argo-cd copies unchanged into the Deployment
+// of the repo-server to their fields there. Source: its
 // templates/argocd-repo-server/deployment.yaml.
 var chartPods = []struct {
 	value []string
@@ -34,8 +34,8 @@ var chartPods = []struct {
 	{[]string{"repoServer", "containerSecurityContext"}, new(corev1.SecurityContext)},
 }
 
-// refused reads the Deployment of the repo-server as the API server would. What a
-// cluster has, it has taken.
+// refused validates the Deployment of the repo-server like the API server. Objects
+// from a cluster are valid.
 func (i *installation) refused() (all []finding.Finding) {
 	if i.Live {
 		return nil
@@ -63,10 +63,10 @@ func (i *installation) refused() (all []finding.Finding) {
 	return all
 }
 
-// invalidPod lists what Kubernetes validates beyond types in what people write by
-// hand for a sidecar: keys that must be there, that must be alone, or must differ,
-// and requests above limits. Source: Kubernetes, pkg/apis/core/validation, which is
-// part of no library.
+// invalidPod reports what Kubernetes validates beyond types in the usual
+// configuration of a sidecar: required, exclusive and unique keys, and requests
+// above limits. Source: Kubernetes, pkg/apis/core/validation, which is not
+// available as a library.
 func invalidPod(containers, volumes []thing) (all []finding.Finding) {
 	all = append(same(containers, "name"), same(volumes, "name")...)
 	for _, v := range volumes {
@@ -89,7 +89,7 @@ func invalidPod(containers, volumes []thing) (all []finding.Finding) {
 	return all
 }
 
-// invalidContainer looks at what the values of the chart have as a container has it.
+// invalidContainer validates a container in values of the chart.
 func invalidContainer(c thing) (all []finding.Finding) {
 	mounts := c.at("volumeMounts").items()
 	all = same(mounts, "mountPath")
@@ -142,7 +142,7 @@ func invalidProbe(probe thing) (all []finding.Finding) {
 	return all
 }
 
-// missing lists the keys that a mapping cannot be without.
+// missing reports missing required keys of a mapping.
 func missing(t thing, keys ...string) (all []finding.Finding) {
 	for _, key := range keys {
 		if t.IsMap() && !t.Get(key).Exists() {
@@ -152,7 +152,7 @@ func missing(t thing, keys ...string) (all []finding.Finding) {
 	return all
 }
 
-// keysBut are the keys of a mapping that say something, but one.
+// keysBut returns the keys of a mapping that are set, except one.
 func keysBut(t thing, but string) (all []string) {
 	for _, f := range t.Fields() {
 		if f.Key != but && f.Value.Exists() {
@@ -163,7 +163,7 @@ func keysBut(t thing, but string) (all []string) {
 	return all
 }
 
-// same looks for things of a list that say the same where they must differ.
+// same reports list items that must be unique.
 func same(list []thing, key string) (all []finding.Finding) {
 	seen := map[string]bool{}
 	for _, t := range list {
@@ -184,7 +184,7 @@ func misnamed(name thing, check func(string) []string, upTo string) []finding.Fi
 	return []finding.Finding{instead(name.fault("%q is not a valid name", text), "write up to %s", upTo)}
 }
 
-// oneOf reports a text that is none of those that Kubernetes takes.
+// oneOf reports a value that is not one of the allowed ones.
 func oneOf[T ~string](t thing, takes ...T) []finding.Finding {
 	text := t.Text()
 	if text == "" || strings.Contains(text, "{{") || slices.Contains(takes, T(text)) {

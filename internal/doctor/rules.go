@@ -4,8 +4,8 @@ import "github.com/ladder-cmp/ladder/internal/finding"
 
 func only(severities ...finding.Severity) []finding.Severity { return severities }
 
-// Where the facts are from: Argo CD's documents and sources, of v3.5.7 where
-// nothing else is said, and our own documents.
+// The sources of the facts: Argo CD's documentation and source code, of v3.5.7
+// unless noted, and Ladder's documentation.
 const (
 	docsCMP      = "Argo CD, docs/operator-manual/config-management-plugins.md"
 	docsSyncs    = "Argo CD, docs/operator-manual/applicationset/Progressive-Syncs.md"

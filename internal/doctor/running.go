@@ -11,7 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// operationsPort is the port of metrics and probes, and the host that is bound.
+// operationsPort returns the port of metrics and probes, and the bound host.
 func (s *sidecar) operationsPort() (port int, host string, ok bool) {
 	host, text, found := strings.Cut(s.flags.Operations, ":")
 	if n := strings.LastIndex(s.flags.Operations, ":"); found && n >= 0 {
@@ -21,7 +21,7 @@ func (s *sidecar) operationsPort() (port int, host string, ok bool) {
 	return port, host, err == nil && port > 0
 }
 
-// paths are what the server answers on that port.
+// paths are the endpoints on that port.
 var paths = []string{"/healthz", "/readyz", "/metrics"}
 
 func (i *installation) probes() (all []finding.Finding) {
@@ -49,7 +49,7 @@ func (i *installation) probes() (all []finding.Finding) {
 	return all
 }
 
-// wrongProbe says why nothing answers a probe; empty if something does.
+// wrongProbe says why a probe fails; empty if it succeeds.
 func (s *sidecar) wrongProbe(probe thing) string {
 	if command := probe.at("exec", "command").texts(); len(command) > 0 {
 		if path.Base(command[0]) != program && !s.stock {
@@ -86,7 +86,7 @@ func (s *sidecar) wrongProbe(probe thing) string {
 	return ""
 }
 
-// argoPorts are those of the repo-server, where it names none.
+// argoPorts are the default ports of the repo-server.
 var argoPorts = []int{8081, 8084}
 
 func (i *installation) port() (all []finding.Finding) {
@@ -171,13 +171,14 @@ func (i *installation) networkPolicy() (all []finding.Finding) {
 	return all
 }
 
-// together reports whether two objects are in one namespace. Manifests need not say
-// in which.
+// together reports whether two objects are in one namespace, which manifests may
+// omit.
 func (i *installation) together(x, y string) bool {
 	return x == y || !i.Live && (x == "" || y == "")
 }
 
-// lets reports whether a rule of a NetworkPolicy lets somebody ask a port.
+// lets reports whether a rule of a NetworkPolicy allows a client to connect to a
+// port.
 func (s *sidecar) lets(rule thing, port int) bool {
 	ports := rule.at("ports").items()
 	for _, p := range ports {
@@ -244,7 +245,7 @@ func or(text, otherwise string) string {
 	return text
 }
 
-// podsOf are the Pods of a repo-server.
+// podsOf returns the Pods of a repo-server.
 func (i *installation) podsOf(w *workload) []thing {
 	var all []thing
 	for _, pod := range i.pods {
@@ -259,7 +260,7 @@ func (i *installation) podsOf(w *workload) []thing {
 	return all
 }
 
-// often is how many restarts are no accident.
+// often is the number of restarts from which they are reported.
 const often = 3
 
 func (i *installation) sidecarState() (all []finding.Finding) {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// option is a setting of one of Argo CD's programs, which a flag, a variable or a
-// key of argocd-cmd-params-cm may give. Sources: cmd/*/commands of Argo CD v3.5.7,
-// and its manifests/base.
+// option is a setting of an Argo CD program, set by a flag, an environment variable
+// or a key of argocd-cmd-params-cm. Sources: cmd/*/commands of Argo CD v3.5.7, and
+// its manifests/base.
 type option struct {
 	role, key, variable, flag string
-	// fallback is what holds if nothing gives it.
+	// fallback is the default.
 	fallback string
 	kind     kind
 }
@@ -37,16 +37,17 @@ var (
 	options = []option{controllerTimeout, serverTimeout, exclusions, generatePaths, grpcSize, controllerGRPC, progressive, parallelism}
 )
 
-// setting is what an option is set to.
+// setting is the value of an option.
 type setting struct {
 	thing
 	text string
-	// set is true if somebody set it. known is false if the input does not tell.
+	// set means that it is set explicitly. known is false if the input does not
+	// show it.
 	set, known bool
 }
 
-// setting finds what an option is set to: by a flag, a variable, or the key that
-// the variable is read from.
+// setting returns the value of an option: from a flag, a variable, or the key that
+// sets the variable.
 func (i *installation) setting(o option) setting {
 	for _, w := range i.of(o.role) {
 		if s, ok := o.given(w); ok {
@@ -59,7 +60,7 @@ func (i *installation) setting(o option) setting {
 			if v, ok := i.variable(w, e); ok && v.Exists() {
 				return setting{thing: v, text: v.Text(), set: true, known: true}
 			}
-			if !e.at("valueFrom").Exists() { // an empty text
+			if !e.at("valueFrom").Exists() { // an empty string
 				return setting{thing: e, text: o.fallback, known: true}
 			}
 		}
@@ -80,7 +81,7 @@ func (i *installation) setting(o option) setting {
 	return setting{thing: v, text: o.fallback, known: known}
 }
 
-// given is what a flag says.
+// given returns the value of the flag.
 func (o option) given(w *workload) (setting, bool) {
 	if o.flag == "" {
 		return setting{}, false
@@ -105,7 +106,7 @@ func (o option) given(w *workload) (setting, bool) {
 	return found, found.set
 }
 
-// list are the items of a setting.
+// list splits the value into items.
 func (s setting) list() []string {
 	if s.text == "" {
 		return nil
@@ -117,10 +118,10 @@ func (s setting) list() []string {
 	return all
 }
 
-// on reports whether a setting is true, as Argo CD reads it.
+// on reports whether the value is true for Argo CD.
 func (s setting) on() bool { return strings.EqualFold(s.text, "true") }
 
-// effective is the number that holds: Argo CD passes over one that it cannot read.
+// effective returns the effective number: Argo CD ignores an invalid one.
 func (s setting) effective(o option) int {
 	if n, err := strconv.Atoi(s.text); err == nil && n >= 0 {
 		return n
@@ -129,8 +130,8 @@ func (s setting) effective(o option) int {
 	return n
 }
 
-// readKeys are the keys of argocd-cmd-params-cm that the workloads with a role
-// read; none if the input has no such workload as a whole.
+// readKeys returns the keys of argocd-cmd-params-cm that the workloads with a role
+// read; none if the input contains no complete workload.
 func (i *installation) readKeys(role string) []string {
 	var all []string
 	for _, w := range i.of(role) {

@@ -13,20 +13,19 @@ import (
 // sidecar is a container that serves a plugin.
 type sidecar struct {
 	thing
-	// stock is true if it runs Argo CD's own plugin server.
+	// stock means that it runs Argo CD's own plugin server.
 	stock bool
-	// ours is true if the plugin is Ladder's, or is meant to be.
+	// ours means that the plugin is, or should be, Ladder's.
 	ours bool
-	// serves is true if it runs a plugin server at all.
+	// serves means that it runs a plugin server.
 	serves bool
-	// plugin is the name by which Applications ask for it; empty if the input does
-	// not tell.
+	// plugin is its name in Applications; empty if unknown.
 	plugin string
-	// discovers is true if it answers for Applications that name no plugin.
+	// discovers means that it supports Applications that do not name a plugin.
 	discovers bool
 	image     image
 	env       map[string]thing
-	// flags are those of "cmp serve", and wrong is what is wrong with them.
+	// flags are the flags of "cmp serve", and wrong their problems.
 	flags Flags
 	wrong error
 	// config is the plugin.yaml of the stock server.
@@ -35,7 +34,7 @@ type sidecar struct {
 	definition pluginYAML
 }
 
-// pluginYAML is what a plugin.yaml says, as the stock server reads it.
+// pluginYAML is the content of a plugin.yaml, as read by the stock server.
 type pluginYAML struct {
 	Kind     string `yaml:"kind"`
 	Metadata struct {
@@ -62,7 +61,7 @@ func (p pluginYAML) discovers() bool {
 	return d.FileName != "" || d.Find.Glob != "" || len(d.Find.Command) > 0
 }
 
-// socket is what Applications call the plugin.
+// socket returns the name of the plugin in Applications.
 func (p pluginYAML) socket() string {
 	if p.Spec.Version != "" {
 		return p.Metadata.Name + "-" + p.Spec.Version
@@ -70,13 +69,13 @@ func (p pluginYAML) socket() string {
 	return p.Metadata.Name
 }
 
-// program is what our plugin and its image are called.
+// program is the name of the plugin's program and image.
 const (
 	program   = "cmp"
 	ourPlugin = "ladder"
 )
 
-// findPlugins tells the containers that serve plugins from the others.
+// findPlugins finds the plugin containers.
 func (i *installation) findPlugins(w *workload) {
 	for _, c := range w.others {
 		s := i.sidecar(w, c)
@@ -106,7 +105,7 @@ func (i *installation) sidecar(w *workload, c thing) *sidecar {
 			words = append([]string{program}, words...)
 		}
 		if len(words) == 1 && len(command) == 0 {
-			words = append(words, "serve") // as the image does
+			words = append(words, "serve") // the default command of the image
 		}
 		if len(words) > 1 && words[1] == "serve" {
 			s.serves = true
@@ -127,7 +126,7 @@ func runsOurs(p pluginYAML) bool {
 	return len(p.Spec.Generate.Command) > 0 && path.Base(p.Spec.Generate.Command[0]) == program
 }
 
-// serve reads the flags of "cmp serve".
+// serve parses the flags of "cmp serve".
 func (i *installation) serve(s *sidecar, args []string) (Flags, error) {
 	if i.Serve == nil {
 		return Flags{}, finding.Finding{Message: "nothing reads its flags"}
@@ -139,11 +138,11 @@ func (i *installation) serve(s *sidecar, args []string) (Flags, error) {
 	return i.Serve(args, env)
 }
 
-// readPluginYAML reads what the stock server would.
+// readPluginYAML reads the plugin.yaml of the stock server.
 func (i *installation) readPluginYAML(w *workload, s *sidecar) {
 	s.config, s.mounted = i.textAt(w, s.thing, pluginConfig)
 	if made, ok := i.chartPlugins[s.config.mount.Get("subPath").Text()]; ok && w.volumes[s.config.mount.name()].configMap == "argocd-cmp-cm" {
-		// The chart writes the name, and what is around.
+		// The chart adds the name and the surrounding fields.
 		s.config.source, s.config.found, s.config.why = made, true, ""
 		text, err := made.YAML()
 		if err == nil && yaml.Unmarshal([]byte(text), &s.definition.Spec) == nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// strictly decodes a value into a type of Kubernetes as the API server does with
-// strict field validation, and reports what does not fit. The decoder stops at the
-// first value of a wrong type, so what it names is dropped and the rest decoded
-// again. Values are not shown, since they may be secret.
+// strictly decodes a value like the API server with strict field validation, and
+// reports errors. The decoder stops at the first value of a wrong type, so that is
+// removed and the rest decoded again. Values are not shown, since they may be
+// secret.
 func strictly(t thing, into any) (all []finding.Finding) {
 	as := reflect.TypeOf(into).Elem()
 	tree, all := plain(t, false)
@@ -40,7 +40,7 @@ func strictly(t thing, into any) (all []finding.Finding) {
 			}
 			tree = without(tree, at)
 			continue
-		case err != nil: // of a type that decodes itself, and names no place
+		case err != nil: // of a type with its own decoder, which reports no place
 			return append(all, instead(t.fault("Kubernetes cannot read it: %v", err), "correct it; kubectl explain pod.spec lists the fields"))
 		}
 		for _, err := range unknown {
@@ -53,9 +53,8 @@ func strictly(t thing, into any) (all []finding.Finding) {
 	}
 }
 
-// plain is a value as the decoder takes it. Texts that the chart fills in are left
-// out, and so are quantities that are none, which the decoder refuses without a
-// place.
+// plain converts a value for the decoder, without texts that the chart fills in,
+// and without invalid quantities, for which the decoder reports no place.
 func plain(t thing, quantity bool) (tree any, all []finding.Finding) {
 	switch {
 	case !t.Exists() || strings.Contains(t.Text(), "{{"):
@@ -96,7 +95,7 @@ func plain(t thing, quantity bool) (tree any, all []finding.Finding) {
 	return tree, nil
 }
 
-// without replaces what is at a path by null, which every type takes.
+// without replaces the value at a path by null, which is valid for every type.
 func without(tree any, path []string) any {
 	if len(path) == 0 {
 		return nil
@@ -112,8 +111,8 @@ func without(tree any, path []string) any {
 	return tree
 }
 
-// pathAt is the path to the value whose first token ends at an offset; nil is the
-// whole.
+// pathAt returns the path of the value whose first token ends at an offset; nil for
+// the root.
 func pathAt(d *json.Decoder, path []string, offset int64) []string {
 	token, err := d.Token()
 	if err != nil {
@@ -139,16 +138,16 @@ func pathAt(d *json.Decoder, path []string, offset int64) []string {
 			return found
 		}
 	}
-	_, _ = d.Token() // its end; a fault of the text shows at the next
+	_, _ = d.Token() // its end; a syntax error is reported at the next token
 	return nil
 }
 
-// splitPath takes a path such as a.b[0].c apart.
+// splitPath splits a path such as a.b[0].c.
 func splitPath(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
 }
 
-// follow goes along keys and the numbers of items.
+// follow follows keys and list indexes.
 func (t thing) follow(path []string) thing {
 	for _, key := range path {
 		if i, err := strconv.Atoi(key); err == nil && t.IsList() {
@@ -162,14 +161,14 @@ func (t thing) follow(path []string) thing {
 	return t
 }
 
-// unknownField reports a key that a type does not have.
+// unknownField reports an unknown key.
 func unknownField(t thing, path []string, as reflect.Type) finding.Finding {
 	last := len(path) - 1
 	names := fields(as, path[:last])
 	return instead(t.follow(path).fault("unknown field %q", path[last]), "%s", cmp.Or(near(path[last], names), "correct or remove the field"))
 }
 
-// fields are the keys of the type at a path.
+// fields returns the keys of the type at a path.
 func fields(as reflect.Type, path []string) (names []string) {
 	for as.Kind() == reflect.Pointer {
 		as = as.Elem()
@@ -194,7 +193,7 @@ func fields(as reflect.Type, path []string) (names []string) {
 	return names
 }
 
-// wrongType reports a value of another type than Kubernetes has there.
+// wrongType reports a value of the wrong type.
 func wrongType(t thing, err *json.UnmarshalTypeError) finding.Finding {
 	written, ok := map[string]string{"object": "a mapping", "array": "a list", "string": "text", "bool": "true or false"}[err.Value]
 	if !ok {

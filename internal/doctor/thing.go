@@ -11,16 +11,16 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// thing is a value of the input, with the place where it stands.
+// thing is a value of the input with its place.
 type thing struct {
 	object.Value
-	// file, line, object and field are as in a finding; first is the line of the file
-	// on which lines of Value begin to count, 0 if they mean nothing.
+	// file, line, object and field are as in a finding; first is the line of the
+	// file at which lines of Value start, 0 if they are unknown.
 	file, object, field string
 	first, line         int
 }
 
-// of is a manifest.
+// of returns the root of a manifest.
 func of(o object.Object) thing {
 	return thing{Value: o.Root(), file: o.File, object: o.ID.String(), first: o.Line, line: o.Line}
 }
@@ -48,7 +48,7 @@ func joined(field, key string) string {
 	return field + "." + key
 }
 
-// items are those of a list, called by their names where they have some.
+// items returns the items of a list, identified by name if possible.
 func (t thing) items() []thing {
 	var all []thing
 	for i, v := range t.Value.Items() {
@@ -61,12 +61,12 @@ func (t thing) items() []thing {
 	return all
 }
 
-// entries are those of a mapping.
+// entries returns the entries of a mapping.
 func (t thing) entries() map[string]thing {
 	all := map[string]thing{}
 	for _, f := range t.Value.Fields() {
 		v := t.inner(f.Value, joined(t.field, f.Key))
-		if t.first > 0 && f.Line() > 0 { // a block begins below its key
+		if t.first > 0 && f.Line() > 0 { // a block starts after its key
 			v.line = t.first + f.Line() - 1
 		}
 		all[f.Key] = v
@@ -74,8 +74,8 @@ func (t thing) entries() map[string]thing {
 	return all
 }
 
-// texts are the items of a list of texts. One text, which Kubernetes refuses, is
-// taken for the words that it was meant for.
+// texts returns the items of a list of strings. A single string, which Kubernetes
+// refuses, is split into words.
 func (t thing) texts() []string {
 	if text := t.Text(); !t.IsList() && !strings.Contains(text, "{{") {
 		return strings.Fields(text)
@@ -90,13 +90,13 @@ func (t thing) texts() []string {
 // name is what a thing of a list is called.
 func (t thing) name() string { return t.Get("name").Text() }
 
-// number is a whole number, written as such or as text.
+// number returns an integer, written as a number or a string.
 func (t thing) number() (int, bool) {
 	n, err := strconv.Atoi(t.Text())
 	return n, err == nil
 }
 
-// named is the one of things with a name.
+// named returns the item with a name.
 func named(all []thing, name string) (thing, bool) {
 	for _, t := range all {
 		if t.name() == name {
@@ -106,26 +106,26 @@ func named(all []thing, name string) (thing, bool) {
 	return thing{}, false
 }
 
-// fault is a finding about a thing.
+// fault returns a finding at the place of a value.
 func (t thing) fault(format string, args ...any) finding.Finding {
 	return finding.Finding{File: t.file, Line: t.line, Object: t.object, Field: t.field, Message: fmt.Sprintf(format, args...)}
 }
 
-// as gives a finding another severity.
+// as returns a finding with another severity.
 func as(severity finding.Severity, f finding.Finding) finding.Finding {
 	f.Severity = severity
 	return f
 }
 
-// instead gives a finding another remedy than that of its rule.
+// instead returns a finding with another remedy than its rule's.
 func instead(f finding.Finding, format string, args ...any) finding.Finding {
 	f.Remedy = fmt.Sprintf(format, args...)
 	return f
 }
 
-// image is a container image, taken apart.
+// image is a parsed container image.
 type image struct {
-	// repository is all before the tag, base the last part of that.
+	// repository is the part before the tag, base its last path element.
 	repository, base, tag string
 	digest                bool
 }
@@ -139,7 +139,7 @@ func imageOf(text string) image {
 	return image{repository, path.Base(repository), tag, digest}
 }
 
-// version is the beginning of a version: 3.5 of v3.5.7.
+// version is the start of a version: 3.5 of v3.5.7.
 type version struct{ major, minor int }
 
 func (v version) before(w version) bool {
@@ -148,14 +148,14 @@ func (v version) before(w version) bool {
 
 func (v version) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
 
-// versionOf reads the tag of an image; false if it is none of a version.
+// versionOf parses the tag of an image; false if it is not a version.
 func versionOf(tag string) (version, bool) {
 	var v version
 	n, err := fmt.Sscanf(strings.TrimPrefix(tag, "v"), "%d.%d", &v.major, &v.minor)
 	return v, err == nil && n == 2
 }
 
-// near asks for the names that are similar to a word; empty if none is.
+// near suggests similar names; empty if there are none.
 func near(word string, names []string) string {
 	n := nearest.New(word)
 	for _, name := range names {
@@ -164,8 +164,8 @@ func near(word string, names []string) string {
 	return n.String()
 }
 
-// mebibytes shows a size.
+// mebibytes formats a size.
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
-// seconds shows a time.
+// seconds formats a duration.
 func seconds(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) + "s" }

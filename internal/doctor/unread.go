@@ -9,8 +9,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// doubledKey looks for keys of values, and of what Argo CD's own manifests say,
-// that stand twice: of the first, nothing is read.
+// doubledKey reports duplicate keys of values, and of Argo CD's ConfigMaps: the
+// first is ignored.
 func (i *installation) doubledKey() (all []finding.Finding) {
 	looked := slices.Clone([]thing(i.values))
 	for _, w := range i.workloads {
@@ -26,7 +26,7 @@ func (i *installation) doubledKey() (all []finding.Finding) {
 	for _, t := range looked {
 		for _, k := range t.DoubledKeys() {
 			at := t.inner(k.Again, joined(k.Path, k.Key))
-			if t.first == 0 { // lines of a text that nobody has
+			if t.first == 0 { // its lines are in no file
 				all = append(all, at.fault("duplicate key %s: the first value is lost", k.Key))
 				continue
 			}
@@ -37,8 +37,8 @@ func (i *installation) doubledKey() (all []finding.Finding) {
 	return all
 }
 
-// chartHas are the keys of values that the chart argo-cd has, below those that hold
-// what is looked at. Source: its values.yaml, version 10.1.1.
+// chartHas lists the keys of the chart argo-cd below the checked keys. Source: its
+// values.yaml, version 10.1.1.
 var chartHas = []struct{ below, keys string }{
 	{"", `
 		nameOverride fullnameOverride namespaceOverride kubeVersionOverride apiVersionOverrides
@@ -58,8 +58,8 @@ var chartHas = []struct{ below, keys string }{
 		repositories repositoriesAnnotations secret styles`},
 }
 
-// unreadValue looks for keys that the chart does not have, and that were meant for
-// one of those that it has. Others, which another version may have, are let be.
+// unreadValue reports keys that are unknown to the chart and similar to a known
+// one. Others may belong to another version.
 func (i *installation) unreadValue() (all []finding.Finding) {
 	for _, layer := range i.values {
 		for _, has := range chartHas {
@@ -97,13 +97,13 @@ func holdsContainer(t thing) bool {
 //go:embed params.txt
 var paramsText string
 
-// params are the keys of argocd-cmd-params-cm that Argo CD reads.
+// params returns the keys of argocd-cmd-params-cm that Argo CD reads.
 func params() []string {
 	return slices.DeleteFunc(strings.Split(strings.TrimSpace(paramsText), "\n"), func(line string) bool { return strings.HasPrefix(line, "#") })
 }
 
-// unreadSetting looks at the keys of each part of Argo CD that is there as a whole,
-// by what that reads, and at those in values by what Argo CD is known to read.
+// unreadSetting checks the keys of each complete part of Argo CD against what it
+// reads, and those in values against all known keys.
 func (i *installation) unreadSetting() (all []finding.Finding) {
 	prefixes := map[string]string{"reposerver.": repoServer, "controller.": controller, "server.": apiServer, "applicationsetcontroller.": setsController}
 	known := params()
@@ -140,7 +140,7 @@ func (i *installation) unreadSetting() (all []finding.Finding) {
 	}
 	for _, layer := range i.values {
 		for name, v := range layer.at("configs", "params").entries() {
-			if name != "create" && name != "annotations" { // which are the chart's own
+			if name != "create" && name != "annotations" { // those belong to the chart
 				look(name, v, func(role string) []string {
 					return slices.DeleteFunc(slices.Clone(known), func(key string) bool { return prefixes[key[:strings.Index(key, ".")+1]] != role })
 				})

@@ -10,8 +10,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// layers are values files of the chart argo-cd, later ones win. Mappings are
-// merged by Helm, lists are not.
+// layers are values files of the chart argo-cd; later ones take precedence. Helm
+// merges mappings but not lists.
 type layers []thing
 
 func (i *installation) readValues() {
@@ -35,13 +35,13 @@ func (i *installation) readValues() {
 	}
 }
 
-// chartKeys are the values of the chart for each workload.
+// chartKeys maps workloads to values of the chart.
 var chartKeys = map[string]string{repoServer: "repoServer", controller: "controller", apiServer: "server", setsController: "applicationSet"}
 
-// chartVolumes are those that the chart gives the Pod of the repo-server.
+// chartVolumes are the volumes that the chart adds to the repo-server's Pod.
 var chartVolumes = []string{"plugins", "var-files", "tmp", "gpg-keyring", "helm-working-dir"}
 
-// at is what the last file says that says anything.
+// at returns the value in the last file that sets it.
 func (l layers) at(keys ...string) thing {
 	for _, t := range slices.Backward(l) {
 		if v := t.at(keys...); v.Exists() {
@@ -54,7 +54,7 @@ func (l layers) at(keys ...string) thing {
 	return l[len(l)-1].at(keys...)
 }
 
-// config is a key of a ConfigMap that the chart makes of values.
+// config returns a key of a ConfigMap that the chart creates from values.
 func (l layers) config(name, key string) (thing, bool) {
 	under, ok := map[string]string{configMap: "cm", paramsMap: "params"}[name]
 	if !ok || len(l) == 0 || l.at("configs", under, "create").Text() == "false" {
@@ -90,8 +90,7 @@ func (l layers) workload(role, key string) *workload {
 	return w
 }
 
-// ChartValues tells values of the chart argo-cd, also as those of a subchart, from
-// other files.
+// ChartValues recognizes values of the chart argo-cd, also as a subchart's.
 func ChartValues(file string, text []byte) (Values, bool) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil || len(doc.Content) == 0 {
@@ -109,8 +108,7 @@ func ChartValues(file string, text []byte) (Values, bool) {
 	return Values{}, false
 }
 
-// IsNeither reports whether a file begins with a mapping that does not even look
-// like a manifest.
+// IsNeither reports whether a file starts with a mapping that is not a manifest.
 func IsNeither(text []byte) bool {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil || len(doc.Content) == 0 {
@@ -120,5 +118,5 @@ func IsNeither(text []byte) bool {
 	return v.IsMap() && !v.Get("apiVersion").Exists() && !v.Get("kind").Exists()
 }
 
-// ChartKeys are values by which the chart argo-cd is known.
+// ChartKeys are values that identify the chart argo-cd.
 var ChartKeys = []string{"repoServer", "configs", "applicationSet", "controller", "server"}

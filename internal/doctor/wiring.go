@@ -76,7 +76,7 @@ func (i *installation) sidecarImage() (all []finding.Finding) {
 	return all
 }
 
-// socketDir is where a container has the sockets of plugins.
+// socketDir returns the directory of plugin sockets in a container.
 func socketDir(flags Flags, stock bool, env map[string]thing) string {
 	if flags.PluginDir != "" && !stock {
 		return path.Clean(flags.PluginDir)
@@ -107,7 +107,7 @@ func (i *installation) pluginsVolume() (all []finding.Finding) {
 		if mount.Get("readOnly").True() {
 			all = append(all, mount.at("readOnly").fault("the directory of its socket is mounted for reading only"))
 		}
-		shared := "plugins" // which the chart mounts
+		shared := "plugins" // the volume that the chart mounts
 		inside := strings.TrimPrefix(dir, path.Clean(mount.Get("mountPath").Text()))
 		theirs := ""
 		if w.whole {
@@ -144,23 +144,23 @@ func (i *installation) noVolume() (all []finding.Finding) {
 	return all
 }
 
-// chartMounts are further volumes of the chart, which nothing writes to.
+// chartMounts are further read-only volumes of the chart.
 var chartMounts = []string{"ssh-known-hosts", "tls-certs", "gpg-keys", "argocd-repo-server-tls"}
 
-// account is as whom a container runs.
+// account is the user and group of a container.
 type account struct {
 	user, group string
-	// at is where the user is written, or the container.
+	// at is the place of the user, or the container.
 	at thing
-	// implied says that nobody wrote the group.
+	// implied means that the group is not set explicitly.
 	implied bool
 }
 
-// accountOf reads the account of a container from its own context and that of the
+// accountOf returns the account of a container from its own context and that of the
 // Pod. Without a user it is the image's, 999 for Argo CD's and the plugin's. The
-// kubelet hands on the user of an image without its group; without runAsGroup the
-// group is the one that /etc/passwd of the image has for the user, or else 0.
-// Sources: Kubernetes, pkg/kubelet/kuberuntime/security_context.go, and containerd,
+// kubelet passes the user of an image without its group; without runAsGroup the
+// group is that of the user in the image's /etc/passwd, or else 0. Sources:
+// Kubernetes, pkg/kubelet/kuberuntime/security_context.go, and containerd,
 // pkg/oci/spec_opts.go (WithUser).
 func accountOf(container, context, pod thing, passwd map[string]string) account {
 	a := account{user: argoUser, at: container}
@@ -285,7 +285,7 @@ func (i *installation) pluginYAML() (all []finding.Finding) {
 			all = append(all, s.fault("no plugin.yaml is mounted at %s", pluginConfig))
 		case s.config.why != "":
 			all = append(all, at.fault("of plugin.yaml: %s", s.config.why))
-		case !s.config.found: // in a ConfigMap that was not given
+		case !s.config.found: // in a ConfigMap outside the input
 		case d.Kind != "ConfigManagementPlugin" || d.Metadata.Name == "":
 			all = append(all, s.config.source.fault("not a ConfigManagementPlugin with a name"))
 		case !runsOurs(d) || !slices.Contains(append(d.Spec.Generate.Command, d.Spec.Generate.Args...), "generate"):

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// dot writes a graph for Graphviz, from the bottom to the top like mermaid. A
-// rail between two bands, which is not seen, keeps one above the other.
+// dot returns the graph for Graphviz, from bottom to top like mermaid. Invisible
+// edges between bands keep them in order.
 func (p *picture) dot() string {
 	var b strings.Builder
 	b.WriteString(`digraph ladder {
@@ -77,6 +77,6 @@ func (e edge) dotStyle() string {
 	return text
 }
 
-// dotText escapes what ends a quoted string or starts an escape, and the
-// ampersand, since Graphviz reads the entities of HTML in any text.
+// dotText escapes characters with a meaning in quoted strings, and the ampersand,
+// since Graphviz interprets HTML entities in any text.
 var dotText = strings.NewReplacer(`\`, `\\`+noSpace, `"`, `\"`, "&", "&amp;").Replace

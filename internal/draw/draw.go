@@ -1,44 +1,44 @@
-// Package draw turns a plan into a drawing of its ladder.
+// Package draw draws the ladder of a plan.
 //
-// A table of waves says where an object stands; a drawing says who keeps it
-// there. Waves are bands, the first on top; objects stand in them; an arrow
-// leads from an object to what it refers to. A bold arrow is a gate: Argo CD
-// waits until the object at its head is healthy. A dashed one is inferred. An
-// arrow that ends in a dot orders nothing.
+// A table of waves shows where an object is; a drawing also shows why. Waves are
+// bands, the first at the top, with their objects; an arrow leads from an object to
+// the target of its reference. A bold arrow is a gate: Argo CD waits until the
+// target is healthy. A dashed arrow is inferred. An arrow that ends with a dot does
+// not affect the order.
 //
 // Applications of a fleet are drawn in the same way (see Rollout).
 //
-// What is drawn is decided once (see picture); the formats only write it down.
-// The package is pure: a plan in, text out.
+// The content is determined once (see picture); the formats only encode it. The
+// package is pure: a plan in, text out.
 package draw
 
 import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Format names a language of drawings.
+// Format is an output format.
 type Format string
 
 const (
-	// Mermaid is a flowchart that code hosts and wikis show in Markdown.
+	// Mermaid is a flowchart for Markdown on code hosts and wikis.
 	Mermaid Format = "mermaid"
-	// Dot is for Graphviz.
+	// Dot is a graph for Graphviz.
 	Dot Format = "dot"
-	// SVG is a picture that a browser shows as it is.
+	// SVG is an image that browsers display.
 	SVG Format = "svg"
 )
 
 // Formats lists the formats, the default first.
 func Formats() []Format { return []Format{Mermaid, Dot, SVG} }
 
-// Options say how much is drawn. The zero value draws every object, and the
-// references that order something, without those that are the same for
-// everything: to its namespace, and to the definition of its kind.
+// Options limit what is drawn. The zero value draws every object, and the
+// references that affect the order, except those of every object: to its namespace,
+// and to the CRD of its kind.
 type Options struct {
-	// All draws every reference and each object by itself.
+	// All draws every reference, and does not group objects.
 	All bool
-	// Around, if not empty, draws only these nodes of the graph, all that they
-	// need, and what refers to them.
+	// Around, if not empty, draws only these nodes, their transitive dependencies,
+	// and the objects that refer to them.
 	Around []int
 }
 

@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -8,68 +9,87 @@ import (
 
 // Sizes, in pixels.
 const (
-	margin     = 16
-	bandPad    = 16
-	bandGap    = 20
-	gutter     = 180 // for the names of the bands, where no arrow goes
-	gutterText = 23  // characters in it
-	nodeHeight = 40
-	rowGap     = 40
-	columnGap  = 20
-	textPad    = 10
-	kindBase   = 16 // baselines of a node's two lines, from its top
-	nameBase   = 32
-	charWidth  = 7 // about, of the font at its size
-	lineHeight = 15
-	minText    = 14
-	maxText    = 38 // characters; longer names are cut in the middle
-	minWidth   = 1080
-	maxColumns = 12
+	margin         = 16
+	bandPad        = 16
+	bandGap        = 20
+	gutter         = 180 // for the names of the bands, without arrows
+	gutterText     = 23  // characters in it
+	nodeHeight     = 40
+	rowGap         = 40
+	columnGap      = 20
+	textPad        = 10
+	kindBase       = 16 // baselines of a node's two lines, relative to its top
+	nameBase       = 32
+	charWidth      = 7 // approximate width of a character
+	smallCharWidth = 6
+	lineHeight     = 15
+	minText        = 14
+	maxText        = 38 // characters; longer names are shortened in the middle
+	minWidth       = 1080
+	maxColumns     = 12
+
+	maxNumbers    = 60 // maximum number of reasons below a picture
+	badgeRadius   = 8
+	badgeDistance = 13 // from the side of a node
 )
 
 type box struct{ x, y, w, h int }
 
-// layout says where everything of a picture is. Bands are stacked and as wide
-// as the picture; nodes are of one size, in rows that wrap.
+// layout contains the positions in a picture. Bands are stacked with the full
+// width; nodes have one height.
 type layout struct {
 	width, height int
 	bands, nodes  []box
-	// curves are the paths of the edges.
+	// curves are the SVG paths of the edges, and badges the positions of their
+	// numbers.
 	curves []string
-	chars  int // that fit into a node
+	badges []badge
+	chars  int // maximum number of characters in a node
 }
+
+// badge is the position of an edge's number.
+type badge struct{ x, y int }
 
 func newLayout(p *picture) *layout {
 	l := &layout{nodes: make([]box, len(p.nodes)), chars: minText}
 	for _, n := range p.nodes {
 		l.chars = min(max(l.chars, textWidth(n.kind), textWidth(n.name)), maxText)
 	}
-	l.place(p)
-	l.route(p)
+	nodeWidth := l.chars*charWidth + 2*textPad
+	r := newRows(p, l.columns(p, nodeWidth+columnGap), float64(nodeWidth))
+	tops := l.stack(p, r)
+	l.route(p, r, tops)
 	return l
 }
 
-// place stacks the bands and fills them.
-func (l *layout) place(p *picture) {
-	nodeWidth := l.chars*charWidth + 2*textPad
-	columns := l.columns(p, nodeWidth+columnGap)
-	inner := columns*(nodeWidth+columnGap) - columnGap
-	l.width = max(minWidth, gutter+inner+2*bandPad+2*margin)
-	y := margin
-	for _, b := range p.bands {
-		rows := (len(b.nodes) + columns - 1) / columns
-		frame := box{margin, y, l.width - 2*margin, 2*bandPad + rows*(nodeHeight+rowGap) - rowGap}
-		for k, at := range b.nodes {
-			l.nodes[at] = box{frame.x + gutter + bandPad + k%columns*(nodeWidth+columnGap), y + bandPad + k/columns*(nodeHeight+rowGap), nodeWidth, nodeHeight}
+// stack positions the bands and their nodes, and returns the top of each row.
+func (l *layout) stack(p *picture, r *rows) []int {
+	left := margin + gutter + bandPad
+	l.width = max(minWidth, left+r.width()+bandPad+margin)
+	for i := range r.items {
+		r.items[i].x += float64(left)
+	}
+	var tops []int
+	y, row := margin, 0
+	for k := range p.bands {
+		frame := box{margin, y, l.width - 2*margin, 2*bandPad - rowGap}
+		for ; row < len(r.all) && r.bands[row] == k; row++ {
+			tops = append(tops, y+frame.h+rowGap-bandPad)
+			frame.h += nodeHeight + rowGap
 		}
 		l.bands = append(l.bands, frame)
 		y += frame.h + bandGap
 	}
+	for at := range p.nodes {
+		it := r.items[at]
+		l.nodes[at] = box{int(it.x - it.width/2), tops[it.row], int(it.width), nodeHeight}
+	}
 	l.height = y + margin
+	return tops
 }
 
-// columns is how many nodes stand in a row: at least what a screen holds, and
-// more where a band would otherwise become a tower.
+// columns returns the number of nodes in a row: at least what fits on a screen, and
+// more if a band would become too high.
 func (l *layout) columns(p *picture, pitch int) int {
 	widest := 0
 	for _, b := range p.bands {
@@ -80,26 +100,80 @@ func (l *layout) columns(p *picture, pitch int) int {
 	return max(1, screen, min(wanted, maxColumns))
 }
 
-// route draws the edges as curves that leave and enter boxes upright: out a third of
-// the way along a side, and in at two thirds. Who wants arrows that go around boxes
-// has Graphviz draw it.
-func (l *layout) route(p *picture) {
-	for _, e := range p.edges {
-		from, to := l.nodes[e.from], l.nodes[e.to]
-		x1, y1, out := from.x+from.w/3, from.y, -1
-		if to.y > from.y {
-			y1, out = from.y+nodeHeight, 1
+// route draws the edges: vertically where they meet nodes and pass through rows,
+// with curves in the space between rows.
+func (l *layout) route(p *picture, r *rows, tops []int) {
+	ports := r.ports()
+	for i, e := range p.edges {
+		chain := r.chains[i]
+		if chain == nil { // no room: the edge passes behind nodes
+			chain = []int{e.from, e.to}
 		}
-		x2, y2, in := to.x+to.w*2/3, to.y, -1 // beside each other: both on top
-		if from.y > to.y {
-			y2, in = to.y+nodeHeight, 1
+		x, ok := ports[[2]int{e.from, chain[1]}]
+		if !ok {
+			x = int(r.items[e.from].x)
 		}
-		bend := min(max((max(y1, y2)-min(y1, y2))/2, rowGap*3/4), 3*rowGap)
-		l.curves = append(l.curves, fmt.Sprintf("M%d %d C%d %d %d %d %d %d", x1, y1, x1, y1+out*bend, x2, y2+in*bend, x2, y2))
+		up := r.items[chain[1]].row <= r.items[e.from].row
+		y := tops[r.items[e.from].row]
+		if !up {
+			y += nodeHeight
+		}
+		l.badges = append(l.badges, badge{x, y + sign(up)*badgeDistance})
+		path := fmt.Sprintf("M%d %d", x, y)
+		for k, at := range chain[1:] {
+			it := r.items[at]
+			near, far := tops[it.row]+nodeHeight, tops[it.row]
+			if !up {
+				near, far = far, near
+			}
+			toX := int(it.x)
+			if !it.isPassage {
+				if port, ok := ports[[2]int{at, chain[k]}]; ok {
+					toX = port
+				}
+			}
+			if it.row == r.items[chain[k]].row { // in the same row: over the top
+				path += fmt.Sprintf(" C%d %d %d %d %d %d", x, y-rowGap*3/4, toX, y-rowGap*3/4, toX, y)
+				break
+			}
+			bend := (near - y) / 2
+			path += fmt.Sprintf(" C%d %d %d %d %d %d", x, y+bend, toX, near-bend, toX, near)
+			if it.isPassage {
+				path += fmt.Sprintf(" V%d", far)
+			}
+			x, y = toX, far
+		}
+		l.curves = append(l.curves, path)
 	}
 }
 
-// textWidth counts characters; those of East Asian scripts take two places.
+func sign(up bool) int {
+	if up {
+		return -1
+	}
+	return 1
+}
+
+// ports distributes the ends of the edges along the sides of the nodes, in the
+// order of their other ends. The key is a node and the next item.
+func (r *rows) ports() map[[2]int]int {
+	ports := map[[2]int]int{}
+	for at, it := range r.items {
+		if it.isPassage {
+			continue
+		}
+		for _, above := range []bool{true, false} {
+			near := slices.DeleteFunc(slices.Clone(it.near), func(other int) bool { return (r.items[other].row < it.row) != above })
+			slices.SortStableFunc(near, func(a, b int) int { return cmp.Compare(r.items[a].x, r.items[b].x) })
+			for k, other := range near {
+				ports[[2]int{at, other}] = int(it.x - it.width*0.4 + it.width*0.8*float64(2*k+1)/float64(2*len(near)))
+			}
+		}
+	}
+	return ports
+}
+
+// textWidth counts characters; East Asian ones count twice.
 func textWidth(s string) int {
 	w := 0
 	for _, r := range s {
@@ -110,8 +184,8 @@ func textWidth(s string) int {
 	return w
 }
 
-// fit cuts the middle out of a text that is too long: names of a component
-// begin alike, and often only their ends tell them apart.
+// fit shortens a long text in the middle: names of a component often differ only at
+// their ends.
 func fit(s string, chars int) string {
 	if textWidth(s) <= chars {
 		return s

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// mermaid writes a flowchart. It grows from the bottom to the top, because
-// Mermaid points its arrows that way, and the first wave belongs on top.
+// mermaid returns a flowchart. It grows from bottom to top, because of Mermaid's
+// direction of arrows, and the first wave belongs at the top.
 func (p *picture) mermaid() string {
 	var b strings.Builder
 	b.WriteString("flowchart BT\n")
@@ -22,11 +22,11 @@ func (p *picture) mermaid() string {
 	for _, e := range p.edges {
 		fmt.Fprintf(&b, "  n%d %s|\"%s\"| n%d\n", e.from, e.mermaidArrow(), mermaidText(e.why), e.to)
 	}
-	// Links that are not seen keep the bands above each other.
+	// Invisible links keep the bands in order.
 	for i := 1; i < len(p.bands); i++ {
 		fmt.Fprintf(&b, "  w%d ~~~ w%d\n", i, i-1)
 	}
-	// No arrow is both dashed and bold by itself.
+	// Mermaid has no arrow that is both dashed and bold.
 	for i, e := range p.edges {
 		writeStyle(&b, fmt.Sprint("linkStyle ", i), e.gate && e.inferred, "stroke-width:3.5px", e.against, "stroke:#cf222e")
 	}
@@ -36,7 +36,7 @@ func (p *picture) mermaid() string {
 	return b.String()
 }
 
-// writeStyle writes how something looks, if it is one of two things.
+// writeStyle adds a style to a node that has one or both of two properties.
 func writeStyle(b *strings.Builder, of string, is bool, look string, isToo bool, more string) {
 	switch {
 	case is && isToo:
@@ -63,8 +63,8 @@ func (e edge) mermaidArrow() string {
 	return "-->"
 }
 
-// mermaidText writes every character that Mermaid, or the Markdown or HTML in
-// it, might take for syntax as a numbered entity of Mermaid's.
+// mermaidText encodes every character that Mermaid, Markdown or HTML could
+// interpret as a numeric entity.
 func mermaidText(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -81,7 +81,6 @@ func mermaidText(s string) string {
 	return b.String()
 }
 
-// noSpace has no width. Mermaid's labels and Graphviz's tooltips read an escape
-// a second time, after the backslash of it was written as one; behind a
-// backslash this keeps it from being part of an escape.
+// noSpace is a zero-width space. Mermaid's labels and Graphviz's tooltips unescape
+// twice; after a backslash it prevents the second escape.
 const noSpace = "\u200b"

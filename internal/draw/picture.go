@@ -12,26 +12,25 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// picture is what is drawn, whatever the format. Its texts hold no characters
-// that a terminal would obey; what a format takes for syntax, it escapes.
+// picture is the content of a drawing, independent of the format. Its texts contain
+// no control characters; each format escapes its own syntax.
 type picture struct {
-	// nodes are in the order of the bands, and within a band in the order in
-	// which Argo CD applies them.
+	// nodes are ordered by band, and within a band in apply order.
 	nodes []node
 	bands []band
 	edges []edge
-	// label says what it is, and legend how to read it.
+	// label is the title, legend the explanation of symbols.
 	label, legend string
 }
 
 // band is a wave of a phase, with its nodes.
 type band struct {
-	// title names it; about says what stands in it, or when it comes.
+	// title names it; about describes its content or time.
 	title, about string
 	nodes        []int
 }
 
-// heading is the title of a band in one line.
+// heading returns the title of a band in one line.
 func (band band) heading() string {
 	if band.about == "" {
 		return band.title
@@ -39,45 +38,52 @@ func (band band) heading() string {
 	return band.title + " · " + band.about
 }
 
-// node is an object, or several of a kind that nothing tells apart.
+// node is an object, or a group of indistinguishable ones.
 type node struct {
 	// kind and name are the two lines of its label.
 	kind, name string
-	// tip says which object it is, and what decided its wave.
+	// tip identifies the object, and says what decided its wave.
 	tip string
-	// chosen means that the drawing is about this object, and off that it is not
-	// there.
+	// chosen means that the drawing is about this object, and off that it does not
+	// exist.
 	chosen, off bool
 }
 
-// edge is all that one node says about another.
+// edge is the set of references between two nodes.
 type edge struct {
 	from, to int
-	// why says the strongest reason in a few words, and reasons are a sentence
-	// for each.
+	// why is the strongest reason in short, and reasons are full sentences.
 	why     string
 	reasons []string
-	// gate, inferred and loose are drawn bold, dashed and with a dot; loose
-	// means that nothing is ordered by it. against is drawn red: the order is the
-	// other way round.
+	// gate, inferred and loose edges are bold, dashed and end with a dot; loose
+	// means that it does not affect the order. against edges are red: the order is
+	// reversed.
 	gate, inferred, loose, against bool
 }
 
-// tip is all reasons in one line.
+// tip returns all reasons in one line.
 func (e edge) tip() string { return strings.Join(e.reasons, "; ") }
 
-// sketch is a picture in the making, with nodes as the graph counts them.
+// brief returns the first reason, and the number of others.
+func (e edge) brief() string {
+	if len(e.reasons) < 2 {
+		return e.tip()
+	}
+	return fmt.Sprintf("%s (+%d)", e.reasons[0], len(e.reasons)-1)
+}
+
+// sketch is a picture being built, with the node numbers of the graph.
 type sketch struct {
 	plan *wave.Plan
 	opt  Options
-	// rows explain the nodes, by node.
+	// rows explain the nodes.
 	rows   []wave.Row
 	around map[int]bool
 	edges  []edge
 	linked map[int]bool
-	// looks tell nodes apart, by node.
+	// looks are the keys by which nodes are grouped.
 	looks []string
-	// home is the namespace that goes without saying.
+	// home is the default namespace, which is omitted.
 	home string
 }
 
@@ -101,7 +107,7 @@ func newPicture(p *wave.Plan, opt Options) *picture {
 	return s.settle()
 }
 
-// commonest is the namespace of most objects.
+// commonest returns the namespace of most objects.
 func commonest(nodes []graph.Node) string {
 	count := map[string]int{}
 	for _, n := range nodes {
@@ -118,7 +124,7 @@ func commonest(nodes []graph.Node) string {
 	return home
 }
 
-// connect turns the references that are drawn into edges, one for each pair.
+// connect converts the references to draw into edges, one for each pair.
 func (s *sketch) connect() {
 	refs := s.plan.Graph.References // sorted by pair
 	for len(refs) > 0 {
@@ -143,8 +149,8 @@ func filter(refs []graph.Reference, keep func(graph.Reference) bool) []graph.Ref
 	return kept
 }
 
-// isDrawn leaves out what decides nothing. Of the objects that the drawing is
-// about, every reference counts.
+// isDrawn excludes references without an effect, except those of the objects that
+// the drawing is about.
 func (s *sketch) isDrawn(r graph.Reference) bool {
 	if s.plan.Graph.Nodes[r.From].Elsewhere || s.plan.Graph.Nodes[r.To].Elsewhere {
 		return false
@@ -152,21 +158,17 @@ func (s *sketch) isDrawn(r graph.Reference) bool {
 	if s.opt.All || s.around[r.From] || s.around[r.To] {
 		return true
 	}
-	return s.plan.Orders(r) && (!s.plan.GoesWithoutSaying(r) || s.decides(r) || s.isAgainstOrder(r))
+	return s.plan.Orders(r) && (!s.plan.IsImplied(r) || s.decides(r) || s.plan.Contradicts(r))
 }
 
-// isAgainstOrder reports whether an object comes before one that it needs, such
-// as a PreSync hook before the namespace that it is in.
-func (s *sketch) isAgainstOrder(r graph.Reference) bool { return s.plan.Compare(r.From, r.To) < 0 }
-
-// decides reports whether the wave of one of its ends comes from a reference.
+// decides reports whether a reference decided the wave of one of its ends.
 func (s *sketch) decides(r graph.Reference) bool {
 	from, to := s.plan.Places[r.From].Because, s.plan.Places[r.To].Because
 	return from.Cause == wave.ByReference && from.Reference == r || to.Cause == wave.ByConsumer && to.Reference == r
 }
 
-// edge draws the references of one pair as one arrow, which looks like the
-// strongest of them.
+// edge combines the references of a pair into an edge with the style of the
+// strongest.
 func (s *sketch) edge(refs []graph.Reference) edge {
 	slices.SortStableFunc(refs, func(a, b graph.Reference) int {
 		return cmp.Or(cmp.Compare(s.weight(b), s.weight(a)), compareTruth(a.Inferred, b.Inferred))
@@ -174,6 +176,7 @@ func (s *sketch) edge(refs []graph.Reference) edge {
 	first := refs[0]
 	e := edge{from: first.From, to: first.To, why: finding.Harmless(first.Why), inferred: first.Inferred}
 	e.loose, e.gate = !s.plan.Orders(first), s.plan.IsGate(first)
+	e.against = s.plan.Contradicts(first)
 	var tips []string
 	for _, r := range refs {
 		tips = append(tips, s.sentence(r))
@@ -182,7 +185,7 @@ func (s *sketch) edge(refs []graph.Reference) edge {
 	return e
 }
 
-// weight ranks references by what they demand.
+// weight ranks references by their demands.
 func (s *sketch) weight(r graph.Reference) int {
 	switch {
 	case !s.plan.Orders(r):
@@ -203,7 +206,7 @@ func compareTruth(a, b bool) int {
 	return 1
 }
 
-// sentence says what a reference says, and where it was read.
+// sentence describes a reference, with its field.
 func (s *sketch) sentence(r graph.Reference) string {
 	nodes := s.plan.Graph.Nodes
 	text := fmt.Sprintf("%s %s %s (%s: %s", nodes[r.From].Key, r.Why, nodes[r.To].Key, r.Meaning, r.Field)
@@ -213,8 +216,8 @@ func (s *sketch) sentence(r graph.Reference) string {
 	return finding.Harmless(text + ")" + r.Explained())
 }
 
-// narrow leaves the objects that the drawing is about, their chain of needs,
-// and what refers to them.
+// narrow restricts the drawing to the selected objects, their dependencies, and the
+// objects that refer to them.
 func (s *sketch) narrow() {
 	needs := map[int][]int{}
 	for _, e := range s.edges {
@@ -236,10 +239,10 @@ func (s *sketch) narrow() {
 	})
 }
 
-// isShown reports whether a node is in the drawing.
+// isShown reports whether a node is drawn.
 func (s *sketch) isShown(i int) bool { return len(s.around) == 0 || s.around[i] || s.linked[i] }
 
-// settle puts the nodes into bands, and gives them the numbers of the picture.
+// settle assigns nodes to bands, and numbers them.
 func (s *sketch) settle() *picture {
 	pic := &picture{}
 	number := make([]int, len(s.rows))
@@ -257,12 +260,12 @@ func (s *sketch) settle() *picture {
 	}
 	pic.edges = s.renumber(number)
 	pic.label = fmt.Sprintf("ladder of %d waves", len(pic.bands))
-	pic.legend = "An arrow points to what an object depends on. Bold: waits until that is healthy. Dashed: inferred. With a dot: does not affect the order. Hover over an arrow or an object for the reason."
+	pic.legend = "An arrow points to what an object depends on. Bold: waits until that is healthy. Dashed: inferred. With a dot: does not affect the order. Red: against the order. Hover over an arrow or an object for the reason."
 	return pic
 }
 
-// renumber gives the edges the numbers of the picture, where those of objects
-// that stand together are one.
+// renumber converts the edges to the numbers of the picture, where grouped objects
+// have the same number.
 func (s *sketch) renumber(number []int) []edge {
 	slices.SortStableFunc(s.edges, func(a, b edge) int {
 		return cmp.Or(cmp.Compare(number[a.from], number[b.from]), cmp.Compare(number[a.to], number[b.to]))
@@ -284,12 +287,11 @@ func (s *sketch) renumber(number []int) []edge {
 	return edges
 }
 
-// foldFrom is how many objects that nothing tells apart make one node. Fewer are
-// no harder to read one by one, and then one sees their names.
+// foldFrom is the minimum size of a group of indistinguishable objects. Fewer are
+// as easy to read with their names.
 const foldFrom = 4
 
-// fold groups the nodes of a band: objects of one kind with the same arrows
-// stand together, the others alone.
+// fold groups the nodes of a band: objects of one kind with the same edges.
 func (s *sketch) fold(nodes []int) [][]int {
 	alike := map[string][]int{}
 	for _, i := range nodes {
@@ -308,12 +310,12 @@ func (s *sketch) fold(nodes []int) [][]int {
 	return groups
 }
 
-// look says of each node what a reader sees of it but its name: its kind, and
-// its arrows with what they say and where they end.
+// look computes the key of each node: everything visible except its name, that is
+// its kind and its edges.
 func (s *sketch) look() {
 	s.looks = make([]string, len(s.rows))
 	arrows := make([][]string, len(s.rows))
-	for _, e := range s.edges { // which are sorted
+	for _, e := range s.edges { // in sorted order
 		arrow := fmt.Sprint(e.gate, e.inferred, e.loose, e.why)
 		arrows[e.from] = append(arrows[e.from], fmt.Sprint("to ", e.to, arrow))
 		arrows[e.to] = append(arrows[e.to], fmt.Sprint("from ", e.from, arrow))
@@ -323,7 +325,7 @@ func (s *sketch) look() {
 	}
 }
 
-// node describes an object, or several.
+// node describes an object or a group.
 func (s *sketch) node(group []int) node {
 	first := s.rows[group[0]]
 	n := node{kind: first.Object.Kind, name: s.name(first.Object), chosen: s.around[group[0]]}
@@ -335,9 +337,6 @@ func (s *sketch) node(group []int) node {
 		for _, i := range group {
 			tips = append(tips, s.rows[i].Object.Qualified())
 		}
-	}
-	if len(s.plan.Graph.Nodes[group[0]].Phases()) > 0 {
-		n.kind += fmt.Sprintf(" · wave %d", s.plan.Places[group[0]].Wave)
 	}
 	n.kind, n.name, n.tip = finding.Harmless(n.kind), finding.Harmless(n.name), finding.Harmless(strings.Join(tips, "; "))
 	return n

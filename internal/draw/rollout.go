@@ -7,55 +7,52 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Rollout is a drawing of Applications, which are rolled out one after the other.
-// An arrow leads from one to another that it needs.
+// Rollout is a drawing of Applications that are rolled out in steps. An arrow leads
+// from an Application to its dependency.
 type Rollout struct {
-	// Label says what is drawn.
+	// Label is the title.
 	Label string
-	// Steps are the bands, the first on top.
+	// Steps are the bands, the first at the top.
 	Steps []Step
 	Apps  []App
 	Needs []Need
 }
 
-// Step is a phase.
+// Step is a step of the rollout.
 type Step struct {
 	Title string
-	// About lists, with commas between them, what the step is for.
+	// About is a comma-separated description.
 	About string
 }
 
 // App is an Application.
 type App struct {
-	// Step is the index of its phase.
+	// Step is the index of its step.
 	Step int
-	// Kind and Name are the two lines of its label, and Tip says more.
+	// Kind and Name are the two lines of its label, Tip its tooltip.
 	Kind, Name, Tip string
-	// Chosen means that the drawing is about it, and Off that it is not
-	// deployed.
+	// Chosen means that the drawing is about it, and Off that it is not deployed.
 	Chosen, Off bool
 }
 
-// Need is what one Application needs of another. Both are indices of
-// Rollout.Apps.
+// Need is a dependency between Applications. Both are indexes into Rollout.Apps.
 type Need struct {
 	From, To int
-	// Why says the strongest reason in a few words, and Reasons are a sentence
-	// for each.
+	// Why is the strongest reason in short, and Reasons are full sentences.
 	Why     string
 	Reasons []string
-	// Gate means that the other must be healthy first, Inferred that no record
-	// says so, Loose that nothing is ordered by it, and Against that the phases
-	// are the other way round.
+	// Gate means that the dependency must be healthy first, Inferred that it is not
+	// based on a record, Loose that it does not affect the order, and Against that
+	// the order of the steps is reversed.
 	Gate, Inferred, Loose, Against bool
-	// Hidden means that a drawing has no arrow for it.
+	// Hidden means that the drawing has no arrow for it.
 	Hidden bool
 }
 
 // Draw draws a rollout.
 func (r Rollout) Draw(f Format) string {
-	p := &picture{label: finding.Harmless(r.Label), legend: "An arrow leads to what an Application needs. Bold: that must be healthy first. Dashed: inferred. With a dot: orders nothing. " +
-		"Red: against the phases. Dotted box: not deployed. Point at an arrow or a box for the reason."}
+	p := &picture{label: finding.Harmless(r.Label), legend: "An arrow points to what an Application depends on. Bold: waits until that is healthy. Dashed: inferred. With a dot: does not affect the order. " +
+		"Red: against the order. Dotted box: not deployed. Hover over an arrow or a box for the reason."}
 	var steps []int // by band
 	for i, s := range r.Steps {
 		if slices.ContainsFunc(r.Apps, func(a App) bool { return a.Step == i }) {

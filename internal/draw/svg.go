@@ -3,10 +3,11 @@ package draw
 import (
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// svgHead declares how everything looks, on light and dark pages alike.
+// svgHead contains the styles, for light and dark pages.
 const svgHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d" width="%[1]d" height="%[2]d" role="img" aria-label="%[3]s">
 <style>
 text { font: 12px system-ui, sans-serif; fill: #1f2328; }
@@ -27,6 +28,8 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .head { fill: #57606a; }
 .dot { fill: #8c959f; }
 .wrong { fill: #cf222e; }
+.badge { fill: #57606a; }
+.number { font-size: 10px; text-anchor: middle; fill: #ffffff; }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3; }
   .page { fill: #0d1117; }
@@ -41,6 +44,8 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
   .head { fill: #9da7b3; }
   .dot { fill: #6e7681; }
   .wrong { fill: #ff7b72; }
+  .badge { fill: #9da7b3; }
+  .number { fill: #0d1117; }
 }
 </style>
 <defs>
@@ -51,12 +56,14 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 <rect class="page" width="%[1]d" height="%[2]d"/>
 `
 
-// svg writes a picture that needs nothing else. Arrows lie above the bands
-// and below the objects, so that no arrow hides a name.
+// svg returns a self-contained image. Arrows are above the bands and below the
+// nodes, so that they do not cover names. Gates and violations are numbered, with
+// their reasons below the picture.
 func (p *picture) svg() string {
 	l := newLayout(p)
+	numbers := l.numbers(p)
 	var b strings.Builder
-	fmt.Fprintf(&b, svgHead, l.width, l.height, xmlText(p.label))
+	fmt.Fprintf(&b, svgHead, l.width, l.height+lineHeight*(len(numbers)+1), xmlText(p.label))
 	for i, band := range p.bands {
 		band.svg(&b, l.bands[i])
 	}
@@ -70,8 +77,35 @@ func (p *picture) svg() string {
 		fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>", box.x+textPad, box.y+kindBase, xmlText(fit(n.kind, l.chars)))
 		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\">%s</text></g>\n", box.x+textPad, box.y+nameBase, xmlText(fit(n.name, l.chars)))
 	}
-	fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>\n</svg>\n", margin, l.height-margin, xmlText(p.legend))
+	y := l.height
+	fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>\n", margin, y, xmlText(p.legend))
+	for k, i := range numbers {
+		class, at := "badge", l.badges[i]
+		if p.edges[i].against {
+			class = "wrong"
+		}
+		y += lineHeight
+		fmt.Fprintf(&b, "<circle class=\"%s\" cx=\"%d\" cy=\"%d\" r=\"%d\"/><text class=\"number\" x=\"%[2]d\" y=\"%[5]d\">%[6]d</text>\n", class, at.x, at.y, badgeRadius, at.y+4, k+1)
+		fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%d: %s</text>\n", margin, y, k+1, xmlText(fit(p.edges[i].brief(), (l.width-2*margin)/smallCharWidth)))
+	}
+	b.WriteString("</svg>\n")
 	return b.String()
+}
+
+// numbers returns the edges whose reasons are listed below the picture, violations
+// first.
+func (l *layout) numbers(p *picture) []int {
+	var against, gates []int
+	for i, e := range p.edges {
+		switch {
+		case e.against:
+			against = append(against, i)
+		case e.gate:
+			gates = append(gates, i)
+		}
+	}
+	all := slices.Concat(against, gates)
+	return all[:min(len(all), maxNumbers)]
 }
 
 // svg writes a band, with its names in the gutter.

@@ -13,19 +13,19 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// pattern is an entry of Config.Allow, taken apart.
+// pattern is a parsed entry of Config.Allow.
 type pattern struct {
 	text     string
 	scheme   string
-	host     string // in lower case; may be "*" or begin with "*."
+	host     string // in lower case; may be "*" or start with "*."
 	port     string
-	segments []string // of the path; each may hold "*"
+	segments []string // of the path; each may contain "*"
 }
 
-// allowList is what may be fetched.
+// allowList lists what may be fetched.
 type allowList []pattern
 
-// parseAllow reads entries. The error joins a finding for each that is wrong.
+// parseAllow parses entries. The errors are findings, one for each invalid entry.
 func parseAllow(entries []string) (allowList, []error) {
 	var list allowList
 	var wrong []error
@@ -62,8 +62,8 @@ func parsePattern(entry string) (pattern, string) {
 	return p, ""
 }
 
-// parseAddress reads an address that people write, and says what is wrong with
-// it. What two programs could read in two ways is wrong.
+// parseAddress parses a URL written by a user, and says what is wrong with it. A
+// URL that two programs could read differently is invalid.
 func parseAddress(address string) (*url.URL, string) {
 	u, err := url.Parse(address)
 	switch {
@@ -85,15 +85,15 @@ func parseAddress(address string) (*url.URL, string) {
 	return u, faultOfPath(u)
 }
 
-// byScp are addresses of git repositories as scp has them: git@host:org/repo.
+// byScp matches git repositories in the form of scp: git@host:org/repo.
 var byScp = regexp.MustCompile(`^[\w.-]+@[\w.-]+:[^/]`)
 
-// asciiOfHosts are the bytes of a host and its port.
+// asciiOfHosts are the characters of a host with port.
 const asciiOfHosts = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:[]*"
 
-// faultOfPath says why a path may be another one to its server, or to a proxy before
-// it, than to us: servers take escapes away once or more often, parameters of a
-// segment (;), or what only looks like a dot or a slash.
+// faultOfPath says why a server, or a proxy in front of it, could read a path
+// differently: servers resolve escapes once or more often, parameters of a segment
+// (;), or characters that resemble a dot or a slash.
 func faultOfPath(u *url.URL) string {
 	text := u.EscapedPath()
 	for range maxEscapes {
@@ -102,7 +102,7 @@ func faultOfPath(u *url.URL) string {
 		}
 		plain, err := url.PathUnescape(text)
 		if err != nil && text != u.EscapedPath() {
-			return "" // a percent sign of the name itself
+			return "" // the percent sign is part of the name
 		}
 		if err != nil {
 			return "has an escape in its path that cannot be read"
@@ -118,7 +118,7 @@ func faultOfPath(u *url.URL) string {
 	return "is escaped again and again"
 }
 
-// maxEscapes is how often a path is looked at again without its escapes.
+// maxEscapes limits how often a path is unescaped for checking.
 const maxEscapes = 5
 
 func faultOfSegments(text string) string {
@@ -137,13 +137,13 @@ func faultOfSegments(text string) string {
 	return ""
 }
 
-// likeDotsAndSlashes are characters that some servers turn into dots and slashes:
-// those of Unicode whose compatible form is one.
+// likeDotsAndSlashes are characters that some servers convert to dots and slashes:
+// those whose Unicode compatibility form is one.
 const likeDotsAndSlashes = "\u2024\u2025\u2026\uff0e\ufe52\uff61\u2044\u2215\uff0f\uff3c\u29f5\u29f8\ufe68"
 
-// aliases are other names of one registry.
+// aliases maps other names of registries.
 var aliases = map[string]string{
-	// Docker Hub's API is at none of the names that people write.
+	// Docker Hub's API has a different host from the name that users write.
 	"docker.io":       "registry-1.docker.io",
 	"index.docker.io": "registry-1.docker.io",
 }
@@ -170,7 +170,7 @@ func segmentsOf(u *url.URL) []string {
 	return strings.FieldsFunc(u.Path, func(r rune) bool { return r == '/' })
 }
 
-// allows says whether an address is at or below one of the list.
+// allows reports whether a URL is at or below an entry of the list.
 func (l allowList) allows(u *url.URL) bool {
 	if u.User != nil || faultOfPath(u) != "" {
 		return false
@@ -199,7 +199,7 @@ func (p pattern) matches(u *url.URL) bool {
 	return true
 }
 
-// withoutGit cuts the ending off that a repository may be written with or not.
+// withoutGit removes the optional suffix of a repository's name.
 func withoutGit(segment string) string { return strings.TrimSuffix(segment, ".git") }
 
 func (p pattern) matchesHost(host string) bool {
@@ -209,7 +209,7 @@ func (p pattern) matchesHost(host string) bool {
 	return p.host == host
 }
 
-// names says whether an entry names the host and port of an address, with whatever
+// names reports whether an entry contains the host and port of a URL, with any
 // path.
 func (l allowList) names(u *url.URL) bool {
 	for _, p := range l {
@@ -220,17 +220,16 @@ func (l allowList) names(u *url.URL) bool {
 	return false
 }
 
-// reach orders addresses by the harm that a request can do there.
+// reach orders addresses by how much harm a request can do.
 type reach int
 
 const (
-	public   reach = iota // what everyone can ask
-	private               // the networks of a company, a cluster
-	anywhere              // the machine itself and its neighbours too
+	public   reach = iota // the internet
+	private               // private networks, a cluster
+	anywhere              // also the machine itself and its link
 )
 
-// guarded are ranges of addresses that are not public, with what it takes to be
-// sent there.
+// guarded lists ranges of non-public addresses, with the reach they require.
 var guarded = []struct {
 	prefix netip.Prefix
 	needs  reach
@@ -256,7 +255,7 @@ var guarded = []struct {
 	{netip.MustParsePrefix("198.18.0.0/15"), private, "an address for tests of networks"},
 	{netip.MustParsePrefix("fc00::/7"), private, "a private address"},
 	{netip.MustParsePrefix("fec0::/10"), private, "a private address"},
-	// Those of IANA's registry of special purposes that are not globally reachable.
+	// Ranges of IANA's special-purpose registry that are not globally reachable.
 	{netip.MustParsePrefix("64:ff9b:1::/48"), anywhere, "an address that a network translates to one of its own (RFC 8215)"},
 	{netip.MustParsePrefix("100::/64"), anywhere, "a reserved address"},
 	{netip.MustParsePrefix("2001::/23"), anywhere, "a reserved address, or one of a tunnel"},
@@ -265,7 +264,7 @@ var guarded = []struct {
 	{netip.MustParsePrefix("5f00::/16"), anywhere, "an address inside of a network"},
 }
 
-// embedding are ranges of IPv6 that hold an address of IPv4, from a byte on.
+// embedding lists ranges of IPv6 that contain an IPv4 address, at the given byte.
 var embedding = []struct {
 	prefix netip.Prefix
 	from   int
@@ -276,7 +275,8 @@ var embedding = []struct {
 	{netip.MustParsePrefix("::/96"), 12},           // IPv4-compatible, RFC 4291; :: and ::1 become 0.0.0.0 and 0.0.0.1
 }
 
-// embedded is the address of IPv4 that one of IPv6 leads to, or the same address.
+// embedded returns the IPv4 address that an IPv6 address leads to, or the address
+// itself.
 func embedded(to netip.Addr) netip.Addr {
 	to = to.Unmap().WithZone("")
 	if !to.Is6() {
@@ -288,14 +288,14 @@ func embedded(to netip.Addr) netip.Addr {
 			return netip.AddrFrom4([4]byte(bytes[e.from : e.from+4]))
 		}
 	}
-	// ISATAP has it at the end of whatever prefix (RFC 5214).
+	// ISATAP embeds it at the end of any prefix (RFC 5214).
 	if bytes[8]&^2 == 0 && bytes[9] == 0 && bytes[10] == 0x5e && bytes[11] == 0xfe {
 		return netip.AddrFrom4([4]byte(bytes[12:]))
 	}
 	return to
 }
 
-// guard says why a connection may not lead to an address, or "".
+// guard says why connecting to an address is not allowed, or "".
 func guard(to netip.Addr, may reach) string {
 	to = to.Unmap().WithZone("")
 	for _, a := range []netip.Addr{to, embedded(to)} {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// packed is an archive of the files whose bytes follow from them alone. It is not
-// compressed: what a compressor makes of the same bytes changes between its
-// versions, and the digest of the archive is what lock files record.
+// packed returns a deterministic archive of the files. It is not compressed: the
+// output of compressors changes between their versions, and lock files record the
+// digest of the archive.
 func (f *files) packed() ([]byte, error) {
 	slices.SortFunc(f.entries, func(a, b entry) int { return strings.Compare(a.path, b.path) })
 	var out bytes.Buffer

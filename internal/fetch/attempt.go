@@ -19,37 +19,37 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
-// attempt is one try to fetch one Ref. All its requests go through it, whichever
-// library makes them: it is their http.RoundTripper, which decides where they may
-// go, what they take along and how much they may bring.
+// attempt is one try to fetch a Ref. All of its requests, from whichever library,
+// go through its RoundTrip method, which controls where they go, which credentials
+// they carry and how much they may transfer.
 type attempt struct {
 	f   *Fetcher
 	ctx context.Context
 	ref remote.Ref
-	// at is the address that the credential is for. Requests to its origin carry
-	// it unless they were redirected there from elsewhere.
+	// at is the URL of the credential. Requests to its origin carry it, unless
+	// another origin redirected to them.
 	at         *url.URL
 	credential credential
-	// verified says that what comes is compared with a digest that an allowed
-	// address gave, so that it matters less who sends it.
+	// verified means that the content is compared with a digest from an allowed
+	// URL, so its sender matters less.
 	verified bool
-	// anew says that what the cache has is not to be taken.
+	// anew means to ignore the cache.
 	anew bool
 	home home
 
 	mu    sync.Mutex
-	left  int64    // bytes that may still come
+	left  int64    // bytes that may still be transferred
 	seen  int      // the last status
-	wrong *failure // the first thing that the attempt itself found wrong
+	wrong *failure // the first problem found by the attempt itself
 }
 
-// begin makes an attempt to an address, which the caller has found to be allowed.
+// begin starts an attempt for a URL that was found to be allowed.
 func (f *Fetcher) begin(ctx context.Context, ref remote.Ref, at *url.URL) (*attempt, error) {
 	e := &attempt{f: f, ctx: ctx, ref: ref, left: f.limits.Bytes, home: f.home}
 	return e, e.visit(at)
 }
 
-// visit turns the attempt to another address, with the credential of that.
+// visit switches the attempt to another URL and its credential.
 func (e *attempt) visit(at *url.URL) error {
 	found, err := e.home.credential(at)
 	if err != nil {
@@ -59,17 +59,17 @@ func (e *attempt) visit(at *url.URL) error {
 	return nil
 }
 
-// client is what libraries are to send requests with.
+// client returns the HTTP client for libraries.
 func (e *attempt) client() *http.Client {
 	return &http.Client{Transport: e, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 		if len(via) >= 10 {
 			return e.note(failed(broken, "check the URL", "%s redirects in a loop", e.host()))
 		}
-		return nil // RoundTrip looks at where it leads
+		return nil // RoundTrip checks the target
 	}}
 }
 
-// host is the host that people know.
+// host returns the host as users know it.
 func (e *attempt) host() string { return e.at.Host }
 
 func (e *attempt) note(f *failure) *failure {
@@ -93,7 +93,7 @@ func (e *attempt) status() int {
 	return e.seen
 }
 
-// RoundTrip sends a request if it may go where it is to go.
+// RoundTrip sends a request if its target is allowed.
 func (e *attempt) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := e.admit(req); err != nil {
 		if req.Body != nil {
@@ -105,12 +105,12 @@ func (e *attempt) RoundTrip(req *http.Request) (*http.Response, error) {
 	redirected := before(req) != nil
 	req = req.Clone(req.Context())
 	req.Header.Set("User-Agent", "ladder-cmp")
-	req.Header.Del("Referer") // it holds the query of the address before
+	req.Header.Del("Referer") // it contains the query of the previous URL
 	if redirected && !own {
 		req.Header.Del("Authorization")
 		req.Header.Del("Cookie")
 	}
-	if own && e.at.Scheme != "oci" { // registries have a protocol for it
+	if own && e.at.Scheme != "oci" { // registries have their own protocol
 		e.credential.sign(req)
 	}
 	transport, err := e.f.transport(e.credential.identity, own)
@@ -133,11 +133,11 @@ func (e *attempt) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// least is how much must come in a window.
+// least returns the minimum number of bytes per window.
 func (f *Fetcher) least() int64 { return int64(float64(f.limits.Rate) * f.window.Seconds()) }
 
-// addressOf is the address that a request is about: that of a registry stands in the
-// middle of its path, and is compared with those that people write.
+// addressOf returns the URL of a request's subject: in requests to registries the
+// name is in the middle of the path.
 func (e *attempt) addressOf(u *url.URL) *url.URL {
 	if e.at.Scheme != "oci" {
 		return u
@@ -151,15 +151,14 @@ func (e *attempt) addressOf(u *url.URL) *url.URL {
 	return &url.URL{Scheme: "oci", Host: u.Host, Path: "/" + strings.TrimPrefix(name, "/")}
 }
 
-// longestAfter is the longest time that a server is left alone for, in its own words:
-// longer than any fetch may take.
+// longestAfter is the maximum of Retry-After: longer than any fetch may take.
 const longestAfter = 24 * time.Hour
 
-// retryAfter reads the header of that name, which has seconds or a date (RFC 9110,
-// 10.2.3). What is neither, or over, is 0.
+// retryAfter parses the Retry-After header, which contains seconds or a date (RFC
+// 9110, 10.2.3). Invalid and past values are 0.
 func retryAfter(header string, now time.Time) time.Duration {
 	seconds, err := strconv.ParseUint(header, 10, 64)
-	if err == nil || errors.Is(err, strconv.ErrRange) { // then it is the largest there is
+	if err == nil || errors.Is(err, strconv.ErrRange) { // on overflow, it is the maximum
 		return time.Duration(min(seconds, uint64(longestAfter/time.Second))) * time.Second
 	}
 	if date, err := http.ParseTime(header); err == nil {
@@ -168,7 +167,7 @@ func retryAfter(header string, now time.Time) time.Duration {
 	return 0
 }
 
-// origin is the address of the attempt as requests have it.
+// origin returns the URL of the attempt in the form of requests.
 func (e *attempt) origin() *url.URL {
 	if e.at.Scheme != "oci" {
 		return e.at
@@ -191,7 +190,7 @@ func sameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && hostOf(a) == hostOf(b) && portOf(a) == portOf(b)
 }
 
-// before is the request whose answer redirected to this one.
+// before returns the request whose response redirected to this one.
 func before(req *http.Request) *http.Request {
 	if req.Response == nil {
 		return nil
@@ -199,8 +198,8 @@ func before(req *http.Request) *http.Request {
 	return req.Response.Request
 }
 
-// strayed says whether a redirect led to the request, or to one before it, from
-// another origin. What comes back home later may have been made up on the way.
+// strayed reports whether another origin redirected to the request, directly or
+// earlier. A redirect back to the first origin could have been forged.
 func (e *attempt) strayed(req *http.Request) bool {
 	for last := before(req); last != nil; req, last = last, before(last) {
 		if !sameOrigin(last.URL, req.URL) {
@@ -210,8 +209,8 @@ func (e *attempt) strayed(req *http.Request) bool {
 	return false
 }
 
-// delivering are hosts that others redirect to for what is theirs, so that an
-// allow-list need not know how they store things.
+// delivering lists hosts to which others redirect for their own content, so that
+// allow-lists need not contain their storage.
 var delivering = []struct{ from, to, why string }{
 	{"github.com", "*.githubusercontent.com", "assets of releases, and raw files"},
 	{"github.com", "codeload.github.com", "archives of repositories"},
@@ -219,14 +218,14 @@ var delivering = []struct{ from, to, why string }{
 	{"registry.k8s.io", "*.pkg.dev", "the registries that it is a front of"},
 }
 
-// tokenServices are hosts that issue the tokens of a registry at another host.
-// Their names and passwords are the same.
+// tokenServices maps registries to the hosts of their token services, which use the
+// same credentials.
 var tokenServices = map[string]string{
 	"registry-1.docker.io": "auth.docker.io",
 	"registry.gitlab.com":  "gitlab.com",
 }
 
-// admit says whether a request may be sent.
+// admit reports whether a request may be sent.
 func (e *attempt) admit(req *http.Request) error {
 	u := req.URL
 	host := hostOf(u)
@@ -249,14 +248,14 @@ func (e *attempt) admit(req *http.Request) error {
 	case secret && req.Method == http.MethodPost && e.strayed(req):
 		return refuse("contact its administrator", "%s redirects credentials to %s", e.host(), u.Host)
 	case last == nil && sameOrigin(u, e.origin()):
-		return nil // what the Ref names
+		return nil // the source of the Ref
 	case last != nil && e.at.Scheme == "oci" && sameOrigin(u, e.origin()) && sameOrigin(last.URL, u):
-		return nil // a registry is one thing; its paths are not those of the allow-list
+		return nil // within a registry, paths differ from those of the allow-list
 	case e.f.allow.allows(u), e.at.Scheme == "oci" && last != nil && e.f.allow.names(u):
 		return nil
 	case last == nil && e.at.Scheme == "oci":
-		// The only address that a registry's client asks beside the registry and
-		// what that redirects to is where the registry says that tokens are.
+		// Besides the registry and its redirects, the registry's client only
+		// requests the token service that the registry names.
 		if !secret || tokenServices[hostOf(e.at)] == host || e.f.allow.names(u) {
 			return nil
 		}
@@ -278,7 +277,7 @@ func (e *attempt) admit(req *http.Request) error {
 	return refuse(toAllow, "%s redirects to %s://%s%s, which is not allowed", last.URL.Host, u.Scheme, u.Host, u.Path)
 }
 
-// first is the request that a chain of redirects began with.
+// first returns the first request of a chain of redirects.
 func first(req *http.Request) *http.Request {
 	for last := before(req); last != nil; last = before(req) {
 		req = last
@@ -286,13 +285,13 @@ func first(req *http.Request) *http.Request {
 	return req
 }
 
-// digested says whether a path of a registry names what it gives by digest. The
-// registry's client compares that with what comes.
+// digested reports whether a path of a registry contains the digest of its content,
+// which the registry's client verifies.
 func digested(path string) bool {
 	return strings.Contains(path, "/blobs/sha256:") || strings.Contains(path, "/manifests/sha256:")
 }
 
-// failureToSend is what became of a request without an answer.
+// failureToSend converts the error of a request without a response.
 func (e *attempt) failureToSend(host string, err error) *failure {
 	var known *failure
 	var authority x509.UnknownAuthorityError
@@ -317,8 +316,8 @@ func (e *attempt) failureToSend(host string, err error) *failure {
 	return failed(unreachable, "check that it runs and can be reached from here, or try again later", "%s cannot be reached: %s", host, short(reason(err)))
 }
 
-// reason is the innermost text of an error of a connection; the outer ones tell
-// addresses again, and a proxy's may hold a password.
+// reason returns the innermost text of a connection error; outer texts repeat
+// addresses, and a proxy's may contain a password.
 func reason(err error) string {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
@@ -331,7 +330,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// counted is a body that comes out of what an attempt may bring.
+// counted is a response body that counts toward the attempt's limit.
 type counted struct {
 	*paced
 	of *attempt
@@ -352,7 +351,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	case err != nil && c.slow.Load():
 		return n, e.note(failed(slow, "try again later, or lower --remote-min-rate", "%s sends less than %d bytes a second", e.host(), e.f.limits.Rate))
 	case err != nil && e.ctx.Err() != nil:
-		// A server that ends well when we hang up gives a whole answer, too.
+		// A server that closes regularly after we hang up has sent a complete
+		// response, too.
 		return n, e.note(e.failureToSend(e.host(), err))
 	//lint:ignore errorlint a reader returns io.EOF itself; wrapped it is a failure
 	case err != nil && err != io.EOF:
@@ -361,10 +361,10 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// get reads what stands at an address.
+// get reads a URL.
 func (e *attempt) get(address string) ([]byte, error) { return e.getAtMost(address, e.f.limits.Bytes) }
 
-// getAtMost reads what stands at an address, if that has no more than some bytes.
+// getAtMost reads a URL with a limit in bytes.
 func (e *attempt) getAtMost(address string, most int64) ([]byte, error) {
 	req, err := http.NewRequestWithContext(e.ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -394,11 +394,10 @@ func (e *attempt) getAtMost(address string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// pageWanted are paths that say themselves that they lead to a page.
+// pageWanted matches paths that clearly are HTML pages.
 var pageWanted = regexp.MustCompile(`(?i)\.x?html?$`)
 
-// isPage says whether an answer is a page of HTML, by its own word and by its
-// looks.
+// isPage reports whether a response is HTML, by its header or its content.
 func isPage(header http.Header, data []byte) bool {
 	const page = "text/html"
 	return strings.HasPrefix(header.Get("Content-Type"), page) && strings.HasPrefix(http.DetectContentType(data), page)

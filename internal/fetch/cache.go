@@ -22,36 +22,35 @@ import (
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
-// store is the cache on disk: blobs/ has what was fetched, each under its digest,
-// and refs/ what Refs came to, each under the digest of the Ref. A file appears
-// whole or not at all, and none is ever changed in place, so that any number of
-// processes can share a store without locks. Whatever is wrong with it, fetching
-// goes on without.
+// store is the cache on disk: blobs/ contains content under its digest, and refs/
+// the results of Refs under the digests of the Refs. Files are created atomically
+// and never modified, so any number of processes can share a store without locks.
+// Errors of the store do not prevent fetching.
 type store struct {
-	dir     string // empty is no store
+	dir     string // empty means no store
 	max     int64
 	log     *slog.Logger
 	metrics *metrics
 	said    sync.Once
-	mu      sync.Mutex // one eviction at a time in this process
-	bytes   int64      // at the last look
+	mu      sync.Mutex // serializes evictions of this process
+	bytes   int64      // last measured size
 }
 
-// record is what a Ref came to.
+// record is the result of a Ref.
 type record struct {
-	// Ref is for people who look.
+	// Ref is for debugging.
 	Ref     string    `json:"ref"`
 	Version string    `json:"version,omitempty"`
 	Digest  string    `json:"digest"`
 	At      time.Time `json:"at"`
-	// Whole says that a chart was looked into before it was put here.
+	// Whole means that a chart was verified to be complete.
 	Whole bool `json:"whole,omitempty"`
 }
 
 const (
-	// mostRecords is how many records a store keeps; each takes some 300 bytes.
+	// mostRecords is the maximum number of records; each takes some 300 bytes.
 	mostRecords = 20_000
-	// abandoned is the age from which on a half-written file is nobody's.
+	// abandoned is the age from which a partial file is removed.
 	abandoned = time.Hour
 )
 
@@ -69,7 +68,7 @@ func openStore(config Cache, log *slog.Logger, m *metrics) *store {
 	return s
 }
 
-// complain says once that the store cannot be written.
+// complain logs once that the store cannot be written.
 func (s *store) complain(err error) {
 	s.metrics.events.WithLabelValues(string(unwritten)).Inc()
 	s.said.Do(func() {
@@ -81,19 +80,19 @@ func (s *store) blobPath(digest string) string {
 	return filepath.Join(s.dir, "blobs", strings.Replace(digest, ":", "-", 1))
 }
 
-// refPath is where the record of a Ref is. Scopes keep what tenants fetch with their own
-// credentials apart: what one of them may see, another may not.
+// refPath returns the path of a Ref's record. Scopes separate what tenants fetch
+// with their own credentials, since other tenants may not have access to it.
 func (s *store) refPath(scope string, ref remote.Ref) string {
 	ref.URL = strings.TrimSuffix(ref.URL, "/")
 	text, err := json.Marshal(ref)
 	if err != nil {
-		panic(err) // strings only, which JSON can always write
+		panic(err) // strings always encode
 	}
 	sum := sha256.Sum256(append([]byte(scope), text...))
 	return filepath.Join(s.dir, "refs", hex.EncodeToString(sum[:])+".json")
 }
 
-// lookup finds what a Ref came to.
+// lookup returns the record of a Ref.
 func (s *store) lookup(scope string, ref remote.Ref) (record, bool) {
 	if s.dir == "" {
 		return record{}, false
@@ -111,10 +110,10 @@ func (s *store) lookup(scope string, ref remote.Ref) (record, bool) {
 	return r, true
 }
 
-// mostRecord is more than the largest record that is written.
+// mostRecord exceeds the size of any record.
 const mostRecord = 64 << 10
 
-// readBounded reads a file that others may have written.
+// readBounded reads a file with a size limit, since others may have written it.
 func readBounded(path string, most int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -124,13 +123,13 @@ func readBounded(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, most))
 }
 
-// isDigest keeps what stands in a file from becoming a path.
+// isDigest validates a digest from a file before it is used in a path.
 func isDigest(text string) bool {
 	digits, found := strings.CutPrefix(text, "sha256:")
 	return found && len(digits) == 64 && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// blob reads what has a digest. What is there and has not is dropped.
+// blob reads content by digest. Corrupted content is removed.
 func (s *store) blob(digest string) ([]byte, bool) {
 	if s.dir == "" || !isDigest(digest) {
 		return nil, false
@@ -145,12 +144,12 @@ func (s *store) blob(digest string) ([]byte, bool) {
 		return nil, false
 	}
 	now := time.Now()
-	_ = os.Chtimes(path, now, now) // what is used last stays longest; read-only is no matter
+	_ = os.Chtimes(path, now, now) // marks it as recently used; a read-only store does not matter
 	return data, true
 }
 
-// open opens what has a digest, as a file whose bytes were compared with it. What is
-// there and has not is dropped. The file can be read on when it is evicted.
+// open opens content by digest as a verified file. Corrupted content is removed.
+// The file remains readable after its eviction.
 func (s *store) open(digest string) (*os.File, error) {
 	if s.dir == "" || !isDigest(digest) {
 		return nil, fs.ErrNotExist
@@ -171,7 +170,7 @@ func (s *store) open(digest string) (*os.File, error) {
 	return file, nil
 }
 
-// digestOf is the digest of what a file has.
+// digestOf returns the digest of a file.
 func digestOf(file *os.File) (string, error) {
 	sum := sha256.New()
 	if _, err := io.Copy(sum, io.NewSectionReader(file, 0, 1<<62)); err != nil {
@@ -180,12 +179,12 @@ func digestOf(file *os.File) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// spool makes a file for what comes, which adopt takes.
+// spool creates a file for incoming content, to be passed to adopt.
 func (s *store) spool() (*os.File, error) {
 	return os.CreateTemp(filepath.Join(s.dir, "blobs"), wholefile.Unfinished+"*")
 }
 
-// adopt makes what a spool has that which has a digest.
+// adopt moves a spooled file into the store under its digest.
 func (s *store) adopt(file, digest string) error {
 	if err := os.Rename(file, s.blobPath(digest)); err != nil {
 		return err
@@ -199,8 +198,8 @@ func (s *store) drop(path string) {
 	_ = os.Remove(path)
 }
 
-// recall finds what a Ref came to, as lookup does. What cannot be it, such as half of
-// a chart, which others may have put there, is dropped with all that came to it.
+// recall is lookup with a check of the content. Invalid content, such as a
+// truncated chart written by another process, is removed with all its records.
 func (s *store) recall(scope string, ref remote.Ref) (record, bool) {
 	known, found := s.lookup(scope, ref)
 	if !found || ref.Kind != remote.Chart {
@@ -214,7 +213,7 @@ func (s *store) recall(scope string, ref remote.Ref) (record, bool) {
 	return known, true
 }
 
-// forget drops what has a digest, and the records that say it.
+// forget removes content by digest, with its records.
 func (s *store) forget(digest string) {
 	s.drop(s.blobPath(digest))
 	refs, _ := listed(filepath.Join(s.dir, "refs"))
@@ -226,7 +225,7 @@ func (s *store) forget(digest string) {
 	}
 }
 
-// put keeps what a Ref came to.
+// put stores the result of a Ref.
 func (s *store) put(scope string, ref remote.Ref, c remote.Content, at time.Time) {
 	if s.dir == "" || int64(len(c.Data)) > s.max {
 		return
@@ -242,7 +241,7 @@ func (s *store) put(scope string, ref remote.Ref, c remote.Content, at time.Time
 	s.record(scope, ref, c, at)
 }
 
-// record keeps what a Ref came to, whose data is there.
+// record stores the record of a Ref whose content is in the store.
 func (s *store) record(scope string, ref remote.Ref, c remote.Content, at time.Time) {
 	text, err := json.Marshal(record{Ref: finding.Harmless(ref.String()), Version: c.Version, Digest: c.Digest, At: at.UTC(), Whole: true})
 	if err == nil {
@@ -253,7 +252,7 @@ func (s *store) record(scope string, ref remote.Ref, c remote.Content, at time.T
 	}
 }
 
-// replace writes a file that others see whole or not at all.
+// replace writes a file atomically.
 func replace(path string, data []byte) error {
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -263,8 +262,8 @@ func replace(path string, data []byte) error {
 	return wholefile.Replace(dir, filepath.Base(path), data, 0o600)
 }
 
-// evict makes room: what was used longest ago goes, but for keep. Others may be at
-// the same; then a little more goes than must.
+// evict removes the least recently used content except keep. If several processes
+// evict concurrently, they remove slightly too much.
 func (s *store) evict(keep string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -298,8 +297,8 @@ type stored struct {
 	used time.Time
 }
 
-// listed are the files of a directory, those first that were used longest ago.
-// Half-written files that nobody writes any more are removed.
+// listed returns the files of a directory, least recently used first. It removes
+// abandoned partial files.
 func listed(dir string) (all []stored, sum int64) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -324,7 +323,7 @@ func listed(dir string) (all []stored, sum int64) {
 	return all, sum
 }
 
-// size is that of the blobs.
+// size returns the total size of the blobs.
 func (s *store) size() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,14 +12,14 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
-// exactVersion says whether a chart's version is one, and no range of them.
+// exactVersion reports whether a chart's version is exact, not a range.
 func exactVersion(version string) bool {
 	_, err := semver.StrictNewVersion(strings.TrimPrefix(version, "v"))
 	return err == nil
 }
 
-// chartOfRepository fetches a chart of a repository with an index.yaml, of the
-// version that Helm would take.
+// chartOfRepository fetches a chart from a repository with an index.yaml, in the
+// version that Helm would choose.
 func (e *attempt) chartOfRepository() (fetchedContent, error) {
 	index, err := e.index(true)
 	if err != nil {
@@ -27,7 +27,7 @@ func (e *attempt) chartOfRepository() (fetchedContent, error) {
 	}
 	listed, err := index.choose(e.ref)
 	if err != nil && index.remembered {
-		// Perhaps the version is newer than the index.
+		// The version may be newer than the index.
 		if index, err = e.index(false); err == nil {
 			listed, err = index.choose(e.ref)
 		}
@@ -49,7 +49,7 @@ func (e *attempt) chartOfRepository() (fetchedContent, error) {
 	})
 }
 
-// packed downloads a chart from where the index says that it is.
+// packed downloads a packaged chart from the URL in the index.
 func (e *attempt) packed(exact remote.Ref, listed *helmrepo.ChartVersion, digest string) (remote.Content, error) {
 	none := remote.Content{}
 	if len(listed.URLs) == 0 {
@@ -102,7 +102,7 @@ func (e *attempt) packed(exact remote.Ref, listed *helmrepo.ChartVersion, digest
 	return content, e.verifyFile(at, data)
 }
 
-// elsewhere fetches from a registry a chart that an index has there.
+// elsewhere fetches a chart that an index refers to in a registry.
 func (e *attempt) elsewhere(at *url.URL, exact remote.Ref, digest string) (remote.Content, error) {
 	dir, name := path.Split(at.Path)
 	version := exact.Version
@@ -127,9 +127,8 @@ func (e *attempt) elsewhere(at *url.URL, exact remote.Ref, digest string) (remot
 	return content, err
 }
 
-// packedChart says what is wrong with a chart as it came: a page that says who
-// may log in, say, in place of it, or half of it. Whether the chart is good is for
-// others.
+// packedChart says why downloaded content is not a packaged chart, such as a login
+// page or a truncated file. It does not validate the chart.
 func packedChart(data []byte, host string) error {
 	fault := remote.BrokenChart(data)
 	switch {
@@ -141,10 +140,10 @@ func packedChart(data []byte, host string) error {
 	return failed(broken, "check the URL", "%s returned something other than a packaged chart (%s)", host, beginning(data))
 }
 
-// gzipMagic is what every .tgz begins with.
+// gzipMagic is the start of every .tgz.
 var gzipMagic = []byte{0x1f, 0x8b}
 
-// beginning shows people what some bytes are.
+// beginning shows the start of some bytes in a message.
 func beginning(data []byte) string {
 	switch {
 	case len(data) == 0:

@@ -15,9 +15,9 @@ import (
 	"github.com/ladder-cmp/ladder/internal/sandbox"
 )
 
-// Work fetches one thing for the Fetcher at the other end, whose Config names the
-// process that calls it, and bounds that process first: in memory, time and files, and
-// in what it can reach of this machine.
+// Work is the main function of a fetch process: it fetches one source for the
+// Fetcher at the other end. First it limits its own process as configured: memory,
+// time, files, and access to this machine.
 func Work(in io.Reader, out io.Writer) error {
 	a := &childHome{write: json.NewEncoder(out), lines: make(chan []byte)}
 	go a.listen(in)
@@ -31,7 +31,7 @@ func Work(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// The authorities are read by now, and nothing has come from outside.
+	// The CA certificates were read before, and no remote content yet.
 	net.DefaultResolver.PreferGo = true // the C library's loads libraries
 	gaps := sandbox.EnterFetching(resolving...)
 	if connectAs != nil {
@@ -47,14 +47,14 @@ func Work(in io.Reader, out io.Writer) error {
 	return a.write.Encode(childMessage{Done: done})
 }
 
-// resolving are the files that Go's resolver reads, again and again: net/conf.go and
+// resolving are the files that Go's resolver reads repeatedly: net/conf.go and
 // net/dnsclient_unix.go of Go 1.26.
 var resolving = []string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols", "/etc/mdns.allow"}
 
-// connectAs stands in for the network in tests.
+// connectAs replaces the network in tests.
 var connectAs func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error)
 
-// do fetches what is ordered, and writes it to its file.
+// do executes the order, and writes the content to its file.
 func (f *Fetcher) do(ctx context.Context, what fetchOrder) *doneMessage {
 	at, why := f.address(what.Ref)
 	if why != nil {
@@ -67,17 +67,17 @@ func (f *Fetcher) do(ctx context.Context, what fetchOrder) *doneMessage {
 	return &doneMessage{Version: got.Version, Kept: got.kept, Failure: failureMessageOf(err)}
 }
 
-// childHome is the home of an attempt in a process of its own.
+// childHome is the home of an attempt in a fetch process.
 type childHome struct {
 	write *json.Encoder
 	lines chan []byte
-	first credential // for the address of the order
-	given bool       // it was
-	known bool       // there is an index of earlier
-	wrote bool       // there is a new one
+	first credential // for the URL of the order
+	given bool       // whether first was used
+	known bool       // whether there is a cached index
+	wrote bool       // whether a new one was written
 }
 
-// listen reads all the time, so that the process ends when the server does.
+// listen reads continuously, so that the process ends with the server.
 func (a *childHome) listen(in io.Reader) {
 	lines := bufio.NewReader(in)
 	for {
@@ -127,7 +127,6 @@ func (a *childHome) keepIndex(_ string, data []byte) {
 	a.wrote = err == nil
 }
 
-// Open opens the data of what was fetched with Process, by its digest. It is the
-// caller's to close, and can be read until then. What is no longer in the cache is
-// fs.ErrNotExist.
+// Open opens the content of a fetch with Process, by its digest. The caller must
+// close it. If it is no longer in the cache, the error is fs.ErrNotExist.
 func (f *Fetcher) Open(digest string) (*os.File, error) { return f.store.open(digest) }

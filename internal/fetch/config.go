@@ -13,122 +13,128 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
-// Config says what a Fetcher may fetch, and how. The zero Config allows nothing.
+// Config configures a Fetcher. The zero Config allows nothing.
 type Config struct {
-	// Allow lists what may be fetched, as addresses: "https://charts.example.com",
-	// "oci://ghcr.io/org/*", "https://github.com/org". An address stands for all
-	// that is below it. "*" stands for any part of a path between two slashes, and
-	// "*." at the start of a host for any names below it; a host that is only "*"
-	// is any. docs/sources.md says what redirects may lead to.
+	// Allow lists the URLs that may be fetched: "https://charts.example.com",
+	// "oci://ghcr.io/org/*", "https://github.com/org". A URL includes everything
+	// below it. "*" matches any part of a path between two slashes; "*." at the
+	// start of a host matches any subdomain; the host "*" matches any.
+	// docs/sources.md describes redirects.
 	Allow []string
-	// AllowPrivate lists the hosts that may lead to addresses that are not public: those
-	// of private networks, and, for a host that is named without "*", loopback,
-	// link-local addresses and the metadata of clouds; and networks (10.20.0.0/16) that
-	// any host may lead to that is allowed.
+	// AllowPrivate lists hosts that may resolve to non-public addresses: those of
+	// private networks and, for a host without "*", also loopback, link-local and
+	// cloud metadata addresses; and networks (10.20.0.0/16) to which every allowed
+	// host may resolve.
 	AllowPrivate []string
-	// PlainHTTP lists the hosts, with their port if it is not 80, that are spoken
-	// to without TLS: those of http:// addresses, and registries that have none.
+	// PlainHTTP lists hosts, with their port if it is not 80, to use without TLS:
+	// those of http:// URLs, and registries without TLS.
 	PlainHTTP []string
 
-	// Verify says which charts must be signed. It binds what is fetched, also for
-	// those that a Fetcher is For.
+	// Verify lists the charts that must be signed. It also applies to Fetchers
+	// returned by For.
 	Verify Policy
 
-	// Credentials says where names, passwords and certificates are read.
+	// Credentials configures user names, passwords and certificates.
 	Credentials Credentials
-	// CAFile holds certificates of authorities, PEM, that are trusted for all
-	// hosts beside the system's.
+	// CAFile contains CA certificates (PEM) to trust for all hosts, in addition to
+	// the system's.
 	CAFile string
 
-	// Cache says where what was fetched is kept.
+	// Cache configures the cache.
 	Cache Cache
-	// Fresh is how long the answer to what can change is taken from the cache: a
-	// range of versions, a branch, a tag of git, a file. 0 is DefaultFresh; less is
-	// not at all. An exact version of a chart and a commit are kept for ever.
+	// Fresh is the TTL of cached content that can change: version ranges, branches,
+	// git tags, files. 0 means DefaultFresh; negative means no caching. Exact chart
+	// versions and commits do not expire.
 	Fresh time.Duration
-	// Offline takes everything from the cache, however old.
+	// Offline uses only the cache, regardless of age.
 	Offline bool
-	// OnFailure says what to do when something that is allowed cannot be had.
+	// OnFailure says what to do when an allowed source is unavailable.
 	OnFailure OnFailure
 
-	// Limits bound what a fetch takes.
+	// Limits are the limits of a fetch.
 	Limits Limits
 
-	// Process makes the command of a process that does one fetch: it is to call Work
-	// with its standard input and output. What comes is then read there and nowhere
-	// else, and its data stays in files: see Fetcher.Open. It needs Cache.Dir. nil
-	// fetches in this process.
+	// Process returns the command of a process for one fetch, which must call Work
+	// with its standard input and output. Remote content is then parsed only in
+	// that process, and stays in files: see Fetcher.Open. It requires Cache.Dir.
+	// nil fetches in this process.
 	Process func() *exec.Cmd
 
-	// Log gets a line when the cache cannot be written; nil is none.
+	// Fetching is called before each download, and the function it returns when the
+	// download ends; nil disables it.
+	Fetching func(remote.Ref) (done func())
+
+	// Log is for errors of the cache; nil disables them.
 	Log *slog.Logger
-	// Metrics is where the ladder_fetch_* metrics are registered; nil is nowhere.
+	// Metrics registers the ladder_fetch_* metrics; nil disables them.
 	Metrics prometheus.Registerer
 }
 
-// Credentials names the files that credentials are read from, each time anew,
-// since mounted Secrets change. Empty fields are not read. Where several know an
-// address, the first of them in this order counts.
+// Credentials lists the sources of credentials, which are read for each fetch,
+// since mounted Secrets change. Empty fields are ignored. The first source with a
+// match is used, in this order.
 type Credentials struct {
-	// Dir has a directory for each Secret, named like the host, or like anything
-	// with a file "url" that says for which addresses it is. Its files: username,
+	// Dir contains a directory for each Secret, named after the host, or with any
+	// name and a file "url" with the URL it applies to. Its files: username,
 	// password, token, ca.crt, tls.crt, tls.key, insecure.
 	Dir string
 	// HelmRepositories is Helm's repositories.yaml.
 	HelmRepositories string
 	// HelmRegistry is Helm's registry/config.json.
 	HelmRegistry string
-	// DockerConfig is Docker's config.json. The helpers it may name are not run.
+	// DockerConfig is Docker's config.json. Its credential helpers are not run.
 	DockerConfig string
 }
 
-// Cache says where what was fetched is kept.
+// Cache configures the cache.
 type Cache struct {
-	// Dir is made if it is missing, and may be shared by any number of processes.
-	// Empty is no cache.
+	// Dir is created if it does not exist, and may be shared by any number of
+	// processes. Empty disables the cache.
 	Dir string
-	// MaxBytes bounds the files in Dir; what was used longest ago goes first.
-	// 0 is DefaultCacheBytes.
+	// MaxBytes limits the total size of Dir; the least recently used files are
+	// removed first. 0 means DefaultCacheBytes.
 	MaxBytes int64
 }
 
-// OnFailure says what a Fetcher does when a source is down, slow, or answers
-// what cannot be right.
+// OnFailure says what a Fetcher does when a source is unavailable, slow, or returns
+// invalid content.
 type OnFailure string
 
 const (
-	// Fail makes it an error, the default.
+	// Fail returns an error. It is the default.
 	Fail OnFailure = "error"
-	// UseCached takes what the cache has for the same Ref, however old, with a
-	// Warning. It is no way past a refusal: what is not allowed, what needs other
-	// credentials and what is not there (401, 403, 404) stay errors.
+	// UseCached uses cached content of the same Ref, regardless of age, with a
+	// Warning. Refusals remain errors: sources that are not allowed, require other
+	// credentials or do not exist (401, 403, 404).
 	UseCached OnFailure = "cached"
 )
 
-// Limits bound what a fetch takes. Zero fields are the defaults.
+// Limits are the limits of a fetch. Zero fields mean the defaults.
 type Limits struct {
-	// Bytes bounds what one fetch downloads, and its Data. 0 is DefaultBytes.
+	// Bytes limits the download of a fetch, and its Data. 0 means DefaultBytes.
 	Bytes int64
-	// Unpacked bounds the files of one git repository. 0 is UnpackedRatio times Bytes.
+	// Unpacked limits the files of a git repository. 0 means UnpackedRatio times
+	// Bytes.
 	Unpacked int64
-	// Time bounds one fetch, with its retries and the wait for its turn. 0 is
+	// Time limits a fetch, including retries and waiting in the queue. 0 means
 	// DefaultTime.
 	Time time.Duration
-	// Concurrent is how many fetches use the network at once, half of them with one host
-	// or for one tenant; others wait. 0 is DefaultConcurrent.
+	// Concurrent limits concurrent fetches over the network, and half of it those
+	// for one host or tenant. 0 means DefaultConcurrent.
 	Concurrent int
-	// Rate is how many bytes a second must come, on average over some seconds. 0 is
-	// DefaultRate; less is any.
+	// Rate is the minimum transfer rate in bytes per second, averaged over some
+	// seconds. 0 means DefaultRate; negative means no minimum.
 	Rate int64
-	// Memory bounds what a fetch in a process of its own takes. 0 is DefaultMemory.
+	// Memory limits the memory of a fetch process. 0 means DefaultMemory.
 	Memory int64
-	// Retries is how often a request is sent again after a broken connection, 429
-	// or 5xx. 0 is DefaultRetries; less is never.
+	// Retries limits retries of a request after a broken connection, 429 or 5xx. 0
+	// means DefaultRetries; negative means none.
 	Retries int
-	// Backoff is the wait before the first retry; each further is twice as long.
-	// A Retry-After of the server counts instead. 0 is DefaultBackoff.
+	// Backoff is the wait before the first retry; it doubles each time. A
+	// Retry-After header overrides it. 0 means DefaultBackoff.
 	Backoff time.Duration
 }
 
@@ -147,14 +153,13 @@ const (
 	UnpackedRatio = 4
 )
 
-// Check finds what is wrong with a Config, as New does: with all of it, and also if
-// nothing may be fetched.
+// Check validates a Config completely, like New, even if nothing may be fetched.
 func (config Config) Check() error {
 	_, err := config.check(x509.NewCertPool())
 	return err
 }
 
-// check reads the allow-list, and adds the certificates of CAFile to a pool.
+// check parses the allow-list, and adds the certificates of CAFile to a pool.
 func (config Config) check(authorities *x509.CertPool) (allowList, error) {
 	allow, wrong := parseAllow(config.Allow)
 	_, bads := parsePrivate(config.AllowPrivate)

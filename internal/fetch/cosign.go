@@ -19,14 +19,16 @@ import (
 	orasremote "oras.land/oras-go/v2/registry/remote"
 )
 
-// Signatures of cosign by a key of its own, in the two forms that it stores them in. The
-// libraries of sigstore are for Go 1.27, and for much that a public key does not need, so
-// that the few lines of cryptography here are the standard library's.
+// Verification of cosign signatures with a key, in both of cosign's storage
+// formats. The libraries of sigstore require Go 1.27, and much that is not needed
+// for a public key, so the standard library's cryptography is used.
 //
-//   - A tag of the manifest's digest names an image whose layers are payloads, with the
-//     signature as an annotation (cosign/specs/SIGNATURE_SPEC.md). Cosign up to 2.
-//   - A referrer of the manifest has a bundle of sigstore: a DSSE envelope
-//     (secure-systems-lab/dsse, protocol.md) with a statement of in-toto. Cosign from 3.
+//   - A tag named after the manifest's digest is an image whose layers are
+//     payloads, with the signature as an annotation (cosign/specs/SIGNATURE_SPEC.md).
+//     Cosign up to 2.
+//   - A referrer of the manifest is a sigstore bundle: a DSSE envelope
+//     (secure-systems-lab/dsse, protocol.md) with an in-toto statement. Cosign from
+//     3.
 const (
 	payloadType       = "application/vnd.dev.cosign.simplesigning.v1+json"
 	signatureKey      = "dev.cosignproject.cosign/signature"
@@ -37,18 +39,18 @@ const (
 	signPredicateType = "https://sigstore.dev/cosign/sign/v1"
 )
 
-// mostSignatures is how many signatures of each form are looked at for one chart: who can
-// write to a repository can add any number, and each is a request.
+// mostSignatures limits the signatures of each format to check for a chart: anyone
+// who can write to a repository can add any number, and each requires a request.
 const mostSignatures = 32
 
-// candidates are the signatures of a manifest, and what is wrong with them.
+// candidates are the signatures of a manifest, with their problems.
 type candidates struct {
 	signer Signer
 	key    any
-	digest string // of the manifest, that must be signed
+	digest string // of the manifest to verify
 	where  *url.URL
 	seen   int
-	more   bool // there are others
+	more   bool // whether the limit was exceeded
 	faults []string
 }
 
@@ -76,12 +78,12 @@ func (e *attempt) byCosign(s Signer, repository *orasremote.Repository, at ocisp
 	return unsigned(s, signByCosign, "none of the %d signatures of the chart's manifest %s is good: %s", c.seen, c.digest, faults)
 }
 
-// signatureTag is the tag that cosign gives to the signatures of a manifest.
+// signatureTag returns cosign's tag for the signatures of a manifest.
 func signatureTag(at ocispec.Descriptor) string {
 	return strings.Replace(at.Digest.String(), ":", "-", 1) + ".sig"
 }
 
-// byTag looks at the signatures under a tag.
+// byTag checks the signatures under the tag.
 func (e *attempt) byTag(repository *orasremote.Repository, at ocispec.Descriptor, c *candidates) (bool, error) {
 	_, manifest, err := e.manifest(repository, signatureTag(at))
 	if err != nil {
@@ -109,14 +111,14 @@ func (e *attempt) byTag(repository *orasremote.Repository, at ocispec.Descriptor
 	return false, nil
 }
 
-// byReferrers looks at the bundles that refer to a manifest.
+// byReferrers checks the bundles that refer to a manifest.
 func (e *attempt) byReferrers(repository *orasremote.Repository, at ocispec.Descriptor, c *candidates) (bool, error) {
 	var all []ocispec.Descriptor
 	enough := errors.New("enough")
 	err := repository.Referrers(e.ctx, at, bundleType, func(page []ocispec.Descriptor) error {
 		for _, referrer := range page {
 			if of := referrer.Annotations[predicateKey]; of != "" && of != signPredicateType {
-				continue // something else that was said of it
+				continue // another kind of attestation
 			}
 			if len(all) == mostSignatures {
 				c.more = true
@@ -127,7 +129,7 @@ func (e *attempt) byReferrers(repository *orasremote.Repository, at ocispec.Desc
 		return nil
 	})
 	if err != nil && !c.more {
-		return false, unlessMissing(e.failureOf(err), broken, denied) // as registries do that know none
+		return false, unlessMissing(e.failureOf(err), broken, denied) // such as registries without the referrers API
 	}
 	for _, referrer := range all {
 		_, manifest, err := e.manifest(repository, referrer.Digest.String())
@@ -154,8 +156,8 @@ func (e *attempt) byReferrers(repository *orasremote.Repository, at ocispec.Desc
 	return false, nil
 }
 
-// unlessMissing is no failure if what is asked for is not there, or came to one of the
-// other outcomes.
+// unlessMissing drops an error if the requested content does not exist, or for
+// other given outcomes.
 func unlessMissing(err error, others ...outcome) error {
 	var why *failure
 	if errors.As(err, &why) && (why.outcome == missing || slices.Contains(others, why.outcome)) {
@@ -164,7 +166,7 @@ func unlessMissing(err error, others ...outcome) error {
 	return err
 }
 
-// small reads what is signed.
+// small reads a signed payload.
 func (e *attempt) small(repository *orasremote.Repository, layer ocispec.Descriptor) ([]byte, error) {
 	if layer.Size < 0 || layer.Size > mostSigned {
 		return nil, failed(tooLarge, "contact its signer", "a signature in %s has %d bytes, more than %d", e.host(), layer.Size, mostSigned)
@@ -176,8 +178,8 @@ func (e *attempt) small(repository *orasremote.Repository, layer ocispec.Descrip
 	return data, nil
 }
 
-// claim says what is wrong with a payload and its signature. The signature comes first:
-// who did not sign it is not listened to.
+// claim says what is wrong with a payload and its signature. It checks the
+// signature first, before it parses the payload.
 func (c *candidates) claim(payload []byte, signature string) string {
 	if !signedBy(c.key, payload, signature) {
 		return "it is not by the key of the policy"
@@ -205,9 +207,9 @@ func (c *candidates) claim(payload []byte, signature string) string {
 	return ""
 }
 
-// expects says whether a signature is for the repository that it must be for. Cosign
-// itself does not compare that, so that what was signed for a test can be put in place of
-// what was signed for production. One that names no repository is for any.
+// expects reports whether a signature is for the required repository. Cosign itself
+// does not check this, so a signature for a test repository could be used for
+// production. A signature without a repository is accepted for any.
 func (c *candidates) expects(reference string) bool {
 	if reference == "" {
 		return true
@@ -226,8 +228,8 @@ func (c *candidates) expects(reference string) bool {
 	return patternOf(c.where.String()).same(patternOf(named.String()))
 }
 
-// bundle says what is wrong with a bundle; is says whether it is a signature, and not
-// something else that was said of the manifest, such as what is in it.
+// bundle says what is wrong with a bundle; is reports whether it is a signature,
+// not another kind of attestation such as an SBOM.
 func (c *candidates) bundle(data []byte) (fault string, is bool) {
 	var said struct {
 		Envelope struct {
@@ -259,8 +261,8 @@ func (c *candidates) bundle(data []byte) (fault string, is bool) {
 	return "the key has signed another manifest", true
 }
 
-// signedBy verifies a signature in Base64 as cosign makes them: over the SHA-256 of the
-// message, or with Ed25519 over the message.
+// signedBy verifies a base64 signature in cosign's format: over the SHA-256 of the
+// message, or for Ed25519 over the message.
 func signedBy(key any, message []byte, signature string) bool {
 	raw, err := base64.StdEncoding.DecodeString(signature)
 	if err != nil {

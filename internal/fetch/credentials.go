@@ -19,31 +19,32 @@ import (
 	"oras.land/oras-go/v2/registry/remote/credentials"
 )
 
-// credential is what opens an address.
+// credential is the credential for a URL.
 type credential struct {
 	username, password string
-	token              string // a bearer token; of a registry, one to get tokens with
-	access             string // a token of a registry that is sent as it is
+	token              string // a bearer token; for a registry, one to obtain tokens
+	access             string // a registry token that is sent as it is
 	identity           identity
-	source             string // the file or directory it is from, for people
-	helper             string // what a Docker configuration would run for it
-	below              string // the address that it is for, with all below it
+	source             string // its file or directory, for messages
+	helper             string // the credential helper in a Docker configuration
+	below              string // the URL prefix that it applies to
 }
 
-// covers says whether an address is one that the credential is for.
+// covers reports whether the credential applies to a URL.
 func (c credential) covers(u *url.URL) bool { return nearness(c.below, u) >= 0 }
 
-// identity is the TLS side of a credential. It is compared and makes keys of maps.
+// identity is the TLS part of a credential. It is comparable and is used as a map
+// key.
 type identity struct {
 	ca, cert, key string // PEM
-	insecure      bool   // the server's certificate is not looked at
+	insecure      bool   // the server's certificate is not verified
 }
 
 func (c credential) known() bool {
 	return c.username != "" || c.password != "" || c.token != "" || c.access != ""
 }
 
-// sign writes the credential on a request.
+// sign adds the credential to a request.
 func (c credential) sign(req *http.Request) {
 	switch {
 	case c.token != "":
@@ -53,14 +54,14 @@ func (c credential) sign(req *http.Request) {
 	}
 }
 
-// registry is the credential in the form that the registry's client takes.
+// registry returns the credential in the form of the registry's client.
 func (c credential) registry() auth.Credential {
 	return auth.Credential{Username: c.username, Password: c.password, RefreshToken: c.token, AccessToken: c.access}
 }
 
-// find reads what the files know for an address. The zero credential is none.
+// find returns the credential for a URL from the files; zero if there is none.
 func (c Credentials) find(u *url.URL) (credential, error) {
-	var left credential // to a helper
+	var left credential // that a helper would provide
 	for _, look := range []func(*url.URL) (credential, bool, error){c.inDir, c.inHelmRepositories,
 		func(u *url.URL) (credential, bool, error) { return inDocker(c.HelmRegistry, u) },
 		func(u *url.URL) (credential, bool, error) { return inDocker(c.DockerConfig, u) }} {
@@ -77,7 +78,7 @@ func (c Credentials) find(u *url.URL) (credential, error) {
 	return left, nil
 }
 
-// inDir finds the directory whose address is nearest above u.
+// inDir finds the directory with the most specific URL for u.
 func (c Credentials) inDir(u *url.URL) (credential, bool, error) {
 	if c.Dir == "" {
 		return credential{}, false, nil
@@ -89,7 +90,8 @@ func (c Credentials) inDir(u *url.URL) (credential, bool, error) {
 	best, below, nearest := "", "", -1
 	for _, e := range entries {
 		dir := filepath.Join(c.Dir, e.Name())
-		// What begins with two dots is how the kubelet swaps the files of a Secret.
+		// The kubelet uses names with two leading dots to swap the files of a
+		// Secret.
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() || strings.HasPrefix(e.Name(), "..") {
 			continue
 		}
@@ -98,7 +100,7 @@ func (c Credentials) inDir(u *url.URL) (credential, bool, error) {
 			return credential{}, false, err
 		}
 		if !given {
-			// A mount path in a Pod can hold no colon.
+			// A mount path in a Pod cannot contain a colon.
 			text = strings.Replace(e.Name(), "_", ":", 1)
 		}
 		if near := nearness(text, u); near > nearest {
@@ -113,8 +115,8 @@ func (c Credentials) inDir(u *url.URL) (credential, bool, error) {
 	return found, err == nil, err
 }
 
-// keys are the files of a Secret: those of Kubernetes' own types of Secrets, and
-// as Argo CD calls them in those of its repositories.
+// keys are the file names of a Secret: those of Kubernetes' Secret types, and those
+// of Argo CD's repository Secrets.
 var keys = map[string][]string{
 	"username": {"username"},
 	"password": {"password"},
@@ -141,7 +143,7 @@ func readDir(dir string) (credential, error) {
 		identity: identity{ca: got["ca"], cert: got["cert"], key: got["key"], insecure: got["insecure"] == "true"}}, nil
 }
 
-// readSecret reads the first of some files of a directory that is there.
+// readSecret reads the first existing file of a directory.
 func readSecret(dir string, names ...string) (string, bool, error) {
 	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(dir, name))
@@ -155,8 +157,8 @@ func readSecret(dir string, names ...string) (string, bool, error) {
 	return "", false, nil
 }
 
-// nearness says how many parts of its path an address has in common with u, if u
-// is at or below it; else -1. An address may have no scheme.
+// nearness returns the number of path segments of an address if u is at or below
+// it; otherwise -1. An address may have no scheme.
 func nearness(address string, u *url.URL) int {
 	above, err := url.Parse(withScheme(address, u))
 	if err != nil || above.Host == "" {
@@ -169,7 +171,7 @@ func nearness(address string, u *url.URL) int {
 	return len(p.segments)
 }
 
-// withScheme gives an address without a scheme that of u.
+// withScheme adds the scheme of u to an address without one.
 func withScheme(address string, u *url.URL) string {
 	if strings.Contains(address, "://") {
 		return address
@@ -177,8 +179,8 @@ func withScheme(address string, u *url.URL) string {
 	return u.Scheme + "://" + address
 }
 
-// inHelmRepositories finds the entry of Helm's repositories.yaml whose URL is
-// nearest above u.
+// inHelmRepositories finds the entry of Helm's repositories.yaml with the most
+// specific URL for u.
 func (c Credentials) inHelmRepositories(u *url.URL) (credential, bool, error) {
 	if c.HelmRepositories == "" {
 		return credential{}, false, nil
@@ -205,7 +207,7 @@ func (c Credentials) inHelmRepositories(u *url.URL) (credential, bool, error) {
 	for _, of := range []struct {
 		path string
 		to   *string
-	}{{entry.CAFile, &found.identity.ca}, {entry.CertFile, &found.identity.cert}, {entry.KeyFile, &found.identity.key}} { // one file may hold several
+	}{{entry.CAFile, &found.identity.ca}, {entry.CertFile, &found.identity.cert}, {entry.KeyFile, &found.identity.key}} { // one file may contain several
 		if of.path == "" {
 			continue
 		}
@@ -219,7 +221,7 @@ func (c Credentials) inHelmRepositories(u *url.URL) (credential, bool, error) {
 }
 
 // inDocker finds the host of u in a Docker configuration. Helpers are not run: a
-// host that is left to one has no credential, and says which helper.
+// host with a helper has no credential, and the result names the helper.
 func inDocker(path string, u *url.URL) (credential, bool, error) {
 	if path == "" || u.Scheme != "oci" {
 		return credential{}, false, nil
@@ -262,8 +264,8 @@ func inDocker(path string, u *url.URL) (credential, bool, error) {
 	return credential{}, false, nil
 }
 
-// unreadable is the failure of a file of credentials. A file that is missing is
-// one too: whoever names it means it to be there.
+// unreadable reports an unreadable credential file. A missing file is also an
+// error, since it was configured.
 func unreadable(path string, err error) *failure {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -272,8 +274,8 @@ func unreadable(path string, err error) *failure {
 	return failed(denied, "correct the file, or do not name it", "the credentials in %s cannot be read: %s", path, short(err.Error()))
 }
 
-// tls makes the client side of TLS of an identity. Its own certificate is for the
-// host that it was given for, and left out for others.
+// tls returns the TLS client configuration of an identity. Its client certificate
+// is only used for its own host.
 func (i identity) tls(system *x509.CertPool, own bool) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: system, InsecureSkipVerify: i.insecure}
 	if i.ca != "" {

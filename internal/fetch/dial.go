@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// plain says whether a host, with its port, is spoken to without TLS.
+// plain reports whether to use a host, with its port, without TLS.
 func (f *Fetcher) plain(host string) bool {
 	host = strings.ToLower(host)
 	for _, p := range f.config.PlainHTTP {
@@ -24,8 +24,8 @@ func (f *Fetcher) plain(host string) bool {
 	return false
 }
 
-// transport is the connections with an identity. They are kept, so that a second
-// request need not shake hands again.
+// transport returns the connection pool of an identity, which avoids repeated TLS
+// handshakes.
 func (f *Fetcher) transport(i identity, own bool) (http.RoundTripper, error) {
 	if !own {
 		i.cert, i.key, i.insecure = "", "", false
@@ -39,8 +39,8 @@ func (f *Fetcher) transport(i identity, own bool) (http.RoundTripper, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Mounted certificates are renewed now and then. The connections with old
-	// ones end by themselves.
+	// Mounted certificates are renewed regularly. Connections with old ones close
+	// when idle.
 	if len(f.transports) > 100 {
 		f.transports = map[identity]*http.Transport{}
 	}
@@ -48,8 +48,8 @@ func (f *Fetcher) transport(i identity, own bool) (http.RoundTripper, error) {
 		TLSClientConfig: config,
 		Proxy:           f.proxyOf,
 		DialContext:     f.dial,
-		// A packed chart is not to be unpacked on the way, and what is packed may
-		// be larger than we take.
+		// A packaged chart must not be decompressed in transit, and the
+		// decompressed size may exceed the limit.
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConnsPerHost:    f.limits.Concurrent,
@@ -62,7 +62,7 @@ func (f *Fetcher) transport(i identity, own bool) (http.RoundTripper, error) {
 	return made, nil
 }
 
-// proxyOf chooses the proxy of a request, and remembers it as one.
+// proxyOf returns the proxy of a request, and records it as one.
 func (f *Fetcher) proxyOf(req *http.Request) (*url.URL, error) {
 	proxy, err := f.proxy(req.URL)
 	if err != nil {
@@ -81,11 +81,12 @@ func (f *Fetcher) proxyOf(req *http.Request) (*url.URL, error) {
 	return proxy, nil
 }
 
-// guardName looks at where a name leads before a proxy is asked for it, as far as that
-// is known here: the proxy looks names up itself, and may be further inside.
+// guardName checks the addresses of a host before it is requested through a proxy,
+// as far as they are known here: the proxy resolves names itself, and may be in a
+// more private network.
 func (f *Fetcher) guardName(ctx context.Context, host string) error {
 	if _, err := netip.ParseAddr(host); err == nil {
-		return nil // which was looked at
+		return nil // already checked
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookup)
 	defer cancel()
@@ -101,11 +102,11 @@ func (f *Fetcher) guardName(ctx context.Context, host string) error {
 	return nil
 }
 
-// lookup is how long a name may take that a proxy will look up again.
+// lookup is the timeout for resolving a name that a proxy resolves again.
 const lookup = 2 * time.Second
 
-// dial connects to a host unless its name leads to where it may not. That is
-// looked at for each connection, since names come to lead elsewhere.
+// dial connects to a host unless it resolves to a forbidden address. This is
+// checked for each connection, since DNS can change.
 func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -12,46 +12,45 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
-// outcome is how a fetch ended, as metrics and the rules of findings call it.
+// outcome is the result of a fetch, as in metrics and rules of findings.
 type outcome string
 
 const (
 	fetched     outcome = "ok"
-	stale       outcome = "cached"      // a failure, and the cached copy in its place
-	badRef      outcome = "bad-ref"     // the Ref cannot be
-	notAllowed  outcome = "not-allowed" // by us
+	stale       outcome = "cached"      // a failure that was replaced by cached content
+	badRef      outcome = "bad-ref"     // an invalid Ref
+	notAllowed  outcome = "not-allowed" // by the configuration
 	denied      outcome = "denied"      // by the server: 401, 403
 	missing     outcome = "missing"     // 404, no such version
-	unreachable outcome = "unreachable" // no connection, 429, 5xx, broken off
+	unreachable outcome = "unreachable" // no connection, 429, 5xx, interrupted
 	slow        outcome = "timeout"
-	untrusted   outcome = "untrusted" // its certificate
-	broken      outcome = "broken"    // an answer that cannot be right
-	changed     outcome = "changed"   // other content than was recorded
+	untrusted   outcome = "untrusted" // an invalid certificate
+	broken      outcome = "broken"    // an invalid response
+	changed     outcome = "changed"   // content that differs from the recorded digest
 	tooLarge    outcome = "too-large"
-	unverified  outcome = "unverified" // not signed as the policy wants
-	notCached   outcome = "offline"    // and we may not ask
+	unverified  outcome = "unverified" // not signed as required by the policy
+	notCached   outcome = "offline"    // and the network may not be used
 	canceled    outcome = "canceled"
 )
 
-// Changed is the rule of the finding that says that something is no longer what was
-// recorded.
+// Changed is the rule for content that differs from the recorded digest.
 const Changed = "remote-" + string(changed)
 
 var outcomes = []outcome{fetched, stale, badRef, notAllowed, denied, missing, unreachable, slow, untrusted, broken, changed, tooLarge, unverified, notCached, canceled}
 
-// again are the outcomes after which the same request may fare better.
+// again are the outcomes after which a retry may succeed.
 var again = map[outcome]bool{unreachable: true}
 
-// replaceable are the outcomes that the cached copy may stand in for: those that
-// say nothing about what the source would have given.
+// replaceable are the outcomes for which cached content may be used instead: those
+// that do not depend on what the source contains.
 var replaceable = map[outcome]bool{unreachable: true, slow: true, untrusted: true, broken: true, changed: true}
 
-// failure is why a fetch ended without Content.
+// failure is the error of a fetch.
 type failure struct {
 	outcome outcome
 	message string
 	remedy  string
-	after   time.Duration // that the server wants to be left alone for; 0 is unknown
+	after   time.Duration // from Retry-After; 0 if unknown
 }
 
 func failed(o outcome, remedy, format string, args ...any) *failure {
@@ -60,14 +59,14 @@ func failed(o outcome, remedy, format string, args ...any) *failure {
 
 func (f *failure) Error() string { return f.message }
 
-// finding says it of the Ref that was fetched.
+// finding converts the failure to a finding about a Ref.
 func (f *failure) finding(of remote.Ref) finding.Finding {
 	return finding.Finding{Severity: finding.Error, Rule: "remote-" + string(f.outcome), Object: of.String(),
 		Message: finding.WithoutCredentials(f.message), Remedy: finding.WithoutCredentials(f.remedy)}
 }
 
-// failureOf makes a failure of the error of a library. What the attempt saw itself
-// says more than what became of it on the way.
+// failureOf converts the error of a library. A failure recorded by the attempt
+// itself is more specific.
 func (e *attempt) failureOf(err error) *failure {
 	var f *failure
 	switch {
@@ -80,15 +79,15 @@ func (e *attempt) failureOf(err error) *failure {
 	case errors.Is(err, context.DeadlineExceeded):
 		return e.tookTooLong()
 	}
-	// Where the registry's client does not like where tokens are to be had, the
-	// last status is that of the question for one.
+	// If the registry's client rejects the token service, the last status is that
+	// of the token request.
 	if f := e.failureOfStatus(e.status()); f != nil && !strings.Contains(err.Error(), "bearer realm") {
 		return f
 	}
 	return failed(broken, "contact the administrator of "+e.host()+", or check the URL", "the answer of %s cannot be right: %s", e.host(), short(err.Error()))
 }
 
-// The remedies for what is beyond a limit.
+// The remedies for exceeded limits.
 const (
 	moreTime  = "try again later, or give it more time with --remote-timeout"
 	moreBytes = "raise --remote-max-bytes if this size is expected"
@@ -98,7 +97,7 @@ func (e *attempt) tookTooLong() *failure {
 	return failed(slow, moreTime, "%s took longer than %s", e.host(), e.f.limits.Time)
 }
 
-// failureOfStatus is what an HTTP status says, nil where that is nothing bad.
+// failureOfStatus converts an HTTP status; nil if it is not an error.
 func (e *attempt) failureOfStatus(status int) *failure {
 	switch {
 	case status == 401 || status == 403:
@@ -125,7 +124,7 @@ func (e *attempt) failureOfStatus(status int) *failure {
 	return nil
 }
 
-// short is the beginning of a text of others, in one line.
+// short returns the start of an external text in one line.
 func short(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > 300 {

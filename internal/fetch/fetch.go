@@ -1,10 +1,9 @@
-// Package fetch gets over the network what package remote names: charts of
-// chart repositories and OCI registries, files, and git repositories.
+// Package fetch fetches the sources that package remote names over the network:
+// charts of chart repositories and OCI registries, files, and git repositories.
 //
-// Nothing is fetched that the operator does not allow. What was fetched is kept
-// in a cache on disk under its digest, which replicas can share. No process is
-// ever started: neither git or helm, nor the helpers that a Docker configuration
-// may name.
+// Only sources that the operator allows are fetched. Content is cached on disk
+// under its digest, and replicas can share the cache. No external programs are run:
+// neither git nor helm, nor the credential helpers of a Docker configuration.
 package fetch
 
 import (
@@ -36,14 +35,14 @@ import (
 	"github.com/ladder-cmp/ladder/internal/roots"
 )
 
-// Fetcher fetches over the network. It can be used by several goroutines.
+// Fetcher fetches over the network. It is safe for concurrent use.
 //
-// A repository of git comes with its submodules, as far as they are at https
-// addresses that are allowed too; "?submodules=false" at the end of the Ref's URL
-// leaves them out. Its archive has the paths from the root of the repository, and
-// links that lead to somewhere in it.
+// A git repository includes its submodules if their https URLs are allowed, too;
+// "?submodules=false" at the end of the Ref's URL excludes them. Its archive
+// contains paths relative to the root of the repository, and symlinks with targets
+// inside it.
 //
-// The version of a chart in a registry may end in the digest of its manifest:
+// The version of a chart in a registry may end with the digest of its manifest:
 // 1.2.3@sha256:….
 type Fetcher struct {
 	config      Config
@@ -51,14 +50,14 @@ type Fetcher struct {
 	fresh       time.Duration
 	allow       allowList
 	private     privateList
-	credentials []Credentials // the first that knows an address counts
+	credentials []Credentials // the first with a match is used
 	scope       string        // of records in the store; see For
 	home        home
 	log         *slog.Logger
 	store       *store
 	metrics     *metrics
 	queue       *queue
-	window      time.Duration // over which the rate of a transfer is taken
+	window      time.Duration // for measuring the transfer rate
 	authorities *x509.CertPool
 	proxy       func(*url.URL) (*url.URL, error)
 	*underWay
@@ -68,25 +67,25 @@ type Fetcher struct {
 	connect func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error)
 }
 
-// underWay is what a Fetcher and those that it is For have in common.
+// underWay is the state shared by a Fetcher and those returned by its For.
 type underWay struct {
 	indexes    indexes
 	flights    singleflight.Group
-	proxies    sync.Map // host and port of each that was chosen
+	proxies    sync.Map // host and port of each proxy used
 	downloaded atomic.Int64
-	incomplete sync.Once // the sandbox of the processes, in the log
+	incomplete sync.Once // for logging gaps in the sandbox
 
 	mu         sync.Mutex
 	transports map[identity]*http.Transport
 	crowds     map[string]*crowd
 }
 
-// idle is how long a connection may take to come about, and is kept unused.
+// idle is the timeout for opening connections, and for unused ones.
 const idle = 30 * time.Second
 
-// New returns a Fetcher. The error holds a finding for each part of the Config
-// that is wrong. It does not use the network. The proxies are those of the
-// environment: HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
+// New returns a Fetcher. The error joins a finding for each invalid part of the
+// Config. It does not use the network. The proxies are those of the environment:
+// HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 func New(config Config) (*Fetcher, error) {
 	f := &Fetcher{config: config, now: time.Now, underWay: &underWay{transports: map[identity]*http.Transport{}, crowds: map[string]*crowd{}},
 		proxy: httpproxy.FromEnvironment().ProxyFunc(),
@@ -125,34 +124,34 @@ func New(config Config) (*Fetcher, error) {
 	return f, nil
 }
 
-// Fetch gets what ref names. The Data of the Content is shared between callers
-// and must not be changed. Errors are findings, but for those of ctx.
+// Fetch fetches a Ref. The Data of the Content is shared between callers and must
+// not be modified. Errors are findings, except for those of ctx.
 func (f *Fetcher) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
 	return asking{f: f}.Fetch(ctx, ref)
 }
 
-// Ensure gets what ref names into the cache, as Fetch does, and leaves its Data there
-// if it is fetched by a process: Open opens it. Who holds what many tenants fetch must
-// not hold it in memory.
+// Ensure fetches a Ref into the cache. If a process fetches it, the Data stays in
+// the cache, and Open opens it: a server must not keep the content of many tenants
+// in memory.
 func (f *Fetcher) Ensure(ctx context.Context, ref remote.Ref) (remote.Content, error) {
 	return f.share(ctx, ref, "", false)
 }
 
-// Anew returns a remote.Fetcher that asks the source for all that may have changed
-// there, also what the cache has of an exact version, which somebody may have
-// published again, whatever the digest in the index. What comes takes the place of what the cache had.
+// Anew returns a remote.Fetcher that ignores the cache, even for exact versions,
+// which may have been republished, with any digest in the index. The result
+// replaces the cached content.
 func (f *Fetcher) Anew() remote.Fetcher { return asking{f: f, anew: true} }
 
-// Expecting returns a remote.Fetcher that knows what Refs came to earlier, such as
-// a lock file records it: recorded gives the digest that the Data of a Ref must
-// have, or "". What has another is an error. The source is asked, whatever the cache
-// has, unless Offline says not to. A range or a branch that has moved on has another
-// digest, too: ask for the version or commit that it came to.
+// Expecting returns a remote.Fetcher that verifies recorded digests, such as those
+// of a lock file: recorded returns the digest that the Data of a Ref must have, or
+// "". Other content is an error. The source is contacted despite the cache, unless
+// Offline is set. A range or branch that has moved has another digest, too: use the
+// resolved version or commit.
 func (f *Fetcher) Expecting(recorded func(remote.Ref) string) remote.Fetcher {
 	return asking{f: f, recorded: recorded}
 }
 
-// asking is a Fetcher with what is known of a Ref, or not to be relied on.
+// asking is a Fetcher with the expected digest of a Ref, or without its cache.
 type asking struct {
 	f        *Fetcher
 	recorded func(remote.Ref) string
@@ -176,9 +175,9 @@ func (x asking) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, erro
 	return content, nil
 }
 
-// share gets ref once for all who want it at the same time. What uses the network
-// already goes on when they leave, since others may come and the cache will have it;
-// what waits for its turn is given up with the last of them.
+// share fetches a Ref once for all concurrent callers. A fetch that has started
+// continues when they leave, since its result is cached for others; a queued one is
+// canceled with the last caller.
 func (f *Fetcher) share(ctx context.Context, ref remote.Ref, want string, anew bool) (remote.Content, error) {
 	if err := ctx.Err(); err != nil {
 		return remote.Content{}, err
@@ -200,14 +199,14 @@ func (f *Fetcher) share(ctx context.Context, ref remote.Ref, want string, anew b
 			return remote.Content{}, ctx.Err()
 		case landed := <-flight:
 			if errors.Is(landed.Err, errUnwanted) {
-				continue // those who wanted it left as we came
+				continue // the previous callers left as this one joined
 			}
 			return f.landed(ref, landed, first)
 		}
 	}
 }
 
-// landed is what became of a fetch for one of those who want it.
+// landed returns the result of a shared fetch to one of its callers.
 func (f *Fetcher) landed(ref remote.Ref, landed singleflight.Result, first bool) (remote.Content, error) {
 	if !first {
 		f.metrics.events.WithLabelValues(string(shared)).Inc()
@@ -225,18 +224,18 @@ func (f *Fetcher) landed(ref remote.Ref, landed singleflight.Result, first bool)
 	return remote.Content{}, landed.Err
 }
 
-// errUnwanted says that all who wanted something left before its turn came.
+// errUnwanted means that all callers left before the fetch started.
 var errUnwanted = errors.New("no request waits for it any more")
 
-// crowd is those who want the same at the same time.
+// crowd is the set of concurrent callers for one Ref.
 type crowd struct {
 	count int
-	ctx   context.Context // ends with the last of them
+	ctx   context.Context // ends with the last caller
 	end   context.CancelFunc
 }
 
-// join makes one more want something. leave is to be called when it has it or wants
-// it no longer; wanted ends when nobody does.
+// join adds a caller. The caller must call leave when it is done; wanted ends when
+// there are no callers.
 func (f *Fetcher) join(ctx context.Context, key string) (wanted context.Context, leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -265,9 +264,8 @@ func (f *Fetcher) count(ref remote.Ref, warning string) {
 	f.metrics.requests.WithLabelValues(string(ref.Kind), string(o)).Inc()
 }
 
-// obtain gets ref from the cache, or over the network. anew says that the cache is
-// not to be asked; offline there is nothing else, and then want, if any, says what of
-// it will do.
+// obtain returns a Ref from the cache or the network. anew ignores the cache;
+// offline, only the cache is used, and it must match want, if set.
 func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew bool) (remote.Content, error) {
 	at, why := f.address(ref)
 	if why != nil {
@@ -282,7 +280,7 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 		}
 		remembered = known.Version != "" || ref.Kind == remote.File
 		if ref.Kind == remote.Chart && len(f.config.Verify) > 0 {
-			remembered = remembered && seen // a lock says what it is, and not who signed it
+			remembered = remembered && seen // a lock records content, not signatures
 		}
 	}
 	age := f.now().Sub(known.At)
@@ -302,7 +300,7 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 		f.metrics.events.WithLabelValues(string(miss)).Inc()
 	}
 	if want == "" && lasting(ref) && !anew {
-		want = known.Digest // it went from the cache, and must come again as it was
+		want = known.Digest // evicted from the cache; the content must be the same again
 	}
 	content, err := f.download(ctx, ref, at, anew)
 	if err == nil && want != "" && content.Digest != want {
@@ -324,7 +322,7 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 	return remote.Content{}, why
 }
 
-// changed is the failure of what is no longer what it was.
+// changed reports content that differs from the recorded digest.
 func (f *Fetcher) changed(ref remote.Ref, was, is string) *failure {
 	remedy := "contact its publisher why, and record the new digest if it is meant"
 	if known, found := f.store.lookup(f.scopeOf(ref), ref); found && known.Digest == was {
@@ -333,7 +331,7 @@ func (f *Fetcher) changed(ref remote.Ref, was, is string) *failure {
 	return failed(changed, remedy, "its content has changed: its digest was %s and is %s", was, is)
 }
 
-// lasting says whether a Ref is always the same.
+// lasting reports whether the content of a Ref cannot change.
 func lasting(ref remote.Ref) bool {
 	switch ref.Kind {
 	case remote.Chart:
@@ -345,14 +343,14 @@ func lasting(ref remote.Ref) bool {
 	return false
 }
 
-// schemes are those of each kind.
+// schemes maps kinds to their URL schemes.
 var schemes = map[remote.Kind][]string{
 	remote.Chart:      {"https", "http", "oci"},
 	remote.File:       {"https", "http"},
 	remote.Repository: {"https", "http"},
 }
 
-// address is where a Ref is, if it can be and may be fetched.
+// address returns the URL of a Ref if it is valid and allowed.
 func (f *Fetcher) address(ref remote.Ref) (*url.URL, *failure) {
 	known, found := schemes[ref.Kind]
 	if !found {
@@ -383,8 +381,8 @@ func (f *Fetcher) address(ref remote.Ref) (*url.URL, *failure) {
 	return at, nil
 }
 
-// download gets ref over the network, when its turn has come. It begins again after what
-// may pass.
+// download fetches a Ref over the network when there is a free place in the queue.
+// It retries temporary failures.
 func (f *Fetcher) download(wanted context.Context, ref remote.Ref, at *url.URL, anew bool) (remote.Content, error) {
 	deadline := time.Now().Add(f.limits.Time)
 	waiting, cancel := context.WithDeadline(wanted, deadline)
@@ -401,6 +399,9 @@ func (f *Fetcher) download(wanted context.Context, ref remote.Ref, at *url.URL, 
 			f.limits.Time, f.limits.Concurrent, f.queue.share)
 	}
 	defer leave()
+	if f.config.Fetching != nil {
+		defer f.config.Fetching(ref)()
+	}
 	defer f.metrics.took(ref.Kind, time.Now())
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(wanted), deadline)
 	defer cancel()
@@ -410,7 +411,7 @@ func (f *Fetcher) download(wanted context.Context, ref remote.Ref, at *url.URL, 
 		if err == nil || !errors.As(err, &why) || !again[why.outcome] || try >= f.limits.Retries {
 			return content, err
 		}
-		// Some randomness keeps replicas from coming back all at once.
+		// Jitter spreads the retries of replicas.
 		wait := f.limits.Backoff << min(try, 16)
 		wait += rand.N(wait/2 + 1)
 		if why.after > 0 {
@@ -428,7 +429,7 @@ func (f *Fetcher) download(wanted context.Context, ref remote.Ref, at *url.URL, 
 	}
 }
 
-// once gets ref over the network, once, and records what it came to.
+// once fetches a Ref over the network without retries, and records the result.
 func (f *Fetcher) once(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (remote.Content, error) {
 	run := f.try
 	if f.config.Process != nil {
@@ -436,7 +437,7 @@ func (f *Fetcher) once(ctx context.Context, ref remote.Ref, at *url.URL, anew bo
 	}
 	brought, err := run(ctx, ref, at, anew)
 	if brought.file != "" {
-		defer os.Remove(brought.file) // unless the cache has taken it
+		defer os.Remove(brought.file) // unless it was moved to the cache
 	}
 	if err != nil {
 		return remote.Content{}, err
@@ -444,15 +445,15 @@ func (f *Fetcher) once(ctx context.Context, ref remote.Ref, at *url.URL, anew bo
 	return f.settle(ref, brought)
 }
 
-// try gets ref over the network in this process.
+// try fetches a Ref in this process.
 func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (got fetchedContent, err error) {
 	e, err := f.begin(ctx, ref, at)
 	if err != nil {
 		return fetchedContent{}, err
 	}
 	e.anew = anew
-	// What comes is read by libraries, and one of them may not be ready for it.
-	// That is no reason to end for everyone.
+	// Libraries parse the content, and one of them may panic, which must not end
+	// the process.
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = failed(broken, "check the URL", "the answer of %s cannot be read: %s", e.host(), short(fmt.Sprint(fault)))

@@ -28,7 +28,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
-// isCommit says whether a version names a commit, which is always the same.
+// isCommit reports whether a version is a commit hash, whose content cannot change.
 func isCommit(version string) bool {
 	return len(version) == 40 && strings.Trim(version, "0123456789abcdef") == ""
 }
@@ -56,7 +56,7 @@ func (e *attempt) gitRepository() (fetchedContent, error) {
 	})
 }
 
-// advertised asks a repository what it has.
+// advertised returns the references of a repository.
 func (e *attempt) advertised(at *url.URL) (transport.UploadPackSession, *packp.AdvRefs, error) {
 	bare := *at
 	bare.RawQuery = ""
@@ -78,8 +78,8 @@ func (e *attempt) advertised(at *url.URL) (transport.UploadPackSession, *packp.A
 	return session, have, nil
 }
 
-// revision finds what to ask for, and the commit that it stands for. Names are
-// looked for as git fetch does.
+// revision returns the hash to request and the commit it refers to. Names are
+// resolved like git fetch does.
 func (e *attempt) revision(have *packp.AdvRefs) (want, commit plumbing.Hash, err error) {
 	version := e.ref.Version
 	if isCommit(version) {
@@ -108,8 +108,8 @@ func (e *attempt) revision(have *packp.AdvRefs) (want, commit plumbing.Hash, err
 	return want, commit, failed(missing, remedy, "the repository has no branch and no tag %s", version)
 }
 
-// objects downloads a commit with its files. The commit of the result is found by
-// its hash, which is computed from what came, so that it is what was asked for.
+// objects downloads a commit with its files. The commit is looked up by its hash,
+// which is computed from the content, so it is authentic.
 func (e *attempt) objects(session transport.UploadPackSession, have *packp.AdvRefs, want, commit plumbing.Hash) (*object.Tree, error) {
 	request := packp.NewUploadPackRequest()
 	for _, c := range []capability.Capability{capability.Sideband64k, capability.OFSDelta} {
@@ -129,8 +129,8 @@ func (e *attempt) objects(session transport.UploadPackSession, have *packp.AdvRe
 	}
 	direct := tip || have.Capabilities.Supports(capability.AllowReachableSHA1InWant) || have.Capabilities.Supports("allow-any-sha1-in-want")
 	if !direct {
-		// Servers that give no commits by hash give their branches and tags, with
-		// the history in which the commit is.
+		// If a server does not support requests by hash, all branches and tags are
+		// fetched with the history that contains the commit.
 		request.Wants = nil
 		for hash := range all {
 			request.Wants = append(request.Wants, hash)
@@ -182,8 +182,8 @@ func (e *attempt) noCommit(commit plumbing.Hash) *failure {
 	return failed(missing, "name one that is on a branch or a tag", "the repository has no commit %s that it gives", commit)
 }
 
-// measure adds up what the objects of a pack unpack to, before they are: a small
-// pack can be large.
+// measure computes the unpacked size of a pack before unpacking, since a small pack
+// can contain large objects.
 func (e *attempt) measure(pack []byte) error {
 	over := func(n int64) *failure {
 		if n >= 0 && n <= e.f.limits.Unpacked {
@@ -216,8 +216,7 @@ func (e *attempt) measure(pack []byte) error {
 		if _, _, err := scanner.NextObject(&delta); err != nil {
 			return e.failureOf(err)
 		}
-		// A delta begins with the sizes of what it is applied to and of what comes
-		// of it, in seven bits a byte, the lowest first.
+		// A delta starts with the sizes of its base and its result, as varints.
 		_, n := binary.Uvarint(delta.data)
 		size, m := binary.Uvarint(delta.data[max(n, 0):])
 		if n <= 0 || m <= 0 || size > uint64(e.f.limits.Unpacked) {
@@ -231,7 +230,7 @@ func (e *attempt) measure(pack []byte) error {
 	return nil
 }
 
-// beginningOf keeps the first bytes of what is written to it.
+// beginningOf keeps the first bytes written to it.
 type beginningOf struct {
 	data []byte
 	most int
@@ -242,8 +241,8 @@ func (b *beginningOf) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// heeding reads a pack that came until the time of the attempt is over: libraries that
-// unpack it do not look.
+// heeding reads a pack until the deadline of the attempt, which the unpacking
+// libraries do not check.
 func (e *attempt) heeding(pack []byte) io.ReadSeeker { return &heeding{bytes.NewReader(pack), e} }
 
 type heeding struct {
@@ -258,33 +257,33 @@ func (h *heeding) Read(p []byte) (int, error) {
 	return h.Reader.Read(p)
 }
 
-// WriteTo is not to be had, since it would go around Read.
+// WriteTo is disabled, since it would bypass Read.
 func (h *heeding) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, struct{ io.Reader }{h})
 }
 
-// objectOverhead is what an object takes in memory beside its bytes, about.
+// objectOverhead is the approximate memory used by an object besides its content.
 const objectOverhead = 256
 
-// files are those of a repository and its submodules.
+// files are the files of a repository and its submodules.
 type files struct {
 	e       *attempt
 	entries []entry
-	left    int64 // bytes that may still come
-	more    int   // paths that may still come
+	left    int64 // remaining size limit in bytes
+	more    int   // remaining number of paths
 	depth   int
 }
 
-// The bounds of what a repository holds: as many paths, directories with them, as the
-// server takes of the component's own by default, and as deep. A pack of a kilobyte can
-// name the same directory again and again.
+// The limits of a repository: as many paths, including directories, as the server
+// allows by default for the component's repository, and the same depth. A pack of a
+// kilobyte can contain the same directory many times.
 const (
 	mostPaths   = 200_000
 	mostNesting = 128
-	headerBytes = 1 << 10 // that a file takes in an archive beside its own, and its name
+	headerBytes = 1 << 10 // of a file in the archive, besides its content and name
 )
 
-// count takes a path into account.
+// count counts a path toward the limits.
 func (f *files) count(name string) error {
 	if err := f.e.ctx.Err(); err != nil {
 		return f.e.failureOf(err)
@@ -302,17 +301,17 @@ func (f *files) count(name string) error {
 	return nil
 }
 
-// entry is a file, or a link to one.
+// entry is a file or a symlink.
 type entry struct {
 	path       string
 	data       string
-	file       *object.File // that has the data, if it is not nil
+	file       *object.File // the content, if not nil
 	executable bool
-	link       string // where it leads, if it is a link
+	link       string // the target of a symlink
 }
 
-// content is what is in a file, which is read when it is needed: several may be the
-// same one.
+// content returns the content of a file. It is read on demand, since several
+// entries may share it.
 func (e *entry) content() (string, error) {
 	if e.file == nil {
 		return e.data, nil
@@ -320,10 +319,10 @@ func (e *entry) content() (string, error) {
 	return e.file.Contents()
 }
 
-// deepest is how many submodules may stand in each other.
+// deepest is the maximum nesting of submodules.
 const deepest = 5
 
-// add adds the files of a commit below a directory.
+// add adds the files of a commit to a directory.
 func (f *files) add(dir string, session transport.UploadPackSession, have *packp.AdvRefs, want, commit plumbing.Hash, withModules bool) error {
 	tree, err := f.e.objects(session, have, want, commit)
 	if err != nil {
@@ -404,7 +403,7 @@ func (f *files) addModules(dir string, tree *object.Tree, commits map[string]plu
 	for _, name := range slices.Sorted(maps.Keys(commits)) {
 		address, found := addresses[name]
 		if !found {
-			continue // what git leaves empty, too
+			continue // empty in git, too
 		}
 		module, fault := moduleAddress(at, address)
 		if fault == "" && (module.Scheme == "oci" || !f.e.f.allow.allows(module)) {
@@ -435,8 +434,8 @@ func (f *files) addModules(dir string, tree *object.Tree, commits map[string]plu
 	return nil
 }
 
-// moduleAddress reads the address of a submodule, which may be relative to that
-// of the repository.
+// moduleAddress parses the URL of a submodule, which may be relative to that of the
+// repository.
 func moduleAddress(above *url.URL, address string) (*url.URL, string) {
 	if strings.HasPrefix(address, "./") || strings.HasPrefix(address, "../") {
 		at := *above
@@ -448,9 +447,9 @@ func moduleAddress(above *url.URL, address string) (*url.URL, string) {
 	return parseAddress(address)
 }
 
-// inside says whether a link leads to somewhere in the repository, whatever other
-// links stand on the way: it goes up only at its beginning, where it stands in
-// real directories.
+// inside reports whether a symlink's target is in the repository, regardless of
+// other symlinks: it contains ".." only at its start, where the parents are real
+// directories.
 func inside(at, link string) bool {
 	parts := strings.Split(link, "/")
 	for len(parts) > 0 && parts[0] == ".." {

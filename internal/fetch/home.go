@@ -6,30 +6,30 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
-// home is what an attempt asks of the Fetcher that sent it out. An attempt that is in a
-// process of its own asks through a pipe: see Work.
+// home is the interface of an attempt to its Fetcher. An attempt in a separate
+// process uses a pipe: see Work.
 type home interface {
-	// credential opens an address that may be fetched from.
+	// credential returns the credential for an allowed URL.
 	credential(at *url.URL) (credential, error)
-	// recorded finds what a Ref that always is the same came to, with its Data unless
-	// that is kept in files; only the Digest if the rest is gone. sourceSays is the
-	// digest that its source gives, or "".
+	// recorded returns the result of an immutable Ref, with its Data unless that is
+	// kept in files; only the Digest if the rest is gone. sourceSays is the digest
+	// announced by the source, or "".
 	recorded(ref remote.Ref, sourceSays string, anew bool) (got remote.Content, there bool, err error)
-	// index is the index of a chart repository, if it is known and fresh.
+	// index returns the cached index of a chart repository, if it has not expired.
 	index(address string) ([]byte, bool)
 	keepIndex(address string, data []byte)
 }
 
-// fetchedContent is what an attempt brings home.
+// fetchedContent is the result of an attempt.
 type fetchedContent struct {
 	remote.Content
-	// exact is the Ref that always is the same to which the one of the attempt came, if
-	// that was found out on the way, and was is the digest that is recorded for it.
+	// exact is the immutable Ref to which the attempt's Ref was resolved, if any,
+	// and was the digest recorded for it.
 	exact *remote.Ref
 	was   string
-	// kept says that the cache has it already.
+	// kept means that it is already in the cache.
 	kept bool
-	// file has the data, if that is not in the Content. It is removed by who has it.
+	// file contains the data if the Content does not. The owner must remove it.
 	file string
 }
 
@@ -63,7 +63,8 @@ func (l local) keepIndex(address string, data []byte) {
 	l.f.indexes.put(l.f.scope+address, dated{data: data, at: l.f.now()})
 }
 
-// credential is what opens an address: of the tenant's own first, if it has some.
+// credential returns the credential for a URL; a tenant's own credentials take
+// precedence.
 func (f *Fetcher) credential(at *url.URL) (credential, error) {
 	for _, c := range f.credentials {
 		found, err := c.find(at)
@@ -74,8 +75,8 @@ func (f *Fetcher) credential(at *url.URL) (credential, error) {
 	return credential{}, nil
 }
 
-// have finds what the cache has under a digest. Where data is kept in files it is only
-// looked whether it is there, and is what it was.
+// have returns cached content by digest. If content is kept in files, it is only
+// verified.
 func (f *Fetcher) have(digest string) ([]byte, bool) {
 	if f.config.Process == nil {
 		return f.store.blob(digest)
@@ -88,8 +89,8 @@ func (f *Fetcher) have(digest string) ([]byte, bool) {
 	return nil, true
 }
 
-// recall finds what a Ref came to. Where data is kept in files it is not looked into:
-// that is for other processes.
+// recall returns the record of a Ref. If content is kept in files, it is not
+// parsed, which is left to other processes.
 func (f *Fetcher) recall(ref remote.Ref) (record, bool) {
 	if f.config.Process == nil {
 		return f.store.recall(f.scopeOf(ref), ref)
@@ -98,9 +99,8 @@ func (f *Fetcher) recall(ref remote.Ref) (record, bool) {
 	return known, found && (known.Whole || ref.Kind != remote.Chart)
 }
 
-// exactly gets what a Ref that always is the same names, from the cache if that
-// has it and may be asked, else with load. sourceSays is a digest that the source
-// gives, or "".
+// exactly returns the content of an immutable Ref from the cache if allowed,
+// otherwise from load. sourceSays is the digest announced by the source, or "".
 func (e *attempt) exactly(ref remote.Ref, sourceSays string, load func() (remote.Content, error)) (fetchedContent, error) {
 	if !lasting(ref) {
 		content, err := load()
@@ -117,7 +117,8 @@ func (e *attempt) exactly(ref remote.Ref, sourceSays string, load func() (remote
 	return fetchedContent{Content: content, exact: &ref, was: known.Digest}, err
 }
 
-// settle records what an attempt brought home, and finds out whether it is what it was.
+// settle records the result of an attempt, and checks it against the recorded
+// digest.
 func (f *Fetcher) settle(ref remote.Ref, h fetchedContent) (remote.Content, error) {
 	if h.exact != nil && h.was != "" && h.was != h.Digest {
 		return remote.Content{}, f.changed(*h.exact, h.was, h.Digest)
@@ -133,7 +134,7 @@ func (f *Fetcher) settle(ref remote.Ref, h fetchedContent) (remote.Content, erro
 	return h.Content, nil
 }
 
-// put records what a Ref came to.
+// put records the result of a Ref.
 func (f *Fetcher) put(ref remote.Ref, c remote.Content) {
 	if f.config.Process == nil {
 		f.store.put(f.scopeOf(ref), ref, c, f.now())

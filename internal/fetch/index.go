@@ -20,15 +20,15 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// index is what the index of a chart repository says about one chart.
+// index is the part of a repository index about one chart.
 type index struct {
 	host       string
 	versions   helmrepo.ChartVersions
-	listed     bool // the index has the chart
-	remembered bool // from an earlier fetch
+	listed     bool // whether the index contains the chart
+	remembered bool // whether it was cached
 }
 
-// choose finds what Helm finds.
+// choose returns the version that Helm would choose.
 func (i index) choose(ref remote.Ref) (*helmrepo.ChartVersion, error) {
 	if !i.listed {
 		return nil, failed(missing, "correct the name or the repository", "the index of %s has no chart %s", i.host, ref.Chart)
@@ -55,8 +55,8 @@ func (i index) choose(ref remote.Ref) (*helmrepo.ChartVersion, error) {
 	return chosen, nil
 }
 
-// index reads what the index of the repository says about the chart of the attempt. It
-// may be an index of earlier if it is fresh: a component takes many charts of one
+// index returns the part of the repository's index about the attempt's chart. It
+// may use a cached index, since components often use several charts of one
 // repository.
 func (e *attempt) index(remembered bool) (index, error) {
 	address, err := helmrepo.ResolveReferenceURL(e.ref.URL, "index.yaml")
@@ -87,14 +87,14 @@ func (e *attempt) index(remembered bool) (index, error) {
 	return i, nil
 }
 
-// The bounds of what is read of an index. The largest public ones have some thousand
-// versions of a chart, with some kilobytes for each.
+// The limits for reading an index. The largest public ones contain some thousand
+// versions of a chart, with some kilobytes each.
 const (
 	mostVersions = 50_000
 	mostEntry    = 16 << 20
 )
 
-// listedVersion is what is read of a version of a chart in an index.
+// listedVersion is a version of a chart in an index.
 type listedVersion struct {
 	Name    string   `json:"name" yaml:"name"`
 	Version string   `json:"version" yaml:"version"`
@@ -110,9 +110,9 @@ func (i *index) add(v listedVersion) error {
 	return nil
 }
 
-// readIndex reads what an index says about one chart. What it says about others is
-// passed over without being decoded: an index has tens of thousands of versions, and
-// a hostile one is made to take all memory of who decodes it.
+// readIndex parses the part of an index about one chart. It skips the rest without
+// decoding it: an index contains tens of thousands of versions, and a malicious one
+// could use all memory of the decoder.
 func readIndex(data []byte, chart string) (index, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if json.Valid(data) {
@@ -133,7 +133,7 @@ var (
 	errTwice     = errors.New("it has the same key twice")
 )
 
-// ignored takes a value of JSON and keeps nothing of it.
+// ignored skips a JSON value.
 type ignored struct{}
 
 func (*ignored) UnmarshalJSON([]byte) error { return nil }
@@ -169,7 +169,7 @@ func readJSONIndex(data []byte, chart string) (index, error) {
 	return i, err
 }
 
-// eachKey goes through a JSON object; take takes the value of each key.
+// eachKey iterates over a JSON object; take consumes the value of each key.
 func eachKey(from *json.Decoder, take func(from *json.Decoder, key string) error) error {
 	if open, err := from.Token(); err != nil || open != json.Delim('{') {
 		if open == nil && err == nil {
@@ -207,16 +207,15 @@ func (i *index) readVersions(from *json.Decoder) error {
 	return err
 }
 
-// errOtherStyle says that an index is YAML in another style than that in which Helm
-// and all others write it.
+// errOtherStyle means that an index is not in Helm's YAML style.
 var errOtherStyle = errors.New("it is not in block style")
 
-// indexKey is a line with a key of a mapping in block style, and what follows it.
+// indexKey matches a line with a key of a mapping in block style, and its value.
 var indexKey = regexp.MustCompile(`^ *(?:"([^"\\]*)"|'([^']*)'|([A-Za-z0-9_./+-]+)) *:(?:[ \t]+(.*))?$`)
 
-// cutIndex cuts out of an index in YAML the lines about one chart; nil if there are
-// none. It reads lines and not YAML, so that it costs next to nothing what the others
-// are.
+// cutIndex returns the lines of a YAML index about one chart; nil if there are
+// none. It searches lines instead of parsing YAML, so other charts cost almost
+// nothing.
 func cutIndex(data []byte, chart string) ([]byte, error) {
 	c := indexCutter{chart: chart}
 	for at := 0; at < len(data) && !c.ended; {
@@ -246,18 +245,18 @@ func cutIndex(data []byte, chart string) ([]byte, error) {
 	return data[c.from:c.to], nil
 }
 
-// indexCutter goes through the lines of an index.
+// indexCutter iterates over the lines of an index.
 type indexCutter struct {
 	chart   string
 	version string // apiVersion
-	top     string // the key of the document that the line is in
-	entries bool   // its entries were seen
+	top     string // the current top-level key
+	entries bool   // whether the entries were found
 	indent  int    // of the charts
-	begun   bool   // the document has begun
-	ended   bool   // and ended, before last
+	begun   bool   // whether the document has started
+	ended   bool   // whether it has ended, before last
 	last    int
 	found   bool
-	from    int // the lines of the chart
+	from    int // the first line of the chart
 	to      int
 }
 
@@ -287,7 +286,7 @@ func (c *indexCutter) line(line []byte, at int) error {
 	}
 	switch {
 	case indent > c.indent, indent == c.indent && text[0] == '-':
-		return nil // of the chart before
+		return nil // of the previous chart
 	case indent < c.indent:
 		return errOtherStyle
 	}
@@ -305,10 +304,10 @@ func (c *indexCutter) line(line []byte, at int) error {
 	return nil
 }
 
-// topLine reads a line at the margin.
+// topLine reads a line without indentation.
 func (c *indexCutter) topLine(line []byte, at int) error {
 	if line[0] == '-' && c.top != "" && c.top != "entries" {
-		return nil // a list in block style may stand below its key
+		return nil // a list in block style may have the indentation of its key
 	}
 	key, rest, ok := keyOf(line)
 	if !ok {
@@ -346,7 +345,7 @@ func keyOf(line []byte) (key, rest string, ok bool) {
 	return string(m[1]) + string(m[2]) + string(m[3]), strings.TrimSpace(string(m[4])), true
 }
 
-// readEntries reads the lines about a chart.
+// readEntries parses the lines about a chart.
 func readEntries(text []byte, chart string) (index, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
@@ -358,7 +357,7 @@ func readEntries(text []byte, chart string) (index, error) {
 	return readEntry(root.Content[0], chart)
 }
 
-// readWholeIndex reads an index in a style of YAML that is not known.
+// readWholeIndex parses an index in another YAML style.
 func readWholeIndex(data []byte, chart string) (index, error) {
 	if len(data) > mostEntry {
 		return index{}, failed(tooLarge, "ask its administrator to write it as helm repo index does", "has %d bytes and is not in block style, of which at most %d are read", len(data), mostEntry)
@@ -376,7 +375,7 @@ func readWholeIndex(data []byte, chart string) (index, error) {
 	return readEntry(&root.Entries, chart)
 }
 
-// readEntry reads the versions of a chart from the mapping that has them.
+// readEntry parses the versions of a chart.
 func readEntry(entries *yaml.Node, chart string) (index, error) {
 	var i index
 	if entries.Kind == yaml.AliasNode {
@@ -418,7 +417,7 @@ func hasAlias(n *yaml.Node) bool {
 	return n.Kind == yaml.AliasNode || slices.ContainsFunc(n.Content, hasAlias)
 }
 
-// some names the first few of some versions, which are the newest.
+// some lists the newest versions for a message.
 func some(versions []string) string {
 	if len(versions) == 0 {
 		return "none"
@@ -429,7 +428,7 @@ func some(versions []string) string {
 	return strings.Join(versions, ", ")
 }
 
-// indexes are the indexes of a few repositories, as they came.
+// indexes caches the indexes of a few repositories.
 type indexes struct {
 	mu    sync.Mutex
 	known map[string]dated
@@ -442,7 +441,7 @@ type dated struct {
 	at     time.Time
 }
 
-// mostIndexes is how many repositories are remembered.
+// mostIndexes is the number of cached indexes.
 const mostIndexes = 8
 
 func (x *indexes) get(address string, now time.Time, fresh time.Duration) (dated, bool) {

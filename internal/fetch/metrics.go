@@ -8,8 +8,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
-// metrics are what a Fetcher counts. No label says what was fetched, since names
-// of charts and repositories may be secret.
+// metrics are the metrics of a Fetcher. Labels do not contain names of charts and
+// repositories, which may be secret.
 type metrics struct {
 	requests *prometheus.CounterVec   // by kind and outcome
 	seconds  *prometheus.HistogramVec // by kind
@@ -17,10 +17,10 @@ type metrics struct {
 	retries  *prometheus.CounterVec   // by kind
 	events   *prometheus.CounterVec   // by event of the cache
 	running  prometheus.Gauge         // processes
-	ended    *prometheus.CounterVec   // processes, by cause
+	ended    *prometheus.CounterVec   // by cause
 }
 
-// cause is why a process that fetches was ended, or ended by itself.
+// cause is why a fetch process ended.
 type cause string
 
 const (
@@ -29,7 +29,7 @@ const (
 	crash     cause = "crash"
 )
 
-// event is something that happens to the cache.
+// event is an event of the cache.
 type event string
 
 const (
@@ -59,8 +59,7 @@ func newMetrics(size func() int64, waiting func() int, to prometheus.Registerer)
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_processes_killed_total",
 			Help: "Processes that ended before their fetch did, by cause: memory (--remote-memory), timeout (--remote-timeout), crash."}, []string{"cause"}),
 	}
-	// All values of a label are there from the start, so that a rate has a zero
-	// to rise from.
+	// All label values exist from the start, so that rates start at zero.
 	for _, kind := range []remote.Kind{remote.Chart, remote.File, remote.Repository} {
 		for _, o := range outcomes {
 			m.requests.WithLabelValues(string(kind), string(o))

@@ -19,11 +19,11 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
-// tagOf is how Helm writes a version as a tag, which can hold no plus.
+// tagOf returns Helm's tag for a version; tags cannot contain a plus sign.
 func tagOf(version string) string { return strings.ReplaceAll(version, "+", "_") }
 
-// pinned splits a version that ends in the digest of a manifest:
-// 1.2.3@sha256:…, or only sha256:….
+// pinned splits a version that ends with the digest of a manifest: 1.2.3@sha256:…,
+// or only sha256:….
 func pinned(version string) (tag, manifest string) {
 	tag, manifest, found := strings.Cut(version, "@")
 	if !found && strings.HasPrefix(version, "sha256:") {
@@ -32,8 +32,8 @@ func pinned(version string) (tag, manifest string) {
 	return tag, manifest
 }
 
-// chartOfRegistry fetches a chart of a registry, of the version that Helm would
-// take.
+// chartOfRegistry fetches a chart from a registry, in the version that Helm would
+// choose.
 func (e *attempt) chartOfRegistry() (fetchedContent, error) {
 	repository, err := e.repository(e.at.Path)
 	if err != nil {
@@ -65,8 +65,8 @@ func (e *attempt) chartOfRegistry() (fetchedContent, error) {
 	})
 }
 
-// asked says whether what a registry has under the name and the version of a chart is
-// that chart. The version is a tag, which may leave out its last parts.
+// asked reports an error if the content of a registry is not the chart of that name
+// and version. The version is a tag, which may omit its last parts.
 func (e *attempt) asked(packed []byte, version string) error {
 	if v, err := semver.NewVersion(version); err == nil {
 		version = v.String()
@@ -77,8 +77,7 @@ func (e *attempt) asked(packed []byte, version string) error {
 	return nil
 }
 
-// repository is a repository of the registry, whose client sends its requests
-// through the attempt.
+// repository returns a repository of the registry, whose client uses the attempt.
 func (e *attempt) repository(name string) (*orasremote.Repository, error) {
 	repository, err := orasremote.NewRepository(e.origin().Host + "/" + strings.Trim(name, "/"))
 	if err != nil || repository.Reference.Reference != "" {
@@ -98,12 +97,13 @@ func (e *attempt) repository(name string) (*orasremote.Repository, error) {
 	return repository, nil
 }
 
-// mostTagPages is how many parts a list of tags may come in: one that has no end costs
-// time, and holds a place.
+// mostTagPages limits the pages of a tag list: an endless one would occupy a place
+// in the queue.
 const mostTagPages = 500
 
-// tag finds the version that is asked for. As with Helm, what reads as a version,
-// even without its last parts, is one, and only the rest is a range.
+// tag returns the tag of the requested version. As in Helm, anything that can be
+// parsed as a version, even without its last parts, is one; otherwise it is a
+// range.
 func (e *attempt) tag(repository *orasremote.Repository, version string) (string, error) {
 	if _, err := semver.NewVersion(version); err == nil {
 		return version, nil
@@ -141,11 +141,11 @@ func (e *attempt) tag(repository *orasremote.Repository, version string) (string
 	return found, nil
 }
 
-// mostManifest is the size of a manifest that registries take.
+// mostManifest is the usual size limit of registries for a manifest.
 const mostManifest = 4 << 20
 
-// pull gets a chart by tag or digest, and says the digest of its manifest. The
-// registry's client compares the digest of all that it brings.
+// pull fetches a chart by tag or digest, and returns the digest of its manifest.
+// The registry's client verifies all digests.
 func (e *attempt) pull(repository *orasremote.Repository, reference string) (remote.Content, string, error) {
 	none := remote.Content{}
 	at, manifest, err := e.manifest(repository, reference)
@@ -173,7 +173,7 @@ func (e *attempt) pull(repository *orasremote.Repository, reference string) (rem
 	return got, at.Digest.String(), e.verifyManifest(repository, at, manifest.Layers, packed)
 }
 
-// manifest gets a manifest by tag or digest.
+// manifest fetches a manifest by tag or digest.
 func (e *attempt) manifest(repository *orasremote.Repository, reference string) (at ocispec.Descriptor, manifest ocispec.Manifest, err error) {
 	at, body, err := repository.FetchReference(e.ctx, reference)
 	if err != nil {

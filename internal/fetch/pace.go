@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// paced is a body that is given up when less comes of it than is worth waiting for: a
-// server that sends a byte now and then would hold a place of the network for as long
-// as a fetch may take.
+// paced is a response body that is closed if the transfer rate is too low: a server
+// that sends a byte now and then would occupy a place in the queue until the
+// timeout.
 type paced struct {
 	io.ReadCloser
 	read atomic.Int64
@@ -16,10 +16,10 @@ type paced struct {
 	end  *time.Timer
 }
 
-// paceWindow is the time over which a rate is taken.
+// paceWindow is the window for measuring the rate.
 const paceWindow = 10 * time.Second
 
-// newPaced looks once in a window whether so many bytes have come in it.
+// newPaced checks once per window that enough bytes have arrived.
 func newPaced(body io.ReadCloser, window time.Duration, least int64) *paced {
 	p := &paced{ReadCloser: body}
 	if least <= 0 {
@@ -30,7 +30,7 @@ func newPaced(body io.ReadCloser, window time.Duration, least int64) *paced {
 		now := p.read.Load()
 		if now-before < least {
 			p.slow.Store(true)
-			_ = body.Close() // which ends who reads
+			_ = body.Close() // this ends a pending read
 			return
 		}
 		before = now

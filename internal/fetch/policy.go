@@ -28,28 +28,28 @@ import (
 	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
-// Policy says which charts must be signed, and by whom. It is the platform's: no file of
-// a repository adds to it or takes from it.
+// Policy lists the charts that must be signed, with their signers. It belongs to
+// the platform: files of a repository cannot change it.
 type Policy []Signer
 
-// Signer is an entry of a Policy: who signs the charts at and below an address. Either
+// Signer is an entry of a Policy: the signer of charts at and below a URL. Either
 // Keyring or Key is set.
 type Signer struct {
-	// Address is one as Config.Allow has them. The address of a chart is that of its
+	// Address is a URL as in Config.Allow. The URL of a chart consists of its
 	// repository and its name.
 	Address string
-	// Keyring has public keys of OpenPGP, binary or armored, one of which must have
-	// signed the provenance file of a chart.
+	// Keyring contains OpenPGP public keys, binary or armored, one of which must
+	// have signed the provenance file of a chart.
 	Keyring []byte `json:",omitempty"`
-	// Key is a public key (PEM: ECDSA, RSA or Ed25519), with which cosign must have
+	// Key is a public key (PEM: ECDSA, RSA or Ed25519) with which cosign must have
 	// signed the manifest of a chart in a registry.
 	Key []byte `json:",omitempty"`
-	// SignedAs is the repository that a signature of cosign names, as an address that
-	// Config.Allow could have. Empty is the repository that the chart is fetched from.
+	// SignedAs is the repository in cosign signatures, as a URL as in Config.Allow.
+	// Empty means the repository that the chart is fetched from.
 	SignedAs string `json:",omitempty"`
 }
 
-// policyFile is the form of the file of a Policy.
+// policyFile is the format of a policy file.
 type policyFile struct {
 	Verify []policyEntry `yaml:"verify"`
 }
@@ -65,8 +65,8 @@ type policyEntry struct {
 	} `yaml:"cosign"`
 }
 
-// ReadPolicy reads a Policy from a YAML file, and the keys that it names, relative to its
-// directory. The error joins a finding for each fault.
+// ReadPolicy reads a Policy from a YAML file, with its keys, which are relative to
+// its directory. The error joins all findings.
 func ReadPolicy(name string) (Policy, error) {
 	file := settings.File{Name: name, Rule: "bad-verify-policy", About: "a policy of --remote-verify"}
 	text, err := os.ReadFile(name)
@@ -107,7 +107,7 @@ func ReadPolicy(name string) (Policy, error) {
 	return policy, nil
 }
 
-// signer reads the key of an entry, and calls fault for what is wrong with the entry.
+// signer reads the key of an entry, and reports problems of the entry to fault.
 func (entry policyEntry) signer(policy string, fault func(field, message, remedy string)) Signer {
 	signer := Signer{Address: entry.Address}
 	at, wrong := parsePattern(entry.Address)
@@ -136,7 +136,7 @@ func (entry policyEntry) signer(policy string, fault func(field, message, remedy
 	return signer
 }
 
-// linesOf are the lines of the entries.
+// linesOf returns the lines of the entries.
 func linesOf(root *yaml.Node) []int {
 	var lines []int
 	for i := 0; i+1 < len(root.Content); i += 2 {
@@ -147,7 +147,7 @@ func linesOf(root *yaml.Node) []int {
 	return lines
 }
 
-// readKey reads a file of keys that a policy names.
+// readKey reads a key file of a policy.
 func readKey(policy, name string, faultOf func([]byte) string) ([]byte, string) {
 	if name == "" {
 		return nil, "names no file"
@@ -165,7 +165,7 @@ func readKey(policy, name string, faultOf func([]byte) string) ([]byte, string) 
 	return data, ""
 }
 
-// causeOf is an error of a file without the name of that, which the message has.
+// causeOf returns a file error without the file name, which the message contains.
 func causeOf(err error) string {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -174,8 +174,8 @@ func causeOf(err error) string {
 	return err.Error()
 }
 
-// faultOfKeyring says why a keyring will not do. One with private keys will not: it would
-// be handed to processes that read what others wrote.
+// faultOfKeyring says why a keyring is invalid. Private keys are refused: the
+// keyring is passed to processes that parse untrusted content.
 func faultOfKeyring(data []byte) string {
 	ring, err := keyring(data)
 	switch {
@@ -204,7 +204,7 @@ func faultOfKey(data []byte) string {
 	return ""
 }
 
-// publicKey reads a public key of a kind that cosign signs with.
+// publicKey parses a public key of a type that cosign supports.
 func publicKey(data []byte) (any, error) {
 	block, _ := pem.Decode(data)
 	if block == nil || block.Type != "PUBLIC KEY" {
@@ -221,23 +221,23 @@ func publicKey(data []byte) (any, error) {
 	return nil, errors.New("is neither a key of ECDSA nor of RSA nor of Ed25519")
 }
 
-// name is what a policy goes by in the cache; empty if it has no entries.
+// name identifies a policy in the cache; empty if it has no entries.
 func (p Policy) name() string {
 	if len(p) == 0 {
 		return ""
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // strings and lists of them, which JSON can always write
+		panic(err) // strings and lists of strings always encode
 	}
 	sum := sha256.Sum256(text)
 	return "verified by " + hex.EncodeToString(sum[:]) + "\x00"
 }
 
-// signer finds the entry for an address that is nearest to it: that with the longest
-// host, then with the most parts of a path, then with the most letters that are no
-// pattern. Paths are compared without regard to case, and http:// is taken for https://,
-// so that no other spelling of an address is one without an entry.
+// signer returns the most specific entry for a URL: that with the longest host,
+// then with the most path segments, then with the most literal characters. Case and
+// the difference between http:// and https:// are ignored, so that no spelling of a
+// URL evades its entry.
 func (p Policy) signer(u *url.URL) (Signer, bool) {
 	var best Signer
 	found := false
@@ -249,7 +249,7 @@ func (p Policy) signer(u *url.URL) (Signer, bool) {
 	return best, found
 }
 
-// pattern is the address of an entry in the form that addresses are compared in.
+// pattern returns the address of an entry for comparison.
 func (s Signer) pattern() pattern { return patternOf(s.Address) }
 
 func patternOf(address string) pattern {
@@ -261,7 +261,7 @@ func patternOf(address string) pattern {
 	return pattern{scheme: u.Scheme, host: hostOf(u), port: portOf(u), segments: segmentsOf(u)}
 }
 
-// plainly is an address in small letters and with TLS.
+// plainly returns a URL in lower case and with https.
 func plainly(u *url.URL) *url.URL {
 	plain := &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: strings.ToLower(u.Path)}
 	if plain.Scheme == "http" {
@@ -270,18 +270,18 @@ func plainly(u *url.URL) *url.URL {
 	return plain
 }
 
-// same says whether two patterns are one; those that cannot be read are not.
+// same reports whether two patterns are equal; invalid ones are not.
 func (p pattern) same(other pattern) bool {
 	return p.scheme != "" && p.scheme == other.scheme && p.host == other.host && p.port == other.port && slices.Equal(p.segments, other.segments)
 }
 
-// nearer compares two patterns that match the same address, by how little else they match.
+// nearer compares the specificity of two patterns that match the same URL.
 func nearer(a, b pattern) int {
 	host := func(p pattern) int {
 		if strings.HasPrefix(p.host, "*") {
 			return len(p.host)
 		}
-		return math.MaxInt // a host by its name
+		return math.MaxInt // a host without a pattern
 	}
 	letters := func(p pattern) int { return len(strings.ReplaceAll(strings.Join(p.segments, ""), "*", "")) }
 	return cmp.Or(cmp.Compare(host(a), host(b)), cmp.Compare(len(a.segments), len(b.segments)), cmp.Compare(letters(a), letters(b)))

@@ -8,13 +8,13 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// privateList is what of our own networks may be reached: Config.AllowPrivate.
+// privateList is the parsed Config.AllowPrivate.
 type privateList struct {
-	hosts    []pattern // of which only the host counts
+	hosts    []pattern // only the host is used
 	networks []netip.Prefix
 }
 
-// parsePrivate reads entries. The errors are findings.
+// parsePrivate parses entries. The errors are findings.
 func parsePrivate(entries []string) (list privateList, wrong []error) {
 	for _, entry := range entries {
 		host := strings.TrimSuffix(strings.ToLower(entry), ".")
@@ -37,7 +37,7 @@ func parsePrivate(entries []string) (list privateList, wrong []error) {
 	return list, wrong
 }
 
-// reach says how far into our own networks a connection to a host may lead.
+// reach returns how far connections to a host may reach into private networks.
 func (l privateList) reach(host string) reach {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	far := public
@@ -52,7 +52,7 @@ func (l privateList) reach(host string) reach {
 	return far
 }
 
-// guard says why a connection to a host may not lead to an address, or "".
+// guard says why a connection of a host to an address is forbidden, or "".
 func (l privateList) guard(host string, to netip.Addr) string {
 	plain := to.Unmap().WithZone("")
 	if slices.ContainsFunc(l.networks, func(n netip.Prefix) bool { return n.Contains(plain) || n.Contains(embedded(plain)) }) {
@@ -61,8 +61,8 @@ func (l privateList) guard(host string, to netip.Addr) string {
 	return guard(to, l.reach(host))
 }
 
-// guardHost says why a host that is an address, in whatever spelling, may not be
-// asked, or "". Names are looked at when they have become addresses.
+// guardHost says why a host that is an IP address, in any notation, is forbidden,
+// or "". Names are checked when they are resolved.
 func (l privateList) guardHost(host string) string {
 	if to, err := netip.ParseAddr(host); err == nil {
 		return l.guard(host, to)
@@ -74,5 +74,5 @@ func (l privateList) guardHost(host string) string {
 	return ""
 }
 
-// nameIt is the remedy for what is refused for where it leads.
+// nameIt is the remedy for forbidden addresses.
 const nameIt = "name the host with --allow-private if this is meant"

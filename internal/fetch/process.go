@@ -21,12 +21,12 @@ import (
 	"github.com/ladder-cmp/ladder/internal/sandbox"
 )
 
-// A server fetches each thing in a process of its own: what others wrote can be made to
-// take all memory and all time of who reads it. The process has the network, what opens
-// the one address, and two files to write to. It and the server talk in lines of JSON;
-// the server reads nothing else of what came.
+// A server fetches each source in a separate process, since untrusted content can
+// make its parser use all memory and time. The process has the network, one
+// credential, and two files to write to. It exchanges lines of JSON with the
+// server, which parses nothing else from it.
 
-// send has a process fetch ref.
+// send fetches a Ref in a process.
 func (f *Fetcher) send(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (fetchedContent, error) {
 	opens, err := f.credential(at)
 	if err != nil {
@@ -58,7 +58,7 @@ func (f *Fetcher) send(ctx context.Context, ref remote.Ref, at *url.URL, anew bo
 	return t.brought(done, files)
 }
 
-// spools are the files of one process.
+// spools are the files of a process.
 type spools struct{ data, index, known *os.File }
 
 func (f *Fetcher) spools() (s *spools, err error) {
@@ -75,7 +75,7 @@ func (f *Fetcher) spools() (s *spools, err error) {
 	return s, err
 }
 
-// take gives the process what the cache has under a digest.
+// take passes cached content to the process.
 func (s *spools) take(from *store, digest string) bool {
 	file, err := from.open(digest)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *spools) close() {
 	for _, file := range []*os.File{s.data, s.index} {
 		if file != nil {
 			file.Close()
-			_ = os.Remove(file.Name()) // it is another one's by now if the cache took it
+			_ = os.Remove(file.Name()) // if the cache adopted it, the name is unused
 		}
 	}
 	if s.known != nil {
@@ -98,7 +98,7 @@ func (s *spools) close() {
 	}
 }
 
-// adoptIndex keeps the index that a process wrote.
+// adoptIndex caches the index that a process wrote.
 func (f *Fetcher) adoptIndex(address string, file *os.File) {
 	digest, err := digestOf(file)
 	if err == nil {
@@ -111,19 +111,19 @@ func (f *Fetcher) adoptIndex(address string, file *os.File) {
 	f.indexes.put(address, dated{digest: digest, at: f.now()})
 }
 
-// childFetch is a fetch by a process, seen from the server.
+// childFetch is the server's side of a fetch process.
 type childFetch struct {
 	f     *Fetcher
 	ref   remote.Ref
 	at    *url.URL
 	anew  bool
 	index bool
-	exact *remote.Ref // that the process asked about
+	exact *remote.Ref // requested by the process
 	known remote.Content
 	there bool
 }
 
-// run starts the process and answers it until it is done, or has to be ended.
+// run starts the process and answers it until it is done or has to be killed.
 func (t *childFetch) run(ctx context.Context, files *spools, what fetchOrder) (*doneMessage, error) {
 	broke := func(err error) error {
 		t.f.log.Error("no process could be started to fetch", "error", err)
@@ -149,7 +149,7 @@ func (t *childFetch) run(ctx context.Context, files *spools, what fetchOrder) (*
 	done, err := t.talk(to, from, what)
 	_, took := w.Stop()
 	_ = cmd.Process.Kill() // whatever it is at
-	_ = cmd.Wait()         // how it ended is of no interest; what it said is
+	_ = cmd.Wait()         // its message says why it ended
 	t.f.metrics.running.Dec()
 	var why *failure
 	switch {
@@ -169,7 +169,7 @@ func (t *childFetch) run(ctx context.Context, files *spools, what fetchOrder) (*
 	return nil, failed(broken, "contact its administrator; raise --remote-memory if this size is expected", "what %s sends has ended the process that reads it, which has %d MiB and %s", t.at.Host, t.f.limits.Memory>>20, t.f.limits.Time)
 }
 
-// talk answers the process.
+// talk exchanges messages with the process.
 func (t *childFetch) talk(to io.Writer, from io.Reader, what fetchOrder) (*doneMessage, error) {
 	write := json.NewEncoder(to)
 	if err := write.Encode(what); err != nil {
@@ -200,8 +200,8 @@ func (t *childFetch) talk(to io.Writer, from io.Reader, what fetchOrder) (*doneM
 	return nil, fmt.Errorf("it asks more than %d times", maxMessages)
 }
 
-// confined says once what the sandbox of the processes lacks: they are all in the same
-// container.
+// confined logs gaps in the sandbox of the processes once, since they all run in
+// the same container.
 func (f *Fetcher) confined(gaps []sandbox.Gap) {
 	if len(gaps) == 0 {
 		return
@@ -215,7 +215,7 @@ func (f *Fetcher) confined(gaps []sandbox.Gap) {
 	})
 }
 
-// answer answers a question, as far as it is about what the process is to fetch.
+// answer answers a question about the source to fetch.
 func (t *childFetch) answer(said childMessage) (serverMessage, error) {
 	f := t.f
 	if said.Recorded == nil {
@@ -235,7 +235,7 @@ func (t *childFetch) answer(said childMessage) (serverMessage, error) {
 	return serverMessage{Version: known.Version, Digest: known.Digest, There: there, Failure: failureMessageOf(err)}, nil
 }
 
-// brought takes what a process that is done has written.
+// brought collects the output of a finished process.
 func (t *childFetch) brought(done *doneMessage, files *spools) (fetchedContent, error) {
 	t.f.metrics.bytes.WithLabelValues(string(t.ref.Kind)).Add(float64(max(done.Downloaded, 0)))
 	if done.Kept && t.there {
@@ -253,11 +253,11 @@ func (t *childFetch) brought(done *doneMessage, files *spools) (fetchedContent, 
 		got.exact, got.was = t.exact, t.known.Digest
 	}
 	files.data.Close()
-	files.data = nil // it is the caller's
+	files.data = nil // ownership passes to the caller
 	return got, nil
 }
 
-// versioned says whether a version can be one of what is fetched.
+// versioned reports whether a version is plausible for the source.
 func (t *childFetch) versioned(version string) bool {
 	switch t.ref.Kind {
 	case remote.Repository:

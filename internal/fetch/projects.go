@@ -12,17 +12,17 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
-// allowFile is the file of a project's directory that lists what it may fetch.
+// allowFile is the file in a project's directory that lists what it may fetch.
 const allowFile = "allow"
 
-// projectName are the names that an AppProject can have: a DNS subdomain, which is no path
-// to elsewhere.
+// projectName matches valid names of AppProjects: a DNS subdomain, which cannot
+// escape a directory.
 var projectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 
-// For is this Fetcher for one AppProject. If it has a directory of its name in dir, it
-// may fetch what the file allow there lists, beside what all may, and its credentials
-// there count before those of all; what it fetches is known to it alone, under scope.
-// Without one it is this Fetcher, and scope is empty.
+// For returns the Fetcher of an AppProject. If dir contains a directory of that
+// name, the project may also fetch what the file allow in it lists, and its
+// credentials there take precedence; its content is cached separately, under scope.
+// Otherwise it returns this Fetcher and an empty scope.
 //
 // The files are read each time, since mounted Secrets and ConfigMaps change.
 func (f *Fetcher) For(dir, project string) (own *Fetcher, scope string, err error) {

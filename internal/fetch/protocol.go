@@ -13,8 +13,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/sandbox"
 )
 
-// What a server and a process that fetches for it say, in lines of JSON. A fetchOrder is
-// the first line, to the process.
+// The messages between a server and its fetch process, in lines of JSON. A
+// fetchOrder is the first line, to the process.
 type fetchOrder struct {
 	Ref          remote.Ref
 	Anew         bool
@@ -26,15 +26,15 @@ type fetchOrder struct {
 	Limits       Limits
 	Proxy        *httpproxy.Config
 	Credential   secret
-	Index        bool // there is an index of earlier
+	Index        bool // there is a cached index
 	Until        time.Time
 }
 
-// childMessage is a line of the process. One of the fields is set; a reply follows but for the
-// last.
+// childMessage is a message from the process. One field is set; all but the last
+// message get a reply.
 type childMessage struct {
 	Recorded *recordedMessage `json:",omitempty"`
-	Address  string           `json:",omitempty"` // which a credential is for
+	Address  string           `json:",omitempty"` // to get its credential
 	Done     *doneMessage     `json:",omitempty"`
 }
 
@@ -43,11 +43,11 @@ type recordedMessage struct {
 	SourceSays string
 }
 
-// doneMessage is what came of it. The data is in the file.
+// doneMessage is the result. The data is in the file.
 type doneMessage struct {
 	Version    string
-	Kept       bool  // the cache has it, as the reply said
-	Index      bool  // there is a new index in its file
+	Kept       bool  // the cache already contains it, according to a reply
+	Index      bool  // the file contains a new index
 	Downloaded int64 // bytes
 	Gaps       []sandbox.Gap
 	Failure    *failureMessage
@@ -59,7 +59,7 @@ type failureMessage struct {
 	After           time.Duration
 }
 
-// serverMessage is a line of the server.
+// serverMessage is a message from the server.
 type serverMessage struct {
 	Credential secret
 	Version    string
@@ -68,7 +68,7 @@ type serverMessage struct {
 	Failure    *failureMessage
 }
 
-// secret is a credential across a pipe.
+// secret is a credential in a message.
 type secret struct {
 	Username, Password, Token, Access string
 	CA, Cert, Key                     string
@@ -85,13 +85,14 @@ func (s secret) opened() credential {
 		identity: identity{ca: s.CA, cert: s.Cert, key: s.Key, insecure: s.Insecure}}
 }
 
-// maxMessage is the longest line of a process, in bytes, maxMessages how many there are.
+// maxMessage is the maximum length of a message from the process, in bytes,
+// maxMessages their number.
 const (
 	maxMessage  = 64 << 10
 	maxMessages = 1000
 )
 
-// The files of a process, behind its standard ones.
+// The files of a process, after the standard ones.
 const (
 	dataFile = 3 + iota
 	newIndexFile
@@ -109,7 +110,7 @@ func failureMessageOf(err error) *failureMessage {
 	return &failureMessage{f.outcome, f.message, f.remedy, f.after}
 }
 
-// failure reads a failure that came across a pipe.
+// failure converts a failure from a message.
 func (w *failureMessage) failure() error {
 	if w == nil {
 		return nil

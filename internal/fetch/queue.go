@@ -6,30 +6,30 @@ import (
 	"sync"
 )
 
-// queue gives out the places of fetches that use the network. No host and no tenant
-// has more than half of them, so that one that is slow, or asks for much, leaves the
-// others theirs; and of those who wait, the tenant comes first that has the fewest.
+// queue limits concurrent fetches over the network. No host and no tenant may use
+// more than half of the places, so slow hosts and busy tenants do not block others.
+// Of those waiting, the tenant with the fewest fetches comes first.
 type queue struct {
 	places int
-	share  int // that one host or one tenant may have
+	share  int // limit for a host or a tenant
 
 	mu      sync.Mutex
 	taken   int
 	hosts   map[string]int
 	tenants map[string]int
-	waiting []*waiter // in the order of their coming
+	waiting []*waiter // in order of arrival
 }
 
 type waiter struct {
 	host, tenant string
-	turn         chan struct{} // closed when the place is its
+	turn         chan struct{} // closed when it has a place
 }
 
 func newQueue(places int) *queue {
 	return &queue{places: places, share: (places + 1) / 2, hosts: map[string]int{}, tenants: map[string]int{}}
 }
 
-// enter waits for a place. leave gives it back, and is to be called once.
+// enter waits for a place. leave releases it, and must be called once.
 func (q *queue) enter(ctx context.Context, host, tenant string) (leave func(), err error) {
 	w := &waiter{host, tenant, make(chan struct{})}
 	q.mu.Lock()
@@ -61,19 +61,19 @@ func (q *queue) enter(ctx context.Context, host, tenant string) (leave func(), e
 	}
 	q.mu.Unlock()
 	if i < 0 {
-		leave() // both had come
+		leave() // both happened
 	}
 	return nil, ctx.Err()
 }
 
-// length is how many wait.
+// length returns the number of waiting fetches.
 func (q *queue) length() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.waiting)
 }
 
-// wake gives the free places to those who may have them.
+// wake assigns free places.
 func (q *queue) wake() {
 	for q.taken < q.places {
 		best := -1
@@ -103,11 +103,11 @@ func less(counts map[string]int, key string) {
 	}
 }
 
-// tenantKey is where a context has the name of the tenant.
+// tenantKey is the context key of the tenant's name.
 type tenantKey struct{}
 
-// WithTenant names who a fetch is for, in whose share of the network it is: an
-// AppProject, an Application. Without it nobody's share is counted.
+// WithTenant sets the tenant of a fetch, for its share of the network: an
+// AppProject or an Application. Without it, no share applies.
 func WithTenant(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, tenantKey{}, tenant)
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
-// mostSigned is the largest provenance file, payload or bundle that is read, in bytes.
+// mostSigned limits the size of a provenance file, payload or bundle, in bytes.
 const mostSigned = 1 << 20
 
-// scopeOf is where the store has the records of a Ref. Those of charts have the policy in
-// it that they were verified by, so that what came without is not taken under one: an
-// index may lead to any address of a policy, so that all of it counts for each chart.
+// scopeOf returns the scope of a Ref's records in the store. For charts it includes
+// the policy, so that unverified content is never used under a policy. An index may
+// refer to any URL, so the whole policy counts for each chart.
 func (f *Fetcher) scopeOf(ref remote.Ref) string {
 	if ref.Kind != remote.Chart {
 		return f.scope
@@ -27,8 +27,8 @@ func (f *Fetcher) scopeOf(ref remote.Ref) string {
 	return f.scope + f.config.Verify.name()
 }
 
-// signers are those of the policy who must have signed a chart: that for the address by
-// which it was asked for, and that for where it comes from.
+// signers returns the required signers of a chart: for the requested URL, and for
+// the URL it is downloaded from.
 func (e *attempt) signers(from *url.URL) []Signer {
 	addresses := []*url.URL{from}
 	if named, fault := parseAddress(e.ref.URL); fault == "" {
@@ -44,18 +44,18 @@ func (e *attempt) signers(from *url.URL) []Signer {
 	return all
 }
 
-// unsigned is the failure of a chart that its signer has not signed.
+// unsigned is the failure of a chart without a valid signature.
 func unsigned(s Signer, remedy, format string, args ...any) *failure {
 	return failed(unverified, remedy, "%s; the policy (--remote-verify) requires a signature for %s", fmt.Sprintf(format, args...), s.Address)
 }
 
-// The remedies for what is not signed as it must be.
+// The remedies for missing signatures.
 const (
 	signByHelm   = "publish it with helm package --sign by a key of the keyring, and its .prov beside it, or correct the policy"
 	signByCosign = "sign it by its digest with cosign sign --key and the private half of the key in the policy, or correct the policy"
 )
 
-// verifyFile verifies a chart of a repository by the provenance file beside it.
+// verifyFile verifies a chart of a repository by its provenance file.
 func (e *attempt) verifyFile(at *url.URL, packed []byte) error {
 	for _, s := range e.signers(at) {
 		if s.Keyring == nil {
@@ -95,7 +95,7 @@ func (e *attempt) verifyManifest(repository *orasremote.Repository, at ocispec.D
 	return nil
 }
 
-// byProvenanceLayer verifies by the layer that helm push makes of a provenance file.
+// byProvenanceLayer verifies by the provenance layer that helm push adds.
 func (e *attempt) byProvenanceLayer(s Signer, repository *orasremote.Repository, _ ocispec.Descriptor, layers []ocispec.Descriptor, packed []byte) error {
 	i := slices.IndexFunc(layers, func(l ocispec.Descriptor) bool { return l.MediaType == helmregistry.ProvLayerMediaType })
 	if i < 0 {
@@ -111,8 +111,8 @@ func (e *attempt) byProvenanceLayer(s Signer, repository *orasremote.Repository,
 	return byProvenance(s, statement, packed)
 }
 
-// byProvenance verifies a chart by its provenance file, as helm verify does. The name of
-// the archive in the file is that which helm package gives to this chart and version.
+// byProvenance verifies a chart by its provenance file, like helm verify. The name
+// of the archive in the file is that of helm package for this chart and version.
 func byProvenance(s Signer, statement, packed []byte) error {
 	ring, err := keyring(s.Keyring)
 	if err != nil {

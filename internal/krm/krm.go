@@ -36,6 +36,21 @@ const LadderKey = "ladder.yaml"
 // how to order what something else rendered, and LadderKey.
 func Parameters(ordering []string) []string { return append(slices.Clone(ordering), LadderKey) }
 
+// IsList reports whether a text is a ResourceList. It need not be a valid one.
+func IsList(text []byte) bool {
+	if !bytes.Contains(text, []byte(listKind)) { // most texts are long manifests
+		return false
+	}
+	var doc struct {
+		APIVersion string `yaml:"apiVersion"`
+		Kind       string `yaml:"kind"`
+	}
+	err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&doc)
+	return err == nil && doc.Kind == listKind && strings.HasPrefix(doc.APIVersion, "config.kubernetes.io/")
+}
+
+const listKind = "ResourceList"
+
 // Run reads a list from in and returns it with waves, and what was found on the
 // way. ordering names the parameters of the plugin that a functionConfig may set.
 //

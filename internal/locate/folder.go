@@ -15,10 +15,6 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// forFleets are the commands that do for a folder of components what others do
-// for one component; to list them is for all others.
-var forFleets = map[string]string{"render": "check-render", "check": "check-render", "graph": "graph", "diff": "diff"}
-
 // FolderRule marks what is a folder of components, and no component.
 const FolderRule = "folder-of-components"
 
@@ -29,8 +25,8 @@ func NotComponent(command string, req plugin.Request, err error) error {
 	}
 	held := Below(req.Repo, req.Dir)
 	of, all := held.Described, ", or list all with cmp fleet inventory"
-	if sister, ok := forFleets[command]; ok {
-		all = ", or use cmp fleet " + sister + " for all"
+	if command == "render" {
+		all = ", or check all with cmp check"
 	}
 	if len(of) == 0 { // and so no fleet
 		return Undescribed(req.Repo, req.Dir, req.Show, ", or name one of them, such as "+req.Show(held.Others[0]))

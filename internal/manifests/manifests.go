@@ -31,7 +31,7 @@ func Read(stdin io.Reader, name string) ([]object.Object, error) {
 	}
 	text, err := io.ReadAll(in)
 	if err != nil {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: shown, Message: wholefile.Reason(err)}
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: shown, Message: wholefile.Reason(err), Remedy: "name a file that can be read, or - for standard input"}
 	}
 	objs, err := object.Parse(shown, 1, string(text))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Ladder is the order of a component. Of its objects it has the identities and
-// what is said of them, and nothing that stands in them.
+// Ladder is the order of a component. Of its objects it contains the identities and
+// findings, but not the content.
 type Ladder struct {
 	Name       string      `json:"name"`
 	Rungs      []Rung      `json:"rungs"`
@@ -23,23 +23,23 @@ type Ladder struct {
 	Findings   []Finding   `json:"findings"`
 }
 
-// Rung is what objects are for.
+// Rung is the purpose of objects.
 type Rung struct {
 	Name string `json:"name"`
 	Wave int    `json:"wave"`
 	Why  string `json:"why"`
 }
 
-// Wave is what is applied at the same time.
+// Wave is a set of objects that are applied together.
 type Wave struct {
-	// Title is such as "wave 30", and About says what stands there.
+	// Title is, for example, "wave 30"; About describes the content.
 	Title string       `json:"title"`
 	About string       `json:"about,omitempty"`
 	Phase object.Phase `json:"phase,omitempty"`
 	Wave  int          `json:"wave"`
-	// Why says in sentences what makes the wave one of its own.
+	// Why says why the wave is separate, in sentences.
 	Why []string `json:"why"`
-	// Awaited and Open are those of wave.Gate, and so are the lists.
+	// Awaited, Open and the lists are those of wave.Gate.
 	Awaited  bool   `json:"awaited,omitempty"`
 	Open     bool   `json:"open,omitempty"`
 	GatedBy  []Held `json:"gatedBy,omitempty"`
@@ -48,27 +48,26 @@ type Wave struct {
 	Degrades []Held `json:"degrades,omitempty"`
 }
 
-// Held is an object that a wave is held by, and why.
+// Held is an object that a gate waits for, with the reason.
 type Held struct {
-	// Object is an index of Ladder.Objects.
+	// Object is an index into Ladder.Objects.
 	Object int    `json:"object"`
 	Why    string `json:"why"`
 }
 
-// Object is a manifest. Objects are in the order of the waves.
+// Object is a manifest. Objects are in wave order.
 type Object struct {
-	// ID tells it from all others of its ladder.
+	// ID is unique within the ladder.
 	ID        string `json:"id"`
 	Kind      string `json:"kind"`
 	Group     string `json:"group,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Wave is an index of Ladder.Waves, and Rung of Ladder.Rungs, -1 if it stands
-	// on none.
+	// Wave is an index into Ladder.Waves, and Rung into Ladder.Rungs, -1 for none.
 	Wave int `json:"wave"`
 	Rung int `json:"rung"`
-	// Why says what decided the wave, and Source where that is from. Because is
-	// the object that did, -1 if none did.
+	// Why says what decided the wave, and Source is its source. Because is the
+	// deciding object, -1 for none.
 	Why     string `json:"why"`
 	Because int    `json:"because"`
 	Source  string `json:"source,omitempty"`
@@ -76,29 +75,30 @@ type Object struct {
 	Line    int    `json:"line,omitempty"`
 }
 
-// Reference says that From refers to To; both are indices of Ladder.Objects.
+// Reference says that From refers to To; both are indexes into Ladder.Objects.
 type Reference struct {
 	From  int    `json:"from"`
 	To    int    `json:"to"`
 	Why   string `json:"why"`
 	Field string `json:"field,omitempty"`
-	// Gate means that To must be healthy before From is applied, Inferred that no
-	// record says so, Loose that nothing is ordered by it, and Quiet that every
-	// object has one like it.
+	// Gate means that To must be healthy before From is applied, Inferred that the
+	// reference is not based on a record, Loose that it does not affect the order,
+	// Against that the order contradicts it, and Quiet that every object has one
+	// like it.
 	Gate     bool `json:"gate,omitempty"`
 	Inferred bool `json:"inferred,omitempty"`
 	Loose    bool `json:"loose,omitempty"`
+	Against  bool `json:"against,omitempty"`
 	Quiet    bool `json:"quiet,omitempty"`
 }
 
-// Finding is a fault, with the object that it is about: an index of
-// Ladder.Objects, -1 if it is about none.
+// Finding is a finding with its object: an index into Ladder.Objects, -1 for none.
 type Finding struct {
 	finding.Finding
 	About int `json:"about"`
 }
 
-// LadderOf is the ladder of a plan. base is what the plan follows from.
+// LadderOf returns the ladder of a plan. base is the knowledge behind the plan.
 func LadderOf(name string, p *wave.Plan, base *knowledge.Base, findings []finding.Finding) *Ladder {
 	b := &builder{plan: p, Ladder: &Ladder{Name: finding.Harmless(name), Rungs: []Rung{}, Waves: []Wave{}, Objects: []Object{}, References: []Reference{}, Findings: []Finding{}}}
 	b.number = make([]int, len(p.Graph.Nodes))
@@ -120,11 +120,11 @@ func LadderOf(name string, p *wave.Plan, base *knowledge.Base, findings []findin
 	return b.Ladder
 }
 
-// builder is a ladder in the making.
+// builder builds a ladder.
 type builder struct {
 	*Ladder
 	plan *wave.Plan
-	// number is that of a node among the objects, -1 if it is none of them.
+	// number maps nodes to indexes of objects, -1 for none.
 	number []int
 }
 
@@ -159,7 +159,7 @@ func (b *builder) objects(bands []wave.Band) {
 	}
 }
 
-// rung is the index of a rung, which is added if it is not there.
+// rung returns the index of a rung, and adds it if needed.
 func (b *builder) rung(r knowledge.Rung) int {
 	at := slices.IndexFunc(b.Rungs, func(known Rung) bool { return known.Name == r.Name })
 	if at < 0 {
@@ -190,11 +190,11 @@ func (b *builder) held(all []wave.Gated) []Held {
 	return held
 }
 
-// deciding is how many objects are named that make a wave one of its own.
+// deciding is the maximum number of objects named as the reason for a wave.
 const deciding = 3
 
-// why says in sentences what makes a wave one of its own: the rungs that begin
-// there, or else the objects that must come after those of earlier waves.
+// why says why a wave is separate: the rungs that start there, or else the objects
+// that must follow those of earlier waves.
 func (b *builder) why(band wave.Band) []string {
 	if band.Phase != object.Sync {
 		return []string{"hooks outside the Sync phase keep their weight"}
@@ -229,13 +229,13 @@ func (b *builder) references() {
 			continue
 		}
 		b.References = append(b.References, Reference{From: from, To: to, Why: finding.Harmless(r.Why + r.Explained()), Field: finding.Harmless(r.Field),
-			Gate: b.plan.IsGate(r), Inferred: r.Inferred, Loose: !b.plan.Orders(r), Quiet: b.quiet(r)})
+			Gate: b.plan.IsGate(r), Inferred: r.Inferred, Loose: !b.plan.Orders(r), Against: b.plan.Contradicts(r), Quiet: b.quiet(r)})
 	}
 }
 
-func (b *builder) quiet(r graph.Reference) bool { return b.plan.GoesWithoutSaying(r) }
+func (b *builder) quiet(r graph.Reference) bool { return b.plan.IsImplied(r) }
 
-// attach hangs each finding on the object that it names.
+// attach assigns each finding to the object it names.
 func (b *builder) attach(findings []finding.Finding) {
 	named := map[string]int{}
 	for i, n := range b.plan.Graph.Nodes {

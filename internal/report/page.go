@@ -19,18 +19,18 @@ var looks string
 //go:embed page/*.js
 var modules embed.FS
 
-// program is all modules of the page in one, in which each sees the names of
-// the others: a page that is opened from disk can import nothing.
+// program is the concatenation of all modules, which share their names: a page
+// opened from disk cannot import modules.
 var program = func() string {
 	files, err := modules.ReadDir("page")
 	if err != nil {
-		panic(err) // they are part of the program, and read when it starts
+		panic(err) // they are embedded
 	}
 	var b strings.Builder
 	for _, f := range files {
 		text, err := modules.ReadFile(path.Join("page", f.Name()))
 		if err != nil {
-			panic(err) // it was listed
+			panic(err) // listed before
 		}
 		for line := range strings.Lines(string(text)) {
 			if !strings.HasPrefix(line, "import ") {
@@ -43,10 +43,10 @@ var program = func() string {
 
 var document = template.Must(template.New("page").Parse(skeleton))
 
-// html writes the page. Its policy lets a browser run and use nothing but the
-// program and the looks that stand in it, by their hashes.
+// html returns the page. Its Content-Security-Policy only allows the embedded
+// script and styles, by their hashes.
 func (p page) html() (string, error) {
-	data, err := json.Marshal(p) // which escapes "<", ">" and "&"
+	data, err := json.Marshal(p) // escapes "<", ">" and "&"
 	if err != nil {
 		return "", err
 	}
@@ -67,7 +67,7 @@ func (p page) html() (string, error) {
 	return b.String(), err
 }
 
-// hash is how a Content-Security-Policy calls a text.
+// hash returns the hash of a text in the format of a Content-Security-Policy.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

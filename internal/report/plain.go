@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// table is a part of what a page shows where no program runs.
+// table is a part of the page for browsers without scripts.
 type table struct {
 	Title    string
 	Columns  []string
@@ -25,8 +25,7 @@ var tables = template.Must(template.New("tables").Parse(`{{range .}}<section>
 {{end}}</section>
 {{end}}`))
 
-// plain is what the page knows as tables, for where no program runs: what stands
-// where, and why.
+// plain returns the content of the page as tables, for browsers without scripts.
 func (p page) plain() (string, error) {
 	var all []table
 	for _, r := range p.Rollouts {

@@ -1,13 +1,11 @@
-// Package report turns what was computed into a page that people look at in a
-// browser: the ladder of a component, or that of a fleet with the ladders of its
-// components and its simulated rollout.
+// Package report renders the ladder of a component as a web page, or that of a
+// fleet with the ladders of its components and its simulated rollout.
 //
-// The page is one file that needs nothing else and asks for nothing. Its data
-// stand in it as JSON; the program on the page (folder page) shows them. Of
-// manifests only the identities are told, with waves and reasons, so no page
-// holds what a Secret holds.
+// The page is a single file without external requests. Its data is embedded as
+// JSON, which the script (directory page) displays. Of manifests it only contains
+// identities, waves and reasons, so no page contains the content of Secrets.
 //
-// The package is pure: the same input makes the same page.
+// The package is pure: the same input produces the same page.
 package report
 
 import (
@@ -20,32 +18,32 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Component is a page about one component.
+// Component is the page of a component.
 type Component struct {
 	Ladder *Ladder
 }
 
-// HTML writes the page.
+// HTML returns the page.
 func (c Component) HTML() (string, error) {
 	return page{Title: c.Ladder.Name, Ladders: []*Ladder{c.Ladder}}.html()
 }
 
-// Fleet is a page about a fleet.
+// Fleet is the page of a fleet.
 type Fleet struct {
-	// Rollouts is the only one, or that of all environments, which nobody plays,
-	// and then those of each. The reader chooses among them.
+	// Rollouts contains either one, or the one of all environments, which is not
+	// simulated, followed by one for each environment. The reader selects one.
 	Rollouts []Rollout
 }
 
-// Rollout is a fleet, or what of it is deployed in an environment.
+// Rollout is a fleet, or the part of it that is deployed to an environment.
 type Rollout struct {
-	// Environment is where; empty means everywhere.
+	// Environment is the environment; empty means all.
 	Environment string
-	// Graph is what stands where, and what needs what.
+	// Graph contains the Applications and their dependencies.
 	Graph draw.Rollout
-	// Applications say more of each of Graph.Apps.
+	// Applications describes each of Graph.Apps.
 	Applications []Application
-	// Findings are those about the fleet.
+	// Findings are findings about the fleet.
 	Findings []finding.Finding
 	Timeline *Timeline
 }
@@ -53,13 +51,13 @@ type Rollout struct {
 // Application is a component of a fleet, or a part of one.
 type Application struct {
 	Namespace, Domain, Rung string
-	// File is what findings call its description by.
+	// File is the name of its description in findings.
 	File string
 	// Ladder is nil if nothing was rendered. Rollouts share it.
 	Ladder *Ladder
 }
 
-// HTML writes the page.
+// HTML returns the page.
 func (f Fleet) HTML() (string, error) {
 	p := page{Title: finding.Harmless(f.Rollouts[0].Graph.Label), Fleet: true, Ladders: []*Ladder{}}
 	numbers := map[*Ladder]int{nil: -1}
@@ -69,8 +67,8 @@ func (f Fleet) HTML() (string, error) {
 	return p.html()
 }
 
-// on is the rollout as it stands in a page, to which it adds its ladders unless
-// they are there. numbers are those of the ladders that are.
+// on returns the rollout for a page, and adds missing ladders to it. numbers maps
+// ladders to their indexes.
 func (r Rollout) on(in *page, numbers map[*Ladder]int) rollout {
 	p := rollout{Environment: finding.Harmless(r.Environment), Timeline: r.Timeline}
 	for _, s := range r.Graph.Steps {
@@ -99,8 +97,8 @@ func (r Rollout) on(in *page, numbers map[*Ladder]int) rollout {
 	return p
 }
 
-// about is the component that a finding names, or in whose directory it is; -1 if
-// there is none.
+// about returns the component that a finding names, or whose directory contains its
+// file; -1 if there is none.
 func (r Rollout) about(found finding.Finding) int {
 	if named := slices.IndexFunc(r.Graph.Apps, func(a draw.App) bool { return a.Name == found.Object }); named >= 0 {
 		return named
@@ -118,13 +116,14 @@ func (r Rollout) about(found finding.Finding) int {
 	return nearest
 }
 
-// page is what stands in a page as JSON.
+// page is the JSON data of a page.
 type page struct {
 	Title string `json:"title"`
 	Fleet bool   `json:"fleet"`
-	// Ladders is that of the component, or those of the components of a fleet.
+	// Ladders contains that of the component, or those of the components of a
+	// fleet.
 	Ladders []*Ladder `json:"ladders"`
-	// Rollouts are those of a fleet.
+	// Rollouts are the rollouts of a fleet.
 	Rollouts []rollout `json:"rollouts,omitempty"`
 }
 
@@ -133,7 +132,7 @@ type rollout struct {
 	Components  []component `json:"components"`
 	Phases      []phase     `json:"phases,omitempty"`
 	Needs       []need      `json:"needs,omitempty"`
-	// Findings are about components, by their indices.
+	// Findings are about components, by index.
 	Findings []Finding `json:"findings,omitempty"`
 	Timeline *Timeline `json:"timeline,omitempty"`
 }
@@ -147,7 +146,7 @@ type component struct {
 	Namespace string `json:"namespace,omitempty"`
 	Domain    string `json:"domain,omitempty"`
 	Rung      string `json:"rung,omitempty"`
-	// Ladder is an index of page.Ladders, -1 if nothing was rendered.
+	// Ladder is an index into page.Ladders, -1 if nothing was rendered.
 	Ladder int `json:"ladder"`
 }
 
@@ -156,7 +155,7 @@ type phase struct {
 	About string `json:"about"`
 }
 
-// need is what one component needs of another, by their indices.
+// need is a dependency between two components, by index.
 type need struct {
 	From     int      `json:"from"`
 	To       int      `json:"to"`

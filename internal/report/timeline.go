@@ -1,18 +1,18 @@
 package report
 
-// Timeline is a rollout that was played, as other programs read it, too. Times
-// are seconds from its start; those that never come are nil.
+// Timeline is the JSON form of a simulated rollout. Times are in seconds from its
+// start; nil means never.
 type Timeline struct {
-	// Done is false if the rollout never ends.
+	// Done is false if the rollout does not complete.
 	Done         bool    `json:"done"`
 	TotalSeconds float64 `json:"totalSeconds"`
-	// Applications are in the order in which they begin.
+	// Applications are in order of their start.
 	Applications []Span `json:"applications"`
 	Steps        []Step `json:"steps"`
-	// CriticalPath is what the total is the sum of.
+	// CriticalPath adds up to the total.
 	CriticalPath []Critical `json:"criticalPath"`
 	Stuck        []Stuck    `json:"stuck"`
-	// Unordered are needs between sets that know nothing of each other.
+	// Unordered are dependencies between ApplicationSets that run independently.
 	Unordered []Crossing `json:"unordered"`
 }
 
@@ -24,16 +24,16 @@ type Span struct {
 	Start float64  `json:"start"`
 	Ready *float64 `json:"ready"`
 	End   *float64 `json:"end"`
-	// Takes says why it takes so long, and Why what it waited for.
+	// Takes explains the duration, and Why the wait before it.
 	Takes string `json:"takes"`
 	Why   string `json:"why"`
 }
 
-// Step is what is synced at the same time.
+// Step is a set of Applications that are synced together.
 type Step struct {
 	Set  string `json:"set,omitempty"`
 	Step string `json:"step"`
-	// MaxUpdate is how many are synced at once; 0 means all.
+	// MaxUpdate limits concurrent syncs; 0 means no limit.
 	MaxUpdate    int      `json:"maxUpdate,omitempty"`
 	Manual       bool     `json:"manual,omitempty"`
 	Applications []string `json:"applications"`
@@ -49,15 +49,15 @@ type Critical struct {
 	Why   string  `json:"why"`
 }
 
-// Stuck is an Application that never gets healthy.
+// Stuck is an Application that never becomes healthy.
 type Stuck struct {
 	Name   string `json:"name"`
 	Begins bool   `json:"begins"`
 	Why    string `json:"why"`
 }
 
-// Crossing is a need that nothing orders. Waits is how long the one that needs
-// the other waits for it.
+// Crossing is a dependency that no order ensures. Waits is how long the dependent
+// Application waits.
 type Crossing struct {
 	From  string  `json:"from"`
 	To    string  `json:"to"`

@@ -5,20 +5,64 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 )
 
-// Progress shows how far a rendering is on a terminal, and nothing elsewhere.
+// patience is how long a command runs before it shows what it is doing.
+const patience = 2 * time.Second
+
+// wide is how many columns a name has.
+const wide = 60
+
+// clear removes a line.
+var clear = "\r" + strings.Repeat(" ", wide+20) + "\r"
+
+// Progress shows on a terminal how many of all are done, if that takes long. It is nil
+// for other outputs.
 func Progress(out io.Writer) func(done, of int, name string) {
-	f := Terminal(out)
-	if f == nil || os.Getenv("TERM") == "dumb" {
+	f := progressOn(out)
+	if f == nil {
 		return nil
 	}
-	const wide = 40
+	return progress(f, time.Now())
+}
+
+func progress(out io.Writer, begin time.Time) func(done, of int, name string) {
+	shown := false
 	return func(done, of int, name string) {
-		if done == of {
-			fmt.Fprintf(f, "\r%s\r", strings.Repeat(" ", wide+20))
-			return
+		switch {
+		case done < of && time.Since(begin) >= patience:
+			shown = true
+			fmt.Fprintf(out, "\r%4d of %d  %-*.*s", done, of, wide, wide, name)
+		case done == of && shown:
+			fmt.Fprint(out, clear)
 		}
-		fmt.Fprintf(f, "\r%4d of %d  %-*.*s", done, of, wide, wide, name)
 	}
+}
+
+// Waiting shows on a terminal what a command waits for, if that takes long, until done is
+// called.
+func Waiting(out io.Writer, what string) (done func()) {
+	f := progressOn(out)
+	if f == nil {
+		return func() {}
+	}
+	return waiting(f, what)
+}
+
+func waiting(out io.Writer, what string) (done func()) {
+	show := time.AfterFunc(patience, func() { fmt.Fprintf(out, "\r%-*.*s", wide, wide, what) })
+	return func() {
+		if !show.Stop() {
+			fmt.Fprint(out, clear)
+		}
+	}
+}
+
+// progressOn returns the terminal that is written to, if it can show progress.
+func progressOn(out io.Writer) *os.File {
+	if os.Getenv("TERM") == "dumb" {
+		return nil
+	}
+	return Terminal(out)
 }

@@ -66,7 +66,8 @@ func (v *Vendoring) Run(ctx context.Context, dirs []string) (text string, warnin
 	for _, c := range all {
 		for _, f := range c.fetched {
 			if f.Content.Warning != "" {
-				warnings = append(warnings, finding.Finding{Severity: finding.Warning, Rule: "remote-cached", File: c.shown, Object: f.Ref.String(), Message: f.Content.Warning})
+				warnings = append(warnings, finding.Finding{Severity: finding.Warning, Rule: "remote-cached", File: c.shown, Object: f.Ref.String(), Message: f.Content.Warning,
+					Remedy: "make the source reachable, and run cmp vendor again"})
 			}
 		}
 		if err := c.write(); err != nil {

@@ -1,4 +1,4 @@
-// Package ask answers questions about what is known of kinds.
+// Package ask answers queries about the knowledge of kinds.
 package ask
 
 import (
@@ -14,19 +14,19 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// Question is a question about what is known, and what it is about.
+// Question is a query with its results.
 type Question struct {
 	Base   *knowledge.Base
 	Groups []knowledge.Group
-	// Kinds are what is asked for, others what the same word may mean.
+	// Kinds are the results, others further kinds of the same name.
 	Kinds, others []knowledge.Kind
-	// unknown means that there is no record of the kind.
+	// unknown means that the kind has no record.
 	unknown bool
-	// listed means that the kinds of a group are asked for.
+	// listed means that the query is for all kinds of a group.
 	listed bool
 }
 
-// Find understands the argument: a group, a kind of a group, or a bare kind.
+// Find resolves the argument: a group, a kind with its group, or a kind only.
 func (a *Question) Find(arg string) error {
 	if g, ok := a.group(arg); ok {
 		a.Kinds, a.listed = g.Kinds, true
@@ -54,7 +54,7 @@ func (a *Question) Find(arg string) error {
 			if !strings.EqualFold(k.Kind, named) {
 				continue
 			}
-			if g.Builtin && len(a.Kinds) == 0 { // which people mean most
+			if g.Builtin && len(a.Kinds) == 0 { // usually the one that users mean
 				a.Kinds = append(a.Kinds, k)
 				continue
 			}
@@ -83,7 +83,7 @@ func (a *Question) group(name string) (knowledge.Group, bool) {
 	return a.Groups[at], true
 }
 
-// qualified looks up a kind in its group, however it is spelt.
+// qualified looks up a kind in a group, in any spelling.
 func (a *Question) qualified(group, kind string) {
 	kind = knowledge.FullKind(kind)
 	if g, ok := a.group(group); ok {
@@ -115,7 +115,7 @@ func (a *Question) nearest(arg string) *nearest.Names {
 	return near
 }
 
-// GroupTable lists the groups of which something is known.
+// GroupTable lists the groups with records.
 func (a *Question) GroupTable() string {
 	return table.Columns("GROUP\tKINDS\tPRODUCT", func(w io.Writer) {
 		for _, g := range a.Groups {
@@ -124,7 +124,7 @@ func (a *Question) GroupTable() string {
 	})
 }
 
-// product says to what a group belongs.
+// product returns the product of a group.
 func (a *Question) product(group string) string {
 	at := slices.IndexFunc(a.Groups, func(g knowledge.Group) bool {
 		ok, err := path.Match(g.Name, group)
@@ -136,12 +136,12 @@ func (a *Question) product(group string) string {
 	return a.Groups[at].Product
 }
 
-// Text answers for people.
+// Text formats the answer for users.
 func (a *Question) Text() string {
 	if a.listed || len(a.Kinds) > 1 {
 		table := table.Columns("GROUP\tKIND\tRUNG\tWAVE\tWAITED FOR\tWHY", func(w io.Writer) {
 			for _, k := range a.Kinds {
-				if k.Rung == "" { // of a record for any kind of its group
+				if k.Rung == "" { // a record for any kind of its group
 					k.Rung = a.Base.Guess(k.Group, k.Kind).Rung
 				}
 				rung, _ := a.Base.Rung(k.Rung)
@@ -156,7 +156,7 @@ func (a *Question) Text() string {
 	return a.record(a.Kinds[0])
 }
 
-// record writes out all that is known about a kind.
+// record formats all knowledge about a kind.
 func (a *Question) record(k knowledge.Kind) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
@@ -221,7 +221,7 @@ func (a *Question) record(k knowledge.Kind) string {
 	return b.String()
 }
 
-// health writes what Argo CD waits for, one line for each case.
+// health formats what Argo CD waits for, with one line for each case.
 func (a *Question) health(k knowledge.Kind, line func(string, ...any)) {
 	if len(k.Health) == 0 {
 		line("  health:  no health check: a wave does not wait for it")
@@ -262,14 +262,14 @@ func (a *Question) health(k knowledge.Kind, line func(string, ...any)) {
 	}
 }
 
-// coreGroup is what the group without a name is called here.
+// coreGroup is the name for the group with the empty name.
 const coreGroup = "core"
 
 func notFound(arg, message, remedy string) finding.Finding {
 	return finding.Finding{Severity: finding.Error, Rule: "unknown-kind", Field: arg, Message: message, Remedy: remedy}
 }
 
-// GroupName is what a group is called on the command line.
+// GroupName returns the name of a group on the command line.
 func GroupName(name string) string {
 	if name == "" {
 		return coreGroup
@@ -287,7 +287,7 @@ func waited(k knowledge.Kind) string {
 	return "at times"
 }
 
-// signs tells the signs of health in words.
+// signs describes signs of health.
 func signs(all []knowledge.Sign) string {
 	var parts []string
 	for _, sign := range all {
@@ -307,7 +307,7 @@ func note(text string) string {
 	return " (" + text + ")"
 }
 
-// field is where a reference stands.
+// field returns the field of a reference.
 func field(r knowledge.Reference) string {
 	if r.Named != "" {
 		return "its name, as " + r.Named

@@ -1,12 +1,12 @@
-// Package adopt finds the values of a chart that take the place of what its templates
-// generate into Secrets, so that an Application which runs with passwords that nobody can
-// derive keeps them.
+// Package adopt finds the values of a chart that replace what its templates
+// generate into Secrets. An Application that runs with passwords that cannot be
+// derived keeps them this way.
 //
-// What is generated differs between two renderings with two seeds that are thrown away.
-// Which value takes its place is found by trying: each value that the chart leaves empty
-// is set to a text of our own, and where that comes out, it is the one. At last all values
-// are set to what the cluster has, and only what comes out the same counts. Nothing is
-// concluded from names.
+// Generated fields are those that differ between two renderings with two throwaway
+// seeds. The value for a field is found by trying: each empty value of the chart is
+// set to a probe text, and if the probe appears in the field, that is the value.
+// Finally all values are set to the content of the cluster, and only fields that
+// match it count. Nothing is concluded from names.
 package adopt
 
 import (
@@ -30,13 +30,13 @@ import (
 )
 
 const (
-	// sharedBytes is how much decoded text the renderings share.
+	// sharedBytes is the cache size for decoded text.
 	sharedBytes = 32 << 20
-	// rememberedKeys is how many private keys they share.
+	// rememberedKeys is the cache size for private keys.
 	rememberedKeys = 64
-	// maxTried bounds the values that are tried, a rendering for each.
+	// maxTried limits the values that are tried, each with a rendering.
 	maxTried = 500
-	// probe is what they are set to. It is a name that a Secret can have, too.
+	// probe is the value used for trying. It is also a valid name of a Secret.
 	probe = "ladder-adopts-7f3a9c51d20b"
 )
 
@@ -46,38 +46,38 @@ type Field struct {
 	Key    string
 }
 
-// Component is one whose Secrets have fields that are generated.
+// Component is a component whose Secrets contain generated fields.
 type Component struct {
 	fsys fs.FS
 	dir  string
 	opt  render.Options
 	keys [2]seed.Key
-	// Generated are these fields, in order.
+	// Generated lists these fields in order.
 	Generated []Field
-	// Untried is how many values were not tried, because there are too many.
+	// Untried is the number of values that were not tried because of maxTried.
 	Untried int
-	takes   map[Field]taken
-	// instead is, for a Secret, the value that names another one to be used instead.
-	instead map[object.ID]string
+	setters map[Field]setter
+	// instead maps a Secret to the value that names a replacement for it.
+	replacements map[object.ID]string
 }
 
-// taken is the value that a field is taken from.
-type taken struct {
+// setter is the value that sets a field.
+type setter struct {
 	path []string
-	// encoded means that the value is in base64, as it comes out.
+	// encoded means that the value must be base64-encoded.
 	encoded bool
 }
 
-// content is what a field of a manifest holds: plain, and as it stands there in base64.
+// content is the content of a field, decoded and in base64.
 type content struct{ plain, encoded string }
 
-// Find renders a component with two seeds and looks for the fields that differ, and for
-// the values that they are taken from. The error is that of the component as it is, or of
-// the context.
+// Find renders a component with two seeds to find the fields that differ, and the
+// values that set them. The error is that of rendering the component as it is, or
+// of the context.
 func Find(ctx context.Context, fsys fs.FS, dir string, opt render.Options, seeds [2]seed.Key) (*Component, error) {
 	opt.Memory, opt.Ship, opt.Empty = input.NewMemory(sharedBytes), false, true
 	opt.Random.Keys = random.NewKeys(rememberedKeys)
-	c := &Component{fsys: fsys, dir: dir, opt: opt, keys: seeds, takes: map[Field]taken{}, instead: map[object.ID]string{}}
+	c := &Component{fsys: fsys, dir: dir, opt: opt, keys: seeds, setters: map[Field]setter{}, replacements: map[object.ID]string{}}
 	var texts []helm.TemplateText
 	c.opt.Probe = func(all []helm.TemplateText) template.FuncMap {
 		texts = append(texts, all...)
@@ -114,7 +114,7 @@ func Find(ctx context.Context, fsys fs.FS, dir string, opt render.Options, seeds
 	return c, nil
 }
 
-// Secrets are those that hold the fields, in order.
+// Secrets returns the Secrets with generated fields, in order.
 func (c *Component) Secrets() []object.ID {
 	var all []object.ID
 	for _, f := range c.Generated {
@@ -125,7 +125,7 @@ func (c *Component) Secrets() []object.ID {
 	return all
 }
 
-// render renders the component with one of the seeds, and values besides its own.
+// render renders the component with one of the seeds and additional values.
 func (c *Component) render(ctx context.Context, nth int, values map[string]any) ([]object.Object, error) {
 	opt := c.opt
 	opt.Random.Key = &c.keys[nth]
@@ -140,7 +140,8 @@ func (c *Component) render(ctx context.Context, nth int, values map[string]any) 
 	return res.Objects, err
 }
 
-// try sets one value and notes what takes it. A value that the chart refuses is none.
+// try sets one value and records the fields it affects. A value that the chart
+// refuses is skipped.
 func (c *Component) try(ctx context.Context, path []string, first []object.Object) error {
 	objects, err := c.render(ctx, 0, put(map[string]any{}, path, probe))
 	if ctx.Err() != nil {
@@ -151,26 +152,26 @@ func (c *Component) try(ctx context.Context, path []string, first []object.Objec
 	}
 	fields := c.fields(objects)
 	for _, f := range c.Generated {
-		if _, known := c.takes[f]; known {
+		if _, known := c.setters[f]; known {
 			continue
 		}
 		switch now := fields[f]; probe {
 		case now.plain:
-			c.takes[f] = taken{path, false}
+			c.setters[f] = setter{path, false}
 		case now.encoded:
-			c.takes[f] = taken{path, true}
+			c.setters[f] = setter{path, true}
 		}
 	}
-	c.noteInstead(path, first, objects)
+	c.recordReplacement(path, first, objects)
 	return nil
 }
 
-// noteInstead notes a value that names a Secret: one of the component's is gone, nothing
-// came, and something has the name.
-func (c *Component) noteInstead(path []string, before, after []object.Object) {
-	had, has := c.ids(before), c.ids(after)
-	for id := range has {
-		if !had[id] {
+// recordReplacement records a value that names a replacement Secret: one of the
+// component's Secrets disappeared, none was added, and an object contains the name.
+func (c *Component) recordReplacement(path []string, before, after []object.Object) {
+	oldIDs, newIDs := c.ids(before), c.ids(after)
+	for id := range newIDs {
+		if !oldIDs[id] {
 			return
 		}
 	}
@@ -178,8 +179,8 @@ func (c *Component) noteInstead(path []string, before, after []object.Object) {
 		return
 	}
 	for _, id := range c.Secrets() {
-		if !has[id] && c.instead[id] == "" {
-			c.instead[id] = strings.Join(path, ".")
+		if !newIDs[id] && c.replacements[id] == "" {
+			c.replacements[id] = strings.Join(path, ".")
 		}
 	}
 }
@@ -192,7 +193,7 @@ func (c *Component) ids(all []object.Object) map[object.ID]bool {
 	return ids
 }
 
-// id is that of an object in the cluster.
+// id returns the identity of an object in the cluster.
 func (c *Component) id(o object.Object) object.ID {
 	id := o.ID
 	if id.Namespace == "" {
@@ -201,7 +202,7 @@ func (c *Component) id(o object.Object) object.ID {
 	return id
 }
 
-// fields are those of all Secrets.
+// fields returns the fields of all Secrets.
 func (c *Component) fields(objects []object.Object) map[Field]content {
 	all := map[Field]content{}
 	for _, o := range objects {
@@ -218,30 +219,31 @@ func (c *Component) fields(objects []object.Object) map[Field]content {
 	return all
 }
 
-// Live are the Secrets of a cluster, with their content.
+// Live maps the Secrets of a cluster to their content.
 type Live map[object.ID]map[string][]byte
 
-// Adoption is what keeps what a cluster has.
+// Adoption is the result of Adopt: what keeps the content of a cluster.
 type Adoption struct {
-	// Values are to be set.
+	// Values are the values to set.
 	Values map[string]any
-	// Kept are the fields that come out as they are in the cluster then, in order.
+	// Kept lists the fields that then match the cluster, in order.
 	Kept []Field
-	// Rest are the Secrets with others.
+	// Rest lists the Secrets with other fields.
 	Rest []Rest
-	// Absent are the Secrets that the cluster does not have.
+	// Absent lists the Secrets that the cluster does not contain.
 	Absent []object.ID
 }
 
-// Rest is a Secret with fields that no value of the chart sets.
+// Rest is a Secret with fields that no chart value sets.
 type Rest struct {
 	Secret object.ID
 	Keys   []string
-	// Instead is the value that names a Secret to be used instead; empty if none does.
-	Instead string
+	// Instead is the value that names a replacement for the Secret; empty if there
+	// is none.
+	Replacement string
 }
 
-// Adopt finds the values that keep what a cluster has.
+// Adopt finds the values that keep the content of a cluster.
 func (c *Component) Adopt(ctx context.Context, live Live) (Adoption, error) {
 	var values []value
 	wanted := map[Field]string{}
@@ -251,7 +253,7 @@ func (c *Component) Adopt(ctx context.Context, live Live) (Adoption, error) {
 			continue
 		}
 		wanted[f] = string(text)
-		t, found := c.takes[f]
+		t, found := c.setters[f]
 		if t.encoded {
 			text = []byte(encoded(text))
 		}
@@ -263,7 +265,7 @@ func (c *Component) Adopt(ctx context.Context, live Live) (Adoption, error) {
 	if err != nil {
 		return Adoption{}, err
 	}
-	kept, err := c.kept(ctx, tree, wanted)
+	kept, err := c.matching(ctx, tree, wanted)
 	if err != nil {
 		return Adoption{}, err
 	}
@@ -273,7 +275,7 @@ func (c *Component) Adopt(ctx context.Context, live Live) (Adoption, error) {
 			continue
 		}
 		out.Kept = append(out.Kept, f)
-		if t, found := c.takes[f]; found {
+		if t, found := c.setters[f]; found {
 			put(out.Values, t.path, get(tree, t.path))
 		}
 	}
@@ -282,7 +284,7 @@ func (c *Component) Adopt(ctx context.Context, live Live) (Adoption, error) {
 			out.Absent = append(out.Absent, id)
 			continue
 		}
-		r := Rest{Secret: id, Instead: c.instead[id]}
+		r := Rest{Secret: id, Replacement: c.replacements[id]}
 		for _, f := range c.Generated {
 			if _, there := wanted[f]; there && f.Secret == id && !kept[f] {
 				r.Keys = append(r.Keys, f.Key)
@@ -295,15 +297,15 @@ func (c *Component) Adopt(ctx context.Context, live Live) (Adoption, error) {
 	return out, nil
 }
 
-// value is one to be set.
+// value is a chart value to set.
 type value struct {
 	path []string
 	text string
 }
 
-// accepted are the values that the component renders with: all, or those that it does not
-// refuse. Of two with one path the first holds. What the chart says of them is not passed
-// on, because it may show them.
+// accepted returns the values that the component accepts: all, or those that it
+// does not refuse one by one. If two have the same path, the first is used. Error
+// messages of the chart are dropped, since they may contain the values.
 func (c *Component) accepted(ctx context.Context, values []value) (map[string]any, error) {
 	tree := map[string]any{}
 	if len(values) == 0 {
@@ -330,8 +332,8 @@ func (c *Component) accepted(ctx context.Context, values []value) (map[string]an
 	return tree, ctx.Err()
 }
 
-// kept are the fields that come out as wanted, with both seeds.
-func (c *Component) kept(ctx context.Context, values map[string]any, wanted map[Field]string) (map[Field]bool, error) {
+// matching returns the fields that have the wanted content with both seeds.
+func (c *Component) matching(ctx context.Context, values map[string]any, wanted map[Field]string) (map[Field]bool, error) {
 	if len(values) == 0 {
 		return nil, nil
 	}
@@ -345,7 +347,7 @@ func (c *Component) kept(ctx context.Context, values map[string]any, wanted map[
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			return nil, nil // it did with the other seed, so that it is by chance
+			return nil, nil // it matched with the other seed only by chance
 		}
 		fields := c.fields(objects)
 		for f, value := range wanted {

@@ -77,7 +77,7 @@ func TestFind(t *testing.T) {
 	var got []string
 	for _, f := range c.Generated {
 		how := "nothing"
-		if taken, is := c.takes[f]; is {
+		if taken, is := c.setters[f]; is {
 			how = strings.Join(taken.path, ".")
 			if taken.encoded {
 				how += " in base64"
@@ -94,8 +94,8 @@ func TestFind(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if len(c.instead) != 1 || c.instead[secret("other", "b")] != "existing.secret" {
-		t.Errorf("replaced by %v", c.instead)
+	if len(c.replacements) != 1 || c.replacements[secret("other", "b")] != "existing.secret" {
+		t.Errorf("replaced by %v", c.replacements)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Text is a file of values, with a recipe for each Secret that they do not keep. It holds
-// what the Secrets hold.
+// Text returns a values file, with instructions for each Secret that it does not
+// keep. It contains secret values.
 func (a Adoption) Text() (string, error) {
 	var b strings.Builder
 	if len(a.Kept) > 0 {
@@ -36,7 +36,7 @@ func (a Adoption) Text() (string, error) {
 func (r Rest) write(b *strings.Builder) {
 	line := func(format string, args ...any) { fmt.Fprintf(b, "# "+format+"\n", args...) }
 	name := r.Secret.Name
-	if r.Instead == "" {
+	if r.Replacement == "" {
 		line("%s: no value of the chart sets %s.", r.Secret, strings.Join(r.Keys, ", "))
 		line("Have Argo CD leave them as they are, in the Application:")
 		line("  spec:")
@@ -53,7 +53,7 @@ func (r Rest) write(b *strings.Builder) {
 		return
 	}
 	line("%s: no value of the chart sets %s, but it takes a Secret of yours instead:", r.Secret, strings.Join(r.Keys, ", "))
-	line("  %s: %s-kept", r.Instead, name)
+	line("  %s: %s-kept", r.Replacement, name)
 	line("Make it from the one that is there, for instance sealed:")
 	line("  kubectl -n %s get secret %s -o json | jq '{apiVersion, kind, type, data, metadata: {name: \"%s-kept\", namespace: .metadata.namespace}}' | kubeseal -o yaml", r.Secret.Namespace, name, name)
 	line("or from a store, once that has what the Secret holds:")
@@ -66,17 +66,17 @@ func (r Rest) write(b *strings.Builder) {
 	line("    dataFrom: [{extract: {key: YOUR-PATH/%s}}]", name)
 }
 
-// Findings say what is not kept, and nothing of what Secrets hold.
+// Findings reports what is not kept. It contains no secret values.
 func (a Adoption) Findings() []finding.Finding {
 	var all []finding.Finding
 	note := func(object, message, remedy string) {
 		all = append(all, finding.Finding{Severity: finding.Note, Rule: "not-adopted", Object: object, Message: message, Remedy: remedy})
 	}
 	for _, r := range a.Rest {
-		if r.Instead == "" {
+		if r.Replacement == "" {
 			note(r.Secret.String(), "no value of the chart sets "+strings.Join(r.Keys, ", "), "have Argo CD ignore the difference, as printed")
 		} else {
-			note(r.Secret.String(), "no value of the chart sets "+strings.Join(r.Keys, ", "), "set "+r.Instead+" to a Secret of your own, as printed")
+			note(r.Secret.String(), "no value of the chart sets "+strings.Join(r.Keys, ", "), "set "+r.Replacement+" to a Secret of your own, as printed")
 		}
 	}
 	for _, id := range a.Absent {

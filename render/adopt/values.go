@@ -12,15 +12,15 @@ import (
 	"github.com/ladder-cmp/ladder/render/helm"
 )
 
-// valueText is a value that a template names, also as ((.Values.a).b).
+// valueText matches a value in a template, also as ((.Values.a).b).
 var valueText = regexp.MustCompile(`\.Values((?:\)?\.[A-Za-z_]\w*)+)`)
 
-// emptyValues are the values, by their paths, that the charts leave empty: those of
-// values.yaml that are null or an empty text, in their order, and those that only
-// templates name. Those of all subcharts at once (global) come last.
+// emptyValues returns the paths of values that the charts leave empty: null or
+// empty strings in values.yaml, in file order, and values that only templates name.
+// Global values come last.
 func emptyValues(texts []helm.TemplateText) [][]string {
 	var all [][]string
-	set := map[string]bool{} // which a chart has, and does not leave empty
+	set := map[string]bool{} // values that a chart sets
 	seen := map[string]bool{}
 	add := func(home []string, names ...string) {
 		if names[0] == "global" {
@@ -65,8 +65,8 @@ func rank(names []string) int {
 	return 0
 }
 
-// chartOf is where the values of a template's chart stand in those of the whole: for
-// shop/charts/db/templates/a.yaml below db.
+// chartOf returns the path of the values of a template's chart within the root
+// chart: db for shop/charts/db/templates/a.yaml.
 func chartOf(t helm.TemplateText) []string {
 	parts := strings.Split(t.Source, "/")[1:]
 	var home []string
@@ -76,13 +76,14 @@ func chartOf(t helm.TemplateText) []string {
 	return home
 }
 
-// valuesOf reports whether a text is a chart's values.yaml, and where its values stand.
+// valuesOf reports whether a text is a chart's values.yaml, and the path of its
+// values.
 func valuesOf(t helm.TemplateText) (home []string, is bool) {
 	home = chartOf(t)
 	return home, path.Base(t.Source) == "values.yaml" && !strings.Contains(t.Source, "/templates/")
 }
 
-// leaves visits the values of a tree, mappings before what they hold.
+// leaves visits the values of a tree, mappings before their entries.
 func leaves(n *yaml.Node, names []string, visit func(names []string, empty bool)) {
 	if n.Kind != yaml.MappingNode {
 		return
@@ -95,7 +96,7 @@ func leaves(n *yaml.Node, names []string, visit func(names []string, empty bool)
 	}
 }
 
-// put sets a value in a tree, which it returns.
+// put sets a value in a tree and returns the tree.
 func put(tree map[string]any, names []string, value any) map[string]any {
 	in := tree
 	for _, name := range names[:len(names)-1] {
@@ -110,14 +111,14 @@ func put(tree map[string]any, names []string, value any) map[string]any {
 	return tree
 }
 
-// remove takes a value out of a tree.
+// remove deletes a value from a tree.
 func remove(tree map[string]any, names []string) {
 	if in, is := get(tree, names[:len(names)-1]).(map[string]any); is {
 		delete(in, names[len(names)-1])
 	}
 }
 
-// get is a value in a tree; nil if it is not there.
+// get returns a value of a tree; nil if it does not exist.
 func get(tree map[string]any, names []string) any {
 	var v any = tree
 	for _, name := range names {
@@ -130,7 +131,7 @@ func get(tree map[string]any, names []string) any {
 	return v
 }
 
-// decoded is what stands in base64, or nothing if it is none.
+// decoded decodes base64; empty if the text is invalid.
 func decoded(text string) string {
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

@@ -21,23 +21,23 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// maxChartFiles and maxChartBytes bound a chart with all that it refers to.
-// Helm takes no packed chart of more than 100 MiB, either.
+// maxChartFiles and maxChartBytes limit a chart with its dependencies. Helm itself
+// refuses packaged charts of more than 100 MiB.
 const (
 	maxChartFiles = 50_000
 	maxChartBytes = 100 << 20
 )
 
-// intake counts what has been read of a chart and the charts that it refers
-// to. Symlinks and file:// dependencies give the files of a small repository
-// any number of names, and under each name they are read again.
+// intake counts what was read for a chart and its dependencies. With symlinks and
+// file:// dependencies the files of a small repository can have any number of
+// names, and are read again under each.
 type intake struct {
 	files, bytes int
-	// dirs are the directories of the charts that were read from one.
+	// dirs are the directories of charts that were not packaged.
 	dirs map[*chart.Chart]string
 }
 
-// full says what there is too much of, empty if nothing.
+// full says which limit is exceeded; empty if none is.
 func (in *intake) full() string {
 	switch {
 	case in.files > maxChartFiles:
@@ -48,12 +48,12 @@ func (in *intake) full() string {
 	return ""
 }
 
-// errFull says that the limits of an intake are passed.
+// errFull says that a limit of an intake is exceeded.
 var errFull = errors.New("the chart is too large")
 
-// loadChart reads the chart in dir, with the charts that it refers to as
-// file://. above holds the directories whose charts are being loaded, to find
-// charts that depend on themselves.
+// loadChart reads the chart in dir with its file:// dependencies. above contains
+// the directories of charts being loaded, to detect charts that depend on
+// themselves.
 func (s source) loadChart(dir string, above []string, in *intake) (*chart.Chart, error) {
 	files, err := chartFiles(s.FS, dir, in)
 	if errors.Is(err, errFull) {
@@ -73,8 +73,8 @@ func (s source) loadChart(dir string, above []string, in *intake) (*chart.Chart,
 	return ch, s.addLocalDependencies(ch, dir, append(above, dir), in)
 }
 
-// chartFiles reads the files of a chart directory as Helm does: .helmignore
-// applies, symlinks are followed (inside the repository).
+// chartFiles reads the files of a chart directory like Helm: it applies .helmignore
+// and follows symlinks (inside the repository).
 func chartFiles(fsys fs.FS, dir string, in *intake) ([]*archive.BufferedFile, error) {
 	rules := ignore.Empty()
 	if data, err := fs.ReadFile(fsys, path.Join(dir, ignore.HelmIgnore)); err == nil {
@@ -86,8 +86,8 @@ func chartFiles(fsys fs.FS, dir string, in *intake) ([]*archive.BufferedFile, er
 	var files []*archive.BufferedFile
 	var visit func(rel string, depth int) error
 	visit = func(rel string, depth int) error {
-		// A chain of symlinks to directories above ends at some depth; the
-		// deepest tree of charts seen in 85 public charts has 9 levels.
+		// A chain of symlinks to parent directories ends at some depth; the deepest
+		// tree in 85 public charts has 9 levels.
 		if depth > maxChartDepth {
 			return &fs.PathError{Op: "read", Path: path.Join(dir, rel), Err: errors.New("directories are nested too deeply; is there a symlink loop?")}
 		}
@@ -105,7 +105,7 @@ func chartFiles(fsys fs.FS, dir string, in *intake) ([]*archive.BufferedFile, er
 				return err
 			}
 			if rules.Ignore(name, info) || name == remote.LockFile || name == remote.VendorDir {
-				continue // what is vendored beside a chart is no part of it
+				continue // vendored content is not part of the chart
 			}
 			switch {
 			case info.IsDir():
@@ -132,7 +132,7 @@ func chartFiles(fsys fs.FS, dir string, in *intake) ([]*archive.BufferedFile, er
 
 const maxChartDepth = 64
 
-// loadFault names the file that made a chart unreadable.
+// loadFault names the file that makes a chart unreadable.
 func (s source) loadFault(dir string, err error) finding.Finding {
 	text := err.Error()
 	name := "Chart.yaml"
@@ -158,8 +158,8 @@ func (s source) loadFault(dir string, err error) finding.Finding {
 	return f
 }
 
-// addLocalDependencies does for file:// dependencies what "helm dependency
-// build" would do by copying them into charts/. A vendored copy wins.
+// addLocalDependencies adds file:// dependencies, which "helm dependency build"
+// copies to charts/. A copy in charts/ takes precedence.
 func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string, in *intake) error {
 	var faults []error
 	for _, dep := range ch.Metadata.Dependencies {
@@ -188,7 +188,7 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string
 		if err != nil {
 			faults = append(faults, err)
 			if in.full() != "" {
-				break // said once, and no more can be read
+				break // reported once; nothing more can be read
 			}
 			continue
 		}
@@ -196,7 +196,7 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string
 			bad(fmt.Sprintf("the chart in %s is called %s", s.Show(at), sub.Name()), "name it so here")
 			continue
 		}
-		if !allows(dep.Version, sub.Metadata.Version) {
+		if !satisfies(dep.Version, sub.Metadata.Version) {
 			bad(fmt.Sprintf("the chart in %s has version %s, not %s", s.Show(at), sub.Metadata.Version, dep.Version), "change one of the two versions")
 			continue
 		}
@@ -205,8 +205,8 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string
 	return errors.Join(faults...)
 }
 
-// dependencyFile is where a chart lists its dependencies; charts of Helm 2
-// have a file of their own for them.
+// dependencyFile returns the file that lists a chart's dependencies; charts of Helm
+// 2 have a separate one.
 func dependencyFile(ch *chart.Chart) string {
 	if slices.ContainsFunc(ch.Raw, func(f *common.File) bool { return f.Name == "requirements.yaml" }) {
 		return "requirements.yaml"
@@ -218,7 +218,7 @@ func vendored(ch *chart.Chart, name string) bool {
 	return slices.ContainsFunc(ch.Dependencies(), func(d *chart.Chart) bool { return d.Name() == name })
 }
 
-func allows(constraint, version string) bool {
+func satisfies(constraint, version string) bool {
 	if constraint == "" {
 		return true
 	}

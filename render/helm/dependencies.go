@@ -25,20 +25,20 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// dependency is a chart that another one lists, and that is not in its charts/.
+// dependency is a chart that another one lists but does not contain in charts/.
 type dependency struct {
 	of *chart.Chart
-	// file is the one that lists it.
+	// file is the file that lists it.
 	file   string
 	listed *chart.Dependency
-	// ref is what is to be fetched; its version may be that of Chart.lock.
+	// ref is the source to fetch; its version may come from Chart.lock.
 	ref remote.Ref
 }
 
-// addRemoteDependencies does what "helm dependency build" would do by putting
-// archives into charts/: it fetches the charts that the values do not turn off.
-// Who looks at all that a chart can ship wants those, too. Charts that came with
-// another in an archive bring their own.
+// addRemoteDependencies fetches the dependencies that the values enable, which
+// "helm dependency build" downloads to charts/. Finding everything that a chart can
+// ship includes disabled ones. Charts that were in an archive with their parent
+// include their own.
 func (s source) addRemoteDependencies(ctx context.Context, ch *chart.Chart, vals map[string]any, in *intake) error {
 	missing := s.missing(ch, ch, in)
 	if len(missing) > 0 && !s.opt.Ship {
@@ -77,21 +77,21 @@ func (s source) addRemoteDependencies(ctx context.Context, ch *chart.Chart, vals
 	return errors.Join(slices.CompactFunc(faults, func(x, y error) bool { return x.Error() == y.Error() })...)
 }
 
-// fetching is what became of a Ref.
+// fetching is the result of fetching a Ref.
 type fetching struct {
 	content remote.Content
 	err     error
 }
 
-// mostAtOnce bounds how many dependencies of a chart, which may list any number, are
-// fetched at the same time.
-const mostAtOnce = 8
+// maxConcurrent limits concurrent fetches for a chart, which may list any number of
+// dependencies.
+const maxConcurrent = 8
 
-// fetchAll fetches Refs, several at the same time.
+// fetchAll fetches Refs concurrently.
 func (s source) fetchAll(ctx context.Context, wanted map[remote.Ref]bool) map[remote.Ref]fetching {
 	var mu sync.Mutex
 	var several errgroup.Group
-	several.SetLimit(mostAtOnce)
+	several.SetLimit(maxConcurrent)
 	all := map[remote.Ref]fetching{}
 	for ref := range wanted {
 		several.Go(func() error {
@@ -102,12 +102,12 @@ func (s source) fetchAll(ctx context.Context, wanted map[remote.Ref]bool) map[re
 			return nil
 		})
 	}
-	_ = several.Wait() // each has its own error
+	_ = several.Wait() // each fetching has its own error
 	return all
 }
 
-// missing lists the charts that a chart, and those that it refers to as file://,
-// lack. on is the same chart without what the values turn off.
+// missing lists the dependencies that a chart and its file:// dependencies lack. on
+// is the same chart without disabled dependencies.
 func (s source) missing(ch, on *chart.Chart, in *intake) []dependency {
 	var all []dependency
 	dir := in.dirs[ch]
@@ -119,7 +119,7 @@ func (s source) missing(ch, on *chart.Chart, in *intake) []dependency {
 		if !slices.ContainsFunc(on.Metadata.Dependencies, func(d *chart.Dependency) bool { return d.Name == name }) {
 			continue
 		}
-		sub := find(ch, func(c *chart.Chart) bool { return c.Name() == dep.Name && allows(dep.Version, c.Metadata.Version) })
+		sub := find(ch, func(c *chart.Chart) bool { return c.Name() == dep.Name && satisfies(dep.Version, c.Metadata.Version) })
 		switch _, local := in.dirs[sub]; {
 		case sub != nil && local:
 			below := find(on, func(c *chart.Chart) bool { return c.Name() == name })
@@ -130,7 +130,7 @@ func (s source) missing(ch, on *chart.Chart, in *intake) []dependency {
 				all = append(all, s.missing(sub, below, in)...)
 			}
 		case vendored(ch, dep.Name) || strings.HasPrefix(dep.Repository, "file://"):
-			// What is wrong with a chart in the repository was found as it was
+			// Problems of charts in the repository were reported when they were
 			// loaded.
 		default:
 			all = append(all, dependency{of: ch, file: s.Show(path.Join(dir, dependencyFile(ch))), listed: dep})
@@ -139,8 +139,8 @@ func (s source) missing(ch, on *chart.Chart, in *intake) []dependency {
 	return all
 }
 
-// lineOfDependency is where a chart lists a dependency, or all of them, in the file
-// of dependencyFile.
+// lineOfDependency returns the line of a dependency, or of the whole list, in the
+// file of dependencyFile.
 func lineOfDependency(ch *chart.Chart, dep *chart.Dependency) int {
 	at := slices.IndexFunc(ch.Raw, func(f *common.File) bool { return f.Name == dependencyFile(ch) })
 	if at < 0 {
@@ -160,15 +160,15 @@ func find(ch *chart.Chart, is func(*chart.Chart) bool) *chart.Chart {
 	return nil
 }
 
-// enabled returns a chart, as far as its dependencies are concerned, without what
-// its values turn off. What is turned on has the name of its alias there.
+// enabled returns the outline of a chart without disabled dependencies. Enabled
+// ones are named after their alias.
 func enabled(ch *chart.Chart, vals map[string]any, in *intake) (*chart.Chart, error) {
 	c := outline(ch, in)
 	return c, chartutil.ProcessDependencies(c, vals)
 }
 
-// outline copies what says which dependencies of a chart are turned on, since
-// finding that out changes the chart.
+// outline copies the parts of a chart that decide which dependencies are enabled,
+// since evaluating that modifies the chart.
 func outline(ch *chart.Chart, in *intake) *chart.Chart {
 	about := *ch.Metadata
 	about.Dependencies = nil
@@ -188,7 +188,7 @@ func outline(ch *chart.Chart, in *intake) *chart.Chart {
 	return c
 }
 
-// locate finds out what is to be fetched for a dependency.
+// locate determines the source to fetch for a dependency.
 func (s source) locate(d *dependency) error {
 	bad := func(rule, message, remedy string) finding.Finding {
 		return finding.Finding{Severity: finding.Error, Rule: rule, File: d.file, Line: lineOfDependency(d.of, d.listed), Field: "dependencies." + d.listed.Name, Message: message, Remedy: remedy}
@@ -205,16 +205,15 @@ func (s source) locate(d *dependency) error {
 	version, err := locked(d.of, d.listed)
 	if err != "" {
 		f := bad("bad-chart-lock", err, "run helm dependency update "+s.Show(s.Dir)+" and commit the lock")
-		f.Line, f.Field = lineOfDependency(d.of, nil), "dependencies" // all of them
+		f.Line, f.Field = lineOfDependency(d.of, nil), "dependencies" // the whole list
 		return f
 	}
 	d.ref = remote.Ref{Kind: remote.Chart, URL: d.listed.Repository, Chart: d.listed.Name, Version: version}
 	return nil
 }
 
-// locked is the version that the lock of a chart says for a dependency, or else
-// the one that is asked for. Like "helm dependency build" it takes no lock of
-// other dependencies.
+// locked returns the version of a dependency in the chart's lock file, or else the
+// requested one. Like "helm dependency build" it refuses an outdated lock file.
 func locked(ch *chart.Chart, dep *chart.Dependency) (version, fault string) {
 	if ch.Lock == nil {
 		return dep.Version, ""
@@ -234,10 +233,10 @@ func locked(ch *chart.Chart, dep *chart.Dependency) (version, fault string) {
 	return ch.Lock.Dependencies[i].Version, ""
 }
 
-// inSync reports whether the lock of a chart is one for its dependencies. The
-// digests are those of Helm 3 and 4, and of Helm 2 (internal/resolver of Helm, HashReq
-// and HashV2Req). Helm puts addresses in for names of repositories before, which
-// are not known here.
+// inSync reports whether the lock file of a chart matches its dependencies. It
+// checks the digests of Helm 3 and 4, and of Helm 2 (internal/resolver of Helm,
+// HashReq and HashV2Req). Helm replaces repository aliases by URLs before, which
+// are unknown here.
 func inSync(ch *chart.Chart) bool {
 	deps := ch.Metadata.Dependencies
 	if slices.ContainsFunc(deps, func(d *chart.Dependency) bool { return byAlias(d.Repository) }) {
@@ -249,7 +248,7 @@ func inSync(ch *chart.Chart) bool {
 	return ch.Metadata.APIVersion == chart.APIVersionV1 && digestOf(map[string][]*chart.Dependency{"dependencies": deps}) == ch.Lock.Digest
 }
 
-// byAlias reports whether a repository is given by its name in Helm's own list.
+// byAlias reports whether a repository is an alias from Helm's configuration.
 func byAlias(repository string) bool {
 	return strings.HasPrefix(repository, "@") || strings.HasPrefix(repository, "alias:")
 }
@@ -263,7 +262,7 @@ func digestOf(v any) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// add puts a chart that was fetched where a chart in charts/ would be.
+// add adds a fetched chart as a chart in charts/ would be.
 func (s source) add(d dependency, c remote.Content, in *intake) error {
 	bad := func(message string) error {
 		return finding.Finding{Severity: finding.Error, Rule: "bad-dependency", Message: message, Remedy: "correct the dependency, or its repository"}
@@ -282,7 +281,7 @@ func (s source) add(d dependency, c remote.Content, in *intake) error {
 		return s.Fault("chart-too-large", "", in.full(), "take dependencies out of it")
 	case sub.Name() != d.listed.Name:
 		return bad(fmt.Sprintf("what %s came to is called %s", d.ref, sub.Name()))
-	case !allows(d.listed.Version, sub.Metadata.Version):
+	case !satisfies(d.listed.Version, sub.Metadata.Version):
 		return bad(fmt.Sprintf("what %s came to has version %s, not %s", d.ref, sub.Metadata.Version, d.listed.Version))
 	case find(d.of, func(c *chart.Chart) bool { return c.Name() == sub.Name() && c.Metadata.Version == sub.Metadata.Version }) == nil:
 		d.of.AddDependency(sub)

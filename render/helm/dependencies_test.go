@@ -37,14 +37,14 @@ func TestFewDependenciesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counting{asked: map[remote.Ref]int{}, answer: make(chan struct{})}
 		wanted := map[remote.Ref]bool{}
-		for i := range 5 * mostAtOnce {
+		for i := range 5 * maxConcurrent {
 			wanted[remote.Ref{Kind: remote.Chart, Chart: fmt.Sprint(i)}] = true
 		}
 		var all map[remote.Ref]fetching
 		go func() { all = source{opt: Options{Remote: c}}.fetchAll(t.Context(), wanted) }()
 		synctest.Wait()
-		if c.atOnce != mostAtOnce {
-			t.Errorf("%d at once, want %d", c.atOnce, mostAtOnce)
+		if c.atOnce != maxConcurrent {
+			t.Errorf("%d at once, want %d", c.atOnce, maxConcurrent)
 		}
 		close(c.answer)
 		synctest.Wait()

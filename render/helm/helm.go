@@ -1,8 +1,9 @@
-// Package helm renders charts, and templated YAML, which Helm's engine runs, too.
+// Package helm renders charts, and templated YAML, which also runs in Helm's
+// engine.
 //
-// Helm runs inside the process. This package, the values of package input and the
-// packing of charts in package fetch are all that know Helm, so that its weight, its
-// globals and its quirks end here.
+// Helm runs inside the process. Only this package, the values of package input and
+// the packaging of charts in package fetch depend on Helm, which keeps its size,
+// its globals and its quirks in one place.
 package helm
 
 import (
@@ -31,63 +32,63 @@ import (
 	"github.com/ladder-cmp/ladder/render/random"
 )
 
-// Options are the inputs of a chart or of templated YAML besides its files.
+// Options are the inputs of a chart or of templated YAML, apart from its files.
 type Options struct {
-	// Name is the name of the release, Namespace where it goes.
+	// Name is the name of the release, Namespace its namespace.
 	Name, Namespace string
-	// Revision is the commit that is rendered; templated YAML may print it.
+	// Revision is the rendered commit; templated YAML may print it.
 	Revision string
-	// Values override the values of the chart, later ones winning.
+	// Values override the values of the chart; later ones take precedence.
 	Values []input.Values
-	// IgnoreMissing passes over values files that are not there.
+	// IgnoreMissing ignores values files that do not exist.
 	IgnoreMissing bool
 	// KubeVersion is the version of the cluster, such as "1.34.2".
 	KubeVersion string
-	// APIVersions are API versions of the cluster besides those that Helm
-	// knows, as "group/version" or "group/version/Kind".
+	// APIVersions are API versions of the cluster besides Helm's default ones, as
+	// "group/version" or "group/version/Kind".
 	APIVersions []string
-	// SkipTests leaves out the test hooks, SkipHooks all hooks, SkipCRDs the files of
-	// crds/, and SkipSchema the check of the values against the schema.
+	// SkipTests excludes test hooks, SkipHooks all hooks, SkipCRDs the files of
+	// crds/. SkipSchema disables validation of the values against the schema.
 	SkipTests, SkipHooks, SkipCRDs, SkipSchema bool
-	// Ship asks for Result.Chart and Result.Values, and for findings about the files
-	// of crds/.
+	// Ship requests Result.Chart and Result.Values, and findings about the files of
+	// crds/.
 	Ship bool
-	// Memory is what renderings before this one have left; it may be nil.
+	// Memory caches data between renderings; it may be nil.
 	Memory *input.Memory
-	// Probe is handed the templates before they run, and returns functions that they
-	// are to call instead of Helm's; nil means none.
+	// Probe receives the templates before they run, and returns functions that
+	// replace Helm's; nil replaces none.
 	Probe func([]TemplateText) template.FuncMap
-	// Random says what functions return whose result is not the same each time; nil means
-	// what they do in Helm.
+	// Random provides the functions with random or time-dependent results; nil
+	// means Helm's own.
 	Random *random.Rendering
-	// Remote fetches the dependencies that the repository does not hold; nil means
-	// that nothing is fetched.
+	// Remote fetches dependencies that are not in the repository; nil disables
+	// fetching.
 	Remote remote.Fetcher
 }
 
-// Result is what a chart or templated YAML rendered to.
+// Result is the rendering of a chart or of templated YAML.
 type Result struct {
 	Documents []Document
-	// Findings are faults that did not stop the rendering.
+	// Findings are problems that did not stop the rendering.
 	Findings []finding.Finding
-	// Chart and Values are the chart with all its subcharts, and the values as they
-	// hold, if Options.Ship asks for them.
+	// Chart and Values are the chart with all subcharts and the effective values,
+	// if Options.Ship is set.
 	Chart  *crds.Chart
 	Values crds.Values
-	// Revision reports whether Options.Revision may have made a difference.
+	// Revision reports whether Options.Revision may have affected the output.
 	Revision bool
 }
 
-// Document is a piece of the output: the text of one document, or a whole file
-// of crds/, where lines are known.
+// Document is a part of the output: one document, or a whole file of crds/, where
+// lines are known.
 type Document struct {
-	Source string // as Helm names it
-	File   string // as the repository names it
+	Source string // Helm's name of the file
+	File   string // its name in the repository
 	Line   int
 	Text   string
 }
 
-// Print writes a document as "helm template" does.
+// Print writes a document in the format of "helm template".
 func (d Document) Print(to *strings.Builder) {
 	fmt.Fprintf(to, "---\n# Source: %s\n%s", d.Source, d.Text)
 	if !strings.HasSuffix(d.Text, "\n") {
@@ -95,16 +96,16 @@ func (d Document) Print(to *strings.Builder) {
 	}
 }
 
-// source is a chart, or a directory of templated YAML, with the inputs besides it.
+// source is a chart, or a directory of templated YAML, with its other inputs.
 type source struct {
 	input.Source
 	opt Options
 }
 
-// Render renders a chart the way "helm template --include-crds" does, step by
-// step, in the order of "helm template". It does not go through Helm's action package,
-// which does the same steps but links the whole of Helm's cluster client: that doubles
-// the binary and its start-up time, for code that a rendering never reaches.
+// Render renders a chart like "helm template --include-crds", with the same steps
+// in the same order. It does not use Helm's action package, which links Helm's
+// whole cluster client: that would double the size and start-up time of the binary
+// for code that is never used.
 func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 	s := source{of, opt}
 	if err := ctx.Err(); err != nil {
@@ -126,7 +127,7 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 	}
 	var ships shipped
 	if s.opt.Ship {
-		// Before the subcharts go that the values leave out.
+		// This must come before disabled subcharts are removed.
 		if ships, err = s.ships(ch, vals); err != nil {
 			return Result{}, err
 		}
@@ -154,15 +155,14 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 		return Result{}, err
 	}
 	docs, err := s.manifests(ch, files)
-	findings = slices.Concat(ships.findings, findings, s.changing(docs, called))
+	findings = slices.Concat(ships.findings, findings, s.nonDeterministic(docs, called))
 	return Result{Documents: docs, Findings: findings, Chart: ships.chart, Values: ships.values}, err
 }
 
-// goValue is how Go prints a value that does not fit; it may be a secret.
+// goValue matches how Go prints a value of the wrong type, which may be a secret.
 var goValue = regexp.MustCompile(`(?s) %!\w\(.*\)`)
 
-// checkChart reports what makes "helm template" refuse a chart before it
-// renders anything.
+// checkChart reports why "helm template" would refuse a chart before rendering.
 func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 	var faults []error
 	bad := func(rule, field, message, remedy string) {
@@ -187,10 +187,10 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 	return errors.Join(faults...)
 }
 
-// BadName marks a name that no release can have, which others tell by it.
+// BadName is the rule for invalid release names, which other packages check for.
 const BadName = "bad-name"
 
-// InvalidRelease is the fault of a name that no release can have, without a place.
+// InvalidRelease returns the finding for an invalid release name, without a place.
 func InvalidRelease(name string) (f finding.Finding, invalid bool) {
 	return finding.Finding{Severity: finding.Error, Rule: BadName, Field: "name",
 		Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", name),
@@ -204,19 +204,19 @@ func orUnnamed(repository string) string {
 	return repository
 }
 
-// ValidKubeVersion reports whether templates can be shown a version.
+// ValidKubeVersion reports whether a Kubernetes version is valid.
 func ValidKubeVersion(version string) bool {
 	_, err := common.ParseKubeVersion(version)
 	return err == nil
 }
 
-// InvalidKubeVersion is the fault of a version that templates cannot be shown.
+// InvalidKubeVersion returns the finding for an invalid Kubernetes version.
 func InvalidKubeVersion(version string) (f finding.Finding, invalid bool) {
 	return finding.Finding{Severity: finding.Error, Rule: "bad-kube-version", Field: "kube-version",
 		Message: fmt.Sprintf("%q is not a Kubernetes version", version), Remedy: "write it like 1.34.2"}, !ValidKubeVersion(version)
 }
 
-// capabilities are what templates see of the cluster.
+// capabilities returns what templates see of the cluster.
 func (s source) capabilities() (*common.Capabilities, error) {
 	kube, err := common.ParseKubeVersion(s.opt.KubeVersion)
 	if err != nil {
@@ -229,15 +229,15 @@ func (s source) capabilities() (*common.Capabilities, error) {
 	return caps, nil
 }
 
-// maxTemplateFaults bounds the search for further faults after a template
-// failed, which renders the chart once more for each.
+// maxTemplateFaults limits the search for further findings after a template failed.
+// Each needs another rendering.
 const maxTemplateFaults = 20
 
-// unparsed is the rule for a template whose syntax is wrong.
+// unparsed is the rule for syntax errors in templates.
 const unparsed = "template-syntax"
 
-// execute runs the templates of a chart. When one fails it goes on without
-// that one, so that all faults are found at once.
+// execute runs the templates of a chart. If one fails, it continues without that
+// one, to find all problems at once.
 func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (map[string]string, error) {
 	files, err := e.Render(ch, top)
 	if err == nil {
@@ -247,8 +247,8 @@ func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (ma
 	for range maxTemplateFaults {
 		parsing := strings.HasPrefix(err.Error(), "parse error")
 		if len(faults) > 0 && faults[0].Rule == unparsed && !parsing {
-			// A template that cannot be parsed leaves definitions missing,
-			// and every error after it would be about those.
+			// Without a template that cannot be parsed, definitions are missing,
+			// and every further error would be about those.
 			break
 		}
 		fault, failed := s.templateFault(ch, err)
@@ -261,12 +261,12 @@ func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (ma
 		case parsing:
 			failed.Data = nil
 		case strings.HasPrefix(path.Base(failed.Name), "_"):
-			// The fault lies in a helper; what must go is the template that
-			// included it, which the message does not begin with.
+			// The problem is in a helper. The template to exclude is the one that
+			// included it, which the message does not start with.
 			failed = nil
 		default:
-			// The engine does not run files whose name begins with "_", but
-			// what they define stays there for the others.
+			// The engine does not run files whose name starts with "_", but their
+			// definitions remain available to others.
 			failed.Name = path.Join(path.Dir(failed.Name), "_"+path.Base(failed.Name))
 		}
 		if failed == nil {
@@ -280,8 +280,8 @@ func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (ma
 	return nil, finding.Err(faults)
 }
 
-// manifests puts the output into the order of "helm template": crds/, then
-// what the templates made, then hooks.
+// manifests sorts the output like "helm template": crds/, then the output of
+// templates, then hooks.
 func (s source) manifests(ch *chart.Chart, files map[string]string) ([]Document, error) {
 	for name := range files {
 		if strings.HasSuffix(name, "NOTES.txt") {
@@ -317,10 +317,9 @@ func (s source) manifests(ch *chart.Chart, files map[string]string) ([]Document,
 	return docs, nil
 }
 
-// keepTrailingLines gives documents the line ends that "helm template" prints
-// behind them: one more than they have, but just one behind the last manifest.
-// They mean something to a block scalar that ends a document; other documents
-// are left tidy.
+// keepTrailingLines adds the line breaks that "helm template" prints after
+// documents: one more than they have, but only one after the last manifest. They
+// matter for a block scalar at the end of a document; other documents remain tidy.
 func keepTrailingLines(docs []Document, manifests int) {
 	for i, d := range docs {
 		switch {
@@ -333,8 +332,8 @@ func keepTrailingLines(docs []Document, manifests int) {
 	}
 }
 
-// keepsLines reports whether a text may hold the head of a block scalar that
-// keeps the blank lines behind it: "|+", ">+", "|2+".
+// keepsLines reports whether a text may contain the header of a block scalar that
+// keeps trailing blank lines: "|+", ">+", "|2+".
 func keepsLines(text string) bool {
 	for at := 0; ; at++ {
 		plus := strings.IndexByte(text[at:], '+')

@@ -7,17 +7,17 @@ import (
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 )
 
-// TemplateText is a template that a rendering runs, or a file of values, which may
-// hold templates, too.
+// TemplateText is a template of a rendering, or a values file, which may also
+// contain templates.
 type TemplateText struct {
-	// Source is how Helm names it, as in the comment that an object begins with; File
-	// is how messages do.
+	// Source is Helm's name of the file, as in the comment before each object. File
+	// is its name in messages.
 	Source, File string
 	Text         string
 }
 
-// probed hands the templates of a chart to Options.Probe, and returns the functions
-// that they call instead of Helm's.
+// probed passes the templates of a chart to Options.Probe, and returns the
+// functions that replace Helm's.
 func (s source) probed(ch *chart.Chart) template.FuncMap {
 	if s.opt.Probe == nil || ch == nil {
 		return nil

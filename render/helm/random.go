@@ -18,10 +18,11 @@ import (
 	"github.com/ladder-cmp/ladder/render/random"
 )
 
-// What a template is for is part of what its passwords are derived from (package random),
-// but Helm's engine does not tell functions which template calls them. It runs templates
-// in the reverse order of their names. A marker is a template whose name is that of
-// another with a zero byte behind it, so that it runs right before that one, and says so.
+// Passwords are derived from the template that generates them, among other things
+// (package random), but Helm's engine does not pass the template to functions. It
+// runs templates in reverse order of their names. A marker is a template with the
+// name of another one followed by a zero byte, so it runs immediately before that
+// one and announces it.
 const (
 	markerEnd = "\x00"
 	// enter is the function that markers call.
@@ -29,9 +30,9 @@ const (
 	marker = "{{" + enter + " .Template.Name}}"
 )
 
-// random returns what templates call instead of Helm's random functions, and puts markers
-// into the chart. The Chart says afterwards what was called; it is nil if no template
-// names such a function. Calls of lookup are noted in the rendering.
+// random returns the functions that replace Helm's random functions, and adds
+// markers to the chart. The Chart then lists the calls; it is nil if no template
+// uses such a function. Calls of lookup are recorded in the rendering.
 func (s source) random(ch *chart.Chart, values func() any) (template.FuncMap, *random.Chart) {
 	rendering := s.opt.Random
 	if rendering == nil {
@@ -45,7 +46,7 @@ func (s source) random(ch *chart.Chart, values func() any) (template.FuncMap, *r
 		sum := sha256.New()
 		addFiles(sum, ch)
 		if err := json.NewEncoder(sum).Encode(values()); err != nil {
-			fmt.Fprint(sum, "values that are no JSON") // such as those that hold themselves
+			fmt.Fprint(sum, "values that are no JSON") // for example values that contain themselves
 		}
 		return sum.Sum(nil)
 	}})
@@ -57,14 +58,14 @@ func (s source) random(ch *chart.Chart, values func() any) (template.FuncMap, *r
 	}
 	funcs[random.LookupFunction] = func(_, kind, namespace, name string) (map[string]any, error) {
 		file, _ := s.templateFile(ch, template)
-		rendering.NoteLookup(random.Lookup{File: file, Of: lookedFor(kind, namespace, name)})
+		rendering.NoteLookup(random.Lookup{File: file, Of: lookupTarget(kind, namespace, name)})
 		return map[string]any{}, nil // as in Helm without a cluster
 	}
 	return funcs, c
 }
 
-// lookedFor names what the arguments of lookup ask for: one object, or a list.
-func lookedFor(kind, namespace, name string) string {
+// lookupTarget describes the arguments of lookup: one object, or a list.
+func lookupTarget(kind, namespace, name string) string {
 	switch {
 	case name != "" && namespace != "":
 		return fmt.Sprintf("%s %s/%s", kind, namespace, name)
@@ -83,26 +84,26 @@ func mentionsRandom(ch *chart.Chart) bool {
 }
 
 func mark(ch *chart.Chart) {
-	marked := slices.Clone(ch.Templates) // of which a chart with two names has one list
+	withMarkers := slices.Clone(ch.Templates) // charts with two names share one list
 	for _, t := range ch.Templates {
 		if strings.HasPrefix(path.Base(t.Name), "_") {
-			continue // does not run
+			continue // partials do not run
 		}
-		marked = append(marked, &common.File{Name: t.Name + markerEnd, Data: []byte(marker)})
+		withMarkers = append(withMarkers, &common.File{Name: t.Name + markerEnd, Data: []byte(marker)})
 	}
-	ch.Templates = marked
+	ch.Templates = withMarkers
 	for _, sub := range ch.Dependencies() {
 		mark(sub)
 	}
 }
 
-// withoutMarkers leaves out what markers rendered to.
+// withoutMarkers removes the output of markers.
 func withoutMarkers(files map[string]string) map[string]string {
 	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasSuffix(name, markerEnd) })
 	return files
 }
 
-// addFiles adds the files of a chart to a sum, each with its length.
+// addFiles hashes the files of a chart, each with its length.
 func addFiles(sum hash.Hash, ch *chart.Chart) {
 	for _, f := range slices.SortedFunc(slices.Values(ch.Raw), func(a, b *common.File) int { return strings.Compare(a.Name, b.Name) }) {
 		fmt.Fprintf(sum, "%q %d\n", f.Name, len(f.Data))
@@ -114,15 +115,16 @@ func addFiles(sum hash.Hash, ch *chart.Chart) {
 	}
 }
 
-// Random marks the note of a rendering whose output is another one each time.
+// Random is the rule of the note about output that differs between renderings.
 const Random = "random"
 
-// changing names the objects of templates that called random functions without a seed.
-func (s source) changing(docs []Document, c *random.Chart) []finding.Finding {
+// nonDeterministic names the objects whose templates called random functions without a
+// seed.
+func (s source) nonDeterministic(docs []Document, c *random.Chart) []finding.Finding {
 	if c == nil || s.opt.Random.Derived() {
 		return nil
 	}
-	const most = 4
+	const maxShown = 4
 	var objects, functions []string
 	for _, u := range c.Uses() {
 		if !slices.Contains(functions, u.Function) {
@@ -135,7 +137,7 @@ func (s source) changing(docs []Document, c *random.Chart) []finding.Finding {
 		}
 		found, err := s.opt.Memory.Parse(d.File, d.Line, d.Text)
 		if err != nil {
-			continue // which is reported where the objects are made
+			continue // reported where the objects are created
 		}
 		for _, o := range found {
 			objects = append(objects, o.ID.String())
@@ -144,8 +146,8 @@ func (s source) changing(docs []Document, c *random.Chart) []finding.Finding {
 	if len(objects) == 0 {
 		return nil
 	}
-	named := strings.Join(objects[:min(most, len(objects))], ", ")
-	if more := len(objects) - most; more > 0 {
+	named := strings.Join(objects[:min(maxShown, len(objects))], ", ")
+	if more := len(objects) - maxShown; more > 0 {
 		named = fmt.Sprintf("%s and %d more", named, more)
 	}
 	f := s.Fault(Random, "", fmt.Sprintf("different on every render, because their templates call %s: %s", strings.Join(functions, ", "), named),

@@ -22,11 +22,10 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// validateValues checks the values of a chart and its subcharts against their
-// values.schema.json, with the library that Helm uses and the charts that Helm
-// visits. Helm's own function is not called because it fetches schemas from
-// the network and reads them from the file system, and because it returns one
-// text for all violations.
+// validateValues validates the values of a chart and its subcharts against their
+// values.schema.json, with Helm's library and for the same charts. Helm's own
+// function would fetch schemas from the network, read them from the file system,
+// and return all violations as one text.
 func (s source) validateValues(ch *chart.Chart, values map[string]any) ([]finding.Finding, error) {
 	var findings []finding.Finding
 	var faults []error
@@ -36,8 +35,8 @@ func (s source) validateValues(ch *chart.Chart, values map[string]any) ([]findin
 		faults = append(faults, err)
 	}
 	for _, sub := range ch.Dependencies() {
-		raw, given := values[sub.Name()]
-		if !given || raw == nil {
+		raw, isSet := values[sub.Name()]
+		if !isSet || raw == nil {
 			continue
 		}
 		subValues, ok := asMap(raw)
@@ -69,7 +68,7 @@ func (s source) validateChart(ch *chart.Chart, values map[string]any) (findings 
 		return finding.Finding{Severity: finding.Error, Rule: "bad-schema", File: file, Message: err.Error(), Remedy: "correct the schema"}
 	}
 	defer func() {
-		if r := recover(); r != nil { // as Helm guards itself against the library
+		if r := recover(); r != nil { // Helm also guards against panics of the library
 			err = bad(fmt.Errorf("%v", r))
 		}
 	}()
@@ -107,8 +106,8 @@ func compileSchema(text []byte) (input.Schema, error) {
 
 const schemaURL = "file:///values.schema.json"
 
-// schemaLoader takes any schema that is elsewhere to allow everything, and
-// remembers it.
+// schemaLoader replaces remote schemas by one that allows everything, and records
+// them.
 type schemaLoader struct{ remote []string }
 
 func (l *schemaLoader) Load(ref string) (any, error) {
@@ -119,8 +118,8 @@ func (l *schemaLoader) Load(ref string) (any, error) {
 	return true, nil
 }
 
-// violations turns the tree of a validation error into one fault for each
-// value that is wrong.
+// violations converts the tree of a validation error to one finding for each
+// invalid value.
 func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.ValidationError) error {
 	var faults []finding.Finding
 	printer := message.NewPrinter(language.English)
@@ -138,7 +137,7 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 	visit = func(e *jsonschema.ValidationError) {
 		switch e.ErrorKind.(type) {
 		case *kind.Schema, *kind.Reference, *kind.AllOf, *kind.Group:
-			// Mere containers: each cause is a violation of its own.
+			// Containers only: each cause is a violation of its own.
 			for _, c := range e.Causes {
 				visit(c)
 			}
@@ -167,14 +166,14 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 	return finding.Err(faults)
 }
 
-// expected says what a schema wants of a value. Where the library would print
-// the value as well, or its length, it is left out: it may be a password.
-func expected(violated jsonschema.ErrorKind, p *message.Printer) string {
+// expected describes what a schema expects. Where the library would print the value
+// or its length, it is left out, since it may be a password.
+func expected(errorKind jsonschema.ErrorKind, p *message.Printer) string {
 	number := func(r *big.Rat) string {
 		f, _ := r.Float64()
 		return fmt.Sprint(f)
 	}
-	switch k := violated.(type) {
+	switch k := errorKind.(type) {
 	case *kind.Format:
 		return "the value is not a valid " + k.Want
 	case *kind.Pattern:
@@ -198,10 +197,10 @@ func expected(violated jsonschema.ErrorKind, p *message.Printer) string {
 	case *kind.ContentMediaType:
 		return "the value is not of type " + k.Want
 	}
-	return violated.LocalizedString(p)
+	return errorKind.LocalizedString(p)
 }
 
-// chartPath is where the values of a chart stand among those of its root.
+// chartPath returns the path of a chart's values within the root chart.
 func chartPath(ch *chart.Chart) []string {
 	if ch.IsRoot() {
 		return nil
@@ -209,8 +208,8 @@ func chartPath(ch *chart.Chart) []string {
 	return append(chartPath(ch.Parent()), ch.Name())
 }
 
-// leaves collects the innermost messages below an error, such as the
-// alternatives of anyOf.
+// leaves collects the innermost messages of an error, such as the alternatives of
+// anyOf.
 func leaves(e *jsonschema.ValidationError, p *message.Printer) []string {
 	var all []string
 	for _, c := range e.Causes {
@@ -223,9 +222,9 @@ func leaves(e *jsonschema.ValidationError, p *message.Printer) []string {
 	return all
 }
 
-// valueOrigin says where the value at a path among the root chart's values is
-// set: by a flag or in a file that override, or in the values.yaml of the chart
-// it is for or of a chart above that, which wins over it.
+// valueOrigin returns where a value of the root chart is set: by a flag, in an
+// overriding file, or in the values.yaml of its chart or of a parent chart, which
+// takes precedence.
 func (s source) valueOrigin(ch *chart.Chart, full []string) (flag, file string, line int) {
 	if flag, file, line := input.Origin(s.opt.Values, full); flag+file != "" {
 		return flag, file, line

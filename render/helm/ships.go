@@ -16,18 +16,18 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// shipped is what a chart holds, whatever its values leave out.
+// shipped is the content of a chart, including disabled parts.
 type shipped struct {
 	chart    *crds.Chart
 	values   crds.Values
 	findings []finding.Finding
 }
 
-// ships presents a chart, before its dependencies are processed, to those who
-// look for definitions in it. Its error joins the faults of files in crds/.
+// ships describes a chart before its dependencies are processed, to find its CRDs.
+// The error joins findings about the files of crds/.
 func (s source) ships(ch *chart.Chart, vals map[string]any) (shipped, error) {
 	res := shipped{chart: s.shippedChart(ch, nil), values: loader.MergeMaps(ownValues(ch), vals)}
-	s.linkedDefinitions(ch, &res.findings)
+	s.reportCRDSymlink(ch, &res.findings)
 	var faults []error
 	var visit func(c *crds.Chart)
 	visit = func(c *crds.Chart) {
@@ -45,7 +45,7 @@ func (s source) ships(ch *chart.Chart, vals map[string]any) (shipped, error) {
 	return res, errors.Join(faults...)
 }
 
-// shippedChart converts a chart. key is where its values stand.
+// shippedChart converts a chart. key is the path of its values.
 func (s source) shippedChart(ch *chart.Chart, key crds.Path) *crds.Chart {
 	c := &crds.Chart{Name: ch.Name(), Key: key, ValuesFile: s.chartFile(ch, "values.yaml")}
 	file := func(name string, data []byte) crds.File {
@@ -56,7 +56,7 @@ func (s source) shippedChart(ch *chart.Chart, key crds.Path) *crds.Chart {
 	}
 	definitions := map[string]bool{}
 	for _, d := range ch.CRDObjects() {
-		// Those of subcharts are listed, too, under their full path.
+		// This also lists files of subcharts, with their full paths.
 		if name, own := strings.CutPrefix(d.Filename, ch.ChartFullPath()+"/"); own && !strings.HasPrefix(name, "charts/") {
 			definitions[name] = true
 			c.Definitions = append(c.Definitions, file(name, d.File.Data))
@@ -93,13 +93,13 @@ func (s source) shippedChart(ch *chart.Chart, key crds.Path) *crds.Chart {
 
 func join(a, b crds.Path) crds.Path { return append(append(crds.Path{}, a...), b...) }
 
-// eachDependency visits the subcharts of a chart: each as often as the chart
-// lists it, and those that it does not list, which Helm takes, too.
+// eachDependency visits the subcharts of a chart: listed ones as often as they are
+// listed, and others once, like Helm.
 func eachDependency(ch *chart.Chart, visit func(dep *chart.Dependency, sub *chart.Chart)) {
 	listed := map[*chart.Chart]bool{}
 	for _, dep := range ch.Metadata.Dependencies {
 		for _, sub := range ch.Dependencies() {
-			if sub.Name() == dep.Name && allows(dep.Version, sub.Metadata.Version) {
+			if sub.Name() == dep.Name && satisfies(dep.Version, sub.Metadata.Version) {
 				listed[sub] = true
 				visit(dep, sub)
 				break
@@ -113,7 +113,7 @@ func eachDependency(ch *chart.Chart, visit func(dep *chart.Dependency, sub *char
 	}
 }
 
-// ownValues are the values of a chart with those of all its subcharts.
+// ownValues returns the values of a chart and all its subcharts.
 func ownValues(ch *chart.Chart) map[string]any {
 	all := map[string]any{}
 	eachDependency(ch, func(dep *chart.Dependency, sub *chart.Chart) {
@@ -126,10 +126,9 @@ func ownValues(ch *chart.Chart) map[string]any {
 	return loader.MergeMaps(all, ch.Values)
 }
 
-// linkedDefinitions reports that the crds/ of a chart is a symlink. It is
-// followed, but some tools do not, and Argo CD may send a part of the repository
-// only.
-func (s source) linkedDefinitions(ch *chart.Chart, found *[]finding.Finding) {
+// reportCRDSymlink reports that crds/ of a chart is a symlink. It is followed, but
+// some tools do not follow it, and Argo CD may send only a part of the repository.
+func (s source) reportCRDSymlink(ch *chart.Chart, found *[]finding.Finding) {
 	dir := strings.TrimPrefix(strings.TrimPrefix(ch.ChartFullPath(), ch.Root().Name()), "/")
 	if target, linked := s.link(path.Join(s.Dir, dir, "crds")); linked {
 		f := s.Fault("crd-symlink", path.Join(dir, "crds"), "crds/ is a symlink to "+target+"; it is followed here, but not by every tool", "make it a directory, if others are to read the chart")
@@ -137,11 +136,11 @@ func (s source) linkedDefinitions(ch *chart.Chart, found *[]finding.Finding) {
 		*found = append(*found, f)
 	}
 	for _, sub := range ch.Dependencies() {
-		s.linkedDefinitions(sub, found)
+		s.reportCRDSymlink(sub, found)
 	}
 }
 
-// link returns where a symlink leads, and whether there is one.
+// link returns the target of a symlink, and whether it is one.
 func (s source) link(name string) (string, bool) {
 	links, ok := s.FS.(fs.ReadLinkFS)
 	if !ok {
@@ -154,14 +153,15 @@ func (s source) link(name string) (string, bool) {
 	return target, err == nil
 }
 
-// Lines that only a template has. Descriptions speak of templates, too, but do
-// not name what a chart is given.
+// Lines that only templates contain. Descriptions mention templates, too, but not a
+// chart's inputs.
 var (
 	actionLine = regexp.MustCompile(`^\s*\{\{(?:-|\s*(?:if|with|range|end|else|include|template|toYaml)\b)`)
 	actionIn   = regexp.MustCompile(`\{\{-? *(?:\$?\.(?:Values|Release|Chart|Capabilities)\b|include "|template ")`)
 )
 
-// templateLine returns the line at which a text is a template, 0 if it is none.
+// templateLine returns the line that shows that a text is a template; 0 if there is
+// none.
 func templateLine(text string) int {
 	if !strings.Contains(text, "{{") {
 		return 0

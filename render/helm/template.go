@@ -22,15 +22,15 @@ import (
 )
 
 // RenderTemplates renders templated YAML: the *.yaml.tmpl and *.gotmpl files of a
-// directory, which may have plain manifests beside them. The language is the one of chart templates,
-// run by the same engine, so that nobody has to learn another: .Values,
-// .Release.Name, .Release.Namespace, include, tpl, required, toYaml, sprig.
-// Files whose names begin with "_" hold definitions only.
+// directory, and plain manifests next to them. The language is that of chart
+// templates, run by the same engine, so there is nothing new to learn: .Values,
+// .Release.Name, .Release.Namespace, include, tpl, required, toYaml, sprig. Files
+// whose names start with "_" contain only definitions.
 //
-// Two things are stricter than in a chart, because there are no old templates
-// to be kind to: a value that is declared nowhere is an error, and functions
-// that read the machine (its clock, environment, network or chance) do not
-// work, so that a rendering is the same each time.
+// Two rules are stricter than in charts, because no existing templates depend on
+// them: undeclared values are errors, and functions that depend on the machine
+// (clock, environment, network, random numbers) fail, so that renderings are
+// deterministic.
 func RenderTemplates(of input.Source, opt Options) (Result, error) {
 	s := source{of, opt}
 	caps, err := s.capabilities()
@@ -77,15 +77,15 @@ func RenderTemplates(of input.Source, opt Options) (Result, error) {
 	return res, nil
 }
 
-// An action reaches the revision by its name, or prints something that it is
-// part of: the release, or all that there is.
+// An action can print the revision directly, or as a part of the release or of the
+// root.
 var (
 	ofRelease  = regexp.MustCompile(`\bRelease\b(\.\w+)?`)
 	printsRoot = regexp.MustCompile(`\b(to\w+|print\w*|quote|squote|cat|join|list|dict|tuple|values|deepCopy|merge\w*|range|index|get|dig|pluck)\b[^{}]*?[\s(](\.|\$)(\s|\)|\}|\||$)|\{\{-?\s*(\.|\$)\s*(\||-?\}\})`)
 )
 
-// printsRevision reports whether a template may look at the revision. Values
-// count, too, since templates may run them. It errs towards yes.
+// printsRevision reports whether a template may use the revision. Values count,
+// too, since templates may run them. False positives are possible.
 func printsRevision(ch *chart.Chart, vals map[string]any) bool {
 	texts := []string{fmt.Sprint(vals)}
 	for _, t := range ch.Templates {
@@ -101,8 +101,8 @@ func printsRevision(ch *chart.Chart, vals map[string]any) bool {
 	})
 }
 
-// declareNulls puts back the keys that are null in values.yaml. Helm drops them
-// when it merges, but here they declare a value that may be left out.
+// declareNulls restores keys that are null in values.yaml. Helm drops them when
+// merging, but here they declare an optional value.
 func declareNulls(vals, declared map[string]any) {
 	for key, d := range declared {
 		v, set := vals[key]
@@ -141,8 +141,7 @@ func (s source) templateChart() (*chart.Chart, error) {
 		case IsTemplate(name):
 			ch.Templates = append(ch.Templates, file)
 		case path.Ext(name) == ".tpl":
-			// Helm's name for a file of definitions; the engine knows such
-			// files by the underscore.
+			// The engine recognizes files with definitions by the underscore.
 			if !strings.HasPrefix(path.Base(name), "_") {
 				file.Name = path.Join(path.Dir(name), "_"+path.Base(name))
 			}
@@ -156,16 +155,16 @@ func (s source) templateChart() (*chart.Chart, error) {
 	return ch, errors.Join(faults...)
 }
 
-// IsValues reports whether a file beside templates holds values: values.yaml
-// and its variants for environments, such as values-prod.yaml.
+// IsValues reports whether a file next to templates contains values: values.yaml
+// and its variants, such as values-prod.yaml.
 func IsValues(name string) bool {
 	stem, ext, ok := strings.Cut(name, ".")
 	return ok && (ext == "yaml" || ext == "yml") && (stem == "values" || strings.HasPrefix(stem, "values-"))
 }
 
-// MachineFuncs replaces the functions whose result does not follow from their
-// arguments. sprig lists those that it knows; the others make keys,
-// certificates and hashes with a random part, or read the clock or its zone.
+// MachineFuncs replaces the functions whose result does not depend on their
+// arguments alone. sprig lists its own; the others create keys, certificates and
+// hashes with a random part, or read the clock or its time zone.
 func MachineFuncs() template.FuncMap {
 	repeatable := sprig.HermeticTxtFuncMap()
 	for _, name := range []string{"ago", "bcrypt", "htpasswd", "encryptAES", "genPrivateKey", "genCA", "genCAWithKey",

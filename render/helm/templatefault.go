@@ -16,12 +16,12 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// templatePlace finds the place in a message of the engine, such as
+// templatePlace matches a place in a message of the engine, such as
 // "shop/templates/web.yaml:3:14" or "(shop/templates/web.yaml:3)".
 var templatePlace = regexp.MustCompile(`\(?([^\s():]+):(\d+)(?::\d+)?\)?`)
 
-// templateFault turns an error of the engine into a finding, and returns the
-// template it is about if that is known.
+// templateFault converts an error of the engine to a finding, and returns the
+// template, if known.
 func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *common.File) {
 	f := finding.Finding{Severity: finding.Error, Rule: "template", File: s.Show(s.Dir), Message: withoutTplText(err.Error()), Remedy: "correct the template, or set the value it needs"}
 	m := templatePlace.FindStringSubmatchIndex(f.Message)
@@ -52,9 +52,9 @@ var (
 	quotedIn = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 )
 
-// withoutTplText leaves out what the function tpl was given to run, which the
-// engine quotes in full: it is most often a value, and may hold a password.
-// Where it cannot even be parsed, the words that do not fit are left out, too.
+// withoutTplText removes the argument of tpl, which the engine quotes in full: it
+// is usually a value, and may contain a password. If it cannot be parsed, the
+// offending words are removed, too.
 func withoutTplText(message string) string {
 	at := tplText.FindStringSubmatchIndex(message)
 	if at == nil {
@@ -72,8 +72,8 @@ var (
 	quotedText = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`")
 )
 
-// withoutArguments leaves out what functions quote of their arguments when they
-// fail. It may be a password, unless it stands in a template to the letter.
+// withoutArguments removes function arguments from error messages, unless they are
+// literals in a template. They may be passwords.
 func withoutArguments(ch *chart.Chart, message string) string {
 	calls := ofFunction.FindAllStringIndex(message, -1)
 	if calls == nil {
@@ -88,14 +88,14 @@ func withoutArguments(ch *chart.Chart, message string) string {
 	})
 }
 
-// inTemplates reports whether a text stands in a template of a chart.
+// inTemplates reports whether a template of a chart contains a text.
 func inTemplates(ch *chart.Chart, text string) bool {
 	return slices.ContainsFunc(ch.Templates, func(t *common.File) bool { return bytes.Contains(t.Data, []byte(text)) }) ||
 		slices.ContainsFunc(ch.Dependencies(), func(d *chart.Chart) bool { return inTemplates(d, text) })
 }
 
-// withoutEngine names templates by their files and says in words what the
-// engine says in types of Go.
+// withoutEngine replaces the engine's names of templates by files, and Go types by
+// words.
 func (s source) withoutEngine(ch *chart.Chart, message string) string {
 	message = withoutArguments(ch, engineWords.ReplaceAllString(message, "$1"))
 	message = nilPointer.ReplaceAllString(message, "$1 is asked of a value that is not set")
@@ -110,7 +110,7 @@ func (s source) withoutEngine(ch *chart.Chart, message string) string {
 	return goTypes.Replace(message)
 }
 
-// templateFile finds the template that the engine calls name.
+// templateFile finds the template by the engine's name.
 func (s source) templateFile(ch *chart.Chart, name string) (string, *common.File) {
 	for _, t := range ch.Templates {
 		if path.Join(ch.ChartFullPath(), t.Name) == name {
@@ -125,14 +125,14 @@ func (s source) templateFile(ch *chart.Chart, name string) (string, *common.File
 	return name, nil
 }
 
-// chartFile names a file of a chart. The
-// directory of a subchart is taken to be named like the chart.
+// chartFile returns the path of a file of a chart. It assumes that a subchart's
+// directory is named after the chart.
 func (s source) chartFile(ch *chart.Chart, name string) string {
 	root := ch.Root().Name()
 	return s.Show(path.Join(s.Dir, strings.TrimPrefix(ch.ChartFullPath(), root), name))
 }
 
-// manifestFaults finds every document that is no YAML; Helm stops at the first.
+// manifestFaults finds every invalid YAML document; Helm stops at the first.
 func (s source) manifestFaults(ch *chart.Chart, files map[string]string, first error) error {
 	var faults []error
 	names := make([]string, 0, len(files))

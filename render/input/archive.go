@@ -14,20 +14,19 @@ import (
 	"github.com/ladder-cmp/ladder/internal/memfs"
 )
 
-// maxArchiveBytes and maxArchiveFiles bound what an archive unpacks to.
+// maxArchiveBytes and maxArchiveFiles limit the unpacked size of an archive.
 const (
 	maxArchiveBytes = 512 << 20
 	maxArchiveFiles = 200_000
 )
 
-// Archive is what an archive that was fetched holds, in memory: a file system
-// that can be read and not be left.
+// Archive is the content of a fetched archive: an isolated file system in memory.
 type Archive struct{ *memfs.Tree }
 
 var errArchiveLink = errors.New("the symlink leads out of the archive, or nowhere")
 
-// Unpack reads a .tgz. Entries that point out of it are refused; devices and the
-// like are left out.
+// Unpack reads a .tgz. It refuses entries that point outside and ignores devices
+// and the like.
 func Unpack(tgz []byte) (Archive, error) {
 	z, err := gzip.NewReader(bytes.NewReader(tgz))
 	if err != nil {
@@ -78,9 +77,9 @@ func (a Archive) put(name string, n *memfs.Node) error {
 		return nil
 	}
 	dir, err := a.MakeDirs(path.Dir(name), nil)
-	var inTheWay *memfs.NotDirError
-	if errors.As(err, &inTheWay) {
-		return fmt.Errorf("it holds %q as something else than a directory", inTheWay.Part)
+	var notDir *memfs.NotDirError
+	if errors.As(err, &notDir) {
+		return fmt.Errorf("it holds %q as something else than a directory", notDir.Part)
 	}
 	if err != nil {
 		return err

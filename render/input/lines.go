@@ -13,14 +13,15 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// InvalidYAML reports a values file that is no YAML mapping.
+// InvalidYAML reports a values file that is not a YAML mapping.
 func InvalidYAML(name string, err error) finding.Finding {
 	line, message := object.SyntaxError(Innermost(err))
 	return finding.Finding{Severity: finding.Error, Rule: object.InvalidYAML, File: name, Line: line,
 		Message: "not valid YAML: " + message, Remedy: "correct the values file; it must be a YAML mapping"}
 }
 
-// Innermost unwraps an error chain, whose outer texts repeat the file name.
+// Innermost returns the innermost error of a chain. The outer texts repeat the file
+// name.
 func Innermost(err error) error {
 	for {
 		inner := errors.Unwrap(err)
@@ -31,7 +32,7 @@ func Innermost(err error) error {
 	}
 }
 
-// index reads a step of a path as the index of a list of that length.
+// index parses a step of a path as an index of a list of the given length.
 func index(step string, length int) (int, bool) {
 	i, err := strconv.Atoi(step)
 	return i, err == nil && 0 <= i && i < length
@@ -46,7 +47,7 @@ func LineOf(data []byte, path []string) int {
 	return LineIn(&doc, path)
 }
 
-// LineIn is LineOf for a document that was read.
+// LineIn is LineOf for a parsed document.
 func LineIn(doc *yaml.Node, path []string) int {
 	if len(doc.Content) == 0 {
 		return 0
@@ -62,8 +63,9 @@ func LineIn(doc *yaml.Node, path []string) int {
 
 const deepestMerge = 10
 
-// child is what stands at a step of a path, and the line of its key or entry. Aliases
-// and merge keys are followed, some way: a mapping can be merged into itself.
+// child returns the node at a step of a path, and the line of its key or entry. It
+// follows aliases and merge keys to a limited depth, since a mapping can be merged
+// into itself.
 func child(n *yaml.Node, step string, depth int) (found *yaml.Node, line int) {
 	if depth == 0 {
 		return nil, 0
@@ -96,8 +98,7 @@ func child(n *yaml.Node, step string, depth int) (found *yaml.Node, line int) {
 	return found, line
 }
 
-// FieldPath prints a path the way people write it: replicas, image.tag,
-// ports[0].name.
+// FieldPath formats a path: replicas, image.tag, ports[0].name.
 func FieldPath(path []string) string {
 	var b strings.Builder
 	for _, step := range path {
@@ -113,8 +114,8 @@ func FieldPath(path []string) string {
 	return b.String()
 }
 
-// AtMistyped gives a finding the place of the value that its message says to be of the
-// wrong type, if there is one in a file.
+// AtMistyped sets the place of a finding to the value of the wrong type that its
+// message mentions, if a file contains it.
 func AtMistyped(f *finding.Finding, data []byte) {
 	field, got, ok := strings.Cut(f.Message, ": got ")
 	if !ok {
@@ -125,8 +126,8 @@ func AtMistyped(f *finding.Finding, data []byte) {
 	}
 }
 
-// mistyped finds the value that the library says to be of the wrong type: it names
-// the way there without the indexes of lists. got begins with the type.
+// mistyped finds the value of the wrong type in a message of the library, which
+// gives the path without list indexes. got starts with the type.
 func mistyped(data []byte, way []string, got string) (steps []string, line int) {
 	var doc yaml.Node
 	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {

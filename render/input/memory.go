@@ -11,30 +11,29 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Memory is what one rendering leaves for the next in the same process: the
-// decoded documents and the compiled schemas of values, by their content. Most
-// of a chart is the same from commit to commit. It is safe for use by several
-// goroutines; nil remembers nothing.
+// Memory is a cache between renderings in one process: decoded documents and
+// compiled schemas of values, by content. Most of a chart is unchanged between
+// commits. It is safe for concurrent use; a nil Memory caches nothing.
 type Memory struct {
 	documents *memory[document, []object.Object]
 	schemas   *memory[string, Schema]
 }
 
-// document is a text that was decoded, and where it came from: objects know.
+// document is a decoded text with its place, which objects contain.
 type document struct {
 	file string
 	line int
 	text string
 }
 
-// Schema is a compiled schema of values, with the schemas elsewhere that it refers to.
+// Schema is a compiled schema of values, with the remote schemas it refers to.
 type Schema struct {
 	*jsonschema.Schema
 	Remote []string
 }
 
-// NewMemory makes a memory for so many bytes of text. What is made of a text
-// takes some ten times as much.
+// NewMemory returns a cache for texts of the given total size in bytes. The decoded
+// form takes about ten times as much memory.
 func NewMemory(bytes int) *Memory {
 	return &Memory{
 		documents: newMemory[document, []object.Object](bytes / 4 * 3),
@@ -42,7 +41,8 @@ func NewMemory(bytes int) *Memory {
 	}
 }
 
-// Parse is object.Parse, remembered. Secrets are not: nothing says for how long.
+// Parse is object.Parse with a cache. Secrets are not cached, to limit how long
+// they stay in memory.
 func (m *Memory) Parse(file string, line int, text string) ([]object.Object, error) {
 	if m == nil {
 		return object.Parse(file, line, text)
@@ -54,7 +54,7 @@ func (m *Memory) Parse(file string, line int, text string) ([]object.Object, err
 	})
 }
 
-// Compile remembers a schema.
+// Compile caches a compiled schema.
 func (m *Memory) Compile(text []byte, compile func() (Schema, error)) (Schema, error) {
 	if m == nil {
 		return compile()
@@ -65,7 +65,7 @@ func (m *Memory) Compile(text []byte, compile func() (Schema, error)) (Schema, e
 	})
 }
 
-// memory remembers what was made of a key, the latest used longest.
+// memory is a cache that evicts the least recently used entries.
 type memory[K comparable, V any] struct {
 	limit int // of size
 
@@ -80,12 +80,12 @@ type remembered[V any] struct {
 }
 
 func newMemory[K comparable, V any](limit int) *memory[K, V] {
-	all, _ := simplelru.NewLRU[K, remembered[V]](math.MaxInt, nil) // fails for a size of 0 only
+	all, _ := simplelru.NewLRU[K, remembered[V]](math.MaxInt, nil) // fails only for size 0
 	return &memory[K, V]{limit: limit, all: all}
 }
 
-// get returns what was made of a key, or makes it, and remembers it if make says
-// so. Errors are not remembered.
+// get returns the value of a key, or makes it, and caches it if make says so.
+// Errors are not cached.
 func (m *memory[K, V]) get(key K, size int, make func() (v V, keep bool, err error)) (V, error) {
 	m.mu.Lock()
 	known, found := m.all.Get(key)

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// SameName returns the first three files with the base name of one that was not found,
-// below directories of a repository that are searched in the order given.
+// SameName returns up to three files with the base name of a missing one. It
+// searches the directories of a repository in the given order.
 func SameName(repo fs.FS, name string, dirs ...string) []string {
-	const most, searched = 3, 10_000 // entries: a message is not worth reading all of a large repository
+	const most, searched = 3, 10_000 // entries: a message does not justify reading a large repository
 	base := path.Base(name)
 	var found []string
 	entries := 0
 	for _, dir := range dirs {
-		_ = fs.WalkDir(repo, dir, func(p string, entry fs.DirEntry, err error) error { // what cannot be read is not suggested
+		_ = fs.WalkDir(repo, dir, func(p string, entry fs.DirEntry, err error) error { // unreadable files are not suggested
 			entries++
 			switch {
 			case err != nil:

@@ -1,9 +1,9 @@
-// Package input is what a component is rendered from, whatever kind of component it
-// is: its directory in the repository, values that override its own, what was fetched
-// for it, and what renderings before this one have left in memory.
+// Package input defines the input of a rendering for all kinds of components: the
+// directory in the repository, overriding values, fetched archives, and the cache
+// of earlier renderings.
 //
-// A component is read through an fs.FS whose root is the repository. Nothing outside
-// of it can be reached, whatever a chart or a symlink says.
+// A component is read through an fs.FS whose root is the repository. Charts and
+// symlinks cannot reach anything outside it.
 package input
 
 import (
@@ -16,21 +16,21 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Empty is the rule of findings about components of which nothing is rendered.
+// Empty is the rule for components that render to nothing.
 const Empty = "empty-rendering"
 
 // Source is a component directory in its repository.
 type Source struct {
 	FS  fs.FS
 	Dir string
-	// ShowPath returns how messages and objects are to name a file or directory
-	// of the repository; nil means by its path there.
+	// ShowPath converts a path in the repository to the path for messages and
+	// objects; nil leaves it unchanged.
 	ShowPath func(path string) string
-	// Whole is the directory of the tree that Dir is a part of, if it is one.
+	// Whole is the directory of the tree that contains Dir, if any.
 	Whole string
 }
 
-// Show names a path of the repository for people.
+// Show converts a path of the repository for messages.
 func (s Source) Show(path string) string {
 	if s.ShowPath == nil {
 		return path
@@ -38,8 +38,8 @@ func (s Source) Show(path string) string {
 	return s.ShowPath(path)
 }
 
-// Fault is a finding about a file of the component, or about its directory
-// when name is empty.
+// Fault returns a finding about a file of the component, or about its directory if
+// name is empty.
 func (s Source) Fault(rule, name, message, remedy string) finding.Finding {
 	return finding.Finding{Severity: finding.Error, Rule: rule, File: s.Show(path.Join(s.Dir, name)), Message: message, Remedy: remedy}
 }
@@ -54,21 +54,21 @@ func (s Source) Unreadable(err error) finding.Finding {
 	return f
 }
 
-// Cause strips the operation and path that package fs puts before an error,
-// since every finding names the file already.
+// Cause removes the operation and path that package fs adds to errors, since every
+// finding names the file.
 func Cause(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	if err.Error() == "path escapes from parent" { // os.Root's, which has no name
+	if err.Error() == "path escapes from parent" { // os.Root's error, which is not exported
 		return "it is, or lies behind, a symlink out of the repository"
 	}
 	return err.Error()
 }
 
-// RepoPath resolves a path written in a file of directory base, without
-// leaving the repository.
+// RepoPath resolves a path relative to directory base, without leaving the
+// repository.
 func RepoPath(base, rel string) (string, bool) {
 	p := path.Join(base, rel)
 	if strings.HasPrefix(rel, "/") {
@@ -77,20 +77,19 @@ func RepoPath(base, rel string) (string, bool) {
 	return p, fs.ValidPath(p)
 }
 
-// VendorCommand is the command that vendors what the component needs, which is done for a
-// tree as a whole.
+// VendorCommand returns the command that vendors the component's sources, which
+// applies to a tree as a whole.
 func (s Source) VendorCommand() string { return "cmp vendor " + s.Show(cmp.Or(s.Whole, s.Dir)) }
 
-// FileExists reports whether there is a file of this name, and not a directory.
+// FileExists reports whether a file exists that is not a directory.
 func FileExists(fsys fs.FS, name string) bool {
 	info, err := fs.Stat(fsys, name)
 	return err == nil && !info.IsDir()
 }
 
-// Walk calls fn with the path, relative to dir, of every file below it, in
-// lexical order. Hidden files and directories are left out, which are for tools;
-// symlinks to files are followed inside the repository, symlinks to directories
-// are not followed.
+// Walk calls fn with the path of every file below dir, relative to it, in lexical
+// order. It skips hidden files and directories, which belong to tools. It follows
+// symlinks to files inside the repository, but not to directories.
 func Walk(fsys fs.FS, dir string, fn func(name string) error) error {
 	return fs.WalkDir(fsys, dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -109,7 +108,7 @@ func Walk(fsys fs.FS, dir string, fn func(name string) error) error {
 			return nil
 		}
 		if d.Type()&fs.ModeSymlink != 0 {
-			// One that leads to nothing is reported by who reads it.
+			// Dangling symlinks are reported when they are read.
 			if info, err := fs.Stat(fsys, p); err == nil && info.IsDir() {
 				return nil
 			} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -120,7 +119,7 @@ func Walk(fsys fs.FS, dir string, fn func(name string) error) error {
 	})
 }
 
-// Prefix is what stands before the paths of the files below dir.
+// Prefix returns the prefix of the paths of files below dir.
 func Prefix(dir string) string {
 	if dir == "." {
 		return ""
@@ -128,7 +127,7 @@ func Prefix(dir string) string {
 	return dir + "/"
 }
 
-// Exists reports whether there is anything of this name.
+// Exists reports whether a path exists.
 func Exists(fsys fs.FS, p string) bool {
 	_, err := fs.Stat(fsys, p)
 	return err == nil

@@ -20,51 +20,50 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Values are overrides of a component's values from one place, in Helm's order
-// of precedence: later files win over earlier ones, Set over files, SetString
-// over Set, SetFile over all.
+// Values are overrides of a component's values from one place, in Helm's order of
+// precedence: later files override earlier ones, Set overrides files, SetString
+// overrides Set, and SetFile overrides all.
 type Values struct {
-	// Files name YAML files; patterns among them stand for what Glob finds.
+	// Files are YAML files, or patterns that Glob expands.
 	Files []string
-	// Inline are YAML texts, which win over Files.
+	// Inline are YAML texts, which override Files.
 	Inline []string
-	// Set, SetString and SetFile are expressions such as "image.tag=v2"; in
-	// SetFile the right side names a file whose content is the value.
+	// Set, SetString and SetFile are expressions such as "image.tag=v2"; SetFile
+	// uses the content of a file.
 	Set, SetString, SetFile []string
-	// Read returns the content of a file that Files or SetFile name.
+	// Read returns the content of a file in Files or SetFile.
 	Read func(name string) ([]byte, error)
-	// Glob returns the names of the files that a pattern matches, in order; nil
-	// takes patterns for names.
+	// Glob returns the files that match a pattern, in order; if nil, patterns are
+	// file names.
 	Glob func(pattern string) ([]string, error)
-	// Path returns the path of such a file for messages; nil leaves the name.
+	// Path returns the path of a file for messages; nil leaves the name unchanged.
 	Path func(name string) string
-	// From names the directory that relative names start at, for messages, and Similar
-	// returns files of the same base name, as Files would name them; both may be missing.
+	// From is the directory of relative names, for messages. Similar returns files
+	// of the same base name in the form used in Files. Both are optional.
 	From    string
 	Similar func(name string) []string
-	// Places say where Files are named, by their names; who finds a fault with one
-	// says so there.
+	// Places maps Files to the places that name them, for findings.
 	Places map[string]Place
-	// IgnoreMissing passes over Files that are not there, and patterns that fit none.
+	// IgnoreMissing ignores missing Files, and patterns that match nothing.
 	IgnoreMissing bool
 }
 
-// Place is where a file is named.
+// Place is the place that names a file.
 type Place struct {
 	File  string
 	Line  int
 	Field string
-	// Ignore is the setting that passes over it if it is missing.
+	// Ignore is the setting that allows the file to be missing.
 	Ignore string
 }
 
-// Empty reports whether there is nothing to override.
+// Empty reports whether there are no overrides.
 func (v Values) Empty() bool {
 	return len(v.Files)+len(v.Inline)+len(v.Set)+len(v.SetString)+len(v.SetFile) == 0
 }
 
-// MergeValues returns all overrides as one tree. All faults are reported together.
-// Files that are not there are passed over if ignoreMissing says so, or their Values.
+// MergeValues merges all overrides into one tree. It reports all findings together.
+// Missing files are ignored if ignoreMissing is set, or their Values say so.
 func MergeValues(all []Values, ignoreMissing bool) (map[string]any, error) {
 	base := map[string]any{}
 	var faults []error
@@ -126,7 +125,7 @@ func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]a
 			err := set.parseInto(expr, base)
 			//lint:ignore errorlint a finding among others would take their place
 			if f, ok := err.(finding.Finding); ok && f.Field == set.flag && len(set.exprs) > 1 {
-				f.Message = fmt.Sprintf("entry %d: %s", i+1, f.Message) // which has no key to be known by
+				f.Message = fmt.Sprintf("entry %d: %s", i+1, f.Message) // it has no key to identify it
 				err = f
 			}
 			faults = append(faults, err)
@@ -135,21 +134,20 @@ func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]a
 	return base, errors.Join(faults...)
 }
 
-// Misspelt are the faults of the single values as they are written, whatever they
-// are put into and whatever is in files; nil means that there are none.
-func (v Values) Misspelt() error {
+// SyntaxErrors returns the syntax errors of expressions, regardless of files and other
+// values; nil if there are none.
+func (v Values) SyntaxErrors() error {
 	alone := Values{Set: v.Set, SetString: v.SetString, SetFile: v.SetFile, Read: func(string) ([]byte, error) { return nil, nil }}
 	_, err := alone.mergeInto(map[string]any{}, false)
 	return err
 }
 
-// inlineValues is how messages call values that are no file.
+// inlineValues is the name of inline values in messages.
 const inlineValues = "values-object"
 
-// files are the names of the files, with what patterns among them stand for: all
-// that match, in lexical order, but those that are named by themselves, each once.
-// Argo CD does the same with valueFiles (reposerver/repository,
-// getResolvedValueFiles).
+// files returns the files, with patterns expanded: all matches in lexical order,
+// except files that are also named explicitly, each once. Argo CD treats valueFiles
+// the same way (reposerver/repository, getResolvedValueFiles).
 func (v Values) files(ignoreMissing bool) ([]string, error) {
 	if v.Glob == nil {
 		return v.Files, nil
@@ -191,8 +189,7 @@ func (v Values) files(ignoreMissing bool) ([]string, error) {
 
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
 
-// secondDocument returns the line on which a second YAML document begins, 0 if
-// there is none.
+// secondDocument returns the line of the second YAML document, 0 if there is none.
 func secondDocument(data []byte) int {
 	documents := yaml.NewDecoder(bytes.NewReader(data))
 	if documents.Decode(new(yaml.Node)) != nil {
@@ -205,19 +202,19 @@ func secondDocument(data []byte) int {
 	return second.Line
 }
 
-// expressions are those of one flag, with the function that reads them.
+// expressions are the expressions of one flag, with their parser.
 type expressions struct {
 	flag  string
 	exprs []string
 	parse func(expr string, into map[string]any) error
 }
 
-// keyless finds a place where an expression begins with no key. What stands
-// there would be passed over. In braces an item may begin with anything.
+// keyless matches an expression without a key, which Helm would ignore. Items in
+// braces may start with anything.
 var keyless = regexp.MustCompile(`^[^{]*?(?:^|[^\\],)\s*[=.[]|^\s*$`)
 
-// unclosed reports whether a key of an expression has an index without an end. What
-// stands there would be passed over.
+// unclosed reports whether a key has an index without a closing bracket, which Helm
+// would ignore.
 func unclosed(expr string) bool {
 	const (
 		inKey = iota
@@ -247,7 +244,7 @@ func unclosed(expr string) bool {
 	return at == inIndex
 }
 
-// key is an expression without its values, which may be secrets.
+// key removes the values from an expression, since they may be secrets.
 func key(expr string) string {
 	key, _, valued := strings.Cut(expr, "=")
 	if !valued {
@@ -264,7 +261,7 @@ func (e expressions) parseInto(expr string, base map[string]any) error {
 	}
 	if unclosed(expr) {
 		bad.Message, bad.Remedy = "missing closing bracket of the index", "use key[0]=value"
-		name, _, _ := strings.Cut(key(expr), "[") // what stands behind it may be a secret
+		name, _, _ := strings.Cut(key(expr), "[") // the rest may be a secret
 		bad.Field = strings.TrimSpace(e.flag + " " + name)
 		return bad
 	}
@@ -274,7 +271,7 @@ func (e expressions) parseInto(expr string, base map[string]any) error {
 	}
 	var f finding.Finding
 	if errors.As(err, &f) {
-		return f // about a file
+		return f // this finding is about a file
 	}
 	switch message := err.Error(); {
 	case strings.Contains(message, "interface conversion"):
@@ -295,7 +292,7 @@ func (e expressions) parseInto(expr string, base map[string]any) error {
 	return bad
 }
 
-// expressions returns all there are, later ones winning.
+// expressions returns all expressions in order of precedence.
 func (v Values) expressions() []expressions {
 	return []expressions{
 		{"set", v.Set, strvals.ParseInto},
@@ -304,7 +301,7 @@ func (v Values) expressions() []expressions {
 	}
 }
 
-// path is how messages call a file.
+// path returns the name of a file for messages.
 func (v Values) path(name string) string {
 	if v.Path == nil {
 		return name
@@ -370,9 +367,8 @@ func (v Values) readFault(name string, err error) error {
 	return f
 }
 
-// Origin says which of the overrides sets the value at a path, a file or
-// a flag: the last that does. It serves messages only, so files that cannot be
-// read are passed over.
+// Origin returns the file or flag that sets a value: the last one that does. It is
+// only used for messages, so unreadable files are ignored.
 func Origin(all []Values, at []string) (flag, file string, line int) {
 	for _, v := range slices.Backward(all) {
 		for _, set := range slices.Backward(v.expressions()) {
@@ -400,7 +396,7 @@ func Origin(all []Values, at []string) (flag, file string, line int) {
 	return "", "", 0
 }
 
-// sets reports whether there is anything at a path of a tree.
+// sets reports whether a tree contains a path.
 func sets(tree any, at []string) bool {
 	if len(at) == 0 {
 		return true

@@ -19,91 +19,91 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// assembly is a kustomization with all that it refers to, put together so that
-// kustomize finds it in one file system and has nothing left to fetch or to run:
-// charts are rendered, what lies elsewhere is unpacked beside the repository.
+// assembly is a kustomization with everything it refers to, in one file system, so
+// that kustomize has nothing to fetch or to run: charts are rendered, and remote
+// content is unpacked next to the repository.
 type assembly struct {
 	ctx       context.Context
 	component source
 	trees     []*tree
-	// repositories are those that were fetched.
+	// repositories are the fetched repositories.
 	repositories map[remote.Ref]*tree
 	files        map[remote.Ref][]byte
-	// attempts counts what was asked for elsewhere, and failed has what it did not
-	// come to, which is not asked for again.
+	// attempts counts fetches. failed contains the errors of failed ones, which are
+	// not retried.
 	attempts int
 	failed   map[remote.Ref]error
-	// unpacked is how many bytes were unpacked of what was fetched.
+	// unpacked is the total size of unpacked content in bytes.
 	unpacked int64
-	// findings are faults that leave a result possible.
+	// findings are problems that do not prevent a result.
 	findings []finding.Finding
-	// doubled are keys of resources that stand twice in their mapping. Whether kustomize
-	// takes them shows only when it builds.
-	doubled []finding.Finding
-	// inflated says that a chart was rendered.
+	// doubled lists duplicate keys in resources. Only the build shows whether
+	// kustomize accepts them.
+	duplicateKeys []finding.Finding
+	// inflated reports whether a chart was rendered.
 	inflated bool
-	// ofCharts are what is said of an object of a chart that the resources have, too,
-	// by the kustomization and the object.
-	ofCharts map[string]finding.Finding
-	read     []readFile
+	// chartFindings maps kustomization and object to the finding about an object that
+	// both a chart and the resources contain.
+	chartFindings map[string]finding.Finding
+	read          []readFile
 }
 
-// readFile is a file that kustomize read.
+// readFile is a file read by kustomize.
 type readFile struct {
 	name string
 	data []byte
 }
 
-// tree is what kustomize sees as a directory below the root: the repository of
-// the component, one that was fetched, or files that were made. From inside of a
-// tree there is no way out of it.
+// tree is a directory below the root of the file system for kustomize: the
+// repository of the component, a fetched repository, or generated files. Paths
+// cannot leave their tree.
 type tree struct {
 	input.Source
 	at string
-	// made are files that are not as fsys has them, or not there.
-	made map[string][]byte
-	// visits are the kustomizations in it that were looked at.
+	// made are files that are changed or added to fsys.
+	overlaid map[string][]byte
+	// visits maps directories to the visited kustomizations.
 	visits map[string]*visit
-	// of is the tree whose files it shows once more, itself if it is the first.
-	// Each has those kustomizations as some overlay needs them (see visit).
+	// of is the tree with the same files that was added first. Each copy contains
+	// the kustomizations in the form that some overlay needs (see visit).
 	of *tree
-	// fetched says where its files come from; empty in the component's repository.
+	// fetched describes the remote source; empty for the component's repository.
 	fetched string
-	// first is the text that is to be the first resource of the component.
+	// first is the text of the component's additional first resource.
 	first string
 }
 
-// visit is what came of a kustomization: what it refers to has been put where it
-// can be found, and its charts are rendered. They go to the namespace of the
-// overlay if nobody below says otherwise, so that one base may come out in
-// several ways; each but the first is in a tree of its own.
+// visit is the state of a kustomization: its references are resolved and its charts
+// are rendered. Charts without a namespace of their own use that of the overlay, so
+// one base may render in several variants; each but the first is in a separate
+// tree.
 type visit struct {
 	namespace string
-	// inherits says that a chart goes to that namespace.
+	// inherits means that a chart uses the overlay's namespace.
 	inherits, done bool
 }
 
 func (s source) assemble(ctx context.Context) (*assembly, *tree) {
-	a := &assembly{ctx: ctx, component: s, repositories: map[remote.Ref]*tree{}, files: map[remote.Ref][]byte{}, failed: map[remote.Ref]error{}, ofCharts: map[string]finding.Finding{}}
+	a := &assembly{ctx: ctx, component: s, repositories: map[remote.Ref]*tree{}, files: map[remote.Ref][]byte{}, failed: map[remote.Ref]error{}, chartFindings: map[string]finding.Finding{}}
 	return a, a.add(s.Source)
 }
 
-// add makes a tree of the files of a source.
+// add adds a tree with the files of a source.
 func (a *assembly) add(s input.Source) *tree {
-	t := &tree{Source: s, at: "/" + strconv.Itoa(len(a.trees)), made: map[string][]byte{}, visits: map[string]*visit{}}
+	t := &tree{Source: s, at: "/" + strconv.Itoa(len(a.trees)), overlaid: map[string][]byte{}, visits: map[string]*visit{}}
 	t.of = t
 	a.trees = append(a.trees, t)
 	return t
 }
 
-// again adds a tree with the files of another one.
-func (a *assembly) again(of *tree) *tree {
+// duplicate adds a tree with the same files as another one.
+func (a *assembly) duplicate(of *tree) *tree {
 	t := a.add(of.Source)
 	t.of, t.fetched = of, of.fetched
 	return t
 }
 
-// generated adds a tree of files that are made, by their names.
+// generated adds a tree of generated files, by name.
 func (a *assembly) generated(files map[string]string) *tree {
 	m := fstest.MapFS{}
 	for name, text := range files {
@@ -114,10 +114,10 @@ func (a *assembly) generated(files map[string]string) *tree {
 	return a.add(s)
 }
 
-// visit looks at the kustomization in a directory, for an overlay whose charts go
-// to a namespace, and returns the tree that has it as that overlay needs it. The
-// error joins all faults of the kustomization and those below it, once for all
-// who refer to it.
+// visit prepares the kustomization in a directory for an overlay with the given
+// namespace for charts, and returns the tree with the matching variant. The error
+// joins all findings of the kustomization and those below it, once for all
+// references.
 func (a *assembly) visit(t *tree, dir, namespace string) (*tree, string, error) {
 	dir, err := resolve(t.FS, dir)
 	if err != nil {
@@ -134,7 +134,7 @@ func (a *assembly) visit(t *tree, dir, namespace string) (*tree, string, error) 
 		if v == nil {
 			v = &visit{namespace: namespace}
 			view.visits[dir] = v
-			v.inherits, err = a.look(view, dir, namespace)
+			v.inherits, err = a.prepare(view, dir, namespace)
 			v.done = true
 			return view, dir, err
 		}
@@ -146,21 +146,21 @@ func (a *assembly) visit(t *tree, dir, namespace string) (*tree, string, error) 
 		return t, dir, finding.Finding{Severity: finding.Error, Rule: "kustomization", File: t.Show(dir), Message: "charts of this base are rendered for more than " + strconv.Itoa(maxViews) + " namespaces",
 			Remedy: "make components of the overlays"}
 	}
-	view := a.again(t.of)
+	view := a.duplicate(t.of)
 	return a.visit(view, dir, namespace)
 }
 
-// maxViews bounds the namespaces that the charts of one base are rendered for.
+// maxViews limits the namespaces for which the charts of one base are rendered.
 const maxViews = 100
 
-// inherits reports whether a chart in or below a kustomization goes to the
-// namespace of its overlay.
+// inherits reports whether a chart in or below a kustomization uses the overlay's
+// namespace.
 func (t *tree) inherits(dir string) bool {
 	v := t.visits[dir]
 	return v != nil && v.inherits
 }
 
-// from is how a kustomization in a directory of t names another place.
+// from returns the path from a directory of t to a path in another tree.
 func (t *tree) from(dir string, to *tree, p string) string {
 	rel, err := filepath.Rel(path.Join(t.at, dir), path.Join(to.at, p))
 	if err != nil {
@@ -169,13 +169,13 @@ func (t *tree) from(dir string, to *tree, p string) string {
 	return filepath.ToSlash(rel)
 }
 
-// placed are paths of the assembled file system in messages of kustomize.
-var placed = regexp.MustCompile(`(^|[^\w.-])/(\d+)((?:/[\w.@%+=~-]+)*)`)
+// assembledPath matches paths of the assembled file system in messages of kustomize.
+var assembledPath = regexp.MustCompile(`(^|[^\w.-])/(\d+)((?:/[\w.@%+=~-]+)*)`)
 
-// shown writes the paths in a message of kustomize as people know them.
+// shown replaces paths in a message of kustomize by those that users know.
 func (a *assembly) shown(text string) string {
-	return placed.ReplaceAllStringFunc(text, func(found string) string {
-		m := placed.FindStringSubmatch(found)
+	return assembledPath.ReplaceAllStringFunc(text, func(found string) string {
+		m := assembledPath.FindStringSubmatch(found)
 		n, err := strconv.Atoi(m[2])
 		if err != nil || n >= len(a.trees) {
 			return found
@@ -189,14 +189,14 @@ func (a *assembly) shown(text string) string {
 	})
 }
 
-// maxFetched bounds what one rendering fetches for its kustomizations. Each thing
-// that is fetched may name others.
+// maxFetched limits the fetches of one rendering for kustomizations. Fetched
+// content may refer to more.
 const maxFetched = 200
 
-// errNotFetched says that nothing may be fetched.
+// errNotFetched says that fetching is not allowed.
 var errNotFetched = errors.New("is not fetched")
 
-// fetch gets what lies elsewhere.
+// fetch fetches a remote source.
 func (a *assembly) fetch(ref remote.Ref) (remote.Content, error) {
 	if a.component.opt.Remote == nil {
 		return remote.Content{}, errNotFetched
@@ -216,7 +216,7 @@ func (a *assembly) fetch(ref remote.Ref) (remote.Content, error) {
 	return c, err
 }
 
-// fileAt gets the file behind an address.
+// fileAt fetches the file at a URL.
 func (a *assembly) fileAt(address string) (remote.Content, error) {
 	ref := remote.Ref{Kind: remote.File, URL: address}
 	if data, ok := a.files[ref]; ok {
@@ -229,10 +229,10 @@ func (a *assembly) fileAt(address string) (remote.Content, error) {
 	return c, err
 }
 
-// repository gets the files of a repository as a tree.
+// repository fetches a repository as a tree.
 func (a *assembly) repository(g gitAddress) (*tree, remote.Content, error) {
-	if g.strange != "" {
-		return nil, remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "kustomization", Message: fmt.Sprintf("unknown parameter %q in the URL of a repository", finding.Harmless(g.strange)),
+	if g.unknownKey != "" {
+		return nil, remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "kustomization", Message: fmt.Sprintf("unknown parameter %q in the URL of a repository", finding.Harmless(g.unknownKey)),
 			Remedy: "use ref or version for a branch, tag or commit; submodules and timeout are allowed, too"}
 	}
 	ref := g.ref()
@@ -258,11 +258,11 @@ func (a *assembly) repository(g gitAddress) (*tree, remote.Content, error) {
 	return t, c, nil
 }
 
-// maxUnpacked bounds what one rendering keeps in memory of repositories and charts
-// that were fetched for kustomizations, in bytes, unpacked.
+// maxUnpacked limits the unpacked size of repositories and charts fetched for the
+// kustomizations of one rendering, in bytes.
 const maxUnpacked = 512 << 20
 
-// unpack reads what was fetched into memory.
+// unpack unpacks fetched content into memory.
 func (a *assembly) unpack(packed []byte) (fs.FS, error) {
 	files, err := input.Unpack(packed)
 	if err != nil {
@@ -280,7 +280,7 @@ func (a *assembly) unpack(packed []byte) (fs.FS, error) {
 	return files, err
 }
 
-// resolve follows the symlinks of a path, where the file system has any.
+// resolve follows the symlinks of a path, if the file system supports them.
 func resolve(fsys fs.FS, name string) (string, error) {
 	links, ok := fsys.(fs.ReadLinkFS)
 	if !ok || name == "." {
@@ -300,19 +300,19 @@ func resolve(fsys fs.FS, name string) (string, error) {
 	return at, err
 }
 
-// unused returns a name for a file that is made in a directory of a tree.
+// unused returns an unused file name in a directory of a tree.
 func (t *tree) unused(dir, stem, ext string) string {
 	for n := 0; ; n++ {
 		name := fmt.Sprintf("%s-%d%s", stem, n, ext)
 		p := path.Join(dir, name)
-		if _, made := t.made[p]; !made && !input.Exists(t.FS, p) {
+		if _, exists := t.overlaid[p]; !exists && !input.Exists(t.FS, p) {
 			return name
 		}
 	}
 }
 
-// sortedOnce orders findings and drops those that are there twice: a base that
-// came out in several ways has its faults in each.
+// sortedOnce sorts findings and removes duplicates: each variant of a base reports
+// the same ones.
 func sortedOnce(all []finding.Finding) []finding.Finding {
 	finding.Sort(all)
 	return slices.Compact(all)

@@ -27,23 +27,23 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// inflation is a chart of a kustomization, with what holds for all charts there,
-// as the configuration of a generator has it.
+// inflation is a chart of a kustomization, with the options for all charts, in the
+// form of a generator's configuration.
 type inflation struct {
 	types.HelmGlobals
 	types.HelmChart
 }
 
-// named is an inflation and the field that it stands in.
+// named is an inflation with its field.
 type named struct {
 	field string
 	inflation
 }
 
-// charts renders the charts of a kustomization and has kustomize take what comes
-// out for what its own generator made: behind the resources and the other built-in
-// generators, before the components and all transformations, and marked so that
-// the namespace of the kustomization leaves it alone.
+// charts renders the charts of a kustomization and passes the output to kustomize
+// as if its own generator had produced it: after the resources and the other
+// built-in generators, before components and transformations, and marked so that
+// the namespace of the kustomization does not apply.
 func (c *checker) charts(k *types.Kustomization) {
 	old, globals := types.SplitHelmParameters(k.HelmChartInflationGenerator)
 	if k.HelmGlobals != nil {
@@ -67,8 +67,8 @@ func (c *checker) charts(k *types.Kustomization) {
 		return
 	}
 	c.assembly.inflated, c.changed = true, true
-	// A component shares the objects of whom it is a component of; a kustomization
-	// of its own marks nothing but the charts.
+	// A component shares the objects of its kustomization; a separate kustomization
+	// marks only the charts.
 	inner := types.Kustomization{Transformers: []string{generatedMark}}
 	files := map[string]string{}
 	for i, chart := range all {
@@ -89,26 +89,26 @@ func (c *checker) charts(k *types.Kustomization) {
 }
 
 // generatedMark is a transformer that sets the annotation by which kustomize
-// knows what came from a chart. It takes it off again in the end.
+// recognizes objects of charts. kustomize removes it at the end.
 const generatedMark = "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: generated}\n" +
 	"annotations: {" + konfig.HelmGeneratedAnnotation + ": \"true\"}\nfieldSpecs: [{path: metadata/annotations, create: true}]\n"
 
-// mustYAML writes a kustomization that was made here.
+// mustYAML encodes a generated kustomization.
 func mustYAML(k types.Kustomization) string {
 	text, err := yaml.Marshal(k)
 	if err != nil {
-		panic(err) // texts and lists of them, which YAML can always write
+		panic(err) // strings and lists of strings always encode
 	}
 	return string(text)
 }
 
-// inflate renders a chart as kustomize and helm do together.
+// inflate renders a chart like kustomize with helm.
 func (c *checker) inflate(in named) string {
 	failed := func(err error) string {
 		c.faults = append(c.faults, err)
 		return ""
 	}
-	bad := func(message, remedy string) string { return failed(c.ofChart(in, message, remedy)) }
+	bad := func(message, remedy string) string { return failed(c.chartFinding(in, message, remedy)) }
 	have := len(c.faults)
 	if in.Name == "" {
 		return bad("the chart has no name", "add name")
@@ -124,11 +124,11 @@ func (c *checker) inflate(in named) string {
 		bad("nameTemplate: "+err.Error(), "write a template of functions whose result is the same each time")
 	} else if f, ok := helm.InvalidRelease(release); ok {
 		f.Remedy = "choose another"
-		failed(c.atChart(in, f, ".releaseName"))
+		failed(c.atChartField(in, f, ".releaseName"))
 	}
 	if in.KubeVersion != "" {
 		if f, ok := helm.InvalidKubeVersion(in.KubeVersion); ok {
-			failed(c.atChart(in, f, ".kubeVersion"))
+			failed(c.atChartField(in, f, ".kubeVersion"))
 		}
 	}
 	src, err := c.chart(in)
@@ -150,7 +150,7 @@ func (c *checker) inflate(in named) string {
 		Random: c.component.opt.Random,
 	}
 	if opt.Namespace == "" {
-		opt.Namespace = "default" // as helm has it, which knows nothing of the component
+		opt.Namespace = "default" // helm's default, which does not depend on the component
 	}
 	if in.KubeVersion != "" {
 		opt.KubeVersion = in.KubeVersion
@@ -160,7 +160,7 @@ func (c *checker) inflate(in named) string {
 	}
 	res, err := helm.Render(c.ctx, src, opt)
 	if err != nil {
-		return failed(c.placed(in, err))
+		return failed(c.atInlineValues(in, err))
 	}
 	c.assembly.findings = append(c.assembly.findings, res.Findings...)
 	var b strings.Builder
@@ -169,43 +169,42 @@ func (c *checker) inflate(in named) string {
 		objs = append(objs, c.document(d)...)
 		d.Print(&b)
 	}
-	c.takes(in, objs)
+	c.reportDuplicates(in, objs)
 	return b.String()
 }
 
-// chartInline is what the values of a chart are called that are merged with those
-// in the kustomization.
+// chartInline is the field with inline values of a chart.
 const chartInline = "valuesInline"
 
-// atChart gives a finding about a field of an inflation its place.
-func (c *checker) atChart(in named, f finding.Finding, below string) finding.Finding {
+// atChartField sets the place of a finding to a field of an inflation.
+func (c *checker) atChartField(in named, f finding.Finding, below string) finding.Finding {
 	f.File, f.Line, f.Field = c.Show(c.file), c.lineOfChart(in), in.field+below
 	return f
 }
 
-// placed gives faults of valuesInline their place in the kustomization.
-func (c *checker) placed(in named, err error) error {
+// atInlineValues sets the places of findings about valuesInline.
+func (c *checker) atInlineValues(in named, err error) error {
 	all := finding.Of(err)
 	for i, f := range all {
 		if f.File == chartInline {
-			all[i] = c.atChart(in, f, ".valuesInline."+f.Field)
+			all[i] = c.atChartField(in, f, ".valuesInline."+f.Field)
 		}
 	}
 	return finding.Err(all)
 }
 
-// valuesMerges are what becomes of valuesInline and the values file, the default
-// first.
+// valuesMerges are the ways to merge valuesInline with the values file; the first
+// is the default.
 var valuesMerges = []string{"override", "merge", "replace"}
 
-// ofChart is a fault of an inflation.
-func (c *checker) ofChart(in named, message, remedy string) finding.Finding {
+// chartFinding returns a finding about an inflation.
+func (c *checker) chartFinding(in named, message, remedy string) finding.Finding {
 	f := c.finding(finding.Error, in.field, "", message, remedy)
 	f.Line = c.lineOfChart(in)
 	return f
 }
 
-// lineOfChart is where the name of a chart stands in the kustomization.
+// lineOfChart returns the line of a chart's name in the kustomization.
 func (c *checker) lineOfChart(in named) int {
 	if at := input.LineOf(c.written, fieldSteps(in.field)); at > 0 {
 		return at
@@ -213,13 +212,13 @@ func (c *checker) lineOfChart(in named) int {
 	return lineOfEntry(c.written, in.Name)
 }
 
-// fieldSteps takes apart a field such as helmCharts[1].valuesFile.
+// fieldSteps splits a field such as helmCharts[1].valuesFile.
 func fieldSteps(field string) []string {
 	return strings.FieldsFunc(field, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
 }
 
-// release is the name of the release. Without one, "helm template" knows it by a
-// name of its own, and not by one that it generates.
+// release returns the release name. Without one, it is the fixed default of "helm
+// template", not a generated one.
 func (in inflation) release() (string, error) {
 	if in.NameTemplate == "" {
 		if in.ReleaseName == "" {
@@ -238,35 +237,36 @@ func (in inflation) release() (string, error) {
 	return b.String(), nil
 }
 
-// document reports what kustomize refuses in a document of a chart, with the
-// template that it comes from.
+// document reports what kustomize refuses in a document of a chart, with its
+// template.
 func (c *checker) document(d helm.Document) []object.Object {
 	objs, err := c.component.opt.Memory.Parse(d.File, d.Line, d.Text)
 	c.objects(objs, err)
 	return objs
 }
 
-// takes reports the objects of a chart that another entry has, or the same one twice.
-func (c *checker) takes(in named, objs []object.Object) {
-	twice := map[string][]string{}
+// reportDuplicates reports objects of a chart that another entry contains, or that occur
+// twice.
+func (c *checker) reportDuplicates(in named, objs []object.Object) {
+	duplicates := map[string][]string{}
 	for _, o := range objs {
-		as := registeredAs(o)
+		as := kustomizeID(o)
 		if strings.HasSuffix(o.ID.Name, "*") {
 			continue // generateName
 		}
-		if entry, held := c.held[as]; held {
-			twice[entry] = append(twice[entry], o.ID.String())
+		if entry, exists := c.entryOf[as]; exists {
+			duplicates[entry] = append(duplicates[entry], o.ID.String())
 			continue
 		}
-		if c.held == nil {
-			c.held = map[string]string{}
+		if c.entryOf == nil {
+			c.entryOf = map[string]string{}
 		}
-		c.held[as] = in.field
-		c.ofCharts[path.Join(c.tree.at, c.dir)+" "+o.ID.String()] = c.ofChart(in, o.ID.String()+" is in the resources of this kustomization, too", "drop it there, or change releaseName")
+		c.entryOf[as] = in.field
+		c.chartFindings[path.Join(c.tree.at, c.dir)+" "+o.ID.String()] = c.chartFinding(in, o.ID.String()+" is in the resources of this kustomization, too", "drop it there, or change releaseName")
 	}
-	for _, entry := range slices.Sorted(maps.Keys(twice)) {
-		what, is := someOf(twice[entry]), " is"
-		if len(twice[entry]) > 1 {
+	for _, entry := range slices.Sorted(maps.Keys(duplicates)) {
+		what, is := shortList(duplicates[entry]), " is"
+		if len(duplicates[entry]) > 1 {
 			is = " are"
 		}
 		how, remedy := " rendered by "+entry+", too", "change releaseName, or drop one of the two"
@@ -276,14 +276,14 @@ func (c *checker) takes(in named, objs []object.Object) {
 		case strings.HasPrefix(entry, "resources["):
 			how, remedy = " in "+entry+", too", "drop it there, or change releaseName"
 		}
-		c.faults = append(c.faults, c.ofChart(in, what+is+how, remedy))
+		c.faults = append(c.faults, c.chartFinding(in, what+is+how, remedy))
 	}
 }
 
-// chart finds a chart where the kustomization keeps its charts, or else fetches
+// chart returns a chart from the chart directory of the kustomization, or fetches
 // it.
 func (c *checker) chart(in named) (input.Source, error) {
-	bad := func(message, remedy string) error { return c.ofChart(in, message, remedy) }
+	bad := func(message, remedy string) error { return c.chartFinding(in, message, remedy) }
 	home := in.ChartHome
 	if home == "" {
 		home = types.HelmDefaultHome
@@ -311,13 +311,13 @@ func (c *checker) chart(in named) (input.Source, error) {
 	content, err := c.fetch(ref)
 	if err != nil {
 		have := len(c.faults)
-		c.unfetched(in.field, in.Name, ref.String(), err)
+		c.unavailable(in.field, in.Name, ref.String(), err)
 		faults := c.faults[have:]
 		c.faults = c.faults[:have:have]
 		return input.Source{}, errors.Join(faults...)
 	}
 	if content.Warning != "" {
-		f := c.ofChart(in, content.Warning, "see that the chart can be fetched again")
+		f := c.chartFinding(in, content.Warning, "see that the chart can be fetched again")
 		f.Severity = finding.Warning
 		c.assembly.findings = append(c.assembly.findings, f)
 	}
@@ -330,13 +330,13 @@ func (c *checker) chart(in named) (input.Source, error) {
 	}
 	src := c.tree.Source
 	src.FS, src.Dir = files, in.Name
-	// Where kustomize would have unpacked it.
+	// The path where kustomize would have unpacked it.
 	src.ShowPath = func(p string) string { return c.Show(path.Join(path.Dir(at), p)) }
 	return src, nil
 }
 
-// values are those that a chart is given: a file, by default its own, with
-// valuesInline, and then the additional files.
+// values returns the values of a chart: its own or another file, valuesInline, and
+// then the additional files.
 func (c *checker) values(in named, chart input.Source) (input.Values, error) {
 	var faults []error
 	texts := map[string][]byte{}
@@ -366,7 +366,7 @@ func (c *checker) values(in named, chart input.Source) (input.Values, error) {
 	case isWeb(first):
 		content, err := c.fileAt(first)
 		if err != nil {
-			c.unfetched(in.field+".valuesFile", first, "the remote file "+first, err)
+			c.unavailable(in.field+".valuesFile", first, "the remote file "+first, err)
 		} else {
 			c.warn(in.field+".valuesFile", first, content)
 		}
@@ -397,9 +397,9 @@ func (c *checker) values(in named, chart input.Source) (input.Values, error) {
 	return v, nil
 }
 
-// mergeInline lays valuesInline and the values of a file over each other with the
-// functions that kustomize uses for it. A null takes a key out of the other side,
-// and never reaches helm, which would take the key out of the chart's own values.
+// mergeInline merges valuesInline with the values of a file, using the functions of
+// kustomize. A null removes the key from the other side and is not passed to helm,
+// which would remove the key from the chart's own values.
 func (in inflation) mergeInline(file []byte) ([]byte, error) {
 	values := in.ValuesInline
 	if in.ValuesMerge != "replace" {
@@ -429,8 +429,8 @@ func (in inflation) mergeInline(file []byte) ([]byte, error) {
 	return yaml.Marshal(values)
 }
 
-// someOf names a few of some things.
-func someOf(names []string) string {
+// shortList formats a list of names, shortened if it is long.
+func shortList(names []string) string {
 	const most = 4
 	switch last := len(names) - 1; {
 	case last == 0:

@@ -20,12 +20,12 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// look reads a kustomization and those below it, and reports every path that is
-// missing or outside of the repository, and everything elsewhere that cannot be
-// had. kustomize itself stops at the first, and answers a missing file with an
-// attempt to clone it. What kustomize is not to see is replaced: what it would
-// fetch by what was fetched, charts by what they render to.
-func (a *assembly) look(t *tree, dir, namespace string) (inherits bool, err error) {
+// prepare reads a kustomization and those below it, and reports every path that is
+// missing or outside the repository, and every remote source that cannot be
+// fetched. kustomize itself stops at the first, and tries to clone a missing file.
+// It replaces what kustomize must not see: remote sources by fetched content, and
+// charts by their rendering.
+func (a *assembly) prepare(t *tree, dir, namespace string) (inherits bool, err error) {
 	c, err := a.checker(t, dir)
 	if err != nil {
 		return false, t.Unreadable(err)
@@ -33,7 +33,7 @@ func (a *assembly) look(t *tree, dir, namespace string) (inherits bool, err erro
 	c.namespace = namespace
 	k, faults := c.decode()
 	c.faults = append(c.faults, faults...)
-	c.doubledInFile()
+	c.recordDuplicateKeys()
 	if k.Namespace != "" {
 		c.namespace = k.Namespace
 	}
@@ -79,43 +79,42 @@ func (a *assembly) look(t *tree, dir, namespace string) (inherits bool, err erro
 	}
 	c.charts(&k)
 	if c.changed {
-		if t.made[c.file], err = yaml.Marshal(k); err != nil {
+		if t.overlaid[c.file], err = yaml.Marshal(k); err != nil {
 			return false, err
 		}
 	}
 	return c.inherits && k.Namespace == "", errors.Join(c.faults...)
 }
 
-// checker looks at one kustomization file, and puts in place what it refers to.
+// checker checks one kustomization file and resolves its references.
 type checker struct {
 	*assembly
 	*tree
 	dir, file string
 	data      []byte
-	// written is data without edits, which has the lines that people see.
+	// written is the content before edits, with the lines that users see.
 	written []byte
-	// namespace is where charts go that do not say it themselves.
+	// namespace is the default namespace of charts.
 	namespace string
-	// inherits says that one does, here or below, that is to say where the overlay
-	// of this kustomization decides.
+	// inherits means that a chart here or below uses that namespace.
 	inherits bool
-	// changed says that kustomize is to see another text than data.
+	// changed means that kustomize must see a text other than data.
 	changed bool
 	// inflations are the charts of generators.
 	inflations []named
-	// held are the objects of the files under resources, by what kustomize knows them
-	// by, with the entry.
-	held   map[string]string
-	faults []error
+	// held maps the objects of files under resources, by kustomize's identity, to
+	// their entries.
+	entryOf map[string]string
+	faults  []error
 }
 
-// checker is that of the kustomization in a directory.
+// checker returns the checker of the kustomization in a directory.
 func (a *assembly) checker(t *tree, dir string) (c *checker, err error) {
 	c = &checker{assembly: a, tree: t, dir: dir, file: path.Join(dir, File(t.FS, dir))}
 	c.data, err = fs.ReadFile(t.FS, c.file)
 	c.written = c.data
 	if edited, ok := t.FS.(editedFS); ok && edited.name == c.file {
-		c.written = edited.was
+		c.written = edited.original
 	}
 	return c, err
 }
@@ -129,8 +128,8 @@ func (c *checker) finding(severity finding.Severity, field, entry, message, reme
 	return c.at(f, field, entry)
 }
 
-// at puts a finding at an entry of the kustomization, or at the parameter that
-// added the entry.
+// at sets the place of a finding to an entry of the kustomization, or to the
+// parameter that added the entry.
 func (c *checker) at(f finding.Finding, field, entry string) finding.Finding {
 	name, _, _ := strings.Cut(field, "[")
 	if strings.Contains(field, "[") && !bytes.Equal(c.written, c.data) && (name == "components" || name == "patches") {
@@ -147,7 +146,7 @@ func (c *checker) at(f finding.Finding, field, entry string) finding.Finding {
 	return f
 }
 
-// lineOfEntry finds the line that names a path.
+// lineOfEntry returns the line that contains a path.
 func lineOfEntry(data []byte, entry string) int {
 	n := 0
 	for line := range strings.Lines(string(data)) {
@@ -159,34 +158,34 @@ func lineOfEntry(data []byte, entry string) int {
 	return 0
 }
 
-// prepend makes a text the first resource.
+// prepend adds a text as the first resource.
 func (c *checker) prepend(k *types.Kustomization, text string) {
 	name := c.unused(c.dir, "chart", ".yaml")
-	c.made[path.Join(c.dir, name)] = []byte(text)
+	c.overlaid[path.Join(c.dir, name)] = []byte(text)
 	k.Resources = append([]string{name}, k.Resources...)
 	c.changed = true
 }
 
-// syntax reports what is no YAML in a file of resources, with the lines that kustomize
-// does not know, and notes keys given twice, most of which it refuses. Whatever else is
-// wrong may be mended by a patch.
+// syntax reports invalid YAML in a resource file, with lines, which kustomize does
+// not provide. It records duplicate keys, most of which kustomize refuses. A patch
+// may correct other problems.
 func (c *checker) syntax(shown string, data []byte) {
 	c.objects(object.Parse(shown, 1, string(data)))
 }
 
-// holds does the same, and notes which entry the objects stand in.
+// holds is like syntax, and records the entry of the objects.
 func (c *checker) holds(entry string, objs []object.Object, err error) {
 	c.objects(objs, err)
-	if c.held == nil {
-		c.held = map[string]string{}
+	if c.entryOf == nil {
+		c.entryOf = map[string]string{}
 	}
 	for _, o := range objs {
-		c.held[registeredAs(o)] = entry
+		c.entryOf[kustomizeID(o)] = entry
 	}
 }
 
-// registeredAs is what kustomize knows an object by, of which it takes no two.
-func registeredAs(o object.Object) string {
+// kustomizeID returns kustomize's identity of an object, which must be unique.
+func kustomizeID(o object.Object) string {
 	id := o.ID
 	if id.Namespace == "" {
 		id.Namespace = "default"
@@ -194,31 +193,31 @@ func registeredAs(o object.Object) string {
 	return o.APIVersion + " " + id.Qualified()
 }
 
-// objects reports what kustomize refuses in objects that were read.
+// objects reports what kustomize refuses in objects.
 func (c *checker) objects(objs []object.Object, err error) {
 	for _, f := range finding.Of(err) {
 		switch f.Rule {
 		case object.InvalidYAML:
 			c.faults = append(c.faults, f)
 		case object.DuplicateKey:
-			c.doubled = append(c.doubled, f)
+			c.duplicateKeys = append(c.duplicateKeys, f)
 		}
 	}
 	for _, o := range objs {
 		for _, f := range o.Doubts() {
 			if f.Rule == object.DuplicateKey {
-				c.doubled = append(c.doubled, f)
+				c.duplicateKeys = append(c.duplicateKeys, f)
 			}
 		}
 	}
 }
 
-// doubledInFile notes the keys that the kustomization itself holds twice, of which
-// kustomize reads the last.
-func (c *checker) doubledInFile() {
+// recordDuplicateKeys records duplicate keys of the kustomization itself, where kustomize
+// uses the last.
+func (c *checker) recordDuplicateKeys() {
 	var doc yamlv3.Node
 	if yamlv3.Unmarshal(c.written, &doc) != nil || len(doc.Content) == 0 {
-		return // decode says what is wrong
+		return // reported by decode
 	}
 	for _, k := range object.ValueOf(doc.Content[0]).DoubledKeys() {
 		c.findings = append(c.findings, finding.Finding{Severity: finding.Warning, Rule: object.DuplicateKey, File: c.Show(c.file), Line: k.Lines[1], Field: strings.TrimPrefix(k.Path+"."+k.Key, "."),
@@ -226,20 +225,20 @@ func (c *checker) doubledInFile() {
 	}
 }
 
-// refused are keys given twice as what they are to kustomize where it cannot write an
-// object that holds one.
-func (a *assembly) refused() []finding.Finding {
-	all := slices.Clone(a.doubled)
+// refusedDuplicates returns duplicate keys as errors, as kustomize cannot write an object
+// that contains them.
+func (a *assembly) refusedDuplicates() []finding.Finding {
+	all := slices.Clone(a.duplicateKeys)
 	for i := range all {
 		all[i].Severity = finding.Error
 	}
 	return all
 }
 
-// built are keys given twice that kustomize takes all the same: it merges annotations,
-// and what a patch removes it never writes.
-func (a *assembly) built() []finding.Finding {
-	all := slices.Clone(a.doubled)
+// acceptedDuplicates returns duplicate keys that kustomize accepts: it merges annotations, and
+// it never writes what a patch removes.
+func (a *assembly) acceptedDuplicates() []finding.Finding {
+	all := slices.Clone(a.duplicateKeys)
 	for i := range all {
 		all[i].Severity, all[i].Message = finding.Warning, "duplicate key: kustomize accepts it, but other tools may reject the file or ignore one of the two"
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// decode reads the kustomization. The library stops at the first key that it
-// does not know, or whose value has the wrong type; each such key is taken out
-// and the rest read again, so that all that is wrong is found at once.
+// decode reads the kustomization. The library stops at the first unknown key or
+// value of the wrong type; each such key is removed and the rest read again, to
+// find all problems at once.
 func (c *checker) decode() (types.Kustomization, []error) {
 	data := c.data
 	var faults []error
@@ -36,7 +36,7 @@ func (c *checker) decode() (types.Kustomization, []error) {
 			if places, rest := unknownKeys(data, key); len(places) > 0 {
 				if written == nil {
 					written = new(yamlv3.Node)
-					_ = yamlv3.Unmarshal(c.written, written) // it was read before
+					_ = yamlv3.Unmarshal(c.written, written) // it was parsed before
 				}
 				for _, at := range places {
 					f.Line = input.LineIn(written, at)
@@ -51,7 +51,7 @@ func (c *checker) decode() (types.Kustomization, []error) {
 			f.Line = lineOfEntry(c.written, key+":")
 			input.AtMistyped(&f, c.written)
 		}
-		atLineThatIs(&f, data)
+		clampLine(&f, data)
 		faults = append(faults, f)
 		rest, ok := withoutKey(data, key)
 		if !ok {
@@ -62,9 +62,9 @@ func (c *checker) decode() (types.Kustomization, []error) {
 	return types.Kustomization{}, faults
 }
 
-// atLineThatIs gives a finding about what is no YAML a line of the text: the library
-// leaves out the first, and names one behind the last where the text breaks off.
-func atLineThatIs(f *finding.Finding, data []byte) {
+// clampLine moves a finding about invalid YAML to an existing line: the library
+// omits the first, and counts past the end of a truncated text.
+func clampLine(f *finding.Finding, data []byte) {
 	if yamlv3.Unmarshal(data, new(yamlv3.Node)) == nil {
 		return
 	}
@@ -72,12 +72,11 @@ func atLineThatIs(f *finding.Finding, data []byte) {
 	f.Line = min(max(f.Line, 1), lines)
 }
 
-// maxFaults bounds the search for further faults, which reads the
-// file once more for each.
+// maxFaults limits the search for further findings. Each reads the file again.
 const maxFaults = 50
 
-// unknownKeys finds the places at which a key means nothing, which the library does
-// not tell, and returns the rest. Elsewhere the same key may be right.
+// unknownKeys finds the places of an unknown key, which the library does not
+// report, and returns the text without them. The same key may be valid elsewhere.
 func unknownKeys(data []byte, key string) (places [][]string, rest []byte) {
 	var tree map[string]any
 	if yaml.Unmarshal(data, &tree) != nil {
@@ -118,7 +117,7 @@ func unknownKeys(data []byte, key string) (places [][]string, rest []byte) {
 	return places, without(places)
 }
 
-// placesOfKey are the ways to all keys of a name.
+// placesOfKey returns the paths of all keys with a name.
 func placesOfKey(tree any, key string, way []string) (all [][]string) {
 	switch t := tree.(type) {
 	case map[string]any:
@@ -152,8 +151,8 @@ func dropAt(tree any, at []string) {
 	}
 }
 
-// withoutKey drops a key from a YAML mapping, or else from those inside it, and
-// reports whether it was there.
+// withoutKey removes a key from a YAML mapping, or else from nested mappings, and
+// reports whether it was found.
 func withoutKey(data []byte, key string) ([]byte, bool) {
 	var tree map[string]any
 	if key == "" || yaml.Unmarshal(data, &tree) != nil {

@@ -28,32 +28,32 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// Edits are made to a kustomization before it is built, as source.kustomize of an
-// Application has them. Names are the fields of that.
+// Edits are applied to a kustomization before it is built, like source.kustomize of
+// an Application. The names are those of its fields.
 type Edits struct {
 	NamePrefix, NameSuffix, Namespace string
-	// Images are overrides such as "app=registry/app:v2", as "kustomize edit set
-	// image" takes them, Replicas such as "web=3".
+	// Images are overrides such as "app=registry/app:v2", in the syntax of
+	// "kustomize edit set image"; Replicas are overrides such as "web=3".
 	Images, Replicas                []string
 	CommonLabels, CommonAnnotations map[string]string
-	// ForceCommonLabels and ForceCommonAnnotations let them win over those that
-	// the kustomization adds itself, which is an error otherwise.
+	// ForceCommonLabels and ForceCommonAnnotations override those of the
+	// kustomization, which otherwise is an error.
 	ForceCommonLabels, ForceCommonAnnotations bool
-	// LabelWithoutSelector leaves selectors as they are; LabelIncludeTemplates
-	// labels Pods and claims then, too.
+	// LabelWithoutSelector does not change selectors; LabelIncludeTemplates then
+	// also labels Pods and PVCs.
 	LabelWithoutSelector, LabelIncludeTemplates bool
 	// Patches are entries of the kustomization's patches, each as YAML.
 	Patches []string
 	// Components are directories, relative to the kustomization.
 	Components []string
-	// IgnoreMissingComponents passes over those that are not there.
+	// IgnoreMissingComponents ignores missing Components.
 	IgnoreMissingComponents bool
 }
 
-// BuildOptions reads the options of "kustomize build" that may stand in Argo CD's
-// kustomize.buildOptions: whether files outside of a kustomization's directory are
-// out of its reach. What runs programs is an error; the order of the output means
-// nothing here.
+// BuildOptions parses the options of "kustomize build" that are allowed in Argo
+// CD's kustomize.buildOptions: restricted reports whether a kustomization may only
+// read files below its directory. Options that run programs are errors; those about
+// output order have no effect.
 func BuildOptions(text string) (restricted bool, err error) {
 	flags := flag.NewFlagSet("kustomize build", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -84,14 +84,14 @@ func BuildOptions(text string) (restricted bool, err error) {
 	return true, finding.Fault(fmt.Sprintf("unknown load restrictor %q", *restrictor), "use LoadRestrictionsNone or LoadRestrictionsRootOnly")
 }
 
-// none reports whether there is nothing to edit.
+// none reports whether there are no edits.
 func (e Edits) none() bool {
 	return e.NamePrefix+e.NameSuffix+e.Namespace == "" && len(e.Images)+len(e.Replicas)+len(e.CommonLabels)+len(e.CommonAnnotations)+len(e.Patches)+len(e.Components) == 0
 }
 
-// edited is the component with the edits in its kustomization. Argo CD runs the
-// commands of "kustomize edit" on a copy of the repository (util/kustomize,
-// Build); here the same commands edit in memory, one after the other in its order.
+// edited returns the component with the edits in its kustomization. Argo CD runs
+// the commands of "kustomize edit" on a copy of the repository (util/kustomize,
+// Build); here the same commands run in memory, in the same order.
 func (s source) edited(ctx context.Context) (source, error) {
 	e := s.opt.Edits
 	if e.none() {
@@ -116,7 +116,8 @@ func (s source) edited(ctx context.Context) (source, error) {
 	if file.data, err = withPatches(file.data, e.Patches); err != nil {
 		return s, fault("patches", err)
 	}
-	// After the patches, as there: the commands drop no field, but write the file anew.
+	// As in Argo CD, this follows the patches: the commands keep all fields, but
+	// rewrite the file.
 	if components := e.presentComponents(s); len(components) > 0 {
 		if err := file.run(append([]string{"add", "component"}, components...)); err != nil {
 			return s, fault("components", err)
@@ -126,7 +127,7 @@ func (s source) edited(ctx context.Context) (source, error) {
 	return s, nil
 }
 
-// command is a "kustomize edit" with the field of Edits that it is for.
+// command is a "kustomize edit" command with its field of Edits.
 type command struct {
 	field string
 	args  []string
@@ -197,8 +198,8 @@ func withPatches(data []byte, patches []string) ([]byte, error) {
 	return yaml.Marshal(k)
 }
 
-// editedFile is what the commands of "kustomize edit" see: the repository, from
-// the directory of the kustomization, with one file that can be written.
+// editedFile is the file system for the commands of "kustomize edit": the
+// repository, relative to the kustomization, with one writable file.
 type editedFile struct {
 	repoFS
 	fsys      fs.FS
@@ -220,7 +221,7 @@ func (f *editedFile) run(args []string) error {
 	return cmd.Execute()
 }
 
-// at is a path of a command in the repository.
+// at converts a path of a command to one of the repository.
 func (f *editedFile) at(p string) string {
 	if path.IsAbs(p) {
 		return p
@@ -251,8 +252,8 @@ func (f *editedFile) CleanedAbs(p string) (filesys.ConfirmedDir, string, error) 
 	return f.repoFS.CleanedAbs(f.at(p))
 }
 
-// Glob finds what components are. Those that are not there keep their names: the
-// command would look for them in a git repository, and they are reported later.
+// Glob expands components. Missing ones keep their names: the command would look
+// for them in a git repository, and they are reported later.
 func (f *editedFile) Glob(pattern string) ([]string, error) {
 	_, dir, err := f.find(f.dir)
 	if err != nil {
@@ -270,10 +271,10 @@ func (f *editedFile) Glob(pattern string) ([]string, error) {
 	return names, nil
 }
 
-// editedFS is a repository in which a kustomization has been edited.
+// editedFS is a repository with an edited kustomization.
 type editedFS struct {
 	overlay.FS
 	name string
-	// was is the content that people see.
-	was []byte
+	// was is the original content.
+	original []byte
 }

@@ -20,23 +20,24 @@ import (
 )
 
 // roots checks entries that name files or other kustomizations. They are never
-// text, whatever they look like: kustomize would fetch http://example.com/{a}.
+// inline YAML, whatever they look like: kustomize would fetch
+// http://example.com/{a}.
 func (c *checker) roots(field string, entries *[]string) {
 	for i, entry := range *entries {
-		if _, made := c.made[path.Join(c.dir, entry)]; !made {
+		if _, isGenerated := c.overlaid[path.Join(c.dir, entry)]; !isGenerated {
 			(*entries)[i] = c.root(fmt.Sprintf("%s[%d]", field, i), entry)
 		}
 	}
 }
 
-// root checks one of them, and returns the name under which kustomize finds it.
+// root checks one entry, and returns the path for kustomize.
 func (c *checker) root(field, entry string) string {
 	file := c.isFile(entry)
 	if git, ok := readGitAddress(entry); ok && !file {
-		return c.elsewhere(field, entry, git)
+		return c.remoteBase(field, entry, git)
 	}
 	if isWeb(entry) {
-		name, _ := c.web(field, entry)
+		name, _ := c.fetchFile(field, entry)
 		return name
 	}
 	p, ok := c.local(field, entry)
@@ -55,15 +56,14 @@ func (c *checker) root(field, entry string) string {
 	return c.base(c.tree, field, entry, p)
 }
 
-// isFile reports whether an entry names a file in the tree, which kustomize looks
-// for before it looks for anything else.
+// isFile reports whether an entry is a file in the tree. kustomize checks this
+// first.
 func (c *checker) isFile(entry string) bool {
 	p, ok := input.RepoPath(c.dir, entry)
 	return ok && !strings.Contains(entry, "://") && input.FileExists(c.FS, p)
 }
 
-// base goes on to another kustomization, and returns the name under which
-// kustomize finds it.
+// base visits another kustomization, and returns its path for kustomize.
 func (c *checker) base(of *tree, field, entry, p string) string {
 	if !input.FileExists(of.FS, path.Join(p, File(of.FS, p))) {
 		c.bad(field, entry, "no kustomization.yaml in "+of.Show(p), "add one that lists the files there, or list the files here")
@@ -81,9 +81,9 @@ func (c *checker) base(of *tree, field, entry, p string) string {
 	return c.from(c.dir, at, p)
 }
 
-// configs checks entries that name configurations of generators, transformers and
-// validators, or hold them. They may name files of their own. Charts among them
-// are taken out.
+// configs checks entries that name or contain configurations of generators,
+// transformers and validators. These may name files of their own. Charts among them
+// are removed.
 func (c *checker) configs(field string, entries *[]string) {
 	var texts, kept []string
 	for i, entry := range *entries {
@@ -97,7 +97,7 @@ func (c *checker) configs(field string, entries *[]string) {
 			texts = append(texts, rest)
 		}
 	}
-	// kustomize takes texts first, too.
+	// kustomize tries inline YAML first, too.
 	for i, entry := range *entries {
 		field := fmt.Sprintf("%s[%d]", field, i)
 		if inline(entry) {
@@ -123,28 +123,28 @@ func (c *checker) configs(field string, entries *[]string) {
 				continue
 			}
 			entry = c.unused(c.dir, "plugins", ".yaml")
-			c.made[path.Join(c.dir, entry)] = []byte(rest)
+			c.overlaid[path.Join(c.dir, entry)] = []byte(rest)
 		}
 		kept = append(kept, entry)
 	}
 	*entries = append(texts, kept...)
 }
 
-// entry checks an entry that names a file; it may be the content itself. What
-// lies on the web is put in place.
+// entry checks an entry that names a file, which may be its content. It fetches
+// URLs.
 func (c *checker) entry(field string, entry *string) {
 	switch {
 	case *entry == "" || inline(*entry):
 	case isWeb(*entry):
-		*entry, _ = c.web(field, *entry)
+		*entry, _ = c.fetchFile(field, *entry)
 	default:
 		c.local(field, *entry)
 	}
 }
 
-// patch checks a patch that stands in the kustomization itself.
+// patch checks an inline patch.
 func (c *checker) patch(field, text string) {
-	// What only one of the libraries refuses, kustomize may read with the other.
+	// kustomize may read with one library what only the other refuses.
 	err := yaml.Unmarshal([]byte(text), new(any))
 	if err == nil || yamlv3.Unmarshal([]byte(text), new(yamlv3.Node)) == nil {
 		return
@@ -169,7 +169,7 @@ func (c *checker) generator(field string, g *types.GeneratorArgs) {
 			c.entry(fmt.Sprintf("%s.files[%d]", field, i), &file)
 			continue
 		}
-		if name, ok := c.web(fmt.Sprintf("%s.files[%d]", field, i), file); ok {
+		if name, ok := c.fetchFile(fmt.Sprintf("%s.files[%d]", field, i), file); ok {
 			g.FileSources[i] = key + "=" + name
 		}
 	}
@@ -184,7 +184,7 @@ func (c *checker) generator(field string, g *types.GeneratorArgs) {
 	c.entry(field+".env", &g.EnvSource)
 }
 
-// local resolves an entry inside the repository and reports what cannot be.
+// local resolves an entry inside the repository, and reports it if that fails.
 func (c *checker) local(field, entry string) (string, bool) {
 	p, ok := input.RepoPath(c.dir, entry)
 	switch {
@@ -207,16 +207,16 @@ func (c *checker) local(field, entry string) (string, bool) {
 	return "", false
 }
 
-// pluginConfig looks into the configuration of generators and transformers,
-// which may name files of their own. It renders the charts among them, and
-// returns the rest and how many they are.
+// pluginConfig checks the configuration of generators and transformers, which may
+// name files of their own. It renders the charts among them, and returns the rest
+// and their number.
 func (c *checker) pluginConfig(field, text string) (rest string, charts int) {
 	var others []string
 	for _, doc := range strings.Split(text, "\n---") {
 		var config any
 		if yaml.Unmarshal([]byte(doc), &config) != nil {
 			others = append(others, doc)
-			continue // kustomize says what is wrong with it
+			continue // kustomize reports the problem
 		}
 		if m, ok := config.(map[string]any); ok && m["kind"] == "HelmChartInflationGenerator" && m["apiVersion"] == "builtin" {
 			var in inflation
@@ -236,7 +236,7 @@ func (c *checker) pluginConfig(field, text string) (rest string, charts int) {
 	return strings.Join(others, "\n---"), charts
 }
 
-// scanURLs reports URLs under the keys with which plugins name files.
+// scanURLs reports URLs in fields that plugins use for files.
 func (c *checker) scanURLs(field string, config any) {
 	switch v := config.(type) {
 	case map[string]any:
@@ -266,8 +266,7 @@ func (c *checker) urls(field string, v any) {
 	}
 }
 
-// inline reports whether an entry is YAML text and no path, and no URL with a
-// brace in it.
+// inline reports whether an entry is YAML, and not a path or a URL with a brace.
 func inline(entry string) bool {
 	u, err := url.Parse(entry)
 	return strings.ContainsAny(entry, "\n{") && (err != nil || u.Scheme != "http" && u.Scheme != "https")
@@ -278,8 +277,8 @@ func irregular(fsys fs.FS, p string) bool {
 	return err == nil && !info.IsDir() && !info.Mode().IsRegular()
 }
 
-// schemeless reports whether a path that is not there may be meant for the
-// address of a repository.
+// schemeless reports whether a missing path may be the URL of a repository without
+// a scheme.
 func schemeless(entry string) bool {
 	if strings.HasPrefix(entry, "git::") || strings.Contains(entry, "?ref=") {
 		return true
@@ -288,7 +287,8 @@ func schemeless(entry string) bool {
 	return ok && rest != "" && strings.Contains(strings.Trim(host, "."), ".")
 }
 
-// missing says that a path cannot be had: there is nothing, or a symlink leads out.
+// missing says why a path is unavailable: it does not exist, or a symlink leads
+// outside.
 func missing(what, name string, err error) string {
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return what + " " + name + " not found"

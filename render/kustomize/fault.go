@@ -16,7 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// run has kustomize build what was assembled.
+// run builds the assembled kustomization.
 func (a *assembly) run(at string) (built resmap.ResMap, err error) {
 	defer func() {
 		// The library panics on some malformed input.
@@ -24,27 +24,27 @@ func (a *assembly) run(at string) (built resmap.ResMap, err error) {
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	opts := krusty.MakeDefaultOptions() // files only below their kustomization, no plugins
+	opts := krusty.MakeDefaultOptions() // no files outside the kustomization's directory, no plugins
 	if a.component.opt.Unrestricted {
 		opts.LoadRestrictions = types.LoadRestrictionsNone
 	}
 	return krusty.MakeKustomizer(opts).Run(repoFS{a}, at)
 }
 
-// buildError is what an error of kustomize tells, which is a text: each kustomization
-// on the way down puts its layer before the cause.
+// buildError is a parsed error of kustomize, which is a text: each kustomization on
+// the way down adds a prefix to the cause.
 type buildError struct {
-	// dirs are the kustomizations on the way, from the outermost down.
+	// dirs are the kustomizations on the way, outermost first.
 	dirs []string
-	// resource is the entry under resources of the last of them that was being read.
+	// resource is the entry of the last one's resources that was being read.
 	resource string
-	// duplicate is the object that kustomize was given twice.
+	// duplicate is the duplicate object.
 	duplicate string
 	message   string
 }
 
-// The layers. What a generator or a transformer was given is quoted in some of them,
-// and may be a secret.
+// The prefixes. Some quote the input of a generator or transformer, which may be a
+// secret.
 var (
 	fileLayer        = regexp.MustCompile(`^(?:accumulating|merging) resources from '([^']*)': `)
 	directoryLayer   = regexp.MustCompile(`(?s)^(?:accumulation err='.*?': )?(?:recursed accumulation of|recursed merging from|couldn't make target for) path '([^']*)': `)
@@ -55,7 +55,7 @@ var (
 	duplicateMessage = regexp.MustCompile(`^may not add resource with an already registered id: (.*)$`)
 )
 
-// readBuildError takes an error of kustomize apart.
+// readBuildError parses an error of kustomize.
 func readBuildError(text string) buildError {
 	var e buildError
 	for {
@@ -86,8 +86,8 @@ func readBuildError(text string) buildError {
 	return e
 }
 
-// What kustomize quotes in a message besides: objects by their identity, the path of a
-// patch, and what it failed over, in the notation of Go, YAML or JSON.
+// Other quotations in messages of kustomize: objects by identity, the path of a
+// patch, and the offending input in Go syntax, YAML or JSON.
 var (
 	quotedID     = regexp.MustCompile(`"?([A-Za-z]\w*)\.[\w\[\]]+\.[\w.\[\]-]+/([\w.-]+?)\.(\[noNs\]|[\w-]+)"?`)
 	quotedGoID   = regexp.MustCompile(`&?resid\.ResId\{Gvk:resid\.Gvk\{[^}]*?Kind:"([^"]*)"[^}]*\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`)
@@ -96,8 +96,8 @@ var (
 	quotedTree   = regexp.MustCompile(`(^|[\s(])(?:&|map|\w+\.)*[\[{].*[\]}]`)
 )
 
-// readable is the first line of a message of kustomize, which names objects as
-// people do, and leaves out whole trees, such as the patch that does not fit.
+// readable returns the first line of a message of kustomize, with objects in the
+// usual notation and without whole trees, such as the patch that does not apply.
 func readable(text string) string {
 	for _, ids := range []*regexp.Regexp{quotedGoID, quotedID} {
 		text = ids.ReplaceAllStringFunc(text, func(id string) string {
@@ -109,13 +109,13 @@ func readable(text string) string {
 	text = quotedPath.ReplaceAllString(text, "$1")
 	text = quotedScalar.ReplaceAllString(text, "$1")
 	text = quotedTree.ReplaceAllString(text, "$1(…)")
-	// The same once more, in other words.
+	// The rest repeats the same in other words.
 	text, _, _ = strings.Cut(text, ": no matches for Id ")
 	return strings.TrimRight(text, " :")
 }
 
-// fault is what kustomize failed over, at the innermost kustomization that its error
-// names, and the resource if it names one. It stops at the first.
+// fault reports why kustomize failed, at the innermost kustomization that its error
+// names, and at the resource, if any. kustomize stops at the first problem.
 func (a *assembly) fault(t *tree, dir string, err error) finding.Finding {
 	e := readBuildError(err.Error())
 	for _, at := range slices.Backward(e.dirs) {
@@ -123,13 +123,13 @@ func (a *assembly) fault(t *tree, dir string, err error) finding.Finding {
 			t, dir = inner, innerDir
 			break
 		}
-		e.resource = "" // of a kustomization that was made for charts
+		e.resource = "" // of a kustomization generated for charts
 	}
-	if f, known := a.ofCharts[path.Join(t.at, dir)+" "+e.duplicate]; known {
+	if f, known := a.chartFindings[path.Join(t.at, dir)+" "+e.duplicate]; known {
 		return f
 	}
 	f := finding.Finding{Severity: finding.Error, Rule: "kustomize", File: t.Show(path.Join(dir, File(t.FS, dir))),
-		Message: a.shown(withoutValues(e.message, a.read)), Remedy: "correct the kustomization"}
+		Message: a.shown(redactValues(e.message, a.read)), Remedy: "correct the kustomization"}
 	if c, err := a.checker(t, dir); err == nil && e.resource != "" {
 		k, _ := c.decode()
 		if i := slices.Index(k.Resources, e.resource); i >= 0 {
@@ -139,7 +139,8 @@ func (a *assembly) fault(t *tree, dir string, err error) finding.Finding {
 	return f
 }
 
-// kustomizationAt finds one that people wrote by its directory as kustomize calls it.
+// kustomizationAt finds a kustomization of the user by kustomize's name of the
+// directory.
 func (a *assembly) kustomizationAt(p string) (*tree, string, bool) {
 	t, dir, err := repoFS{a}.find(p)
 	return t, dir, err == nil && t.visits[dir] != nil

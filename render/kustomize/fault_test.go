@@ -78,7 +78,7 @@ func TestValueTexts(t *testing.T) {
 		"c3RhcGxlLXN0YXBsZQ== at TOKEN":             "(a value) at TOKEN",
 		"data and stringData of kustomization.yaml": "data and stringData of kustomization.yaml",
 	} {
-		if got := withoutValues(message, read); got != want {
+		if got := redactValues(message, read); got != want {
 			t.Errorf("%s\n got %s\nwant %s", message, got, want)
 		}
 	}

@@ -12,15 +12,15 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// repoFS shows an assembly to kustomize as a file system: below its root are the
-// trees, called by numbers. It can only be read, and notes what was.
+// repoFS is the read-only file system for kustomize: its root contains the trees as
+// numbered directories. It records the files read.
 type repoFS struct{ a *assembly }
 
 var _ filesys.FileSystem = repoFS{}
 
 var errReadOnly = errors.New("the repository is read-only")
 
-// find splits a path into a tree and the path in it.
+// find splits a path into a tree and the path within it.
 func (r repoFS) find(p string) (*tree, string, error) {
 	number, name, _ := strings.Cut(strings.TrimPrefix(path.Clean("/"+filepath.ToSlash(p)), "/"), "/")
 	n, err := strconv.Atoi(number)
@@ -38,7 +38,7 @@ func (r repoFS) ReadFile(p string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, made := t.made[name]
+	data, made := t.overlaid[name]
 	if !made {
 		if data, err = fs.ReadFile(t.FS, name); err != nil {
 			return nil, err
@@ -56,9 +56,9 @@ func (r repoFS) stat(p string) (fs.FileInfo, error) {
 	return t.stat(name)
 }
 
-// stat describes a file of a tree, made or not.
+// stat describes a file of a tree, generated or not.
 func (t *tree) stat(name string) (fs.FileInfo, error) {
-	if data, made := t.made[name]; made {
+	if data, made := t.overlaid[name]; made {
 		return fs.Stat(fstest.MapFS{name: {Data: data, Mode: 0o644}}, name)
 	}
 	return fs.Stat(t.FS, name)
@@ -74,14 +74,14 @@ func (r repoFS) IsDir(p string) bool {
 	return err == nil && info.IsDir()
 }
 
-// CleanedAbs resolves symlinks, because kustomize compares the result with the
-// directory that a file must not leave.
+// CleanedAbs resolves symlinks, because kustomize uses the result to restrict files
+// to a directory.
 func (r repoFS) CleanedAbs(p string) (filesys.ConfirmedDir, string, error) {
 	t, name, err := r.find(p)
 	if err != nil {
 		return "", "", err
 	}
-	if _, made := t.made[name]; !made {
+	if _, made := t.overlaid[name]; !made {
 		if name, err = resolve(t.FS, name); err != nil {
 			return "", "", err
 		}
@@ -96,7 +96,7 @@ func (r repoFS) CleanedAbs(p string) (filesys.ConfirmedDir, string, error) {
 	return filesys.ConfirmedDir(path.Join(t.at, path.Dir(name))), path.Base(name), nil
 }
 
-// kustomize build lists no directories.
+// kustomize build never lists directories.
 var errNotListed = errors.New("directories are not listed")
 
 func (r repoFS) ReadDir(string) ([]string, error)     { return nil, errNotListed }

@@ -12,22 +12,21 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
-// gitAddress is a directory of a git repository, as kustomizations name it.
+// gitAddress is a directory of a git repository in the syntax of kustomizations.
 type gitAddress struct {
-	// clone is what git is given.
+	// clone is the URL for git.
 	clone string
 	// dir is the directory in the repository.
 	dir string
-	// version is a branch, a tag or a commit; empty is the repository's own.
+	// version is a branch, a tag or a commit; empty means the default branch.
 	version string
-	// modules says that the submodules are wanted, too.
+	// modules means that submodules are requested.
 	modules bool
-	// strange is a key of the query that means nothing; empty if all mean something.
-	strange string
+	// strange is an unknown key of the query; empty if all are known.
+	unknownKey string
 }
 
-// ref names the repository for a Fetcher, which brings submodules unless told
-// otherwise.
+// ref returns the repository for a Fetcher, which includes submodules by default.
 func (g gitAddress) ref() remote.Ref {
 	address := g.clone
 	if !g.modules {
@@ -36,13 +35,12 @@ func (g gitAddress) ref() remote.Ref {
 	return remote.Ref{Kind: remote.Repository, URL: address, Version: g.version}
 }
 
-// overSSH reports whether git would fetch by ssh, which asks for keys that
-// nobody has here.
-func (g gitAddress) overSSH() bool {
+// usesSSH reports whether git would use SSH, for which no keys are available.
+func (g gitAddress) usesSSH() bool {
 	return strings.HasPrefix(g.clone, "ssh://") || !strings.Contains(g.clone, "://")
 }
 
-// shown names a file of the repository for people, as a kustomization would.
+// shown returns a file of the repository in the syntax of kustomizations.
 func (g gitAddress) shown(p string) string {
 	name := g.clone + "//" + p
 	if p == "." {
@@ -54,27 +52,27 @@ func (g gitAddress) shown(p string) string {
 	return name
 }
 
-// queryKeys are the keys of a query that kustomize reads (parseQuery in its
-// api/internal/git/repospec.go), and those of go-getter, with which it fetched before
-// and which change nothing in what comes. It passes over all others, and a ref with a
-// slip of the pen comes to the default branch.
+// queryKeys are the query keys that kustomize reads (parseQuery in its
+// api/internal/git/repospec.go), and those of go-getter, which earlier versions
+// used and which do not affect the content. kustomize ignores all others, so a
+// misspelled ref would mean the default branch.
 var queryKeys = []string{"ref", "version", "submodules", "timeout", "depth", "sshkey"}
 
-// userOf is the user in front of a host, as in git@example.com.
+// userOf matches the user before a host, as in git@example.com.
 var userOf = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
 
-// readGitAddress reads what kustomize takes for a repository:
+// readGitAddress parses what kustomize accepts as a repository:
 //
 //	https://host/org/repo//dir?ref=v1   also ssh://, http:// and file://
-//	https://host/org/repo.git/dir       what ends in .git is the repository
-//	https://host/org/_git/repo/dir      as Azure has them
-//	https://host/org/repo/dir           without any of these, two parts are
+//	https://host/org/repo.git/dir       the repository ends in .git
+//	https://host/org/_git/repo/dir      Azure DevOps
+//	https://host/org/repo/dir           otherwise the first two parts
 //	github.com/org/repo/dir             only github.com needs no scheme
-//	git@host:org/repo/dir               as scp has it
+//	git@host:org/repo/dir               the form of scp
 //
-// all with git:: in front, or not. It follows kustomize where that is odd:
-// everything that it would clone must be found, since it clones it even where a
-// directory is called so.
+// each optionally with the prefix git::. It follows kustomize even where that is
+// surprising: everything that kustomize would clone must be recognized, since it
+// clones it even if a directory of that name exists.
 func readGitAddress(entry string) (gitAddress, bool) {
 	if path.IsAbs(entry) {
 		return gitAddress{}, false
@@ -90,7 +88,7 @@ func readGitAddress(entry string) (gitAddress, bool) {
 		}
 		for _, key := range slices.Sorted(maps.Keys(values)) {
 			if !slices.Contains(queryKeys, key) {
-				g.strange = key
+				g.unknownKey = key
 				break
 			}
 		}
@@ -140,8 +138,8 @@ func readGitAddress(entry string) (gitAddress, bool) {
 	return g, g.dir != ".." && !strings.HasPrefix(g.dir, "../")
 }
 
-// splitRepository splits the path of an address into the repository and a
-// directory in it.
+// splitRepository splits the path of a URL into the repository and a directory in
+// it.
 func splitRepository(p string) (repo, dir string, ok bool) {
 	if at := strings.Index(p, "_git/"); at >= 0 {
 		name, dir, _ := strings.Cut(p[at+len("_git/"):], "/")
@@ -160,22 +158,22 @@ func splitRepository(p string) (repo, dir string, ok bool) {
 	return parts[0] + "/" + parts[1], strings.Join(parts[2:], "/"), true
 }
 
-// certain reports whether an address that begins with https:// can be no file,
-// and so need not be asked for as one.
-func (g gitAddress) certain(entry string) bool {
+// isCertain reports whether an https:// URL cannot be a file, so it need not be
+// fetched as one.
+func (g gitAddress) isCertain(entry string) bool {
 	u, err := url.Parse(entry)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return true
 	}
 	switch path.Ext(u.Path) {
 	case ".yaml", ".yml", ".json":
-		return marked(u.Path) && strings.EqualFold(u.Host, "github.com")
+		return marksEnd(u.Path) && strings.EqualFold(u.Host, "github.com")
 	}
-	return marked(u.Path) || strings.EqualFold(u.Host, "github.com") && !strings.Contains(u.Path, "/releases/") && !strings.Contains(u.Path, "/raw/")
+	return marksEnd(u.Path) || strings.EqualFold(u.Host, "github.com") && !strings.Contains(u.Path, "/releases/") && !strings.Contains(u.Path, "/raw/")
 }
 
-// marked reports whether an address says itself where the repository ends.
-func marked(p string) bool {
+// marksEnd reports whether a URL marks the end of the repository.
+func marksEnd(p string) bool {
 	return strings.Contains(p, "_git/") || strings.Contains(strings.TrimPrefix(p, "/"), "//") || strings.Contains(p, ".git/") || strings.HasSuffix(p, ".git")
 }
 
@@ -186,7 +184,7 @@ func cutPrefixFold(s, prefix string) (string, bool) {
 	return s, false
 }
 
-// isWeb reports whether kustomize asks for an entry as a file on the web.
+// isWeb reports whether kustomize would fetch an entry as a file.
 func isWeb(entry string) bool {
 	u, err := url.Parse(entry)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https")

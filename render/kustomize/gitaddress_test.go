@@ -49,7 +49,7 @@ func TestCertainty(t *testing.T) {
 		"https://git.example.com/org/repo/a":                             false,
 		"https://gitlab.com/api/v4/projects/1/files/a.yaml/raw?ref=main": false,
 	} {
-		if git, ok := readGitAddress(entry); !ok || git.certain(entry) != want {
+		if git, ok := readGitAddress(entry); !ok || git.isCertain(entry) != want {
 			t.Errorf("%s: %v, want %v", entry, !want, want)
 		}
 	}

@@ -1,9 +1,10 @@
-// Package kustomize builds kustomizations, as "kustomize build" and "kustomize edit" do.
+// Package kustomize builds kustomizations, like "kustomize build" and "kustomize
+// edit".
 //
-// kustomize runs inside the process, on a file system that holds the repository and
-// what was fetched for it: a kustomization is looked through before the library sees it
-// (look), so that all that is wrong is found at once, and nothing is left to fetch or to
-// run. No other package that renders may import the library.
+// kustomize runs inside the process, on a file system with the repository and the
+// content fetched for it. Each kustomization is checked before the library sees it
+// (look), so that all problems are found at once and nothing is left to fetch or to
+// run. No other rendering package may import the library.
 package kustomize
 
 import (
@@ -28,51 +29,50 @@ import (
 	"github.com/ladder-cmp/ladder/render/random"
 )
 
-// lock serves one kustomization at a time: a kustomization may set
-// the OpenAPI schema, which kyaml keeps in a global.
+// lock serializes kustomizations: they may set the OpenAPI schema, which kyaml
+// keeps in a global.
 var lock sync.Mutex
 
-// Options are the inputs of a kustomization besides its files.
+// Options are the inputs of a kustomization, apart from its files.
 type Options struct {
-	// First is a text that is to be the first resource; empty means none.
+	// First is the text of an additional first resource; empty means none.
 	First string
-	// Edits are made to the kustomization before it is built.
+	// Edits are applied to the kustomization before it is built.
 	Edits Edits
-	// Unrestricted lets it read files of all the repository.
+	// Unrestricted allows it to read any file of the repository.
 	Unrestricted bool
-	// Empty accepts that nothing comes out.
+	// Empty allows an empty result.
 	Empty bool
-	// KubeVersion, APIVersions, Memory, Probe and Random are for the charts that
-	// kustomizations name (see helm.Options).
+	// KubeVersion, APIVersions, Memory, Probe and Random are for the charts of
+	// kustomizations (see helm.Options).
 	KubeVersion string
 	APIVersions []string
 	Memory      *input.Memory
 	Probe       func([]helm.TemplateText) template.FuncMap
 	Random      *random.Rendering
-	// Remote fetches what the kustomization names and the repository does not hold;
-	// nil means that nothing is fetched.
+	// Remote fetches sources that are not in the repository; nil disables fetching.
 	Remote remote.Fetcher
 }
 
-// Result is what a kustomization was built to.
+// Result is the result of building a kustomization.
 type Result struct {
 	Objects []object.Object
-	// Findings are faults that did not stop the build.
+	// Findings are problems that did not stop the build.
 	Findings []finding.Finding
 	// Inflated reports whether charts were rendered; their templates see
 	// Options.KubeVersion and Options.APIVersions.
 	Inflated bool
 }
 
-// source is a kustomization with the inputs besides it.
+// source is a kustomization with its other inputs.
 type source struct {
 	input.Source
 	opt Options
 }
 
-// Render builds a kustomization as "kustomize build --enable-helm" does with
-// its default options otherwise. What it would fetch or run is put in place before
-// the library sees it (see assembly); plugins that are programs are refused.
+// Render builds a kustomization like "kustomize build --enable-helm" with otherwise
+// default options. What that would fetch or run is prepared before the library sees
+// it (see assembly). Plugins that are programs are refused.
 func Render(ctx context.Context, of input.Source, opt Options) (res Result, err error) {
 	s := source{of, opt}
 	if s, err = s.edited(ctx); err != nil {
@@ -85,42 +85,42 @@ func Render(ctx context.Context, of input.Source, opt Options) (res Result, err 
 		return Result{}, fmt.Errorf("render %s: %w", s.Dir, err)
 	}
 	if err != nil {
-		return Result{}, finding.Err(sortedOnce(append(finding.Of(err), a.refused()...)))
+		return Result{}, finding.Err(sortedOnce(append(finding.Of(err), a.refusedDuplicates()...)))
 	}
 	lock.Lock()
 	defer lock.Unlock()
 	defer openapi.ResetOpenAPI()
 	built, err := a.run(path.Join(t.at, dir))
 	if err != nil {
-		// What it cannot read again because of a key given twice, it says without a line.
-		if twice := new(yamlv3.TypeError); errors.As(err, &twice) && len(a.doubled) > 0 {
-			return Result{}, finding.Err(sortedOnce(a.refused()))
+		// For duplicate keys, its error has no line.
+		if typeErr := new(yamlv3.TypeError); errors.As(err, &typeErr) && len(a.duplicateKeys) > 0 {
+			return Result{}, finding.Err(sortedOnce(a.refusedDuplicates()))
 		}
 		return Result{}, a.fault(t, dir, err)
 	}
-	res.Findings, res.Inflated = sortedOnce(append(a.findings, a.built()...)), a.inflated
+	res.Findings, res.Inflated = sortedOnce(append(a.findings, a.acceptedDuplicates()...)), a.inflated
 	var faults []error
 	for _, r := range built.Resources() {
 		text, err := r.AsYAML()
-		if err != nil && len(a.doubled) > 0 {
-			return Result{}, finding.Err(sortedOnce(a.refused()))
+		if err != nil && len(a.duplicateKeys) > 0 {
+			return Result{}, finding.Err(sortedOnce(a.refusedDuplicates()))
 		}
 		if err != nil {
-			return Result{}, s.Fault("kustomize", File(s.FS, s.Dir), a.shown(withoutValues(readable(err.Error()), a.read)), "correct the resource "+r.CurId().String())
+			return Result{}, s.Fault("kustomize", File(s.FS, s.Dir), a.shown(redactValues(readable(err.Error()), a.read)), "correct the resource "+r.CurId().String())
 		}
 		objs, err := object.Parse(s.Show(path.Join(s.Dir, File(s.FS, s.Dir))), 0, string(text))
 		res.Objects = append(res.Objects, objs...)
 		faults = append(faults, err)
 	}
 	if len(built.Resources()) == 0 && !s.opt.Empty {
-		faults = append(faults, s.aloneIfComponent())
+		faults = append(faults, s.checkComponent())
 	}
 	return res, errors.Join(faults...)
 }
 
-// aloneIfComponent is the fault of a Component that was rendered without a
-// kustomization that includes it, and nil for other kustomizations.
-func (s source) aloneIfComponent() error {
+// checkComponent returns a finding if a Component is rendered without a
+// kustomization that includes it; nil for other kustomizations.
+func (s source) checkComponent() error {
 	file := File(s.FS, s.Dir)
 	var k types.Kustomization
 	data, err := fs.ReadFile(s.FS, path.Join(s.Dir, file))
@@ -131,14 +131,13 @@ func (s source) aloneIfComponent() error {
 		"name it under components: in a kustomization, and render that one")
 }
 
-// names are those under which kustomize looks for its file.
+// names are the file names of kustomizations.
 var names = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
 // IsFile reports whether a file of this name is a kustomization.
 func IsFile(name string) bool { return slices.Contains(names, name) }
 
-// File returns the name of the kustomization in a directory, or the name that one
-// should have.
+// File returns the name of the kustomization in a directory, or the default name.
 func File(fsys fs.FS, dir string) string {
 	for _, name := range names {
 		if input.FileExists(fsys, path.Join(dir, name)) {

@@ -13,12 +13,12 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// ComponentKind is the kind of a kustomization that changes what others hold.
+// ComponentKind is the kind of a kustomization that modifies others.
 const ComponentKind = types.ComponentKind
 
-// References returns the paths in the repository that the kustomization in a directory
-// names as its resources, charts and the like, and that may be directories. What is
-// wrong with the kustomization is found as it is rendered.
+// References returns the paths in the repository that a kustomization refers to as
+// resources, charts and the like, and that may be directories. Problems of the
+// kustomization are reported when it is rendered.
 func References(fsys fs.FS, dir string) []string {
 	var k types.Kustomization
 	data, err := fs.ReadFile(fsys, path.Join(dir, File(fsys, dir)))

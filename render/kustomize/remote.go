@@ -14,18 +14,17 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// elsewhere goes on to a kustomization in another repository, and returns the
-// name under which kustomize finds it. An address that may be that of a file is
-// tried as one, as kustomize does it.
-func (c *checker) elsewhere(field, entry string, git gitAddress) string {
-	if !git.certain(entry) {
+// remoteBase visits a kustomization in another repository, and returns its path for
+// kustomize. Like kustomize it first tries a URL as a file, if it can be one.
+func (c *checker) remoteBase(field, entry string, git gitAddress) string {
+	if !git.isCertain(entry) {
 		content, err := c.fileAt(entry)
 		switch _, parsed := object.Parse("", 1, string(content.Data)); {
 		case errors.Is(err, errNotFetched):
-			c.unfetched(field, entry, "the remote base "+entry, err)
+			c.unavailable(field, entry, "the remote base "+entry, err)
 			return entry
 		case err == nil && parsed == nil, yamlFile(entry):
-			name, _ := c.web(field, entry)
+			name, _ := c.fetchFile(field, entry)
 			return name
 		}
 	}
@@ -34,12 +33,12 @@ func (c *checker) elsewhere(field, entry string, git gitAddress) string {
 		return entry
 	}
 	of, content, err := c.repository(git)
-	if errors.Is(err, errNotFetched) && git.overSSH() { // a Fetcher says it itself
+	if errors.Is(err, errNotFetched) && git.usesSSH() { // a Fetcher reports this itself
 		c.bad(field, entry, "the remote base "+entry+" is fetched by ssh, and here nothing is", "write its address with https://, as https://host/org/repo//dir?ref=v1")
 		return entry
 	}
 	if err != nil {
-		c.unfetched(field, entry, "the remote base "+entry, err)
+		c.unavailable(field, entry, "the remote base "+entry, err)
 		return entry
 	}
 	c.warn(field, entry, content)
@@ -60,11 +59,11 @@ func yamlFile(entry string) bool {
 	return err == nil && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(u.Path))
 }
 
-// web puts a file of the web beside the kustomization, and returns its name.
-func (c *checker) web(field, entry string) (string, bool) {
+// fetchFile fetches a file next to the kustomization, and returns its name.
+func (c *checker) fetchFile(field, entry string) (string, bool) {
 	content, err := c.fileAt(entry)
 	if err != nil {
-		c.unfetched(field, entry, "the remote file "+entry, err)
+		c.unavailable(field, entry, "the remote file "+entry, err)
 		return entry, false
 	}
 	c.warn(field, entry, content)
@@ -72,40 +71,40 @@ func (c *checker) web(field, entry string) (string, bool) {
 		c.syntax(entry, content.Data)
 	}
 	name := c.unused(c.dir, "fetched", extension.FindString(path.Ext(strings.SplitN(entry, "?", 2)[0])))
-	c.made[path.Join(c.dir, name)] = content.Data
+	c.overlaid[path.Join(c.dir, name)] = content.Data
 	c.changed = true
 	return name, true
 }
 
-// extension is the end of a file's name, as far as it can be one.
+// extension matches a plausible file extension.
 var extension = regexp.MustCompile(`^\.[a-z]{1,8}$`)
 
-// warn passes on what is to be said of something that was fetched.
+// warn reports notes about fetched content.
 func (c *checker) warn(field, entry string, content remote.Content) {
 	if content.Warning != "" {
 		c.assembly.findings = append(c.assembly.findings, c.finding(finding.Warning, field, entry, content.Warning, "see that it can be fetched again"))
 	}
 }
 
-// unfetched reports that something elsewhere cannot be had.
-func (c *checker) unfetched(field, entry, what string, err error) {
+// unavailable reports that remote content is unavailable.
+func (c *checker) unavailable(field, entry, what string, err error) {
 	if errors.Is(err, errNotFetched) {
 		c.bad(field, entry, what+" is not fetched", notFetchedRemedy(c.component))
 		return
 	}
 	if c.ctx.Err() != nil {
-		return // said by the caller
+		return // reported by the caller
 	}
 	for _, f := range finding.Of(err) {
-		said := f.Field
-		if f = c.at(f, field, entry); said != "" {
-			f.Field = said
+		original := f.Field
+		if f = c.at(f, field, entry); original != "" {
+			f.Field = original
 		}
 		c.faults = append(c.faults, f)
 	}
 }
 
-// notFetchedRemedy says what to do where nothing may be fetched.
+// notFetchedRemedy says what to do if fetching is not allowed.
 func notFetchedRemedy(component source) string {
 	return `vendor it with "` + component.VendorCommand() + `", or allow it with --allow-remote`
 }

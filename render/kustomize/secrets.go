@@ -11,30 +11,29 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// valueTexts are the texts of files that may be secrets: all but those by which
-// people call things.
+// valueTexts are texts of files that may be secrets: all except names.
 type valueTexts struct{ names, texts map[string]bool }
 
-// withoutValues leaves out of a message what stands as a value in one of the files
-// that kustomize read: any of them may be a secret.
-func withoutValues(message string, read []readFile) string {
+// redactValues removes values of the files that kustomize read from a message: any
+// of them may be a secret.
+func redactValues(message string, read []readFile) string {
 	v := valueTexts{names: map[string]bool{}, texts: map[string]bool{}}
 	for _, f := range read {
 		v.file(f.name, f.data)
 	}
-	return v.cut(message)
+	return v.redact(message)
 }
 
-// minSecret is the length, in bytes, of the shortest value that is looked for in
-// messages. Shorter ones stand in any sentence; those of less than wholeSecret
-// count only as words of their own.
+// minSecret is the minimum length in bytes of values to look for in messages.
+// Shorter ones occur in any sentence; those shorter than wholeSecret must match
+// whole words.
 const (
 	minSecret   = 4
 	wholeSecret = 8
 )
 
-// file reads one of the files of a kustomization: one of itself, objects, patches,
-// or what a generator reads, which can be anything.
+// file reads a file of a kustomization: the kustomization itself, objects, patches,
+// or the input of a generator, which can be anything.
 func (v valueTexts) file(name string, data []byte) {
 	if IsFile(path.Base(name)) {
 		for _, doc := range documents(data) {
@@ -45,7 +44,7 @@ func (v valueTexts) file(name string, data []byte) {
 	docs := documents(data)
 	for _, doc := range docs {
 		if doc.Kind == yaml.ScalarNode {
-			docs = nil // no manifests, but lines of some kind
+			docs = nil // lines of another format, not manifests
 			break
 		}
 	}
@@ -57,7 +56,7 @@ func (v valueTexts) file(name string, data []byte) {
 	}
 }
 
-// documents are those of a file, none if it is no YAML.
+// documents returns the documents of a file; none if it is not YAML.
 func documents(data []byte) []*yaml.Node {
 	var all []*yaml.Node
 	from := yaml.NewDecoder(strings.NewReader(string(data)))
@@ -73,8 +72,8 @@ func documents(data []byte) []*yaml.Node {
 	}
 }
 
-// kustomization reads a kustomization itself. All in it are names and paths, but
-// for literals and patches.
+// kustomization reads a kustomization itself. It consists of names and paths,
+// except for literals and patches.
 func (v valueTexts) kustomization(n *yaml.Node, key string) {
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -96,15 +95,15 @@ func (v valueTexts) kustomization(n *yaml.Node, key string) {
 	}
 }
 
-// naming are the keys whose values say what a message is about: those of objects,
+// naming are keys whose values identify the subject of a message: those of objects,
 // and of operations in JSON patches.
 var naming = []string{"apiVersion", "kind", "metadata.name", "metadata.namespace", "path", "from"}
 
-// operations are those of JSON patches.
+// operations are the operations of JSON patches.
 var operations = []string{"add", "remove", "replace", "move", "copy", "test"}
 
-// node reads a part of a manifest or a patch. No file is read so that its aliases
-// would count twice.
+// node reads a part of a manifest or patch. Aliases are not followed, so nothing
+// counts twice.
 func (v valueTexts) node(n *yaml.Node, at []string) {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -126,8 +125,8 @@ func (v valueTexts) node(n *yaml.Node, at []string) {
 	}
 }
 
-// text reads a value, which may be YAML once more, as patches are: then the values in
-// it count, and not the lines, which have paths and names, too.
+// text reads a value. If it is YAML itself, such as a patch, its values count
+// instead of its lines, which contain paths and names.
 func (v valueTexts) text(value string) {
 	var docs []*yaml.Node
 	if strings.ContainsAny(value, "\n{[") {
@@ -145,10 +144,10 @@ func (v valueTexts) text(value string) {
 			v.add(comment)
 		}
 	}
-	v.whole(value)
+	v.addMultiline(value)
 }
 
-// add notes a value in each form in which a message may quote it.
+// add adds a value in each form in which a message may quote it.
 func (v valueTexts) add(text string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -171,25 +170,25 @@ func (v valueTexts) add(text string) {
 			}
 		}
 	}
-	v.whole(text)
+	v.addMultiline(text)
 }
 
-// whole notes a text as libraries quote it that has several lines.
-func (v valueTexts) whole(text string) {
+// addMultiline adds a multi-line text in the form in which libraries quote it.
+func (v valueTexts) addMultiline(text string) {
 	if len(text) >= minSecret {
 		v.texts[base64.StdEncoding.EncodeToString([]byte(text))] = true
 	}
 }
 
-// cut leaves the values out of a message.
-func (v valueTexts) cut(message string) string {
+// redact removes the values from a message.
+func (v valueTexts) redact(message string) string {
 	var found []string
 	for text := range v.texts {
 		if !v.names[text] && strings.Contains(message, text) {
 			found = append(found, text)
 		}
 	}
-	slices.SortFunc(found, func(a, b string) int { return len(b) - len(a) }) // one may hold another
+	slices.SortFunc(found, func(a, b string) int { return len(b) - len(a) }) // one may contain another
 	for _, text := range found {
 		var b strings.Builder
 		rest := message
@@ -212,8 +211,8 @@ func (v valueTexts) cut(message string) string {
 	return message
 }
 
-// inName reports whether a text is a part of a word that is a name, which everybody may
-// read: repo-server in argocd-repo-server.
+// inName reports whether a text is part of a longer name, which is not a secret:
+// repo-server in argocd-repo-server.
 func (v valueTexts) inName(before, text, after string) bool {
 	start := strings.LastIndexFunc(before, func(r rune) bool { return !nameRune(r) }) + 1
 	end := strings.IndexFunc(after, func(r rune) bool { return !nameRune(r) })
@@ -228,8 +227,8 @@ func nameRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.'
 }
 
-// wordEnds reports whether a text breaks off inside of a word. The letter of \n is
-// none.
+// wordEnds reports whether a word continues at the end of a text. The n of an
+// escaped \n does not count.
 func wordEnds(text string) bool {
 	if len(text) > 1 && text[len(text)-2] == '\\' {
 		return false

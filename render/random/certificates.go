@@ -16,26 +16,26 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// Certificate is what templates have of one: its fields have the names that they use.
+// Certificate is a certificate in templates, which use its field names.
 type Certificate struct {
 	Cert string
 	Key  string
 }
 
-// request is a certificate that a template asks for.
+// request is the request of a template for a certificate.
 type request struct {
 	function string
 	name     string
 	ips, dns []any
 	days     int
-	// isCA, ca and key: an authority; whom it is signed by, nil if by itself; the private
-	// key, empty if one is to be made.
+	// isCA marks a certificate authority; ca is the signer, nil if self-signed; key
+	// is the private key, empty to create one.
 	isCA bool
 	ca   *Certificate
 	key  string
 }
 
-// certificates are the functions that make some, with keys of RSA-2048.
+// certificates returns the functions that create certificates, with RSA-2048 keys.
 func (c *Chart) certificates() template.FuncMap {
 	build := reflect.ValueOf(sprig.TxtFuncMap()["buildCustomCert"])
 	signed := func(function, name string, ips, dns []any, days int, by any, key string) (Certificate, error) {
@@ -64,7 +64,7 @@ func (c *Chart) certificates() template.FuncMap {
 		"genSignedCertWithKey": func(name string, ips, dns []any, days int, by any, key string) (Certificate, error) {
 			return signed("genSignedCertWithKey", name, ips, dns, days, by, key)
 		},
-		// Not random, but what it returns is what the others take.
+		// This is not random, but the other functions accept its result.
 		"buildCustomCert": func(cert, key string) (Certificate, error) {
 			out := build.Call([]reflect.Value{reflect.ValueOf(cert), reflect.ValueOf(key)})
 			if err, failed := out[1].Interface().(error); failed {
@@ -75,7 +75,7 @@ func (c *Chart) certificates() template.FuncMap {
 	}
 }
 
-// certificateOf takes what has the fields of a Certificate for one.
+// certificateOf converts any value with the fields of a Certificate.
 func certificateOf(v any) (Certificate, error) {
 	of := reflect.Indirect(reflect.ValueOf(v))
 	if of.IsValid() && of.Kind() == reflect.Struct {
@@ -87,10 +87,10 @@ func certificateOf(v any) (Certificate, error) {
 	return Certificate{}, fmt.Errorf("a certificate cannot be signed by a value of type %T; fix: pass what genCA or buildCustomCert returned", v)
 }
 
-// certificate makes a certificate whose bytes stay until it is to be renewed, at two
-// thirds of its validity: the period in which that falls is part of what they are derived
-// from. Certificates with the same validity renew together. One whose authority renews
-// does so, too, because the authority is one of its arguments.
+// certificate creates a certificate whose bytes are stable until it is renewed, at
+// two thirds of its validity: the current period is part of what they are derived
+// from. Certificates with the same validity are renewed together. A certificate is
+// renewed with its authority, because the authority is one of its arguments.
 func (c *Chart) certificate(r request) (Certificate, error) {
 	ips, err := addresses(r.ips)
 	if err != nil {
@@ -138,21 +138,21 @@ func (c *Chart) certificate(r request) (Certificate, error) {
 	return made, err
 }
 
-// validity is when a certificate for so many days begins to be valid, and when the next
-// one takes its place. One for no time at all is not renewed.
+// validity returns the start of a certificate's validity and the time of its
+// renewal. A certificate with zero days is not renewed.
 func (c *Chart) validity(days int) (begins, renews time.Time) {
 	if days <= 0 {
 		return year, year
 	}
-	// Of very long ones, which time.Duration cannot hold, the beginning is renewed more
-	// often than is due.
+	// For validities that time.Duration cannot hold, the start is renewed more
+	// often than necessary.
 	const most = 100 * 365
 	length := time.Duration(min(days, most)) * 24 * time.Hour / 3 * 2
 	begins = c.period(length)
 	return begins, begins.Add(length)
 }
 
-// privateKey is the one that a template hands over, or one that is derived.
+// privateKey returns the private key that a template provides, or a derived one.
 func (c *Chart) privateKey(r request, d draw) (crypto.Signer, error) {
 	if r.key != "" {
 		return decodeKey(r.key)
@@ -160,7 +160,7 @@ func (c *Chart) privateKey(r request, d draw) (crypto.Signer, error) {
 	return c.rsa(2048, d)
 }
 
-// authority is a certificate that signs others.
+// authority parses a certificate that signs others.
 func authority(ca Certificate) (*x509.Certificate, crypto.Signer, error) {
 	block, _ := pem.Decode([]byte(ca.Cert))
 	if block == nil {
@@ -174,9 +174,9 @@ func authority(ca Certificate) (*x509.Certificate, crypto.Signer, error) {
 	return cert, key, err
 }
 
-// encode signs a certificate. Without a source of randomness, signatures are
-// deterministic: those of RSA (PKCS #1 v1.5) and Ed25519 always are, and those of ECDSA
-// follow RFC 6979.
+// encode signs a certificate. Signatures without a source of randomness are
+// deterministic: RSA (PKCS #1 v1.5) and Ed25519 always are, and ECDSA follows RFC
+// 6979.
 func encode(cert, parent *x509.Certificate, key, signer crypto.Signer) (Certificate, error) {
 	der, err := x509.CreateCertificate(nil, cert, parent, key.Public(), signer)
 	if err != nil {

@@ -9,25 +9,25 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// The time that templates see with a seed lies in a year that has passed, at a second
-// that is derived from the content: chart and values. It stays while nobody changes these,
-// so Argo CD sees no difference, and is another one when somebody does, so that what
-// depends on it (an annotation that restarts Pods, the name of a Job) changes with every
-// change and only then. There is no real time with both properties: that of the commit
-// changes with every commit of the repository, and that of the rendering always.
+// With a seed, templates see a time in a past year, at a second derived from chart
+// and values. It is stable while these do not change, so Argo CD sees no
+// difference, and changes with them, so whatever depends on it (an annotation that
+// restarts Pods, the name of a Job) changes exactly when the content does. No real
+// time has both properties: the time of the commit changes with every commit of the
+// repository, and that of the rendering always.
 var year = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 const secondsOfYear = 366 * 24 * 60 * 60
 
-// now is the time that templates see.
+// now returns the time that templates see.
 func (c *Chart) now(function string) time.Time {
 	c.note(function)
-	// Whichever template asks and however often, it is one time.
+	// All templates and calls see the same time.
 	id := append(c.scope[:len(c.scope):len(c.scope)], "time", string(c.release.Content()))
 	return year.Add(time.Duration(c.rendering.source.Key.Stream(id...).Below(secondsOfYear)) * time.Second)
 }
 
-// clock are the functions that read the time.
+// clock returns the functions that read the time.
 func (c *Chart) clock() template.FuncMap {
 	own := sprig.TxtFuncMap()
 	dated := func(name string, argument int) any {
@@ -45,7 +45,7 @@ func (c *Chart) clock() template.FuncMap {
 			if name == "durationRound" && !isTime(args[0]) {
 				return f.Call(args)
 			}
-			passed := time.Duration(0) // of what is no date
+			passed := time.Duration(0) // of a value that is not a date
 			if date, is := DateOf(args[0]); is {
 				passed = c.now(name).Sub(date)
 			}
@@ -88,7 +88,7 @@ func isTime(arg reflect.Value) bool {
 	return is
 }
 
-// DateOf is the time that an argument is, if sprig takes it for one.
+// DateOf returns the time of an argument, if sprig treats it as one.
 func DateOf(arg reflect.Value) (date time.Time, isDate bool) {
 	switch d := arg.Interface().(type) {
 	case time.Time:
@@ -105,19 +105,19 @@ func DateOf(arg reflect.Value) (date time.Time, isDate bool) {
 	return time.Time{}, false
 }
 
-// AnyOf is a time as the argument of a function that takes anything.
+// AnyOf returns a time as an argument of type any.
 func AnyOf(t time.Time) reflect.Value {
 	var a any = t
 	return reflect.ValueOf(&a).Elem()
 }
 
-// period is the time since which the current period runs. Periods of one length follow
-// each other without a gap, and begin at the same time for all that an Application has.
+// period returns the start of the current period. Periods of one length are
+// contiguous, and start at the same time for everything in an Application.
 func (c *Chart) period(length time.Duration) (begins time.Time) {
 	seconds := int64(length / time.Second)
 	moved := int64(c.rendering.source.Key.Stream("period", strconv.FormatInt(seconds, 10)).Below(uint64(seconds)))
 	passed := (c.rendering.source.Now.Unix() - moved) % seconds
-	if passed < 0 { // of a period that began before 1970
+	if passed < 0 { // in a period that started before 1970
 		passed += seconds
 	}
 	return time.Unix(c.rendering.source.Now.Unix()-passed, 0).UTC()

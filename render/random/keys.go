@@ -18,14 +18,14 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Keys remembers RSA keys, each of which takes as long to derive as all else of a chart.
-// What they are remembered by is derived from the secret of the Application, too.
+// Keys caches RSA keys, each of which takes as long to derive as the rest of a
+// chart. The cache keys are derived from the secret of the Application, too.
 type Keys struct {
 	mu  sync.Mutex
 	all *simplelru.LRU[string, *rsa.PrivateKey]
 }
 
-// NewKeys remembers so many keys, those used last.
+// NewKeys returns a cache for the given number of recently used keys.
 func NewKeys(count int) *Keys {
 	all, err := simplelru.NewLRU[string, *rsa.PrivateKey](count, nil)
 	if err != nil {
@@ -53,7 +53,7 @@ func (k *Keys) get(name string, derive func() (*rsa.PrivateKey, error)) (*rsa.Pr
 	return key, err
 }
 
-// draw is a call whose value is read from more than one stream.
+// draw is a call whose value is read from several streams.
 type draw struct {
 	chart    *Chart
 	identity []string
@@ -75,13 +75,13 @@ func (c *Chart) rsa(bits int, d draw) (*rsa.PrivateKey, error) {
 	})
 }
 
-// dsaKey is how a DSA key is written (OpenSSL's traditional form).
+// dsaKey is the encoding of a DSA key (OpenSSL's traditional form).
 type dsaKey struct {
 	Version       int
 	P, Q, G, Y, X *big.Int
 }
 
-// encodeKey writes a private key in the form that Helm's functions have for its kind.
+// encodeKey encodes a private key like Helm's functions.
 func encodeKey(key any) (string, error) {
 	var block *pem.Block
 	switch k := key.(type) {
@@ -109,7 +109,7 @@ func encodeKey(key any) (string, error) {
 	return string(pem.EncodeToMemory(block)), nil
 }
 
-// decodeKey reads a private key that can sign certificates.
+// decodeKey decodes a private key that can sign certificates.
 func decodeKey(text string) (crypto.Signer, error) {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {

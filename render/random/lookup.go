@@ -5,20 +5,19 @@ import (
 	"slices"
 )
 
-// LookupFunction reads the cluster. A rendering sees none, so what it returns is empty
-// each time; charts that install elsewhere what it finds do otherwise here.
+// LookupFunction reads the cluster. In a rendering it always returns an empty
+// result, so charts that depend on it behave differently than on installation.
 const LookupFunction = "lookup"
 
-// Lookup is what a template asked the cluster for.
+// Lookup is a call of lookup in a template.
 type Lookup struct {
-	// File is the template as messages name it.
+	// File is the name of the template for messages.
 	File string
-	// Of is the object, such as "Secret shop/db", or the kind of those that it wants to
-	// have listed.
+	// Of is the requested object, such as "Secret shop/db", or the kind of a list.
 	Of string
 }
 
-// NoteLookup notes a call of the function, once.
+// NoteLookup records a call of the function, once.
 func (r *Rendering) NoteLookup(l Lookup) {
 	r.of.mu.Lock()
 	defer r.of.mu.Unlock()
@@ -27,7 +26,7 @@ func (r *Rendering) NoteLookup(l Lookup) {
 	}
 }
 
-// Lookups are the calls of the function, in the order of the templates.
+// Lookups returns the calls of the function, in template order.
 func (r *Rendering) Lookups() []Lookup {
 	r.of.mu.Lock()
 	defer r.of.mu.Unlock()

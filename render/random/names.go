@@ -6,22 +6,22 @@ import (
 	"unicode"
 )
 
-// The functions that Helm has from sprig whose result is another one each time. A test
-// holds them against all that templates can call.
+// The sprig functions in Helm with non-deterministic results. A test compares them
+// with all functions that templates can call.
 var (
-	// random are those that draw from chance.
+	// random are functions with random results.
 	random = []string{
 		"bcrypt", "encryptAES", "genCA", "genCAWithKey", "genPrivateKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert",
 		"genSignedCertWithKey", "htpasswd", "randAlpha", "randAlphaNum", "randAscii", "randBytes", "randInt", "randNumeric", "shuffle", "uuidv4",
 	}
-	// clock are those that read the time.
+	// clock are functions that read the time.
 	clock = []string{"ago", "date", "dateInZone", "date_in_zone", "durationRound", "htmlDate", "htmlDateInZone", "now"}
 )
 
-// IsRandom reports whether a function of templates draws from chance.
+// IsRandom reports whether a template function has random results.
 func IsRandom(name string) bool { return slices.Contains(random, name) }
 
-// IsClock reports whether a function of templates may read the time.
+// IsClock reports whether a template function may read the time.
 func IsClock(name string) bool { return slices.Contains(clock, name) }
 
 // Mentioned reports whether the actions of a template name one of the functions, or

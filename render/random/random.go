@@ -1,15 +1,16 @@
-// Package random holds the functions of templates that return something else each time:
-// passwords, keys, certificates, identifiers, the time. Without a seed they do what they
-// do in Helm, and it is noted which templates called them. With one they return what
-// follows from the seed (package seed) and from what the value is for:
+// Package random provides the non-deterministic functions of templates: passwords,
+// keys, certificates, identifiers, the time. Without a seed they work as in Helm,
+// and the templates that call them are recorded. With a seed their results are
+// derived from the seed (package seed) and from the purpose of the value:
 //
-//	the Application   its AppProject, name and destination, as Argo CD says
-//	the release       its name and namespace, and which of several with the same
+//	the Application   its AppProject, name and destination, as set by Argo CD
+//	the release       its name and namespace, and its number among releases with the same ones
 //	the template      the file that Helm's engine runs, such as shop/templates/secret.yaml
-//	the call          the function, its arguments, and how many like it came before
+//	the call          the function, its arguments, and the number of identical calls before it
 //
-// Other values, other templates, another revision and another version of the chart change
-// none of these, so a password stays. Two calls have never all of them in common.
+// Other values, other templates, another revision and another version of the chart
+// change none of these, so a password is stable. No two calls have all of them in
+// common.
 package random
 
 import (
@@ -27,31 +28,32 @@ import (
 	"github.com/ladder-cmp/ladder/internal/seed"
 )
 
-// Source is where the functions get what they return. The zero value is chance.
+// Source configures the functions. The zero value makes them random.
 type Source struct {
-	// Key is that of the Application; nil means that all is new each time, and Without
-	// says why there is none.
+	// Key is the key of the Application; nil means that results are random, and
+	// Without says why.
 	Key     *seed.Key
 	Without Without
-	// Now is the time, by which certificates are renewed.
+	// Now is the time for renewing certificates.
 	Now time.Time
-	// Keys remembers keys; it may be nil.
+	// Keys caches keys; it may be nil.
 	Keys *Keys
 }
 
-// Without is why nothing is derived.
+// Without is the reason why nothing is derived.
 type Without int
 
 const (
-	// NoSeed means that nobody gave one.
+	// NoSeed means that there is no seed.
 	NoSeed Without = iota
-	// NoProject means that Argo CD does not say the AppProject, so that a seed is of no use.
+	// NoProject means that Argo CD does not name the AppProject, so a seed cannot
+	// be used.
 	NoProject
-	// Unwanted means that the component is not to be derived.
+	// Unwanted means that the component disables derivation.
 	Unwanted
 )
 
-// Remedy is how to have values derived.
+// Remedy says how to enable derivation.
 func (w Without) Remedy() string {
 	switch w {
 	case NoProject:
@@ -62,45 +64,45 @@ func (w Without) Remedy() string {
 	return "render with a seed (--seed-file)"
 }
 
-// Rendering is one rendering of a component. The zero value of Source makes one, too.
+// Rendering is the state of one rendering of a component, also with the zero value
+// of Source.
 type Rendering struct {
 	source Source
 	mu     sync.Mutex
-	// charts counts those with the same scope.
+	// charts counts charts with the same scope.
 	charts   map[string]int
 	part     string
-	of       *Rendering // with what is noted; itself, unless this is a part
+	of       *Rendering // the rendering that records calls; itself unless this is a part
 	used     bool
 	renewals []Renewal
 	lookups  []Lookup
 }
 
-// New begins a rendering.
+// New starts a rendering.
 func New(from Source) *Rendering {
 	r := &Rendering{source: from, charts: map[string]int{}}
 	r.of = r
 	return r
 }
 
-// Part is the rendering of a part of the component, which is a directory in it. What it
-// notes is noted in the whole.
+// Part returns the rendering of a directory of the component. Its records go to the
+// whole.
 func (r *Rendering) Part(dir string) *Rendering {
 	part := New(r.source)
 	part.part, part.of = dir, r.of
 	return part
 }
 
-// Renewal is a certificate, which is derived from a seed, and when another one is made.
+// Renewal is a derived certificate and the time when it is replaced.
 type Renewal struct {
 	Template string
 	// Name is the common name.
 	Name string
-	// Renews is when the next rendering makes another one, and NotAfter when this one is
-	// no longer valid.
+	// Renews is when the next rendering replaces it, and NotAfter when it expires.
 	Renews, NotAfter time.Time
 }
 
-// Without says why nothing is derived.
+// Without returns the reason why nothing is derived.
 func (r *Rendering) Without() Without {
 	if r == nil {
 		return NoSeed
@@ -118,8 +120,7 @@ func (r *Rendering) Used() bool {
 	return r.of.used
 }
 
-// Renewals are the certificates that were derived, those that renew first before the
-// others.
+// Renewals returns the derived certificates, sorted by renewal.
 func (r *Rendering) Renewals() []Renewal {
 	r.of.mu.Lock()
 	defer r.of.mu.Unlock()
@@ -136,33 +137,33 @@ func (r *Rendering) noteRenewal(n Renewal) {
 	}
 }
 
-// Release is a chart that is rendered.
+// Release is a chart to render.
 type Release struct {
 	Chart, Name, Namespace string
-	// Content tells what is rendered apart from what it was before somebody changed it.
-	// It is asked for if a template wants to know the time.
+	// Content identifies the content of chart and values. It is called if a
+	// template needs the time.
 	Content func() []byte
 }
 
-// Chart is a chart that is being rendered, template by template.
+// Chart is the state of a chart being rendered, template by template.
 type Chart struct {
 	rendering *Rendering
 	release   Release
 	scope     []string
 	template  string
-	// calls counts those that are alike.
+	// calls counts identical calls.
 	calls map[string]int
 	uses  []Use
 }
 
-// Use is a function that a template called.
+// Use is a function called by a template.
 type Use struct {
-	// Template is how Helm names the file.
+	// Template is Helm's name of the file.
 	Template string
 	Function string
 }
 
-// Uses are the functions that were called, in the order of the first calls.
+// Uses returns the functions that were called, in the order of the first calls.
 func (c *Chart) Uses() []Use { return c.uses }
 
 func (c *Chart) note(function string) {
@@ -174,7 +175,7 @@ func (c *Chart) note(function string) {
 	c.rendering.of.mu.Unlock()
 }
 
-// Chart begins to render a chart.
+// Chart starts the rendering of a chart.
 func (r *Rendering) Chart(of Release) *Chart {
 	scope := []string{r.part, of.Chart, of.Name, of.Namespace}
 	same := fmt.Sprintf("%q", scope)
@@ -185,17 +186,17 @@ func (r *Rendering) Chart(of Release) *Chart {
 	return &Chart{rendering: r, release: of, scope: append(scope, strconv.Itoa(nth)), calls: map[string]int{}}
 }
 
-// Enter says which template the calls from now on are from. The result is nothing, so
+// Enter sets the template of the following calls. It returns an empty string, so
 // that templates can call it.
 func (c *Chart) Enter(template string) string {
 	c.template = template
 	return ""
 }
 
-// Functions are those that templates are to call instead of Helm's.
+// Functions returns the functions that replace Helm's.
 func (c *Chart) Functions() template.FuncMap {
 	if !c.rendering.Derived() {
-		return c.noted()
+		return c.recorded()
 	}
 	derived := c.texts()
 	maps.Copy(derived, c.certificates())
@@ -203,8 +204,8 @@ func (c *Chart) Functions() template.FuncMap {
 	return derived
 }
 
-// noted are Helm's own functions, whose calls are noted.
-func (c *Chart) noted() template.FuncMap {
+// recorded returns Helm's own functions, with calls recorded.
+func (c *Chart) recorded() template.FuncMap {
 	funcs := template.FuncMap{}
 	for name, own := range sprig.TxtFuncMap() {
 		if !IsRandom(name) && !IsClock(name) {
@@ -225,13 +226,13 @@ func (c *Chart) noted() template.FuncMap {
 	return funcs
 }
 
-// stream is what the value of a call is read from. Each call has its own.
+// stream returns the random stream of a call. Each call has its own.
 func (c *Chart) stream(function string, args ...any) *seed.Stream {
 	c.note(function)
 	return c.rendering.source.Key.Stream(c.identity(function, args...)...)
 }
 
-// identity is what the value of a call is for.
+// identity returns what identifies a call.
 func (c *Chart) identity(function string, args ...any) []string {
 	id := append(slices.Clone(c.scope), c.template, function)
 	for _, a := range args {
@@ -243,7 +244,7 @@ func (c *Chart) identity(function string, args ...any) []string {
 	return append(id, strconv.Itoa(nth))
 }
 
-// argument writes an argument so that two which differ are written differently.
+// argument formats an argument unambiguously.
 func argument(a any) string {
 	switch a := a.(type) {
 	case string:

@@ -11,8 +11,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/seed"
 )
 
-// texts are the functions that return passwords, numbers, hashes and keys. They take and
-// return what those of Helm do, and say the same of what they cannot do.
+// texts returns the functions that create passwords, numbers, hashes and keys. They
+// have the same arguments, results and errors as Helm's.
 func (c *Chart) texts() template.FuncMap {
 	text := func(name, alphabet string) func(int) string {
 		return func(count int) string { return c.stream(name, count).Text(alphabet, count) }
@@ -58,9 +58,9 @@ func (c *Chart) htpasswd(user, password string) string {
 	return user + ":" + hash(c.stream("htpasswd", user, password), password)
 }
 
-// encryptAES encrypts as Helm's function does, whose counterpart decryptAES stays: with
-// AES-256 in CBC mode, a key that is the password with zeros, and PKCS #7 padding. The
-// initialization vector is what is derived.
+// encryptAES encrypts like Helm's function, so that decryptAES works: AES-256 in
+// CBC mode, the password padded with zeros as the key, and PKCS #7 padding. The
+// initialization vector is derived.
 func (c *Chart) encryptAES(password, plain string) (string, error) {
 	if plain == "" {
 		return "", nil

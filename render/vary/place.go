@@ -12,13 +12,13 @@ import (
 	"github.com/ladder-cmp/ladder/render/helm"
 )
 
-// text is a template, with its actions.
+// text is a template with its actions.
 type text struct {
 	helm.TemplateText
 	actions []action
 }
 
-// action is what stands between braces in a template, where its texts are blank.
+// action is the content between braces in a template, with string literals blanked.
 type action struct {
 	code string
 	line int
@@ -48,16 +48,16 @@ func newText(t helm.TemplateText) text {
 
 func lineAt(text string, at int) int { return 1 + strings.Count(text[:at], "\n") }
 
-// use is where a template names a word.
+// use is a place where a template uses a word.
 type use struct {
 	word string
 	line int
-	// values are those that the same action names.
+	// values are the values in the same action.
 	values []string
 }
 
-// uses are the places in a template that name one of the words: a function, or a
-// field of what templates see of the cluster.
+// uses returns the places in a template that use one of the words: a function, or a
+// field of .Capabilities.
 func (t text) uses(words []string) []use {
 	var all []use
 	for _, a := range t.actions {
@@ -72,28 +72,29 @@ func (t text) uses(words []string) []use {
 	return all
 }
 
-// isHelper reports whether others run what a template holds: definitions, or values.
+// isHelper reports whether a text contains definitions or values, which other
+// templates run.
 func (t text) isHelper() bool {
 	return strings.HasPrefix(path.Base(t.Source), "_") || path.Base(t.Source) == "values.yaml"
 }
 
-// sorted are the templates in the order of their names.
+// sorted returns the templates sorted by name.
 func (p *probe) sorted() []text {
 	return slices.SortedFunc(maps.Values(p.templates), func(a, b text) int {
 		return cmp.Or(strings.Compare(a.File, b.File), strings.Compare(a.Source, b.Source))
 	})
 }
 
-// apiVersion is one that templates may ask for: the group with its version, and the
-// names by which they ask, at its first place.
+// apiVersion is an API version that templates may check: group and version, the
+// spellings used, and the first place.
 type apiVersion struct {
 	names []string
 	file  string
 	line  int
 }
 
-// apiVersions are all texts of the templates that are written like an API version, by
-// the group and version, if any template asks for one.
+// apiVersions returns all texts in templates that look like an API version, by
+// group and version, if any template checks for one.
 func (p *probe) apiVersions() map[string]apiVersion {
 	all := map[string]apiVersion{}
 	add := func(name, file string, line int) {
@@ -128,16 +129,15 @@ func (p *probe) apiVersions() map[string]apiVersion {
 	return all
 }
 
-// place is where a difference comes from, as far as the texts tell: a line of 0 means
-// that they do not. words and values are what the place names of those.
+// place is the source of a difference, as far as known; line 0 means unknown. words
+// and values are those used there.
 type place struct {
 	file          string
 	line          int
 	words, values string
 }
 
-// byPlace is the summary of changes for each place that they come from. words are what
-// may be the reason.
+// byPlace summarizes changes by their place. words are possible reasons.
 func (c *component) byPlace(changes []change, words []string) map[place]string {
 	at := map[place][]change{}
 	for _, ch := range changes {
@@ -151,8 +151,8 @@ func (c *component) byPlace(changes []change, words []string) map[place]string {
 	return all
 }
 
-// place looks for words in the template of an object, and then in the helpers, or in
-// all templates if that of the object is not known; there they must be in one line.
+// place looks for words in the template of an object, and then in helpers, or in
+// all templates if the object's is unknown; there they must be in one line.
 func (c *component) place(o object.Object, words []string) place {
 	own, known := c.template(o)
 	if known {
@@ -177,7 +177,7 @@ func (c *component) place(o object.Object, words []string) place {
 	return place{file: c.show()}
 }
 
-// template is the one that an object says it is from.
+// template returns the template of an object from its source comment.
 func (c *component) template(o object.Object) (text, bool) {
 	source, ok := strings.CutPrefix(o.Text(), "# Source: ")
 	if !ok {
@@ -203,7 +203,8 @@ func placed(t text, uses []use) place {
 	return place{t.File, uses[0].line, strings.Join(words, ", "), strings.Join(values, " or ")}
 }
 
-// change is an object that one of two renderings has, or that differs between them.
+// change is an object that differs between two renderings, or that only one
+// contains.
 type change struct {
 	object object.Object
 	how    how
@@ -219,7 +220,7 @@ const (
 
 func (h how) String() string { return [...]string{"added", "removed", "changed"}[h] }
 
-// compare finds what differs between two renderings.
+// compare finds the differences between two renderings.
 func compare(before, after []object.Object) []change {
 	old, now := textsOf(before), textsOf(after)
 	var all []change
@@ -246,7 +247,7 @@ func textsOf(objs []object.Object) map[string]string {
 	return texts
 }
 
-// summary lists changes, a few of each sort.
+// summary lists changes, with a few examples each.
 func summary(changes []change) string {
 	const most = 4
 	var parts []string

@@ -14,32 +14,32 @@ import (
 	"github.com/ladder-cmp/ladder/render/random"
 )
 
-// lookup reads the cluster, of which a rendering sees none.
+// lookup is the function that reads the cluster, which is empty in a rendering.
 const lookup = "lookup"
 
-// world is what functions of templates read besides their arguments.
+// world is the state that template functions read besides their arguments.
 type world struct {
-	// seed decides what functions of chance return.
+	// seed determines the results of random functions.
 	seed int
-	// later is how much time has passed since the first rendering.
+	// later is the time that has passed since the first rendering.
 	later time.Duration
 }
 
-// probe decides what the volatile functions of templates return: the same in each
-// rendering of the same world, for the same arguments. So two renderings differ by
-// their worlds alone.
+// probe replaces the non-deterministic functions of templates: in the same world,
+// the same arguments give the same result. Two renderings then differ only because
+// of their worlds.
 type probe struct {
 	world world
-	// derived means that volatile functions are not to be replaced, because there is a
+	// derived means that the functions must not be replaced, because there is a
 	// seed.
 	derived bool
-	// results are those of all renderings, by what they depend on.
+	// results caches the results of all renderings, by what they depend on.
 	results map[string][]reflect.Value
-	// called are the functions that were reached in any rendering.
+	// called are the functions that were called in any rendering.
 	called map[string]bool
-	// templates are those that ran in any rendering, by how Helm names them.
+	// templates are those that ran in any rendering, by Helm's names.
 	templates map[string]text
-	// printed are texts written like an API version that templates put together.
+	// printed are computed texts that look like an API version.
 	printed []string
 }
 
@@ -47,7 +47,7 @@ func newProbe(derived bool) *probe {
 	return &probe{derived: derived, results: map[string][]reflect.Value{}, called: map[string]bool{}, templates: map[string]text{}}
 }
 
-// functions are those that the templates of a chart call instead of Helm's.
+// functions returns the functions that replace Helm's in a chart.
 func (p *probe) functions(templates []helm.TemplateText) template.FuncMap {
 	for _, t := range templates {
 		p.templates[t.Source] = newText(t)
@@ -57,32 +57,33 @@ func (p *probe) functions(templates []helm.TemplateText) template.FuncMap {
 			p.called[lookup] = true
 			return map[string]any{}, nil
 		},
-		"print":  func(args ...any) string { return p.watched(fmt.Sprint(args...)) },
-		"printf": func(format string, args ...any) string { return p.watched(fmt.Sprintf(format, args...)) },
+		"print":  func(args ...any) string { return p.recordAPIVersion(fmt.Sprint(args...)) },
+		"printf": func(format string, args ...any) string { return p.recordAPIVersion(fmt.Sprintf(format, args...)) },
 	}
 	if p.derived {
-		return funcs // those are the same each time
+		return funcs // derived results are deterministic
 	}
 	own := sprig.TxtFuncMap()
 	for _, name := range volatileNames() {
 		if own[name] != nil {
-			funcs[name] = p.repeatable(name, own[name])
+			funcs[name] = p.deterministic(name, own[name])
 		}
 	}
 	return funcs
 }
 
-// watched keeps a text if it is written like an API version: what templates ask the
-// cluster for may be computed.
-func (p *probe) watched(text string) string {
+// recordAPIVersion records a text that looks like an API version: templates may compute the
+// name that they check.
+func (p *probe) recordAPIVersion(text string) string {
 	if apiVersionText.MatchString(text) && !slices.Contains(p.printed, text) {
 		p.printed = append(p.printed, text)
 	}
 	return text
 }
 
-// repeatable is a volatile function whose result depends on the world.
-func (p *probe) repeatable(name string, function any) any {
+// deterministic wraps a non-deterministic function so that its result depends on the
+// world.
+func (p *probe) deterministic(name string, function any) any {
 	f, clock := reflect.ValueOf(function), clockOf(name)
 	call := f.Call
 	if f.Type().IsVariadic() {

@@ -1,11 +1,11 @@
-// Package vary finds what makes a component render to something else though nobody
-// changed it: functions of chance and time, API versions that the cluster may have,
-// and the version of Kubernetes.
+// Package vary finds why a component renders differently although nobody changed
+// it: random and time functions, API versions of the cluster, and the version of
+// Kubernetes.
 //
-// It renders a few times, each time with one of these different, and compares. The
-// objects that differ are known by that; the template and line are where the text of
-// their template, or of the helpers, names what may be the reason. Charts and
-// templated YAML can vary, also those in kustomizations and trees.
+// It renders several times, varies one of these each time, and compares the
+// results. The objects that differ are certain; template and line are found by
+// searching their template, or the helpers, for possible reasons. It covers charts
+// and templated YAML, also within kustomizations and trees.
 package vary
 
 import (
@@ -35,7 +35,7 @@ const (
 	ruleLookup      = "lookup"
 )
 
-// Rule says what a rule finds, for documents.
+// Rule describes a rule, for the documentation.
 type Rule struct {
 	Name     string
 	Severity finding.Severity
@@ -53,31 +53,31 @@ func Rules() []Rule {
 }
 
 const (
-	// sharedBytes is how much decoded text the renderings share: the CRDs of the
-	// largest charts.
+	// sharedBytes is the cache size for decoded text: the CRDs of the largest
+	// charts.
 	sharedBytes = 32 << 20
-	// maxGroups bounds the API versions that are tried, a rendering for each.
+	// maxGroups limits the API versions that are tried, each with a rendering.
 	maxGroups = 100
-	// minorVersions is how many minor versions of Kubernetes are looked back: more
-	// than clusters of one company have.
+	// minorVersions is the number of earlier minor versions of Kubernetes to try:
+	// more than the clusters of one company use.
 	minorVersions = 6
-	// later is long enough to be seen in whatever a template prints of the time.
+	// later is long enough to affect any format of the time.
 	later = 1000 * time.Hour
 )
 
-// component is what is rendered again and again.
+// component is the component to render repeatedly.
 type component struct {
 	ctx   context.Context
 	fsys  fs.FS
 	dir   string
 	opt   render.Options
 	probe *probe
-	// first are the objects as they are.
+	// first are the objects of the unmodified component.
 	first []object.Object
 }
 
-// Find renders a component several times, and returns what made it differ. The error
-// is that of the component as it is, or of the context.
+// Find renders a component several times, and reports why the results differ. The
+// error is that of rendering the component as it is, or of the context.
 func Find(ctx context.Context, fsys fs.FS, dir string, opt render.Options) ([]finding.Finding, error) {
 	opt.Memory, opt.Ship, opt.Empty = input.NewMemory(sharedBytes), false, true
 	c := &component{ctx: ctx, fsys: fsys, dir: dir, opt: opt, probe: newProbe(opt.Random.Key != nil)}
@@ -86,7 +86,7 @@ func Find(ctx context.Context, fsys fs.FS, dir string, opt render.Options) ([]fi
 	if c.first, err = c.render(world{}, c.opt); err != nil {
 		return nil, err
 	}
-	called := maps.Clone(c.probe.called) // by the component as it is
+	called := maps.Clone(c.probe.called) // by the unmodified component
 	found := append(c.lookups(called), c.volatile(called)...)
 	if !opt.Pinned {
 		found = append(found, c.apiVersions()...)
@@ -104,7 +104,7 @@ func (c *component) render(w world, opt render.Options) ([]object.Object, error)
 	return res.Objects, err
 }
 
-// show names the component for messages.
+// show returns the component's name for messages.
 func (c *component) show() string {
 	if c.opt.Show == nil {
 		return path.Clean(c.dir)
@@ -112,7 +112,7 @@ func (c *component) show() string {
 	return c.opt.Show(path.Clean(c.dir))
 }
 
-// lookups are the places that read the cluster, if any was reached.
+// lookups reports the places that read the cluster, if any was reached.
 func (c *component) lookups(called map[string]bool) []finding.Finding {
 	if !called[lookup] {
 		return nil
@@ -131,7 +131,7 @@ func (c *component) lookups(called map[string]bool) []finding.Finding {
 	return found
 }
 
-// volatile finds what differs from one rendering to the next, by chance or time.
+// volatile reports random and time-dependent output.
 func (c *component) volatile(called map[string]bool) []finding.Finding {
 	var found []finding.Finding
 	for _, other := range []struct {
@@ -150,7 +150,7 @@ func (c *component) volatile(called map[string]bool) []finding.Finding {
 		}
 		after, err := c.render(other.world, c.opt)
 		if err != nil {
-			continue // which the component as it is did not have
+			continue // not in the unmodified component
 		}
 		for at, changes := range c.byPlace(compare(c.first, after), functions) {
 			remedy := "set a value that replaces the generated one, if the chart has such a value"
@@ -168,22 +168,22 @@ func (c *component) volatile(called map[string]bool) []finding.Finding {
 	return found
 }
 
-// apiVersions finds what API versions of the cluster change. Those of groups that
-// Kubernetes has itself come with its version.
+// apiVersions reports the API versions of the cluster that affect the output.
+// Built-in groups depend on the Kubernetes version.
 func (c *component) apiVersions() []finding.Finding {
-	asked := c.probe.apiVersions()
+	candidates := c.probe.apiVersions()
 	known := common.DefaultCapabilities.APIVersions
-	maps.DeleteFunc(asked, func(group string, a apiVersion) bool {
+	maps.DeleteFunc(candidates, func(group string, a apiVersion) bool {
 		name, _, _ := strings.Cut(group, "/")
 		return slices.Contains(c.opt.APIVersions, group) || slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, name+"/") })
 	})
 	var found []finding.Finding
-	for i, group := range slices.Sorted(maps.Keys(asked)) {
+	for i, group := range slices.Sorted(maps.Keys(candidates)) {
 		if i == maxGroups {
 			return append(found, finding.Finding{Severity: finding.Note, Rule: ruleAPIVersions, File: c.show(),
 				Message: fmt.Sprintf("templates name more than %d API versions, and the others were not tried", maxGroups), Remedy: "lint parts of the component by themselves"})
 		}
-		a := asked[group]
+		a := candidates[group]
 		opt := c.opt
 		opt.APIVersions = append(slices.Clone(opt.APIVersions), a.names...)
 		f := finding.Finding{Severity: finding.Warning, Rule: ruleAPIVersions, File: a.file, Line: a.line}
@@ -209,8 +209,8 @@ func (c *component) apiVersions() []finding.Finding {
 	return found
 }
 
-// kubeVersions finds what changes with the version of Kubernetes, from each of the
-// last few to the one after it.
+// kubeVersions reports what changes between consecutive recent versions of
+// Kubernetes.
 func (c *component) kubeVersions() []finding.Finding {
 	own, err := semver.NewVersion(render.DefaultKubeVersion)
 	if err != nil {

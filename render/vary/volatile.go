@@ -8,16 +8,15 @@ import (
 	"github.com/ladder-cmp/ladder/render/random"
 )
 
-// volatileFunctions are functions of templates whose result is another one each time,
-// for one reason.
+// volatileFunctions are non-deterministic template functions with the same cause.
 type volatileFunctions struct {
 	why   string
 	names []string
-	// later is for those that read the time; nil for those that draw from chance.
+	// later is set for functions that read the time; nil for random ones.
 	later clock
 }
 
-// volatile are all of them. Helm has them from sprig.
+// volatile lists all of them. They come from sprig.
 var volatile = []volatileFunctions{
 	{why: "it draws letters, digits or bytes", names: []string{"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "randInt", "uuidv4"}},
 	{why: "it draws an order", names: []string{"shuffle"}},
@@ -32,18 +31,18 @@ var volatile = []volatileFunctions{
 		date, _ := random.DateOf(args[0])
 		return call([]reflect.Value{random.AnyOf(date.Add(-passed))})
 	}},
-	{why: "it uses the current time for a value that is not a time", names: []string{"htmlDate", "htmlDateInZone"}, later: nowInstead(0)},
-	{why: "it uses the current time for a value that is not a time", names: []string{"date", "dateInZone", "date_in_zone"}, later: nowInstead(1)},
+	{why: "it uses the current time for a value that is not a time", names: []string{"htmlDate", "htmlDateInZone"}, later: nowByDefault(0)},
+	{why: "it uses the current time for a value that is not a time", names: []string{"date", "dateInZone", "date_in_zone"}, later: nowByDefault(1)},
 }
 
-// clock is what a function that reads the time returns when some has passed.
+// clock returns the result of a time function after some time has passed.
 type clock func(call calling, args []reflect.Value, passed time.Duration) []reflect.Value
 
 type calling = func([]reflect.Value) []reflect.Value
 
-// nowInstead is how the functions do that take for now what is no time, as an
-// argument.
-func nowInstead(argument int) clock {
+// nowByDefault is for functions that use the current time if an argument is not a
+// time.
+func nowByDefault(argument int) clock {
 	return func(call calling, args []reflect.Value, passed time.Duration) []reflect.Value {
 		args = slices.Clone(args)
 		args[argument] = random.AnyOf(time.Now().Add(passed))
@@ -59,7 +58,7 @@ func volatileNames() []string {
 	return all
 }
 
-// clockOf is how a function reads the time; nil if it does not.
+// clockOf returns how a function reads the time; nil if it does not.
 func clockOf(name string) clock {
 	for _, v := range volatile {
 		if slices.Contains(v.names, name) {

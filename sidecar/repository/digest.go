@@ -6,15 +6,14 @@ import (
 	"io/fs"
 )
 
-// Digest stands for a reply to a question. Two replies to it with the same
-// digest are taken to be the same.
+// Digest identifies a reply to a question. Replies with equal digests are
+// considered equal.
 //
-// It means something in this process only, whose seeds nobody else knows. It is no
-// cryptographic hash all the same: who finds two files with the same one, against
-// all odds, is given the answer to the one for the other, and that only in one
-// directory of one Application, since results are filed under both. In return it
-// takes a tenth of SHA-256's time, which would be half of what a remembered answer
-// costs.
+// It is valid only within this process, whose seeds are unknown to others. It is
+// not a cryptographic hash: whoever found two files with the same digest would get
+// the answer for the other file, but only in one directory of one Application,
+// since results are stored by both. In return it takes a tenth of the time of
+// SHA-256, which would be half the cost of a cached answer.
 type Digest struct {
 	sums  [len(seeds)]uint64
 	size  int
@@ -23,7 +22,7 @@ type Digest struct {
 
 var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
-// DigestSize is what a Digest takes of memory, in bytes.
+// DigestSize is the size of a Digest in memory, in bytes.
 const DigestSize = 32
 
 func digestOfBytes(b []byte) Digest {
@@ -34,7 +33,7 @@ func digestOfBytes(b []byte) Digest {
 	return d
 }
 
-// Digest is that of a reply, without what differs between checkouts.
+// Digest returns the digest of a reply, without what differs between checkouts.
 func (r Reply) Digest() Digest {
 	if r.Data != nil {
 		return digestOfBytes(r.Data)
@@ -57,7 +56,7 @@ func (r Reply) Digest() Digest {
 		return d
 	}
 	for _, e := range r.Entries {
-		// How large a file is says its own reply.
+		// The size of a file is part of its own reply.
 		info(FileInfo{Base: e.Base, Bits: e.Bits})
 	}
 	if r.Info != (FileInfo{}) {
@@ -67,7 +66,7 @@ func (r Reply) Digest() Digest {
 	return digestOfBytes(b)
 }
 
-// digester is a repository that knows the digests of its replies by heart.
+// digester is a repository that caches digests of its replies.
 type digester interface {
 	digest(Question) Digest
 }

@@ -5,25 +5,25 @@ import (
 	"sync"
 )
 
-// Observed is a repository that remembers what was asked of it. It is safe for
-// use by several goroutines.
+// Observed is a repository that records the questions asked of it. It is safe for
+// concurrent use.
 type Observed struct {
 	FS
 	mu   sync.Mutex
 	seen Answers
 	size int  // of seen, in bytes
-	full bool // seen is not all
+	full bool // seen is incomplete
 }
 
-// Answers are the digests of what a repository said, by what it was asked.
+// Answers maps questions to the digests of their replies.
 type Answers map[Question]Digest
 
-// maxSeen bounds what is remembered of the questions of one rendering, in bytes.
-// A chart of 50,000 files takes a third of it; paths through symlink loops can
-// be endless, and the server remembers them, not the worker that asks.
+// maxSeen limits the recorded questions of one rendering, in bytes. A chart of
+// 50,000 files takes a third of it. Paths through symlink loops can be endless, and
+// the memory is that of the server, not of the worker.
 const maxSeen = 32 << 20
 
-// Observe watches what is read of a repository.
+// Observe records what is read from a repository.
 func Observe(repo fs.FS) *Observed {
 	o := &Observed{seen: Answers{}}
 	o.FS = func(q Question) Reply {
@@ -35,8 +35,7 @@ func Observe(repo fs.FS) *Observed {
 	return o
 }
 
-// Seen is what was asked until now. It is not complete where more was asked than can
-// be remembered.
+// Seen returns the answers so far. complete is false if the limit was exceeded.
 func (o *Observed) Seen() (seen Answers, complete bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -61,7 +60,7 @@ func (o *Observed) remember(q Question, d Digest) {
 	}
 }
 
-// Same reports whether a repository would say the same.
+// Same reports whether a repository would give the same answers.
 func (a Answers) Same(repo fs.FS) bool {
 	for q, d := range a {
 		if digestOf(repo, q) != d {

@@ -1,6 +1,7 @@
-// Package repository holds a repository in memory: unpacks it as it arrives, reads it as
-// a file system, and tells whether another one would say the same to all that was asked
-// of it. A process that has no files reads it by Questions.
+// Package repository keeps repositories in memory: it unpacks them as they arrive,
+// provides them as a file system, and checks whether another one would give the
+// same answers to a set of questions. Processes without file access read a
+// repository by Questions.
 package repository
 
 import (
@@ -12,7 +13,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/memfs"
 )
 
-// operation is one of the things that can be asked of a repository.
+// operation is a kind of question.
 type operation uint8
 
 const (
@@ -23,15 +24,14 @@ const (
 	readLink
 )
 
-// Question asks something of a repository. It is how a worker reads files, and
-// what a result remembers of the repository that it came from.
+// Question is a read operation on a repository. Workers read files by questions,
+// and results record them as dependencies.
 type Question struct {
 	Op   operation
 	Path string
 }
 
-// Reply is what a repository says to a question. The same repository always
-// says the same.
+// Reply is the answer to a question. It is always the same for the same repository.
 type Reply struct {
 	Data    []byte     // of readFile
 	Target  string     // of readLink
@@ -40,7 +40,7 @@ type Reply struct {
 	Fault   *Fault
 }
 
-// FileInfo describes a file across a connection. It has no time: that differs
+// FileInfo describes a file in a message. It contains no time, which differs
 // between checkouts of the same commit.
 type FileInfo struct {
 	Base string
@@ -55,7 +55,7 @@ func (i FileInfo) ModTime() time.Time { return time.Time{} }
 func (i FileInfo) IsDir() bool        { return i.Bits.IsDir() }
 func (i FileInfo) Sys() any           { return nil }
 
-// Fault is an error of a file system across a connection.
+// Fault is a file system error in a message.
 type Fault struct {
 	Op, Path, Text string
 	Kind           faultKind
@@ -69,8 +69,8 @@ const (
 	invalid
 )
 
-// FaultOf makes a Fault of an error. What is missing and what cannot be asked for stay
-// fs.ErrNotExist and fs.ErrInvalid.
+// FaultOf converts an error to a Fault. fs.ErrNotExist and fs.ErrInvalid are
+// preserved.
 func FaultOf(err error) *Fault {
 	f := &Fault{Text: err.Error()}
 	var pe *fs.PathError
@@ -86,7 +86,7 @@ func FaultOf(err error) *Fault {
 	return f
 }
 
-// Err is the error again.
+// Err converts the Fault back to an error.
 func (f *Fault) Err() error {
 	var err error
 	switch f.Kind {
@@ -103,16 +103,16 @@ func (f *Fault) Err() error {
 	return &fs.PathError{Op: f.Op, Path: f.Path, Err: err}
 }
 
-// maxFile is the largest file that is handed out. It takes some times as much
-// memory in the server on its way, which --worker-memory does not bound.
+// maxFile is the maximum size of a file. Sending it takes several times as much
+// memory in the server, which --worker-memory does not limit.
 const maxFile = 64 << 20
 
-// Ask asks a repository. It answers the same for the same files.
+// Ask answers a question from a repository. It is deterministic for the same files.
 func Ask(repo fs.FS, q Question) Reply {
 	var r Reply
 	var err error
 	if len(q.Path) > MaxPath {
-		// Symlinks to directories above make longer ones.
+		// Symlinks to parent directories make longer ones.
 		return Reply{Fault: FaultOf(&fs.PathError{Op: "open", Path: q.Path[:40] + "...", Err: fmt.Errorf("a path of more than %d bytes; is there a symlink loop?", MaxPath)})}
 	}
 	switch q.Op {
@@ -163,8 +163,8 @@ func infoOf(info fs.FileInfo) FileInfo {
 	return i
 }
 
-// FS is a repository that is read by questions: it answers each by a function. It implements fs.ReadDirFS,
-// fs.ReadFileFS, fs.StatFS and fs.ReadLinkFS.
+// FS is a file system that is implemented by answering questions. It implements
+// fs.ReadDirFS, fs.ReadFileFS, fs.StatFS and fs.ReadLinkFS.
 type FS func(Question) Reply
 
 func (a FS) ReadFile(name string) ([]byte, error) {

@@ -6,18 +6,18 @@ import (
 	"github.com/ladder-cmp/ladder/internal/memfs"
 )
 
-// Tree is a repository in memory: a file system that can be read and cannot be
-// left. It never changes, so it is safe for use by several goroutines.
+// Tree is a repository in memory: an isolated, immutable file system that is safe
+// for concurrent use.
 type Tree struct {
 	memfs.Tree
-	// Bytes is what it takes of memory, as Limits count it.
+	// Bytes is its size in memory, as counted by Limits.
 	Bytes int64
 	files int
-	sums  sync.Map // *memfs.Node to Digest, of the files that somebody has asked for
+	sums  sync.Map // *memfs.Node to Digest, for files that were read
 }
 
-// digest is that of the reply to a question. Those of files are remembered,
-// since one repository serves many requests.
+// digest returns the digest of a reply. Those of files are cached, since a
+// repository serves many requests.
 func (t *Tree) digest(q Question) Digest {
 	if q.Op != readFile {
 		return Ask(t, q).Digest()

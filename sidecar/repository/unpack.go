@@ -16,54 +16,52 @@ import (
 	"github.com/ladder-cmp/ladder/internal/memfs"
 )
 
-// Limits bound what a repository may cost. Zero means no limit.
+// Limits are the limits for a repository. Zero means no limit.
 type Limits struct {
-	// Bytes is the size of all files and names together, unpacked, and 512
-	// bytes for each entry, as in a tar file.
+	// Bytes limits the total unpacked size of files and names, plus 512 bytes for
+	// each entry, as in a tar file.
 	Bytes int64
-	// Files is the number of files, directories and links.
+	// Files limits the number of files, directories and links.
 	Files int
-	// Depth is how many directories and files stand in each other, in the
-	// repository and in the target of a symlink. Reading a path takes a time
-	// that grows with it.
+	// Depth limits the depth of paths, in the repository and in targets of
+	// symlinks. The time to read a path grows with it.
 	Depth int
-	// Ratio is how many times the size of the stream all that it unpacks to may
-	// be, .git included, which no other limit counts. Below 64 MiB it does not
-	// matter: small archives shrink well.
+	// Ratio limits the unpacked size, including .git, as a multiple of the stream's
+	// size. No other limit counts .git. It does not apply below 64 MiB, since small
+	// archives compress well.
 	Ratio int
 
-	// BytesFlag is the flag that sets Bytes, for messages; "" is
-	// --max-repository-bytes.
+	// BytesFlag is the flag for Bytes in messages; "" means --max-repository-bytes.
 	BytesFlag string
 }
 
-// ratioFrom is the size from which the ratio of Limits counts.
+// ratioFrom is the size from which Limits.Ratio applies.
 const ratioFrom = 64 << 20
 
 const (
-	// entrySize is about what a node costs besides its name and content.
+	// entrySize is the approximate size of a node without its name and content.
 	entrySize = 512
-	// MaxPath is the longest path in Linux, in bytes.
+	// MaxPath is the maximum length of a path in Linux, in bytes.
 	MaxPath = 4096
 )
 
-// unpacker is a Tree while its archive arrives.
+// unpacker is a Tree whose archive is being read.
 type unpacker struct {
 	*Tree
 	limits Limits
 	grow   func(bytes int64) error // may be nil
 }
 
-// ErrLimit is the error of a repository that exceeds one of its Limits.
+// ErrLimit is the error for a repository that exceeds one of its Limits.
 var ErrLimit = errors.New("the repository is too large for this plugin")
 
-// Unpack reads a tgz stream into a tree. It refuses, by name, whatever points
-// out of the repository (absolute and ".." paths, symlinks and hard links that
-// leave it) and whatever is no file (devices, pipes). The files of .git are
-// left out: no rendering needs them, and they are often the larger half.
+// Unpack reads a tgz stream into a tree. It refuses paths outside the repository
+// (absolute and ".." paths, symlinks and hard links that leave it) and special
+// files (devices, pipes), and names them. It skips the files of .git, which no
+// rendering needs, and which are often the larger half.
 //
-// grow is called with the size that the tree is about to have, and waits until there is
-// the memory for it; nil waits for nothing.
+// grow is called with the next size of the tree, and blocks until the memory is
+// available; nil never blocks.
 func Unpack(r io.Reader, limits Limits, grow func(bytes int64) error) (*Tree, error) {
 	packed := &counted{from: r}
 	z, err := gzip.NewReader(packed)
@@ -103,8 +101,8 @@ func Unpack(r io.Reader, limits Limits, grow func(bytes int64) error) (*Tree, er
 			return nil, err
 		}
 	}
-	// What follows the end of the tar file is part of the checksum, and gzip
-	// checks its own only at its end.
+	// The data after the end of the tar file is part of the checksum, and gzip
+	// verifies its own checksum only at its end.
 	if _, err := io.Copy(io.Discard, unpacked); errors.Is(err, ErrLimit) {
 		return nil, err
 	} else if err != nil {
@@ -116,7 +114,7 @@ func Unpack(r io.Reader, limits Limits, grow func(bytes int64) error) (*Tree, er
 	return t.Tree, nil
 }
 
-// counted counts what is read.
+// counted counts the bytes read.
 type counted struct {
 	from io.Reader
 	n    int64
@@ -128,7 +126,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// inflated ends a stream that unpacks to many times its size.
+// inflated ends a stream that exceeds the ratio.
 type inflated struct {
 	from   io.Reader
 	packed *counted
@@ -145,20 +143,20 @@ func (i *inflated) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// inGit reports whether a path is that of a .git, or leads into one: also of a submodule,
-// whose .git is a file, and in whatever case.
+// inGit reports whether a path is in .git or is a .git, in any case: the .git of a
+// submodule is a file.
 func inGit(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
 }
 
-// charge counts an entry that is about to be held, whose path and target have so
-// many bytes.
+// charge counts an entry against the limits before it is stored; names is the
+// length of its path and target.
 func (t *unpacker) charge(name string, size int64, names int) error {
 	if t.files++; t.limits.Files > 0 && t.files > t.limits.Files {
 		return fmt.Errorf("%w: more than %d files (--max-repository-files), at %q", ErrLimit, t.limits.Files, beginning(name))
 	}
 	t.Bytes += entrySize + int64(names)
-	// The size is a claim, and a sum with it could overflow.
+	// The size comes from the archive, and a sum with it could overflow.
 	if t.limits.Bytes > 0 && size > t.limits.Bytes-t.Bytes {
 		flag := t.limits.BytesFlag
 		if flag == "" {
@@ -173,10 +171,10 @@ func (t *unpacker) charge(name string, size int64, names int) error {
 	return nil
 }
 
-// beginning is as much of a path as fits into a message.
+// beginning returns the part of a path that fits into a message.
 func beginning(name string) string { return name[:min(len(name), 100)] }
 
-// deep says what is wrong with a path that has too many parts.
+// deep reports a path that exceeds the depth limit.
 func (t *unpacker) deep(name string) error {
 	if n := strings.Count(name, "/") + 1; t.limits.Depth > 0 && n > t.limits.Depth {
 		return fmt.Errorf("%w: %d levels of directories, and %d are allowed (--max-repository-depth), at %q", ErrLimit, n, t.limits.Depth, name[:min(len(name), 40)])
@@ -184,9 +182,9 @@ func (t *unpacker) deep(name string) error {
 	return nil
 }
 
-// addUnnameable notes that a directory holds something that nobody can ask for,
-// since its name is no UTF-8. That directory cannot be listed, but a file of
-// another component, maybe an old one, does not make the repository unusable.
+// addUnnameable records that a directory contains an entry whose name is not UTF-8,
+// which no question can name. That directory cannot be listed, but a file of
+// another, possibly obsolete component does not make the repository unusable.
 func (t *unpacker) addUnnameable(name string) error {
 	parts := strings.Split(name, "/")
 	named := slices.IndexFunc(parts, func(part string) bool { return !utf8.ValidString(part) })
@@ -204,7 +202,7 @@ func (t *unpacker) addUnnameable(name string) error {
 	return err
 }
 
-// add puts one entry of the archive into the tree.
+// add adds an entry of the archive to the tree.
 func (t *unpacker) add(name string, h *tar.Header, content io.Reader) error {
 	if name == "." {
 		return nil
@@ -260,8 +258,8 @@ func (t *unpacker) add(name string, h *tar.Header, content io.Reader) error {
 	return nil
 }
 
-// content reads a file whose size has been charged. It is believed as far as
-// there is a limit that it was held against.
+// content reads a file whose size was charged. The size is trusted only if a limit
+// was applied to it.
 func (t *unpacker) content(r io.Reader, size int64) ([]byte, error) {
 	if t.limits.Bytes == 0 {
 		return io.ReadAll(r)
@@ -271,7 +269,7 @@ func (t *unpacker) content(r io.Reader, size int64) ([]byte, error) {
 	return data, err
 }
 
-// dir returns the directory of that name, made with those above it if need be.
+// dir returns the directory of that name, and creates it and its parents if needed.
 func (t *unpacker) dir(name string) (*memfs.Node, error) {
 	d, err := t.MakeDirs(name, func(part string) error { return t.charge(name, 0, len(part)) })
 	if errors.As(err, new(*memfs.NotDirError)) {
@@ -280,8 +278,8 @@ func (t *unpacker) dir(name string) (*memfs.Node, error) {
 	return d, err
 }
 
-// checkLinks refuses symlinks below a directory that leave the repository. Links to
-// nothing are legal; they fail where they are used.
+// checkLinks refuses symlinks below a directory that leave the repository. Dangling
+// symlinks are allowed; reading them fails.
 func (t *unpacker) checkLinks(dir string, n *memfs.Node) error {
 	for _, name := range n.SortedNames() {
 		child, at := n.Children[name], path.Join(dir, name)
@@ -299,12 +297,12 @@ func (t *unpacker) checkLinks(dir string, n *memfs.Node) error {
 	return nil
 }
 
-func (t *unpacker) checkLink(name, leadsTo, target string) error {
-	if !utf8.ValidString(leadsTo) {
-		return nil // it leads to what nobody can ask for
+func (t *unpacker) checkLink(name, destination, target string) error {
+	if !utf8.ValidString(destination) {
+		return nil // no question can name its target
 	}
-	if strings.HasPrefix(target, "/") || !fs.ValidPath(leadsTo) {
+	if strings.HasPrefix(target, "/") || !fs.ValidPath(destination) {
 		return fmt.Errorf("the repository contains the symlink %q to %q, which leaves it", name, target)
 	}
-	return t.deep(leadsTo)
+	return t.deep(destination)
 }

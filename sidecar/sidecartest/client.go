@@ -1,5 +1,5 @@
-// Package sidecartest drives a plugin server in tests the way Argo CD's
-// repo-server does: it packs a directory and streams it in chunks.
+// Package sidecartest is a client for tests that behaves like Argo CD's
+// repo-server: it packs a directory and streams it in chunks.
 package sidecartest
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
-// Client talks to the server behind a socket.
+// Client is a client of the server behind a socket.
 type Client struct {
 	conn *grpc.ClientConn
 	rpc  wire.ConfigManagementPluginServiceClient
@@ -39,24 +39,24 @@ func Dial(socket string) (*Client, error) {
 	return Over(conn), nil
 }
 
-// Over talks over a connection that is there.
+// Over returns a client that uses an existing connection.
 func Over(conn *grpc.ClientConn) *Client {
 	return &Client{conn, wire.NewConfigManagementPluginServiceClient(conn)}
 }
 
-// Conn gives access to the connection, for other services on it.
+// Conn returns the connection, for other services on it.
 func (c *Client) Conn() *grpc.ClientConn { return c.conn }
 
-// Close ends the connection.
+// Close closes the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Archive is a repository as it goes over the stream.
+// Archive is a repository in the form in which it is streamed.
 type Archive struct {
 	Tgz      []byte
 	Checksum string
 }
 
-// Pack makes an archive of a directory.
+// Pack creates an archive of a directory.
 func Pack(dir string) (Archive, error) {
 	var entries []Entry
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -91,18 +91,18 @@ func Pack(dir string) (Archive, error) {
 	return PackEntries(entries...), nil
 }
 
-// Entry is a file of an archive made by hand.
+// Entry is a file of a handmade archive.
 type Entry struct {
 	tar.Header
 	Data []byte
 }
 
-// File is an entry with a file of that content.
+// File returns an entry for a file with the given content.
 func File(name, content string) Entry {
 	return Entry{Header: tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644}, Data: []byte(content)}
 }
 
-// PackEntries makes an archive of the given entries, however wrong they are.
+// PackEntries creates an archive of the given entries, valid or not.
 func PackEntries(entries ...Entry) Archive {
 	var buf bytes.Buffer
 	z := gzip.NewWriter(&buf)
@@ -112,7 +112,7 @@ func PackEntries(entries ...Entry) Archive {
 			e.Size = int64(len(e.Data))
 		}
 		if err := w.WriteHeader(&e.Header); err != nil {
-			panic(err) // of the test that made the entry
+			panic(err) // in the test that created the entry
 		}
 		if _, err := w.Write(e.Data); err != nil {
 			panic(err)
@@ -123,19 +123,19 @@ func PackEntries(entries ...Entry) Archive {
 	return Seal(buf.Bytes())
 }
 
-// Seal gives bytes their checksum.
+// Seal adds the checksum to an archive.
 func Seal(tgz []byte) Archive {
 	sum := sha256.Sum256(tgz)
 	return Archive{tgz, hex.EncodeToString(sum[:])}
 }
 
-// Request is what goes over the stream.
+// Request is a request to stream.
 type Request struct {
 	Archive Archive
 	// Dir is the Application's directory in the archive.
 	Dir string
 	Env map[string]string
-	// Chunk is the size of a message, 1024 bytes by default as in Argo CD.
+	// Chunk is the size of a message; the default is 1024 bytes as in Argo CD.
 	Chunk int
 }
 
@@ -143,8 +143,8 @@ type sender interface {
 	Send(*wire.AppStreamRequest) error
 }
 
-// send streams a request. Like Argo CD's client it reports a failure to send
-// as it is, and never looks at the answer then.
+// send streams a request. Like Argo CD's client it returns a send error as it is,
+// without reading the answer.
 func send(s sender, r Request) error {
 	meta := &wire.ManifestRequestMetadata{AppName: filepath.Base(r.Dir), AppRelPath: r.Dir, Checksum: r.Archive.Checksum, Size: int64(len(r.Archive.Tgz))}
 	for name, value := range r.Env {
@@ -169,7 +169,7 @@ func send(s sender, r Request) error {
 	}
 }
 
-// GenerateManifest asks for the manifests of a request.
+// GenerateManifest requests the manifests of a request.
 func (c *Client) GenerateManifest(ctx context.Context, r Request) ([]string, error) {
 	stream, err := c.rpc.GenerateManifest(ctx)
 	if err != nil {
@@ -185,7 +185,7 @@ func (c *Client) GenerateManifest(ctx context.Context, r Request) ([]string, err
 	return res.GetManifests(), nil
 }
 
-// MatchRepository asks whether the plugin wants a request.
+// MatchRepository asks whether the plugin supports a request.
 func (c *Client) MatchRepository(ctx context.Context, r Request) (*wire.RepositoryResponse, error) {
 	stream, err := c.rpc.MatchRepository(ctx)
 	if err != nil {
@@ -197,7 +197,7 @@ func (c *Client) MatchRepository(ctx context.Context, r Request) (*wire.Reposito
 	return stream.CloseAndRecv()
 }
 
-// GetParametersAnnouncement asks for the plugin's parameters.
+// GetParametersAnnouncement requests the plugin's parameters.
 func (c *Client) GetParametersAnnouncement(ctx context.Context, r Request) ([]*wire.ParameterAnnouncement, error) {
 	stream, err := c.rpc.GetParametersAnnouncement(ctx)
 	if err != nil {
@@ -210,7 +210,7 @@ func (c *Client) GetParametersAnnouncement(ctx context.Context, r Request) ([]*w
 	return res.GetParameterAnnouncements(), err
 }
 
-// CheckPluginConfiguration asks what the plugin wants to be asked.
+// CheckPluginConfiguration requests the plugin's discovery settings.
 func (c *Client) CheckPluginConfiguration(ctx context.Context) (*wire.CheckPluginConfigurationResponse, error) {
 	return c.rpc.CheckPluginConfiguration(ctx, &emptypb.Empty{})
 }

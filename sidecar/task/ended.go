@@ -8,31 +8,31 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Cause is why a task was ended before it was done.
+// Cause is the reason why a task was ended early.
 type Cause string
 
 const (
-	// RenderTimeout: the time for a rendering was over.
+	// RenderTimeout: the time limit of a rendering was exceeded.
 	RenderTimeout Cause = "render-timeout"
-	// Deadline: the time of the request was over.
+	// Deadline: the deadline of the request passed.
 	Deadline Cause = "deadline"
-	// Canceled: the client gave up.
+	// Canceled: the client canceled the request.
 	Canceled Cause = "canceled"
-	// Memory: it took more than it may.
+	// Memory: it exceeded its memory limit.
 	Memory Cause = "memory"
-	// Yielded: others went first, and it begins again.
+	// Yielded: it made room for others, and will start again.
 	Yielded Cause = "yielded"
-	// Stack: a recursion without end.
+	// Stack: infinite recursion.
 	Stack Cause = "stack"
 	// Crash: anything else.
 	Crash Cause = "crash"
 )
 
-// Causes are all there are.
+// Causes lists all causes.
 var Causes = []Cause{RenderTimeout, Deadline, Canceled, Yielded, Memory, Stack, Crash}
 
-// CauseOf is why the context of a task has ended. Whoever ends one for a Cause other
-// than Deadline or Canceled makes an Ended the context's cause.
+// CauseOf returns why the context of a task has ended. For causes other than
+// Deadline and Canceled, the context's cause must be an Ended.
 func CauseOf(ctx context.Context) Cause {
 	var ended *Ended
 	switch {
@@ -44,28 +44,27 @@ func CauseOf(ctx context.Context) Cause {
 	return Deadline
 }
 
-// Ended is the error of a task that had to be ended.
+// Ended is the error of a task that was ended early.
 type Ended struct {
 	Cause Cause
-	// Err says so to users, with a gRPC status; or it is that of the task's context,
-	// of whose end the server knows more.
+	// Err is the message for users, with a gRPC status; or the error of the task's
+	// context, whose cause the server knows.
 	Err error
 }
 
 func (e *Ended) Error() string { return e.Err.Error() }
 func (e *Ended) Unwrap() error { return e.Err }
 
-// GRPCStatus is that of Err.
+// GRPCStatus returns the status of Err.
 func (e *Ended) GRPCStatus() *status.Status { return status.Convert(e.Err) }
 
-// ByItself reports whether the task had to be ended for what it did, which it would do
-// again.
+// ByItself reports whether the task caused its own end, and would do so again.
 func (e *Ended) ByItself() bool {
 	return e.Cause == RenderTimeout || e.Cause == Memory || e.Cause == Stack
 }
 
-// Panicked says that a task panicked, to who asked for it. about is what the task was
-// at.
+// Panicked is the message for a client whose task panicked. about describes the
+// task.
 func Panicked(about string, panic any) string {
 	return fmt.Sprintf("%s: internal error: %v; this is a bug of the plugin, its log has the details", about, panic)
 }

@@ -1,6 +1,6 @@
-// Package task says what a plugin server has done for a request: its tasks, what they
-// are given, and what they come to. The server and the processes that work for it speak
-// in these terms; neither knows of charts or waves.
+// Package task defines the tasks of a plugin server with their inputs and outputs.
+// The server and its worker processes communicate in these terms; neither knows
+// about charts or waves.
 package task
 
 import (
@@ -15,114 +15,114 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Input is a request: a repository, the directory of the Application in it and
-// the Application's environment, with the variables that Argo CD gives to a
-// plugin.
+// Input is a request: a repository, the Application's directory in it, and the
+// Application's environment with the variables that Argo CD sets for a plugin.
 type Input struct {
 	Repo fs.FS
 	Dir  string
 	Env  map[string]string
-	// Secret is what the task may know of the server's secrets; nil is nothing. It must
-	// not be written anywhere.
+	// Secret is secret data of the server for the task; nil means none. It must not
+	// be written anywhere.
 	Secret []byte
-	// Fetch gets what a repository does not hold; nil if nobody has it. A task that
-	// gets an error ends with one.
+	// Fetch returns content that the repository does not contain; nil if
+	// unavailable. A task must return an error if Fetch does.
 	Fetch func(ctx context.Context, key string) (Found, error)
 
-	// FetchPart, for those who run tasks in other processes, reads a part of what
-	// Fetch has found in a file, from a byte on; nil if nobody has it.
+	// FetchPart reads a part of a file found by Fetch, starting at an offset; nil
+	// if unavailable. It is for running tasks in other processes.
 	FetchPart func(key string, from int64) ([]byte, error)
-	// Slot, for them, too, is what the server has given to the task; nil outside of a
-	// server.
+	// Slot is the slot of the task, also for running tasks in other processes; nil
+	// outside of a server.
 	Slot Slot
 }
 
-// Slot is a task's right to run beside others. Its methods are called by who runs the
-// task.
+// Slot is the permission to run a task concurrently with others. Whoever runs the
+// task calls its methods.
 type Slot interface {
-	// OnStepAside says what to do when others are to go first. If that has happened
-	// already, it is done at once. It is done in a goroutine of its own.
+	// OnStepAside sets the function to call when the task must make room for
+	// others. If that has already happened, it is called immediately. It runs in
+	// its own goroutine.
 	OnStepAside(do func())
-	// Uses notes what memory the task takes, in bytes.
+	// Uses records the memory used by the task, in bytes.
 	Uses(bytes int64)
-	// RelieveMemory says that all tasks together take too much memory.
+	// RelieveMemory reports that all tasks together use too much memory.
 	RelieveMemory()
 }
 
-// Found is what a key of Input.Fetch stands for.
+// Found is the content of a key for Input.Fetch.
 type Found struct {
-	// Digest tells the rest apart from what the key stood for at another time.
+	// Digest identifies the content.
 	Digest string
-	// About is for the tasks, Data the thing itself.
+	// About is metadata for the tasks, Data the content itself.
 	About, Data []byte
-	// Open opens a file with Data, if Data is not here: a server does not hold what it
-	// only hands on. Size is that of the file. It can be called until the file is gone,
-	// and what was opened can be read on then.
+	// Open opens a file with the content if Data is empty, since a server does not
+	// keep what it only passes on. Size is its size in bytes. Open may be called
+	// until the file is removed; an open file remains readable.
 	Open func() (File, error)
 	Size int64
 }
 
-// File is what Found.Open opens.
+// File is a file opened by Found.Open.
 type File interface {
 	io.ReaderAt
 	io.Closer
 }
 
-// Output is an answer, with what the log says about it.
+// Output is an answer with its log entries.
 type Output struct {
 	Manifests []string
-	// Expanded is how many bytes the manifests come to where their aliases are followed;
-	// 0 is as many as they are.
+	// Expanded is the size of the manifests with YAML aliases expanded, in bytes; 0
+	// means that there are none.
 	Expanded int
-	// Log holds key and value pairs for the line about the request: strings,
-	// numbers, booleans. Nothing secret may be in it.
+	// Log contains key and value pairs for the log line of the request: strings,
+	// numbers, booleans. It must not contain secrets.
 	Log []any
-	// Measures are sizes of the answer, for metrics, by what is counted.
+	// Measures are counts for metrics, by name.
 	Measures map[string]int
-	// Remarks are lines of their own behind that one.
+	// Remarks are additional log lines.
 	Remarks []Remark
-	// Unused names variables of the environment that made no difference,
-	// though they could have: with other values the answer is the same.
+	// Unused lists environment variables that did not affect the answer although
+	// they could have: with other values it would be the same.
 	Unused []string
-	// Until is when the answer is another one though nothing has changed; the zero time is
-	// never.
+	// Until is when the answer changes without a change of the input; the zero time
+	// means never.
 	Until time.Time
 }
 
-// Remark is a line of the log. Nothing secret may be in it, either.
+// Remark is a log line. It must not contain secrets.
 type Remark struct {
 	Level slog.Level
 	Text  string
 }
 
-// Tasks are what the plugin does. The functions are called by several
-// goroutines. They return soon after their context has ended.
+// Tasks are the functions of the plugin. They are safe for concurrent use, and
+// return soon after their context ends.
 type Tasks struct {
 	// Generate renders manifests.
 	Generate func(context.Context, Input) (Output, error)
-	// Match says whether there is anything to render.
+	// Match reports whether there is anything to render.
 	Match func(context.Context, Input) (bool, error)
 }
 
-// Name is that of a request of Argo CD's.
+// Name is the name of a task.
 type Name string
 
 const (
-	// Generate and Match are those of Tasks.
+	// Generate and Match are the functions of Tasks.
 	Generate Name = "generate"
 	Match    Name = "match"
-	// Parameters needs no work.
+	// Parameters runs no function.
 	Parameters Name = "parameters"
 )
 
-// Answer is what a task comes to.
+// Answer is the result of a task.
 type Answer struct {
 	Output  Output // of Generate
 	Matched bool   // of Match
 }
 
-// Run does a task. Errors with a gRPC status are those of the machine, others those of
-// the component.
+// Run runs a task. Errors with a gRPC status come from the machine, others from the
+// component.
 func (t Tasks) Run(ctx context.Context, name Name, in Input) (Answer, error) {
 	switch name {
 	case Generate:
@@ -138,16 +138,15 @@ func (t Tasks) Run(ctx context.Context, name Name, in Input) (Answer, error) {
 	return Answer{}, fmt.Errorf("unknown task %q", name)
 }
 
-// MaxMessage is the largest message that Argo CD's client sends or takes, in bytes
+// MaxMessage is the maximum size of a message for Argo CD's client, in bytes
 // (ARGOCD_GRPC_MAX_SIZE_MB, 100 MiB by default).
 const MaxMessage = 100 << 20
 
-// maxAnswer is how much the manifests of an answer may be. Some are kept for what
-// stands around them.
+// maxAnswer is the maximum size of an answer's manifests. The rest is reserved for
+// overhead.
 const maxAnswer = MaxMessage / 10 * 9
 
-// checkSize refuses an answer that Argo CD's client would refuse with a message
-// about gRPC.
+// checkSize refuses an answer that Argo CD's client would refuse with a gRPC error.
 func checkSize(dir string, manifests []string) error {
 	size := 0
 	for _, m := range manifests {

@@ -1,4 +1,4 @@
-// Package wire is the protocol between Argo CD's repo-server and a plugin, as
+// Package wire is the protocol between Argo CD's repo-server and a plugin,
 // generated from plugin.proto.
 package wire
 

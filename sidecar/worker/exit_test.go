@@ -20,7 +20,7 @@ func TestGaveUp(t *testing.T) {
 		"fatal error: concurrent map writes\n\ngoroutine 7 [running]:\nmain.stack overflow":                                               task.Crash,
 		"": task.Crash,
 	} {
-		if got := gaveUp(last); got != want {
+		if got := runtimeCause(last); got != want {
 			t.Errorf("%q: %s, want %s", last, got, want)
 		}
 	}

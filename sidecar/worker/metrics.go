@@ -6,7 +6,7 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
-// metrics are what a Pool counts.
+// metrics are the metrics of a Pool.
 type metrics struct {
 	started prometheus.Counter
 	killed  *prometheus.CounterVec // by cause

@@ -18,42 +18,42 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
-// Config says how to run worker processes.
+// Config configures worker processes.
 type Config struct {
-	// Command makes the command of a worker, which calls Main with its standard input
-	// and output.
+	// Command returns the command of a worker, which calls Main with its standard
+	// input and output.
 	Command func() *exec.Cmd
-	// Setup goes to each worker's prepare function.
+	// Setup is passed to each worker's prepare function.
 	Setup []byte
-	// Warm is how many processes are kept, whether they work or wait for work.
+	// Warm is how many processes are kept, busy or idle.
 	Warm int
-	// Memory is what a worker may take, in bytes; 0 means no limit. It is
-	// looked at every few milliseconds, where the system tells (Linux).
+	// Memory limits the memory of a worker, in bytes; 0 means no limit. It is
+	// checked every few milliseconds, where the system provides it (Linux).
 	Memory int64
 	Log    *slog.Logger
-	// Metrics takes the metrics; nil takes them nowhere.
+	// Metrics registers the metrics; nil disables them.
 	Metrics prometheus.Registerer
 }
 
-// Pool is processes that do the tasks of a server, each one at a time.
+// Pool is a set of processes that run the tasks of a server, each one at a time.
 type Pool struct {
 	cfg     Config
 	metrics *metrics
 
-	mu      sync.Mutex
-	idle    []*process
-	working map[*process]bool
-	busy    int // processes that have a job, but for those whose task is aside
-	waiting int // processes that are being started to wait
-	setup   []byte
-	gaps    []sandbox.Gap
-	told    bool // of the gaps
-	closed  bool
-	all     sync.WaitGroup // processes that have not ended
+	mu         sync.Mutex
+	idle       []*process
+	working    map[*process]bool
+	busy       int // processes with a job, without those whose task is aside
+	waiting    int // idle processes being started
+	setup      []byte
+	gaps       []sandbox.Gap
+	gapsLogged bool // whether the gaps were logged
+	closed     bool
+	all        sync.WaitGroup // running processes
 }
 
-// NewPool starts the processes that wait for work. It returns when the first
-// of them is ready, or with the reason why it is not.
+// NewPool starts the idle processes. It returns when the first of them is ready, or
+// with the reason for failing.
 func NewPool(cfg Config) (*Pool, error) {
 	if cfg.Metrics == nil {
 		cfg.Metrics = prometheus.NewRegistry()
@@ -68,8 +68,8 @@ func NewPool(cfg Config) (*Pool, error) {
 	return pool, nil
 }
 
-// Tasks are those of the workers. An error of a worker that had to be ended is a
-// task.Ended.
+// Tasks returns tasks that run in the workers. If a worker was ended early, the
+// error is a task.Ended.
 func (pool *Pool) Tasks() task.Tasks {
 	return task.Tasks{
 		Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
@@ -83,21 +83,21 @@ func (pool *Pool) Tasks() task.Tasks {
 	}
 }
 
-// Gaps are what is missing of the workers' sandbox, because the kernel or the
-// container refuses it.
+// Gaps returns the parts of the workers' sandbox that the kernel or the container
+// does not support.
 func (pool *Pool) Gaps() []sandbox.Gap {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
 	return pool.gaps
 }
 
-// noteGaps notes what the sandbox of the first worker lacks. The others are in the
+// noteGaps records the gaps in the first worker's sandbox. Other workers run in the
 // same container.
 func (pool *Pool) noteGaps(gaps []sandbox.Gap) {
 	pool.mu.Lock()
-	first := !pool.told
+	first := !pool.gapsLogged
 	if first {
-		pool.gaps, pool.told = gaps, true
+		pool.gaps, pool.gapsLogged = gaps, true
 	}
 	pool.mu.Unlock()
 	if !first || len(gaps) == 0 {
@@ -110,8 +110,8 @@ func (pool *Pool) noteGaps(gaps []sandbox.Gap) {
 	pool.cfg.Log.Warn("the sandbox of the workers is incomplete", "missing", strings.Join(missing, "; "))
 }
 
-// Renew makes all jobs from now on start from another setup. If no worker
-// starts with it, nothing changes.
+// Renew starts all future jobs with another setup. If no worker starts with it,
+// nothing changes.
 func (pool *Pool) Renew(text []byte) error {
 	first, err := pool.start(text)
 	if err != nil {
@@ -128,7 +128,7 @@ func (pool *Pool) Renew(text []byte) error {
 	return nil
 }
 
-// Close ends the workers. Jobs under way fail.
+// Close ends the workers. Running jobs fail.
 func (pool *Pool) Close() {
 	pool.mu.Lock()
 	pool.closed = true
@@ -141,7 +141,7 @@ func (pool *Pool) Close() {
 	pool.all.Wait()
 }
 
-// run has a worker do a task, and a new one take its place if it had to be ended.
+// run runs a task in a worker, and replaces the worker if it was ended.
 func (pool *Pool) run(ctx context.Context, name task.Name, in task.Input) (task.Answer, error) {
 	p, err := pool.take()
 	if err != nil {
@@ -150,8 +150,8 @@ func (pool *Pool) run(ctx context.Context, name task.Name, in task.Input) (task.
 		return task.Answer{}, status.Error(codes.Unavailable, err.Error())
 	}
 	r, err := pool.runIn(p, ctx, name, in)
-	if err != nil && !p.spoke {
-		// It may have ended while it waited, of which the job must not know.
+	if err != nil && !p.hasSpoken {
+		// It may have ended while idle, which must not affect the job.
 		if fresh, fault := pool.replace(ctx, p); fault == nil {
 			p = fresh
 			r, err = pool.runIn(p, ctx, name, in)
@@ -161,7 +161,7 @@ func (pool *Pool) run(ctx context.Context, name task.Name, in task.Input) (task.
 		p.end()
 		pool.leave(p)
 		pool.refill()
-		why := p.whyEnded(ctx, in.Dir)
+		why := p.endCause(ctx, in.Dir)
 		pool.metrics.killed.WithLabelValues(string(why.Cause)).Inc()
 		if why.Cause != task.Yielded {
 			pool.cfg.Log.Warn("a worker was replaced", "component", in.Dir, "cause", string(why.Cause), "last", p.lastWords())
@@ -169,7 +169,7 @@ func (pool *Pool) run(ctx context.Context, name task.Name, in task.Input) (task.
 		return task.Answer{}, why
 	}
 	if pool.leave(p); p.isAside {
-		p.end() // it would be slow from now on
+		p.end() // it would remain slow
 		pool.refill()
 	} else {
 		pool.keep(p)
@@ -180,7 +180,7 @@ func (pool *Pool) run(ctx context.Context, name task.Name, in task.Input) (task.
 	return r.answer()
 }
 
-// runIn has a worker do a task, and step aside when its slot says so.
+// runIn runs a task in a worker, which steps aside when its slot requires it.
 func (pool *Pool) runIn(p *process, ctx context.Context, name task.Name, in task.Input) (*result, error) {
 	pool.mu.Lock()
 	pool.working[p] = true
@@ -197,7 +197,7 @@ func (pool *Pool) runIn(p *process, ctx context.Context, name task.Name, in task
 	})
 }
 
-// stepAside has a worker go on with what others leave, and another take its place.
+// stepAside lowers the priority of a worker, and replaces it.
 func (pool *Pool) stepAside(p *process) {
 	pool.mu.Lock()
 	first := pool.working[p] && !p.isAside
@@ -212,8 +212,8 @@ func (pool *Pool) stepAside(p *process) {
 	}
 }
 
-// isShortOfMemory reports whether the workers together take more than they may. Those
-// that wait for work are ended for that.
+// isShortOfMemory reports whether the workers together exceed their memory. It ends
+// idle ones first.
 func (pool *Pool) isShortOfMemory() bool {
 	if pool.cfg.Memory <= 0 || pool.cfg.Warm <= 0 {
 		return false
@@ -221,10 +221,10 @@ func (pool *Pool) isShortOfMemory() bool {
 	pool.mu.Lock()
 	sum := int64(0)
 	for p := range pool.working {
-		sum += p.now.Load()
+		sum += p.memory.Load()
 	}
 	for _, p := range pool.idle {
-		sum += p.now.Load()
+		sum += p.memory.Load()
 	}
 	if sum <= int64(pool.cfg.Warm)*pool.cfg.Memory {
 		pool.mu.Unlock()
@@ -239,7 +239,7 @@ func (pool *Pool) isShortOfMemory() bool {
 	return len(idle) == 0
 }
 
-// leave ends the work of a worker, if there was one.
+// leave ends the job of a worker, if it has one.
 func (pool *Pool) leave(p *process) {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
@@ -249,7 +249,7 @@ func (pool *Pool) leave(p *process) {
 	}
 }
 
-// take returns a worker that waits, or starts one.
+// take returns an idle worker, or starts one.
 func (pool *Pool) take() (*process, error) {
 	pool.mu.Lock()
 	pool.busy++
@@ -264,14 +264,14 @@ func (pool *Pool) take() (*process, error) {
 	return pool.start(text)
 }
 
-// replace starts a worker in place of one that was ended by nobody here.
+// replace starts a worker in place of one that ended by itself.
 func (pool *Pool) replace(ctx context.Context, p *process) (*process, error) {
 	p.end()
 	pool.mu.Lock()
 	delete(pool.working, p)
 	if p.isAside {
 		p.isAside = false
-		pool.busy++ // for the one that comes instead
+		pool.busy++ // for the replacement
 	}
 	text := pool.setup
 	pool.mu.Unlock()
@@ -281,7 +281,7 @@ func (pool *Pool) replace(ctx context.Context, p *process) (*process, error) {
 	return pool.start(text)
 }
 
-// forget forgets a worker that has ended while it waited.
+// forget removes a worker that ended while idle.
 func (pool *Pool) forget(p *process) {
 	pool.mu.Lock()
 	i := slices.Index(pool.idle, p)
@@ -296,8 +296,8 @@ func (pool *Pool) forget(p *process) {
 	}
 }
 
-// keep lets a worker wait, unless there are enough, it was killed with the last
-// word of its job, it has grown large, or its setup no longer holds.
+// keep returns a worker to the idle ones, unless there are enough, it was killed as
+// its job ended, it has grown large, or its setup is outdated.
 func (pool *Pool) keep(p *process) {
 	pool.mu.Lock()
 	keep := !pool.closed && !p.killed && len(pool.idle) < max(pool.cfg.Warm, 1) && string(p.setup) == string(pool.setup) && !p.isLarge()
@@ -311,8 +311,8 @@ func (pool *Pool) keep(p *process) {
 	pool.refill()
 }
 
-// refill starts what is missing, behind the scenes: as many processes as are
-// kept warm, those that work included.
+// refill starts missing workers in the background, up to the number to keep warm,
+// including busy ones.
 func (pool *Pool) refill() {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
@@ -334,7 +334,7 @@ func (pool *Pool) startToWait(setup []byte) {
 	pool.keep(p)
 }
 
-// start starts a worker, and returns it when it is ready. After Close none is started.
+// start starts a worker, and returns it when it is ready. After Close it fails.
 func (pool *Pool) start(setup []byte) (*process, error) {
 	if !pool.begin() {
 		return nil, errors.New("no worker is started any more: the server is stopping")
@@ -359,7 +359,7 @@ func (pool *Pool) start(setup []byte) (*process, error) {
 	return p, nil
 }
 
-// begin says that a worker is being started, for which Close waits.
+// begin registers a worker being started, which Close waits for.
 func (pool *Pool) begin() bool {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()

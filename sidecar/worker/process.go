@@ -15,41 +15,41 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
-// process is a worker, seen from the server.
+// process is the server's side of a worker.
 type process struct {
-	cmd     *exec.Cmd
-	link    *link
-	in, out io.Closer
-	setup   []byte
-	limit   int64 // of memory
-	stderr  confine.LastWords
-	ended   chan struct{}
-	spoke   bool         // during a job
-	killed  bool         // during a job, which may have been done all the same
-	took    int64        // memory for which it was killed
-	now     atomic.Int64 // memory when it was looked at last
-	isAside bool         // of Pool: its task has stepped aside
+	cmd       *exec.Cmd
+	link      *link
+	in, out   io.Closer
+	setup     []byte
+	limit     int64 // memory limit
+	stderr    confine.LastWords
+	ended     chan struct{}
+	hasSpoken bool         // whether it sent a message during a job
+	killed    bool         // killed during a job, which may have completed anyway
+	killedAt  int64        // the memory for which it was killed
+	memory    atomic.Int64 // last measured memory
+	isAside   bool         // of Pool: whether its task has stepped aside
 }
 
-// timeToStart is how long a worker may take to be ready.
+// timeToStart limits the time until a worker is ready.
 const timeToStart = 30 * time.Second
 
-// startProcess starts a process; whoever calls it waits for cmd. It is of no use before
-// greet.
+// startProcess starts a process; the caller must wait for cmd. It can be used only
+// after greet.
 func startProcess(cmd *exec.Cmd, setup []byte, limit int64) (*process, error) {
-	theirIn, in, err := os.Pipe()
+	childIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	defer theirIn.Close()
-	out, theirOut, err := os.Pipe()
+	defer childIn.Close()
+	out, childOut, err := os.Pipe()
 	if err != nil {
 		in.Close()
 		return nil, err
 	}
-	defer theirOut.Close()
+	defer childOut.Close()
 	p := &process{cmd: cmd, link: newLink(out, in), setup: setup, limit: limit, in: in, out: out, ended: make(chan struct{})}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, &p.stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, &p.stderr
 	if err := cmd.Start(); err != nil {
 		in.Close()
 		out.Close()
@@ -60,14 +60,14 @@ func startProcess(cmd *exec.Cmd, setup []byte, limit int64) (*process, error) {
 
 // wait waits for the end of the process.
 func (p *process) wait() {
-	_ = p.cmd.Wait() // how it ended is of no interest; why, others know
+	_ = p.cmd.Wait() // the reason is determined elsewhere
 	p.in.Close()
 	p.out.Close()
 	close(p.ended)
 }
 
-// greet sends a process that was just started its setup, and waits until it is ready.
-// After an error it has ended.
+// greet sends a new process its setup, and waits until it is ready. On error the
+// process has ended.
 func (p *process) greet() (ready, error) {
 	late := time.AfterFunc(timeToStart, p.kill)
 	defer late.Stop()
@@ -83,17 +83,17 @@ func (p *process) greet() (ready, error) {
 	return ready{}, fmt.Errorf("it ended before it was ready: %s", p.lastWords())
 }
 
-// do has the worker do a job, and tells what memory that takes. After an error it
-// is of no more use.
+// do runs a job in the worker, and reports its memory to uses. After an error the
+// worker cannot be used.
 func (p *process) do(ctx context.Context, name task.Name, in task.Input, uses func(int64)) (*result, error) {
-	p.spoke = false
+	p.hasSpoken = false
 	p.stderr.Forget() // it was not about this job
-	watcher := confine.Watch(ctx, p.cmd.Process, p.limit, func(took int64) {
-		p.now.Store(took)
-		uses(took)
+	watcher := confine.Watch(ctx, p.cmd.Process, p.limit, func(killedAt int64) {
+		p.memory.Store(killedAt)
+		uses(killedAt)
 	})
-	// It must not kill a worker that has gone on to another job.
-	defer func() { p.killed, p.took = watcher.Stop() }()
+	// It must not kill a worker that has started another job.
+	defer func() { p.killed, p.killedAt = watcher.Stop() }()
 	if err := p.link.send(toWorker{Job: &job{name, in.Dir, in.Env, in.Fetch != nil, in.Secret}}); err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (p *process) do(ctx context.Context, name task.Name, in task.Input, uses fu
 		if err := p.link.receive(&m); err != nil {
 			return nil, err
 		}
-		p.spoke = true
+		p.hasSpoken = true
 		if m.Result != nil {
 			return m.Result, nil
 		}
@@ -116,7 +116,7 @@ func (p *process) do(ctx context.Context, name task.Name, in task.Input, uses fu
 	}
 }
 
-// replyTo is the reply to what a worker asks in the middle of a job.
+// replyTo returns the reply to a question or fetch request of a worker.
 func replyTo(ctx context.Context, m fromWorker, in task.Input) (toWorker, error) {
 	switch {
 	case m.Question != nil:
@@ -143,25 +143,25 @@ func fetchFor(ctx context.Context, what fetchRequest, in task.Input) *fetched {
 	return &fetched{Digest: found.Digest, About: found.About, Data: found.Data, Size: found.Size}
 }
 
-// isLarge reports whether a worker has kept so much of what it took that the next
-// job might not have enough.
+// isLarge reports whether a worker has retained so much memory that the next job
+// might run short.
 func (p *process) isLarge() bool {
 	if p.limit <= 0 {
 		return false
 	}
-	p.now.Store(confine.MemoryOf(p.cmd.Process.Pid))
-	return p.now.Load() > p.limit/2
+	p.memory.Store(confine.MemoryOf(p.cmd.Process.Pid))
+	return p.memory.Load() > p.limit/2
 }
 
-func (p *process) kill() { _ = p.cmd.Process.Kill() } // it may have ended by itself
+func (p *process) kill() { _ = p.cmd.Process.Kill() } // it may have already ended
 
-// end ends the worker and waits for that.
+// end ends the worker and waits for it.
 func (p *process) end() {
 	p.kill()
 	<-p.ended
 }
 
-// lastWords says why the process has ended, for the log.
+// lastWords returns the last output of the process, for the log.
 func (p *process) lastWords() string {
 	if line := p.stderr.FirstLine(); line != "" {
 		return line

@@ -15,8 +15,8 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
-// The server and a worker talk over a pair of pipes, in turns. All that they say stands
-// here:
+// The server and a worker exchange messages over a pair of pipes, in turns. This is
+// the complete protocol:
 //
 //	server                     worker
 //	setup                  ->
@@ -27,7 +27,7 @@ import (
 //	                       ...
 //	                       <-  result
 
-// toWorker is a message of the server's. One of the fields is set.
+// toWorker is a message from the server. One field is set.
 type toWorker struct {
 	Setup   *setup
 	Job     *job
@@ -37,30 +37,30 @@ type toWorker struct {
 
 // setup is the first message.
 type setup struct {
-	Text   []byte // what the tasks are made of
-	Memory int64  // the limit, in bytes; 0 is none
+	Text   []byte // the configuration of the tasks
+	Memory int64  // the limit, in bytes; 0 means none
 }
 
-// job is something to do.
+// job is a task to run.
 type job struct {
 	Task task.Name
 	Dir  string
 	Env  map[string]string
-	// Fetches means that the server fetches.
+	// Fetches means that the server can fetch.
 	Fetches bool
 	Secret  []byte
 }
 
-// fetched is what came of a fetchRequest.
+// fetched is the reply to a fetchRequest.
 type fetched struct {
 	Digest string
 	About  []byte
 	Data   []byte
-	Size   int64 // of the data, if it comes in parts
+	Size   int64 // of the data, if it is sent in parts
 	Fault  *repository.Fault
 }
 
-// fromWorker is a message of a worker's. One of the fields is set.
+// fromWorker is a message from a worker. One field is set.
 type fromWorker struct {
 	Ready    *ready
 	Question *repository.Question
@@ -68,24 +68,24 @@ type fromWorker struct {
 	Result   *result
 }
 
-// ready says that the worker waits for jobs.
+// ready means that the worker accepts jobs.
 type ready struct {
 	Gaps []sandbox.Gap // in its sandbox
 }
 
-// fetchRequest asks for what a key stands for, or for the part of its data that begins
-// at a byte.
+// fetchRequest requests the content of a key, or a part of its data that starts at
+// an offset.
 type fetchRequest struct {
 	Key  string
 	Part bool
 	From int64
 }
 
-// result is the end of a job.
+// result is the result of a job.
 type result struct {
 	Answer task.Answer
 	Fault  string     // why there is no answer
-	Code   codes.Code // of the fault, if it has one
+	Code   codes.Code // of the fault, if any
 	Panic  string     // with the stack, for the log
 }
 
@@ -109,7 +109,7 @@ func (r *result) answer() (task.Answer, error) {
 	return r.Answer, nil
 }
 
-// link is one end of the connection.
+// link is an end of the connection.
 type link struct {
 	enc *gob.Encoder
 	out *bufio.Writer
@@ -117,8 +117,8 @@ type link struct {
 	in  *bounded
 }
 
-// maxLinkMessage bounds a message. An answer of task.MaxMessage fits, with what
-// stands around it.
+// maxLinkMessage limits a message. An answer of task.MaxMessage fits with its
+// overhead.
 const maxLinkMessage = task.MaxMessage + task.MaxMessage/4
 
 func newLink(in io.Reader, out io.Writer) *link {
@@ -139,8 +139,8 @@ func (l *link) receive(message any) error {
 	return l.dec.Decode(message)
 }
 
-// bounded reads no more than what is left. It is an io.ByteReader, so that the
-// decoder reads no further than the message.
+// bounded limits a reader. It is an io.ByteReader, so that the decoder does not
+// read beyond the message.
 type bounded struct {
 	from *bufio.Reader
 	left int

@@ -1,6 +1,6 @@
-// Package worker runs the tasks of a plugin server in processes of their own: a Pool of
-// them on the server's side, and Main in each process. What goes wrong in a task, such
-// as a template without end, ends its process and nothing else.
+// Package worker runs the tasks of a plugin server in separate processes: Pool
+// manages them in the server, and Main runs in each process. A failing task, such
+// as an endless template, only ends its own process.
 package worker
 
 import (
@@ -20,15 +20,16 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
-// Main answers the jobs of the server at the other end of in and out, one after the
-// other, until it hangs up; then it ends the process. It is what a worker process
-// does. prepare makes the tasks from the text that the server was given for them.
+// Main is the main function of a worker process. It runs the jobs that the server
+// sends over in and out, one at a time, and ends the process when the server
+// disconnects. prepare creates the tasks from the server's setup text.
 //
-// Before that, the process enters a sandbox for good: from then on it has the
-// connection and what is open, and neither files nor network nor other processes.
+// Before the first job, the process enters a sandbox permanently: it keeps its
+// connection and open files, but has no access to files, network or other
+// processes.
 //
-// Tasks see the repository through their Input only. What they panic with ends
-// the job and not the process.
+// Tasks see the repository only through their Input. A panic of a task ends the
+// job, not the process.
 func Main(in io.Reader, out io.Writer, prepare func(text []byte) (task.Tasks, error)) error {
 	w := &worker{link: newLink(in, out), replies: make(chan toWorker)}
 	var first toWorker
@@ -57,15 +58,15 @@ func Main(in io.Reader, out io.Writer, prepare func(text []byte) (task.Tasks, er
 	return nil
 }
 
-// worker is the process, seen from itself.
+// worker is the state of the process.
 type worker struct {
 	link    *link
 	replies chan toWorker
 	asking  sync.Mutex
 }
 
-// listen reads all the time, so that the process ends when the server does,
-// whatever a job is at.
+// listen reads continuously, so that the process ends with the server even during a
+// job.
 func (w *worker) listen(jobs chan<- job) {
 	for {
 		var m toWorker
@@ -80,7 +81,7 @@ func (w *worker) listen(jobs chan<- job) {
 	}
 }
 
-// do does a job. Its context never ends: the server ends the process instead.
+// do runs a job. Its context never ends: the server ends the process instead.
 func (w *worker) do(j job, tasks task.Tasks) (r *result) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -88,7 +89,7 @@ func (w *worker) do(j job, tasks task.Tasks) (r *result) {
 		}
 	}()
 	if j.Env == nil {
-		j.Env = map[string]string{} // an empty map does not travel
+		j.Env = map[string]string{} // empty maps are not transmitted
 	}
 	in := task.Input{Repo: repository.FS(w.read), Dir: j.Dir, Env: j.Env, Secret: j.Secret}
 	if j.Fetches {
@@ -107,7 +108,7 @@ func (w *worker) ask(m fromWorker) toWorker {
 	return <-w.replies
 }
 
-// read asks about the repository.
+// read reads the repository by a question.
 func (w *worker) read(q repository.Question) repository.Reply {
 	reply := w.ask(fromWorker{Question: &q}).Reply
 	if reply == nil {
@@ -118,7 +119,7 @@ func (w *worker) read(q repository.Question) repository.Reply {
 
 var errNoReply = errors.New("the server replied to something else")
 
-// fetch gets what a key stands for, in parts if it is large.
+// fetch returns the content of a key, in parts if it is large.
 func (w *worker) fetch(_ context.Context, key string) (task.Found, error) {
 	got, err := w.askToFetch(fetchRequest{Key: key})
 	if err != nil {

@@ -29,12 +29,13 @@ func Table(rows []wave.Row) string {
 	return b.String()
 }
 
-// asShown leaves the names of files as they are: the rendering names them for
-// the user.
-func asShown(file string) string { return file }
+// unchanged returns file names unchanged: the rendering has already made them
+// relative for the user.
+func unchanged(file string) string { return file }
 
-// Find returns the objects that the user named, also by kubectl's short name of a kind;
-// there must be one. An object with generateName is found by that prefix, too.
+// Find returns the objects that the user named, also by kubectl's short names of
+// kinds. It fails if there are none. An object with generateName is found by that
+// prefix.
 func Find(p *wave.Plan, expr string) ([]int, error) {
 	if kind, rest, ok := strings.Cut(expr, "/"); ok {
 		expr = knowledge.FullKind(kind) + "/" + rest
@@ -57,7 +58,7 @@ func Find(p *wave.Plan, expr string) ([]int, error) {
 		Remedy: near.Or("use KIND/NAME, KIND/NAMESPACE/NAME or NAME from the table that cmp explain prints")}
 }
 
-// Text tells the whole chain of reasons for the wave of the objects that the user
+// Text prints the chain of reasons for the waves of the objects that the user
 // named.
 func Text(p *wave.Plan, expr string) (string, error) {
 	found, err := Find(p, expr)
@@ -67,7 +68,7 @@ func Text(p *wave.Plan, expr string) (string, error) {
 	var texts []string
 	for _, i := range found {
 		var lines []string
-		for _, line := range strings.Split(p.Explain(i, asShown), "\n") {
+		for _, line := range strings.Split(p.Explain(i, unchanged), "\n") {
 			lines = append(lines, finding.Harmless(line))
 		}
 		texts = append(texts, strings.Join(lines, "\n"))
@@ -75,15 +76,16 @@ func Text(p *wave.Plan, expr string) (string, error) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// Explanation is an order as other programs read it.
+// Explanation is the JSON form of an order.
 type Explanation struct {
 	Objects []Object `json:"objects"`
 }
 
-// Object is one of them.
+// Object is an object of an Explanation.
 type Object struct {
-	// Wave is the sync wave; without one, Phase says when it is applied: the
-	// phase and weight of a hook, "elsewhere" or "-" for never.
+	// Wave is the sync wave. If nil, Phase says when the object is applied: the
+	// phase and weight of a hook, "elsewhere" for another Application, or "-" for
+	// never.
 	Wave      *int   `json:"wave,omitempty"`
 	Phase     string `json:"phase,omitempty"`
 	Rung      string `json:"rung,omitempty"`
@@ -95,11 +97,11 @@ type Object struct {
 	Why  string `json:"why"`
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
-	// References are what the object refers to.
+	// References are the object's references to others.
 	References []Reference `json:"references"`
 }
 
-// Reference is one of what an object refers to.
+// Reference is a reference of an Object.
 type Reference struct {
 	To       string            `json:"to"`
 	Field    string            `json:"field"`
@@ -109,14 +111,14 @@ type Reference struct {
 	Inferred bool              `json:"inferred"`
 }
 
-// Objects explains some objects of a plan.
-func Objects(p *wave.Plan, asked []int) []Object {
+// Objects explains the given nodes of a plan.
+func Objects(p *wave.Plan, nodes []int) []Object {
 	rows := map[int]wave.Row{}
 	for at, row := range p.Table() {
 		rows[p.Order[at]] = row
 	}
 	all := []Object{}
-	for _, i := range asked {
+	for _, i := range nodes {
 		n, row := p.Graph.Nodes[i], rows[i]
 		o := Object{Group: n.Key.Group, Kind: n.Key.Kind, Namespace: n.Key.Namespace, Name: n.Key.Name,
 			Why: row.Why, File: n.File, Line: n.Line, References: []Reference{}}

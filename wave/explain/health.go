@@ -9,8 +9,8 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Health returns the kinds of blind objects for which a check can be made,
-// and a note for each kind of which nothing is known.
+// Health returns the kinds of blind objects for which Ladder can generate a health
+// check, and a note for each kind without known status fields.
 func Health(p *wave.Plan, blind []wave.Gated) ([]knowledge.Kind, []finding.Finding) {
 	var kinds []knowledge.Kind
 	var unknown []finding.Finding

@@ -62,7 +62,7 @@ func (f *follower) collect(all *contents, c child, cluster string, seen map[stri
 
 // isFor notes what a source is for, if that says more than the others.
 func (all *contents) isFor(rung, tells string) {
-	if rung != "" && (all.rung == "" || wave.Tells(rung, all.rung) < 0) {
+	if rung != "" && (all.rung == "" || wave.ComparePurpose(rung, all.rung) < 0) {
 		all.rung, all.tells = rung, tells
 	}
 }

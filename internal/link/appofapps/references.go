@@ -44,7 +44,8 @@ func (f *follower) references(all []contents) ([]graph.Reference, []finding.Find
 			// Two objects that contradict each other, or an annotation of ours
 			// that is wrong: the child's own rendering says so.
 			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "children-not-compared", Object: f.name(members[0]),
-				Message: "the dependencies between the children are unknown, so they keep their waves: " + finding.Of(err)[0].Error()})
+				Message: "the dependencies between the children are unknown, so they keep their waves: " + finding.Of(err)[0].Error(),
+				Remedy:  "correct it in the child"})
 			continue
 		}
 		refs = append(refs, f.crossing(links, members, beside)...)

@@ -7,6 +7,12 @@ import { choice } from "./timeline.js";
 /** As many entries as a list has before somebody asks for more. */
 const mostEntries = 40;
 
+/** As many squares as a line of the map has. */
+const mostSquares = 120;
+
+/** A ladder of more items has a map, and its cards are small. */
+export const manyItems = 40;
+
 /** Tells all about an item. */
 export function tell(of, item) {
   byId("details").classList.add("chosen");
@@ -91,7 +97,7 @@ function ends(of, item, title, edges, other) {
 function end(of, other, edges) {
   const tags = [
     edges.some((e) => e.gate) && h("span", { class: "tag gate" }, hourglass(), "healthy first"),
-    edges.some((e) => e.against) && h("span", { class: "tag against" }, "against the phases"),
+    edges.some((e) => e.against) && h("span", { class: "tag against" }, "against the order"),
     edges.every((e) => e.inferred) && h("span", { class: "tag" }, "inferred"),
     edges.every((e) => e.loose) && h("span", { class: "tag" }, "orders nothing"),
   ];
@@ -101,22 +107,36 @@ function end(of, other, edges) {
     edges.map((edge) => [h("p", null, edge.why, " ", edge.field && h("code", null, breakable(edge.field))), edge.reasons && longList(h("ul", { class: "reasons" }), edge.reasons, 5, (reason) => h("li", null, reason))]));
 }
 
+/** Whether findings stand above a ladder. */
+export const hasBanner = (of) => of.findings.some((f) => f.severity !== "note");
+
 /** Sums a ladder up, when nothing is chosen. */
 export function sumUp(of, view) {
   const { timeline } = rollout();
   const graded = ["error", "warning", "note"].map((severity) => [severity, of.findings.filter((f) => f.severity === severity).length]);
+  const above = view === "ladder" && hasBanner(of);
   byId("details").classList.remove("chosen");
   fill(byId("details"),
-    h("h2", null, "In short"),
-    h("p", null, `${of.about}.`),
-    of.findings.length > 0 && h("ul", { class: "plain sum" }, graded.filter(([, n]) => n > 0).map(([severity, n]) => h("li", null, badge(severity, n), h("span", { "aria-hidden": "true" }, ` ${counted(n, severity)}`)))),
-    of.findings.length === 0 && h("p", null, "Nothing was found to be wrong."),
-    of.findings.length > 0 && view !== "findings" && h("p", null, h("a", { href: link({ view: "findings", component: of.name }) }, "Read the findings")),
+    (!above || timeline) && h("h2", null, "Overview"),
+    view !== "ladder" && h("p", null, `${of.about}.`),
+    !above && of.findings.length > 0 && h("ul", { class: "plain sum" }, graded.filter(([, n]) => n > 0).map(([severity, n]) => h("li", null, badge(severity, n), h("span", { "aria-hidden": "true" }, ` ${counted(n, severity)}`)))),
+    of.findings.length === 0 && h("p", null, "No findings."),
+    !above && of.findings.length > 0 && view !== "findings" && h("p", null, h("a", { href: link({ view: "findings", component: of.name }) }, "Read the findings")),
     of.noun === "component" && timeline && view !== "timeline" && h("p", null, h("a", { href: link({ view: "timeline" }) },
-      timeline.done ? `Rolled out in ${moment(timeline.totalSeconds)}, as simulated` : "The rollout never ends, as simulated")),
-    of.noun === "component" && !timeline && environments.length > 0 && view !== "timeline" && [h("h3", null, "Rollouts, as simulated"), choice("timeline")],
+      timeline.done ? `The simulated rollout takes ${moment(timeline.totalSeconds)}` : "The simulated rollout never finishes")),
+    of.noun === "component" && !timeline && environments.length > 0 && view !== "timeline" && [h("h3", null, "Simulated rollouts"), choice("timeline")],
+    view === "ladder" && of.items.length > manyItems && map(of),
     view === "ladder" && howTo(of.noun === "component"));
 }
+
+/** A map of a large ladder: a line for each band, with a square for each item. */
+function map(of) {
+  return [h("h2", null, "Map"), h("ol", { class: "plain map" }, of.bands.map((band, k) => h("li", null,
+    h("button", { type: "button", "aria-label": `Go to ${band.title}`, onclick: () => byId(`band-${k}`).scrollIntoView({ block: "start" }) },
+      h("span", { class: "mark" }, band.mark), h("span", { class: "squares" }, band.items.slice(0, mostSquares).map((item) => h("span", { class: `square ${gravest(item)}`, "data-rung": item.rung })))))))];
+}
+
+const gravest = (item) => ["error", "warning"].find((severity) => item.findings.some((f) => f.severity === severity)) ?? "";
 
 /** How to read a ladder. */
 function howTo(isFleet) {
@@ -129,7 +149,7 @@ function howTo(isFleet) {
       h("li", null, h("span", { class: "key line gate" }), h("span", null, h("strong", null, "Thick arrow: a gate."), " It leads to what must be healthy first.")),
       h("li", null, h("span", { class: "key line" }), "Thin arrow: it leads to what must be there first."),
       h("li", null, h("span", { class: "key line inferred" }), "Dashed: inferred, since no record says so."),
-      isFleet && h("li", null, h("span", { class: "key line against" }), h("span", null, h("strong", null, "Red:"), " against the phases.")),
+      h("li", null, h("span", { class: "key line against" }), h("span", null, h("strong", null, "Red:"), " against the order.")),
       h("li", null, h("span", { class: "key" }, hourglass()), "Others wait until it is healthy.")),
     h("p", { class: "keys" }, "Point at an item to see its arrows; choose it to keep them. ", ["←", "↑", "↓", "→"].map((key) => [h("kbd", null, key), " "]), "move, ",
       h("kbd", null, "Enter"), " chooses, ", h("kbd", null, "Esc"), " leaves, ", h("kbd", null, "/"), " searches."),

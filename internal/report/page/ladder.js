@@ -1,6 +1,7 @@
 // The ladder: bands from the top to the bottom, items on them.
 import { badges, breakable, counted, h, hourglass, unseen } from "./dom.js";
 import { drawArrows } from "./arrows.js";
+import { manyItems } from "./details.js";
 import { go } from "./place.js";
 
 /** Widths in pixels: of the rails, between two columns, and of a column at least. */
@@ -15,7 +16,7 @@ const blockSize = 48;
 export function ladderView(of) {
   const view = { of, cards: [], rows: [], bands: [], counts: [], blocks: [], focused: null, chosen: null, shown: () => true };
   view.arrows = h("div", { class: "arrows", "aria-hidden": "true" });
-  view.element = h("div", { class: `ladder of-${of.noun}s` }, view.arrows, of.bands.map((band, k) => bandElement(view, band, k)));
+  view.element = h("div", { class: `ladder of-${of.noun}s${of.items.length > manyItems ? " compact" : ""}` }, view.arrows, of.bands.map((band, k) => bandElement(view, band, k)));
   view.element.addEventListener("keydown", (event) => steer(view, event));
   view.element.addEventListener("focusin", (event) => point(view, cardOf(view, event.target)));
   view.element.addEventListener("focusout", () => point(view, null));
@@ -62,7 +63,7 @@ function blocks(view, band) {
 function card(view, item) {
   const waited = view.of.awaited.has(item.index);
   const long = item.name.length > (item.component ? 32 : 27);
-  const link = h("a", { class: `card${item.off ? " off" : ""}${long ? " long" : ""}`, href: item.href, tabindex: "-1", "data-item": item.index },
+  const link = h("a", { class: `card${item.off ? " off" : ""}${long ? " long" : ""}`, href: item.href, tabindex: "-1", "data-item": item.index, "data-rung": item.rung },
     h("span", { class: "kind" }, item.kind, " ", h("span", { class: "signs" }, waited && hourglass(), badges(item.findings))),
     h("span", { class: "name" }, long ? breakable(item.name) : item.name, " "),
     h("span", { class: "note" }, unseen("; "), item.off ? "not deployed" : item.why),

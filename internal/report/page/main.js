@@ -1,8 +1,8 @@
 // Puts the views together: what the address names is shown, and what people do
 // changes the address.
 import { data, enter, environments, ladder, rollout } from "./data.js";
-import { finding, sumUp, tell } from "./details.js";
-import { byId, counted, h, longList } from "./dom.js";
+import { finding, hasBanner, sumUp, tell } from "./details.js";
+import { badge, byId, counted, h, longList } from "./dom.js";
 import { choices, shown } from "./filter.js";
 import { choose, focusItem, ladderView, leave, showOnly } from "./ladder.js";
 import { go, link, note, place } from "./place.js";
@@ -96,8 +96,19 @@ function page(of, view) {
     main.replaceChildren(head, of.findings.length === 0 ? h("p", null, "Nothing was found to be wrong.") : h("div", { class: "all-findings" }));
   } else {
     now.view = ladderView(of);
-    main.replaceChildren(head, nothing(), h("section", { id: "inside", "aria-label": "Objects that match", hidden: true }), now.view.element);
+    main.replaceChildren(head, ...banner(of), nothing(), h("section", { id: "inside", "aria-label": "Objects that match", hidden: true }), now.view.element);
   }
+}
+
+/** The errors of a ladder, above it, on screens of all sizes; warnings as one line. */
+function banner(of) {
+  const errors = of.findings.filter((f) => f.severity === "error");
+  const warnings = of.findings.filter((f) => f.severity === "warning");
+  if (!hasBanner(of)) return [];
+  const all = h("a", { href: link({ view: "findings", component: of.name }) }, `Read all ${counted(of.findings.length, "finding")}`);
+  if (errors.length === 0) return [h("p", { class: "banner warning" }, badge("warning", warnings.length), h("span", { "aria-hidden": "true" }, ` ${counted(warnings.length, "warning")}`), " ", all)];
+  return [h("section", { class: "banner error", "aria-labelledby": "errors" }, h("h3", { id: "errors" }, counted(errors.length, "error")),
+    h("ul", { class: "findings" }, errors.slice(0, 3).map(finding)), h("p", null, all))];
 }
 
 /** What stands on the page when nothing matches. */

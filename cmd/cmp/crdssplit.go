@@ -23,14 +23,14 @@ const (
 	restDir        = "rest"
 )
 
-func newSplit(s streams) *cobra.Command {
+func newCRDsSplit(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "split DIR --out OUT",
 		Short: "Write the CRDs of a component and the rest of it into two directories",
-		Long: `Write the output of crds: only to OUT/crds, and that of crds: skip to OUT/rest, one
-file per manifest. Both are directories of plain YAML that any tool can apply, and
-components for Ladder. OUT must be empty or missing.`,
-		Example: `  cmp split ./component --out ./rendered --name cert-manager --namespace cert-manager`,
+		Long: `Write the CRDs of a component (--crds only) to OUT/crds and its other manifests
+(--crds skip) to OUT/rest, one file per manifest. Both are directories of plain YAML that
+any tool can apply, and components for Ladder. OUT must be empty or missing.`,
+		Example: `  cmp crds split ./component --out ./rendered --name cert-manager --namespace cert-manager`,
 		Args:    cobra.ExactArgs(1),
 	}
 	in := addInputs(cmd)
@@ -40,7 +40,7 @@ components for Ladder. OUT must be empty or missing.`,
 			return usage.New("--out is missing; write --out DIR")
 		}
 		if in.flags.Changed("crds") {
-			return usage.New("cmp split always writes both halves; drop --crds")
+			return usage.New("cmp crds split always writes both halves; drop --crds")
 		}
 		if err := wholefile.EmptyDir(*out, "remove it, or name another"); err != nil {
 			return err

@@ -15,32 +15,31 @@ import (
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
-func newFleetPhases(s streams) *cobra.Command {
+func newFleetSteps(s streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "phases DIR...",
-		Short: "Compute the phases of a fleet",
-		Long: `Compute for every component the earliest phase at which it can stand: the first
-place of its domain's bands that is for what it is, and that comes after what it
-needs of others. Each comes with the reason why it is not earlier.
+		Use:   "steps DIR...",
+		Short: "Compute the rollout steps of a fleet",
+		Long: `Compute the earliest possible step of each component, with the reason why it is not
+earlier. The step depends on the bands of the component's domain, on the kinds of its
+objects, and on the components that it depends on.
 
---diff compares the phases in the component.yaml files with the computed ones.
---write puts the computed ones into the files, where nothing else changes. A
-component keeps a later phase where no rollout is faster with it earlier (intent).
-Of components with faults, and those that depend on them, it says so and exits
-with 1. --compact shows the fewest steps that keep every gate, and their time.
+--diff compares the steps in the component.yaml files (rolloutPhase) with the computed
+ones. --write writes the computed steps to the files, and changes nothing else in them;
+a component keeps a later step if an earlier one does not make the rollout faster.
+--compact shows the fewest steps that keep every gate, and how long they take.
 
-Exits with 1 if a component has no place, or if components form a cycle.`,
-		Example: `  cmp fleet phases ./components
-  cmp fleet phases ./components --diff
-  cmp fleet phases ./components --write --only-missing
-  cmp fleet phases ./components --compact --durations durations.yaml`,
+Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
+		Example: `  cmp fleet steps ./components
+  cmp fleet steps ./components --diff
+  cmp fleet steps ./components --write --only-missing
+  cmp fleet steps ./components --compact --durations durations.yaml`,
 	}
 	in := addFleetInputs(cmd)
 	flags := cmd.Flags()
 	format := option.Format(cmd, "Format", reportText, reportJSON)
-	diff := flags.Bool("diff", false, "Compare the phases in the files with the computed phases")
-	write := flags.Bool("write", false, "Write the computed phases to the component.yaml files")
-	onlyMissing := flags.Bool("only-missing", false, "Keep the phases in the files, and compute only missing ones")
+	diff := flags.Bool("diff", false, "Compare the steps in the files with the computed steps")
+	write := flags.Bool("write", false, "Write the computed steps to the component.yaml files")
+	onlyMissing := flags.Bool("only-missing", false, "Keep the steps in the files, and compute only missing ones")
 	compact := flags.Bool("compact", false, "Show the fewest steps that keep every gate")
 	durations := durationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -102,7 +101,7 @@ func (in *fleetInputs) writePhases(s streams, r show.Phases) error {
 		return err
 	}
 	if finding.Err(faults) != nil {
-		return errors.New("some phases were not written; fix the errors above and run it again")
+		return errors.New("some steps were not written; fix the errors above and run it again")
 	}
 	return nil
 }

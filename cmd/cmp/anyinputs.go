@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/help"
+	"github.com/ladder-cmp/ladder/internal/usage"
+)
+
+// anyInputs are the flags of a command that takes a component or a fleet.
+type anyInputs struct {
+	*inputs
+	fleet *fleetInputs
+	// ofComponent and ofFleet name the flags that only one of the two has.
+	ofComponent, ofFleet []string
+}
+
+// sharedParameters are the parameters that a fleet has, too.
+var sharedParameters = []string{"kube-version", "api-versions"}
+
+// addAnyInputs puts the flags on a command. environment is the help of that flag.
+func addAnyInputs(cmd *cobra.Command, environment string) *anyInputs {
+	in := &anyInputs{inputs: addInputs(cmd)}
+	flags := cmd.Flags()
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "ladder" && help.Of(f) != help.Fetching && !slices.Contains(sharedParameters, f.Name) {
+			in.ofComponent = append(in.ofComponent, f.Name)
+		}
+	})
+	in.fleet = &fleetInputs{ladder: in.ladder, remote: in.remote}
+	in.fleet.addLoading(flags)
+	in.fleet.asksFor(cmd, environment)
+	in.forFleet(flags, "environment", "parallel")
+	return in
+}
+
+// forFleet says that flags are for a fleet only.
+func (in *anyInputs) forFleet(flags *pflag.FlagSet, names ...string) {
+	help.Put(flags, help.Fleet, names...)
+	in.ofFleet = append(in.ofFleet, names...)
+}
+
+// forComponent says that flags are for a component only.
+func (in *anyInputs) forComponent(names ...string) {
+	in.ofComponent = append(in.ofComponent, names...)
+}
+
+// ready completes the inputs for what was found to be a fleet or not, and refuses flags
+// that are for the other one.
+func (in *anyInputs) ready(isFleet bool, args []string) error {
+	var faults []error
+	in.flags.Visit(func(f *pflag.Flag) {
+		switch {
+		case isFleet && slices.Contains(in.ofComponent, f.Name):
+			faults = append(faults, fmt.Errorf("--%s is for one component, and %s is a fleet; drop it, or name one component", f.Name, strings.Join(args, " ")))
+		case !isFleet && slices.Contains(in.ofFleet, f.Name):
+			faults = append(faults, fmt.Errorf("--%s is for a fleet, and %s is not one; drop it, or name the directory of the components", f.Name, strings.Join(args, " ")))
+		}
+	})
+	if len(faults) > 0 {
+		return usage.Error{Err: errors.Join(faults...)}
+	}
+	if !isFleet {
+		return nil
+	}
+	settings, err := in.settings()
+	in.fleet.source.KubeVersion, in.fleet.source.APIVersions = settings.KubeVersion, settings.APIVersions
+	return err
+}
+
+// isFleet reports whether the arguments of a command name a fleet: several directories, or
+// one with components below it that is not a component itself.
+func isFleet(cmd *cobra.Command, dirs []string) (bool, error) {
+	if len(dirs) > 1 || belowFleet(cmd) {
+		return true, nil
+	}
+	return isFleetAt(dirs[0], nil)
+}
+
+// belowFleet reports whether a command is one for fleets by its name.
+func belowFleet(cmd *cobra.Command) bool { return cmd.HasParent() && cmd.Parent().Name() == "fleet" }
+
+// anyFleet reports whether one of some directories is a fleet. Those that cannot be read
+// are not; who renders them says why.
+func anyFleet(dirs []string, at *checkout.Commit) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		is, err := isFleetAt(dir, at)
+		return is && err == nil
+	})
+}
+
+// isFleetAt reports whether there are components below a directory, on disk or at a commit,
+// and it is not one itself.
+func isFleetAt(dir string, at *checkout.Commit) (bool, error) {
+	if dir == "" {
+		return false, nil
+	}
+	c, err := checkout.Open(dir)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", dir, err)
+	}
+	defer c.Close()
+	c = c.At(at)
+	return fleet.Source{Repo: c.Repo, Dirs: []string{c.Dir}, Show: c.Show}.IsFleet(), nil
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/verdict"
+)
+
+// check judges every component of a fleet by itself, and what its settings may not say.
+func (in *fleetInputs) check(cmd *cobra.Command, s streams, dirs []string) (verdict.Verdict, error) {
+	f, err := in.loadAll(cmd, s, dirs)
+	if err != nil && !verdict.Reportable(err) {
+		return verdict.Verdict{}, err
+	}
+	if err != nil {
+		return verdict.Verdict{Findings: finding.Of(err)}, nil
+	}
+	var r verdict.Verdict
+	objects := 0
+	for _, app := range f.Applications {
+		if app.In(in.source.Environment) {
+			r.Applications = append(r.Applications, verdict.Judge(app))
+			r.Findings = append(r.Findings, app.Findings...)
+			objects += len(app.Objects)
+		}
+	}
+	r.Findings = append(r.Findings, f.Overreach(in.source.Environment)...)
+	finding.Sort(r.Findings)
+	r.Of = finding.Counted(objects, "object") + " of " + finding.Counted(len(r.Applications), "Application")
+	slices.SortFunc(r.Applications, func(x, y verdict.Application) int { return strings.Compare(x.Name, y.Name) })
+	return r, nil
+}
