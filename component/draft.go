@@ -27,6 +27,8 @@ type Draft struct {
 	// PhaseKey is rolloutPhase or wave, Phase its value, and PhaseWhy the reason
 	// for the value, or for having none.
 	PhaseKey, Phase, PhaseWhy string
+	// Environment is the only one where it is deployed; empty for all.
+	Environment string
 	// CRDs is the suggested value of crds, CRDsPhase the step of the CRDs if split,
 	// and CRDsWhy the reason; empty for no suggestion.
 	CRDs, CRDsPhase, CRDsWhy string
@@ -62,6 +64,9 @@ func (d Draft) Text() string {
 		fmt.Fprintf(&b, "%s: %q\n", d.PhaseKey, d.Phase)
 	} else {
 		comment(&b, or(d.PhaseKey, "rolloutPhase")+": 120 # "+d.PhaseWhy)
+	}
+	if d.Environment != "" {
+		fmt.Fprintf(&b, "environments: [%q]\n", d.Environment)
 	}
 	if d.CRDs != "" {
 		comment(&b, d.CRDsWhy)

@@ -144,10 +144,10 @@ func (l *lint) remedy(from, to int, r Reason) string {
 		}
 		return fmt.Sprintf("remove one of the dependencies between %s and %s, because no order satisfies both: %s", app.Name, other.Name, l.told(back))
 	}
-	if own := l.right[to]; own != other.Phase.Number && met(r, app.Phase.Number, own) {
+	if own := l.right[to]; own != other.Phase.Number && l.isPlace(own) && met(r, app.Phase.Number, own) {
 		return l.move(other, own, "or earlier")
 	}
-	if later := l.right[from]; met(r, later, l.right[to]) {
+	if later := l.right[from]; l.isPlace(later) && met(r, later, l.right[to]) {
 		moves := ""
 		if l.right[to] != other.Phase.Number {
 			moves = ", because " + other.Name + " belongs to " + l.phase(l.right[to])
@@ -157,7 +157,7 @@ func (l *lint) remedy(from, to int, r Reason) string {
 	if earlier, can := l.latest(to, app.Phase.Number-boolean(r.Strength.Later())); can {
 		return l.move(other, earlier, "or earlier")
 	}
-	return fmt.Sprintf("move %s after %s; the profile has no place for it there", app.Name, other.Name)
+	return fmt.Sprintf("add a place for %s after %s to the profile, and move %s there", cmp.Or(app.Rung, app.Name), l.phase(other.Phase.Number), app.Name)
 }
 
 // followers names those that have to follow an Application which moves.

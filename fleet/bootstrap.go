@@ -261,7 +261,7 @@ func (f *Fleet) applied(app *Application) ([]graph.Node, []finding.Finding) {
 	var all []graph.Node
 	var notes []finding.Finding
 	for _, n := range f.Objects.Nodes {
-		if f.Applications[n.Part] != app || app.Chart != nil {
+		if f.Applications[n.Part] != app || n.Stub {
 			continue
 		}
 		note := finding.Finding{Severity: finding.Note, Rule: "not-bootstrapped", File: n.File, Line: n.Line, Object: n.Key.String()}

@@ -65,6 +65,9 @@ type Source struct {
 	// Projects are the AppProjects that components may choose from; none fixes the
 	// project.
 	Projects []string
+	// Assume takes charts and files that are not at hand for what is known of them: a
+	// component renders to the rest. If false, it does not render.
+	Assume bool
 	// Progress, if not nil, is told how many of all are rendered.
 	Progress func(done, of int, name string)
 	// Rendered, if not nil, is handed what an Application rendered to, one after
@@ -145,9 +148,10 @@ type Application struct {
 	// Failed is true if it could not be rendered; the findings say why.
 	Failed bool
 	// Elsewhere means that its chart is in another repository, and neither
-	// vendored nor fetched. Chart is what is known of it.
+	// vendored nor fetched.
 	Elsewhere bool
-	Chart     *knowledge.Chart
+	// Absent is what it deploys and what is not at hand, so that Objects lack it.
+	Absent []Absent
 	// Rung is what it is for, RungWhy what says so.
 	Rung    string
 	RungWhy string
@@ -197,6 +201,7 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	if err := f.render(ctx, src); err != nil {
 		return nil, err
 	}
+	f.guess()
 	if err := f.link(); err != nil {
 		return nil, err
 	}
@@ -405,23 +410,30 @@ func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, mem
 		app.Failed, app.Findings = true, finding.Of(app.faults)
 		return res, false
 	}
-	res, err := plugin.Generate(ctx, app.request(src, memory), f.base)
+	app.Absent = nil
+	req := app.request(src, memory)
+	res, err := plugin.Generate(ctx, req, f.base)
 	if chart := app.Component.Chart; chart.Remote() && isElsewhere(err) {
 		app.Elsewhere = true
-		if known, ok := f.base.Chart(chart.RepoURL, chart.Chart); ok {
-			app.Chart = &known
-			app.Rung, app.RungWhy = known.Rung, "chart "+known.Name+": "+known.Why
-		}
+		app.lack(f.base, chart.Ref())
 		return res, false
+	}
+	if err != nil && src.Assume && !app.Component.Chart.Remote() {
+		return f.renderRest(ctx, app, req, err)
 	}
 	if err != nil {
 		app.Failed = true
 		app.Findings = finding.Of(err)
 		return res, false
 	}
-	app.Objects, app.Waves, app.Findings = res.Objects, res.Plan.Waves(), res.Findings
-	app.Rung, app.RungWhy = rungOf(res.Plan)
+	app.take(res)
 	return res, true
+}
+
+// take takes over what an Application renders to.
+func (a *Application) take(res plugin.Result) {
+	a.Objects, a.Waves, a.Findings = res.Objects, res.Plan.Waves(), res.Findings
+	a.Rung, a.RungWhy = rungOf(res.Plan)
 }
 
 // isElsewhere reports whether all that keeps a component from being rendered is

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the files with what is wanted")
 func load(t *testing.T, name string) *fleet.Fleet {
 	t.Helper()
 	f, err := fleet.Load(t.Context(), fleet.Source{
-		Repo: os.DirFS("../testdata/fleets"), Dirs: []string{name + "/components"}, Projects: allowed[name],
+		Repo: os.DirFS("../testdata/fleets"), Dirs: []string{name + "/components"}, Projects: allowed[name], Assume: true,
 		Show: func(path string) string { return strings.TrimPrefix(path, name+"/") },
 	}, knowledge.Default())
 	if err != nil {

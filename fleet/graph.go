@@ -166,8 +166,8 @@ func (f *Fleet) box(app *Application, step int, chosen bool) draw.App {
 	switch {
 	case app.Failed:
 		tip += " could not be rendered"
-	case app.Chart != nil:
-		tip += fmt.Sprintf(": %s, chart %s", cmp.Or(app.Rung, app.Chart.Rung), app.Chart.Name)
+	case app.Elsewhere && app.Rung != "":
+		tip += fmt.Sprintf(": %s, chart %s", app.Rung, app.Component.Chart.Chart)
 	case app.Rung != "":
 		tip += fmt.Sprintf(": %s (%s)", app.Rung, app.RungWhy)
 	}

@@ -148,7 +148,7 @@ func (f *Fleet) neverHealthy() []finding.Finding {
 	for i := range f.Objects.Nodes {
 		n := &f.Objects.Nodes[i]
 		at := n.Part // what stands for a chart says nothing of its health
-		if f.Applications[at].Chart != nil || told[at] || consumed[i] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
+		if n.Stub || told[at] || consumed[i] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
 			continue
 		}
 		told[at] = true
@@ -298,8 +298,10 @@ const mostAnnotated = 256 << 10
 // annotation, or a chart of a registry that is known to bring definitions, of
 // which nobody here sees the length.
 func (a *Application) large() bool {
-	if a.Chart != nil {
-		return len(a.Chart.Provides) > 0 && slices.Contains([]string{"crds", knowledge.Controllers}, a.Chart.Rung)
+	if slices.ContainsFunc(a.KnownCharts(), func(c knowledge.Chart) bool {
+		return len(c.Provides) > 0 && slices.Contains([]string{"crds", knowledge.Controllers}, c.Rung)
+	}) {
+		return true
 	}
 	return slices.ContainsFunc(a.Objects, func(o object.Object) bool {
 		if len(o.Text()) <= mostAnnotated/2 {

@@ -7,7 +7,6 @@ import (
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/link"
-	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // Link is what one Application needs of another. Both are indices of
@@ -33,9 +32,7 @@ func (f *Fleet) link() error {
 	apps := make([]link.Application, len(f.Applications))
 	for i, app := range f.Applications {
 		apps[i] = link.Application{Parts: []graph.Part{{Objects: app.Objects, Namespace: app.Namespace}}, File: app.File}
-		if app.Chart != nil {
-			apps[i].Charts = []knowledge.Chart{*app.Chart}
-		}
+		apps[i].Charts = app.KnownCharts()
 	}
 	var err error
 	f.Objects, f.Links, err = link.Find(apps, f.base, f.halves()...)

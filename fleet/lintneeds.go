@@ -1,17 +1,13 @@
 package fleet
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/profile"
-	"github.com/ladder-cmp/ladder/knowledge"
-	"github.com/ladder-cmp/ladder/object"
 )
 
 func (l *lint) needsDisabled() []fault {
@@ -127,142 +123,6 @@ func (l *lint) instead(from int, r Reason, environment string) bool {
 // it is told to (CreateNamespace=true), though without its labels.
 func isNamespace(r Reason) bool { return r.Field == "metadata.namespace" && r.To.Kind == "Namespace" }
 
-func (l *lint) missingKinds() []fault {
-	served := map[object.ID]bool{}
-	for _, r := range l.Objects.References {
-		if n := l.Objects.Nodes[r.From]; n.Foreign && r.Field == "kind" {
-			served[n.Key] = true
-		}
-	}
-	for _, link := range l.Links {
-		for _, r := range link.Reasons {
-			if r.Field == "kind" {
-				served[r.From] = true
-			}
-		}
-	}
-	type lack struct {
-		part  int
-		group string
-	}
-	platform := l.platform()
-	var order []lack
-	kinds := map[lack][]string{}
-	first := map[lack]int{}
-	for i, n := range l.Objects.Nodes {
-		if !n.Foreign || l.stub(n) || served[n.Key] || !l.anywhere(l.Applications[n.Part]) {
-			continue
-		}
-		if has, _ := l.base.Brought(n.Key.Group, n.Key.Kind); has != "" && has == platform {
-			continue
-		}
-		of := lack{n.Part, n.Key.Group}
-		if _, seen := first[of]; !seen {
-			first[of] = i
-			order = append(order, of)
-		}
-		if !slices.Contains(kinds[of], n.Key.Kind) {
-			kinds[of] = append(kinds[of], n.Key.Kind)
-		}
-	}
-	var all []fault
-	for _, of := range order {
-		n := l.Objects.Nodes[first[of]]
-		app := l.Applications[of.part]
-		remedy := l.bring(of.group, kinds[of], platform) + ", at an earlier phase; if something outside of the fleet installs them, apply it before the fleet"
-		f := l.at(finding.Warning, app, fmt.Sprintf("nothing in the fleet defines %s of %s%s%s", few(kinds[of]), of.group, rendered(Reason{From: n.Key, File: n.File, Line: n.Line}), l.perhaps()), remedy)
-		f.Object, f.Field = n.Key.String(), "kind"
-		all = append(all, f)
-	}
-	return all
-}
-
-// stub reports whether a node only stands for what a chart is known to bring.
-func (l *lint) stub(n graph.Node) bool { return l.Applications[n.Part].Chart != nil }
-
-// platform is what the clusters of the fleet are of: as a ladder.yaml says, or as the
-// first object shows that runs nowhere else; empty if nothing tells.
-func (l *lint) platform() string {
-	if said := l.base.Platform(); said != "" {
-		return said
-	}
-	for _, app := range l.Applications {
-		for _, o := range app.Objects {
-			if shown := l.base.Shows(o); shown != "" {
-				return shown
-			}
-		}
-	}
-	return ""
-}
-
-// bring says what to add for kinds of a group that nothing defines: the package, if the
-// fleet or its platform has packages or if there is no chart, or else the chart.
-func (l *lint) bring(group string, kinds []string, platform string) string {
-	var packages []string
-	for _, p := range l.packages(group, kinds) {
-		packages = append(packages, p.String())
-	}
-	chart := l.bringing(group)
-	switch {
-	case packages != nil && (chart == "" || platform != "" || l.subscribes()):
-		which := "the package "
-		if len(packages) > 1 {
-			which = "one of the packages "
-		}
-		return "add a component with a Subscription for " + which + few(packages)
-	case chart != "":
-		return "add a component with the CRDs, such as the chart " + chart
-	}
-	return "add a component with the CRDs"
-}
-
-// packages are those that bring all of some kinds.
-func (l *lint) packages(group string, kinds []string) []knowledge.Package {
-	_, all := l.base.Brought(group, kinds[0])
-	for _, kind := range kinds[1:] {
-		_, also := l.base.Brought(group, kind)
-		all = slices.DeleteFunc(all, func(p knowledge.Package) bool {
-			return !slices.ContainsFunc(also, func(q knowledge.Package) bool { return q.Name == p.Name })
-		})
-	}
-	return all
-}
-
-// subscribes reports whether the fleet installs operators from packages.
-func (l *lint) subscribes() bool {
-	return slices.ContainsFunc(l.Objects.Nodes, func(n graph.Node) bool { return n.Kind.Operator.Installs() })
-}
-
-// bringing names a chart with which kinds of a group come.
-func (l *lint) bringing(group string) string {
-	for _, c := range l.base.Charts() {
-		if c.Brings(group) {
-			return c.Name
-		}
-	}
-	return ""
-}
-
-// perhaps names the charts that might bring what is missing.
-func (l *lint) perhaps() string {
-	var names []string
-	for _, app := range l.Applications {
-		if l.unknown(app) && !slices.Contains(names, app.Component.Chart.Chart) {
-			names = append(names, app.Component.Chart.Chart)
-		}
-	}
-	if names == nil {
-		return ""
-	}
-	return ", unless one of these unknown charts does: " + few(names)
-}
-
-// unknown reports whether nothing is known of what an Application deploys.
-func (l *lint) unknown(app *Application) bool {
-	return app.Elsewhere && app.Chart == nil && l.anywhere(app)
-}
-
 func (l *lint) noVersion() []fault {
 	var all []fault
 	for _, app := range l.Applications {
@@ -272,20 +132,6 @@ func (l *lint) noVersion() []fault {
 		f := l.at(finding.Warning, app, "chart "+app.Component.Chart.Chart+" has no version, so Argo CD uses the latest (targetRevision: '*') and upgrades as soon as there is a new one",
 			"write chart.version")
 		f.Line, f.Field = app.Line("chart"), "chart.version"
-		all = append(all, f)
-	}
-	return all
-}
-
-func (l *lint) unknownCharts() []fault {
-	var all []fault
-	for _, app := range l.Applications {
-		if !l.unknown(app) {
-			continue
-		}
-		f := l.at(finding.Note, app, "unknown chart "+cmp.Or(app.Component.Chart.Chart, app.Component.Chart.Path)+" of "+app.Component.Chart.RepoURL+", so what "+app.Name+" provides and depends on is not checked",
-			"run cmp vendor, or put the chart into this repository and name it as chart.path")
-		f.Line = app.Line("chart")
 		all = append(all, f)
 	}
 	return all

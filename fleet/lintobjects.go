@@ -84,7 +84,7 @@ func (l *lint) shared(which func(object.Object) bool, why, remedy string) []faul
 	both := map[pair][]object.ID{}
 	first := map[object.ID][]int{}
 	for _, n := range l.Objects.Nodes {
-		if n.IsHook() || n.Generated || l.stub(n) || !which(n.Object) {
+		if n.IsHook() || n.Generated || n.Stub || !which(n.Object) {
 			continue
 		}
 		for _, other := range first[n.Key] {

@@ -15,10 +15,15 @@ import (
 )
 
 func (l *lint) noPhase() []fault {
+	if l.begins() {
+		return []fault{{Finding: finding.Finding{Severity: finding.Error, File: l.Settings.File, Line: l.Settings.Line,
+			Message: fmt.Sprintf("none of %s has a %s", finding.Counted(len(l.Components), "component"), l.words.phase),
+			Remedy:  "run cmp fleet steps --write, which computes all of them"}}}
+	}
 	var all []fault
 	for i, app := range l.Applications {
-		if app.Phase.Set {
-			continue
+		if app.Phase.Set || app.Failed {
+			continue // what does not render is told first
 		}
 		key := l.Profile.Key
 		if app.Part == crds.Only {
@@ -29,6 +34,9 @@ func (l *lint) noPhase() []fault {
 			why = "Argo CD uses wave 0"
 		}
 		remedy := "add " + key + ", such as " + key + ": " + quoted(l.Profile.Write(l.right[i]))
+		if !l.isPlace(l.right[i]) {
+			remedy = "add a later place to the profile for " + cmp.Or(app.Rung, "it") + ", and " + key
+		}
 		if s := l.stand(app, PhaseOptions{OnlyMissing: true}); s.fault.Message != "" { // so that no number is known
 			remedy = s.fault.Remedy
 		}
@@ -39,6 +47,20 @@ func (l *lint) noPhase() []fault {
 		all = append(all, l.at(finding.Error, app, message, remedy))
 	}
 	return all
+}
+
+// begins reports whether the phases of a fleet are still to be computed: it has more
+// than a few components, and none has one.
+func (l *lint) begins() bool {
+	const few = 3
+	return len(l.Components) > few && !slices.ContainsFunc(l.Applications, func(app *Application) bool { return app.Phase.Set })
+}
+
+// isPlace reports whether a component may stand at a phase: the profile has it, in a band.
+func (l *lint) isPlace(phase int) bool {
+	band, in := l.Profile.Band(phase)
+	_, there := l.Profile.Place(phase)
+	return len(l.Profile.Bands) == 0 || in && (there || len(band.Places) == 0)
 }
 
 // quoted writes a phase so that YAML does not take it for octal.
@@ -64,7 +86,7 @@ func (l *lint) noBand() []fault {
 // another domain.
 func (l *lint) home(i int) string {
 	app := l.Applications[i]
-	if band, in := l.Profile.Band(l.right[i]); in && l.right[i] != app.Phase.Number && !l.foreign(app, band) {
+	if band, in := l.Profile.Band(l.right[i]); in && l.right[i] != app.Phase.Number && l.isPlace(l.right[i]) && !l.foreign(app, band) {
 		return l.move(app, l.right[i], "")
 	}
 	var names []string
@@ -104,14 +126,14 @@ func (l *lint) noPlace() []fault {
 // moved is the remedy that names where an Application belongs, or else what is
 // given.
 func (l *lint) moved(i int, otherwise string) string {
-	if p := l.right[i]; p != l.Applications[i].Phase.Number {
+	if p := l.right[i]; p != l.Applications[i].Phase.Number && l.isPlace(p) {
 		return l.move(l.Applications[i], p, "")
 	}
 	return otherwise
 }
 
 func (l *lint) emptyPlaces() []fault {
-	if slices.ContainsFunc(l.Components, func(c *Component) bool { return c.Unread }) {
+	if l.begins() || slices.ContainsFunc(l.Components, func(c *Component) bool { return c.Unread }) {
 		return nil
 	}
 	taken := map[int]bool{}

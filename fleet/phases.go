@@ -298,6 +298,9 @@ func (p *Phases) homeless(i int, s stand, placed []at) finding.Finding {
 			after = append(after, fmt.Sprintf("%s, which is at %s at the earliest", p.fleet.sentence(n), p.fleet.Profile.Write(placed[n.To].phase)))
 		}
 	}
+	if after == nil { // together they do, or its own phase
+		after = []string{"later"}
+	}
 	return app.unplaced(finding.Error, fmt.Sprintf("it must come %s; the last place for it is %s, in %s", strings.Join(after, "; and "), p.fleet.Profile.Write(last.to), last.band),
 		"change its domain, add a later place to the profile for "+cmp.Or(app.Rung, "it")+", or move its dependencies to an earlier band")
 }

@@ -179,9 +179,6 @@ func (f *Fleet) sets(t Target) ([]set, error) {
 // belongs to each.
 func (f *Fleet) forCluster(app *Application) bool {
 	rung := app.Rung
-	if rung == "" && app.Chart != nil {
-		rung = app.Chart.Rung
-	}
 	return len(app.Environments) == 0 &&
 		(app.Part == crds.Only || slices.Contains([]string{"crds", knowledge.Controllers, "namespaces"}, rung) || f.onlyForCluster(app))
 }

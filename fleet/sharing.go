@@ -103,7 +103,7 @@ func (f *Fleet) mayStay(i int) bool {
 // onlyForCluster reports whether all that an Application holds is in no
 // namespace.
 func (f *Fleet) onlyForCluster(app *Application) bool {
-	if f.Objects == nil || app.Chart != nil || len(app.Objects) == 0 {
+	if f.Objects == nil || app.Absent != nil || len(app.Objects) == 0 {
 		return false
 	}
 	i := slices.Index(f.Applications, app)
@@ -121,7 +121,7 @@ func (f *Fleet) held() held {
 	h := held{f, map[*Application][]graph.Node{}, map[knowledge.GroupKind]bool{}}
 	for _, n := range f.Objects.Nodes {
 		app := f.Applications[n.Part]
-		if app.Chart == nil && !n.IsHook() && !n.Generated {
+		if !n.Stub && !n.IsHook() && !n.Generated {
 			h.nodes[app] = append(h.nodes[app], n)
 		}
 		if n.Key.Namespace == "" {

@@ -121,6 +121,9 @@ func (f *Fleet) nameDomain(app *Application) string {
 	if len(names) == 0 {
 		names = f.domains()
 	}
+	if len(names) == 0 {
+		return "set its " + f.Profile.Key
+	}
 	return "add domain: to its " + component.File + ", one of " + strings.Join(names, ", ")
 }
 

@@ -117,7 +117,7 @@ func newBuilder(parts []Part, base *knowledge.Base, opt Options) *builder {
 	for part, p := range parts {
 		for _, o := range p.Objects {
 			kind := base.Of(o)
-			n := Node{Object: o, Kind: &kind, Part: part, hook: o.IsHook(), phases: o.Phases(), home: p.Namespace}
+			n := Node{Object: o, Kind: &kind, Part: part, Stub: p.Stubs, hook: o.IsHook(), phases: o.Phases(), home: p.Namespace}
 			n.Elsewhere = opt.Elsewhere != nil && opt.Elsewhere(o)
 			n.Waits, n.HasHealth = n.Kind.HealthOf(o)
 			n.Idle = isIdle(n)
@@ -181,8 +181,14 @@ func (b *builder) index() error {
 		n.Foreign = !seen && !n.Kind.Assured && !b.base.Builtin(n.ID.Group)
 	}
 	var faults []finding.Finding
+	told := map[finding.Finding]bool{}
 	for i, n := range b.Nodes {
-		faults = append(faults, b.duplicates(n)...)
+		for _, f := range b.duplicates(n) { // several may have come from one place
+			if !told[f] {
+				told[f] = true
+				faults = append(faults, f)
+			}
+		}
 		b.byKey[n.Key] = append(b.byKey[n.Key], i)
 		anywhere := n.Key
 		anywhere.Namespace = ""

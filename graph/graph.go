@@ -52,6 +52,8 @@ type Node struct {
 	// Elsewhere means that another Application applies the object before this
 	// component. It affects the order but is not part of the output.
 	Elsewhere bool
+	// Stub means that the node stands for an object of a chart that is not available.
+	Stub bool
 	// Lifted means that another Application applies the CRD of the object.
 	Lifted bool
 	// Part is the number of the object's component if the graph covers several.
@@ -229,6 +231,8 @@ type Part struct {
 	Objects []object.Object
 	// Namespace is the destination of its Application.
 	Namespace string
+	// Stubs means that Objects only stand for those of a chart that is not at hand.
+	Stubs bool
 }
 
 // Join finds the references between and within several components. Objects that are

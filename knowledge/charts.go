@@ -19,6 +19,9 @@ type Chart struct {
 	// Repos are words in the URLs of the registries to which the record applies, if
 	// charts of one name differ. A record without Repos applies to all others.
 	Repos []string `yaml:"repos"`
+	// Manifests means that it is not a chart: its publisher has manifests, in a
+	// repository of that name.
+	Manifests bool `yaml:"manifests"`
 	// Rung is the rung of the chart as a whole.
 	Rung string `yaml:"rung"`
 	// Provides are API groups or suffixes ("*.crossplane.io") whose CRDs or
@@ -33,6 +36,8 @@ type Chart struct {
 	Objects []string `yaml:"objects"`
 	Why     string   `yaml:"why"`
 	Source  string   `yaml:"source"`
+	// Guessed means that there is no record of it, but signs.
+	Guessed bool `yaml:"-"`
 }
 
 // Brings reports whether the kinds of a group come with the chart.

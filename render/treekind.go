@@ -92,6 +92,8 @@ func (s source) parts() ([]string, error) {
 // refers, and that can be rendered. If dir is one, it is the only one. Everything
 // in a chart belongs to it, as do charts below a kustomization. apart lists
 // directories that are known to be components.
+// A kustomization that only groups components (see groups) is not one; nor is one
+// inside another if neither of the two refers to the other.
 func Roots(fsys fs.FS, dir string, apart []string) ([]string, error) {
 	s := source{Source: input.Source{FS: fsys, Dir: dir}}
 	var all, below []string
@@ -111,23 +113,48 @@ func Roots(fsys fs.FS, dir string, apart []string) ([]string, error) {
 			below = below[:len(below)-1]
 		}
 		switch {
-		case kind == "", kind == Helm && len(below) > 0:
+		case kind == "", kind == Kustomize && s.groups(p):
+			return nil
+		case kind == Helm && len(below) > 0:
 		case kind == Kustomize && p != dir:
-			all, below = append(all, p), append(below, p)
+			if len(below) == 0 || s.refers(p, below[len(below)-1]) {
+				all = append(all, p)
+			}
+			below = append(below, p)
 			return nil
 		default:
 			all = append(all, p)
 		}
-		if kind != "" {
-			return fs.SkipDir
-		}
-		return nil
+		return fs.SkipDir
 	})
 	if err != nil {
 		return nil, err
 	}
 	used := s.used(append(slices.Clone(all), apart...))
-	return slices.DeleteFunc(all, func(p string) bool { return used[p] || s.isDependency(p) }), nil
+	return slices.DeleteFunc(all, func(p string) bool { return used[p] || s.isDependency(p) || isBase(p) && besides(used, p) }), nil
+}
+
+// isBase reports whether a directory is called as those are that overlays change.
+func isBase(dir string) bool {
+	name := path.Base(dir)
+	return name == "base" || name == "bases" || strings.HasPrefix(name, "base-")
+}
+
+// besides reports whether one of some directories is next to another one.
+func besides(dirs map[string]bool, dir string) bool {
+	for other := range dirs {
+		if path.Dir(other) == path.Dir(dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// refers reports whether a chart or a kustomization refers to a directory.
+func (s source) refers(dir, to string) bool {
+	seen := map[string]bool{dir: true}
+	s.addReferences(dir, seen)
+	return seen[to]
 }
 
 // isDependency reports whether a directory is only used by others: a chart of type

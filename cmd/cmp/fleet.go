@@ -35,6 +35,7 @@ type fleetInputs struct {
 // addFleetInputs puts the flags on a command.
 func addFleetInputs(cmd *cobra.Command) *fleetInputs {
 	in := &fleetInputs{}
+	in.source.Assume = true
 	cmd.Args = cobra.MinimumNArgs(1)
 	flags := cmd.Flags()
 	in.addLoading(flags)

@@ -42,6 +42,7 @@ Exits with 1 if there is an error, or with --check, a difference.`,
   cmp fleet bootstrap ./components --until 020 --check bootstrap`,
 	}
 	in := addFleetInputs(cmd)
+	in.source.Assume = false
 	flags := cmd.Flags()
 	flags.StringVar(&until, "until", "", "Last step to generate")
 	flags.StringVarP(&out, "out", "o", "", "Directory to write to")

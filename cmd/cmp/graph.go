@@ -30,7 +30,7 @@ with its components and their dependencies. Red arrows are against the order.`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	in := addAnyInputs(cmd, "Leave out components that are not deployed there")
-	in.fleet.source.Partial = true
+	in.fleet.source.Partial, in.fleet.source.Assume = true, true
 	format := option.Format(cmd, "Format of the drawing", drawings()...)
 	object := cmd.Flags().String("object", "", "Draw only this object, its dependencies and its dependents; as KIND/NAME")
 	component := cmd.Flags().String("component", "", "Draw only this component, its dependencies and its dependents")

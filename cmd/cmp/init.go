@@ -22,13 +22,19 @@ a fleet profile, also write the domain and the earliest possible rolloutPhase. U
 values become comments. If a directory above, or docs in it, has the component.schema.json
 of cmp fleet schema, the first line refers to it.
 
+With --recursive, do so for each component below DIR: every chart and kustomization
+that no other one refers to. A base, a kustomization of kind Component, and one that
+only groups other components or Applications, are not components.
+
 An existing component.yaml is not changed. With --force, missing keys are added.`,
 		Example: `  cmp init ./components/vault
-  cmp init ./components/* --stdout`,
+  cmp init ./components/* --stdout
+  cmp init --recursive .`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	flags := cmd.Flags()
 	force := flags.Bool("force", false, "Add missing keys to an existing component.yaml")
+	recursive := flags.BoolP("recursive", "R", false, "Write one for each component below the directories")
 	stdout := flags.Bool("stdout", false, "Print the result instead of writing it")
 	ladder := ladderFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -45,6 +51,11 @@ An existing component.yaml is not changed. With --force, missing keys are added.
 			return fmt.Errorf("%s: %w", dirs[0], err)
 		}
 		defer c.Close()
+		if *recursive {
+			if dirs, err = scaffold.Below(c, dirs, *force); err != nil {
+				return err
+			}
+		}
 		in, err := scaffold.Begin(cmd.Context(), c, base, dirs, *force)
 		if err != nil {
 			return err

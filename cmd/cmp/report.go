@@ -30,7 +30,7 @@ The page is deterministic. Findings do not change the exit code.`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	in := addAnyInputs(cmd, "Leave out components that are not deployed there")
-	in.fleet.source.Partial = true
+	in.fleet.source.Partial, in.fleet.source.Assume = true, true
 	output := cmd.Flags().StringP("output", "o", "-", "File to write the page to, - for standard output")
 	_ = cmd.RegisterFlagCompletionFunc("output", complete.AnyFile) // the flag is there
 	durations := durationsFlag(cmd.Flags())

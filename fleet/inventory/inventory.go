@@ -221,8 +221,8 @@ func provided(f *fleet.Fleet) [][]Provision {
 		}
 	}
 	for i, app := range f.Applications {
-		if app.Chart != nil {
-			for _, group := range app.Chart.Provides {
+		for _, chart := range app.KnownCharts() {
+			for _, group := range chart.Provides {
 				add(i, "kinds", "of "+group)
 			}
 		}

@@ -106,8 +106,7 @@ type finder struct {
 	apps  []Application
 	base  *knowledge.Base
 	graph *graph.Graph
-	appOf []int        // the Application of each part of the graph
-	stubs map[int]bool // parts for charts that are not available
+	appOf []int // the Application of each part of the graph
 	links map[[2]int][]Reason
 	// groups are the nodes of each API group that is not built-in, classes those
 	// that name a program, and charts the groups whose CRDs are in a separate
@@ -121,7 +120,7 @@ type finder struct {
 // known links. The graph contains all their objects; the Part of a node is the
 // index of its Application.
 func Find(apps []Application, base *knowledge.Base, known ...Link) (*graph.Graph, []Link, error) {
-	f := &finder{apps: apps, base: base, stubs: map[int]bool{}, links: map[[2]int][]Reason{}}
+	f := &finder{apps: apps, base: base, links: map[[2]int][]Reason{}}
 	var parts []graph.Part
 	for i, app := range apps {
 		for _, part := range app.Parts {
@@ -133,8 +132,7 @@ func Find(apps []Application, base *knowledge.Base, known ...Link) (*graph.Graph
 			if err != nil {
 				return nil, nil, err
 			}
-			f.stubs[len(parts)] = true
-			parts = append(parts, graph.Part{Objects: stubs})
+			parts = append(parts, graph.Part{Objects: stubs, Stubs: true})
 			f.appOf = append(f.appOf, i)
 		}
 	}
@@ -301,7 +299,7 @@ func (f *finder) strength(r graph.Reference) (Strength, bool) {
 		return 0, false // its kind exists wherever Argo CD runs
 	case isProvider(from, r):
 		return Healthy, from.HasHealth // most classes work alone
-	case !r.Inferred && r.Meaning == knowledge.Exists && f.stubs[to.Part]:
+	case !r.Inferred && r.Meaning == knowledge.Exists && to.Stub:
 		return Healthy, true // the chart's program creates it
 	case r.IsAboutWebhook() && (!r.Hard || f.base.Builtin(from.Key.Group)):
 		// It existed before the webhook, or is created by what is applied later.
@@ -389,7 +387,7 @@ func (f *finder) byKind(group string, nodes []int, chart knowledge.Chart, add fu
 	for _, i := range nodes {
 		switch {
 		case f.graph.Nodes[i].Foreign && (chart.Rung == definitions || !f.charts[group]):
-			add(i, Reason{Strength: Applied, Field: "kind", Why: "uses a CRD installed by the chart " + chart.Name})
+			add(i, Reason{Strength: Applied, Inferred: chart.Guessed, Field: "kind", Why: "uses a CRD installed by the chart " + chart.Name})
 		case chart.Rung == knowledge.Controllers:
 			add(i, Reason{Strength: Healthy, Inferred: true, Field: "kind", Why: "is a kind reconciled by the chart " + chart.Name})
 		}

@@ -23,13 +23,13 @@ func NotComponent(command string, req plugin.Request, err error) error {
 	if len(Components(req)) == 0 {
 		return err
 	}
-	held := heldComponents(req.Repo, req.Dir)
-	of, all := held.described, ", or list all with cmp fleet inventory"
+	held := Below(req.Repo, req.Dir)
+	of, all := held.Described, ", or list all with cmp fleet inventory"
 	if command == "render" {
 		all = ", or check all with cmp check"
 	}
 	if len(of) == 0 { // so there is no fleet
-		return Undescribed(req.Repo, req.Dir, req.Show, ", or name one of them, such as "+req.Show(held.others[0]))
+		return Undescribed(req.Repo, req.Dir, req.Show, ", or name one of them, such as "+req.Show(held.Others[0]))
 	}
 	return finding.Finding{Severity: finding.Error, Rule: FolderRule, File: req.Show(req.Dir), Message: "not a component, but a directory of " + finding.Counted(len(of), "component"),
 		Remedy: "name one of them, such as " + req.Show(of[0]) + all}
@@ -38,43 +38,36 @@ func NotComponent(command string, req plugin.Request, err error) error {
 // Components lists the components in a directory, sorted; none if the directory is
 // or renders as a component itself.
 func Components(req plugin.Request) []string {
-	held := heldComponents(req.Repo, req.Dir)
-	return slices.Sorted(slices.Values(append(held.described, held.others...)))
+	held := Below(req.Repo, req.Dir)
+	return slices.Sorted(slices.Values(append(held.Described, held.Others...)))
 }
 
 // Undescribed reports a directory with components but without any component.yaml,
 // which is not a fleet; otherwise nil.
 func Undescribed(repo fs.FS, dir string, show func(string) string, also string) error {
-	held := heldComponents(repo, dir)
-	if len(held.described) > 0 || len(held.others) == 0 {
+	held := Below(repo, dir)
+	if len(held.Described) > 0 || len(held.Others) == 0 {
 		return nil
 	}
-	var above []string
-	for _, other := range held.others {
-		if pattern := "'" + show(path.Join(path.Dir(other), "*")) + "'"; !slices.Contains(above, pattern) {
-			above = append(above, pattern)
-		}
-	}
-	if len(above) > 3 {
-		above = []string{show(held.others[0])}
-		also = ", and so on for each" + also
-	}
-	return finding.Finding{Severity: finding.Error, Rule: FolderRule, File: show(dir), Message: "not a component, but a directory of " + finding.Counted(len(held.others), "component") + " without component.yaml",
-		Remedy: "run cmp init " + strings.Join(above, " ") + also}
+	return finding.Finding{Severity: finding.Error, Rule: FolderRule, File: show(dir), Message: "not a component, but a directory of " + finding.Counted(len(held.Others), "component") + " without component.yaml",
+		Remedy: "run cmp init --recursive " + show(dir) + also}
 }
 
-// held are the components below a directory: those with a component.yaml, and
+// Held are the components below a directory: those with a component.yaml, and
 // charts and kustomizations without one.
-type held struct{ described, others []string }
+type Held struct{ Described, Others []string }
 
 // maxDirs limits the directories to search.
 const maxDirs = 5000
 
-// heldComponents finds the components in a directory. A component itself, or a
-// directory with manifests and more than one component without a component.yaml,
-// has none.
-func heldComponents(repo fs.FS, dir string) held {
-	var found held
+// Below finds the components in a directory. A component itself, or a directory with
+// manifests and a single component without a component.yaml, has none.
+func Below(repo fs.FS, dir string) Held {
+	var found Held
+	own := KindAt(repo, dir)
+	if own == Described {
+		return found
+	}
 	budget := maxDirs
 	var look func(dir string)
 	look = func(dir string) {
@@ -86,25 +79,23 @@ func heldComponents(repo fs.FS, dir string) held {
 			if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 				continue
 			}
-			below := path.Join(dir, e.Name())
-			switch kind := KindAt(repo, below); {
-			case kind == Described:
-				found.described = append(found.described, below)
-			case kind != "" && kind != string(render.Plain) && kind != string(render.Template):
-				found.others = append(found.others, below)
-			default:
+			if below := path.Join(dir, e.Name()); KindAt(repo, below) == Described {
+				found.Described = append(found.Described, below)
+			} else {
 				look(below)
 			}
 		}
 	}
-	own := KindAt(repo, dir)
-	loose := own == string(render.Plain) || own == string(render.Template)
-	if own != "" && !loose {
-		return found
+	if look(dir); budget < 0 {
+		return Held{}
 	}
-	look(dir)
-	if loose && len(found.others) < 2 { // a component of plain manifests may contain one
-		found.others = nil
+	others, err := render.Roots(repo, dir, found.Described)
+	if err != nil || slices.Contains(others, dir) {
+		return Held{}
+	}
+	loose := own == string(render.Plain) || own == string(render.Template)
+	if !loose || len(others) > 1 { // a component of plain manifests may contain one
+		found.Others = others
 	}
 	return found
 }

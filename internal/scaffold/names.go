@@ -10,18 +10,27 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/kustomize"
 )
 
 // namesFor returns possible names of a component, in order of preference: that of
 // its chart, of its directory, and with parent directories if needed to be unique.
+// The name of an overlay includes that of what it changes.
 func (b *Draft) namesFor(f *undescribed) []string {
 	own := path.Base(f.dir)
 	if f.dir == "." {
 		own = b.Name
 	}
 	names := []string{f.draft.Name, component.NameFrom(own)}
+	if base, app, overlay := b.overlay(f.dir); base != "" && f.kind == render.Kustomize {
+		f.base, f.environment = base, component.NameFrom(overlay)
+		names = []string{component.NameFrom(app + "-" + overlay)}
+	}
 	for dir := path.Dir(f.dir); dir != "."; dir = path.Dir(dir) {
-		names = append(names, component.NameFrom(path.Base(dir)+"-"+own))
+		if !slices.Contains(aside, path.Base(dir)) {
+			names = append(names, component.NameFrom(path.Base(dir)+"-"+own))
+		}
 	}
 	names = append(names, component.NameFrom(f.dir))
 	names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
@@ -64,50 +73,48 @@ func (b *Draft) tellApart(ctx context.Context) {
 	}
 }
 
-// within returns the directories below one that are separate components.
-func (b *Draft) within(dir string) []string {
-	var all []string
-	err := fs.WalkDir(b.Repo, dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() && strings.HasPrefix(d.Name(), ".") && p != dir {
-			return fs.SkipDir
+// overlay is what a kustomization is an overlay of: the directory that it changes, and
+// what the two are about together; empty if it is none.
+func (b *Draft) overlay(dir string) (base, app, overlay string) {
+	own := path.Base(dir)
+	for _, to := range kustomize.References(b.Repo, dir) {
+		if info, err := fs.Stat(b.Repo, to); err != nil || !info.IsDir() || strings.HasPrefix(to, dir+"/") || strings.HasPrefix(dir, to+"/") && to != "." {
+			continue
 		}
-		if !d.IsDir() && path.Dir(p) != dir && slices.Contains([]string{"Chart.yaml", "kustomization.yaml", "kustomization.yml", component.File}, d.Name()) {
-			all = append(all, b.Show(path.Dir(p)))
+		common := path.Dir(dir)
+		for common != "." && !strings.HasPrefix(to, common+"/") {
+			common = path.Dir(common)
 		}
-		return nil
-	})
-	if err != nil {
-		return nil
+		about := path.Base(common)
+		if common == "." {
+			about = b.Name
+		}
+		switch {
+		case path.Base(to) == own:
+			return to, own, path.Base(path.Dir(dir))
+		case slices.Contains(aside, path.Base(to)) || slices.Contains(aside, path.Base(path.Dir(dir))):
+			return to, about, own
+		}
 	}
-	return slices.Compact(all)
+	return "", "", ""
 }
 
-// naming returns arguments for the components below a directory: a pattern that
-// only matches them, or else the first of them.
-func (b *Draft) naming(dir string, within []string) string {
-	for depth, pattern := 1, path.Join(dir, "*"); depth <= 3; depth, pattern = depth+1, pattern+"/*" {
-		found, err := fs.Glob(b.Repo, pattern)
-		if err != nil {
-			break
+// aside are directories whose names say how a component is made, and not which it is.
+var aside = []string{"base", "bases", "overlay", "overlays", "env", "envs", "environment", "environments"}
+
+// environments are those of overlays that several have one base: each is for one.
+func (b *Draft) environments() {
+	of := map[string][]*undescribed{}
+	for _, f := range b.Found {
+		if f.base != "" {
+			of[f.base] = append(of[f.base], f)
 		}
-		fitting := 0
-		for _, p := range found {
-			info, err := fs.Stat(b.Repo, p)
-			switch {
-			case err != nil || !info.IsDir():
-			case slices.Contains(within, b.Show(p)):
-				fitting++
-			default:
-				fitting = -len(found)
+	}
+	for _, several := range of {
+		for _, f := range several {
+			if len(several) > 1 {
+				f.draft.Environment = f.environment
 			}
 		}
-		if fitting > 0 {
-			return "'" + b.Show(pattern) + "'"
-		}
 	}
-	const some = 3
-	if len(within) > some {
-		return strings.Join(within[:some], " ") + " and so on"
-	}
-	return strings.Join(within, " ")
 }

@@ -15,14 +15,17 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/locate"
 	"github.com/ladder-cmp/ladder/internal/overlay"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/input"
 )
 
 // Draft is the set of component.yaml files to write.
@@ -87,9 +90,10 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 	if kind == render.Helm && b.library(f.dir) {
 		return finding.Finding{Severity: finding.Error, Rule: render.Nothing, File: shown, Message: "a library chart renders nothing", Remedy: "name a chart that depends on it"}
 	}
-	if within := b.within(f.dir); kind != render.Helm && kind != render.Kustomize && len(within) > 0 {
-		return finding.Finding{Severity: finding.Error, Rule: "several-components", File: shown, Message: "it holds components itself, such as " + within[0],
-			Remedy: "name each of them, as with cmp init " + b.naming(f.dir, within)}
+	held := locate.Below(b.Repo, f.dir)
+	if within := append(held.Described, held.Others...); kind != render.Helm && len(within) > 0 {
+		return finding.Finding{Severity: finding.Error, Rule: "several-components", File: shown, Message: "it holds components itself, such as " + b.Show(slices.Min(within)),
+			Remedy: "run cmp init --recursive " + shown}
 	}
 	f.kind = kind
 	f.draft.Schema = b.schema(f.dir)
@@ -106,7 +110,11 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 		}
 		f.says(said)
 	}
-	res, err := plugin.Generate(ctx, plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, DirName: name, Show: b.Show, App: plugin.App{Name: name, Namespace: placeholderNamespace}}, b.kinds)
+	req := plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, DirName: name, Show: b.Show, App: plugin.App{Name: name, Namespace: placeholderNamespace}}
+	res, err := plugin.Generate(ctx, req, b.kinds)
+	if err != nil {
+		res, _, err = fleet.Rest(ctx, req, b.kinds, err)
+	}
 	if err != nil {
 		f.draft.NamespaceWhy = "it could not be rendered, so that nothing names one"
 		for _, fault := range finding.Of(err) {
@@ -202,6 +210,7 @@ func Begin(ctx context.Context, c *checkout.Checkout, base *knowledge.Base, dirs
 		return nil, err
 	}
 	b.tellApart(ctx)
+	b.environments()
 	b.place(ctx)
 	if err := b.check(); err != nil {
 		return nil, err
@@ -238,6 +247,32 @@ func Directories(args []string) ([]string, error) {
 	return all, nil
 }
 
+// Below returns the components below directories that have no component.yaml; with force,
+// the others, too. A directory without any is returned itself.
+func Below(c *checkout.Checkout, dirs []string, force bool) ([]string, error) {
+	var all []string
+	for _, typed := range dirs {
+		dir, err := c.Inside(typed)
+		if err != nil {
+			return nil, err
+		}
+		held := locate.Below(c.Repo, dir)
+		if len(held.Described)+len(held.Others) == 0 {
+			all = append(all, typed)
+			continue
+		}
+		below := held.Others
+		if force {
+			below = append(below, held.Described...)
+			slices.Sort(below)
+		}
+		for _, p := range below {
+			all = append(all, filepath.Join(typed, filepath.FromSlash(strings.TrimPrefix(p, input.Prefix(dir)))))
+		}
+	}
+	return all, nil
+}
+
 // existingFindings reports existing files: each of a few, or their number.
 func existingFindings(files []string) []finding.Finding {
 	const few = 3
@@ -262,6 +297,9 @@ type undescribed struct {
 	summary   string
 	// names are possible names, in order of preference.
 	names []string
+	// base is the directory that it is an overlay of, for an environment; both may be
+	// empty.
+	base, environment string
 	// said is the content of an existing component.yaml.
 	said component.Description
 }

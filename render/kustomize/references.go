@@ -5,8 +5,10 @@ package kustomize
 import (
 	"io/fs"
 	"path"
+	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/render/input"
 )
@@ -45,4 +47,24 @@ func References(fsys fs.FS, dir string) []string {
 		}
 	}
 	return all
+}
+
+// Resources returns the resources of a kustomization that renders nothing but these,
+// and whether it changes them; ok is false of any other.
+func Resources(fsys fs.FS, dir string) (entries []string, changes, ok bool) {
+	var k types.Kustomization
+	data, err := fs.ReadFile(fsys, path.Join(dir, File(fsys, dir)))
+	if err != nil || k.Unmarshal(data) != nil || k.Kind == ComponentKind {
+		return nil, false, false
+	}
+	k.FixKustomization()
+	renders := len(k.HelmCharts) + len(k.Generators) + len(k.Components) + len(k.ConfigMapGenerator) + len(k.SecretGenerator)
+	if renders > 0 || len(k.Resources) == 0 {
+		return nil, false, false
+	}
+	rest := k
+	rest.TypeMeta, rest.MetaData, rest.Resources = types.TypeMeta{}, nil, nil
+	rest.GeneratorOptions, rest.SortOptions, rest.BuildMetadata = nil, nil, nil
+	text, err := yaml.Marshal(rest)
+	return k.Resources, err != nil || strings.TrimSpace(string(text)) != "{}", true
 }

@@ -1,0 +1,231 @@
+package fleet
+
+import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render"
+)
+
+// Absent is something that an Application deploys and that is not at hand: a chart, or a
+// file behind an address.
+type Absent struct {
+	Ref remote.Ref
+	// Known is what is known of it, as of a chart; nil if nothing is.
+	Known *knowledge.Chart
+}
+
+// name is what it is called: the chart, or the repository that publishes the file.
+func (a Absent) name() string {
+	if a.Ref.Kind == remote.Chart {
+		return a.Ref.Chart
+	}
+	u, err := url.Parse(a.Ref.URL)
+	if err != nil {
+		return ""
+	}
+	parts := strings.Split(strings.Trim(u.Path, "/"), "/")
+	if !slices.Contains([]string{"github.com", "raw.githubusercontent.com"}, u.Host) || len(parts) < 3 {
+		return path.Base(u.Path)
+	}
+	return parts[1]
+}
+
+// KnownCharts is what is known of what an Application lacks.
+func (a *Application) KnownCharts() []knowledge.Chart {
+	var all []knowledge.Chart
+	for _, c := range a.Absent {
+		if c.Known != nil {
+			all = append(all, *c.Known)
+		}
+	}
+	return all
+}
+
+// lack notes what is not at hand. An Application is for what its operators are for,
+// and else for what its first known chart is.
+func (a *Application) lack(base *knowledge.Base, ref remote.Ref) {
+	c := Absent{Ref: ref}
+	if known, ok := base.Chart(ref.URL, c.name()); ok {
+		first := !slices.ContainsFunc(a.Absent, func(c Absent) bool { return c.Known != nil })
+		if first || known.Rung == knowledge.Controllers && a.Rung != knowledge.Controllers {
+			a.Rung, a.RungWhy = known.Rung, "chart "+known.Name+": "+known.Why
+		}
+		c.Known = &known
+	}
+	a.Absent = append(a.Absent, c)
+}
+
+// renderRest renders an Application that does not render without what is not at hand.
+// Of what keeps it from being rendered, the rest is an error.
+func (f *Fleet) renderRest(ctx context.Context, app *Application, req plugin.Request, failed error) (plugin.Result, bool) {
+	res, absent, err := Rest(ctx, req, f.base, failed)
+	if err != nil {
+		app.Failed, app.Findings = true, finding.Of(err)
+	}
+	if res.Plan != nil {
+		app.take(res)
+		// What seems to be missing may come with what is not at hand.
+		app.Findings = slices.DeleteFunc(app.Findings, func(found finding.Finding) bool { return found.Missing != "" })
+	}
+	for _, ref := range absent {
+		app.lack(f.base, ref)
+	}
+	switch {
+	case app.Part == crds.Only:
+		app.Rung, app.RungWhy = "crds", "its CRDs are split off"
+	case app.Rung != knowledge.Controllers && len(absent) > 0 && len(app.KnownCharts()) == 0:
+		app.Rung, app.RungWhy = "workloads", "nothing is known of the chart "+app.Absent[0].name()+", and most are for workloads"
+	}
+	return res, res.Plan != nil
+}
+
+// Rest renders a component without the charts and files that are not at hand, which
+// it returns. It is for what does not render with them, and failed says why. The
+// error is what of that has another cause. Nothing comes out where the rest does not
+// render by itself.
+func Rest(ctx context.Context, req plugin.Request, base *knowledge.Base, failed error) (plugin.Result, []remote.Ref, error) {
+	sources := &emptySources{from: req.Remote}
+	req.Remote = sources
+	res, err := plugin.Generate(ctx, req, base)
+	absent := sources.sorted()
+	switch faults := finding.Of(err); {
+	case len(absent) == 0:
+		return plugin.Result{}, nil, failed
+	case len(faults) == 1 && faults[0].Rule == render.Empty:
+		return plugin.Result{}, absent, nil
+	case err != nil:
+		return plugin.Result{}, absent, finding.Err(again(finding.Of(failed), faults))
+	}
+	return res, absent, nil
+}
+
+// guess takes charts of which nothing is known for those that bring the kinds of an API
+// group, if their name is in its name and no other chart is known to bring these.
+func (f *Fleet) guess() {
+	var groups []string
+	for _, app := range f.Applications {
+		for _, o := range app.Objects {
+			if g := o.ID.Group; !slices.Contains(groups, g) && !f.base.Builtin(g) && !slices.ContainsFunc(f.base.Charts(), func(c knowledge.Chart) bool { return c.Brings(g) }) {
+				groups = append(groups, g)
+			}
+		}
+	}
+	slices.Sort(groups)
+	for _, app := range f.Applications {
+		for i, c := range app.Absent {
+			provides := slices.DeleteFunc(slices.Clone(groups), func(g string) bool { return !namedAfter(c.name(), g) })
+			if c.Known != nil || len(provides) == 0 {
+				continue
+			}
+			app.Absent[i].Known = &knowledge.Chart{Name: c.name(), Rung: knowledge.Controllers, Provides: provides, Why: "it is called as the API group " + provides[0], Guessed: true}
+			app.Rung, app.RungWhy = knowledge.Controllers, "chart "+c.name()+": "+app.Absent[i].Known.Why
+		}
+	}
+}
+
+// namedAfter reports whether the name of a chart is in that of an API group:
+// kopiur, kopiur-operator and kopiur-crds are of kopiur.example.com.
+func namedAfter(chart, group string) bool {
+	core := strings.TrimSuffix(chart, "-crds")
+	for _, ending := range []string{"-operator", "-controller"} {
+		core = strings.TrimSuffix(core, ending)
+	}
+	labels := strings.Split(group, ".")
+	return slices.ContainsFunc(labels[:len(labels)-1], func(label string) bool {
+		return label == core || core != chart && strings.HasPrefix(core, label+"-")
+	})
+}
+
+// again are the faults that are found a second time, at the same place.
+func again(first, second []finding.Finding) []finding.Finding {
+	return slices.DeleteFunc(slices.Clone(first), func(a finding.Finding) bool {
+		return !slices.ContainsFunc(second, func(b finding.Finding) bool { return a.File == b.File && a.Line == b.Line && a.Field == b.Field })
+	})
+}
+
+// emptySources fetches what another Fetcher has. A chart that is not at hand is one
+// that renders to nothing, a file is empty, and both are noted.
+type emptySources struct {
+	from remote.Fetcher // may be nil
+
+	mu     sync.Mutex
+	absent []remote.Ref
+}
+
+func (e *emptySources) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
+	content, err := remote.Sources{Network: e.from}.Fetch(ctx, ref)
+	if faults := finding.Of(err); ref.Kind == remote.Repository || len(faults) != 1 || faults[0].Rule != remote.NotVendored && faults[0].Rule != remote.NotAllowed {
+		return content, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !slices.Contains(e.absent, ref) {
+		e.absent = append(e.absent, ref)
+	}
+	if ref.Kind == remote.File {
+		return remote.Content{}, nil
+	}
+	version := someVersion(ref.Version)
+	data, err := emptyChart(ref.Chart, version)
+	return remote.Content{Version: version, Data: data}, err
+}
+
+// sorted are the charts and files that are not at hand.
+func (e *emptySources) sorted() []remote.Ref {
+	slices.SortFunc(e.absent, func(x, y remote.Ref) int {
+		return cmp.Or(strings.Compare(x.Chart, y.Chart), strings.Compare(x.URL, y.URL), strings.Compare(x.Version, y.Version))
+	})
+	return e.absent
+}
+
+var versionNumber = regexp.MustCompile(`\d+(\.\d+)*(-[0-9A-Za-z.-]+)?`)
+
+// someVersion is one that most ranges take which are written so: their first number.
+func someVersion(asked string) string {
+	number := cmp.Or(versionNumber.FindString(asked), "0.0.0")
+	core, pre, _ := strings.Cut(number, "-")
+	for strings.Count(core, ".") < 2 {
+		core += ".0"
+	}
+	if pre != "" {
+		core += "-" + pre
+	}
+	return core
+}
+
+// emptyChart packs a chart that renders to nothing.
+func emptyChart(name, version string) ([]byte, error) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	text := fmt.Sprintf("apiVersion: v2\nname: %q\nversion: %q\n", name, version)
+	if err := w.WriteHeader(&tar.Header{Name: name + "/Chart.yaml", Mode: 0o644, Size: int64(len(text))}); err != nil {
+		return nil, err
+	}
+	if _, err := w.Write([]byte(text)); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,90 @@
+package render
+
+import (
+	"io/fs"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render/input"
+	"github.com/ladder-cmp/ladder/render/kustomize"
+)
+
+// groups reports whether a kustomization holds nothing that a component deploys:
+// it names components below it and leaves them as they are, or has Argo CD deploy
+// some. What else it holds are other objects of Argo CD, such as an AppProject.
+func (s source) groups(dir string) bool {
+	entries, changes, ok := kustomize.Resources(s.FS, dir)
+	if !ok {
+		return false
+	}
+	if only, deploys := s.onlyDeploys(dir, map[string]bool{}); only && deploys {
+		return true
+	}
+	named := false
+	for _, entry := range entries {
+		p, ok := input.RepoPath(dir, entry)
+		switch info, err := fs.Stat(s.FS, p); {
+		case !ok || err != nil:
+			return false
+		case !info.IsDir():
+			if only, _ := s.ofArgoCD(p, false); !only {
+				return false
+			}
+		case !strings.HasPrefix(p, input.Prefix(dir)) || isBase(p):
+			return false
+		default:
+			named = true
+		}
+	}
+	return named && !changes
+}
+
+// onlyDeploys reports whether all that a kustomization holds are objects of Argo CD and
+// Namespaces, and whether it has some that deploy others.
+func (s source) onlyDeploys(dir string, seen map[string]bool) (only, deploys bool) {
+	entries, _, ok := kustomize.Resources(s.FS, dir)
+	if !ok || seen[dir] {
+		return false, false
+	}
+	seen[dir] = true
+	for _, entry := range entries {
+		p, ok := input.RepoPath(dir, entry)
+		info, err := fs.Stat(s.FS, p)
+		if !ok || err != nil {
+			return false, false
+		}
+		var only, some bool
+		if info.IsDir() {
+			only, some = s.onlyDeploys(p, seen)
+		} else {
+			only, some = s.ofArgoCD(p, true)
+		}
+		if !only {
+			return false, false
+		}
+		deploys = deploys || some
+	}
+	return true, deploys
+}
+
+// ofArgoCD reports whether a file holds nothing but objects of Argo CD, and Namespaces if
+// these are let pass, and whether some of them deploy others.
+func (s source) ofArgoCD(file string, namespaces bool) (only, deploys bool) {
+	text, err := fs.ReadFile(s.FS, file)
+	if err != nil {
+		return false, false
+	}
+	objs, err := object.Parse(file, 1, string(text))
+	for _, o := range objs {
+		if namespaces && o.ID.GroupKind() == "Namespace" {
+			continue
+		}
+		kind, known := knowledge.Default().Kind(o.ID.Group, o.ID.Kind)
+		if !known || !kind.Assured {
+			return false, false
+		}
+		deploys = deploys || o.ID.Kind != "AppProject"
+	}
+	return err == nil && len(objs) > 0, deploys
+}
