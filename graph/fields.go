@@ -69,9 +69,9 @@ func (b *builder) referToInstallers() {
 				if !brings[part] {
 					continue
 				}
-				r := Reference{From: i, To: by.node, Field: kindField, Meaning: knowledge.Healthy, Inferred: true, Refused: true, Why: "is a kind that may be installed by", Source: by.source}
+				r := Reference{From: i, To: by.node, Field: kindField, Meaning: knowledge.Healthy, Inferred: true, Refused: true, Why: "uses a CRD that may be installed by", Source: by.source}
 				if part == n.Part && b.isOnlySource(by, kind) {
-					r.Inferred, r.Why = false, "is a kind installed by"
+					r.Inferred, r.Why = false, "uses a CRD installed by"
 				}
 				b.refer(r)
 			}

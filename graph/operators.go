@@ -26,7 +26,7 @@ func (b *builder) referToOperators() {
 		first := in.nodes[0]
 		if retry := b.Nodes[first].Kind.Operator.Retry; !isNoted[in.part] && retry != "" && !b.joined {
 			isNoted[in.part] = true
-			b.report(first, finding.Note, OLMRetry, "Argo CD retries a sync five times, 155 seconds in all: "+b.Nodes[first].Kind.Operator.RetryWhy,
+			b.report(first, finding.Note, OLMRetry, "Argo CD retries a sync five times within 155 seconds, which may be too short: "+b.Nodes[first].Kind.Operator.RetryWhy,
 				"set syncPolicy.retry of the Application to "+retry)
 		}
 		b.inGroup(in)

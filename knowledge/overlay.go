@@ -252,7 +252,7 @@ func (r *reader) kinds(over *Base, list *yaml.Node) {
 			continue
 		}
 		if before, twice := added[k.Group][k.Kind.Kind]; twice {
-			r.fault(n, field, fmt.Sprintf("the kind is already in line %d", before.node.Line), "make one record of the two")
+			r.fault(n, field, fmt.Sprintf("the kind is already in line %d", before.node.Line), "merge the two records")
 			continue
 		}
 		if added[k.Group] == nil {
@@ -345,7 +345,7 @@ func (r *reader) packages(over *Base, root *yaml.Node) {
 		case len(p.Brings) == 0:
 			r.fault(n, field, "missing what the package installs", "write brings: with groups, or Kind.group for one kind of a group")
 		case slices.ContainsFunc(more, func(other Package) bool { return other.Name == p.Name }):
-			r.fault(n, field, "package "+p.Name+" is there twice", "make one record of the two")
+			r.fault(n, field, "package "+p.Name+" is there twice", "merge the two records")
 		default:
 			p.Source = cmp.Or(p.Source, fmt.Sprintf("%s:%d", r.Name, n.Line))
 			more = append(more, p)

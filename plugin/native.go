@@ -104,7 +104,7 @@ var ofKustomize = []Parameter{
 	},
 	{
 		Name: "common-annotations-envsubst", Title: "Variables in common annotations", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
-		Tooltip: "Put in the Application's variables, such as $ARGOCD_APP_NAME, for their names in common-annotations.",
+		Tooltip: "Replace names of the Application's variables, such as $ARGOCD_APP_NAME, with their values in common-annotations.",
 		set:     nativeBool(func(o *options) *bool { return &o.fillAnnotations }),
 	},
 	{

@@ -164,7 +164,7 @@ var ofOrder = []Parameter{
 	},
 	{
 		Name: "crds-upgraders", Title: "CRD upgraders", Item: "string", Collection: "string", Default: upgradersLeft,
-		Tooltip: "What becomes of a chart's Jobs that write CRDs when they run: off turns them off by the chart's values, keep leaves them.",
+		Tooltip: "How to treat a chart's Jobs that write CRDs when they run: off disables them through the chart's values, keep leaves them.",
 		Choices: words(upgradersLeft, upgradersOff),
 		set:     choice(func(s *Settings) *string { return &s.Upgraders }),
 	},

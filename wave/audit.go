@@ -201,10 +201,14 @@ func AuditText(gates []Gate) string {
 		}
 		fmt.Fprintf(&b, "%s: %s\n", g.Moment(), g.summary())
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		health := "gated by"
+		if !g.Awaited {
+			health = "health"
+		}
 		for _, list := range []struct {
 			mark string
 			all  []Gated
-		}{{"gated by", g.GatedBy}, {"blind", g.Blind}, {"can hang", g.Hangs}, {"can fail", g.Degrades}} {
+		}{{health, g.GatedBy}, {"blind", g.Blind}, {"can hang", g.Hangs}, {"can fail", g.Degrades}} {
 			for _, o := range list.all {
 				fmt.Fprintf(w, "  %s\t%s\t%s\n", list.mark, finding.Harmless(o.Object), finding.Harmless(o.Why))
 				for at, c := range o.For {

@@ -232,7 +232,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 		timing += " of phase " + string(to.phase)
 	}
 	severity := finding.Error
-	effect := ", only after this is healthy"
+	effect := ", but only after this object is healthy: a deadlock"
 	switch {
 	case to == never:
 		timing, effect = "which Argo CD never applies in a sync", ""
@@ -281,7 +281,7 @@ func (s *sync) reportPVC(i int) {
 	if class != (object.ID{}) {
 		severity, unless = finding.Warning, fmt.Sprintf(", unless %s binds immediately", class)
 	}
-	s.report(i, severity, Late, fmt.Sprintf("%s it waits for a Pod of %s, which Argo CD applies %s, only after this is healthy%s", s.at[i], s.name(first), s.at[first], unless), remedy)
+	s.report(i, severity, Late, fmt.Sprintf("%s it waits for a Pod of %s, which Argo CD applies %s, but only after this object is healthy: a deadlock%s", s.at[i], s.name(first), s.at[first], unless), remedy)
 	if class != (object.ID{}) {
 		s.found[len(s.found)-1].Missing = class.String()
 	}

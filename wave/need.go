@@ -43,19 +43,19 @@ const (
 func (n Need) Without() string {
 	switch n {
 	case Refused:
-		return "is refused by the API server until then"
+		return "is rejected by the API server until then"
 	case RunsOnce:
-		return "runs once, and fails before"
+		return "runs once, and fails if it runs too early"
 	case WrongData:
-		return "would use the wrong data before"
+		return "would use the wrong data if it started earlier"
 	case Degrades:
-		return "would be Degraded before, which fails the sync"
+		return "would be Degraded until then, which fails the sync"
 	case Checks:
 		return "checks the result once"
 	case Settles:
 		return "follows a moment later, since connections reach a webhook up to a second after it is ready"
 	case Reads:
-		return "reads what it makes"
+		return "reads what it writes"
 	case Depends:
 		return "depends on what it installs"
 	case Requested:

@@ -389,7 +389,7 @@ func (f *finder) byKind(group string, nodes []int, chart knowledge.Chart, add fu
 	for _, i := range nodes {
 		switch {
 		case f.graph.Nodes[i].Foreign && (chart.Rung == definitions || !f.charts[group]):
-			add(i, Reason{Strength: Applied, Field: "kind", Why: "is a kind installed by the chart " + chart.Name})
+			add(i, Reason{Strength: Applied, Field: "kind", Why: "uses a CRD installed by the chart " + chart.Name})
 		case chart.Rung == knowledge.Controllers:
 			add(i, Reason{Strength: Healthy, Inferred: true, Field: "kind", Why: "is a kind reconciled by the chart " + chart.Name})
 		}

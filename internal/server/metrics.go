@@ -27,9 +27,9 @@ type reloads struct {
 func newReloads(to prometheus.Registerer) reloads {
 	r := reloads{
 		prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_reloads_total",
-			Help: "Changes of the server's ladder.yaml, by result: used, or refused because it is wrong."}, []string{"result"}),
+			Help: "Changes of the server's ladder.yaml, by result: used, or refused because it is invalid."}, []string{"result"}),
 		prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_config_refused",
-			Help: "1 while the server's ladder.yaml is wrong or missing and the one before holds; else 0."}),
+			Help: "1 while the server's ladder.yaml is invalid or missing and the previous one stays in effect; otherwise 0."}),
 	}
 	for _, result := range []string{reloadUsed, reloadRefused} {
 		r.changes.WithLabelValues(result)

@@ -146,12 +146,12 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 		switch k := e.ErrorKind.(type) {
 		case *kind.AdditionalProperties:
 			for _, name := range k.Properties {
-				report(append(slices.Clone(e.InstanceLocation), name), "the schema knows no such value")
+				report(append(slices.Clone(e.InstanceLocation), name), "the schema does not allow this value")
 			}
 			return
 		case *kind.Required:
 			for _, name := range k.Missing {
-				report(append(slices.Clone(e.InstanceLocation), name), "the schema requires it, and it is not set")
+				report(append(slices.Clone(e.InstanceLocation), name), "the schema requires this value, and it is not set")
 			}
 			return
 		}
