@@ -7,6 +7,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
@@ -28,11 +29,12 @@ func (r *reader) noRung(n *yaml.Node, field, name string) {
 	for _, rung := range r.base.ladder {
 		names = append(names, rung.Name)
 	}
-	message := fmt.Sprintf("unknown rung %q", name)
+	all := "use one of " + strings.Join(names, ", ")
 	if name == "" {
-		message = "no rung is named"
+		r.fault(n, field, "no rung is named", all)
+		return
 	}
-	r.fault(n, field, message, "use one of "+strings.Join(names, ", "))
+	r.fault(n, field, fmt.Sprintf("unknown rung %q", name), nearest.Or(name, names, all))
 }
 
 // identified checks the kind of a record.

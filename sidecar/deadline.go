@@ -91,7 +91,7 @@ func timeoutError(ctx context.Context, dir string, doing activity) error {
 	case stallTime:
 		return status.Errorf(codes.DeadlineExceeded, "%sthe repo-server sent %d bytes of the repository, and then nothing for %s while others waited for the memory that it takes, and may then pause for %s (--stall-timeout); fix: look at its CPU and its log", about, over.bytes, took, allows)
 	case renderTime:
-		return status.Errorf(codes.DeadlineExceeded, "%srendering took %s when it was stopped, and may take %s; fix: raise --render-timeout, or end what runs without end in its templates", about, took, allows)
+		return status.Errorf(codes.DeadlineExceeded, "%srendering was stopped after %s; the limit is %s; fix: raise --render-timeout, or end what runs without end in its templates", about, took, allows)
 	}
 	reason := "the time was over while the plugin was"
 	if over.limit == clientDeadline {

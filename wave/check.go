@@ -182,7 +182,7 @@ func (s *sync) simulate(i int) {
 			s.late(i, r, nil)
 		case to == at && r.Meaning == knowledge.Healthy && (r.Hard && !r.Inferred || r.Refused) && s.yielded[*r] == "":
 			s.report(i, finding.Warning, "unawaited", fmt.Sprintf("%s it %s %s, which is in the same wave, so Argo CD does not wait for it", at, r.Why, s.name(r.To)),
-				"give it a later wave, or let Ladder compute both")
+				"give it a later wave, or let Ladder compute both waves")
 		}
 	}
 	if !n.HasHealth || !s.awaited(at) {
@@ -248,7 +248,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 	if r.Inferred { // inferred references are not proof
 		severity = finding.Warning
 	}
-	rule, remedy := Late, "correct the sync-wave of one of the two, or let Ladder compute both"
+	rule, remedy := Late, "correct the sync-wave of one of the two, or let Ladder compute both waves"
 	if to.phase != at.phase || to == never {
 		rule = "other-phase"
 		remedy = fmt.Sprintf("make this one a Sync hook (%s: Sync)", object.Hook)
@@ -276,7 +276,7 @@ func (s *sync) reportPVC(i int) {
 	if s.at[first].compare(s.at[i]) <= 0 {
 		return
 	}
-	severity, unless, remedy := finding.Error, "", "put it into the wave of "+s.name(first)+", or let Ladder compute both"
+	severity, unless, remedy := finding.Error, "", "put it into the wave of "+s.name(first)+", or let Ladder compute both waves"
 	class := s.foreignClass(i)
 	if class != (object.ID{}) {
 		severity, unless = finding.Warning, fmt.Sprintf(", unless %s binds immediately", class)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
@@ -41,7 +42,7 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
 		r := verdict.Verdict{Findings: finding.Of(err)}
 		if err == nil {
 			r.Findings = f.Lint(in.source.Environment)
-			r.Of = finding.Counted(len(f.Components), "component") + " and " + finding.Counted(len(f.Links), "need")
+			r.Of = finding.Counted(len(f.Components), "component") + " and " + dependencies(len(f.Links))
 		}
 		return writeVerdict(s, r, *format, *strict)
 	}
@@ -75,4 +76,11 @@ func writeVerdict(s streams, r verdict.Verdict, format string, strict bool) erro
 		return errReported
 	}
 	return nil
+}
+
+func dependencies(n int) string {
+	if n == 1 {
+		return "1 dependency"
+	}
+	return fmt.Sprintf("%d dependencies", n)
 }

@@ -17,7 +17,7 @@ import (
 func (p *process) endCause(ctx context.Context, dir string) *task.Ended {
 	if p.killedAt > 0 {
 		return ended(task.Memory, codes.ResourceExhausted,
-			"%s: rendering took %d MiB of memory when it was stopped, and may take %d; fix: raise --worker-memory, or make the component smaller", dir, p.killedAt>>20, p.limit>>20)
+			"%s: rendering was stopped at %d MiB of memory; the limit is %d; fix: raise --worker-memory, or make the component smaller", dir, p.killedAt>>20, p.limit>>20)
 	}
 	if ctx.Err() != nil {
 		return &task.Ended{Cause: task.CauseOf(ctx), Err: ctx.Err()}
