@@ -21,7 +21,7 @@ import (
 // TestApplicationSets lets Argo CD 2.14 make Applications of the ApplicationSets
 // that are generated for the fleets.
 func TestApplicationSets(t *testing.T) {
-	suite.ApplicationSets(t, "want.appset-2.14.yaml", decode, func(t *testing.T, files suite.GitFiles, text string) []any {
+	suite.ApplicationSets(t, "want.appset-2.14.yaml", application, func(t *testing.T, files suite.GitFiles, text string) []any {
 		var set v1alpha1.ApplicationSet
 		if err := yaml.UnmarshalStrict([]byte(text), &set); err != nil {
 			t.Fatal(err)
@@ -42,6 +42,12 @@ func TestApplicationSets(t *testing.T) {
 		}
 		return all
 	})
+}
+
+func application(text string) (any, error) {
+	var app v1alpha1.Application
+	err := yaml.UnmarshalStrict([]byte(text), &app)
+	return app, err
 }
 
 // TestApps reads the Applications of the app-of-apps with Argo CD's own types.
