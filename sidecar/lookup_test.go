@@ -198,6 +198,7 @@ func TestCacheBounds(t *testing.T) {
 			time.Sleep(step.wait)
 		}
 		forget <- struct{}{}
+		synctest.Wait() // until it has forgotten
 		if !worked("b") {
 			t.Error("an answer was remembered after all were to be forgotten")
 		}

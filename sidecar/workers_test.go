@@ -176,7 +176,7 @@ func TestFaultsOfAWorker(t *testing.T) {
 		"panic":   {codes.Internal, "app: internal error: index out of range; this is a bug of the plugin"},
 		"flood":   {codes.ResourceExhausted, "app: the manifests are 95 MiB, and may be 90, since Argo CD takes no message of more than 100; fix: split the component"},
 		"loop":    {codes.DeadlineExceeded, "app: the repo-server's deadline passed while the plugin was rendering: the request had taken 4."},
-		"eat":     {codes.ResourceExhausted, "and may take 512; fix: raise --worker-memory"},
+		"eat":     {codes.ResourceExhausted, "the limit is 512; fix: raise --worker-memory"},
 		"recurse": {codes.ResourceExhausted, "their stack exceeded 64 MiB; end the recursion"},
 		"die":     {codes.Internal, "the worker process that rendered it ended; this is a bug of the plugin"},
 	}
@@ -364,7 +364,7 @@ func TestRenderTimeout(t *testing.T) {
 	workers := startWorkers(t, nil)
 	h := start(t, func(c *sidecar.Config) { c.Tasks, c.Render = workers.Tasks(), 300*time.Millisecond })
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "loop"}})
-	wants(t, err, codes.DeadlineExceeded, "and may take 300ms; fix: raise --render-timeout")
+	wants(t, err, codes.DeadlineExceeded, "the limit is 300ms; fix: raise --render-timeout")
 	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {
 		t.Errorf("after that: %v", err)
 	}
