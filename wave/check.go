@@ -232,7 +232,10 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 		timing += " of phase " + string(to.phase)
 	}
 	severity := finding.Error
-	effect := ", but only after this object is healthy: a deadlock"
+	effect := ", but only after this object is healthy"
+	if !r.Inferred {
+		effect += ": a deadlock"
+	}
 	switch {
 	case to == never:
 		timing, effect = "which Argo CD never applies in a sync", ""
