@@ -68,7 +68,7 @@ Exit codes: 0 success, 1 errors in the input or in a report, 2 invalid command l
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.Version = release
-	root.SetVersionTemplate(build.This(release).Text())
+	root.SetVersionTemplate(spelled(build.This(release).Text(), s.name()))
 	root.Flags().Bool("version", false, "Print the version, as cmp version does")
 	root.PersistentFlags().Var(&colour, "color", "Color output: auto (terminals only), always or never")
 	root.PersistentFlags().BoolVarP(s.Quiet, "quiet", "q", false, "Print no warnings, notes or progress to standard error")

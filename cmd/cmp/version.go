@@ -32,7 +32,7 @@ components: Helm, kustomize, Go, and the protocol of Argo CD.`,
 		if *format == reportJSON {
 			return writeJSON(s, b)
 		}
-		_, err := io.WriteString(s.Out, b.Text())
+		_, err := io.WriteString(s.Out, spelled(b.Text(), s.name()))
 		return err
 	}
 	return cmd
