@@ -242,16 +242,7 @@ status: {containerStatuses: [{name: ladder, ready: false, restartCount: 7, state
 		}
 	}))
 	defer server.Close()
-	kubeconfig := filepath.Join(t.TempDir(), "config")
-	text := fmt.Sprintf(`apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: %s}}]
-contexts: [{name: production, context: {cluster: c}}]
-current-context: production
-`, server.URL)
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	kubeconfig := kubeconfigOf(t, server.URL)
 	look := func(want int, args ...string) string {
 		t.Helper()
 		var out, faults strings.Builder
@@ -278,6 +269,22 @@ current-context: production
 	if got := look(exitFailed); !strings.Contains(got, "kubectl get pods --namespace argocd") || strings.Count(got, "\n") != 1 {
 		t.Errorf("of a cluster that does not answer:\n%s", got)
 	}
+}
+
+// kubeconfigOf writes a kubeconfig of one API server, with the context production.
+func kubeconfigOf(t *testing.T, server string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config")
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: %s}}]
+contexts: [{name: production, context: {cluster: c}}]
+current-context: production
+`, server)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // TestServingOf reads command lines as the server does, whatever this process has

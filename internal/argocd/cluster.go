@@ -33,34 +33,9 @@ type Cluster struct {
 // Read reads the installation. Missing permissions are findings; a cluster that
 // does not respond is an error.
 func (c Cluster) Read(ctx context.Context) (Found, error) {
-	config, err := c.config()
+	found, config, err := c.list(ctx, func(listedKind) bool { return true })
 	if err != nil {
 		return Found{}, err
-	}
-	all, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return Found{}, c.fault(err)
-	}
-	var found Found
-	for _, kind := range listedKinds {
-		items, err := list(ctx, all, kind.GroupVersionResource, c.Namespace, kind.everywhere, kind.only)
-		switch {
-		case err == nil:
-		case apierrors.IsNotFound(err) && (kind.optional || kind.only != ""):
-		case apierrors.IsForbidden(err):
-			found.Findings = append(found.Findings, notSeen(kind.Resource))
-		case apierrors.IsNotFound(err):
-			return Found{}, c.fault(fmt.Errorf("it has no %s; is Argo CD installed there?", kind.Resource))
-		default:
-			return Found{}, c.fault(err)
-		}
-		for _, item := range items {
-			o, err := parsed(item)
-			if err != nil {
-				return Found{}, err
-			}
-			found.Objects = append(found.Objects, o...)
-		}
 	}
 	found.Secrets, err = secretNames(ctx, config, c.Namespace)
 	if apierrors.IsForbidden(err) {
@@ -74,32 +49,45 @@ func (c Cluster) Read(ctx context.Context) (Found, error) {
 
 // Applications reads the Applications and ApplicationSets, and nothing else.
 func (c Cluster) Applications(ctx context.Context) (Found, error) {
+	found, _, err := c.list(ctx, func(kind listedKind) bool { return kind.Group == "argoproj.io" })
+	return found, err
+}
+
+// list lists the objects of some of the listed kinds.
+func (c Cluster) list(ctx context.Context, wanted func(listedKind) bool) (Found, *rest.Config, error) {
 	config, err := c.config()
 	if err != nil {
-		return Found{}, err
+		return Found{}, nil, err
 	}
 	all, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return Found{}, c.fault(err)
+		return Found{}, nil, c.fault(err)
 	}
 	var found Found
-	for _, resource := range []string{"applications", "applicationsets"} {
-		items, err := list(ctx, all, schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: resource}, c.Namespace, true, "")
+	for _, kind := range listedKinds {
+		if !wanted(kind) {
+			continue
+		}
+		items, err := list(ctx, all, kind.GroupVersionResource, c.Namespace, kind.everywhere, kind.only)
 		switch {
+		case err == nil:
+		case apierrors.IsNotFound(err) && (kind.optional || kind.only != ""):
 		case apierrors.IsForbidden(err):
-			found.Findings = append(found.Findings, notSeen(resource))
-		case err != nil:
-			return Found{}, c.fault(err)
+			found.Findings = append(found.Findings, notSeen(kind.Resource))
+		case apierrors.IsNotFound(err):
+			return Found{}, nil, c.fault(fmt.Errorf("it has no %s; is Argo CD installed there?", kind.Resource))
+		default:
+			return Found{}, nil, c.fault(err)
 		}
 		for _, item := range items {
 			o, err := parsed(item)
 			if err != nil {
-				return Found{}, err
+				return Found{}, nil, err
 			}
 			found.Objects = append(found.Objects, o...)
 		}
 	}
-	return found, nil
+	return found, config, nil
 }
 
 func (c Cluster) config() (*rest.Config, error) {
@@ -145,14 +133,16 @@ type Found struct {
 // clusterPatience is the timeout for a request.
 const clusterPatience = 20 * time.Second
 
-// listedKinds are the kinds to list: either in Argo CD's namespace only, or in all
+// listedKind is a kind to list: either in Argo CD's namespace only, or in all
 // permitted ones.
-var listedKinds = []struct {
+type listedKind struct {
 	schema.GroupVersionResource
 	everywhere, optional bool
 	// only is the name of the only relevant object, for cluster-scoped kinds.
 	only string
-}{
+}
+
+var listedKinds = []listedKind{
 	{GroupVersionResource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}},
 	{GroupVersionResource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}},
 	{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}},
