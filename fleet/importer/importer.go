@@ -75,7 +75,7 @@ const (
 	Changes = "import-changes"
 )
 
-// Import turns Applications into components. The error says that there are none.
+// Import turns Applications into components. It fails if there are none.
 func Import(ctx context.Context, in Input) (Result, error) {
 	w := &work{Input: in, apps: map[string]*application{}, rendered: map[string]bool{}, sets: map[string][]finding.Finding{}}
 	w.settle()
@@ -144,7 +144,7 @@ type application struct {
 	// source is the manifest, for messages and as it was.
 	file   string
 	line   int
-	from   string // the ApplicationSet; empty if it is no part of one
+	from   string // the ApplicationSet; empty if none generates it
 	above  *application
 	wave   int // among those of its parent
 	step   int // of the ApplicationSet, from 1; 0 without steps
