@@ -244,7 +244,7 @@ func (c *results) remember(r *result, epoch int) {
 }
 
 // expireLoop removes expired results, and clears the cache on request, until ctx ends.
-func (c *results) expireLoop(ctx context.Context, forget <-chan struct{}) {
+func (c *results) expireLoop(ctx context.Context, forget <-chan chan<- struct{}) {
 	var ticks <-chan time.Time
 	if c.age > 0 {
 		t := time.NewTicker(c.age/8 + 1)
@@ -259,8 +259,9 @@ func (c *results) expireLoop(ctx context.Context, forget <-chan struct{}) {
 			c.mu.Lock()
 			c.expire(now)
 			c.mu.Unlock()
-		case <-forget:
+		case done := <-forget:
 			c.clear()
+			close(done)
 		}
 	}
 }

@@ -165,7 +165,7 @@ func TestUntil(t *testing.T) {
 func TestCacheBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var works atomic.Int64
-		forget := make(chan struct{})
+		forget := make(chan chan<- struct{})
 		h := bubble(t, sidecar.Config{
 			Cache: 10 << 10, CacheAge: time.Hour, Forget: forget,
 			Tasks: task.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
@@ -197,8 +197,7 @@ func TestCacheBounds(t *testing.T) {
 			}
 			time.Sleep(step.wait)
 		}
-		forget <- struct{}{}
-		synctest.Wait() // until it has forgotten
+		forgetAll(forget)
 		if !worked("b") {
 			t.Error("an answer was remembered after all were to be forgotten")
 		}
@@ -209,7 +208,7 @@ func TestCacheBounds(t *testing.T) {
 // forgotten.
 func TestForgetDuringWork(t *testing.T) {
 	var works atomic.Int64
-	forget, begun, release := make(chan struct{}), make(chan struct{}, 2), make(chan struct{})
+	forget, begun, release := make(chan chan<- struct{}), make(chan struct{}, 2), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
 		c.Cache, c.Forget = 1<<20, forget
 		c.Generate = func(context.Context, task.Input) (task.Output, error) {
@@ -226,8 +225,7 @@ func TestForgetDuringWork(t *testing.T) {
 	first := make(chan error, 1)
 	go func() { first <- ask() }()
 	<-begun
-	forget <- struct{}{}
-	forget <- struct{}{} // the one before has been heeded
+	forgetAll(forget)
 	close(release)
 	if err := <-first; err != nil {
 		t.Fatal(err)
@@ -242,7 +240,7 @@ func TestForgetDuringWork(t *testing.T) {
 func TestForgetBeforeASecond(t *testing.T) {
 	var setup atomic.Value
 	setup.Store("old")
-	forget, begun, release := make(chan struct{}), make(chan struct{}, 2), make(chan struct{})
+	forget, begun, release := make(chan chan<- struct{}), make(chan struct{}, 2), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
 		c.Cache, c.Forget = 1<<20, forget
 		c.Generate = func(context.Context, task.Input) (task.Output, error) {
@@ -260,8 +258,7 @@ func TestForgetBeforeASecond(t *testing.T) {
 	go ask()
 	<-begun
 	setup.Store("new")
-	forget <- struct{}{}
-	forget <- struct{}{} // the one before has been heeded
+	forgetAll(forget)
 	go ask()
 	select {
 	case <-begun:
@@ -382,4 +379,11 @@ func TestRenew(t *testing.T) {
 			t.Errorf("after another: %s", got)
 		}
 	}
+}
+
+// forgetAll returns once the server gives no answer from before.
+func forgetAll(forget chan<- chan<- struct{}) {
+	done := make(chan struct{})
+	forget <- done
+	<-done
 }

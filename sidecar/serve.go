@@ -40,8 +40,9 @@ type Config struct {
 	// environment while the server runs, because answers are cached by that
 	// environment.
 	Secret func(env map[string]string) []byte
-	// Forget signals that tasks give different answers from now on.
-	Forget <-chan struct{}
+	// Forget signals that tasks give different answers from now on. The channel that
+	// is sent is closed once no earlier answer is given any more.
+	Forget <-chan chan<- struct{}
 	// Parameters describes the plugin's parameters for Argo CD's UI.
 	Parameters []*wire.ParameterAnnouncement
 	// Discovery lets Argo CD ask whether the plugin supports an Application that

@@ -192,7 +192,11 @@ func TestServeSurvives(t *testing.T) {
 	ladder := filepath.Join(t.TempDir(), "ladder.yaml")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(ladder, []byte(text), 0o644); err != nil {
+		// As the kubelet changes a ConfigMap's file: it is never seen half written.
+		if err := os.WriteFile(ladder+".new", []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(ladder+".new", ladder); err != nil {
 			t.Fatal(err)
 		}
 	}

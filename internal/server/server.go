@@ -122,15 +122,20 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer workers.Close()
-	changed := make(chan struct{})
+	forget := make(chan chan<- struct{})
 	go followLadder(ctx, *opt.Ladder, text, log, counted, func(text []byte) error {
 		if err := workers.Renew(text); err != nil {
 			return err
 		}
-		changed <- struct{}{}
+		forgotten := make(chan struct{})
+		select {
+		case forget <- forgotten:
+			<-forgotten
+		case <-ctx.Done():
+		}
 		return nil
 	})
-	config.Tasks, config.Forget = opt.explained(workers.Tasks()), changed
+	config.Tasks, config.Forget = opt.explained(workers.Tasks()), forget
 	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "traces", traces.protocol, "seed", fingerprint, "version", opt.Version)
 	defer log.Info("stopped")
 	return sidecar.Serve(ctx, lis, config)
