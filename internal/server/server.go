@@ -124,21 +124,27 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 	defer workers.Close()
 	forget := make(chan chan<- struct{})
 	go followLadder(ctx, *opt.Ladder, text, log, counted, func(text []byte) error {
-		if err := workers.Renew(text); err != nil {
-			return err
-		}
-		forgotten := make(chan struct{})
-		select {
-		case forget <- forgotten:
-			<-forgotten
-		case <-ctx.Done():
-		}
-		return nil
+		return renew(ctx, workers, text, forget)
 	})
 	config.Tasks, config.Forget = opt.explained(workers.Tasks()), forget
 	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "traces", traces.protocol, "seed", fingerprint, "version", opt.Version)
 	defer log.Info("stopped")
 	return sidecar.Serve(ctx, lis, config)
+}
+
+// renew gives the workers another ladder.yaml and returns once no answer of the one
+// before is given any more.
+func renew(ctx context.Context, workers *worker.Pool, text []byte, forget chan<- chan<- struct{}) error {
+	if err := workers.Renew(text); err != nil {
+		return err
+	}
+	forgotten := make(chan struct{})
+	select {
+	case forget <- forgotten:
+		<-forgotten
+	case <-ctx.Done():
+	}
+	return nil
 }
 
 // explained passes the default of the parameter explain to the tasks.
