@@ -71,7 +71,7 @@ func TestOf(t *testing.T) {
 	for want, f := range map[string]profile.Fleet{
 		"unknown profile":   {Profile: "ladders"},
 		"unknown style":     {Style: "jumps"},
-		"cannot be in":      {Key: "phase"},
+		"cannot hold the step":      {Key: "phase"},
 		"before it begins":  {Bands: []profile.Band{{From: 2, To: 1}}},
 		"has not ended":     {Bands: []profile.Band{{To: 9}, {From: 9, To: 10}}},
 		"not in its band":   {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 10}}}}},
