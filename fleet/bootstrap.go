@@ -109,7 +109,7 @@ func (f *Fleet) Bootstrap(opt BootstrapOptions) (Bootstrap, []finding.Finding, e
 
 // nothingToBootstrap says why no Application is left.
 func (f *Fleet) nothingToBootstrap(opt BootstrapOptions) error {
-	message, remedy := "no component has a " + f.Profile.Noun(), "use a later " + f.Profile.Noun()
+	message, remedy := "no component has a "+f.Profile.Noun(), "use a later "+f.Profile.Noun()
 	if on := f.Enabled(); len(on) > 0 && on[0].Phase.Set {
 		message = fmt.Sprintf("no component is in %s or before; the first one, %s, is in %s", f.Profile.StepName(opt.Until.Number), on[0].Name, f.Profile.StepName(on[0].Phase.Number))
 	}
