@@ -10,7 +10,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/health"
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
-	"github.com/ladder-cmp/ladder/wave"
 	"github.com/ladder-cmp/ladder/wave/explain"
 )
 
@@ -24,7 +23,8 @@ func newHealth(s streams) *cobra.Command {
 		Short: "Print the health checks that Argo CD lacks for a component",
 		Long: `Print health checks for kinds that other objects of the component wait for and that Argo
 CD has no health check for, as a patch of the ConfigMap argocd-cm or as values of the Argo
-CD Helm chart. Without them, Argo CD continues as soon as such objects exist.`,
+CD Helm chart. Without them, Argo CD continues as soon as such objects exist. Also print
+those for awaited kinds whose check in Argo CD says Degraded in a normal start.`,
 		Example: `  cmp health ./component > argocd-cm.patch.yaml
   cmp health ./component -o values
   cmp health --all`,
@@ -57,12 +57,11 @@ CD Helm chart. Without them, Argo CD continues as soon as such objects exist.`,
 			if err != nil {
 				return err
 			}
-			blind := wave.Unseen(res.Plan.Audit(res.Base))
 			var unknown []finding.Finding
-			kinds, unknown = explain.Health(res.Plan, blind)
+			kinds, unknown = explain.Health(res.Plan, res.Plan.Audit(res.Base))
 			warn(s, unknown)
-			if len(blind) == 0 {
-				note(s, "nothing to print: Argo CD has a health check for every object that another one waits for")
+			if len(kinds)+len(unknown) == 0 {
+				note(s, "nothing to print: Argo CD has a suitable health check for every object that a sync waits for")
 				return nil
 			}
 		}
