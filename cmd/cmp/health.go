@@ -8,7 +8,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/health"
-	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/wave/explain"
 )
@@ -38,7 +38,7 @@ those for awaited kinds whose check in Argo CD says Degraded in a normal start.`
 			return cobra.ExactArgs(1)(cmd, args)
 		},
 	}
-	in := addInputs(cmd)
+	in := inputs.Add(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "Print the health checks of all known kinds")
 	cmd.Flags().StringVarP(&output, "output", "o", "configmap", "Format: configmap, or values for the Argo CD Helm chart")
 	option.Choices(cmd, "output", "configmap", "values")
@@ -47,13 +47,13 @@ those for awaited kinds whose check in Argo CD says Degraded in a normal start.`
 		if !ok {
 			return option.KnownFormat(output, "configmap", "values")
 		}
-		base, err := ladderfile.Base(*in.ladder)
+		base, err := in.Base()
 		if err != nil {
 			return err
 		}
 		kinds := base.Seen()
 		if !all {
-			res, err := in.generate(cmd, args[0])
+			res, err := in.Generate(args[0])
 			if err != nil {
 				return err
 			}
