@@ -33,6 +33,9 @@ func (in *inputs) checkAll(cmd *cobra.Command, dirs []string, defaults ...plugin
 		r.Findings = slices.Concat(r.Findings, res.Findings, res.RenewalFindings(), res.LookupFindings(), finding.Of(err))
 	}
 	finding.Sort(r.Findings)
+	if len(defaults) > 0 && !cmd.Flags().Changed("waves") {
+		r.Of += ", with the waves in their manifests; --waves rungs checks those that Ladder computes"
+	}
 	return r, nil
 }
 

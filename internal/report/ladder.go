@@ -61,7 +61,6 @@ type Object struct {
 	// ID is unique within the ladder.
 	ID        string `json:"id"`
 	Kind      string `json:"kind"`
-	Icon      string `json:"icon"`
 	Group     string `json:"group,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
@@ -75,6 +74,8 @@ type Object struct {
 	Source  string `json:"source,omitempty"`
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
+	// Icon is the name of the icon of its kind.
+	Icon string `json:"icon"`
 }
 
 // Reference says that From refers to To; both are indexes into Ladder.Objects.
