@@ -47,7 +47,7 @@ different when Ladder renders the components.`,
 	opt.cluster = argocd.Cluster{Namespace: "argocd", UserAgent: "cmp fleet import " + build.Version(release)}
 	flags.StringVar(&opt.cluster.Kubeconfig, "kubeconfig", "", "Kubeconfig of a cluster to read Applications from, too")
 	flags.StringVar(&opt.cluster.Context, "context", "", "Kubeconfig context of a cluster to read Applications from, too")
-	opt.ladder = ladderFlag(flags)
+	opt.ladder = ladderfile.Flag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		live := flags.Changed("kubeconfig") || flags.Changed("context")
 		if len(args) == 0 && !live {

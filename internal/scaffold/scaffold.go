@@ -190,11 +190,11 @@ func (b *Draft) Text(all bool) string {
 			out.WriteString(f.draft.Text())
 			continue
 		}
-		phase := "no phase"
+		step := "no step"
 		if f.draft.Phase != "" {
-			phase = "phase " + f.draft.Phase
+			step = "step " + f.draft.Phase
 		}
-		fmt.Fprintf(&out, "%s: %s, %s, %s\n", finding.Harmless(f.file), f.draft.Name, f.summary, phase)
+		fmt.Fprintf(&out, "%s: %s, %s, %s\n", finding.Harmless(f.file), f.draft.Name, f.summary, step)
 	}
 	if !all {
 		fmt.Fprintf(&out, "%s written\n", finding.Counted(len(b.Found), "file"))
