@@ -75,6 +75,6 @@ func (in *inputs) side(cmd *cobra.Command, dir string, at *checkout.Commit, name
 		side.Failed, side.Findings = true, finding.Of(err)
 		return side, nil
 	}
-	side.Plan, side.Objects, side.Gates, side.Findings = res.Plan, res.Objects, res.Plan.Audit(res.Base), res.Findings
+	side.Plan, side.Objects, side.Gates, side.Findings, side.Generated = res.Plan, res.Objects, res.Plan.Audit(res.Base), res.Findings, res.Applications()
 	return side, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
@@ -26,6 +27,9 @@ type inputs struct {
 	ladder   *string
 	remote   *fetchers.Options
 	seeding  *seeding
+	// generators reads what generators of ApplicationSets find; nil for commands that do
+	// not expand ApplicationSets.
+	generators func() (appset.Values, error)
 }
 
 // addInputs puts the flags on a command: all of them, or only those that are
@@ -79,6 +83,12 @@ func addSeedless(cmd *cobra.Command, only ...string) *inputs {
 	in.flags.StringVar(&in.revision, "revision", "", "Commit that templates see as .Release.Revision")
 	help.Put(in.flags, help.Helm, "revision")
 	return in
+}
+
+// expandSets lets a command expand ApplicationSets.
+func (in *inputs) expandSets() {
+	in.generators = generatorValues(in.flags)
+	help.Put(in.flags, help.Rendering, "generator-values")
 }
 
 // settings reads the flags that were given.

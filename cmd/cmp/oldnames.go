@@ -12,11 +12,19 @@ import (
 // acceptOldFlags lets the flags of a command and those below it be given by their old
 // names, with a warning.
 func acceptOldFlags(cmd *cobra.Command, s streams) {
-	deprecated.Accept(cmd.Flags(), func(old, replacement string) {
-		warnOfOldName(s, "--"+old, "flag", "--"+replacement)
+	reported := map[string]bool{} // by a command and by those above it, whose flags it has
+	acceptFlags(cmd, func(old, replacement string) {
+		if !reported[old] {
+			reported[old] = true
+			warnOfOldName(s, "--"+old, "flag", "--"+replacement)
+		}
 	})
+}
+
+func acceptFlags(cmd *cobra.Command, report func(old, replacement string)) {
+	deprecated.Accept(cmd.Flags(), report)
 	for _, sub := range cmd.Commands() {
-		acceptOldFlags(sub, s)
+		acceptFlags(sub, report)
 	}
 }
 

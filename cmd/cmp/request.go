@@ -135,5 +135,13 @@ func (in *inputs) requestFor(c *checkout.Checkout, defaults ...plugin.Settings) 
 	if err != nil {
 		return plugin.Request{}, nil, err
 	}
-	return plugin.Request{Remote: from, Random: random, Repo: c.Repo, NoRepository: c.NoRepository, Dir: c.Dir, DirName: c.Name, Show: c.Show, Settings: append(defaults, settings)}, base, nil
+	req := plugin.Request{Remote: from, Random: random, Repo: c.Repo, NoRepository: c.NoRepository, Dir: c.Dir, DirName: c.Name, Show: c.Show, Settings: append(defaults, settings)}
+	if in.generators != nil {
+		values, err := in.generators()
+		if err != nil {
+			return req, nil, err
+		}
+		req.Generators = &values
+	}
+	return req, base, nil
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -63,6 +64,24 @@ type Application struct {
 	Step int
 }
 
+// Sources returns the directories and charts of the Application, for users.
+func (a Application) Sources() []string {
+	specs := a.Get("spec", "sources").Items()
+	if len(specs) == 0 {
+		specs = []object.Value{a.Get("spec", "source")}
+	}
+	all := []string{}
+	for _, s := range specs {
+		switch chart, dir := s.Get("chart").Text(), s.Get("path").Text(); {
+		case chart != "":
+			all = append(all, strings.TrimSpace("chart "+chart+" "+s.Get("targetRevision").Text()))
+		case dir != "":
+			all = append(all, dir)
+		}
+	}
+	return all
+}
+
 // Fault is a reason why Applications of a set are missing.
 type Fault struct {
 	Message string
@@ -77,6 +96,11 @@ func (f Fault) Finding(set object.Object, severity finding.Severity, rule string
 		remedy = "describe what the generator finds in a file, and pass it with --generator-values"
 	}
 	return finding.Finding{Severity: severity, Rule: rule, File: set.File, Line: set.Line, Object: set.ID.String(), Message: f.Message, Remedy: remedy}
+}
+
+// Is reports whether an object is an ApplicationSet.
+func Is(o object.Object) bool {
+	return o.ID.Group == "argoproj.io" && o.ID.Kind == "ApplicationSet"
 }
 
 // spec is the part of an ApplicationSet that decides what it generates.
