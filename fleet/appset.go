@@ -16,6 +16,8 @@ import (
 // SetOptions say what an ApplicationSet is to be like.
 type SetOptions struct {
 	Target
+	// Template is the owner's own ApplicationSet; nil generates one.
+	Template *OwnTemplate
 	// AllSteps adds the steps of places of the profile at which nothing stands.
 	AllSteps bool
 	// Preserve keeps what Applications hold when they are deleted.
@@ -49,6 +51,9 @@ func (f *Fleet) ApplicationSets(opt SetOptions) ([]Manifest, []finding.Finding, 
 	finding.Sort(faults)
 	if err := finding.Err(faults); err != nil {
 		return nil, nil, err
+	}
+	if opt.Template != nil && len(sets) > 1 {
+		return nil, nil, opt.Template.fault("metadata.name", "the environments of this fleet share a cluster, which needs two ApplicationSets, and a template is one", "generate them with --environment, or without --template")
 	}
 	var all []Manifest
 	for _, s := range sets {
@@ -104,6 +109,9 @@ func (f *Fleet) applicationSet(s set, opt SetOptions, ordered bool) (Manifest, e
 		made.Spec.SyncPolicy = &setSyncPolicy{true}
 	case ordered:
 		made.Spec.Strategy.DeletionOrder = "Reverse"
+	}
+	if opt.Template != nil {
+		return f.ownSet(s, opt, made)
 	}
 	m := manifest(s.name, made)
 	m.node.HeadComment = lines(
