@@ -38,6 +38,12 @@ func (req Request) expandSets(ctx context.Context, res *Result, base *knowledge.
 		}
 		return nil
 	}}
+	of.Expand = func(o object.Object) []object.Object {
+		if !appset.Is(o) {
+			return nil
+		}
+		return appset.Expand(o, in).Objects()
+	}
 	var sets []appofapps.Set
 	for i, n := range nodes {
 		if !appset.Is(n.Object) || n.Elsewhere {
@@ -45,9 +51,8 @@ func (req Request) expandSets(ctx context.Context, res *Result, base *knowledge.
 		}
 		set := GeneratedSet{i, appset.Expand(n.Object, in)}
 		res.Sets = append(res.Sets, set)
-		checked := appofapps.Set{Node: i}
+		checked := appofapps.Set{Node: i, Applications: set.Objects()}
 		for _, app := range set.Applications {
-			checked.Applications = append(checked.Applications, app.Object)
 			if set.Steps > 0 {
 				checked.Steps = append(checked.Steps, app.Step)
 			}
@@ -75,9 +80,7 @@ func (req Request) expandSets(ctx context.Context, res *Result, base *knowledge.
 func (r Result) Applications() []object.Object {
 	var all []object.Object
 	for _, set := range r.Sets {
-		for _, app := range set.Applications {
-			all = append(all, app.Object)
-		}
+		all = append(all, set.Objects()...)
 	}
 	return all
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -48,12 +49,12 @@ different when Ladder renders the components.`,
 	flags.BoolVar(&opt.dryRun, "dry-run", false, "Print the files instead of writing them")
 	flags.BoolVar(&opt.force, "force", false, "Replace existing files")
 	flags.StringVar(&opt.repoURL, "repo-url", "", "Repository of the components (default: the one that most Applications name)")
-	opt.values = generatorValues(flags)
+	opt.values = inputs.GeneratorValues(flags)
 	flags.StringArrayVar(&opt.repos, "repo", nil, "Directory of another repository whose generators and values files are read (URL=DIR, may be repeated)")
 	opt.cluster = argocd.Cluster{Namespace: "argocd", UserAgent: "cmp fleet import " + build.Version(release)}
 	flags.StringVar(&opt.cluster.Kubeconfig, "kubeconfig", "", "Kubeconfig of a cluster to read Applications from, too")
 	flags.StringVar(&opt.cluster.Context, "context", "", "Kubeconfig context of a cluster to read Applications from, too")
-	opt.ladder = ladderFlag(flags)
+	opt.ladder = ladderfile.Flag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		live := flags.Changed("kubeconfig") || flags.Changed("context")
 		if len(args) == 0 && !live {

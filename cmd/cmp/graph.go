@@ -30,7 +30,7 @@ with its components and their dependencies. Red arrows are against the order.`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	in := addAnyInputs(cmd, "Leave out components that are not deployed there")
-	in.expandSets()
+	in.ExpandSets()
 	in.forComponent("generator-values")
 	in.fleet.source.Partial, in.fleet.source.Assume = true, true
 	format := option.Format(cmd, "Format of the drawing", drawings()...)
@@ -61,7 +61,7 @@ with its components and their dependencies. Red arrows are against the order.`,
 			drawing, err := in.fleet.graph(cmd, s, args, *component, *all, draw.Format(*format))
 			return emit(s, drawing, err)
 		}
-		res, err := in.generate(cmd, args[0])
+		res, err := in.Generate(args[0])
 		if err != nil {
 			return err
 		}

@@ -56,6 +56,15 @@ type Set struct {
 	Faults []Fault
 }
 
+// Objects returns the Applications as objects.
+func (s Set) Objects() []object.Object {
+	var all []object.Object
+	for _, app := range s.Applications {
+		all = append(all, app.Object)
+	}
+	return all
+}
+
 // Application is a generated Application.
 type Application struct {
 	object.Object
@@ -144,7 +153,10 @@ func Expand(o object.Object, in Input) Set {
 	}
 	fail := func(err error) {
 		var outside outsideError
-		set.Faults = append(set.Faults, Fault{Message: err.Error(), Outside: errors.As(err, &outside)})
+		f := Fault{Message: err.Error(), Outside: errors.As(err, &outside)}
+		if !slices.Contains(set.Faults, f) { // the same for every Application
+			set.Faults = append(set.Faults, f)
+		}
 	}
 	seen := map[string]bool{}
 	for _, g := range e.Generators {

@@ -32,18 +32,19 @@ func SetTable(s Set) string {
 		name = s.Namespace + "/" + name
 	}
 	var b bytes.Buffer
+	if len(s.Applications) == 0 {
+		return fmt.Sprintf("\nNo Application of ApplicationSet %s is known.\n", finding.Harmless(name))
+	}
 	fmt.Fprintf(&b, "\nApplicationSet %s generates %s:\n", finding.Harmless(name), finding.Counted(len(s.Applications), "Application"))
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	steps := false
 	for _, a := range s.Applications {
 		steps = steps || a.Step > 0
 	}
-	if len(s.Applications) > 0 {
-		if steps {
-			fmt.Fprint(w, "STEP\t")
-		}
-		fmt.Fprintln(w, "NAME\tDEPLOYS TO\tSOURCE")
+	if steps {
+		fmt.Fprint(w, "STEP\t")
 	}
+	fmt.Fprintln(w, "NAME\tDEPLOYS TO\tSOURCE")
 	for _, a := range s.Applications {
 		if steps {
 			fmt.Fprintf(w, "%d\t", a.Step)

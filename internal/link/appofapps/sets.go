@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/link"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -188,26 +191,23 @@ func (c *setChecker) report(x conflict) finding.Finding {
 func (c *setChecker) unseen(all []contents) []finding.Finding {
 	var found []finding.Finding
 	var unknown []string
-	told := map[*renderedSource]bool{}
+	failed := map[int][]*renderedSource{}
 	for i, content := range all {
 		u := c.units[i]
 		if !u.generated() {
 			continue
 		}
-		node := c.graph.Nodes[u.node]
 		for _, r := range content.failed {
-			if told[r] {
-				continue
+			if !slices.Contains(failed[u.node], r) {
+				failed[u.node] = append(failed[u.node], r)
 			}
-			told[r] = true
-			fault := finding.Of(r.err)[0]
-			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File, Line: node.Line, Object: node.Key.String(),
-				Message: fmt.Sprintf("%s: %s cannot be rendered, so its dependencies are unknown: %s", u.child, r.source.place, withoutRemedy(fault)),
-				Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+r.source.place)})
 		}
 		if len(content.unknown) > 0 && len(content.parts)+len(content.charts) == 0 {
 			unknown = append(unknown, fmt.Sprintf("%s (%s)", u.child, strings.Join(content.unknown, ", ")))
 		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(failed)) {
+		found = append(found, c.notRendered(c.graph.Nodes[node], failed[node]))
 	}
 	if n := len(unknown); n > 0 {
 		if n > maxMentioned {
@@ -218,4 +218,22 @@ func (c *setChecker) unseen(all []contents) []finding.Finding {
 			Remedy:  "check their order by hand"})
 	}
 	return found
+}
+
+// notRendered reports sources of a set that cannot be rendered, the first with its
+// reason.
+func (c *setChecker) notRendered(node graph.Node, sources []*renderedSource) finding.Finding {
+	first := sources[0]
+	fault := finding.Of(first.err)[0]
+	f := finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File, Line: node.Line, Object: node.Key.String(),
+		Message: fmt.Sprintf("%s cannot be rendered, so its dependencies are unknown: %s", first.source.place, withoutRemedy(fault)),
+		Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+first.source.place)}
+	if len(sources) > 1 {
+		var others []string
+		for _, r := range sources[1:min(len(sources), 1+maxMentioned)] {
+			others = append(others, r.source.place)
+		}
+		f.Message += fmt.Sprintf(" (and %d more: %s)", len(sources)-1, strings.Join(others, ", "))
+	}
+	return f
 }

@@ -1,4 +1,4 @@
-package main
+package inputs
 
 import (
 	"os"
@@ -7,11 +7,12 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
-// generatorValues adds --generator-values and returns a function that reads the file.
-func generatorValues(flags *pflag.FlagSet) func() (appset.Values, error) {
+// GeneratorValues adds --generator-values and returns a function that reads the file.
+func GeneratorValues(flags *pflag.FlagSet) func() (appset.Values, error) {
 	file := flags.String("generator-values", "", "File with what generators of ApplicationSets find outside of the repository, such as clusters")
 	return func() (appset.Values, error) {
 		if *file == "" {
@@ -23,4 +24,10 @@ func generatorValues(flags *pflag.FlagSet) func() (appset.Values, error) {
 		}
 		return appset.ParseValues(*file, text)
 	}
+}
+
+// ExpandSets lets a command expand ApplicationSets.
+func (in *Component) ExpandSets() {
+	in.generators = GeneratorValues(in.flags)
+	help.Put(in.flags, help.Rendering, "generator-values")
 }
