@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,22 +10,34 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// acceptOldFlags lets the flags of a command and those below it be given by their old
-// names, with a warning.
-func acceptOldFlags(cmd *cobra.Command, s streams) {
-	reported := map[string]bool{} // by a command and by those above it, whose flags it has
-	acceptFlags(cmd, func(old, replacement string) {
-		if !reported[old] {
-			reported[old] = true
+// acceptOldFlags lets the flags of all commands be given by their old names, with a
+// warning. It is printed after all flags are parsed, since --quiet may follow.
+func acceptOldFlags(root *cobra.Command, s streams) {
+	var early [][2]string
+	parsed := false
+	report := func(old, replacement string) {
+		if parsed { // from the environment
 			warnOfOldName(s, "--"+old, "flag", "--"+replacement)
+			return
 		}
-	})
-}
-
-func acceptFlags(cmd *cobra.Command, report func(old, replacement string)) {
-	deprecated.Accept(cmd.Flags(), report)
-	for _, sub := range cmd.Commands() {
-		acceptFlags(sub, report)
+		// A command tells those above it, too.
+		if names := [2]string{old, replacement}; !slices.Contains(early, names) {
+			early = append(early, names)
+		}
+	}
+	var accept func(*cobra.Command)
+	accept = func(cmd *cobra.Command) {
+		deprecated.Accept(cmd.Flags(), report)
+		for _, sub := range cmd.Commands() {
+			accept(sub)
+		}
+	}
+	accept(root)
+	root.PersistentPreRun = func(*cobra.Command, []string) {
+		parsed = true
+		for _, names := range early {
+			report(names[0], names[1])
+		}
 	}
 }
 
