@@ -127,7 +127,7 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 	definitions, rest := crds.Split(res.Objects)
 	if len(definitions) > 0 && len(rest) > 0 {
 		f.draft.CRDs = component.Split
-		f.draft.CRDsWhy = fmt.Sprintf("%s beside %s: split makes an Application of their own of them, which comes first and outlives the other.", finding.Counted(len(definitions), "definition"), finding.Counted(len(rest), "other object"))
+		f.draft.CRDsWhy = fmt.Sprintf("The component has %s and %s. With split, the CRDs become an Application of their own, which is deployed first and kept when the other one is deleted.", finding.Counted(len(definitions), "CRD"), finding.Counted(len(rest), "other object"))
 	}
 	return nil
 }
