@@ -36,7 +36,7 @@ func (r *Phases) row(p fleet.Placed) phaseRow {
 
 // Table lists the computed phases.
 func (r *Phases) Table() {
-	r.head = []string{"PHASE", "NAME", "RUNG", "WHY"}
+	r.head = []string{"STEP", "NAME", "RUNG", "WHY"}
 	for _, p := range r.Phases.Sorted() {
 		row := r.row(p)
 		row.cells = []string{cmp.Or(row.Phase, "-"), shownName(p), cmp.Or(row.Rung, "-"), row.Why}
@@ -92,7 +92,7 @@ func (r *Phases) Compact(times rollout.Durations) {
 		r.Table() // the findings say why there is no more
 		return
 	}
-	r.head = []string{"STEP", "PHASE", "NAME", "WHY"}
+	r.head = []string{"COMPACT", "STEP", "NAME", "WHY"}
 	for _, i := range rollout.Order(c, r.Fleet) {
 		row := r.row(r.Phases.Places[i])
 		row.Step, row.Why = c.Steps[i], c.Why[i]
@@ -202,7 +202,7 @@ func shownName(p fleet.Placed) string {
 // newText is what is to be in a file.
 func newText(e fleet.Edit, file string) ([]byte, error) {
 	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "not-written", File: e.File, Message: "is a symlink, not a regular file", Remedy: "set the phase in its target"}
+		return nil, finding.Finding{Severity: finding.Error, Rule: "not-written", File: e.File, Message: "is a symlink, not a regular file", Remedy: "set the step in its target"}
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {

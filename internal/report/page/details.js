@@ -34,7 +34,7 @@ export function tell(of, item) {
 function facts(of, item) {
   const band = of.bands[item.band];
   const rows = [
-    ["Group", item.group], ["Namespace", item.namespace], [of.noun === "object" ? "Wave" : "Step", band.title.replace(/^(wave|phase|step) /, "")],
+    ["Group", item.group], ["Namespace", item.namespace], [of.noun === "object" ? "Wave" : "Step", band.title.replace(/^(wave|step) /, "")],
     ["Rung", item.rung], ["From", item.file && breakablePath(item.file)], ["Content", item.component ? item.why : ""],
     ["Simulated", item.span ? `${moment(item.span.start)} to ${item.span.end === null ? "never" : moment(item.span.end)}` : ""],
   ];
