@@ -41,6 +41,7 @@ function objectLadder(from, title, name) {
     index,
     id: o.id,
     kind: o.kind,
+    icon: o.icon,
     group: o.group ?? "",
     name: o.name,
     namespace: o.namespace ?? "",
