@@ -59,7 +59,7 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
 		if err := knownReport(*format); err != nil {
 			return err
 		}
-		r, err := d.run(cmd.Context(), checkout.Once(args))
+		r, err := d.run(cmd.Context(), checkout.Unique(args))
 		if err != nil {
 			return err
 		}

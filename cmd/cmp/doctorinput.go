@@ -69,7 +69,7 @@ func (d doctorOptions) diagnose(ctx context.Context, e doctor.Input, live bool) 
 		r.Findings = append(r.Findings, found...)
 	}
 	r.Findings = append(r.Findings, argocd.Examine(ctx, e)...)
-	r.Of = argocd.Described(e)
+	r.Scope = argocd.Described(e)
 	return r, nil
 }
 

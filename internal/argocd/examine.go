@@ -12,6 +12,6 @@ import (
 // Examine finds what is wrong with an Argo CD.
 func Examine(ctx context.Context, e doctor.Input) []finding.Finding {
 	e.Serve = server.FlagsOf
-	e.JudgeHealth = func(script string) []string { return fleet.JudgeChildHealth(ctx, script) }
+	e.CheckHealth = func(script string) []string { return fleet.JudgeChildHealth(ctx, script) }
 	return doctor.Examine(e)
 }
