@@ -29,7 +29,7 @@ func (d doctorOptions) run(ctx context.Context, args []string) (r verdict.Verdic
 			return r, usage.New("no input; name manifests, values of the argo-cd chart, or a cluster with --context; see cmp doctor --help")
 		}
 		found, err := server.ExamineSandbox(workerCommand)
-		return verdict.Verdict{Findings: found, Of: "the sandbox of a worker"}, err
+		return verdict.Verdict{Findings: found, Scope: "the sandbox of a worker"}, err
 	}
 	if err := d.fits(args); err != nil {
 		return r, err
