@@ -100,15 +100,15 @@ func steps(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.She
 	if f := described(cmd, dirs); f != nil {
 		at := map[string][]string{}
 		for _, app := range f.Applications {
-			if phase := f.Write(app.Phase); phase != "" {
-				if at[phase] == nil {
-					all = append(all, phase)
+			if step := f.Write(app.Phase); step != "" {
+				if at[step] == nil {
+					all = append(all, step)
 				}
-				at[phase] = append(at[phase], finding.Harmless(app.Name))
+				at[step] = append(at[step], finding.Harmless(app.Name))
 			}
 		}
-		for i, phase := range all {
-			all[i] = cobra.CompletionWithDesc(phase, strings.Join(at[phase], ", "))
+		for i, step := range all {
+			all[i] = cobra.CompletionWithDesc(step, strings.Join(at[step], ", "))
 		}
 	}
 	return complete.Begun(all, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
