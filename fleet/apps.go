@@ -18,6 +18,8 @@ import (
 // AppsOptions configure an app of apps.
 type AppsOptions struct {
 	Target
+	// Template is the owner's own Application for each child; nil generates them.
+	Template *OwnTemplate
 	// Path is the directory in the repository from which the parent reads its children.
 	Path string
 	// Tiers adds a parent for each band between the two.
@@ -60,12 +62,12 @@ func (f *Fleet) Apps(opt AppsOptions) ([]Manifest, []finding.Finding, error) {
 		return all, faults, err
 	}
 	root := f.parent(opt, f.name(opt.Target), opt.Path, sets[0].places[0].Revision)
-	children := f.children(sets, opt, "")
-	return append([]Manifest{root}, children...), faults, nil
+	children, err := f.children(sets, opt, "")
+	return append([]Manifest{root}, children...), faults, err
 }
 
 // children are the Applications of sets, which have one order.
-func (f *Fleet) children(sets []set, opt AppsOptions, dir string) []Manifest {
+func (f *Fleet) children(sets []set, opt AppsOptions, dir string) ([]Manifest, error) {
 	var all []Manifest
 	last := 0
 	for _, app := range f.Enabled() {
@@ -77,14 +79,18 @@ func (f *Fleet) children(sets []set, opt AppsOptions, dir string) []Manifest {
 			if !d.Phase.Set {
 				wave = last + 1 // after all that have a step
 			}
-			all = append(all, f.child(d, opt, path.Join(dir, d.Name), wave))
+			m, err := f.child(d, opt, path.Join(dir, d.Name), wave)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, m)
 		}
 	}
-	return all
+	return all, nil
 }
 
 // child is the Application of a component.
-func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) Manifest {
+func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) (Manifest, error) {
 	made := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
 		Metadata: metadata{Name: d.Name, Namespace: f.namespace(), Labels: f.childLabels(d), Annotations: map[string]string{syncWave: strconv.Itoa(wave)}, Finalizers: []string{cascade}},
 		Spec: applicationSpec{
@@ -104,13 +110,16 @@ func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) Mani
 	if opt.Preserve {
 		made.Metadata.Finalizers = nil
 	}
+	if opt.Template != nil {
+		return f.ownChild(opt.Template, d, file, made)
+	}
 	m := manifest(file, made)
 	text := f.stepComment(d.Phase.Number, nil)
 	if !d.Phase.Set {
 		text = "It has no " + f.Profile.Noun() + ", so it comes last."
 	}
 	m.comment(strings.TrimSuffix(strings.TrimSuffix(text, "."), ": nothing now")+".", "metadata", "annotations", syncWave)
-	return m
+	return m, nil
 }
 
 // remoteSources are a chart from elsewhere, which Argo CD renders itself, and
@@ -219,7 +228,11 @@ func (f *Fleet) tiers(sets []set, opt AppsOptions, ordered bool) ([]Manifest, er
 				continue
 			}
 			if !opt.Sets {
-				later = append(later, f.children([]set{s}, opt, band.Name)...)
+				children, err := f.children([]set{s}, opt, band.Name)
+				if err != nil {
+					return nil, err
+				}
+				later = append(later, children...)
 				continue
 			}
 			s.name += "-" + band.Name

@@ -16,6 +16,8 @@ import (
 // SetOptions configure an ApplicationSet.
 type SetOptions struct {
 	Target
+	// Template is the owner's own ApplicationSet; nil generates one.
+	Template *OwnTemplate
 	// AllSteps adds the steps of places in the profile that have no component.
 	AllSteps bool
 	// Preserve keeps the resources of Applications that are deleted.
@@ -46,6 +48,9 @@ func (f *Fleet) ApplicationSets(opt SetOptions) ([]Manifest, []finding.Finding, 
 	finding.Sort(faults)
 	if err := finding.Err(faults); err != nil {
 		return nil, nil, err
+	}
+	if opt.Template != nil && len(sets) > 1 {
+		return nil, nil, opt.Template.fault("metadata.name", "the environments of this fleet share a cluster, which needs two ApplicationSets, and a template is one", "generate them with --environment, or without --template")
 	}
 	var all []Manifest
 	for _, s := range sets {
@@ -101,6 +106,9 @@ func (f *Fleet) applicationSet(s set, opt SetOptions, ordered bool) (Manifest, e
 		made.Spec.SyncPolicy = &setSyncPolicy{true}
 	case ordered:
 		made.Spec.Strategy.DeletionOrder = "Reverse"
+	}
+	if opt.Template != nil {
+		return f.ownSet(s, opt, made)
 	}
 	m := manifest(s.name, made)
 	m.node.HeadComment = lines(

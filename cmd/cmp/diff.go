@@ -32,6 +32,8 @@ nothing differs, 1 if something does, 2 on errors, as kubectl diff does.`,
 		Args: cobra.MinimumNArgs(2),
 	}
 	in := addAnyInputs(cmd, "Compare only what is deployed there")
+	in.ExpandSets()
+	in.forComponent("generator-values")
 	in.fleet.source.Partial = true
 	out := addDiffOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

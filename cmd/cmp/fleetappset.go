@@ -35,11 +35,16 @@ Exits with 1 if there is an error, or with --check, if the file is outdated.`,
 	addTarget(cmd.Flags(), &opt.Target)
 	in.addProjects(cmd.Flags())
 	flags := cmd.Flags()
+	template := flags.String("template", "", "Your own ApplicationSet: only steps and source are written into it")
 	flags.BoolVar(&opt.AllSteps, "all-steps", false, "Also generate steps for places of the profile without components")
 	flags.BoolVar(&opt.Preserve, "preserve", false, "Keep the resources of Applications when they or the ApplicationSet are deleted")
 	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Argo CD release to generate for, such as 2.14 (default: the latest)")
 	flags.StringVar(&check, "check", "", "Compare with a committed file, and exit with 1 if it is outdated")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var err error
+		if opt.Template, err = ownTemplate(*template, "ApplicationSet"); err != nil {
+			return err
+		}
 		f, err := in.loadTarget(cmd, s, args, &opt.Target)
 		if err != nil {
 			return err
