@@ -12,7 +12,7 @@ import (
 // for all of its components.
 type ApplicationFields struct {
 	// IgnoreDifferences are fields of objects that Argo CD leaves alone.
-	IgnoreDifferences []Ignored `yaml:"ignoreDifferences,omitempty"`
+	IgnoreDifferences []IgnoreDifference `yaml:"ignoreDifferences,omitempty"`
 	// Retry is how often Argo CD tries a failed sync again, if not as often as for
 	// others.
 	Retry *Retry `yaml:"retry,omitempty"`
@@ -29,8 +29,8 @@ type ApplicationFields struct {
 	Info []Info `yaml:"info,omitempty"`
 }
 
-// Ignored are differences of objects that Argo CD does not see.
-type Ignored struct {
+// IgnoreDifference are differences of objects that Argo CD does not see.
+type IgnoreDifference struct {
 	Group                 string   `yaml:"group,omitempty"`
 	Kind                  string   `yaml:"kind,omitempty"`
 	Name                  string   `yaml:"name,omitempty"`
@@ -78,17 +78,17 @@ type Backoff struct {
 	MaxDuration string `yaml:"maxDuration,omitempty"`
 }
 
-// Or is the strategy with what it leaves open taken from another one.
-func (r Retry) Or(other Retry) Retry {
+// WithDefaults is the strategy with what it leaves open taken from another one.
+func (r Retry) WithDefaults(other Retry) Retry {
 	b, o := &r.Backoff, other.Backoff
 	b.Duration, b.Factor, b.MaxDuration = cmp.Or(b.Duration, o.Duration), cmp.Or(b.Factor, o.Factor), cmp.Or(b.MaxDuration, o.MaxDuration)
 	return r
 }
 
-// Over are these fields with what they leave open taken from others: lists begin with
+// WithDefaults are these fields with what they leave open taken from others: lists begin with
 // those of the others, and a key of a mapping wins over the same key there. Retry stays
 // as it is, since more than one default may follow (see Retry.Or).
-func (a ApplicationFields) Over(others ApplicationFields) ApplicationFields {
+func (a ApplicationFields) WithDefaults(others ApplicationFields) ApplicationFields {
 	a.IgnoreDifferences = slices.Concat(others.IgnoreDifferences, a.IgnoreDifferences)
 	a.Info = slices.Concat(others.Info, a.Info)
 	a.Labels, a.Annotations = mergeTexts(others.Labels, a.Labels), mergeTexts(others.Annotations, a.Annotations)

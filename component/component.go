@@ -242,11 +242,11 @@ func (d Description) Part() string {
 	return d.Tier
 }
 
-// On reports whether the component is deployed.
-func (d Description) On() bool { return d.Enabled == nil || *d.Enabled }
+// IsEnabled reports whether the component is deployed.
+func (d Description) IsEnabled() bool { return d.Enabled == nil || *d.Enabled }
 
-// In reports whether the component is deployed in an environment.
-func (d Description) In(environment string) bool {
+// IsIn reports whether the component is deployed in an environment.
+func (d Description) IsIn(environment string) bool {
 	return environment == "" || len(d.Environments) == 0 || slices.Contains(d.Environments, environment)
 }
 

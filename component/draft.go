@@ -32,15 +32,15 @@ type Draft struct {
 	// CRDs is the suggested value of crds, CRDsPhase the step of the CRDs if split,
 	// and CRDsWhy the reason; empty for no suggestion.
 	CRDs, CRDsPhase, CRDsWhy string
-	// Old is the text of an existing file, which is kept and extended.
-	Old []byte
+	// Existing is the text of an existing file, which is kept and extended.
+	Existing []byte
 	// Values are additional values files.
 	Values []string
 }
 
 // Text returns the component.yaml.
 func (d Draft) Text() string {
-	if d.Old != nil {
+	if d.Existing != nil {
 		return d.extended()
 	}
 	var b strings.Builder
@@ -84,7 +84,7 @@ func (d Draft) Text() string {
 // extended returns the existing file with missing keys added. A file with errors is
 // returned unchanged, for its readers to report.
 func (d Draft) extended() string {
-	text := d.Old
+	text := d.Existing
 	root, err := mapping(text)
 	if err != nil {
 		return string(text)

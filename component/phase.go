@@ -22,8 +22,8 @@ type Phase struct {
 	// Other is the value in programs that read YAML 1.1, if it differs: Argo CD
 	// reads 010 without quotes as 8.
 	Other int
-	// Misread reports whether it differs.
-	Misread bool
+	// Ambiguous reports whether it differs.
+	Ambiguous bool
 }
 
 // PhasePattern matches a step: an integer up to MaxPhase. YAML would read one that
@@ -55,7 +55,7 @@ func (p *Phase) UnmarshalYAML(n *yaml.Node) error {
 	}
 	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 && n.Tag == "!!int" {
 		if other, err := strconv.ParseInt(n.Value, 0, 64); err == nil && int(other) != read.Number {
-			read.Other, read.Misread = int(other), true
+			read.Other, read.Ambiguous = int(other), true
 		}
 	}
 	*p = read

@@ -58,7 +58,7 @@ func FuzzSet(f *testing.F) {
 		if err != nil {
 			return
 		}
-		file := settings.File{Name: component.File, Rule: "component", About: "a component"}
+		file := settings.File{Name: component.File, Rule: "component", Description: "a component"}
 		root, err := file.Parse(after)
 		if err != nil {
 			if _, before := file.Parse([]byte(text)); before == nil {

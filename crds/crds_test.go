@@ -46,7 +46,7 @@ func look(t *testing.T, template string, on ...string) *crds.Survey {
 		here[steps[len(steps)-1]] = true
 	}
 	chart := &crds.Chart{Name: "zoo", Templates: []crds.File{{Name: "templates/a.yaml", Shown: "a.yaml", Text: template}}}
-	return crds.Look(chart, values, knowledge.Default())
+	return crds.Examine(chart, values, knowledge.Default())
 }
 
 // TestConditions reads the conditions that templates put around definitions, and
@@ -87,7 +87,7 @@ func TestConditions(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, s := range look(t, tt.template, tt.on...).Off(nil) {
+			for _, s := range look(t, tt.template, tt.on...).DisabledSwitches(nil) {
 				got = append(got, s.Path.String())
 			}
 			if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
@@ -103,7 +103,7 @@ func TestWithheld(t *testing.T) {
 		"{{ if and .Values.crds.install (not .Values.minimal) }}\n" + definition("walls.example.com", "", "") + "{{ end }}\n" +
 		"{{ if .Values.windows }}\n" + definition("roofs.example.com", "", "") + "{{ end }}\n{{ if .Capabilities.APIVersions.Has \"a/v1\" }}\n" + definition("steps.example.com", "", "") + "{{ end }}\n"
 	var got []string
-	for _, f := range look(t, text, "minimal", "windows").Withheld(parse(t, definition("roofs.example.com", "", ""))) {
+	for _, f := range look(t, text, "minimal", "windows").WithheldCRDs(parse(t, definition("roofs.example.com", "", ""))) {
 		if f.Severity != finding.Note || f.File != "a.yaml" {
 			t.Errorf("%+v", f)
 		}
@@ -191,7 +191,7 @@ func TestUpgraders(t *testing.T) {
 	var got []string
 	for _, u := range crds.Upgraders(parse(t, text), knowledge.Default()) {
 		got = append(got, u.ID.Name)
-		if f := u.Fight(); f.Severity != finding.Warning || f.Remedy != "remove it from the chart" {
+		if f := u.Conflict(); f.Severity != finding.Warning || f.Remedy != "remove it from the chart" {
 			t.Errorf("%+v", f)
 		}
 	}

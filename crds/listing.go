@@ -64,7 +64,7 @@ func Table(all []Definition) string {
 		}
 		cells := []string{d.Name, d.Kind, d.Group, d.Scope, strings.Join(versions, ", "), fmt.Sprint(d.Size), d.Switch, d.Conversion, strings.Join(users, ", "), d.Source}
 		for i, cell := range cells {
-			if cells[i] = finding.Harmless(cell); cell == "" {
+			if cells[i] = finding.Sanitize(cell); cell == "" {
 				cells[i] = "-"
 			}
 		}
@@ -74,8 +74,8 @@ func Table(all []Definition) string {
 	return b.String()
 }
 
-// LostText lists what is removed from a number of CRDs.
-func LostText(lost []finding.Finding, of int) string {
+// RemovedText lists what is removed from a number of CRDs.
+func RemovedText(lost []finding.Finding, of int) string {
 	var b strings.Builder
 	for _, f := range lost {
 		fmt.Fprintf(&b, "%s: %s\n", f.Severity, f.Error())

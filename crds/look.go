@@ -20,9 +20,9 @@ type Survey struct {
 	gates   map[string][]Path
 }
 
-// Look finds the CRDs in the templates of a chart, and the values that control
+// Examine finds the CRDs in the templates of a chart, and the values that control
 // them. It searches the text, and does not see computed content.
-func Look(c *Chart, v Values, base *knowledge.Base) *Survey {
+func Examine(c *Chart, v Values, base *knowledge.Base) *Survey {
 	r := &reader{defined: map[string]definedTemplate{}, gates: map[string][]Path{}}
 	r.define(c)
 	r.readChart(c, nil)
@@ -77,9 +77,9 @@ func (s *Survey) rank(h held) int {
 	return 1
 }
 
-// Off returns the switches that disable CRDs, sorted. rendered is the output of the
+// DisabledSwitches returns the switches that disable CRDs, sorted. rendered is the output of the
 // chart.
-func (s *Survey) Off(rendered []object.Object) []Switch {
+func (s *Survey) DisabledSwitches(rendered []object.Object) []Switch {
 	var all []Switch
 	for _, h := range s.held(names(rendered)) {
 		if !s.isSwitches(h.needs) {
@@ -141,10 +141,10 @@ func (s *Survey) does(p Path) (knowledge.SwitchKind, bool) {
 	return found, known
 }
 
-// Withheld reports the CRDs that the chart ships only with values other than CRD
+// WithheldCRDs reports the CRDs that the chart ships only with values other than CRD
 // switches: one finding for all CRDs with the same values. rendered is the output
 // with the switches on.
-func (s *Survey) Withheld(rendered []object.Object) []finding.Finding {
+func (s *Survey) WithheldCRDs(rendered []object.Object) []finding.Finding {
 	var all []finding.Finding
 	brings := map[string][]string{} // CRDs by values
 	for _, h := range s.held(names(rendered)) {
@@ -175,8 +175,8 @@ func (s *Survey) Withheld(rendered []object.Object) []finding.Finding {
 	return all
 }
 
-// Silent reports switches that are on although their chart renders no CRD.
-func (s *Survey) Silent(rendered []object.Object) []finding.Finding {
+// IneffectiveSwitches reports switches that are on although their chart renders no CRD.
+func (s *Survey) IneffectiveSwitches(rendered []object.Object) []finding.Finding {
 	definitions, _ := Split(rendered)
 	var all []finding.Finding
 	s.chart.each(func(c *Chart) {

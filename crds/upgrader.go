@@ -15,8 +15,8 @@ import (
 // and so conflicts with an Application that contains the CRDs.
 type Upgrader struct {
 	object.Object
-	// Off is the value that disables it if false; nil if unknown.
-	Off Path
+	// DisabledBy is the value that disables it if false; nil if unknown.
+	DisabledBy Path
 }
 
 // Upgraders finds Jobs that write CRDs. They contain the word "crd" in their name
@@ -74,13 +74,13 @@ func (s *Survey) Upgraders(objs []object.Object) []Upgrader {
 			switch {
 			case !s.values.true(p):
 			case known && does == knowledge.Upgrades:
-				all[i].Off = p
-			case !known && all[i].Off == nil && slices.ContainsFunc(p, namesCRDs):
-				all[i].Off = p
+				all[i].DisabledBy = p
+			case !known && all[i].DisabledBy == nil && slices.ContainsFunc(p, namesCRDs):
+				all[i].DisabledBy = p
 			}
 		}
-		if all[i].Off == nil {
-			all[i].Off = s.upgradeSwitch(u)
+		if all[i].DisabledBy == nil {
+			all[i].DisabledBy = s.upgradeSwitch(u)
 		}
 	}
 	return all
@@ -103,12 +103,12 @@ func (s *Survey) upgradeSwitch(u Upgrader) Path {
 	return found
 }
 
-// Fight reports that an upgrader and an Application with the CRDs overwrite each
+// Conflict reports that an upgrader and an Application with the CRDs overwrite each
 // other.
-func (u Upgrader) Fight() finding.Finding {
+func (u Upgrader) Conflict() finding.Finding {
 	remedy := "remove it from the chart"
-	if u.Off != nil {
-		remedy = fmt.Sprintf("set %s=false, or crds-upgraders: off", u.Off)
+	if u.DisabledBy != nil {
+		remedy = fmt.Sprintf("set %s=false, or crds-upgraders: off", u.DisabledBy)
 	}
 	return finding.Finding{Severity: finding.Warning, Rule: "crd-upgrader", File: u.File, Line: u.Line, Object: u.ID.String(),
 		Message: "it writes CRDs to the cluster when it runs, and so does the Application that holds them", Remedy: remedy}

@@ -131,7 +131,7 @@ func (f *Fleet) guess() {
 			if c.Known != nil || len(provides) == 0 {
 				continue
 			}
-			app.Absent[i].Known = &knowledge.Chart{Name: c.name(), Rung: knowledge.Controllers, Provides: provides, Why: "it is called as the API group " + provides[0], Guessed: true}
+			app.Absent[i].Known = &knowledge.Chart{Name: c.name(), Rung: knowledge.Controllers, Provides: provides, Why: "it is called as the API group " + provides[0], Inferred: true}
 			app.Rung, app.RungWhy = knowledge.Controllers, "chart "+c.name()+": "+app.Absent[i].Known.Why
 		}
 	}

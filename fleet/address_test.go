@@ -129,7 +129,7 @@ spec: {config: {exporters: {otlp: {endpoint: "vault.vault.svc:8200"}}}}
 		"otel/component.yaml": described("otel", "observability", "550"), "otel/o.yaml": collector,
 	}, fleet.Source{})
 	for _, l := range f.Links {
-		if l.Sure() {
+		if l.IsCertain() {
 			t.Errorf("%s needs %s for sure: %v", f.Applications[l.From].Name, f.Applications[l.To].Name, l.Reasons)
 		}
 	}

@@ -47,7 +47,7 @@ func (l *lint) violated(which func(from, to int) bool) []fault {
 
 // met reports whether steps satisfy a need.
 func met(r Reason, from, to int) bool {
-	return r.Strength < Exists || to < from || to == from && !r.Strength.Later()
+	return r.Strength < Exists || to < from || to == from && !r.Strength.NeedsEarlierStep()
 }
 
 // elsewhere reports whether another Application meets a need in time, since it
@@ -139,7 +139,7 @@ func (l *lint) remedy(from, to int, r Reason) string {
 	app, other := l.Applications[from], l.Applications[to]
 	if l.reaches(to, from, !doubtful(r)) {
 		back := l.chain(to, from)
-		if !r.Strength.Later() && !slices.ContainsFunc(back, func(link Link) bool { return link.Strength().Later() }) {
+		if !r.Strength.NeedsEarlierStep() && !slices.ContainsFunc(back, func(link Link) bool { return link.Strength().NeedsEarlierStep() }) {
 			return l.move(app, other.Phase.Number, "") + ", because the two depend on each other"
 		}
 		return fmt.Sprintf("remove one of the dependencies between %s and %s, because no order satisfies both: %s", app.Name, other.Name, l.told(back))
@@ -154,7 +154,7 @@ func (l *lint) remedy(from, to int, r Reason) string {
 		}
 		return l.move(app, later, "or later") + moves + l.followers(from, later)
 	}
-	if earlier, can := l.latest(to, app.Phase.Number-boolean(r.Strength.Later())); can {
+	if earlier, can := l.latest(to, app.Phase.Number-boolean(r.Strength.NeedsEarlierStep())); can {
 		return l.move(other, earlier, "or earlier")
 	}
 	return fmt.Sprintf("add a place for %s after %s to the profile, and move %s there", cmp.Or(app.Rung, app.Name), l.step(other.Phase.Number), app.Name)
@@ -270,7 +270,7 @@ func (l *lint) bound(from int) int {
 			continue
 		}
 		for _, r := range link.Reasons {
-			if after := l.right[link.To] + boolean(r.Strength.Later()); r.Strength >= Exists && (!any || after > first) {
+			if after := l.right[link.To] + boolean(r.Strength.NeedsEarlierStep()); r.Strength >= Exists && (!any || after > first) {
 				first, any = after, true
 			}
 		}
@@ -354,7 +354,7 @@ func (l *lint) pull(from int) {
 			if doubtful(r) || met(r, last, l.right[link.To]) {
 				continue
 			}
-			if earlier, can := l.latest(link.To, last-boolean(r.Strength.Later())); can {
+			if earlier, can := l.latest(link.To, last-boolean(r.Strength.NeedsEarlierStep())); can {
 				l.right[link.To] = earlier
 			}
 			break

@@ -300,7 +300,7 @@ func Kustomizations(all []Manifest) []Manifest {
 
 // applicationCheck is the health check that makes Argo CD wait for children.
 func applicationCheck(base *knowledge.Base) []health.Check {
-	return slices.DeleteFunc(health.Checks(base.Seen()), func(c health.Check) bool { return c.Key != health.Key(argoCDGroup, "Application") })
+	return slices.DeleteFunc(health.Checks(base.KindsWithStatus()), func(c health.Check) bool { return c.Key != health.Key(argoCDGroup, "Application") })
 }
 
 // HealthCheck is the health check with which Argo CD waits for child Applications: as a patch

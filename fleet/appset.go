@@ -202,7 +202,7 @@ func (f *Fleet) chosen(s set, part crds.Mode) *selector {
 		if (app.Part == crds.Only) != (part == crds.Only) {
 			continue
 		}
-		found = found || s.has(app) && app.On()
+		found = found || s.has(app) && app.IsEnabled()
 		if slices.Contains(s.listed, app) {
 			listed = append(listed, app.Dir)
 		}

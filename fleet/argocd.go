@@ -44,14 +44,14 @@ type applicationObject struct {
 }
 
 type applicationSpec struct {
-	Project              string              `yaml:"project"`
-	Destination          destination         `yaml:"destination"`
-	Source               *source             `yaml:"source,omitempty"`
-	Sources              []source            `yaml:"sources,omitempty"`
-	SyncPolicy           syncPolicy          `yaml:"syncPolicy"`
-	IgnoreDifferences    []component.Ignored `yaml:"ignoreDifferences,omitempty"`
-	Info                 []component.Info    `yaml:"info,omitempty"`
-	RevisionHistoryLimit *int                `yaml:"revisionHistoryLimit,omitempty"`
+	Project              string                       `yaml:"project"`
+	Destination          destination                  `yaml:"destination"`
+	Source               *source                      `yaml:"source,omitempty"`
+	Sources              []source                     `yaml:"sources,omitempty"`
+	SyncPolicy           syncPolicy                   `yaml:"syncPolicy"`
+	IgnoreDifferences    []component.IgnoreDifference `yaml:"ignoreDifferences,omitempty"`
+	Info                 []component.Info             `yaml:"info,omitempty"`
+	RevisionHistoryLimit *int                         `yaml:"revisionHistoryLimit,omitempty"`
 }
 
 // destination has a cluster by its URL or by its name in Argo CD.

@@ -167,7 +167,7 @@ func (f *Fleet) cannotBootstrap(apps []*Application, opt BootstrapOptions) []fin
 	for _, l := range f.Links {
 		from, to := f.Applications[l.From], f.Applications[l.To]
 		at, behind := slices.Index(apps, from), slices.Index(apps, to)
-		if !l.Strength().Later() || at < 0 || behind >= 0 && behind < at || !to.On() {
+		if !l.Strength().NeedsEarlierStep() || at < 0 || behind >= 0 && behind < at || !to.IsEnabled() {
 			continue
 		}
 		where := "is not applied before Argo CD"
@@ -178,7 +178,7 @@ func (f *Fleet) cannotBootstrap(apps []*Application, opt BootstrapOptions) []fin
 		switch {
 		case !opt.has(to):
 			found.Severity, found.Remedy = finding.Note, "make sure that it is in the cluster already"
-		case !l.Sure():
+		case !l.IsCertain():
 			found.Severity = finding.Warning
 		}
 		all = append(all, found)
@@ -385,7 +385,7 @@ func waitFor(n graph.Node) (WaitFor, bool) {
 		}
 		return w, false
 	}
-	if sees := n.Kind.Sees; sees != nil && sees.Under == "" {
+	if sees := n.Kind.Status; sees != nil && sees.Under == "" {
 		for _, sign := range sees.Healthy {
 			w.Why = "condition " + sign.Condition
 			if sign.Condition != "" {
@@ -420,7 +420,7 @@ func shellQuoted(word string) string {
 }
 
 // remark formats a text as a one-line comment.
-func remark(text string) string { return finding.Harmless(strings.Join(strings.Fields(text), " ")) }
+func remark(text string) string { return finding.Sanitize(strings.Join(strings.Fields(text), " ")) }
 
 // Script applies the files in their order with kubectl, and waits after each. It needs only a
 // POSIX shell.

@@ -35,7 +35,7 @@ func (f *Fleet) dropBrought() {
 			switch {
 			case found.Rule == graph.OLMRetry: // the retry is generated
 				return true
-			case found.Rule == wave.GateWithoutCustomer:
+			case found.Rule == wave.GateWithoutDependent:
 				gates++
 				return gates > 1
 			case found.Rule == graph.MissingObject && found.Severity == finding.Note: // stores and people bring it, too
@@ -52,5 +52,5 @@ func (f *Fleet) dropBrought() {
 
 // meet reports whether an Application finds another one in some environment.
 func (f *Fleet) meet(a, b *Application) bool {
-	return slices.ContainsFunc(f.environments(""), func(e string) bool { return a.In(e) && Deployed(b, e) })
+	return slices.ContainsFunc(f.environments(""), func(e string) bool { return a.IsIn(e) && Deployed(b, e) })
 }

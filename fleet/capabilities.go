@@ -31,7 +31,7 @@ func (f *Fleet) settleCapabilities(ctx context.Context, src Source, memory *inpu
 func (f *Fleet) installedBefore(app *Application) []string {
 	var all []string
 	for _, other := range f.Applications {
-		if !other.On() || !other.Phase.Set || !app.Phase.Set || other.Phase.Number >= app.Phase.Number || !alongside(other, app) {
+		if !other.IsEnabled() || !other.Phase.Set || !app.Phase.Set || other.Phase.Number >= app.Phase.Number || !alongside(other, app) {
 			continue
 		}
 		for _, o := range other.Objects {

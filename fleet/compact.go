@@ -39,7 +39,7 @@ func (p *Phases) Compact() *Compact {
 	}
 	slices.SortFunc(gates, func(x, y Need) int { return cmp.Or(p.fleet.Compare(x.From, y.From), p.fleet.Compare(x.To, y.To)) })
 	gates = append(slices.Clone(p.needs), gates...)
-	gates = slices.DeleteFunc(gates, func(n Need) bool { return !p.Places[n.To].On() })
+	gates = slices.DeleteFunc(gates, func(n Need) bool { return !p.Places[n.To].IsEnabled() })
 	c := &Compact{Steps: make([]int, len(p.Places)), Why: make([]string, len(p.Places))}
 	for i := range c.Steps {
 		c.Steps[i], c.Why[i] = 1, "it waits for nothing"
@@ -59,7 +59,7 @@ func (p *Phases) Compact() *Compact {
 		}
 	}
 	for i, step := range c.Steps {
-		if p.Places[i].On() {
+		if p.Places[i].IsEnabled() {
 			c.Count = max(c.Count, step)
 		}
 	}
@@ -80,7 +80,7 @@ func (p *Phases) together(smoke, other Placed) bool {
 func (f *Fleet) Steps(phase func(i int) component.Phase) int {
 	seen := map[component.Phase]bool{}
 	for i, app := range f.Applications {
-		if app.On() {
+		if app.IsEnabled() {
 			at := phase(i)
 			at.Text = ""
 			seen[at] = true

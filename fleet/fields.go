@@ -15,12 +15,12 @@ import (
 
 // fields are those of an Application: the fleet's, and over them its component's.
 func (f *Fleet) fields(app *Application) component.ApplicationFields {
-	return app.Over(f.Settings.ApplicationFields)
+	return app.WithDefaults(f.Settings.ApplicationFields)
 }
 
 // common are the fields of every Application that the fleet sets.
 func (f *Fleet) common() component.ApplicationFields {
-	return component.ApplicationFields{}.Over(f.Settings.ApplicationFields)
+	return component.ApplicationFields{}.WithDefaults(f.Settings.ApplicationFields)
 }
 
 // put writes fields into an Application, or into the template for some. Labels come from

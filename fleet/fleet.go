@@ -215,13 +215,13 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 // In returns the part of a fleet that is deployed in an environment, or all of it if the
 // environment is empty. It records in Lacks which dependencies are missing there.
 func (f *Fleet) In(environment string) (*Fleet, error) {
-	if !slices.ContainsFunc(f.Components, func(c *Component) bool { return !c.In(environment) }) {
+	if !slices.ContainsFunc(f.Components, func(c *Component) bool { return !c.IsIn(environment) }) {
 		return f, nil
 	}
 	there := *f
 	there.Lacks = f.Lacking(environment)
-	there.Components = slices.DeleteFunc(slices.Clone(f.Components), func(c *Component) bool { return !c.In(environment) })
-	there.Applications = slices.DeleteFunc(slices.Clone(f.Applications), func(a *Application) bool { return !a.In(environment) })
+	there.Components = slices.DeleteFunc(slices.Clone(f.Components), func(c *Component) bool { return !c.IsIn(environment) })
+	there.Applications = slices.DeleteFunc(slices.Clone(f.Applications), func(a *Application) bool { return !a.IsIn(environment) })
 	there.Findings = FindingsOf(there.Applications)
 	return &there, there.link()
 }
@@ -436,12 +436,12 @@ func (a *Application) take(res plugin.Result) {
 // isElsewhere reports whether a component does not render only because its chart is missing.
 func isElsewhere(err error) bool {
 	all := finding.Of(err)
-	return len(all) == 1 && all[0].Rule == plugin.ChartElsewhere
+	return len(all) == 1 && all[0].Rule == plugin.ExternalChart
 }
 
 // request returns the request that renders an Application.
 func (a *Application) request(src Source, memory *input.Memory) plugin.Request {
-	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Earlier: a.Earlier, Memory: memory, Remote: src.Remote, Files: src.files,
+	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, EarlierAPIVersions: a.Earlier, Memory: memory, Remote: src.Remote, Files: src.files,
 		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
 	req.Random = src.Random
 	if a.Part != "" {
@@ -452,7 +452,7 @@ func (a *Application) request(src Source, memory *input.Memory) plugin.Request {
 
 // Enabled lists the Applications that are deployed.
 func (f *Fleet) Enabled() []*Application {
-	return slices.DeleteFunc(slices.Clone(f.Applications), func(a *Application) bool { return !a.On() })
+	return slices.DeleteFunc(slices.Clone(f.Applications), func(a *Application) bool { return !a.IsEnabled() })
 }
 
 // Write formats the step of an Application; it is empty if there is none.

@@ -47,7 +47,7 @@ func (f *Fleet) acceptedLink(l Link) (why string, accepted bool) {
 	from, to := f.Applications[l.From], f.Applications[l.To]
 	rule := laterStep
 	switch {
-	case !to.On():
+	case !to.IsEnabled():
 		rule = needsDisabled
 	case from.Phase.Number == to.Phase.Number:
 		rule = sameStep
@@ -63,16 +63,16 @@ func (f *Fleet) acceptedLink(l Link) (why string, accepted bool) {
 // contradicted reports whether the steps contradict a dependency, accepted or not.
 func (f *Fleet) contradicted(l Link) bool {
 	from, to := f.Applications[l.From], f.Applications[l.To]
-	if l.Strength() < Exists || !from.On() {
+	if l.Strength() < Exists || !from.IsEnabled() {
 		return false
 	}
-	if !to.On() {
+	if !to.IsEnabled() {
 		return true
 	}
 	if !from.Phase.Set || !to.Phase.Set {
 		return false
 	}
-	return from.Phase.Number < to.Phase.Number || l.Strength().Later() && from.Phase.Number == to.Phase.Number
+	return from.Phase.Number < to.Phase.Number || l.Strength().NeedsEarlierStep() && from.Phase.Number == to.Phase.Number
 }
 
 // Graph returns a drawing of the fleet: its steps, the Applications of each, and their
@@ -109,7 +109,7 @@ func (f *Fleet) Graph(opt GraphOptions) draw.Rollout {
 		if !isFrom || !isTo {
 			continue
 		}
-		need := draw.Need{From: from, To: to, Why: inShort(l.Reasons[0]), Gate: l.Strength().Later(), Inferred: !l.Sure(), Loose: l.Strength() < Exists,
+		need := draw.Need{From: from, To: to, Why: inShort(l.Reasons[0]), Gate: l.Strength().NeedsEarlierStep(), Inferred: !l.IsCertain(), Loose: l.Strength() < Exists,
 			Against: f.Against(l), Hidden: !drawn[[2]int{l.From, l.To}]}
 		for _, reason := range l.Reasons {
 			need.Reasons = append(need.Reasons, told(reason))
@@ -169,10 +169,10 @@ func (f *Fleet) box(app *Application, step int, chosen bool) draw.App {
 	case app.Rung != "":
 		tip += fmt.Sprintf(": %s (%s)", app.Rung, app.RungWhy)
 	}
-	if !app.On() {
+	if !app.IsEnabled() {
 		tip += ", not deployed"
 	}
-	return draw.App{Step: step, Kind: kind, Name: app.Name, Tip: tip, Chosen: chosen, Off: !app.On()}
+	return draw.App{Step: step, Kind: kind, Name: app.Name, Tip: tip, Chosen: chosen, Disabled: !app.IsEnabled()}
 }
 
 // isShown reports whether an Application is drawn.
@@ -186,7 +186,7 @@ func (f *Fleet) drawn(opt GraphOptions) []Link {
 	for _, l := range f.Links {
 		// Applications that are not deployed have no dependencies, and every object is in a
 		// namespace.
-		if opt.All || f.contradicted(l) || ordering(l) && f.Applications[l.From].On() {
+		if opt.All || f.contradicted(l) || ordering(l) && f.Applications[l.From].IsEnabled() {
 			links = append(links, l)
 		}
 	}
@@ -244,7 +244,7 @@ func (f *Fleet) reduce(links []Link, chosen []int) []Link {
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		sure := func(i int) int {
-			if links[i].Sure() {
+			if links[i].IsCertain() {
 				return 1
 			}
 			return 0
@@ -282,12 +282,12 @@ func follows(l Link, links []Link, out map[int][]int, without func(link int) boo
 			continue
 		}
 		seen[at] = true
-		if at.app == l.To && (at.later || !l.Strength().Later()) {
+		if at.app == l.To && (at.later || !l.Strength().NeedsEarlierStep()) {
 			return true
 		}
 		for _, k := range out[at.app] {
 			if next := links[k]; !without(k) {
-				todo = append(todo, place{next.To, at.later || next.Strength().Later()})
+				todo = append(todo, place{next.To, at.later || next.Strength().NeedsEarlierStep()})
 			}
 		}
 	}

@@ -67,7 +67,7 @@ func checkGraph(t *testing.T, f *fleet.Fleet) {
 			t.Errorf("%s needs %s against the phases, and no arrow shows it", r.Apps[n.From].Name, r.Apps[n.To].Name)
 		}
 		namespaced := !slices.ContainsFunc(l.Reasons, func(x fleet.Reason) bool { return x.Strength >= fleet.Exists && x.Field != "metadata.namespace" })
-		if n.Loose || namespaced || r.Apps[n.From].Off {
+		if n.Loose || namespaced || r.Apps[n.From].Disabled {
 			continue
 		}
 		if !leads(n.From, n.To) {

@@ -94,7 +94,7 @@ func (f *Fleet) miswritten(app *Application) []finding.Finding {
 	}
 	var all []finding.Finding
 	for key, phase := range map[string]component.Phase{app.PhaseKey(): app.Component.Phase(), "crdsPhase": app.CRDsPhase} {
-		if phase.Misread {
+		if phase.Ambiguous {
 			all = append(all, app.fault(octalStep, key, fmt.Sprintf("Argo CD reads %s without quotes as the octal number %d", phase.Text, phase.Other), fmt.Sprintf("write %q", phase.Text)))
 		}
 	}
@@ -139,7 +139,7 @@ func (f *Fleet) neverHealthy() []finding.Finding {
 	var all []finding.Finding
 	told := map[int]bool{}
 	for i, app := range f.Applications {
-		told[i] = !app.On() || app.Failed
+		told[i] = !app.IsEnabled() || app.Failed
 	}
 	consumed := map[int]bool{} // what waits only for somebody to use it, and is used
 	for _, r := range f.Objects.References {
@@ -194,11 +194,11 @@ func (f *Fleet) before(sets []set) []finding.Finding {
 	}
 	for _, l := range f.Links {
 		from, to := f.Applications[l.From], f.Applications[l.To]
-		if !l.Strength().Later() || !from.On() || !to.On() || !sets[0].has(from) || sets[0].has(to) {
+		if !l.Strength().NeedsEarlierStep() || !from.IsEnabled() || !to.IsEnabled() || !sets[0].has(from) || sets[0].has(to) {
 			continue
 		}
 		severity := finding.Warning
-		if l.Sure() {
+		if l.IsCertain() {
 			severity = finding.Error
 		}
 		all = append(all, finding.Finding{Severity: severity, Rule: "cluster-before-environment", File: from.File,

@@ -203,7 +203,9 @@ func (l *lint) move(app *Application, to int, also string) string {
 }
 
 // Deployed reports whether an Application is in an environment.
-func Deployed(app *Application, environment string) bool { return app.On() && app.In(environment) }
+func Deployed(app *Application, environment string) bool {
+	return app.IsEnabled() && app.IsIn(environment)
+}
 
 // anywhere reports whether an Application is deployed in a checked environment.
 func (l *lint) anywhere(app *Application) bool { return l.together(app, app) }

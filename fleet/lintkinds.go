@@ -36,7 +36,7 @@ func (l *lint) missingKinds() []fault {
 		if !n.Foreign || n.Stub || served[n.Key] || own || !l.anywhere(app) {
 			continue
 		}
-		if has, _ := l.base.Brought(n.Key.Group, n.Key.Kind); has != "" && has == platform {
+		if has, _ := l.base.Origin(n.Key.Group, n.Key.Kind); has != "" && has == platform {
 			continue
 		}
 		alone := l.accepts(missingKind, app)
@@ -112,7 +112,7 @@ func (l *lint) platform() string {
 	}
 	for _, app := range l.Applications {
 		for _, o := range app.Objects {
-			if shown := l.base.Shows(o); shown != "" {
+			if shown := l.base.RequiredPlatform(o); shown != "" {
 				return shown
 			}
 		}
@@ -143,9 +143,9 @@ func (l *lint) bring(group string, kinds []string, platform string) string {
 
 // packages are those that bring all of some kinds.
 func (l *lint) packages(group string, kinds []string) []knowledge.Package {
-	_, all := l.base.Brought(group, kinds[0])
+	_, all := l.base.Origin(group, kinds[0])
 	for _, kind := range kinds[1:] {
-		_, also := l.base.Brought(group, kind)
+		_, also := l.base.Origin(group, kind)
 		all = slices.DeleteFunc(all, func(p knowledge.Package) bool {
 			return !slices.ContainsFunc(also, func(q knowledge.Package) bool { return q.Name == p.Name })
 		})
@@ -226,7 +226,7 @@ func (l *lint) absent() []lackingSource {
 func (l *lint) unknownCharts() []fault {
 	var all []fault
 	for _, c := range l.absent() {
-		if c.known != nil && !c.known.Guessed || !c.users[0].Elsewhere {
+		if c.known != nil && !c.known.Inferred || !c.users[0].Elsewhere {
 			continue
 		}
 		f := l.at(finding.Note, c.users[0], fmt.Sprintf("unknown chart %s of %s, so what %s provides and depends on is not checked", c.name, remote.Ref{URL: c.ref.URL}, few(namesOf(c.users))),
@@ -250,7 +250,7 @@ func (l *lint) notFetched() []fault {
 		}
 		message := fmt.Sprintf("%s is not fetched and unknown, so what it provides to %s and depends on is not checked", what, names)
 		switch {
-		case c.known != nil && c.known.Guessed:
+		case c.known != nil && c.known.Inferred:
 			message = fmt.Sprintf("%s is not fetched and unknown; by its name, it provides kinds of %s to %s", what, strings.Join(c.known.Provides, ", "), names)
 		case c.known != nil:
 			message = fmt.Sprintf("%s is not fetched, so the order of %s follows what Ladder knows about it", what, names)

@@ -20,7 +20,7 @@ func (l *lint) needsDisabled() []fault {
 				continue
 			}
 			where, remedy := "is disabled", "enable "+to.Name+", or disable "+app.Name
-			if to.On() {
+			if to.IsEnabled() {
 				where = "is not in " + strings.Join(lacking, ", ")
 				remedy = "add it to the environments of " + to.Name + ", or remove it from those of " + app.Name
 			}
@@ -69,7 +69,7 @@ type Lack struct {
 // String says what is missing, and why.
 func (l Lack) String() string {
 	where := "is disabled"
-	if l.Of.On() {
+	if l.Of.IsEnabled() {
 		where = "is not deployed there"
 	}
 	return l.Of.Name + ", which " + where + ", because " + Need{reason: l.reason, Sure: true}.Because()

@@ -18,12 +18,12 @@ func (l *lint) sameName() []fault {
 			first[app.Name] = app
 			continue
 		}
-		if !slices.ContainsFunc(l.environments, func(e string) bool { return app.In(e) && other.In(e) }) {
+		if !slices.ContainsFunc(l.environments, func(e string) bool { return app.IsIn(e) && other.IsIn(e) }) {
 			continue
 		}
 		f := l.at(finding.Error, app, "the name "+app.Name+" is also used by "+other.File+", and only one Application can have it", "rename one of the two")
 		f.Line, f.Field = app.Line("name"), "name"
-		if !app.On() || !other.On() {
+		if !app.IsEnabled() || !other.IsEnabled() {
 			f.Severity = finding.Warning
 		}
 		all = append(all, f)

@@ -236,7 +236,7 @@ func (l *lint) bandsOf(app *Application) []profile.Band {
 
 // fits reports whether an Application belongs into a place, as far as one knows.
 func (l *lint) fits(app *Application, place profile.Place) bool {
-	return app.Rung == "" || place.Takes(app.Rung)
+	return app.Rung == "" || place.Accepts(app.Rung)
 }
 
 func (l *lint) bundled() []fault {
@@ -244,7 +244,7 @@ func (l *lint) bundled() []fault {
 	for i, app := range l.Applications {
 		definitions, rest := crds.Split(app.Objects)
 		place, there := l.Profile.Place(app.Phase.Number)
-		if len(definitions) == 0 || len(rest) == 0 || !there || place.Takes("crds") {
+		if len(definitions) == 0 || len(rest) == 0 || !there || place.Accepts("crds") {
 			continue
 		}
 		var names []string
@@ -288,7 +288,7 @@ func (l *lint) definitionsAt(app *Application, phase int) (int, bool) {
 	at, found := 0, false
 	for _, b := range l.bandsOf(app) {
 		for _, p := range b.Places {
-			if p.Takes("crds") && len(p.Rungs) > 0 && p.Phase < phase {
+			if p.Accepts("crds") && len(p.Rungs) > 0 && p.Phase < phase {
 				at, found = p.Phase, true
 			}
 		}

@@ -50,7 +50,7 @@ rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
 		"a PVC that nobody has":    {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": reader}, "missing-object"},
 		"a PVC that another has":   {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": reader, "b/component.yaml": in + "shop\n", "b/b.yaml": "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}}\n"}, ""},
 		"a Secret, left to people": {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": strings.Replace(reader, "persistentVolumeClaim: {claimName: data}", "secret: {secretName: data}", 1)}, ""},
-		"idle waits":               {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": configMap + deployment("a", "1") + deployment("b", "2") + deployment("c", "3")}, "gate-without-customer"},
+		"idle waits":               {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": configMap + deployment("a", "1") + deployment("b", "2") + deployment("c", "3")}, "gate-without-dependent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			repo := fstest.MapFS{"ladder.yaml": {Data: []byte("fleet: {name: f, repoURL: https://git.example.com/f.git}\n")}}
@@ -69,7 +69,7 @@ rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
 				}
 				seen[found.Rule] = true
 			}
-			for _, rule := range []string{"gate-without-customer", "missing-namespace", "missing-object", "missing-role", "missing-service"} {
+			for _, rule := range []string{"gate-without-dependent", "missing-namespace", "missing-object", "missing-role", "missing-service"} {
 				if seen[rule] {
 					got = append(got, rule)
 				}

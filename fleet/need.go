@@ -46,11 +46,11 @@ func (f *Fleet) Needs() []Need {
 			}
 		}
 		for _, r := range l.Reasons { // the strongest first
-			if smoke && !r.Strength.Later() {
+			if smoke && !r.Strength.NeedsEarlierStep() {
 				add(Need{l.From, l.To, true, false, r, 1}) // what it names is what it checks
 			}
 			if r.Strength >= Exists {
-				add(Need{l.From, l.To, r.Strength.Later(), !r.Inferred && !(isNamespace(r) && f.makesNamespace(f.Applications[l.From])), r, 1})
+				add(Need{l.From, l.To, r.Strength.NeedsEarlierStep(), !r.Inferred && !(isNamespace(r) && f.makesNamespace(f.Applications[l.From])), r, 1})
 			}
 		}
 		if sure.signs > 0 {

@@ -266,7 +266,7 @@ func shuffled(m made, r *rand.Rand) made {
 func keeps(m made, phase func(i int) int) error {
 	for _, l := range m.Links {
 		r := l.Reasons[0]
-		if !r.Inferred && (r.Strength.Later() && phase(l.From) <= phase(l.To) || r.Strength == fleet.Exists && phase(l.From) < phase(l.To)) {
+		if !r.Inferred && (r.Strength.NeedsEarlierStep() && phase(l.From) <= phase(l.To) || r.Strength == fleet.Exists && phase(l.From) < phase(l.To)) {
 			return fmt.Errorf("%s at %d needs %s at %d", m.Applications[l.From].Name, phase(l.From), m.Applications[l.To].Name, phase(l.To))
 		}
 	}
@@ -285,7 +285,7 @@ func laws(t *testing.T, seed uint64) {
 	for i, row := range p.Places {
 		if row.Computed.Set {
 			placed++
-			if place, ok := m.Profile.Place(row.Computed.Number); !ok || !place.Takes(row.Rung) && row.Computed.Number < row.Phase.Number {
+			if place, ok := m.Profile.Place(row.Computed.Number); !ok || !place.Accepts(row.Rung) && row.Computed.Number < row.Phase.Number {
 				t.Fatalf("seed %d: %s stands at %s, which does not take %s", seed, row.Name, row.Computed.Text, row.Rung)
 			}
 		} else if !slices.ContainsFunc(p.Findings, func(f finding.Finding) bool {
@@ -307,7 +307,7 @@ func laws(t *testing.T, seed uint64) {
 	// The fewest steps keep every gate, too, and are not more than the others'.
 	c := p.Compact()
 	if err := keeps(m, func(i int) int {
-		if !m.Applications[i].On() {
+		if !m.Applications[i].IsEnabled() {
 			return -1 // it gates nothing
 		}
 		return c.Steps[i]

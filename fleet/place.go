@@ -106,7 +106,7 @@ func (f *Fleet) deployments(s set) []Deployment {
 
 // takes reports whether a component goes to a place.
 func (p place) takes(app *Application) bool {
-	return len(p.In) == 0 || slices.ContainsFunc(p.In, app.In)
+	return len(p.In) == 0 || slices.ContainsFunc(p.In, app.IsIn)
 }
 
 // sets divides the fleet: one set, unless several environments share a cluster.

@@ -14,13 +14,13 @@ import (
 // says, or as what it holds needs (the note olm-retry), or as all others.
 func (f *Fleet) retry(app *Application) component.Retry {
 	if app.Retry != nil {
-		return app.Retry.Or(f.patient())
+		return app.Retry.WithDefaults(f.patient())
 	}
 	for _, o := range app.Objects {
 		if k, _ := f.base.Kind(o.ID.Group, o.ID.Kind); k.Operator.Retry != "" {
 			var needed component.Retry
 			if err := yaml.Unmarshal([]byte(k.Operator.Retry), &needed); err == nil {
-				return needed.Or(f.patient())
+				return needed.WithDefaults(f.patient())
 			}
 		}
 	}
@@ -30,7 +30,7 @@ func (f *Fleet) retry(app *Application) component.Retry {
 // patient is how often Argo CD tries what nobody says otherwise of.
 func (f *Fleet) patient() component.Retry {
 	if f.Settings.Retry != nil {
-		return f.Settings.Retry.Or(patient)
+		return f.Settings.Retry.WithDefaults(patient)
 	}
 	return patient
 }

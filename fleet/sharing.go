@@ -68,7 +68,7 @@ func (f *Fleet) renderMoved(ctx context.Context, src Source) error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for i, app := range f.Applications {
-		if !app.On() || f.forCluster(app) || !f.mayStay(i) {
+		if !app.IsEnabled() || f.forCluster(app) || !f.mayStay(i) {
 			continue
 		}
 		for _, suffix := range suffixes {

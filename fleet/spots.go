@@ -58,7 +58,7 @@ func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
 		all := spotsOf(b)
 		anywhere = append(anywhere, all...)
 		for i, sp := range all {
-			if app.Rung != "" && (len(b.Places) == 0 || b.Places[i].Takes(app.Rung)) {
+			if app.Rung != "" && (len(b.Places) == 0 || b.Places[i].Accepts(app.Rung)) {
 				s.spots = append(s.spots, sp)
 			}
 		}
@@ -105,7 +105,7 @@ func (f *Fleet) domainsFor(app *Application) []string {
 	var all []string
 	for _, b := range f.Profile.Bands {
 		for i := range spotsOf(b) {
-			if app.Rung != "" && (len(b.Places) == 0 || b.Places[i].Takes(app.Rung)) {
+			if app.Rung != "" && (len(b.Places) == 0 || b.Places[i].Accepts(app.Rung)) {
 				all = append(all, b.Domains...)
 				break
 			}

@@ -28,7 +28,7 @@ func TestPhases(t *testing.T) {
 				if !ok {
 					t.Errorf("%s: no place at %s", app.Name, f.Write(app.Phase))
 				}
-				if !faulty && !place.Takes(app.Rung) {
+				if !faulty && !place.Accepts(app.Rung) {
 					t.Errorf("%s is for %s (%s), and stands at %s, for %v", app.Name, app.Rung, app.RungWhy, f.Write(app.Phase), place.Rungs)
 				}
 			}
@@ -47,7 +47,7 @@ func steps(f *fleet.Fleet) string {
 					continue
 				}
 				fmt.Fprintf(&b, "    %s %s %s/%s %s", app.Name, app.Dir[strings.Index(app.Dir, "components/")+len("components/"):], cmp.Or(app.Domain, app.Tier), app.Project, app.Namespace)
-				if !app.On() {
+				if !app.IsEnabled() {
 					b.WriteString(" disabled")
 				}
 				if app.Environments != nil {

@@ -15,7 +15,7 @@ func (b *builder) referToBackends() {
 	b.selectPods()
 	for i, n := range b.Nodes {
 		for _, rec := range n.Kind.References {
-			if !rec.Behind || n.IsHook() {
+			if !rec.ToBackends || n.IsHook() {
 				continue
 			}
 			for _, f := range rec.At.Find(n.Root()) {

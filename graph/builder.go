@@ -118,7 +118,7 @@ func newBuilder(parts []Part, base *knowledge.Base, opt Options) *builder {
 		for _, o := range p.Objects {
 			kind := base.Of(o)
 			n := Node{Object: o, Kind: &kind, Part: part, Stub: p.Stubs, hook: o.IsHook(), phases: o.Phases(), home: p.Namespace}
-			n.Elsewhere = opt.Elsewhere != nil && opt.Elsewhere(o)
+			n.External = opt.IsExternal != nil && opt.IsExternal(o)
 			n.Waits, n.HasHealth = n.Kind.HealthOf(o)
 			n.Idle = isIdle(n)
 			if n.HasHealth && n.Waits.Never == "" {
@@ -177,7 +177,7 @@ func (b *builder) index() error {
 		// Argo CD considers only CustomResourceDefinitions, not CRDs of other API
 		// groups.
 		seen := ok && b.base.Builtin(b.Nodes[def.node].ID.Group)
-		n.Lifted = seen && b.Nodes[def.node].Elsewhere
+		n.ExternalCRD = seen && b.Nodes[def.node].External
 		n.Foreign = !seen && !n.Kind.Assured && !b.base.Builtin(n.ID.Group)
 	}
 	var faults []finding.Finding

@@ -72,7 +72,7 @@ func (b *builder) referToProviders() {
 // giveRole sets the role of an object, as found in the component. A role that a
 // user assigned to its kind takes precedence.
 func (b *builder) giveRole(node int, role, why string) {
-	if n := &b.Nodes[node]; n.Role == "" && !n.Kind.Moved {
+	if n := &b.Nodes[node]; n.Role == "" && !n.Kind.RungChanged {
 		n.Role, n.RoleWhy = role, why
 	}
 }

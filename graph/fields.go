@@ -311,7 +311,7 @@ func (b *builder) mention(from int, rec knowledge.Reference, m mention) {
 	switch {
 	case rec.Meaning == knowledge.Produces:
 		b.producers[id] = append(b.producers[id], from)
-	case rec.Behind && (rec.Meaning == knowledge.With || rec.Address):
+	case rec.ToBackends && (rec.Meaning == knowledge.With || rec.Address):
 		r.Meaning = knowledge.Exists // the Service only leads to the workload
 	case !m.optional && (rec.Meaning == knowledge.Exists || rec.Meaning == knowledge.Healthy):
 		b.reads = append(b.reads, read{r, id, rec.Namespace == anyNamespace, rec.Starts})

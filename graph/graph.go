@@ -49,13 +49,13 @@ type Node struct {
 	// Foreign means that the CRD of the object is not in the component, and that
 	// its kind belongs neither to Kubernetes nor to Argo CD.
 	Foreign bool
-	// Elsewhere means that another Application applies the object before this
+	// External means that another Application applies the object before this
 	// component. It affects the order but is not part of the output.
-	Elsewhere bool
+	External bool
 	// Stub means that the node stands for an object of a chart that is not available.
 	Stub bool
-	// Lifted means that another Application applies the CRD of the object.
-	Lifted bool
+	// ExternalCRD means that another Application applies the CRD of the object.
+	ExternalCRD bool
 	// Part is the number of the object's component if the graph covers several.
 	Part int
 	// Waits says what Argo CD waits for once the object is applied. It is valid
@@ -127,8 +127,8 @@ type Reference struct {
 	Because string
 	// Source is the source of the fact.
 	Source string
-	// Written is the object that To writes at run time and From reads, if any.
-	Written object.ID
+	// Product is the object that To writes at run time and From reads, if any.
+	Product object.ID
 }
 
 // Sign says what a reference is inferred from.
@@ -142,10 +142,10 @@ const (
 	Address Sign = "address"
 	// Configuration: a word of From is the name of To, whose kind it reconciles.
 	Configuration Sign = "configuration"
-	// Company: To belongs to From, a controller, which may need it.
-	Company Sign = "company"
-	// Bringer: To may install the kind of which From creates objects.
-	Bringer Sign = "bringer"
+	// Companion: To belongs to From, a controller, which may need it.
+	Companion Sign = "company"
+	// Installation: To may install the kind of which From creates objects.
+	Installation Sign = "bringer"
 	// Registration: a webhook configuration that is applied between its backend and
 	// the first object that it admits, so that connections reach the backend by
 	// then.
@@ -169,8 +169,8 @@ func (r *Reference) IsAboutNamespace() bool { return r.Field == namespaceField }
 // IsAboutWebhook reports whether To is the backend of a webhook that admits From.
 func (r *Reference) IsAboutWebhook() bool { return r.Field == webhooksField }
 
-// Explained returns the text to append to the sentence of a reference, if any.
-func (r Reference) Explained() string {
+// Detail returns the text to append to the sentence of a reference, if any.
+func (r Reference) Detail() string {
 	if r.Because == "" {
 		return ""
 	}
@@ -185,8 +185,8 @@ type Graph struct {
 	// Absent lists objects that are needed to start or to be healthy, but that the
 	// component does not create.
 	Absent []Absent
-	// Made lists kinds of which objects are created later.
-	Made []Made
+	// Creations lists kinds of which objects are created later.
+	Creations []Creation
 	// Findings are problems that leave the graph usable.
 	Findings []finding.Finding
 }
@@ -203,9 +203,9 @@ type Absent struct {
 	// Starts means that Pods of From do not start without the object. Otherwise
 	// From has no Pods, and is Degraded or not ready until it exists.
 	Starts bool
-	// Elsewhere is an object of the same kind and name in another namespace of the
+	// OtherNamespace is an object of the same kind and name in another namespace of the
 	// component, if there is one.
-	Elsewhere object.ID
+	OtherNamespace object.ID
 	// Makers are workloads of the component that may create the object when they
 	// run. It is empty if Starts is true, since Pods wait by themselves.
 	Makers []int
@@ -216,8 +216,8 @@ type Options struct {
 	// Namespace is the destination of the Application, for objects without a
 	// namespace.
 	Namespace string
-	// Elsewhere, if not nil, reports whether another Application applies an object.
-	Elsewhere func(object.Object) bool
+	// IsExternal, if not nil, reports whether another Application applies an object.
+	IsExternal func(object.Object) bool
 }
 
 // Build finds the references between objects. Its error joins a finding for each
@@ -351,15 +351,15 @@ func (g *Graph) String() string {
 		if marks != nil {
 			mark = " (" + strings.Join(marks, ", ") + ")"
 		}
-		fmt.Fprintf(&b, "  %-8s %s %s%s%s\n", r.Meaning, r.Why, g.Nodes[r.To].Key, r.Explained(), mark)
+		fmt.Fprintf(&b, "  %-8s %s %s%s%s\n", r.Meaning, r.Why, g.Nodes[r.To].Key, r.Detail(), mark)
 	}
 	for _, a := range g.Absent {
 		starts, elsewhere := "", ""
 		if a.Starts {
 			starts = " (starts)"
 		}
-		if a.Elsewhere != (object.ID{}) {
-			elsewhere = ", there is " + a.Elsewhere.String()
+		if a.OtherNamespace != (object.ID{}) {
+			elsewhere = ", there is " + a.OtherNamespace.String()
 		}
 		fmt.Fprintf(&b, "absent: %s %s %s%s%s\n", g.Nodes[a.From].Key, a.Why, a.ID, starts, elsewhere)
 		for _, m := range a.Makers {

@@ -70,8 +70,8 @@ func (b *builder) missingObjects() {
 			effect = "it does not become healthy until that exists"
 		}
 		message := a.Why + " " + a.ID.String() + ", which nothing in the component creates: " + effect
-		if !a.Elsewhere.IsZero() {
-			message += "; " + a.Elsewhere.String() + " is in another namespace"
+		if !a.OtherNamespace.IsZero() {
+			message += "; " + a.OtherNamespace.String() + " is in another namespace"
 		}
 		b.find(a.From, severity, MissingObject, a.ID.String(), a.Field, message, "correct the name, add it, or create it before the sync")
 	}
@@ -164,7 +164,7 @@ func (b *builder) missingServers() {
 			continue // an Application may consist of CRDs only
 		}
 		for _, rec := range n.Kind.References {
-			if !rec.Behind || rec.Address || n.home == "" || n.IsHook() {
+			if !rec.ToBackends || rec.Address || n.home == "" || n.IsHook() {
 				continue
 			}
 			for _, f := range rec.At.Find(n.Root()) {
@@ -216,7 +216,7 @@ func (b *builder) missingNamespaces() {
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
 		namespace := n.Key.Namespace
-		if n.Elsewhere || n.home == "" || n.home == "default" || namespace == n.home || last[namespace] || b.base.Everywhere("Namespace", namespace) {
+		if n.External || n.home == "" || n.home == "default" || namespace == n.home || last[namespace] || b.base.Everywhere("Namespace", namespace) {
 			continue
 		}
 		last[namespace] = true

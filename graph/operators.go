@@ -283,7 +283,7 @@ func (b *builder) origin(gk knowledge.GroupKind) origins {
 	from, known := b.originsOf[gk]
 	if !known {
 		var packages []knowledge.Package
-		from.platform, packages = b.base.Brought(gk.Group, gk.Kind)
+		from.platform, packages = b.base.Origin(gk.Group, gk.Kind)
 		for _, p := range packages {
 			from.packages = append(from.packages, p.Name)
 		}

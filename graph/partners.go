@@ -56,7 +56,7 @@ func (b *builder) findPartners() {
 			for _, c := range controllers[at] {
 				if c != i && b.Nodes[i].Role == knowledge.Controllers && !b.Nodes[i].Kind.Everywhere {
 					r := b.inferred(c, i, "spec.template", knowledge.Known, "may need")
-					r.Sign = Company
+					r.Sign = Companion
 					b.refer(r)
 				}
 			}

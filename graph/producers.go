@@ -7,9 +7,9 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Made is a kind that no component of a graph defines, and of which From creates
+// Creation is a kind that no component of a graph defines, and of which From creates
 // objects according to one of its fields.
-type Made struct {
+type Creation struct {
 	From  int
 	Kind  knowledge.GroupKind
 	Field string
@@ -35,14 +35,14 @@ func (b *builder) makes(from int, rec knowledge.Reference, manifest object.Value
 		}
 		return
 	}
-	if slices.ContainsFunc(b.Made, func(m Made) bool { return m.From == from && m.Kind == gk }) {
+	if slices.ContainsFunc(b.Creations, func(m Creation) bool { return m.From == from && m.Kind == gk }) {
 		return
 	}
-	made := Made{From: from, Kind: gk, Field: field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source}
-	b.Made = append(b.Made, made)
+	made := Creation{From: from, Kind: gk, Field: field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source}
+	b.Creations = append(b.Creations, made)
 	for _, by := range b.installers {
 		if by.node != from && by.brings(group) && !b.Nodes[by.node].Kind.Operator.Installs() {
-			b.refer(Reference{From: from, To: by.node, Field: field, Meaning: made.Meaning, Inferred: true, Why: made.Why + " " + gk.String() + ", which may come with", Sign: Bringer, Source: by.source})
+			b.refer(Reference{From: from, To: by.node, Field: field, Meaning: made.Meaning, Inferred: true, Why: made.Why + " " + gk.String() + ", which may come with", Sign: Installation, Source: by.source})
 		}
 	}
 }
@@ -75,7 +75,7 @@ func (b *builder) referToProducers() {
 				continue
 			}
 			ref := r.Reference
-			ref.To, ref.Meaning, ref.Hard, ref.Written = p, knowledge.Healthy, false, r.id
+			ref.To, ref.Meaning, ref.Hard, ref.Product = p, knowledge.Healthy, false, r.id
 			ref.Why += " " + r.id.String() + ", which is written by"
 			b.refer(ref)
 		}
@@ -84,7 +84,7 @@ func (b *builder) referToProducers() {
 		}
 		for _, p := range b.likelyProducers[r.id] {
 			ref := b.inferred(r.From, p, r.Field, knowledge.Healthy, r.Why+" "+r.id.String()+", which may be written by")
-			ref.Written = r.id
+			ref.Product = r.id
 			b.refer(ref)
 		}
 	}
@@ -100,7 +100,7 @@ func (b *builder) referToNamespaceMakers() {
 		}
 		for _, maker := range b.producers[id] {
 			if b.Nodes[maker].Part == n.Part {
-				b.refer(Reference{From: i, To: maker, Field: namespaceField, Meaning: knowledge.Healthy, Refused: true, Written: id,
+				b.refer(Reference{From: i, To: maker, Field: namespaceField, Meaning: knowledge.Healthy, Refused: true, Product: id,
 					Why: "is in " + id.String() + ", which is created by", Source: b.Nodes[maker].Kind.Source})
 			}
 		}

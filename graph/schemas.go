@@ -43,14 +43,14 @@ func (b *builder) kindVersion(n *Node) kindVersion {
 // mergeSchema adds the content of a CRD to the default record of a kind.
 func (b *builder) mergeSchema(kind knowledge.Kind, def definition, version string) knowledge.Kind {
 	kind = def.by.Objects.Over(kind)
-	if kind.Sees != nil {
+	if kind.Status != nil {
 		return kind
 	}
 	by := &b.Nodes[def.node]
 	for _, versions := range def.by.Versions.Find(by.Root()) {
 		for _, v := range versions.Value.Items() {
 			if v.Get("name").Text() == version {
-				kind.Sees = b.base.SeesOf(v, func() object.Schema { return by.Schema(versions.Value, version) }, version+" schema of "+by.ID.String())
+				kind.Status = b.base.StatusOf(v, func() object.Schema { return by.Schema(versions.Value, version) }, version+" schema of "+by.ID.String())
 			}
 		}
 	}
@@ -146,12 +146,12 @@ func (b *builder) describedConvention(v object.Value, t *fieldSchema) (knowledge
 	if t == nil || !b.isNamed(v) {
 		return knowledge.Convention{}, false
 	}
-	c, ok := b.base.Described(t.description())
+	c, ok := b.base.ConventionFor(t.description())
 	if !ok && v.IsMap() {
-		c, ok = b.base.Described(t.child("name").description())
+		c, ok = b.base.ConventionFor(t.child("name").description())
 	}
 	if !ok && v.IsMap() {
-		c, ok = b.base.Described(t.child("key").description())
+		c, ok = b.base.ConventionFor(t.child("key").description())
 	}
 	if v.IsMap() {
 		c.Name = "name"

@@ -469,7 +469,7 @@ func (b *builder) nameableKinds() []knowledge.GroupKind {
 	var all []knowledge.GroupKind
 	seen := map[knowledge.GroupKind]bool{}
 	add := func(gk knowledge.GroupKind) {
-		if k, ok := b.base.Kind(gk.Group, gk.Kind); ok && !seen[gk] && !k.Waited() && k.Scope == "" {
+		if k, ok := b.base.Kind(gk.Group, gk.Kind); ok && !seen[gk] && !k.IsAwaited() && k.Scope == "" {
 			seen[gk] = true
 			all = append(all, gk)
 		}

@@ -198,7 +198,7 @@ func (b *builder) writtenSecrets(j int) {
 			}
 		}
 		ref := b.inferred(r.From, j, r.Field, knowledge.Healthy, r.Why+" "+r.id.String()+", which is written by")
-		ref.Written = r.id
+		ref.Product = r.id
 		b.refer(ref)
 	}
 }
@@ -255,7 +255,7 @@ func (b *builder) findAbsent() {
 		}
 		a := Absent{From: r.From, ID: r.id, Field: r.Field, Why: r.Why, Starts: pods, Makers: creatorsFor}
 		if len(others) > 0 {
-			a.Elsewhere = b.Nodes[others[0]].Key
+			a.OtherNamespace = b.Nodes[others[0]].Key
 		}
 		b.Absent = append(b.Absent, a)
 	}

@@ -36,8 +36,8 @@ type Chart struct {
 	Objects []string `yaml:"objects"`
 	Why     string   `yaml:"why"`
 	Source  string   `yaml:"source"`
-	// Guessed means that there is no record of it, but signs.
-	Guessed bool `yaml:"-"`
+	// Inferred means that there is no record of it, but signs.
+	Inferred bool `yaml:"-"`
 }
 
 // Brings reports whether the kinds of a group come with the chart.

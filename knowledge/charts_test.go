@@ -87,7 +87,7 @@ func TestChart(t *testing.T) {
 // TestProbers makes sure that a program looks for kinds only when it is told to.
 func TestProbers(t *testing.T) {
 	for _, p := range programs().Probers {
-		if len(p.Images) == 0 || p.Told == "" || p.Why == "" || !strings.HasPrefix(p.Source, "https://") {
+		if len(p.Images) == 0 || p.EnabledBy == "" || p.Why == "" || !strings.HasPrefix(p.Source, "https://") {
 			t.Errorf("%+v: something is missing", p)
 		}
 		for _, group := range p.Seeks {

@@ -54,7 +54,7 @@ type Objects struct {
 	// Source is the source of the facts, if it differs from the record's.
 	Source     string      `yaml:"source"`
 	References []Reference `yaml:"references"`
-	Sees       *Sees       `yaml:"sees"`
+	Status     *Status     `yaml:"sees"`
 }
 
 // Of reports whether this record applies to an object.
@@ -68,7 +68,7 @@ func (o *Objects) Over(k Kind) Kind {
 		return k
 	}
 	k.Rung, k.Why, k.Source = cmp.Or(o.Rung, k.Rung), cmp.Or(o.Why, k.Why), o.Source
-	k.References, k.Sees = o.References, o.Sees
+	k.References, k.Status = o.References, o.Status
 	return k
 }
 
@@ -86,10 +86,10 @@ func (f *groupFile) completeDefines(k *Kind) {
 		for j := range o.References {
 			f.complete(&o.References[j], o.Source)
 		}
-		if o.Sees != nil && o.Sees.Source == "" {
-			sees := *o.Sees
+		if o.Status != nil && o.Status.Source == "" {
+			sees := *o.Status
 			sees.Source = o.Source
-			o.Sees = &sees
+			o.Status = &sees
 		}
 		k.Defines[i].Objects = &o
 	}

@@ -191,8 +191,8 @@ func loadGroup(name string) (*groupFile, error) {
 		if k.Source == "" {
 			k.Source = f.Source
 		}
-		if k.Sees != nil && k.Sees.Source == "" {
-			k.Sees.Source = k.Source
+		if k.Status != nil && k.Status.Source == "" {
+			k.Status.Source = k.Source
 		}
 		k.Platform = cmp.Or(k.Platform, f.Platform)
 		k.Operator.Group = f.targets(k.Operator.Group)

@@ -96,17 +96,17 @@ type Kind struct {
 
 	Health     []Health    `yaml:"health"`
 	References []Reference `yaml:"references"`
-	// Sees is set only for kinds without Health: the status for a health check.
-	Sees *Sees `yaml:"sees"`
+	// Status is set only for kinds without Health: the status for a health check.
+	Status *Status `yaml:"sees"`
 	// Operator is set for kinds that install operators from packages.
 	Operator Operator `yaml:"operator"`
 
 	// ChangedBy lists the places in ladder.yaml files that changed the record, from
 	// the farthest file to the nearest.
 	ChangedBy []string `yaml:"-"`
-	// Moved means that one of them set the rung, which takes precedence over the
+	// RungChanged means that one of them set the rung, which takes precedence over the
 	// role of an object in its component.
-	Moved bool `yaml:"-"`
+	RungChanged bool `yaml:"-"`
 }
 
 // Operator says how objects of a kind install operators from packages.
@@ -233,8 +233,8 @@ type Reference struct {
 	Unless string `yaml:"unless"`
 	// Starts means that a Pod does not start without the target.
 	Starts bool `yaml:"starts"`
-	// Behind refers to the workloads behind the named Service.
-	Behind bool `yaml:"behind"`
+	// ToBackends refers to the workloads behind the named Service.
+	ToBackends bool `yaml:"behind"`
 	// Address means that the value is an address, such as a URL, that contains the
 	// name of the Service.
 	Address bool `yaml:"address"`
@@ -358,9 +358,9 @@ func (t *Targets) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// Waited reports whether Argo CD waits for every object of the kind, regardless of
+// IsAwaited reports whether Argo CD waits for every object of the kind, regardless of
 // its content.
-func (k Kind) Waited() bool {
+func (k Kind) IsAwaited() bool {
 	return slices.ContainsFunc(k.Health, func(h Health) bool { return len(h.When) == 0 && !h.Healthy })
 }
 

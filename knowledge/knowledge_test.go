@@ -93,7 +93,7 @@ func TestEitherHealthOrSees(t *testing.T) {
 	withSees := 0
 	for _, k := range all {
 		name := GroupKind{k.Group, k.Kind}.String()
-		s := k.Sees
+		s := k.Status
 		if s == nil {
 			continue
 		}
@@ -124,8 +124,8 @@ func TestEitherHealthOrSees(t *testing.T) {
 	if withSees < 150 {
 		t.Errorf("only %d kinds have a sees record", withSees)
 	}
-	if len(Default().Seen()) < 150 {
-		t.Errorf("only %d kinds are seen", len(Default().Seen()))
+	if len(Default().KindsWithStatus()) < 150 {
+		t.Errorf("only %d kinds are seen", len(Default().KindsWithStatus()))
 	}
 }
 

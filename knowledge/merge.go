@@ -51,7 +51,7 @@ func (f *groupFile) merge(k *Kind, a addition, guessed bool) error {
 	}
 	k.ChangedBy = append(slices.Clip(before.ChangedBy), a.place)
 	placed := k.Rung != before.Rung || guessed && value(a.node, "rung") != nil
-	k.Moved = before.Moved || k.Rung != before.Rung
+	k.RungChanged = before.RungChanged || k.Rung != before.Rung
 	if placed && value(a.node, "why") == nil {
 		k.Why = "was put there by " + a.place
 	}

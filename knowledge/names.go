@@ -75,8 +75,8 @@ func (i Installer) Brings(group string) bool { return brings(i.Installs, group) 
 type Prober struct {
 	// Images are the repositories of its images, without the registry.
 	Images []string `yaml:"images"`
-	// Told is the flag or variable that enables the discovery.
-	Told string `yaml:"told"`
+	// EnabledBy is the flag or variable that enables the discovery.
+	EnabledBy string `yaml:"told"`
 	// Seeks are the groups of these kinds.
 	Seeks []string `yaml:"seeks"`
 	// Why is the verb of a sentence: program, why, definition.
@@ -86,7 +86,7 @@ type Prober struct {
 
 // Listens reports whether a flag or variable enables the discovery.
 func (p Prober) Listens(name, value string) bool {
-	return strings.TrimLeft(name, "-") == p.Told && value == "true" || strings.TrimLeft(value, "-") == p.Told
+	return strings.TrimLeft(name, "-") == p.EnabledBy && value == "true" || strings.TrimLeft(value, "-") == p.EnabledBy
 }
 
 type programFile struct {

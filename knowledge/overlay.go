@@ -108,7 +108,7 @@ type addition struct {
 // existing ones, or replace those with the same path or name. The error joins all
 // findings about the file.
 func (b *Base) With(name, text string) (*Base, error) {
-	r := reader{File: settings.File{Name: name, Rule: "bad-ladder", About: "the file that tells Ladder about kinds"}, base: b}
+	r := reader{File: settings.File{Name: name, Rule: "bad-ladder", Description: "the file that tells Ladder about kinds"}, base: b}
 	root, err := r.Parse([]byte(text))
 	if root == nil {
 		return b, err

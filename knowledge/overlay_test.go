@@ -101,7 +101,7 @@ kinds:
 - {group: cert-manager.io, kind: Certificate, why: is late here, health: []}
 `)
 	k, _ := b.Kind("cert-manager.io", "Certificate")
-	if k.Rung != "configs" || k.Why != "is late here" || !k.Moved || k.Scope != ours.Scope || len(k.Health) != 0 || k.Source != "b.yaml:3" || !slices.Equal(k.ChangedBy, []string{"a.yaml:3", "b.yaml:3"}) {
+	if k.Rung != "configs" || k.Why != "is late here" || !k.RungChanged || k.Scope != ours.Scope || len(k.Health) != 0 || k.Source != "b.yaml:3" || !slices.Equal(k.ChangedBy, []string{"a.yaml:3", "b.yaml:3"}) {
 		t.Errorf("got %+v", k)
 	}
 	var refs []string
@@ -154,7 +154,7 @@ func TestOverrideOne(t *testing.T) {
 			if scope == "" {
 				scope = namespaced
 			}
-			got = fmt.Sprintf("%s %s %v %s", k.Rung, scope, k.Moved, k.Why)
+			got = fmt.Sprintf("%s %s %v %s", k.Rung, scope, k.RungChanged, k.Why)
 		}
 		if got != tt.want {
 			t.Errorf("%s makes of %s/%s\n%s, want\n%s", tt.record, tt.group, tt.kind, got, tt.want)

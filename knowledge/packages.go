@@ -71,10 +71,10 @@ func (p packages) with(more []Package) packages {
 // Packages lists the known packages by name.
 func (b *Base) Packages() []Package { return b.packages().all }
 
-// Brought says how a kind gets into a cluster: with a platform, or with one of the
+// Origin says how a kind gets into a cluster: with a platform, or with one of the
 // packages, and then only with these. For most kinds neither is known. A kind of a
 // specific package does not come with the platform of its group.
-func (b *Base) Brought(group, kind string) (platform string, from []Package) {
+func (b *Base) Origin(group, kind string) (platform string, from []Package) {
 	k, ok := b.Kind(group, kind)
 	if f := b.file(group); !ok && f != nil {
 		k.Platform = f.Platform
@@ -92,9 +92,9 @@ func (b *Base) Brought(group, kind string) (platform string, from []Package) {
 // Platform returns the platform set in a ladder.yaml, or "".
 func (b *Base) Platform() string { return b.platform }
 
-// Shows returns the platform that an object requires, because only that has its
+// RequiredPlatform returns the platform that an object requires, because only that has its
 // kind or its catalog; empty if there is none.
-func (b *Base) Shows(o object.Object) string {
+func (b *Base) RequiredPlatform(o object.Object) string {
 	k, _ := b.Kind(o.ID.Group, o.ID.Kind)
 	if k.Operator.Installs() {
 		for _, v := range k.Operator.Catalog.Find(o.Root()) {
@@ -105,6 +105,6 @@ func (b *Base) Shows(o object.Object) string {
 	if f := b.file(o.ID.Group); f == nil || !f.Only {
 		return ""
 	}
-	platform, _ := b.Brought(o.ID.Group, o.ID.Kind)
+	platform, _ := b.Origin(o.ID.Group, o.ID.Kind)
 	return platform
 }

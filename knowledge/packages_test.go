@@ -75,7 +75,7 @@ func TestBrought(t *testing.T) {
 		{"docks.example.com", "Crane", "", nil},
 	}
 	for _, tt := range tests {
-		if platform, packages := Default().Brought(tt.group, tt.kind); platform != tt.platform || !slices.Equal(packageNames(packages), tt.packages) {
+		if platform, packages := Default().Origin(tt.group, tt.kind); platform != tt.platform || !slices.Equal(packageNames(packages), tt.packages) {
 			t.Errorf("%s.%s: platform %q, packages %q", tt.kind, tt.group, platform, packageNames(packages))
 		}
 	}
@@ -102,7 +102,7 @@ packages:
 		{"kafka.example.com", "Kafka", []string{"amq-streams"}},
 		{"core.strimzi.io", "StrimziPodSet", []string{"cloudera-streams-messaging-kubernetes-operator", "strimzi-kafka-operator"}},
 	} {
-		if _, packages := b.Brought(tt.group, tt.kind); !slices.Equal(packageNames(packages), tt.packages) {
+		if _, packages := b.Origin(tt.group, tt.kind); !slices.Equal(packageNames(packages), tt.packages) {
 			t.Errorf("%s.%s: packages %q", tt.kind, tt.group, packageNames(packages))
 		}
 	}
@@ -141,7 +141,7 @@ func TestShows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Default().Shows(objects[0]); got != want {
+		if got := Default().RequiredPlatform(objects[0]); got != want {
 			t.Errorf("%s shows %q, want %q", text, got, want)
 		}
 	}

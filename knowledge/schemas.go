@@ -31,8 +31,8 @@ var schemaRules = sync.OnceValue(func() schemaFile {
 // SchemaSource is the source of this interpretation.
 func (b *Base) SchemaSource() string { return schemaRules().Source }
 
-// Described returns the convention that the description of a field implies, if any.
-func (b *Base) Described(description string) (Convention, bool) {
+// ConventionFor returns the convention that the description of a field implies, if any.
+func (b *Base) ConventionFor(description string) (Convention, bool) {
 	text := strings.ToLower(firstSentence(description))
 	for _, d := range schemaRules().Described {
 		if strings.Contains(text, d.Word) {
@@ -73,9 +73,9 @@ var conditionColumn = regexp.MustCompile(`^\.status\.conditions\[\?\(@\.type\s*=
 // valueColumn matches the path of a printer column with a status value.
 var valueColumn = regexp.MustCompile(`^\.(status(?:\.\w+)*\.(\w+))$`)
 
-// SeesOf returns how the status shows health, according to a version of the CRD;
+// StatusOf returns how the status shows health, according to a version of the CRD;
 // nil if it does not. where is the name of the source.
-func (b *Base) SeesOf(version object.Value, schema func() object.Schema, where string) *Sees {
+func (b *Base) StatusOf(version object.Value, schema func() object.Schema, where string) *Status {
 	if !version.Get("subresources", "status").Exists() {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (b *Base) SeesOf(version object.Value, schema func() object.Schema, where s
 		if !ok && !listed(status(), name) {
 			continue
 		}
-		sees := &Sees{Healthy: []Sign{sign}, Source: where, Note: "Taken from the " + where + ", not from the operator's documentation."}
+		sees := &Status{Healthy: []Sign{sign}, Source: where, Note: "Taken from the " + where + ", not from the operator's documentation."}
 		if status().Get("observedGeneration").Exists() {
 			sees.Generation = "status.observedGeneration"
 		}

@@ -19,7 +19,7 @@ func TestDescribed(t *testing.T) {
 		{"Name of the lamp. Its password is in a Secret.", "", false},
 		{"", "", false},
 	} {
-		got, ok := base.Described(c.description)
+		got, ok := base.ConventionFor(c.description)
 		if ok != (c.to != "") || ok && got.To[0].Kind != c.to {
 			t.Errorf("%q names %v, %v; want %q", c.description, got.To, ok, c.to)
 		}
@@ -59,7 +59,7 @@ func TestSeesOf(t *testing.T) {
 		}
 		versions := objs[0].Get("spec", "versions")
 		got := ""
-		if sees := Default().SeesOf(versions.Items()[0], func() object.Schema { return objs[0].Schema(versions, "v1") }, "x"); sees != nil {
+		if sees := Default().StatusOf(versions.Items()[0], func() object.Schema { return objs[0].Schema(versions, "v1") }, "x"); sees != nil {
 			if got = "condition " + sees.Healthy[0].Condition; sees.Healthy[0].At != "" {
 				got = "at " + sees.Healthy[0].At
 			}

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Sees says how the status of an object shows its health, for a kind for which Argo
+// Status says how the status of an object shows its health, for a kind for which Argo
 // CD has no health check. Package health generates a health check from it, so that
 // waves wait for such objects.
 //
 // In case of doubt a record must lead to waiting: Degraded fails a sync
 // permanently, even if the object recovers a second later. Degraded lists only
 // states that the operator gives up on, or that need human action.
-type Sees struct {
+type Status struct {
 	// Generation is the generation that the status describes: a path such as
 	// "status.observedGeneration", or "condition" if each condition has its own. A
 	// status of an older generation is ignored. Empty if the kind has none.
@@ -60,7 +60,7 @@ func (s Sign) Values() []string {
 }
 
 // Signs returns all signs in order of precedence.
-func (s *Sees) Signs() []Sign {
+func (s *Status) Signs() []Sign {
 	var all []Sign
 	for _, list := range [][]Sign{s.Progressing, s.Degraded, s.Suspended, s.Healthy} {
 		all = append(all, list...)
@@ -68,16 +68,16 @@ func (s *Sees) Signs() []Sign {
 	return all
 }
 
-// Seen returns the kinds whose status is known to show health, without patterns. It
+// KindsWithStatus returns the kinds whose status is known to show health, without patterns. It
 // reads every file.
-func (b *Base) Seen() []Kind {
+func (b *Base) KindsWithStatus() []Kind {
 	var all []Kind
 	for _, name := range slices.Sorted(maps.Keys(b.groups)) {
 		if strings.HasPrefix(name, anything) {
 			continue
 		}
 		for _, k := range b.file(name).Kinds {
-			if k.Sees != nil && k.Kind != anything {
+			if k.Status != nil && k.Kind != anything {
 				all = append(all, k)
 			}
 		}

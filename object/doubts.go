@@ -112,22 +112,22 @@ func doubledKeys(n *yaml.Node) []duplicateKey {
 	return found
 }
 
-// Doubled is a duplicate key of a mapping.
-type Doubled struct {
+// Duplicate is a duplicate key of a mapping.
+type Duplicate struct {
 	// Path is the path of the mapping.
 	Path, Key string
 	// Lines are the lines of the first and the duplicate key.
 	Lines [2]int
-	// Again is the value of the duplicate, which takes effect.
-	Again Value
+	// Value is the value of the duplicate, which takes effect.
+	Value Value
 }
 
-// DoubledKeys lists the duplicate keys below a value.
-func (v Value) DoubledKeys() (all []Doubled) {
+// DuplicateKeys lists the duplicate keys below a value.
+func (v Value) DuplicateKeys() (all []Duplicate) {
 	eachMapping(v.node, "", func(n *yaml.Node, path string) {
 		for _, k := range doubledKeys(n) {
 			at := slices.Index(n.Content, k.again)
-			all = append(all, Doubled{path, k.again.Value, [2]int{k.first.Line, k.again.Line}, Value{n.Content[at+1]}})
+			all = append(all, Duplicate{path, k.again.Value, [2]int{k.first.Line, k.again.Line}, Value{n.Content[at+1]}})
 		}
 	})
 	return all

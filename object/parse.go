@@ -407,8 +407,8 @@ func checkAliases(text string, doc *yaml.Node) error {
 	return err
 }
 
-// Expanded returns the size of a manifest's text in bytes with aliases expanded.
-func Expanded(text string) int {
+// ExpandedSize returns the size of a manifest's text in bytes with aliases expanded.
+func ExpandedSize(text string) int {
 	if !strings.Contains(text, "*") || !strings.Contains(text, "&") {
 		return len(text)
 	}

@@ -49,14 +49,14 @@ func (o Object) isSecret() bool { return o.ID.Kind == "Secret" && o.ID.Group == 
 
 // shownKind returns a kind for messages.
 func shownKind(kind string) string {
-	if kind != "" && !LikeKind(kind) {
+	if kind != "" && !LooksLikeKind(kind) {
 		return "(no kind)"
 	}
 	return kind
 }
 
-// LikeKind reports whether a text may be the name of a kind. Long names contain
+// LooksLikeKind reports whether a text may be the name of a kind. Long names contain
 // lower-case letters and few digits, unlike most secrets.
-func LikeKind(kind string) bool {
+func LooksLikeKind(kind string) bool {
 	return kindLike.MatchString(kind) && len(digits.FindAllString(kind, -1)) <= 3 && (len(kind) <= 10 || strings.ToUpper(kind) != kind)
 }

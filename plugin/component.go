@@ -57,7 +57,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 	if _, err := fs.Stat(req.Repo, file); err != nil {
 		return s, component.Description{}, nil // the renderer reports the problem with the directory
 	}
-	own := settings.File{Name: req.show(file), Rule: "bad-component", About: "the component's settings"}
+	own := settings.File{Name: req.show(file), Rule: "bad-component", Description: "the component's settings"}
 	bad := own.Fault
 	data, err := fs.ReadFile(req.Repo, file)
 	if err != nil {
@@ -105,7 +105,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 	described = slices.DeleteFunc(described, func(f error) bool {
 		return slices.ContainsFunc(faults, func(other error) bool { return isSamePlace(f, other) })
 	})
-	faults = slices.Concat(own.Twice(root, ""), faults, described)
+	faults = slices.Concat(own.DuplicateKeys(root, ""), faults, described)
 	if d.Chart.SkipCRDs && s.CRDs == "" {
 		s.CRDs = crds.Skip
 	}

@@ -111,7 +111,7 @@ func (req Request) split(ctx context.Context, opt options, base *knowledge.Base)
 		}
 		return all, nil
 	}
-	all.survey = crds.Look(rendered.Chart, rendered.Values, base)
+	all.survey = crds.Examine(rendered.Chart, rendered.Values, base)
 	if opt.crds.mode == crds.Only {
 		return all, all.turnOn(ctx, req, opt)
 	}
@@ -124,9 +124,9 @@ type Shipment struct {
 	Definitions []crds.Definition
 	// Objects are the CRDs, and the other objects that its values render.
 	Objects []object.Object
-	// On are the values that were turned on for the CRDs.
-	On       []crds.Path
-	Findings []finding.Finding
+	// EnabledValues are the values that were turned on for the CRDs.
+	EnabledValues []crds.Path
+	Findings      []finding.Finding
 }
 
 // Ship finds the CRDs that the component of a request can ship, and which of its
@@ -147,7 +147,7 @@ func Ship(ctx context.Context, req Request, base *knowledge.Base) (Shipment, err
 	}
 	_, rest := crds.Split(all.rendered.Objects)
 	objs := append(definitions, rest...)
-	return Shipment{Definitions: crds.List(objs, all.survey), Objects: objs, On: all.switches, Findings: append(all.rendered.Findings, opt.fetchFindings()...)}, nil
+	return Shipment{Definitions: crds.List(objs, all.survey), Objects: objs, EnabledValues: all.switches, Findings: append(all.rendered.Findings, opt.fetchFindings()...)}, nil
 }
 
 // NoCRDs is the rule for components without the CRDs they should have.
@@ -168,12 +168,12 @@ func isOnlyEmpty(err error) bool {
 // turnOn finds all CRDs of a chart. Unknown switches are kept only if they add
 // nothing but CRDs.
 func (l *splitComponent) turnOn(ctx context.Context, req Request, opt options) error {
-	on := l.try(ctx, req, opt, l.survey.Off(l.rendered.Objects))
+	on := l.try(ctx, req, opt, l.survey.DisabledSwitches(l.rendered.Objects))
 	definitions, _ := crds.Split(l.rendered.Objects)
 	more, _ := crds.Split(on.Objects)
 	l.definitions = crds.Add(definitions, more)
-	withheld := l.survey.Withheld(l.definitions)
-	silent := l.survey.Silent(l.definitions)
+	withheld := l.survey.WithheldCRDs(l.definitions)
+	silent := l.survey.IneffectiveSwitches(l.definitions)
 	l.rendered.Findings = append(append(l.rendered.Findings, withheld...), silent...)
 	if len(l.definitions) == 0 {
 		return errors.Join(append([]error{opt.crds.missingCRDs(withheld)}, asErrors(silent)...)...)
@@ -260,8 +260,8 @@ func (l *splitComponent) turnOff(ctx context.Context, req Request, opt options) 
 	}
 	var off []crds.Path
 	for _, u := range upgraders {
-		if u.Off != nil && !slices.ContainsFunc(off, func(p crds.Path) bool { return slices.Equal(p, u.Off) }) {
-			off = append(off, u.Off)
+		if u.DisabledBy != nil && !slices.ContainsFunc(off, func(p crds.Path) bool { return slices.Equal(p, u.DisabledBy) }) {
+			off = append(off, u.DisabledBy)
 		}
 	}
 	if off != nil {
@@ -289,7 +289,7 @@ func (l *splitComponent) reportUpgraders(opt options, all []crds.Upgrader) {
 			l.rendered.Objects = slices.DeleteFunc(l.rendered.Objects, func(o object.Object) bool { return o.ID == u.ID })
 			continue
 		}
-		l.rendered.Findings = append(l.rendered.Findings, u.Fight())
+		l.rendered.Findings = append(l.rendered.Findings, u.Conflict())
 	}
 }
 

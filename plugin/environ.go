@@ -36,7 +36,7 @@ func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, er
 		req.Explain = explain
 	}
 	if env[ProjectName] == "" {
-		req.Without = random.NoProject
+		req.NoDerivation = random.NoProject
 	}
 	for _, name := range substitutable {
 		req.Variables[name] = env[name]

@@ -67,11 +67,11 @@ func (req Request) options() (options, component.Description, error) {
 	case "", capabilitiesOfCluster:
 		opt.render.APIVersions = append(slices.Clone(req.APIVersions), opt.render.APIVersions...)
 	case CapabilitiesOfFleet:
-		opt.render.APIVersions = append(slices.Clone(req.Earlier), opt.render.APIVersions...)
+		opt.render.APIVersions = append(slices.Clone(req.EarlierAPIVersions), opt.render.APIVersions...)
 	}
 	opt.render.Pinned = opt.capabilities != "" && opt.capabilities != capabilitiesOfCluster
 	opt.substitute(req.variables())
-	return opt, described, opt.derive(req.Random, req.Without)
+	return opt, described, opt.derive(req.Random, req.NoDerivation)
 }
 
 // complete sets defaults.

@@ -59,9 +59,9 @@ type Request struct {
 	// KubeVersion and APIVersions describe the cluster; both may be empty.
 	KubeVersion string
 	APIVersions []string
-	// Earlier are API versions that are installed before a component with
+	// EarlierAPIVersions are API versions that are installed before a component with
 	// capabilities: fleet.
-	Earlier []string
+	EarlierAPIVersions []string
 	// Settings are the flags or parameters of the caller. They override
 	// component.yaml.
 	Settings []Settings
@@ -71,8 +71,8 @@ type Request struct {
 	Remote remote.Fetcher
 	// Random derives generated values; nil means that they are random, and Without
 	// says why.
-	Random  *Random
-	Without random.Without
+	Random       *Random
+	NoDerivation random.NoDerivation
 	// Unlocked ignores vendored sources, so that all of them are fetched from
 	// Remote.
 	Unlocked bool
@@ -286,7 +286,7 @@ func (opt options) refer(rendered render.Result, base *knowledge.Base) (*graph.G
 			return nil, err
 		}
 	}
-	return graph.Build(objs, base, graph.Options{Namespace: opt.render.Namespace, Elsewhere: opt.crds.isExternal()})
+	return graph.Build(objs, base, graph.Options{Namespace: opt.render.Namespace, IsExternal: opt.crds.isExternal()})
 }
 
 // order computes the waves of objects from their references, and annotates them.

@@ -40,10 +40,10 @@ func SeedApplication(env map[string]string) (of seed.Application, ok bool) {
 }
 
 // derive sets the source of random values.
-func (opt *options) derive(from *Random, without random.Without) error {
-	opt.render.Random.Without = without
+func (opt *options) derive(from *Random, without random.NoDerivation) error {
+	opt.render.Random.NoDerivation = without
 	if opt.random == randomDrawn {
-		opt.render.Random.Without = random.Unwanted
+		opt.render.Random.NoDerivation = random.Disabled
 		return nil
 	}
 	if from != nil {

@@ -46,7 +46,7 @@ func (req Request) expandSets(ctx context.Context, res *Result, base *knowledge.
 	}
 	var sets []appofapps.Set
 	for i, n := range nodes {
-		if !appset.Is(n.Object) || n.Elsewhere {
+		if !appset.Is(n.Object) || n.External {
 			continue
 		}
 		set := GeneratedSet{i, appset.Expand(n.Object, in)}

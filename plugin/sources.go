@@ -20,9 +20,9 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// ChartElsewhere is the rule for an external chart of component.yaml that is
+// ExternalChart is the rule for an external chart of component.yaml that is
 // neither vendored nor fetched. Callers that know the chart by name may ignore it.
-const ChartElsewhere = "chart-elsewhere"
+const ExternalChart = "chart-elsewhere"
 
 // Lock reads the lock file of the component, and reports whether it exists.
 func (req Request) Lock() (remote.Lock, bool, error) {
@@ -180,13 +180,13 @@ func (req Request) fetchChart(ctx context.Context, c component.Chart, opt option
 		return finding.Finding{Severity: finding.Error, Rule: rule, Message: message, Remedy: remedy}
 	}
 	if opt.render.Remote == nil {
-		return nil, fault(ChartElsewhere, "the chart is in another repository, and fetching is off",
+		return nil, fault(ExternalChart, "the chart is in another repository, and fetching is off",
 			"run cmp vendor "+req.show(req.Dir)+", allow it with --allow-remote, or put the chart into this repository and name its directory as chart.path")
 	}
 	ref := c.Ref()
 	got, err := opt.render.Remote.Fetch(ctx, ref)
 	if f := finding.Of(err); len(f) == 1 && (f[0].Rule == remote.NotVendored || f[0].Rule == remote.NotAllowed) {
-		f[0].Rule = ChartElsewhere
+		f[0].Rule = ExternalChart
 		return nil, f[0]
 	}
 	if err != nil {

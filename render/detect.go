@@ -93,9 +93,9 @@ func detectOne(fsys fs.FS, dir string) Kind {
 
 var errStop = errors.New("stop")
 
-// Sign returns the kind that a file of this name indicates, or "". It does not read
+// KindOfFile returns the kind that a file of this name indicates, or "". It does not read
 // the directory.
-func Sign(name string) Kind {
+func KindOfFile(name string) Kind {
 	switch {
 	case name == "Chart.yaml":
 		return Helm
@@ -124,7 +124,7 @@ func (s source) kind() (Kind, error) {
 		return "", s.Unreadable(err)
 	}
 	if kind == "" {
-		return "", s.Fault(Nothing, "", "nothing to render in this directory",
+		return "", s.Fault(NothingToRender, "", "nothing to render in this directory",
 			"add a Chart.yaml, a kustomization.yaml, manifests (*.yaml, *.json, *.jsonnet) or templates (*.yaml.tmpl, *.gotmpl)")
 	}
 	return kind, nil
@@ -161,8 +161,8 @@ func Beside(fsys fs.FS, dir string) ([]string, error) {
 				return nil
 			}
 		}
-		held := Sign(name) != "" && !helm.IsValues(name)
-		if held && Sign(name) == Plain {
+		held := KindOfFile(name) != "" && !helm.IsValues(name)
+		if held && KindOfFile(name) == Plain {
 			data, err := fs.ReadFile(fsys, path.Join(dir, name))
 			held = err == nil && looksLikeManifest(string(data)) && (path.Ext(name) == ".json" || kindAtTop.Match(data)) // values may contain manifests, too
 		}

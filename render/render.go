@@ -128,8 +128,8 @@ const (
 	UnexpectedValues = "unexpected-values"
 	// Empty is the rule for a component that renders to nothing.
 	Empty = input.Empty
-	// Nothing is the rule for a directory without anything to render.
-	Nothing = "nothing-to-render"
+	// NothingToRender is the rule for a directory without anything to render.
+	NothingToRender = "nothing-to-render"
 )
 
 // Dir renders the component in the directory dir of the repository fsys.

@@ -151,7 +151,7 @@ func (s *server) render(ctx context.Context, req *request) (task.Answer, error) 
 	for slow := false; ; {
 		a, err := s.renderOnce(ctx, req, slow)
 		var ended *task.Ended
-		yielded := errors.As(err, &ended) && ended.Cause == task.Yielded
+		yielded := errors.As(err, &ended) && ended.Cause == task.Preempted
 		slow = slow || yielded
 		if req.fetch.waits() {
 			done := s.stages.begin(ctx, fetching)

@@ -208,7 +208,7 @@ func (f *flight) land(a task.Answer, err error) {
 		r := &result{subject: f.subject, env: f.env, read: read, fetched: f.fetched, answer: a, err: err, created: time.Now()}
 		var ended *task.Ended
 		_, isAccident := status.FromError(err)
-		if err == nil || !isAccident || errors.As(err, &ended) && ended.ByItself() {
+		if err == nil || !isAccident || errors.As(err, &ended) && ended.IsRepeatable() {
 			f.result = r
 		}
 		if err == nil {

@@ -54,7 +54,7 @@ func guarded[T any](log *slog.Logger, about string, work func() (T, error)) (out
 	defer func() {
 		if r := recover(); r != nil {
 			log.Error("a request panicked", "about", about, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-			err = status.Error(codes.Internal, task.Panicked(about, r))
+			err = status.Error(codes.Internal, task.PanicMessage(about, r))
 		}
 	}()
 	return work()

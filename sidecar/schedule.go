@@ -60,7 +60,7 @@ const (
 )
 
 // errYield ends a rendering that will start again.
-var errYield = &task.Ended{Cause: task.Yielded, Err: errors.New("others go first")}
+var errYield = &task.Ended{Cause: task.Preempted, Err: errors.New("others go first")}
 
 // tenant identifies whom a rendering is for, from the outside in: AppProject,
 // repository and Application. Argo CD sets all of them, and Applications cannot

@@ -213,9 +213,9 @@ func TestFaultsOfAWorker(t *testing.T) {
 	close(stop)
 	others.Wait()
 	expected := "# HELP ladder_workers_killed_total Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), yielded (preempted and restarted), memory, stack, crash.\n# TYPE ladder_workers_killed_total counter\n"
-	for _, cause := range []task.Cause{task.Canceled, task.Crash, task.Deadline, task.Memory, task.RenderTimeout, task.Stack, task.Yielded} {
+	for _, cause := range []task.Cause{task.Canceled, task.Crash, task.Deadline, task.Memory, task.RenderTimeout, task.Stack, task.Preempted} {
 		n := 1
-		if cause == task.Canceled || cause == task.RenderTimeout || cause == task.Yielded {
+		if cause == task.Canceled || cause == task.RenderTimeout || cause == task.Preempted {
 			n = 0
 		}
 		expected += fmt.Sprintf("ladder_workers_killed_total{cause=%q} %d\n", cause, n)

@@ -9,13 +9,13 @@ import (
 )
 
 // arrangement assigns the units of a set of objects to levels. Level 0 is applied
-// first. A level ends only where a customer needs one of its objects healthy, so
+// first. A level ends only where a dependent needs one of its objects healthy, so
 // there are as few levels as the gates require.
 type arrangement struct {
 	condensation
 	traits []trait
-	// awaited marks the units that must be healthy before a customer is applied:
-	// units with a customer, and their dependencies.
+	// awaited marks the units that must be healthy before a dependent is applied:
+	// units with a dependent, and their dependencies.
 	awaited []bool
 	levels  []int
 	// waves holds the wave of each level.
@@ -114,7 +114,7 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 // applied. A Service is passive even if it waits for a load balancer. A custom
 // resource counts as awaited, since most have a health check.
 func isPassive(n *graph.Node) bool {
-	return (!n.Kind.Waited() || n.Kind.Place == knowledge.WithConsumer) && n.Kind.Deploys.IsZero()
+	return (!n.Kind.IsAwaited() || n.Kind.Place == knowledge.WithConsumer) && n.Kind.Deploys.IsZero()
 }
 
 // isDefinition reports whether an object is a CustomResourceDefinition.
@@ -123,7 +123,7 @@ func isDefinition(n *graph.Node, base *knowledge.Base) bool {
 }
 
 // gatesLater reports whether a later unit waits until this one is healthy: a
-// customer, or a unit on a higher rung than this unit's gate.
+// dependent, or a unit on a higher rung than this unit's gate.
 func (a *arrangement) gatesLater(u int) bool { return a.traits[u].gates || a.units[u].gated }
 
 func (a *arrangement) awaitedUnits() []bool {

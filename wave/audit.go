@@ -47,14 +47,14 @@ type Gated struct {
 	Object string `json:"object"`
 	Kind   string `json:"kind"`
 	Why    string `json:"why"`
-	// For lists the objects that wait until this one is healthy, with what would
+	// Waiters lists the objects that wait until this one is healthy, with what would
 	// happen to them otherwise. If it is empty, the object is awaited for another
 	// one's sake, or for no reason.
-	For []For `json:"for,omitempty"`
+	Waiters []Waiter `json:"for,omitempty"`
 }
 
-// For is a customer of an awaited object.
-type For struct {
+// Waiter is a dependent of an awaited object.
+type Waiter struct {
 	Object string `json:"object"`
 	Need   Need   `json:"need"`
 	Why    string `json:"why"`
@@ -66,7 +66,7 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 	s := &sync{Plan: p, base: base}
 	s.schedule()
 	waiting := s.waiting()
-	customers := s.customersNow()
+	dependents := s.dependentsNow()
 	absent := map[int][]graph.Absent{}
 	for _, a := range p.Graph.Absent {
 		absent[a.From] = append(absent[a.From], a)
@@ -106,10 +106,10 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 				g.Hangs = append(g.Hangs, s.gated(i, fmt.Sprintf("%s %s, which nothing in the component creates", a.Why, a.ID)))
 			}
 			g.GatedBy = append(g.GatedBy, s.gated(i, n.Waits.Waits))
-			g.GatedBy[len(g.GatedBy)-1].For = customers[i]
+			g.GatedBy[len(g.GatedBy)-1].Waiters = dependents[i]
 		default:
 			g.GatedBy = append(g.GatedBy, s.gated(i, n.Waits.Waits))
-			g.GatedBy[len(g.GatedBy)-1].For = customers[i]
+			g.GatedBy[len(g.GatedBy)-1].Waiters = dependents[i]
 		}
 		if why := degrades(n); why != "" {
 			g.Degrades = append(g.Degrades, s.gated(i, why))
@@ -124,22 +124,22 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 	return gates
 }
 
-// customersNow maps each object to later objects that need it healthy.
-func (s *sync) customersNow() map[int][]For {
-	all := map[int][]For{}
+// dependentsNow maps each object to later objects that need it healthy.
+func (s *sync) dependentsNow() map[int][]Waiter {
+	all := map[int][]Waiter{}
 	rules := s.byDefault(s.base)
-	last := map[int]int{} // customer, by object
+	last := map[int]int{} // dependent, by object
 	for _, c := range rules {
 		if c.gap == 0 || s.at[c.from].compare(s.at[c.to]) <= 0 || all[c.to] != nil && last[c.to] == c.from {
 			continue
 		}
 		last[c.to] = c.from
-		all[c.to] = append(all[c.to], For{Object: s.name(c.from), Need: c.need, Why: c.need.Without()})
+		all[c.to] = append(all[c.to], Waiter{Object: s.name(c.from), Need: c.need, Why: c.need.Without()})
 	}
 	for i := range s.at {
-		for _, c := range s.customers[i] {
+		for _, c := range s.dependents[i] {
 			if c.Need == Checks && s.at[c.Node] != never && s.at[c.Node].compare(s.at[i]) > 0 {
-				all[i] = append(all[i], For{Object: s.name(c.Node), Need: Checks, Why: Checks.Without()})
+				all[i] = append(all[i], Waiter{Object: s.name(c.Node), Need: Checks, Why: Checks.Without()})
 			}
 		}
 	}
@@ -178,9 +178,9 @@ func (s *sync) gated(i int, why string) Gated {
 	return Gated{Node: i, Object: key.String(), Kind: key.GroupKind(), Why: why}
 }
 
-// Unseen returns the objects that are blind at any gate. Each of them needs a
+// WithoutHealthCheck returns the objects that are blind at any gate. Each of them needs a
 // health check for its wave to have an effect.
-func Unseen(gates []Gate) []Gated {
+func WithoutHealthCheck(gates []Gate) []Gated {
 	var all []Gated
 	for _, g := range gates {
 		all = append(all, g.Blind...)
@@ -188,10 +188,10 @@ func Unseen(gates []Gate) []Gated {
 	return all
 }
 
-// Passing returns the objects of awaited waves that are Degraded for a while in a normal
+// DegradedAtStart returns the objects of awaited waves that are Degraded for a while in a normal
 // start, which fails the sync. Each of them needs a health check that says Progressing
 // instead.
-func (p *Plan) Passing(gates []Gate) []Gated {
+func (p *Plan) DegradedAtStart(gates []Gate) []Gated {
 	var all []Gated
 	for _, g := range gates {
 		for _, o := range g.Degrades {
@@ -203,7 +203,7 @@ func (p *Plan) Passing(gates []Gate) []Gated {
 	return all
 }
 
-// maxShown is how many customers of an object the text lists.
+// maxShown is how many dependents of an object the text lists.
 const maxShown = 3
 
 // AuditText prints a block for each gate, with a line for each object that is worth
@@ -225,13 +225,13 @@ func AuditText(gates []Gate) string {
 			all  []Gated
 		}{{health, g.GatedBy}, {"blind", g.Blind}, {"can hang", g.Hangs}, {"can fail", g.Degrades}} {
 			for _, o := range list.all {
-				fmt.Fprintf(w, "  %s\t%s\t%s\n", list.mark, finding.Harmless(o.Object), finding.Harmless(o.Why))
-				for at, c := range o.For {
+				fmt.Fprintf(w, "  %s\t%s\t%s\n", list.mark, finding.Sanitize(o.Object), finding.Sanitize(o.Why))
+				for at, c := range o.Waiters {
 					if at == maxShown {
-						fmt.Fprintf(w, "  \tand %d more\t\n", len(o.For)-at)
+						fmt.Fprintf(w, "  \tand %d more\t\n", len(o.Waiters)-at)
 						break
 					}
-					fmt.Fprintf(w, "  for\t%s\t%s\n", finding.Harmless(c.Object), c.Why)
+					fmt.Fprintf(w, "  for\t%s\t%s\n", finding.Sanitize(c.Object), c.Why)
 				}
 			}
 		}

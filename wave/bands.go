@@ -115,7 +115,7 @@ func (p *Plan) rungs(nodes []int) string {
 // referring object is applied.
 func (p *Plan) IsGate(r graph.Reference) bool {
 	if p.Places[r.From].Computed && p.Places[r.To].Computed {
-		return slices.ContainsFunc(p.customers[r.To], func(c Customer) bool { return c.Reference == r })
+		return slices.ContainsFunc(p.dependents[r.To], func(c Dependent) bool { return c.Reference == r })
 	}
 	return r.Meaning == knowledge.Healthy && p.Orders(r) // between phases, and for targets in another Application
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -24,7 +25,7 @@ func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
 	s.schedule()
 	s.readNeeds()
 	for i, n := range p.Graph.Nodes {
-		if n.Elsewhere {
+		if n.External {
 			continue
 		}
 		s.hookTypes(i)
@@ -83,7 +84,7 @@ func (s *sync) schedule() {
 	s.at = make([]moment, len(nodes))
 	for i := range nodes {
 		s.at[i] = never
-		if nodes[i].Elsewhere {
+		if nodes[i].External {
 			s.at[i] = moment{object.PreSync, math.MinInt} // before everything in this component
 			continue
 		}
@@ -181,7 +182,7 @@ func (s *sync) simulate(i int) {
 		case to.compare(at) > 0:
 			s.late(i, r, nil)
 		case to == at && r.Meaning == knowledge.Healthy && (r.Hard && !r.Inferred || r.Refused) && s.yielded[*r] == "":
-			s.report(i, finding.Warning, "unawaited", fmt.Sprintf("%s it %s %s, which is in the same wave, so Argo CD does not wait for it", at, r.Why, s.name(r.To)),
+			s.report(i, finding.Warning, "unawaited", fmt.Sprintf("%s it %s %s, but both are in the same wave, so Argo CD does not wait in between", at, r.Why, s.name(r.To)),
 				"give it a later wave, or let Ladder compute both waves")
 		}
 	}
@@ -217,34 +218,33 @@ const Late = "late"
 // late reports that a node depends on a later object, possibly through others.
 func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 	n, at, to := s.Graph.Nodes[i], s.at[i], s.at[r.To]
-	path := ""
+	var path []string
+	subject := "it"
 	for _, c := range append(chain, r) {
-		if path != "" {
-			path += ", which "
-		}
-		path += c.Why + " " + s.name(c.To)
+		step := subject + " " + c.Why + " " + s.name(c.To)
 		if c.Because != "" {
-			path += " (" + c.Because + ")"
+			step += " (" + c.Because + ")"
 		}
+		path, subject = append(path, step), s.name(c.To)
 	}
-	timing := "which comes " + to.String()
+	timing := fmt.Sprintf("Argo CD applies %s %s", s.name(r.To), to)
 	if to.phase != at.phase && to.phase == object.Sync {
 		timing += " of phase " + string(to.phase)
 	}
 	severity := finding.Error
-	effect := ", but only after this object is healthy"
+	effect := ", after this object is healthy"
 	if !r.Inferred {
 		effect += ": a deadlock"
 	}
 	switch {
 	case to == never:
-		timing, effect = "which Argo CD never applies in a sync", ""
+		timing, effect = fmt.Sprintf("Argo CD never applies %s in a sync", s.name(r.To)), ""
 	case r.Hard && r.Unless != "":
-		severity, effect = finding.Warning, ", so that the API server refuses it unless "+r.Unless
+		severity, effect = finding.Warning, ": the API server refuses this object unless "+r.Unless
 	case r.Hard:
-		effect = ", so that the API server refuses it or its Pods"
+		effect = ": the API server refuses this object or its Pods"
 	case r.Refused && !r.Inferred && (r.IsAboutKind() || r.IsAboutNamespace()): // of this object itself, not of an object that it deploys
-		effect = ", so that the API server refuses it"
+		effect = ": the API server refuses this object"
 	case !n.HasHealth || !s.awaited(at):
 		severity, effect = finding.Warning, ""
 	}
@@ -255,13 +255,13 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 	if to.phase != at.phase || to == never {
 		rule = "other-phase"
 		remedy = fmt.Sprintf("make this one a Sync hook (%s: Sync)", object.Hook)
-		if s.Graph.Nodes[r.To].Kind.Waited() {
+		if s.Graph.Nodes[r.To].Kind.IsAwaited() {
 			remedy += ", or deploy the other from an earlier Application"
 		} else {
 			remedy += ", or the other a hook of the same phase"
 		}
 	}
-	s.report(i, severity, rule, fmt.Sprintf("%s it %s, %s%s", at, path, timing, effect), remedy)
+	s.report(i, severity, rule, fmt.Sprintf("%s %s, but %s%s", at, strings.Join(path, "; "), timing, effect), remedy)
 }
 
 // reportPVC reports a PVC in a wave before its first consumer if its StorageClass has
@@ -284,7 +284,7 @@ func (s *sync) reportPVC(i int) {
 	if class != (object.ID{}) {
 		severity, unless = finding.Warning, fmt.Sprintf(", unless %s binds immediately", class)
 	}
-	s.report(i, severity, Late, fmt.Sprintf("%s it waits for a Pod of %s, which Argo CD applies %s, but only after this object is healthy: a deadlock%s", s.at[i], s.name(first), s.at[first], unless), remedy)
+	s.report(i, severity, Late, fmt.Sprintf("%s it waits for a Pod of %s, but Argo CD applies that %s, after this object is healthy: a deadlock%s", s.at[i], s.name(first), s.at[first], unless), remedy)
 	if class != (object.ID{}) {
 		s.found[len(s.found)-1].Missing = class.String()
 	}
@@ -355,7 +355,7 @@ func (s *sync) doubt(i int) {
 		return // reported by claim
 	}
 	remedy := "set a retry in the Application's syncPolicy, or a health override for " + n.Key.GroupKind()
-	if n.Kind.Sees != nil && n.Waits.Passes != "" {
+	if n.Kind.Status != nil && n.Waits.Passes != "" {
 		remedy = "apply the health check that cmp health prints, or set a retry in the Application's syncPolicy"
 	}
 	s.report(i, finding.Warning, "doubtful-gate", fmt.Sprintf("the sync waits for wave %d and so for it, but %s", s.at[i].wave, doubt), remedy)
@@ -371,8 +371,8 @@ func (s *sync) early(i int) {
 	s.report(i, finding.Warning, "early-health", fmt.Sprintf("the sync continues after wave %d as soon as %s", s.at[i].wave, n.Waits.Early), n.Waits.EarlyFix)
 }
 
-// GateWithoutCustomer is the rule for waits without an effect.
-const GateWithoutCustomer = "gate-without-customer"
+// GateWithoutDependent is the rule for waits without an effect.
+const GateWithoutDependent = "gate-without-dependent"
 
 // idleGates reports waves that Argo CD waits for although no later object needs any
 // of their objects healthy. Such a wait can only stop the sync.
@@ -392,7 +392,7 @@ func (s *sync) idleGates() {
 	}
 	for i, n := range s.Graph.Nodes {
 		hooks[s.at[i]] = hooks[s.at[i]] || n.IsHook() || s.opt.Jobs == AsHooks && changesFail(&s.Graph.Nodes[i])
-		if m := s.at[i]; n.HasHealth && n.Waits.Early == "" && !n.Elsewhere && m.phase == object.Sync && m != last && !justified[i] && !isDefinition(&n, s.base) && !reported[n.Key.String()] {
+		if m := s.at[i]; n.HasHealth && n.Waits.Early == "" && !n.External && m.phase == object.Sync && m != last && !justified[i] && !isDefinition(&n, s.base) && !reported[n.Key.String()] {
 			idle[m] = append(idle[m], i)
 		}
 	}
@@ -404,7 +404,7 @@ func (s *sync) idleGates() {
 		if len(nodes) > 1 {
 			what = fmt.Sprintf("%s and %d more", what, len(nodes)-1)
 		}
-		s.report(nodes[0], finding.Note, GateWithoutCustomer, fmt.Sprintf("Argo CD waits for %s in wave %d, although no later object depends on that; the sync hangs if one of them depends on a later object in a way that no manifest shows", what, m.wave),
+		s.report(nodes[0], finding.Note, GateWithoutDependent, fmt.Sprintf("Argo CD waits for %s in wave %d, although no later object depends on that; the sync hangs if one of them depends on a later object in a way that no manifest shows", what, m.wave),
 			"move it to the last wave, or let Ladder compute the waves")
 	}
 }

@@ -41,11 +41,11 @@ func constraints(g *graph.Graph, base *knowledge.Base, holds func(Need) bool) de
 	for i := range g.References {
 		r := &g.References[i]
 		from, to := &g.Nodes[r.From], &g.Nodes[r.To]
-		if !from.InSync() || !to.InSync() || from.Elsewhere || to.Elsewhere || r.From == r.To {
+		if !from.InSync() || !to.InSync() || from.External || to.External || r.From == r.To {
 			continue
 		}
 		if r.Meaning == knowledge.Known {
-			if c, ok := company(from, to, r); ok && (r.Sign != graph.Company || doubts[r.To].why == "") {
+			if c, ok := company(from, to, r); ok && (r.Sign != graph.Companion || doubts[r.To].why == "") {
 				rules = append(rules, c)
 			}
 			continue
@@ -97,7 +97,7 @@ func keepApart(g *graph.Graph, rules []constraint) {
 
 // showsHealth reports whether Argo CD has a health check for an object, or can get
 // one from Ladder.
-func showsHealth(n *graph.Node) bool { return n.HasHealth || n.Kind.Sees != nil }
+func showsHealth(n *graph.Node) bool { return n.HasHealth || n.Kind.Status != nil }
 
 // gate says why the target of a reference must be healthy in an earlier wave; empty
 // if the two may share one.

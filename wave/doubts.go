@@ -17,8 +17,8 @@ type doubt struct {
 	pods bool
 }
 
-// forbids says why an object must not be awaited by a customer; empty if it may.
-// What the user asked for is done. A customer that fails without the object
+// forbids says why an object must not be awaited by a dependent; empty if it may.
+// What the user asked for is done. A dependent that fails without the object
 // justifies waiting, even if the object depends on others.
 func (d doubt) forbids(need Need) string {
 	if d.why == "" || need == Requested || d.missingOnly && (need.fails() || need == Settles) {
@@ -75,7 +75,7 @@ func doubtsOf(g *graph.Graph, base *knowledge.Base) []doubt {
 func mayCreateObjects(g *graph.Graph, base *knowledge.Base) bool {
 	return slices.ContainsFunc(g.Nodes, func(n graph.Node) bool {
 		custom := !base.Builtin(n.ID.Group) && n.Kind.Pod.IsZero() && (n.Kind.Rung == knowledge.Workloads || n.Kind.Rung == knowledge.Secrets)
-		return n.InSync() && !n.Elsewhere && (custom || n.Role == knowledge.Controllers)
+		return n.InSync() && !n.External && (custom || n.Role == knowledge.Controllers)
 	})
 }
 
@@ -87,7 +87,7 @@ func withoutController(g *graph.Graph) []int {
 	seen := make([]int, len(g.Nodes))
 	for i := range g.References {
 		if r := &g.References[i]; r.IsAboutKind() {
-			if to := &g.Nodes[r.To]; to.Kind.Defines != nil && !to.Elsewhere {
+			if to := &g.Nodes[r.To]; to.Kind.Defines != nil && !to.External {
 				seen[r.From] |= isDefined
 			} else if !to.Kind.Pod.IsZero() {
 				seen[r.From] |= isReconciled
@@ -95,7 +95,7 @@ func withoutController(g *graph.Graph) []int {
 		}
 	}
 	var all []int
-	programs := slices.ContainsFunc(g.Nodes, func(n graph.Node) bool { return isLongRunning(&n) && n.InSync() && !n.Elsewhere })
+	programs := slices.ContainsFunc(g.Nodes, func(n graph.Node) bool { return isLongRunning(&n) && n.InSync() && !n.External })
 	for i, how := range seen {
 		if programs && how == isDefined && g.Nodes[i].HasHealth {
 			all = append(all, i)

@@ -30,7 +30,7 @@ func (p *Plan) Table() []Row {
 
 func (p *Plan) waveText(i int) string {
 	n, place := p.Graph.Nodes[i], p.Places[i]
-	if n.Elsewhere {
+	if n.External {
 		return "elsewhere"
 	}
 	if place.Computed {
@@ -56,12 +56,12 @@ func (p *Plan) rungText(i int) string {
 
 // why summarizes what decided the wave of a node.
 func (p *Plan) why(i int) string {
-	return p.decision(i) + p.customerSuffix(i)
+	return p.decision(i) + p.dependentSuffix(i)
 }
 
-// customerSuffix names the first customer of a node for the end of its row.
-func (p *Plan) customerSuffix(i int) string {
-	switch all := p.customers[i]; len(all) {
+// dependentSuffix names the first dependent of a node for the end of its row.
+func (p *Plan) dependentSuffix(i int) string {
+	switch all := p.dependents[i]; len(all) {
 	case 0:
 		return ""
 	case 1:
@@ -93,10 +93,10 @@ func (p *Plan) cause(i int) string {
 		}
 		return "hooks outside the Sync phase keep their weight"
 	case ByReference:
-		return because.Reference.Why + " " + p.name(because.Other) + because.Reference.Explained() + inferredSuffix(because.Reference)
+		return because.Reference.Why + " " + p.name(because.Other) + because.Reference.Detail() + inferredSuffix(because.Reference)
 	case ByConsumer:
-		return "is needed by " + p.name(because.Other) + because.Reference.Explained() + inferredSuffix(because.Reference)
-	case ByCompany:
+		return "is needed by " + p.name(because.Other) + because.Reference.Detail() + inferredSuffix(because.Reference)
+	case ByCompanion:
 		return "shares a wave with " + p.name(because.Other) + ", since they refer to each other"
 	case ByDoubt:
 		if because.Other != i {
@@ -166,9 +166,9 @@ func (p *Plan) Explain(i int, path func(string) string) string {
 	return b.String()
 }
 
-// gates prints the customers of a node, and what would happen to them otherwise.
+// gates prints the dependents of a node, and what would happen to them otherwise.
 func (p *Plan) gates(b *strings.Builder, i int) {
-	for at, c := range p.customers[i] {
+	for at, c := range p.dependents[i] {
 		if at == 0 {
 			b.WriteString("awaited for:\n")
 		}
@@ -189,7 +189,7 @@ func (p *Plan) chain(b *strings.Builder, i int) {
 		}
 		b.WriteByte('\n')
 		switch because.Cause {
-		case ByReference, ByConsumer, ByCompany, ByController, ByDoubt:
+		case ByReference, ByConsumer, ByCompanion, ByController, ByDoubt:
 			if because.Other != i {
 				i = because.Other
 				continue
@@ -256,6 +256,6 @@ func (p *Plan) references(b *strings.Builder, title string, pick func(graph.Refe
 			fmt.Fprintf(b, "%s:\n", title)
 			first = false
 		}
-		fmt.Fprintf(b, "  wave %-10s %-8s %s (%s: %s%s)%s\n", p.waveText(other), r.Meaning, p.name(other), r.Field, r.Why+r.Explained(), inferredMark(r), p.effect(r))
+		fmt.Fprintf(b, "  wave %-10s %-8s %s (%s: %s%s)%s\n", p.waveText(other), r.Meaning, p.name(other), r.Field, r.Why+r.Detail(), inferredMark(r), p.effect(r))
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // checkHidden invents dependencies that no manifest shows, and holds that what
 // Argo CD's own order brings to health, ours does, too, unless it waits for the
-// sake of a customer: then the object in vain is one that the customer needs. A wave
+// sake of a dependent: then the object in vain is one that the dependent needs. A wave
 // with a hook is awaited in any order; what may never be healthy comes behind it.
 func checkHidden(t *testing.T, objs []object.Object, options ...string) (tried, excused int) {
 	t.Helper()
@@ -26,7 +26,7 @@ func checkHidden(t *testing.T, objs []object.Object, options ...string) (tried, 
 		t.Fatal(err)
 	}
 	sync := simulate.New(annotated, knowledge.Default())
-	needed, hooked := neededByCustomers(plan), map[int]bool{}
+	needed, hooked := neededByDependents(plan), map[int]bool{}
 	for _, o := range sync.Objects() {
 		if wave, _ := o.Wave(); o.IsHook() {
 			hooked[wave] = true
@@ -43,9 +43,9 @@ func checkHidden(t *testing.T, objs []object.Object, options ...string) (tried, 
 	return pairs + sets, len(harm) + len(more)
 }
 
-// neededByCustomers are the objects for whose sake a customer waits, and what these
+// neededByDependents are the objects for whose sake a dependent waits, and what these
 // need.
-func neededByCustomers(plan *wave.Plan) map[object.ID]bool {
+func neededByDependents(plan *wave.Plan) map[object.ID]bool {
 	g := plan.Graph
 	needs := make([][]int, len(g.Nodes))
 	for _, r := range g.References {
@@ -57,7 +57,7 @@ func neededByCustomers(plan *wave.Plan) map[object.ID]bool {
 	needed := make([]bool, len(g.Nodes))
 	var work []int
 	for i := range g.Nodes {
-		if len(plan.Customers(i)) > 0 {
+		if len(plan.Dependents(i)) > 0 {
 			work = append(work, i)
 		}
 	}
@@ -86,5 +86,5 @@ func TestHidden(t *testing.T) {
 		a, b := checkHidden(t, objs)
 		tried, excused = tried+a, excused+b
 	})
-	t.Logf("of %d invented dependencies %d would hang, each at an object that a customer needs", tried, excused)
+	t.Logf("of %d invented dependencies %d would hang, each at an object that a dependent needs", tried, excused)
 }

@@ -177,7 +177,7 @@ func (a *arrangement) preferred(u int, gates []gateClass, groups map[string]int,
 	return want
 }
 
-// gateClass is the highest class with a customer on a level.
+// gateClass is the highest class with a dependent on a level.
 type gateClass struct{ level, class int }
 
 // gateClasses returns the classes of the levels that end with a gate, in order,
@@ -233,7 +233,7 @@ func (a *arrangement) moveDoubtfulLast(in input, latest []int) []int {
 // movable marks the units that may never become healthy and that no workload needs,
 // together with their users, such as the route of a gateway.
 func (a *arrangement) movable() []bool {
-	free := make([]bool, len(a.units)) // units without a customer of their own
+	free := make([]bool, len(a.units)) // units without a dependent of their own
 	for u := len(free) - 1; u >= 0; u-- {
 		t := a.traits[u]
 		free[u] = (t.doubtful >= 0 || !t.runs) && !a.awaited[u] && !a.checksAll(u) &&

@@ -8,38 +8,38 @@ import (
 )
 
 // Need is the reason why an object must not be applied before another one is
-// healthy. An object with a need is a customer of the other one. Nothing is awaited
-// without a customer, since Kubernetes converges by itself and every wait can hang
+// healthy. An object with a need is a dependent of the other one. Nothing is awaited
+// without a dependent, since Kubernetes converges by itself and every wait can hang
 // on something that no manifest shows.
 type Need string
 
 const (
-	// Refused: the API server refuses the customer.
+	// Refused: the API server refuses the dependent.
 	Refused Need = "refused"
-	// RunsOnce: the customer runs once and fails permanently.
+	// RunsOnce: the dependent runs once and fails permanently.
 	RunsOnce Need = "runs-once"
-	// WrongData: the customer would process data that is not ready.
+	// WrongData: the dependent would process data that is not ready.
 	WrongData Need = "wrong-data"
-	// Degrades: the customer is itself awaited and is Degraded meanwhile, which
+	// Degrades: the dependent is itself awaited and is Degraded meanwhile, which
 	// fails the sync (gitops-engine pkg/sync/sync_context.go).
 	Degrades Need = "degrades"
-	// Checks: the customer tests the result, once.
+	// Checks: the dependent tests the result, once.
 	Checks Need = "checks"
-	// Settles: the customer is a webhook configuration, or an object that the
+	// Settles: the dependent is a webhook configuration, or an object that the
 	// webhook admits. Connections reach a backend up to a second after it is
 	// healthy, and Argo CD pauses two seconds between waves.
 	Settles Need = "settles"
-	// Reads: the customer reads an object that the other one creates. It waits by
+	// Reads: the dependent reads an object that the other one creates. It waits by
 	// itself, so the two share a wave in the compact style.
 	Reads Need = "reads"
-	// Depends: the customer is a component that depends on another one.
+	// Depends: the dependent is a component that depends on another one.
 	Depends Need = "depends"
-	// Asked: the user wrote that the customer comes after the other object.
+	// Requested: the user wrote that the dependent comes after the other object.
 	Requested Need = "asked"
 )
 
-// Without says what happens to a customer without its dependency. The text follows
-// the customer's name in a sentence.
+// Without says what happens to a dependent without its dependency. The text follows
+// the dependent's name in a sentence.
 func (n Need) Without() string {
 	switch n {
 	case Refused:
@@ -64,7 +64,7 @@ func (n Need) Without() string {
 	return ""
 }
 
-// fails reports whether the customer or its sync fails permanently. Other customers
+// fails reports whether the dependent or its sync fails permanently. Other dependents
 // wait by themselves.
 func (n Need) fails() bool {
 	return slices.Contains([]Need{Refused, RunsOnce, WrongData, Degrades, Checks}, n)
@@ -77,8 +77,8 @@ func holdsByDefault(Need) bool { return true }
 
 func holdsWithinWave(n Need) bool { return n.fails() || n == Requested }
 
-// Customer is an object that waits until another one is healthy.
-type Customer struct {
+// Dependent is an object that waits until another one is healthy.
+type Dependent struct {
 	Node int
 	Need Need
 	// Reference is the reference behind the need; zero for Checks.
@@ -99,7 +99,7 @@ func needOf(from *graph.Node, r *graph.Reference) Need {
 		return Refused
 	case r.Data:
 		return WrongData
-	case !r.Written.IsZero():
+	case !r.Product.IsZero():
 		// This holds for Jobs, too: the kubelet starts no Pod before its Secret
 		// exists.
 		if r.Inferred {

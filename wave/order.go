@@ -35,8 +35,8 @@ type ordering struct {
 	Places []Placement
 	// yielded maps references that were given up to what happened to them.
 	yielded map[graph.Reference]string
-	// customers maps each node to its customers.
-	customers map[int][]Customer
+	// dependents maps each node to its dependents.
+	dependents map[int][]Dependent
 	// rules are the constraints that hold by default, computed on first use.
 	rules []constraint
 	// unwaved means that all objects share one wave, so none is written.
@@ -73,7 +73,7 @@ func (in input) order() (ordering, error) {
 func (in input) syncNodes() []int {
 	var all []int
 	for i := range in.graph.Nodes {
-		if n := &in.graph.Nodes[i]; n.InSync() && !n.Elsewhere {
+		if n := &in.graph.Nodes[i]; n.InSync() && !n.External {
 			all = append(all, i)
 		}
 	}
@@ -126,7 +126,7 @@ type numbered struct {
 // settle assigns each node its placement, with the reason. Nodes outside the
 // arrangements keep their rung or, outside the Sync phase, their weight.
 func settle(in input, d demands, all ...numbered) ordering {
-	o := ordering{Places: in.floors(), yielded: maps.Clone(d.yielded), customers: map[int][]Customer{}, rules: d.rules}
+	o := ordering{Places: in.floors(), yielded: maps.Clone(d.yielded), dependents: map[int][]Dependent{}, rules: d.rules}
 	for _, a := range all {
 		maps.Copy(o.yielded, a.yielded)
 		o.warnings = append(o.warnings, a.warnings...)
@@ -136,8 +136,8 @@ func settle(in input, d demands, all ...numbered) ordering {
 				o.Places[i].Because = a.reason(in, u, i)
 			}
 		}
-		for node, customers := range a.customers() {
-			o.customers[node] = customers
+		for node, dependents := range a.dependents() {
+			o.dependents[node] = dependents
 		}
 	}
 	return o
@@ -160,13 +160,13 @@ func (in input) floors() []Placement {
 	return places
 }
 
-// customers maps each node to the customers that it is awaited for.
-func (a numbered) customers() map[int][]Customer {
-	all := map[int][]Customer{}
+// dependents maps each node to the dependents that it is awaited for.
+func (a numbered) dependents() map[int][]Dependent {
+	all := map[int][]Dependent{}
 	for u := range a.units {
 		for _, e := range a.units[u].needs {
 			if e.gap > 0 {
-				all[e.to] = addCustomer(all[e.to], Customer{Node: e.from, Need: e.need, Reference: *e.ref})
+				all[e.to] = addDependent(all[e.to], Dependent{Node: e.from, Need: e.need, Reference: *e.ref})
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func (a numbered) customers() map[int][]Customer {
 			continue
 		}
 		for _, i := range a.units[u].nodes {
-			all[i] = append(all[i], Customer{Node: a.units[check].nodes[0], Need: Checks})
+			all[i] = append(all[i], Dependent{Node: a.units[check].nodes[0], Need: Checks})
 		}
 	}
 	return all
@@ -195,8 +195,8 @@ func (a *arrangement) firstCheck() int {
 	return -1
 }
 
-// addCustomer adds a customer unless it is already in the list.
-func addCustomer(all []Customer, c Customer) []Customer {
+// addDependent adds a dependent unless it is already in the list.
+func addDependent(all []Dependent, c Dependent) []Dependent {
 	for i := len(all) - 1; i >= 0 && all[i].Node == c.Node; i-- {
 		if all[i].Need == c.Need {
 			return all

@@ -82,7 +82,7 @@ func (p *Plan) statefulWorkload() (node int, ok bool) {
 // isCharacteristic reports whether an object is characteristic of its component. Services,
 // ServiceAccounts and the like belong to any.
 func isCharacteristic(n graph.Node, rung string) bool {
-	if n.Elsewhere || !n.Kind.Selects.IsZero() {
+	if n.External || !n.Kind.Selects.IsZero() {
 		return false
 	}
 	if rung == "workloads" || rung == knowledge.Controllers {

@@ -117,7 +117,7 @@ func (a *arrangement) reason(in input, u, node int) Reason {
 		decider = slices.MaxFunc(nodes, func(x, y int) int { return cmp.Compare(in.rungs[x].Wave, in.rungs[y].Wave) })
 	}
 	if decider >= 0 && decider != node && slices.Contains(nodes, decider) {
-		return Reason{Cause: ByCompany, Other: decider}
+		return Reason{Cause: ByCompanion, Other: decider}
 	}
 	return why
 }

@@ -3,9 +3,9 @@
 // Argo CD applies an Application wave by wave and waits for each wave to be healthy
 // before the next. Every wait can hang on something that no manifest shows, and
 // Kubernetes converges by itself, so a wave must earn its place: it ends where a
-// later object, its customer, needs something in it healthy (see Need). Objects
+// later object, its dependent, needs something in it healthy (see Need). Objects
 // that nothing waits for are in the last wave, for which Argo CD does not wait.
-// Without a customer there is one wave, which is Argo CD's default. The rung of an
+// Without a dependent there is one wave, which is Argo CD's default. The rung of an
 // object says what it is for; rungs order the awaited objects and name the waves.
 //
 // Objects without health of their own (ServiceAccounts, configuration, RBAC,
@@ -56,8 +56,8 @@ const (
 	ByReference Cause = "reference"
 	// ByConsumer: the first object that needs it.
 	ByConsumer Cause = "consumer"
-	// ByCompany: objects that refer to each other share a wave.
-	ByCompany Cause = "company"
+	// ByCompanion: objects that refer to each other share a wave.
+	ByCompanion Cause = "company"
 	// ByController: the component's controllers may look it up.
 	ByController Cause = "controller"
 	// ByDoubt: it may never become healthy, so nothing may wait for it.
@@ -88,16 +88,16 @@ type Plan struct {
 	ordering
 }
 
-// Customers returns the objects that wait until a node is healthy, with the
-// reasons. A node without customers is awaited for another one's sake, or not at
+// Dependents returns the objects that wait until a node is healthy, with the
+// reasons. A node without dependents is awaited for another one's sake, or not at
 // all.
-func (p *Plan) Customers(node int) []Customer { return p.customers[node] }
+func (p *Plan) Dependents(node int) []Dependent { return p.dependents[node] }
 
 // Waves returns the number of waves of the Sync phase.
 func (p *Plan) Waves() int {
 	seen := map[int]bool{}
 	for i, place := range p.Places {
-		if place.Computed && !p.Graph.Nodes[i].Elsewhere {
+		if place.Computed && !p.Graph.Nodes[i].External {
 			seen[place.Wave] = true
 		}
 	}
@@ -174,7 +174,7 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{Graph: g, opt: opt, ordering: o}
-	p.Order = slices.DeleteFunc(applyOrder(p, base), func(i int) bool { return g.Nodes[i].Elsewhere })
+	p.Order = slices.DeleteFunc(applyOrder(p, base), func(i int) bool { return g.Nodes[i].External })
 	p.Findings = slices.Concat(g.Findings, o.warnings, p.Check(base), p.jobFindings())
 	finding.Sort(p.Findings)
 	return p, nil

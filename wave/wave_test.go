@@ -167,7 +167,7 @@ func output(t *testing.T, objs []object.Object, options ...string) []string {
 	for _, f := range plan.Check(knowledge.Default()) {
 		// The other rules are about the input: what the phases of hooks forbid,
 		// or what may never be healthy although something comes after it.
-		fault := f.Rule == "late" || f.Rule == "unawaited" || f.Rule == "gate-without-customer"
+		fault := f.Rule == "late" || f.Rule == "unawaited" || f.Rule == "gate-without-dependent"
 		if ours && fault && !slices.Contains(options, "waves=off") && !strings.HasPrefix(f.Message, "in phase") {
 			t.Errorf("Check finds a fault in our own order: %s", f)
 		}

@@ -41,7 +41,7 @@ func (p *Plan) writes(i int) []object.Annotation {
 	if p.opt.Waves == Off {
 		// Its CRD was removed on request, which requires this option in any order.
 		list, _ := n.Annotation(object.SyncOptions)
-		if list, changed := object.WithOptions(list, object.SkipDryRun); n.Lifted && changed {
+		if list, changed := object.WithOptions(list, object.SkipDryRun); n.ExternalCRD && changed {
 			all = append(all, object.Annotation{Key: object.SyncOptions, Value: list})
 		}
 		return all
@@ -75,7 +75,7 @@ func (p *Plan) mergedOptions(i int) (string, bool) {
 	}
 	text, _ := n.Annotation(object.SyncOptions)
 	var needs []string
-	if n.Foreign || n.Lifted {
+	if n.Foreign || n.ExternalCRD {
 		needs = append(needs, object.SkipDryRun)
 	}
 	if tooLong(n.Text()) {
@@ -187,7 +187,7 @@ func (p *Plan) jobFindings() []finding.Finding {
 		case fails:
 			report(finding.Note, "immutable-job", "a Job's template is immutable, so a sync fails when it changes",
 				fmt.Sprintf("set jobs: hook, which makes it a Sync hook that is deleted before each run, or annotate it with %s: Sync", object.Hook))
-		case isImmutable(&n) && len(expires) == 0 && n.InSync() && !n.Elsewhere:
+		case isImmutable(&n) && len(expires) == 0 && n.InSync() && !n.External:
 			report(finding.Note, "immutable-job", "a Job's template is immutable, so a sync fails when it changes",
 				fmt.Sprintf("annotate it with %s: Sync and %s: BeforeHookCreation, or give it a name that changes with its template", object.Hook, hookDeletePolicy))
 		}

@@ -41,7 +41,7 @@ func objects(cmd *cobra.Command, args []string, typed string) ([]string, cobra.S
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	in := inputs.Typed(cmd)
-	found := complete.Within(cmd.Context(), func(ctx context.Context) ([]string, error) {
+	found := complete.WithTimeout(cmd.Context(), func(ctx context.Context) ([]string, error) {
 		cmd.SetContext(ctx)
 		res, err := in.Generate(args[0])
 		if err != nil {
@@ -54,11 +54,11 @@ func objects(cmd *cobra.Command, args []string, typed string) ([]string, cobra.S
 			if len(res.Plan.Find(name)) > 1 {
 				name = id.Kind + "/" + id.Namespace + "/" + id.Name
 			}
-			all = append(all, cobra.CompletionWithDesc(finding.Harmless(name), "wave "+row.Wave+", "+finding.Harmless(row.Why)))
+			all = append(all, cobra.CompletionWithDesc(finding.Sanitize(name), "wave "+row.Wave+", "+finding.Sanitize(row.Why)))
 		}
 		return all, nil
 	})
-	return complete.Begun(found, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	return complete.WithPrefix(found, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
 // described is a fleet as its files describe it, of which nothing is rendered.
@@ -66,7 +66,7 @@ func described(cmd *cobra.Command, dirs []string) *fleet.Fleet {
 	if len(dirs) == 0 {
 		dirs = []string{"."}
 	}
-	return complete.Within(cmd.Context(), func(ctx context.Context) (*fleet.Fleet, error) {
+	return complete.WithTimeout(cmd.Context(), func(ctx context.Context) (*fleet.Fleet, error) {
 		in := fleetInputs{source: fleet.Source{Unrendered: true}, ladder: new(string)}
 		cmd.SetContext(ctx)
 		return in.load(cmd, streams{Err: io.Discard}, dirs)
@@ -78,20 +78,20 @@ func applications(cmd *cobra.Command, dirs []string, typed string) ([]string, co
 	var all []string
 	if f := described(cmd, dirs); f != nil {
 		for _, app := range f.Applications {
-			all = append(all, cobra.CompletionWithDesc(finding.Harmless(app.Name), strings.TrimSpace(f.Write(app.Phase)+" "+app.File)))
+			all = append(all, cobra.CompletionWithDesc(finding.Sanitize(app.Name), strings.TrimSpace(f.Write(app.Phase)+" "+app.File)))
 		}
 	}
-	return complete.Begun(all, typed), cobra.ShellCompDirectiveNoFileComp
+	return complete.WithPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
 func environments(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var all []string
 	if f := described(cmd, dirs); f != nil {
 		for _, name := range f.Environments() {
-			all = append(all, finding.Harmless(name))
+			all = append(all, finding.Sanitize(name))
 		}
 	}
-	return complete.Begun(all, typed), cobra.ShellCompDirectiveNoFileComp
+	return complete.WithPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
 // steps are those with a component.
@@ -104,12 +104,12 @@ func steps(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.She
 				if at[phase] == nil {
 					all = append(all, phase)
 				}
-				at[phase] = append(at[phase], finding.Harmless(app.Name))
+				at[phase] = append(at[phase], finding.Sanitize(app.Name))
 			}
 		}
 		for i, phase := range all {
 			all[i] = cobra.CompletionWithDesc(phase, strings.Join(at[phase], ", "))
 		}
 	}
-	return complete.Begun(all, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	return complete.WithPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }

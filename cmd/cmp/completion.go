@@ -40,7 +40,7 @@ func newCompletion(s streams) *cobra.Command {
 		Use:   "completion " + strings.Join(names, "|"),
 		Short: "Print the completion script for a shell",
 		Long: `Print the completion script for a shell. It completes commands, flags, their values,
-components and objects; objects only if the component renders within ` + complete.Patience.String() + `.
+components and objects; objects only if the component renders within ` + complete.Timeout.String() + `.
 
   bash        source <(cmp completion bash)      in ~/.bashrc, with bash-completion
   zsh         source <(cmp completion zsh)       in ~/.zshrc, after compinit

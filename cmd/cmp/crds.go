@@ -52,7 +52,7 @@ still use them. Exits with 1 if there are any.`,
 				return writeJSON(s, crds.Listing(now.Definitions))
 			}
 			if len(now.Definitions) == 0 {
-				note(s, "%s: the component has no CRDs", finding.Harmless(args[0]))
+				note(s, "%s: the component has no CRDs", finding.Sanitize(args[0]))
 				return nil
 			}
 			_, err = io.WriteString(s.Out, crds.Table(now.Definitions))
@@ -63,7 +63,7 @@ still use them. Exits with 1 if there are any.`,
 			return err
 		}
 		lost := crds.Compare(before.Objects, now.Objects)
-		text := crds.LostText(lost, len(before.Definitions))
+		text := crds.RemovedText(lost, len(before.Definitions))
 		if *format == reportJSON {
 			if text, err = (verdict.Verdict{Findings: lost}).Render(reportJSON, paint.Paint{}); err != nil {
 				return err

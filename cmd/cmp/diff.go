@@ -78,7 +78,7 @@ func diff(in *inputs.Component, s streams, ch checkout.Change, out diffOutput, c
 			warn(s, after.Findings)
 			continue // and it did before
 		}
-		r.Looked++
+		r.Compared++
 	}
-	return out.write(s, r, r.All.Names(), r.All.Fails(), r.Unknown)
+	return out.write(s, r, r.All.Names(), r.All.AddsError(), r.Unknown)
 }

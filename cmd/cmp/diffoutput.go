@@ -69,7 +69,7 @@ func (o diffOutput) write(s streams, what told, names []string, fails bool, unkn
 			if *o.null {
 				text += name + "\x00"
 			} else {
-				text += finding.Harmless(name) + "\n"
+				text += finding.Sanitize(name) + "\n"
 			}
 		}
 	case *o.format == diffJSON:
@@ -87,7 +87,7 @@ func (o diffOutput) write(s streams, what told, names []string, fails bool, unkn
 		return o.trouble(err)
 	}
 	if *o.exitCode && len(unknown) > 0 {
-		return usage.New(compare.UnknownText(finding.Harmless(strings.Join(unknown, ", "))))
+		return usage.New(compare.UnknownText(finding.Sanitize(strings.Join(unknown, ", "))))
 	}
 	if *o.exitCode && len(names) > 0 || !*o.exitCode && fails {
 		return errReported

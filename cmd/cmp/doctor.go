@@ -62,12 +62,12 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
 			if err != nil {
 				return err
 			}
-			return writeVerdict(s, verdict.Verdict{Findings: found, Of: "the sandbox of a worker"}, *format, *strict)
+			return writeVerdict(s, verdict.Verdict{Findings: found, Scope: "the sandbox of a worker"}, *format, *strict)
 		}
 		if len(args) == 0 && len(given) == 0 && !live {
 			return usage.New("no input; name manifests, values of the argo-cd chart, or a cluster with --context; see cmp doctor --help")
 		}
-		args = checkout.Once(args)
+		args = checkout.Unique(args)
 		if err := fits(in, args); err != nil {
 			return err
 		}

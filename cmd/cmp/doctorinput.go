@@ -39,7 +39,7 @@ func diagnose(ctx context.Context, e doctor.Input, c argocd.Cluster, live, confi
 		r.Findings = append(r.Findings, found...)
 	}
 	r.Findings = append(r.Findings, argocd.Examine(ctx, e)...)
-	r.Of = argocd.Described(e)
+	r.Scope = argocd.Described(e)
 	return r, nil
 }
 

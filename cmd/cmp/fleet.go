@@ -82,11 +82,11 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	src.Repo, src.Show, src.NoRepository = c.Repo, c.Show, c.NoRepository
 	var faults []error
 	for _, dir := range dirs {
-		in, err := c.Inside(dir)
+		in, err := c.Rel(dir)
 		if err != nil {
 			return nil, err
 		}
-		if err := locate.Undescribed(c.Repo, in, c.Show, ""); err != nil {
+		if err := locate.CheckFleet(c.Repo, in, c.Show, ""); err != nil {
 			faults = append(faults, err)
 		}
 		src.Dirs = append(src.Dirs, in)
@@ -112,7 +112,7 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 func (s streams) directories(args []string) []string {
 	dirs, files := checkout.WithoutFiles(args)
 	if len(files) > 0 {
-		note(s, "skipped, because a component is a directory: %s", finding.Harmless(strings.Join(files, ", ")))
+		note(s, "skipped, because a component is a directory: %s", finding.Sanitize(strings.Join(files, ", ")))
 	}
 	return dirs
 }

@@ -106,7 +106,7 @@ func checkApps(ctx context.Context, opt fleet.AppsOptions, dirs []string, out, a
 		return usage.New("--template is an Application, and --sets generates ApplicationSets; drop one of the two")
 	}
 	for _, dir := range dirs {
-		if err := checkout.IsThere(dir); err != nil {
+		if err := checkout.CheckDir(dir); err != nil {
 			return err
 		}
 	}

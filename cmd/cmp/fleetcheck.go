@@ -22,15 +22,15 @@ func (in *fleetInputs) check(cmd *cobra.Command, s streams, dirs []string) (verd
 	var r verdict.Verdict
 	objects := 0
 	for _, app := range f.Applications {
-		if app.In(in.source.Environment) {
-			r.Applications = append(r.Applications, verdict.Judge(app))
+		if app.IsIn(in.source.Environment) {
+			r.Applications = append(r.Applications, verdict.Summarize(app))
 			r.Findings = append(r.Findings, app.Findings...)
 			objects += len(app.Objects)
 		}
 	}
 	r.Findings = append(r.Findings, f.Overreach(in.source.Environment)...)
 	finding.Sort(r.Findings)
-	r.Of = finding.Counted(objects, "object") + " of " + finding.Counted(len(r.Applications), "Application")
+	r.Scope = finding.Counted(objects, "object") + " of " + finding.Counted(len(r.Applications), "Application")
 	slices.SortFunc(r.Applications, func(x, y verdict.Application) int { return strings.Compare(x.Name, y.Name) })
 	return r, nil
 }

@@ -54,7 +54,7 @@ func called(base string, dirs []string) string {
 	for _, dir := range dirs {
 		name := filepath.ToSlash(filepath.Clean(dir))
 		if name == "." || strings.HasSuffix(name, "..") {
-			abs := checkout.Existing(dir)
+			abs := checkout.NearestExisting(dir)
 			if rel, err := filepath.Rel(base, abs); err == nil && rel != "." {
 				name = filepath.ToSlash(rel)
 			} else {

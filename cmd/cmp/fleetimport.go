@@ -60,7 +60,7 @@ different when Ladder renders the components.`,
 		if len(args) == 0 && !live {
 			return usage.New("no input; name files of Applications, a directory, or a cluster with --context")
 		}
-		return opt.run(cmd, s, checkout.Once(args), live)
+		return opt.run(cmd, s, checkout.Unique(args), live)
 	}
 	return cmd
 }
@@ -118,7 +118,7 @@ func (opt importOptions) run(cmd *cobra.Command, s streams, paths []string, live
 		return err
 	}
 	for _, made := range res.Components {
-		fmt.Fprintf(s.Out, "%s: %s\n", finding.Harmless(repo.Show(made.File)), finding.Harmless(made.String()))
+		fmt.Fprintf(s.Out, "%s: %s\n", finding.Sanitize(repo.Show(made.File)), finding.Sanitize(made.String()))
 	}
 	_, err = fmt.Fprintf(s.Out, "%s written\n", finding.Counted(len(res.Files), "file"))
 	return err
@@ -132,7 +132,7 @@ func otherRepositories(repos []string) (map[string]fs.FS, error) {
 		if at <= 0 {
 			return nil, usage.New("--repo " + repo + " is not of the form URL=DIR; write --repo https://git.example.com/values.git=../values")
 		}
-		if err := checkout.IsThere(repo[at+1:]); err != nil {
+		if err := checkout.CheckDir(repo[at+1:]); err != nil {
 			return nil, err
 		}
 		root, err := os.OpenRoot(repo[at+1:])

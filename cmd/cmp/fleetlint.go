@@ -42,7 +42,7 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
 		r := verdict.Verdict{Findings: finding.Of(err)}
 		if err == nil {
 			r.Findings = f.Lint(in.source.Environment)
-			r.Of = finding.Counted(len(f.Components), "component") + " and " + dependencies(len(f.Links))
+			r.Scope = finding.Counted(len(f.Components), "component") + " and " + dependencies(len(f.Links))
 		}
 		return writeVerdict(s, r, *format, *strict)
 	}

@@ -20,7 +20,7 @@ func checkChanged(in *inputs.Component, files []string) (verdict.Verdict, error)
 
 // checkAll judges several components, one after the other.
 func checkAll(in *inputs.Component, dirs []string, defaults ...plugin.Settings) (verdict.Verdict, error) {
-	r := verdict.Verdict{Of: finding.Counted(len(dirs), "component")}
+	r := verdict.Verdict{Scope: finding.Counted(len(dirs), "component")}
 	for _, dir := range dirs {
 		if !manifests.IsDir(dir) {
 			return r, usage.Errorf("%s is not a directory; check files one at a time, or use --changed for the components that contain them", dir)
@@ -33,7 +33,7 @@ func checkAll(in *inputs.Component, dirs []string, defaults ...plugin.Settings) 
 	}
 	finding.Sort(r.Findings)
 	if len(defaults) > 0 && !in.Given("waves") {
-		r.Of += ", with the waves in their manifests; --waves rungs checks those that Ladder computes"
+		r.Scope += ", with the waves in their manifests; --waves rungs checks those that Ladder computes"
 	}
 	return r, nil
 }

@@ -51,7 +51,7 @@ those for awaited kinds whose check in Argo CD says Degraded in a normal start.`
 		if err != nil {
 			return err
 		}
-		kinds := base.Seen()
+		kinds := base.KindsWithStatus()
 		if !all {
 			res, err := in.Generate(args[0])
 			if err != nil {

@@ -42,7 +42,7 @@ func newHelp() *cobra.Command {
 					}
 				}
 			}
-			return complete.Begun(names, typed), cobra.ShellCompDirectiveNoFileComp
+			return complete.WithPrefix(names, typed), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at := cmd.Root()

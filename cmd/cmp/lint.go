@@ -50,7 +50,7 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
 			r.Findings = append(r.Findings, found...)
 			looked += components
 		}
-		r.Of = finding.Counted(looked, "component")
+		r.Scope = finding.Counted(looked, "component")
 		finding.Sort(r.Findings)
 		return writeVerdict(s, r, *format, *strict)
 	}

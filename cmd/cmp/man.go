@@ -20,7 +20,7 @@ Use a separate directory: diffutils has a page cmp.1, too.`,
   man -M ~/ladder cmp-fleet-lint`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkout.IsThere(args[0]); err != nil {
+			if err := checkout.CheckDir(args[0]); err != nil {
 				return err
 			}
 			root := cmd.Root()

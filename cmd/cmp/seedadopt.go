@@ -92,8 +92,8 @@ func adoptSeed(ctx context.Context, s streams, in *inputs.Component, dir string,
 		note(s, "%s generates nothing into Secrets, so there is nothing to keep", dir)
 		return adopt.Adoption{}, nil
 	}
-	if found.Untried > 0 {
-		note(s, "%s has so many empty values that %d of them were not tried", dir, found.Untried)
+	if found.NotTried > 0 {
+		note(s, "%s has so many empty values that %d of them were not tried", dir, found.NotTried)
 	}
 	c.Namespace = found.Secrets()[0].Namespace
 	live, err := c.Secrets(ctx, found.Secrets())

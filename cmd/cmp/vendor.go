@@ -38,7 +38,7 @@ Exits with 1 if there is an error, or with --check, if the lock file is outdated
 	f.Lookup("update").NoOptDefVal = vendoring.Everything
 	f.BoolVar(&v.Keep, "keep", false, "Keep vendored sources that this rendering does not use, because one with other values may")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		v.AsGiven = in.Given("renderer")
+		v.ExactDir = in.Given("renderer")
 		var err error
 		if v.Settings, err = in.Settings(); err != nil {
 			return err

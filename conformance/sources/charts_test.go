@@ -171,7 +171,7 @@ func TestChartsOverTime(t *testing.T) {
 	exact := ref
 	exact.Version = "1.1.0"
 	config := trusting(t, s)
-	config.Cache.Dir, config.Fresh = t.TempDir(), -1
+	config.Cache.Dir, config.TTL = t.TempDir(), -1
 	first := get(t, fetcher(t, config), ref)
 	if first.Version != "1.1.0" {
 		t.Fatalf("^1 is %s", first.Version)
@@ -202,6 +202,6 @@ func TestChartsOverTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	refuse(t, fetcher(t, config), ref, "its content has changed: its digest was "+first.Digest)
-	recorded := fetcher(t, trusting(t, s)).Expecting(func(remote.Ref) string { return first.Digest })
+	recorded := fetcher(t, trusting(t, s)).Pinned(func(remote.Ref) string { return first.Digest })
 	refuse(t, recorded, exact, "its content has changed")
 }

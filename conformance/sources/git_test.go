@@ -176,7 +176,7 @@ func TestBranchMoves(t *testing.T) {
 	dir := workTree(t, served, "repo.git")
 	s := gitServer(t, served)
 	config := trusting(t, s)
-	config.Cache.Dir, config.Fresh = t.TempDir(), -1
+	config.Cache.Dir, config.TTL = t.TempDir(), -1
 	ref := remote.Ref{Kind: remote.Repository, URL: s.URL + "/repo.git", Version: "main"}
 	first := get(t, fetcher(t, config), ref)
 	before := s.requests.Load()

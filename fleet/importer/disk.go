@@ -75,7 +75,7 @@ func (s Sources) Read(ctx context.Context, repo *checkout.Checkout) (Input, []fi
 // directory reads what a directory renders to, if it is a chart or a kustomization, or
 // else the files below it.
 func (s Sources) directory(ctx context.Context, repo *checkout.Checkout, typed string) ([]object.Object, []finding.Finding, error) {
-	dir, err := repo.Inside(typed)
+	dir, err := repo.Rel(typed)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,7 +103,7 @@ func (r Result) Text() string {
 		if i > 0 {
 			b.WriteString("---\n")
 		}
-		fmt.Fprintf(&b, "# %s\n%s", finding.Harmless(f.Path), f.Text)
+		fmt.Fprintf(&b, "# %s\n%s", finding.Sanitize(f.Path), f.Text)
 	}
 	return b.String()
 }

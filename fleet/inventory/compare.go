@@ -262,7 +262,7 @@ func (p part) needsBesides(other part) []Needed {
 			continue
 		}
 		r := p.needs[ends]
-		all = append(all, Needed{ends[0], ends[1], r.Strength.String(), r.Inferred, finding.Harmless(r.String())})
+		all = append(all, Needed{ends[0], ends[1], r.Strength.String(), r.Inferred, finding.Sanitize(r.String())})
 	}
 	return all
 }

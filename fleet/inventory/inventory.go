@@ -122,7 +122,7 @@ func entry(f *fleet.Fleet, i int, app *fleet.Application, environment string, pr
 	e := Entry{
 		Name: app.Name, Path: below(f, app), RolloutPhase: f.Write(app.Phase), Domain: app.Component.Part(), Project: cmp.Or(app.Project, f.Settings.Project),
 		Namespace: app.Namespace, Type: app.Type, Rung: app.Rung, Because: app.RungWhy, Chart: chartOf(app.Component.Chart),
-		Enabled: app.On(), Environments: app.Environments, Deployed: fleet.Deployed(app, environment),
+		Enabled: app.IsEnabled(), Environments: app.Environments, Deployed: fleet.Deployed(app, environment),
 		Objects: len(app.Objects), Waves: app.Waves, Failed: app.Failed, Provides: provided,
 	}
 	switch app.Part {
@@ -269,8 +269,8 @@ func used(f *fleet.Fleet, add func(part int, what, name string)) {
 			add(to.Part, "Secrets for others", to.Key.Namespace+"/"+to.Key.Name)
 		case !to.Kind.Pod.IsZero() && (r.Sign == graph.Call || r.Sign == graph.Address):
 			add(to.Part, "workloads that others call", to.Key.Namespace+"/"+to.Key.Name)
-		case r.Written.Kind == "Secret":
-			add(to.Part, "Secrets for others", r.Written.Namespace+"/"+r.Written.Name)
+		case r.Product.Kind == "Secret":
+			add(to.Part, "Secrets for others", r.Product.Namespace+"/"+r.Product.Name)
 		}
 	}
 }
@@ -328,7 +328,7 @@ func (inv Inventory) HTML() (string, error) {
 
 var page = pages.Must(pages.New("inventory").Funcs(pages.FuncMap{
 	"what": Entry.what, "where": Entry.where,
-	"safe": finding.Harmless, // what would turn the direction of text is written out
+	"safe": finding.Sanitize, // what would turn the direction of text is written out
 }).Parse(`<!DOCTYPE html>
 <html lang="en">
 <head>

@@ -147,6 +147,6 @@ func cell(lines ...string) string {
 var escapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "<", "&lt;", "&", "&amp;")
 
 // markdown escapes names, which anybody may have chosen.
-func markdown(s string) string { return escapes.Replace(finding.Harmless(s)) }
+func markdown(s string) string { return escapes.Replace(finding.Sanitize(s)) }
 
-func code(s string) string { return strings.ReplaceAll(finding.Harmless(s), "`", "'") }
+func code(s string) string { return strings.ReplaceAll(finding.Sanitize(s), "`", "'") }

@@ -51,7 +51,7 @@ func applicationNamed(f *fleet.Fleet, name string) (int, error) {
 	switch {
 	case i < 0:
 		return 0, usage.Errorf("--fail: Application %q not found in the fleet; %s", name, nearestApplication(f, name).Or("use a name from cmp fleet steps"))
-	case !f.Applications[i].On():
+	case !f.Applications[i].IsEnabled():
 		return 0, usage.Errorf("--fail: %s is disabled, so no rollout contains it; use an enabled Application", name)
 	}
 	return i, nil

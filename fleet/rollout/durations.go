@@ -75,13 +75,13 @@ const longest = 30 * 24 * time.Hour
 // joins its faults.
 func ReadDurations(name string, text []byte) (Durations, error) {
 	d := AssumedDurations()
-	f := settings.File{Name: name, Rule: "durations", About: "file of durations"}
+	f := settings.File{Name: name, Rule: "durations", Description: "file of durations"}
 	d.File = name
 	root, err := f.Parse(text)
 	if err != nil || root == nil {
 		return d, err
 	}
-	faults := f.Twice(root, "")
+	faults := f.DuplicateKeys(root, "")
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		if key.Value == defaults && value.Kind == yaml.MappingNode {

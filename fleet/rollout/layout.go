@@ -56,7 +56,7 @@ func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Phase) L
 	steps := map[key]*Step{}
 	const rest = fleet.Highest + 1 // after all steps
 	for i, app := range f.Applications {
-		if !app.On() {
+		if !app.IsEnabled() {
 			continue
 		}
 		at := phase(i)
@@ -138,7 +138,7 @@ func CompactLayout(f *fleet.Fleet, c *fleet.Compact) Layout {
 	l := Layout{Name: "compact", Waves: f.Profile.Style == profile.Waves}
 	steps := make([]Step, c.Count)
 	for _, i := range Order(c, f) {
-		if f.Applications[i].On() {
+		if f.Applications[i].IsEnabled() {
 			at := &steps[c.Steps[i]-1]
 			at.Phase = fmt.Sprint(c.Steps[i])
 			at.Applications = append(at.Applications, i)

@@ -122,7 +122,7 @@ func Simulate(f *fleet.Fleet, l Layout, d Durations, fail []int) *Run {
 	all := f.Needs()
 	kept, _, _, _ := f.Ordered(all)
 	for _, n := range all {
-		if f.Applications[n.From].On() && f.Applications[n.To].On() && (n.Sure || slices.ContainsFunc(kept, func(k fleet.Need) bool { return !k.Sure && k.From == n.From && k.To == n.To })) {
+		if f.Applications[n.From].IsEnabled() && f.Applications[n.To].IsEnabled() && (n.Sure || slices.ContainsFunc(kept, func(k fleet.Need) bool { return !k.Sure && k.From == n.From && k.To == n.To })) {
 			p.needs[n.From] = append(p.needs[n.From], n)
 			p.all = append(p.all, n)
 		}

@@ -74,7 +74,7 @@ func (r Change) parts() []compare.Part {
 	}
 	counts := compare.Counts([]compare.Count{count(len(r.Added), "component", "added"), count(len(r.Removed), "component", "removed"), count(len(r.Moved), "component", "in another step"), count(len(r.Changed), "component", "with other objects"),
 		count(len(r.Steps), "step", "changed"), count(len(r.Gained), "need", "gained"), count(len(r.Lost), "need", "lost"), count(len(r.New), "finding", "new"), count(len(r.Fixed), "finding", "fixed")})
-	return []compare.Part{{Name: r.Names[1], Head: []string{finding.Harmless(r.Names[0]) + " -> " + finding.Harmless(r.Names[1]), strings.Join(counts, "; ")}, Sections: compare.Filled([]compare.Section{
+	return []compare.Part{{Name: r.Names[1], Head: []string{finding.Sanitize(r.Names[0]) + " -> " + finding.Sanitize(r.Names[1]), strings.Join(counts, "; ")}, Sections: compare.NonEmpty([]compare.Section{
 		{Title: "findings", Open: true, Lines: compare.FindingLines(r.New, r.Fixed)},
 		{Title: "components", Open: true, Lines: r.componentLines()},
 		{Title: "steps", Open: true, Lines: r.stepLines()},
@@ -164,7 +164,7 @@ func phased(phase, title string) string {
 // harmless escapes control sequences of terminals.
 func harmless(all []compare.Line) []compare.Line {
 	for i := range all {
-		all[i].Text = finding.Harmless(all[i].Text)
+		all[i].Text = finding.Sanitize(all[i].Text)
 	}
 	return all
 }

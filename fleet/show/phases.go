@@ -31,7 +31,7 @@ type Phases struct {
 }
 
 func (r *Phases) row(p fleet.Placed) phaseRow {
-	return phaseRow{Phase: p.Computed.Text, Set: r.Fleet.Write(p.Phase), Name: p.Name, Rung: p.Rung, Band: p.Band, Verdict: p.Verdict(), Why: p.Why, Enabled: p.On()}
+	return phaseRow{Phase: p.Computed.Text, Set: r.Fleet.Write(p.Phase), Name: p.Name, Rung: p.Rung, Band: p.Band, Verdict: p.Verdict(), Why: p.Why, Enabled: p.IsEnabled()}
 }
 
 // Table lists the computed steps.
@@ -158,7 +158,7 @@ func (r *Phases) Write(base string) (text string, faults []finding.Finding, err 
 		}
 		texts = append(texts, wholefile.File{Name: file, Shown: e.File, Data: text})
 		for _, c := range e.Changes {
-			fmt.Fprintf(&b, "%s: %s %s -> %s\n", finding.Harmless(e.File), c.Key, cmp.Or(c.Before, "(none)"), c.After)
+			fmt.Fprintf(&b, "%s: %s %s -> %s\n", finding.Sanitize(e.File), c.Key, cmp.Or(c.Before, "(none)"), c.After)
 		}
 	}
 	if err := wholefile.WriteAll(texts); err != nil {
@@ -193,7 +193,7 @@ type rolloutTime struct {
 }
 
 func shownName(p fleet.Placed) string {
-	if !p.On() {
+	if !p.IsEnabled() {
 		return p.Name + " (disabled)"
 	}
 	return p.Name

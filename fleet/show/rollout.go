@@ -68,7 +68,7 @@ func (r Rollout) text() string {
 		b.WriteString("Critical path\n")
 		for _, i := range run.Critical {
 			s := run.Spans[i]
-			fmt.Fprintf(&b, "  %s  %s  %s\n", rollout.When(s.Start), finding.Harmless(r.name(s.Application)), finding.Harmless(s.Why))
+			fmt.Fprintf(&b, "  %s  %s  %s\n", rollout.When(s.Start), finding.Sanitize(r.name(s.Application)), finding.Sanitize(s.Why))
 		}
 		b.WriteString("\n")
 	}
@@ -156,7 +156,7 @@ func (r Rollout) heldBack() string {
 		} else if len(same) > 1 {
 			how = "never begin"
 		}
-		fmt.Fprintf(&b, "  %s: %s; %s\n", finding.Harmless(strings.Join(same, ", ")), how, finding.Harmless(first.Why))
+		fmt.Fprintf(&b, "  %s: %s; %s\n", finding.Sanitize(strings.Join(same, ", ")), how, finding.Sanitize(first.Why))
 	}
 	b.WriteString("\n")
 	return b.String()
@@ -175,7 +175,7 @@ func (r Rollout) sets() string {
 		if c.Waits > 0 {
 			luck = fmt.Sprintf("here it starts %s too early", c.Waits)
 		}
-		fmt.Fprintf(&b, "  %s depends on %s, because %s; %s\n", finding.Harmless(r.name(c.From)), finding.Harmless(r.name(c.To)), finding.Harmless(c.Why), luck)
+		fmt.Fprintf(&b, "  %s depends on %s, because %s; %s\n", finding.Sanitize(r.name(c.From)), finding.Sanitize(r.name(c.To)), finding.Sanitize(c.Why), luck)
 	}
 	b.WriteString("\n")
 	return b.String()

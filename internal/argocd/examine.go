@@ -16,7 +16,7 @@ const checkPatience = 5 * time.Second
 // Examine finds what is wrong with an Argo CD.
 func Examine(ctx context.Context, e doctor.Input) []finding.Finding {
 	e.Serve = server.FlagsOf
-	e.JudgeHealth = func(script string) []string {
+	e.CheckHealth = func(script string) []string {
 		ctx, cancel := context.WithTimeout(ctx, checkPatience)
 		defer cancel()
 		return fleet.JudgeChildHealth(ctx, script)

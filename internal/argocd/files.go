@@ -66,7 +66,7 @@ func valuesAmong(arg string) (v doctor.Values, is bool, err error) {
 	if err != nil {
 		return v, false, nil // which reading its manifests says, too
 	}
-	if v, is = doctor.ChartValues(arg, text); !is && doctor.IsNeither(text) {
+	if v, is = doctor.ChartValues(arg, text); !is && doctor.IsOtherMapping(text) {
 		return v, false, finding.Finding{Severity: finding.Error, Rule: "no-manifests", File: arg, Message: "this is neither a manifest nor values of the chart argo-cd", Remedy: "name manifests, with apiVersion and kind, or such values, with " + strings.Join(doctor.ChartKeys[:2], " or ")}
 	}
 	return v, is, nil

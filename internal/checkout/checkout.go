@@ -16,8 +16,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
-// Inside returns the path of a directory relative to the repository.
-func (c *Checkout) Inside(dir string) (string, error) {
+// Rel returns the path of a directory relative to the repository.
+func (c *Checkout) Rel(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
@@ -25,7 +25,7 @@ func (c *Checkout) Inside(dir string) (string, error) {
 	if resolved, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = resolved
 	}
-	if err := IsThere(dir); err != nil {
+	if err := CheckDir(dir); err != nil {
 		return "", err
 	}
 	rel, err := filepath.Rel(c.Base, abs)
@@ -69,8 +69,8 @@ func (c *Checkout) Show(path string) string {
 	return filepath.ToSlash(full)
 }
 
-// Called names the component; for a revision in git's syntax.
-func (c *Checkout) Called() string {
+// DisplayName names the component; for a revision in git's syntax.
+func (c *Checkout) DisplayName() string {
 	if c.revision != "" {
 		return c.revision + ":" + c.Dir
 	}
@@ -163,8 +163,8 @@ func WorkingDir() string {
 	return wd
 }
 
-// IsThere returns an error if a directory does not exist or is a file.
-func IsThere(dir string) error {
+// CheckDir returns an error if a directory does not exist or is a file.
+func CheckDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case dir == "":
@@ -193,8 +193,8 @@ func WithoutFiles(args []string) (dirs, files []string) {
 	return dirs, files
 }
 
-// Existing returns the nearest existing directory at or above a path.
-func Existing(dir string) string {
+// NearestExisting returns the nearest existing directory at or above a path.
+func NearestExisting(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return dir
@@ -207,8 +207,8 @@ func Existing(dir string) string {
 	}
 }
 
-// Once removes duplicates, in whatever form they are named.
-func Once(names []string) []string {
+// Unique removes duplicates, in whatever form they are named.
+func Unique(names []string) []string {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		abs, err := filepath.Abs(name)

@@ -37,8 +37,8 @@ func ReadChange(args []string, directories func([]string) []string) (Change, err
 			return Change{}, usage.New(`an argument is empty; name the directory or the revision, or "." for this directory`)
 		}
 	}
-	first, dirs := args[0], Once(directories(args[1:]))
-	repo, err := revision.Open(GitRoot(Existing(dirs[0])))
+	first, dirs := args[0], Unique(directories(args[1:]))
+	repo, err := revision.Open(GitRoot(NearestExisting(dirs[0])))
 	info, statErr := os.Stat(first)
 	if statErr == nil && info.IsDir() {
 		if len(dirs) > 1 {
@@ -46,30 +46,30 @@ func ReadChange(args []string, directories func([]string) []string) (Change, err
 		}
 		if err == nil && filepath.IsLocal(first) && filepath.Clean(first) == first {
 			if c, err := repo.Commit(first); err == nil {
-				return Change{}, usage.Errorf("%s is a directory and a revision; write ./%s or %s", first, first, repo.Unmistakable(first, c))
+				return Change{}, usage.Errorf("%s is a directory and a revision; write ./%s or %s", first, first, repo.UniqueName(first, c))
 			}
 		}
-		if err := IsThere(dirs[0]); err != nil {
+		if err := CheckDir(dirs[0]); err != nil {
 			return Change{}, err
 		}
 		return Change{Before: args[:1], After: dirs}, nil
 	}
 	if err != nil {
 		if statErr == nil {
-			return Change{}, IsThere(first) // a file
+			return Change{}, CheckDir(first) // a file
 		}
 		return Change{}, finding.Finding{Severity: finding.Error, Rule: "no-revision", File: first, Message: "no such directory, and no git repository around " + dirs[0] + " where it would be a revision",
 			Remedy: "name two directories, or a revision and then directories of a git repository"}
 	}
 	for _, dir := range dirs[1:] {
-		if GitRoot(Existing(dir)) != GitRoot(Existing(dirs[0])) {
+		if GitRoot(NearestExisting(dir)) != GitRoot(NearestExisting(dirs[0])) {
 			return Change{}, usage.Errorf("%s is not in the repository of %s; name directories of one repository", dir, dirs[0])
 		}
 	}
 	c := Change{Before: dirs, After: dirs, Revisions: true}
 	if c.From, c.To, err = readRange(repo, first); err != nil {
 		if statErr == nil {
-			return c, IsThere(first) // a file
+			return c, CheckDir(first) // a file
 		}
 		return c, err
 	}
@@ -122,7 +122,7 @@ func readRange(repo *revision.Repository, text string) (from, to *Commit, err er
 			}
 		}
 		if parted {
-			if before, err = repo.Parted(before, after); err != nil {
+			if before, err = repo.MergeBase(before, after); err != nil {
 				return nil, nil, err
 			}
 			left = before.Hash[:12]

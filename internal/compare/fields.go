@@ -275,7 +275,7 @@ func written(path []step) string {
 			b.WriteString(s.key)
 		}
 	}
-	return finding.Harmless(b.String())
+	return finding.Sanitize(b.String())
 }
 
 // yamlOf encodes a value, without a trailing line break. Text is not folded, and
@@ -307,7 +307,7 @@ func isScalar(v any) bool {
 func shown(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		lines[i] = finding.Harmless(strings.ReplaceAll(line, "\t", "    "))
+		lines[i] = finding.Sanitize(strings.ReplaceAll(line, "\t", "    "))
 	}
 	return strings.Join(lines, "\n")
 }

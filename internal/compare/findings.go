@@ -49,7 +49,7 @@ func apart(before, after []finding.Finding, identity func(f finding.Finding, dir
 func told(all []finding.Finding) []finding.Finding {
 	shown := []finding.Finding{}
 	for _, f := range all {
-		shown = append(shown, f.Told())
+		shown = append(shown, f.Redacted())
 	}
 	return shown
 }

@@ -18,7 +18,7 @@ func sectionsOf(c Comparison) []Section {
 		{"added and removed", false, deltaLines(c.Added, c.Removed, inWave)},
 		{"changed", false, changedLines(c.Changed)},
 	}
-	return Filled(all)
+	return NonEmpty(all)
 }
 
 // FindingLines formats new and fixed findings.
@@ -42,11 +42,11 @@ func moveLines(moved []Move) []Line {
 			text += ", since " + m.Since
 		}
 		all = append(all, Line{"~", text})
-		if m.Was == m.Why {
+		if m.OldWhy == m.Why {
 			all = append(all, Line{" ", "  " + m.Why})
 			continue
 		}
-		all = append(all, Line{" ", "  now: " + m.Why}, Line{" ", "  before: " + m.Was})
+		all = append(all, Line{" ", "  now: " + m.Why}, Line{" ", "  before: " + m.OldWhy})
 	}
 	return all
 }
@@ -95,8 +95,8 @@ func changedLines(changed []Changed) []Line {
 	var all []Line
 	for _, c := range changed {
 		name := inWave(c.Object)
-		if c.Was != "" {
-			name += ", was " + c.Was
+		if c.OldName != "" {
+			name += ", was " + c.OldName
 		}
 		all = append(all, Line{"~", name})
 		for _, f := range c.Fields {

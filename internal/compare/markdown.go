@@ -136,7 +136,7 @@ func sectionMarkdown(s Section, room int) (text string, rest int) {
 	room -= len(before) + len(after)
 	var b strings.Builder
 	for i, l := range s.Lines {
-		text := finding.Harmless(l.String()) + "\n"
+		text := finding.Sanitize(l.String()) + "\n"
 		if b.Len()+len(text) > room {
 			rest = len(s.Lines) - i
 			break
@@ -159,7 +159,7 @@ func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 // code formats a text as inline code. Line breaks would end it and expose the rest
 // as markup.
 func code(text string) string {
-	if text = finding.Harmless(text); text == "" {
+	if text = finding.Sanitize(text); text == "" {
 		return "(empty)"
 	}
 	fence := "`"

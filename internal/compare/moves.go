@@ -13,9 +13,9 @@ type Move struct {
 	// From and To are waves, or phases and weights of hooks.
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Was and Why are the reasons before and after.
-	Was string `json:"was"`
-	Why string `json:"why"`
+	// OldWhy and Why are the reasons before and after.
+	OldWhy string `json:"was"`
+	Why    string `json:"why"`
 	// Since says what the change did to the deciding object, if that is new or
 	// moved itself; empty otherwise.
 	Since string `json:"since,omitempty"`
@@ -30,7 +30,7 @@ func moves(old, now side, pairs pairing) []Move {
 			continue
 		}
 		o := old.all[at]
-		m := Move{Object: finding.Harmless(n.key.String()), From: o.row.Wave, To: n.row.Wave, Was: finding.Harmless(o.row.Why), Why: finding.Harmless(n.row.Why)}
+		m := Move{Object: finding.Sanitize(n.key.String()), From: o.row.Wave, To: n.row.Wave, OldWhy: finding.Sanitize(o.row.Why), Why: finding.Sanitize(n.row.Why)}
 		if m.Since = since(old, now, pairs, n); m.Since == "" {
 			m.Since = gone(old, now, pairs, o)
 		}
@@ -46,7 +46,7 @@ func since(old, now side, pairs pairing, n placed) string {
 		return ""
 	}
 	other := now.all[i]
-	name := finding.Harmless(other.key.String())
+	name := finding.Sanitize(other.key.String())
 	switch at := pairs.toOld[i]; {
 	case at < 0:
 		return name + " is new"
@@ -59,7 +59,7 @@ func since(old, now side, pairs pairing, n placed) string {
 // gone says that the object that decided a placement was removed.
 func gone(old, now side, pairs pairing, o placed) string {
 	if i, decided := old.decider(o); decided && pairs.toNow[i] < 0 {
-		return finding.Harmless(old.all[i].key.String()) + " is gone"
+		return finding.Sanitize(old.all[i].key.String()) + " is gone"
 	}
 	return ""
 }
@@ -68,7 +68,7 @@ func gone(old, now side, pairs pairing, o placed) string {
 func (s side) decider(p placed) (int, bool) {
 	place := s.plan.Places[p.node]
 	switch place.Because.Cause {
-	case wave.ByReference, wave.ByConsumer, wave.ByCompany, wave.ByController, wave.ByDoubt:
+	case wave.ByReference, wave.ByConsumer, wave.ByCompanion, wave.ByController, wave.ByDoubt:
 		i, there := s.at[place.Because.Other]
 		return i, there && place.Because.Other != p.node
 	}
@@ -148,8 +148,8 @@ func gates(old, now side, pairs pairing) Delta[Gate] {
 }
 
 func (s side) written(r graph.Reference) Gate {
-	name := func(node int) string { return finding.Harmless(s.plan.Graph.Nodes[node].Key.String()) }
-	return Gate{Object: name(r.From), On: name(r.To), Why: finding.Harmless(r.Why + r.Explained()), Inferred: r.Inferred}
+	name := func(node int) string { return finding.Sanitize(s.plan.Graph.Nodes[node].Key.String()) }
+	return Gate{Object: name(r.From), On: name(r.To), Why: finding.Sanitize(r.Why + r.Detail()), Inferred: r.Inferred}
 }
 
 // Risk is an object at a gate that may defeat or block the gate.
@@ -174,7 +174,7 @@ func risky(gates []wave.Gate) []keyed[Risk, Risk] {
 			all  []wave.Gated
 		}{{"blind", g.Blind}, {"can hang", g.Hangs}, {"can fail", g.Degrades}} {
 			for _, o := range list.all {
-				r := Risk{list.risk, g.Moment(), finding.Harmless(o.Object), finding.Harmless(o.Why)}
+				r := Risk{list.risk, g.Moment(), finding.Sanitize(o.Object), finding.Sanitize(o.Why)}
 				all = append(all, keyed[Risk, Risk]{Risk{Risk: r.Risk, Object: r.Object}, r})
 			}
 		}

@@ -33,10 +33,10 @@ type Object struct {
 // Changed is a changed object.
 type Changed struct {
 	Object
-	// Was is its former name, if it changed: generators add a hash of the content
+	// OldName is its former name, if it changed: generators add a hash of the content
 	// to names.
-	Was    string  `json:"was,omitempty"`
-	Fields []Field `json:"fields"`
+	OldName string  `json:"was,omitempty"`
+	Fields  []Field `json:"fields"`
 }
 
 // Manifests compares manifests without a plan, with only their existing waves.
@@ -77,7 +77,7 @@ func bare(objs []object.Object) side {
 }
 
 func (p placed) named() Object {
-	return Object{Object: finding.Harmless(p.key.String()), Kind: finding.Harmless(p.key.GroupKind()), Wave: p.row.Wave}
+	return Object{Object: finding.Sanitize(p.key.String()), Kind: finding.Sanitize(p.key.GroupKind()), Wave: p.row.Wave}
 }
 
 // pairing maps objects of one side to those of the other; -1 means none.
@@ -145,7 +145,7 @@ func compareObjects(old, now []placed, pairs pairing) Objects {
 		o := old[pairs.toOld[i]]
 		changed := Changed{Object: n.named(), Fields: fields(o.Object, n.Object)}
 		if o.key.Name != n.key.Name {
-			changed.Was = finding.Harmless(o.key.Name)
+			changed.OldName = finding.Sanitize(o.key.Name)
 		}
 		if len(changed.Fields) == 0 {
 			c.Unchanged++

@@ -13,9 +13,9 @@ import (
 type Report struct {
 	// Command is the command that made the report, to reproduce it in full.
 	Command string
-	// Looked is the number of compared components.
-	Looked int
-	All    List
+	// Compared is the number of compared components.
+	Compared int
+	All      List
 	// Unknown lists components that failed to render on either side.
 	Unknown []string
 }
@@ -31,12 +31,12 @@ func (r Report) JSON() any {
 
 // Text formats the report for a terminal.
 func (r Report) Text(p paint.Paint) string {
-	return Text(p, r.parts(), r.Looked, "component", r.Unknown)
+	return Text(p, r.parts(), r.Compared, "component", r.Unknown)
 }
 
 // Markdown formats the report as a comment with a size limit in bytes.
 func (r Report) Markdown(limit int) string {
-	return Markdown(r.parts(), r.Looked, "component", r.Command, limit, r.Unknown)
+	return Markdown(r.parts(), r.Compared, "component", r.Command, limit, r.Unknown)
 }
 
 func (r Report) parts() []Part {
@@ -87,8 +87,8 @@ func (all List) Names() []string {
 	return names
 }
 
-// Fails reports whether a change adds an error.
-func (all List) Fails() bool {
+// AddsError reports whether a change adds an error.
+func (all List) AddsError() bool {
 	return slices.ContainsFunc(all, func(c Named) bool { return AnyError(c.New) })
 }
 
@@ -102,7 +102,7 @@ func UnknownText(names string) string {
 func Text(p paint.Paint, parts []Part, looked int, what string, unknown []string) string {
 	rest := ""
 	if len(unknown) > 0 {
-		rest = UnknownText(finding.Harmless(strings.Join(unknown, ", "))) + "\n"
+		rest = UnknownText(finding.Sanitize(strings.Join(unknown, ", "))) + "\n"
 	}
 	if len(parts) == 0 && looked == 0 {
 		return rest
@@ -140,12 +140,12 @@ func Text(p paint.Paint, parts []Part, looked int, what string, unknown []string
 
 // headOf summarizes a comparison.
 func headOf(c Comparison) []string {
-	head := finding.Harmless(c.Before.Name) + " -> " + finding.Harmless(c.After.Name)
+	head := finding.Sanitize(c.Before.Name) + " -> " + finding.Sanitize(c.After.Name)
 	switch {
 	case c.Before.State == Missing:
-		head = finding.Harmless(c.After.Name) + " is new"
+		head = finding.Sanitize(c.After.Name) + " is new"
 	case c.After.State == Missing:
-		head = finding.Harmless(c.Before.Name) + " is gone"
+		head = finding.Sanitize(c.Before.Name) + " is gone"
 	}
 	var states []string
 	if c.Before.State == Failed {
@@ -184,8 +184,8 @@ func Counts(all []Count) []string {
 	return parts
 }
 
-// Filled removes empty sections.
-func Filled(all []Section) []Section {
+// NonEmpty removes empty sections.
+func NonEmpty(all []Section) []Section {
 	var some []Section
 	for _, s := range all {
 		if len(s.Lines) > 0 {

@@ -58,5 +58,5 @@ func Kinds(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellC
 			all = append(all, cobra.CompletionWithDesc(ask.GroupName(g.Name)+"/"+k.Kind, k.Why), cobra.CompletionWithDesc(k.Kind, k.Why))
 		}
 	}
-	return Begun(all, typed), cobra.ShellCompDirectiveNoFileComp
+	return WithPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp
 }

@@ -67,11 +67,11 @@ func argumentsOf(cmd *cobra.Command, objects cobra.CompletionFunc) cobra.Complet
 		}
 		switch name := strings.TrimSuffix(names[at], "..."); {
 		case name == "DIR" && of:
-			return Places(typed, locate.DescribedKindOf, false)
+			return Paths(typed, locate.DescribedKindOf, false)
 		case name == "DIR":
-			return Places(typed, locate.KindOf, false)
+			return Paths(typed, locate.KindOf, false)
 		case name == "DIR...|FILE|-":
-			return Places(typed, locate.KindOf, true)
+			return Paths(typed, locate.KindOf, true)
 		case name == "KIND/NAME":
 			return objects(cmd, args, typed)
 		case name == "GROUP":
@@ -79,7 +79,7 @@ func argumentsOf(cmd *cobra.Command, objects cobra.CompletionFunc) cobra.Complet
 		case name == "FILE":
 			return ManifestFiles(cmd, args, typed)
 		case strings.HasSuffix(name, "DIR"):
-			return Places(typed, locate.KindOf, false)
+			return Paths(typed, locate.KindOf, false)
 		}
 		return nil, cobra.ShellCompDirectiveDefault
 	}
@@ -92,7 +92,7 @@ func sidesOf(typed string, fleet bool) ([]string, cobra.ShellCompDirective) {
 	if fleet {
 		wanted = locate.DescribedKindOf
 	}
-	all, directive := Places(typed, wanted, false)
+	all, directive := Paths(typed, wanted, false)
 	before := ""
 	if left, right, ranged := strings.Cut(typed, ".."); ranged {
 		before = left + ".."
@@ -105,29 +105,29 @@ func sidesOf(typed string, fleet bool) ([]string, cobra.ShellCompDirective) {
 		return all, directive
 	}
 	for _, name := range repo.Names() {
-		all = append(all, before+finding.Harmless(name))
+		all = append(all, before+finding.Sanitize(name))
 	}
-	return Begun(all, typed), directive
+	return WithPrefix(all, typed), directive
 }
 
 // AnyFile leaves completion to the shell.
 var AnyFile = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 
-// Begun returns the choices with the typed prefix.
-func Begun(all []string, typed string) []string {
+// WithPrefix returns the choices with the typed prefix.
+func WithPrefix(all []string, typed string) []string {
 	return slices.DeleteFunc(all, func(c string) bool { return !strings.HasPrefix(c, typed) })
 }
 
-// Places returns the directories with the typed prefix that are wanted, and, with a
+// Paths returns the directories with the typed prefix that are wanted, and, with a
 // trailing slash, those that lead to one; if files is set, also manifests.
-func Places(typed string, wanted func([]os.DirEntry) string, files bool) ([]string, cobra.ShellCompDirective) {
+func Paths(typed string, wanted func([]os.DirEntry) string, files bool) ([]string, cobra.ShellCompDirective) {
 	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(typed, home+"/") || strings.HasPrefix(typed, "~") {
 		return nil, cobra.ShellCompDirectiveFilterDirs // perhaps a ~, which only the shell can restore
 	}
 	directive := cobra.ShellCompDirectiveNoFileComp
 	var all []string
 	for _, p := range locate.Paths(typed, wanted, files) {
-		if p.Leads {
+		if p.HasComponents {
 			directive |= cobra.ShellCompDirectiveNoSpace
 		}
 		if p.Kind != "" {
@@ -138,13 +138,13 @@ func Places(typed string, wanted func([]os.DirEntry) string, files bool) ([]stri
 	return all, directive
 }
 
-// Patience is the timeout of a completion. Slower ones return nothing.
-const Patience = 2 * time.Second
+// Timeout is the timeout of a completion. Slower ones return nothing.
+const Timeout = 2 * time.Second
 
-// Within returns the result of f, or nothing if it fails or is too slow, since a
+// WithTimeout returns the result of f, or nothing if it fails or is too slow, since a
 // shell cannot show a message. The program ends right after, and f with it.
-func Within[T any](ctx context.Context, f func(context.Context) (T, error)) T {
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+func WithTimeout[T any](ctx context.Context, f func(context.Context) (T, error)) T {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	log.SetOutput(io.Discard) // messages of libraries
 	found := make(chan T, 1)

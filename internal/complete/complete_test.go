@@ -32,11 +32,11 @@ func TestWithin(t *testing.T) {
 		if name == "too late" {
 			ctx = over
 		}
-		if got := Within(ctx, f); got != "" {
+		if got := WithTimeout(ctx, f); got != "" {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}
-	if got := Within(t.Context(), func(context.Context) (string, error) { return "found", nil }); got != "found" {
+	if got := WithTimeout(t.Context(), func(context.Context) (string, error) { return "found", nil }); got != "found" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -56,7 +56,7 @@ func TestPlaces(t *testing.T) {
 	for _, name := range []string{"shop/Chart.yaml", "shop/templates/a.yaml", "apps/a/b/kustomization.yaml", "docs/a.md", ".git/config.yaml", ".hidden/Chart.yaml", "tab\tbed/Chart.yaml", "with space/Chart.yaml"} {
 		write(name)
 	}
-	for i := range locate.Glance + 1 { // nobody knows what is below all of these
+	for i := range locate.MaxEntries + 1 { // nobody knows what is below all of these
 		write(fmt.Sprintf("vast/%d/a.md", i))
 	}
 	if err := os.Symlink("nowhere", "dangling"); err != nil {
@@ -70,7 +70,7 @@ func TestPlaces(t *testing.T) {
 		"apps/a/b":  "apps/a/b\tkustomize",
 		"nowhere/x": "",
 	} {
-		got, directive := Places(typed, locate.KindOf, false)
+		got, directive := Paths(typed, locate.KindOf, false)
 		slices.Sort(got)
 		if text := strings.Join(got, ", "); text != want {
 			t.Errorf("%q: got %q, want %q", typed, text, want)
@@ -81,13 +81,13 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	write("component.yaml")
-	if got, _ := Places("", locate.DescribedKindOf, false); !slices.Contains(got, ".\tcomponent") {
+	if got, _ := Paths("", locate.DescribedKindOf, false); !slices.Contains(got, ".\tcomponent") {
 		t.Errorf("the working directory is not among %q", got)
 	}
 	// Only the shell knows what it made of a ~.
 	t.Setenv("HOME", "/home/somebody")
 	for _, typed := range []string{"~/apps", "/home/somebody/apps"} {
-		if got, directive := Places(typed, locate.KindOf, false); got != nil || directive != cobra.ShellCompDirectiveFilterDirs {
+		if got, directive := Paths(typed, locate.KindOf, false); got != nil || directive != cobra.ShellCompDirectiveFilterDirs {
 			t.Errorf("%q: got %q and %d", typed, got, directive)
 		}
 	}
@@ -97,7 +97,7 @@ func TestPlaces(t *testing.T) {
 func TestWithinAPanic(t *testing.T) {
 	defer log.SetOutput(log.Writer())
 	var asked context.Context
-	got := Within(t.Context(), func(ctx context.Context) ([]string, error) {
+	got := WithTimeout(t.Context(), func(ctx context.Context) ([]string, error) {
 		asked = ctx
 		panic("a library")
 	})

@@ -44,9 +44,9 @@ type Limits struct {
 // core dumps.
 func (l Limits) Apply() { l.apply() }
 
-// Pace is the interval for checking the memory of a process. In that time a process
+// CheckInterval is the interval for checking the memory of a process. In that time a process
 // can allocate some ten megabytes.
-const Pace = 10 * time.Millisecond
+const CheckInterval = 10 * time.Millisecond
 
 // MemoryOf returns the private memory of a process in bytes; 0 if unknown. See
 // proc(5), statm.

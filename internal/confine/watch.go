@@ -29,7 +29,7 @@ func (w *Watcher) watch(ctx context.Context, process *os.Process, limit int64, l
 	defer close(w.stopped)
 	var tick <-chan time.Time
 	if limit > 0 {
-		t := time.NewTicker(Pace)
+		t := time.NewTicker(CheckInterval)
 		defer t.Stop()
 		tick = t.C
 	}
@@ -63,38 +63,38 @@ func (w *Watcher) Stop() (killed bool, took int64) {
 	return w.killed, w.took
 }
 
-// LastWords keeps the start of what is written to it, and drops the rest. As the
+// HeadWriter keeps the start of what is written to it, and drops the rest. As the
 // standard error of a process it contains the runtime's message about its end. It
 // is safe for concurrent use.
-type LastWords struct {
+type HeadWriter struct {
 	mu   sync.Mutex
 	text []byte
 }
 
 const maxLastWords = 4 << 10
 
-func (l *LastWords) Write(p []byte) (int, error) {
+func (l *HeadWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.text = append(l.text, p[:min(len(p), maxLastWords-len(l.text))]...)
 	return len(p), nil
 }
 
-func (l *LastWords) String() string {
+func (l *HeadWriter) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return string(l.text)
 }
 
 // Forget drops what was written so far.
-func (l *LastWords) Forget() {
+func (l *HeadWriter) Forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.text = nil
 }
 
 // FirstLine returns the line that says why the process ended, or "".
-func (l *LastWords) FirstLine() string {
+func (l *HeadWriter) FirstLine() string {
 	line, _, _ := strings.Cut(strings.TrimSpace(l.String()), "\n")
 	return line
 }

@@ -45,6 +45,7 @@ var names = []Name{
 	{Flag, "touched", "changed", "`cmp check`"},
 	{Rule, "against-phases", "later-step", "`cmp fleet`"},
 	{Rule, "doubled-key", "duplicate-key", "all commands that render, `cmp doctor`"},
+	{Rule, "gate-without-customer", "gate-without-dependent", "`cmp check`, `cmp fleet lint`"},
 	{Rule, "negative-phase", "negative-step", "`cmp fleet appset`"},
 	{Rule, "no-phase", "no-step", "`cmp fleet`"},
 	{Rule, "octal-phase", "octal-step", "`cmp fleet`"},

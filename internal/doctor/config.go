@@ -56,7 +56,7 @@ func (i *installation) timeout() (all []finding.Finding) {
 		if c.stock || !c.serves || c.wrong != nil || waits == 0 {
 			return
 		}
-		switch r := c.flags.Render; {
+		switch r := c.flags.RenderTimeout; {
 		case r == 0:
 			all = append(all, c.fault("a rendering may take any time, and the controller waits %s", seconds(waits)))
 		case r > waits/2:
@@ -219,8 +219,8 @@ func (i *installation) applicationHealth() (all []finding.Finding) {
 		return nil
 	}
 	if check.Text() != "" {
-		if i.JudgeHealth != nil {
-			for _, wrong := range i.JudgeHealth(check.Text()) {
+		if i.CheckHealth != nil {
+			for _, wrong := range i.CheckHealth(check.Text()) {
 				all = append(all, as(finding.Warning, check.fault("%s", wrong)))
 			}
 		}

@@ -29,8 +29,8 @@ type Input struct {
 	// Serve parses the flags of "cmp serve", without "serve", and its environment,
 	// like the program. The error joins all findings.
 	Serve func(args []string, env map[string]string) (Flags, error)
-	// JudgeHealth runs the health check of Applications, and returns its problems.
-	JudgeHealth func(script string) []string
+	// CheckHealth runs the health check of Applications, and returns its problems.
+	CheckHealth func(script string) []string
 }
 
 // Values is a values file.
@@ -57,10 +57,10 @@ type Flags struct {
 	// if it depends on the CPUs.
 	Parallel    int
 	ParallelSet bool
-	// Render is the timeout of a rendering in seconds; 0 means none.
-	Render float64
-	// Ending is the shutdown timeout in seconds.
-	Ending float64
+	// RenderTimeout is the timeout of a rendering in seconds; 0 means none.
+	RenderTimeout float64
+	// ShutdownTimeout is the shutdown timeout in seconds.
+	ShutdownTimeout float64
 	// Server and Worker limit the memory of the server, and of each rendering, in
 	// bytes.
 	Server, Worker int64

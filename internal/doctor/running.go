@@ -205,8 +205,8 @@ func (i *installation) gracePeriod() (all []finding.Finding) {
 		if !ok {
 			grace, at = 30, s.thing
 		}
-		if s.flags.Ending > float64(grace) {
-			all = append(all, at.fault("the Pod has %ds to end, and the plugin may take %s", grace, seconds(s.flags.Ending)))
+		if s.flags.ShutdownTimeout > float64(grace) {
+			all = append(all, at.fault("the Pod has %ds to end, and the plugin may take %s", grace, seconds(s.flags.ShutdownTimeout)))
 		}
 	})
 	return all

@@ -24,8 +24,8 @@ func (i *installation) doubledKey() (all []finding.Finding) {
 		}
 	}
 	for _, t := range looked {
-		for _, k := range t.DoubledKeys() {
-			at := t.inner(k.Again, joined(k.Path, k.Key))
+		for _, k := range t.DuplicateKeys() {
+			at := t.inner(k.Value, joined(k.Path, k.Key))
 			if t.first == 0 { // its lines are in no file
 				all = append(all, at.fault("duplicate key %s: the first value is lost", k.Key))
 				continue

@@ -108,8 +108,8 @@ func ChartValues(file string, text []byte) (Values, bool) {
 	return Values{}, false
 }
 
-// IsNeither reports whether a file starts with a mapping that is not a manifest.
-func IsNeither(text []byte) bool {
+// IsOtherMapping reports whether a file starts with a mapping that is not a manifest.
+func IsOtherMapping(text []byte) bool {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil || len(doc.Content) == 0 {
 		return false

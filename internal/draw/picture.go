@@ -154,7 +154,7 @@ func filter(refs []graph.Reference, keep func(graph.Reference) bool) []graph.Ref
 // isDrawn excludes references without an effect, except those of the objects that
 // the drawing is about.
 func (s *sketch) isDrawn(r graph.Reference) bool {
-	if s.plan.Graph.Nodes[r.From].Elsewhere || s.plan.Graph.Nodes[r.To].Elsewhere {
+	if s.plan.Graph.Nodes[r.From].External || s.plan.Graph.Nodes[r.To].External {
 		return false
 	}
 	if s.opt.All || s.around[r.From] || s.around[r.To] {
@@ -176,7 +176,7 @@ func (s *sketch) edge(refs []graph.Reference) edge {
 		return cmp.Or(cmp.Compare(s.weight(b), s.weight(a)), compareTruth(a.Inferred, b.Inferred))
 	})
 	first := refs[0]
-	e := edge{from: first.From, to: first.To, why: finding.Harmless(first.Why), inferred: first.Inferred}
+	e := edge{from: first.From, to: first.To, why: finding.Sanitize(first.Why), inferred: first.Inferred}
 	e.loose, e.gate = !s.plan.Orders(first), s.plan.IsGate(first)
 	e.against = s.plan.Contradicts(first)
 	var tips []string
@@ -215,7 +215,7 @@ func (s *sketch) sentence(r graph.Reference) string {
 	if r.Inferred {
 		text += ", inferred"
 	}
-	return finding.Harmless(text + ")" + r.Explained())
+	return finding.Sanitize(text + ")" + r.Detail())
 }
 
 // narrow restricts the drawing to the selected objects, their dependencies, and the
@@ -344,7 +344,7 @@ func (s *sketch) node(group []int) node {
 		n.name += fmt.Sprintf(", generates %d", len(names))
 		tips = append(tips, "generates "+strings.Join(names, ", "))
 	}
-	n.kind, n.name, n.tip = finding.Harmless(n.kind), finding.Harmless(n.name), finding.Harmless(strings.Join(tips, "; "))
+	n.kind, n.name, n.tip = finding.Sanitize(n.kind), finding.Sanitize(n.name), finding.Sanitize(strings.Join(tips, "; "))
 	return n
 }
 

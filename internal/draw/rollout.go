@@ -31,8 +31,8 @@ type App struct {
 	Step int
 	// Kind and Name are the two lines of its label, Tip its tooltip.
 	Kind, Name, Tip string
-	// Chosen means that the drawing is about it, and Off that it is not deployed.
-	Chosen, Off bool
+	// Chosen means that the drawing is about it, and Disabled that it is not deployed.
+	Chosen, Disabled bool
 }
 
 // Need is a dependency between Applications. Both are indexes into Rollout.Apps.
@@ -51,13 +51,13 @@ type Need struct {
 
 // Draw draws a rollout.
 func (r Rollout) Draw(f Format) string {
-	p := &picture{label: finding.Harmless(r.Label), legend: "An arrow points to what an Application depends on. Bold: waits until that is healthy. Dashed: inferred. With a dot: does not affect the order. " +
+	p := &picture{label: finding.Sanitize(r.Label), legend: "An arrow points to what an Application depends on. Bold: waits until that is healthy. Dashed: inferred. With a dot: does not affect the order. " +
 		"Red: against the order. Dotted box: not deployed. Hover over an arrow or a box for the reason."}
 	var steps []int // by band
 	for i, s := range r.Steps {
 		if slices.ContainsFunc(r.Apps, func(a App) bool { return a.Step == i }) {
 			steps = append(steps, i)
-			p.bands = append(p.bands, band{title: finding.Harmless(s.Title), about: finding.Harmless(s.About)})
+			p.bands = append(p.bands, band{title: finding.Sanitize(s.Title), about: finding.Sanitize(s.About)})
 		}
 	}
 	number := make([]int, len(r.Apps))
@@ -68,16 +68,16 @@ func (r Rollout) Draw(f Format) string {
 			}
 			number[i] = len(p.nodes)
 			p.bands[k].nodes = append(p.bands[k].nodes, number[i])
-			p.nodes = append(p.nodes, node{kind: finding.Harmless(a.Kind), name: finding.Harmless(a.Name), tip: finding.Harmless(a.Tip), chosen: a.Chosen, off: a.Off})
+			p.nodes = append(p.nodes, node{kind: finding.Sanitize(a.Kind), name: finding.Sanitize(a.Name), tip: finding.Sanitize(a.Tip), chosen: a.Chosen, off: a.Disabled})
 		}
 	}
 	for _, n := range r.Needs {
 		if n.Hidden {
 			continue
 		}
-		e := edge{from: number[n.From], to: number[n.To], why: finding.Harmless(n.Why), gate: n.Gate, inferred: n.Inferred, loose: n.Loose, against: n.Against}
+		e := edge{from: number[n.From], to: number[n.To], why: finding.Sanitize(n.Why), gate: n.Gate, inferred: n.Inferred, loose: n.Loose, against: n.Against}
 		for _, reason := range n.Reasons {
-			e.reasons = append(e.reasons, finding.Harmless(reason))
+			e.reasons = append(e.reasons, finding.Sanitize(reason))
 		}
 		p.edges = append(p.edges, e)
 	}

@@ -20,7 +20,7 @@ func rollout(name string) draw.Rollout {
 		Apps: []draw.App{
 			{Step: 0, Kind: "crds", Name: "definitions", Tip: "holds definitions"},
 			{Step: 2, Kind: "operator", Name: name, Tip: "is " + name, Chosen: true},
-			{Step: 2, Kind: "app", Name: "app", Tip: "is not there", Off: true},
+			{Step: 2, Kind: "app", Name: "app", Tip: "is not there", Disabled: true},
 			{Step: 0, Kind: "app", Name: "early", Tip: "too early"},
 		},
 		Needs: []draw.Need{
@@ -49,7 +49,7 @@ func TestRolloutEscapes(t *testing.T) {
 			for _, f := range draw.Formats() {
 				text := rollout(name).Draw(f)
 				wellFormed(t, f, text)
-				if got := labels(t, f, text); !slices.Contains(got, finding.Harmless(name)) {
+				if got := labels(t, f, text); !slices.Contains(got, finding.Sanitize(name)) {
 					t.Errorf("%s: %q is not among %q", f, name, got)
 				}
 			}

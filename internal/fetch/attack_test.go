@@ -280,7 +280,7 @@ func TestSiblings(t *testing.T) {
 	write(t, dir+"/team/url", "https://charts.example.com/team")
 	write(t, dir+"/team/token", "hunter2")
 	for _, allow := range [][]string{{"https://charts.example.com"}, {"https://charts.example.com/team"}} {
-		f := n.fetcher(Config{Allow: allow, Credentials: Credentials{Dir: dir}, Fresh: -1})
+		f := n.fetcher(Config{Allow: allow, Credentials: Credentials{Dir: dir}, TTL: -1})
 		get(t, f, chartRef("https://charts.example.com/team", "1.0.0"))
 		get(t, f, fileRef("https://charts.example.com/team/a"))
 	}

@@ -83,8 +83,8 @@ func TestAnew(t *testing.T) {
 	ref := chartRef("https://charts.example.com", "1.0.0")
 	get(t, f, ref)
 	now = append(now, 0)
-	refuse(t, f.Anew(), ref, "broken", "has the digest "+remote.Digest(now)+", and the index says "+remote.Digest(first))
-	refuse(t, f.Expecting(func(remote.Ref) string { return remote.Digest(first) }), ref, "broken", "has the digest "+remote.Digest(now))
+	refuse(t, f.Uncached(), ref, "broken", "has the digest "+remote.Digest(now)+", and the index says "+remote.Digest(first))
+	refuse(t, f.Pinned(func(remote.Ref) string { return remote.Digest(first) }), ref, "broken", "has the digest "+remote.Digest(now))
 }
 
 // TestNoDigests has an index whose digests are none: what is written there is not to
@@ -104,7 +104,7 @@ func TestNoDigests(t *testing.T) {
 func TestDamagedInCache(t *testing.T) {
 	n := newInternet(t)
 	n.host("charts.example.com", serving(repository(t, "1.0.0")))
-	config := Config{Allow: []string{"https://charts.example.com"}, Cache: Cache{Dir: t.TempDir()}, Fresh: time.Hour}
+	config := Config{Allow: []string{"https://charts.example.com"}, Cache: Cache{Dir: t.TempDir()}, TTL: time.Hour}
 	exact, ranged := chartRef("https://charts.example.com/stable", "1.0.0"), chartRef("https://charts.example.com/stable", "^1")
 	half := chartArchive(t, "app", "1.0.0")[:100]
 	store := n.fetcher(config).store

@@ -181,7 +181,7 @@ func digestOf(file *os.File) (string, error) {
 
 // spool creates a file for incoming content, to be passed to adopt.
 func (s *store) spool() (*os.File, error) {
-	return os.CreateTemp(filepath.Join(s.dir, "blobs"), wholefile.Unfinished+"*")
+	return os.CreateTemp(filepath.Join(s.dir, "blobs"), wholefile.TempPrefix+"*")
 }
 
 // adopt moves a spooled file into the store under its digest.
@@ -243,7 +243,7 @@ func (s *store) put(scope string, ref remote.Ref, c remote.Content, at time.Time
 
 // record stores the record of a Ref whose content is in the store.
 func (s *store) record(scope string, ref remote.Ref, c remote.Content, at time.Time) {
-	text, err := json.Marshal(record{Ref: finding.Harmless(ref.String()), Version: c.Version, Digest: c.Digest, At: at.UTC(), Whole: true})
+	text, err := json.Marshal(record{Ref: finding.Sanitize(ref.String()), Version: c.Version, Digest: c.Digest, At: at.UTC(), Whole: true})
 	if err == nil {
 		err = replace(s.refPath(scope, ref), append(text, '\n'))
 	}
@@ -310,7 +310,7 @@ func listed(dir string) (all []stored, sum int64) {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
-		if strings.HasPrefix(e.Name(), wholefile.Unfinished) {
+		if strings.HasPrefix(e.Name(), wholefile.TempPrefix) {
 			if time.Since(info.ModTime()) > abandonedAge {
 				_ = os.Remove(path)
 			}

@@ -27,7 +27,7 @@ func TestFresh(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	dir := t.TempDir()
 	fetcher := func() *Fetcher {
-		f := n.fetcher(Config{Allow: []string{"https://charts.example.com"}, Cache: Cache{Dir: dir}, Fresh: time.Hour})
+		f := n.fetcher(Config{Allow: []string{"https://charts.example.com"}, Cache: Cache{Dir: dir}, TTL: time.Hour})
 		f.now = func() time.Time { return clock }
 		return f
 	}
@@ -64,7 +64,7 @@ func TestFresh(t *testing.T) {
 func TestOffline(t *testing.T) {
 	n := newInternet(t)
 	n.host("files.example.com", serving(map[string]string{"/a": "content"}))
-	config := Config{Allow: []string{"https://files.example.com/a", "https://files.example.com/b"}, Cache: Cache{Dir: t.TempDir()}, Fresh: -1}
+	config := Config{Allow: []string{"https://files.example.com/a", "https://files.example.com/b"}, Cache: Cache{Dir: t.TempDir()}, TTL: -1}
 	get(t, n.fetcher(config), fileRef("https://files.example.com/a"))
 	config.Offline = true
 	f := n.fetcher(config)
@@ -89,7 +89,7 @@ func TestChangedContent(t *testing.T) {
 		}
 		serving(map[string]string{"/index.yaml": indexOf("app", release{"1.0.0", "app.tgz", digest}), "/app.tgz": string(now)})(w, r)
 	})
-	config := Config{Allow: []string{"https://charts.example.com"}, Cache: Cache{Dir: t.TempDir()}, Fresh: -1}
+	config := Config{Allow: []string{"https://charts.example.com"}, Cache: Cache{Dir: t.TempDir()}, TTL: -1}
 	exact, ranged := chartRef("https://charts.example.com", "1.0.0"), chartRef("https://charts.example.com", "")
 	get(t, n.fetcher(config), ranged)
 	now = second
@@ -118,11 +118,11 @@ func TestExpecting(t *testing.T) {
 	n := newInternet(t)
 	n.host("charts.example.com", serving(repository(t, "1.0.0")))
 	n.host("files.example.com", serving(map[string]string{"/a": "content"}))
-	config := Config{Allow: []string{"https://charts.example.com", "https://files.example.com"}, Cache: Cache{Dir: t.TempDir()}, Fresh: -1}
+	config := Config{Allow: []string{"https://charts.example.com", "https://files.example.com"}, Cache: Cache{Dir: t.TempDir()}, TTL: -1}
 	chart, file := chartRef("https://charts.example.com/stable", "1.0.0"), fileRef("https://files.example.com/a")
 	good := map[remote.Ref]string{chart: remote.Digest(chartArchive(t, "app", "1.0.0")), file: remote.Digest([]byte("content"))}
 	for range 2 {
-		f := n.fetcher(config).Expecting(func(r remote.Ref) string { return good[r] })
+		f := n.fetcher(config).Pinned(func(r remote.Ref) string { return good[r] })
 		if got := get(t, f, chart); got.Version != "1.0.0" {
 			t.Errorf("version %q", got.Version)
 		}
@@ -134,11 +134,11 @@ func TestExpecting(t *testing.T) {
 			t.Errorf("%s was asked %d times, last for %s: what is recorded comes from its source and not from the cache", host, len(asked), last)
 		}
 	}
-	bad := n.fetcher(config).Expecting(func(remote.Ref) string { return remote.Digest([]byte("other")) })
+	bad := n.fetcher(config).Pinned(func(remote.Ref) string { return remote.Digest([]byte("other")) })
 	refuse(t, bad, file, "changed", "its digest was "+remote.Digest([]byte("other")))
 	refuse(t, bad, chart, "changed", "contact its publisher why")
 	config.Offline = true
-	refuse(t, n.fetcher(config).Expecting(func(remote.Ref) string { return remote.Digest([]byte("other")) }), file, "offline", "not in the cache")
+	refuse(t, n.fetcher(config).Pinned(func(remote.Ref) string { return remote.Digest([]byte("other")) }), file, "offline", "not in the cache")
 }
 
 // TestDamagedCache has files that are not what they were.
@@ -195,7 +195,7 @@ func TestEviction(t *testing.T) {
 	n.host("files.example.com", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, strings.Repeat(r.URL.Path[1:], 100))
 	})
-	f := n.fetcher(Config{Allow: []string{"https://files.example.com"}, Cache: Cache{Dir: t.TempDir(), MaxBytes: 350}, Fresh: time.Hour})
+	f := n.fetcher(Config{Allow: []string{"https://files.example.com"}, Cache: Cache{Dir: t.TempDir(), MaxBytes: 350}, TTL: time.Hour})
 	ref := func(name string) remote.Ref { return fileRef("https://files.example.com/" + name) }
 	for i, name := range []string{"a", "b", "c"} {
 		content := get(t, f, ref(name))
@@ -269,11 +269,11 @@ func TestPublishedAgain(t *testing.T) {
 		serving(map[string]string{"/index.yaml": indexOf("app", release{"1.0.0", "app.tgz", remote.Digest(now)}), "/app.tgz": string(now)})(w, r)
 	})
 	for _, version := range []string{"1.0.0", "1.x"} {
-		f := n.fetcher(Config{Allow: []string{"https://charts.example.com"}, Cache: Cache{Dir: t.TempDir()}, Fresh: -1})
+		f := n.fetcher(Config{Allow: []string{"https://charts.example.com"}, Cache: Cache{Dir: t.TempDir()}, TTL: -1})
 		ref := chartRef("https://charts.example.com", version)
 		get(t, f, ref)
 		now = append(now, 0)
-		if got := get(t, f.Anew(), ref); !bytes.Equal(got.Data, now) {
+		if got := get(t, f.Uncached(), ref); !bytes.Equal(got.Data, now) {
 			t.Errorf("%s is what it was", version)
 		}
 		if got := get(t, f, ref); !bytes.Equal(got.Data, now) {

@@ -102,8 +102,8 @@ func TestQueryOfRepository(t *testing.T) {
 	}
 }
 
-// TestChartElsewhere has indexes whose charts are at other hosts.
-func TestChartElsewhere(t *testing.T) {
+// TestChartOnOtherHosts has indexes whose charts are at other hosts.
+func TestChartOnOtherHosts(t *testing.T) {
 	n := newInternet(t)
 	data := chartArchive(t, "app", "1.0.0")
 	entry := release{"1.0.0", "https://storage.example.net/a/app-1.0.0.tgz", remote.Digest(data)}

@@ -45,10 +45,10 @@ type Config struct {
 
 	// Cache configures the cache.
 	Cache Cache
-	// Fresh is the TTL of cached content that can change: version ranges, branches,
-	// git tags, files. 0 means DefaultFresh; negative means no caching. Exact chart
+	// TTL is the TTL of cached content that can change: version ranges, branches,
+	// git tags, files. 0 means DefaultTTL; negative means no caching. Exact chart
 	// versions and commits do not expire.
-	Fresh time.Duration
+	TTL time.Duration
 	// Offline uses only the cache, regardless of age.
 	Offline bool
 	// OnFailure says what to do when an allowed source is unavailable.
@@ -140,7 +140,7 @@ type Limits struct {
 
 // The defaults of a Config.
 const (
-	DefaultFresh      = 5 * time.Minute
+	DefaultTTL        = 5 * time.Minute
 	DefaultCacheBytes = 2 << 30
 	DefaultBytes      = 64 << 20
 	DefaultTime       = 90 * time.Second

@@ -130,5 +130,5 @@ func short(text string) string {
 	if len(text) > 300 {
 		text = strings.ToValidUTF8(text[:300], "") + "…"
 	}
-	return finding.Harmless(text)
+	return finding.Sanitize(text)
 }

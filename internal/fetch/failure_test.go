@@ -88,7 +88,7 @@ func TestFailures(t *testing.T) {
 			ref := fileRef("https://files.example.com/a")
 			config := Config{Allow: []string{"https://files.example.com"}, Limits: Limits{Retries: 2, Bytes: 65536}}
 			kept := config
-			kept.Cache.Dir, kept.Fresh = t.TempDir(), -1
+			kept.Cache.Dir, kept.TTL = t.TempDir(), -1
 			get(t, n.fetcher(kept), ref)
 			before := len(n.asked("files.example.com"))
 

@@ -90,7 +90,7 @@ func New(config Config) (*Fetcher, error) {
 	f := &Fetcher{config: config, now: time.Now, sharedState: &sharedState{transports: map[identity]*http.Transport{}, crowds: map[string]*crowd{}},
 		proxy: httpproxy.FromEnvironment().ProxyFunc(),
 		log:   cmp.Or(config.Log, slog.New(slog.DiscardHandler)),
-		fresh: cmp.Or(config.Fresh, DefaultFresh),
+		fresh: cmp.Or(config.TTL, DefaultTTL),
 		connect: func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error) {
 			return dialer.DialContext(ctx, network, address)
 		},
@@ -137,17 +137,17 @@ func (f *Fetcher) Ensure(ctx context.Context, ref remote.Ref) (remote.Content, e
 	return f.share(ctx, ref, "", false)
 }
 
-// Anew returns a remote.Fetcher that ignores the cache, even for exact versions,
+// Uncached returns a remote.Fetcher that ignores the cache, even for exact versions,
 // which may have been republished, with any digest in the index. The result
 // replaces the cached content.
-func (f *Fetcher) Anew() remote.Fetcher { return asking{f: f, anew: true} }
+func (f *Fetcher) Uncached() remote.Fetcher { return asking{f: f, anew: true} }
 
-// Expecting returns a remote.Fetcher that verifies recorded digests, such as those
+// Pinned returns a remote.Fetcher that verifies recorded digests, such as those
 // of a lock file: recorded returns the digest that the Data of a Ref must have, or
 // "". Other content is an error. The source is contacted despite the cache, unless
 // Offline is set. A range or branch that has moved has another digest, too: use the
 // resolved version or commit.
-func (f *Fetcher) Expecting(recorded func(remote.Ref) string) remote.Fetcher {
+func (f *Fetcher) Pinned(recorded func(remote.Ref) string) remote.Fetcher {
 	return asking{f: f, recorded: recorded}
 }
 

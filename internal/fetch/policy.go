@@ -68,7 +68,7 @@ type policyEntry struct {
 // ReadPolicy reads a Policy from a YAML file, with its keys, which are relative to
 // its directory. The error joins all findings.
 func ReadPolicy(name string) (Policy, error) {
-	file := settings.File{Name: name, Rule: "bad-verify-policy", About: "a policy of --remote-verify"}
+	file := settings.File{Name: name, Rule: "bad-verify-policy", Description: "a policy of --remote-verify"}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, file.Fault(0, "", "the policy cannot be read: "+causeOf(err), "name a file that is there and can be read")

@@ -131,7 +131,7 @@ func (t *childFetch) run(ctx context.Context, files *spools, what fetchOrder) (*
 	}
 	cmd := t.f.config.Process()
 	cmd.ExtraFiles = []*os.File{files.data, files.index, files.known}
-	var last confine.LastWords
+	var last confine.HeadWriter
 	cmd.Stderr, cmd.WaitDelay = &last, time.Second
 	to, err := cmd.StdinPipe()
 	if err != nil {
@@ -264,7 +264,7 @@ func (t *childFetch) isPlausibleVersion(version string) bool {
 		return isCommit(version)
 	case remote.Chart:
 		_, err := semver.NewVersion(version)
-		return len(version) < 256 && (err == nil || finding.Harmless(version) == version)
+		return len(version) < 256 && (err == nil || finding.Sanitize(version) == version)
 	}
 	return version == ""
 }

@@ -27,7 +27,7 @@ func TestProcess(t *testing.T) {
 	all := repository(t, "1.0.0", "1.1.0")
 	all["/a"] = "content"
 	n.host("charts.example.com", serving(all))
-	config := Config{Allow: []string{"https://charts.example.com", "https://git.example.com"}, Fresh: time.Hour}
+	config := Config{Allow: []string{"https://charts.example.com", "https://git.example.com"}, TTL: time.Hour}
 	inside := n.fetcher(config)
 	n.apart(&config)
 	apart := n.fetcher(config)

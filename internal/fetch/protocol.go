@@ -119,7 +119,7 @@ func (w *failureMessage) failure() error {
 		return errors.New("unknown kind of failure")
 	}
 	cut := func(text string) string {
-		return finding.Harmless(strings.ToValidUTF8(text[:min(len(text), 4<<10)], ""))
+		return finding.Sanitize(strings.ToValidUTF8(text[:min(len(text), 4<<10)], ""))
 	}
 	return &failure{outcome: w.Outcome, message: cut(w.Message), remedy: cut(w.Remedy), after: max(0, min(w.After, maxRetryAfter))}
 }

@@ -84,7 +84,7 @@ func TestRedirects(t *testing.T) {
 	for _, host := range []string{"files.example.com", "other.example.com", "github.com", "objects.githubusercontent.com"} {
 		write(t, dir+"/"+host+"/token", "hunter2")
 	}
-	f := n.fetcher(Config{Allow: []string{"https://files.example.com/pub", "https://other.example.com", "https://github.com/org"}, Credentials: Credentials{Dir: dir}, Fresh: -1})
+	f := n.fetcher(Config{Allow: []string{"https://files.example.com/pub", "https://other.example.com", "https://github.com/org"}, Credentials: Credentials{Dir: dir}, TTL: -1})
 	for _, c := range []struct{ from, to, rule, text string }{
 		{"https://files.example.com/pub/a", "/pub/content", "", ""},
 		{"https://files.example.com/pub/a", "https://other.example.com/pub/content", "", ""},

@@ -276,7 +276,7 @@ func TestCosign(t *testing.T) {
 				}
 				return
 			}
-			recorded := f.Expecting(func(remote.Ref) string { return remote.Digest(archive) })
+			recorded := f.Pinned(func(remote.Ref) string { return remote.Digest(archive) })
 			for _, fetcher := range []remote.Fetcher{f, f, recorded} {
 				refuse(t, fetcher, ref, c.rule, c.text)
 			}
@@ -286,7 +286,7 @@ func TestCosign(t *testing.T) {
 			config.Offline = true
 			offline := n.fetcher(config)
 			refuse(t, offline, ref, "offline", "is not in the cache")
-			refuse(t, offline.Expecting(func(remote.Ref) string { return remote.Digest(archive) }), ref, "offline", "is not in the cache")
+			refuse(t, offline.Pinned(func(remote.Ref) string { return remote.Digest(archive) }), ref, "offline", "is not in the cache")
 		})
 	}
 }
@@ -405,7 +405,7 @@ func TestVerifyByProcess(t *testing.T) {
 	digest := s.push("charts/app", "1.0.0", chartConfig, layerOf{mediaType: chartLayer, data: string(chartArchive(t, "app", "1.0.0"))})
 	projects := t.TempDir()
 	write(t, projects+"/team/allow", "oci://registry.example.com\n")
-	config := Config{Verify: Policy{{Address: "oci://*.example.com/charts/app", Key: publicPEM(t, key)}}, Fresh: time.Hour}
+	config := Config{Verify: Policy{{Address: "oci://*.example.com/charts/app", Key: publicPEM(t, key)}}, TTL: time.Hour}
 	n.apart(&config)
 	f, _, err := n.fetcher(config).For(projects, "team")
 	if err != nil {

@@ -44,8 +44,8 @@ func (in *Options) Fetcher(log *slog.Logger, metrics prometheus.Registerer) (*fe
 	config := in.Config
 	config.OnFailure = fetch.OnFailure(in.OnFailure)
 	err := config.Check()
-	if config.Fresh < 0 {
-		err = errors.Join(err, fmt.Errorf("--remote-ttl is %s; use a duration such as 5m, or 0 to ask every time", config.Fresh))
+	if config.TTL < 0 {
+		err = errors.Join(err, fmt.Errorf("--remote-ttl is %s; use a duration such as 5m, or 0 to ask every time", config.TTL))
 	}
 	if config.Limits.Time <= 0 {
 		err = errors.Join(err, fmt.Errorf("--remote-timeout is %s; give it a duration above 0, such as 5m", config.Limits.Time))
@@ -67,8 +67,8 @@ func (in *Options) Fetcher(log *slog.Logger, metrics prometheus.Registerer) (*fe
 	if len(config.Allow) == 0 && in.Projects == "" {
 		return nil, nil
 	}
-	if config.Fresh == 0 {
-		config.Fresh = -1 // no caching
+	if config.TTL == 0 {
+		config.TTL = -1 // no caching
 	}
 	if config.Limits.Rate == 0 {
 		config.Limits.Rate = -1 // no minimum

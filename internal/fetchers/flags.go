@@ -25,7 +25,7 @@ func (in *Options) define(f *pflag.FlagSet, cache string) {
 	f.StringSliceVar(&c.AllowPrivate, "allow-private", nil, "Hosts that may resolve to private addresses, such as charts.corp.example or *.corp.example, or networks such as 10.20.0.0/16; a host without a wildcard may resolve to loopback, too")
 	f.StringVar(&c.Cache.Dir, "remote-cache", cache, "Cache directory for fetched sources, which may be shared; if empty, nothing is cached")
 	f.BoolVar(&c.Offline, "offline", false, "Use only --remote-cache, however old its entries are")
-	f.DurationVar(&c.Fresh, "remote-ttl", fetch.DefaultFresh, "TTL of version ranges, branches and files in --remote-cache; 0 requests them every time")
+	f.DurationVar(&c.TTL, "remote-ttl", fetch.DefaultTTL, "TTL of version ranges, branches and files in --remote-cache; 0 requests them every time")
 	f.DurationVar(&c.Limits.Time, "remote-timeout", fetch.DefaultTime, "Timeout of one fetch, with its retries")
 	f.Int64Var(&c.Limits.Rate, "remote-min-rate", fetch.DefaultRate, "Minimum transfer rate in bytes per second, averaged over ten seconds; 0 disables it")
 	f.Int64Var(&c.Limits.Bytes, "remote-max-bytes", fetch.DefaultBytes, fmt.Sprintf("Maximum download of one fetch in bytes; the files of a git repository may take %d times as much", fetch.UnpackedRatio))

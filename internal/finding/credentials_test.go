@@ -27,7 +27,7 @@ func TestWithoutCredentials(t *testing.T) {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)
 		}
 		f := Finding{File: text, Object: text, Field: text, Message: text, Remedy: text}
-		if got, want := f.Told(), (Finding{File: want, Object: want, Field: want, Message: want, Remedy: want}); got != want {
+		if got, want := f.Redacted(), (Finding{File: want, Object: want, Field: want, Message: want, Remedy: want}); got != want {
 			t.Errorf("told %+v, want %+v", got, want)
 		}
 	}

@@ -60,7 +60,7 @@ type Finding struct {
 func (f Finding) Error() string {
 	var b strings.Builder
 	if f.File != "" {
-		b.WriteString(Harmless(f.File))
+		b.WriteString(Sanitize(f.File))
 		if f.Line > 0 {
 			fmt.Fprintf(&b, ":%d", f.Line)
 		}
@@ -68,7 +68,7 @@ func (f Finding) Error() string {
 	}
 	for _, part := range []string{f.Object, f.Field} {
 		if part != "" {
-			b.WriteString(Harmless(part))
+			b.WriteString(Sanitize(part))
 			b.WriteString(": ")
 		}
 	}
@@ -144,10 +144,10 @@ func Sort(all []Finding) {
 	})
 }
 
-// Told returns the finding as its text shows it: without credentials and in one
+// Redacted returns the finding as its text shows it: without credentials and in one
 // line, in every field.
-func (f Finding) Told() Finding {
-	f.File, f.Object, f.Field = Harmless(f.File), Harmless(f.Object), Harmless(f.Field)
+func (f Finding) Redacted() Finding {
+	f.File, f.Object, f.Field = Sanitize(f.File), Sanitize(f.Object), Sanitize(f.Field)
 	f.Message, f.Remedy = oneLine(f.Message), oneLine(f.Remedy)
 	return f
 }
@@ -155,13 +155,13 @@ func (f Finding) Told() Finding {
 // oneLine ensures that a finding is one line, whatever a library put into its
 // message.
 func oneLine(s string) string {
-	return Harmless(strings.Join(strings.Fields(s), " "))
+	return Sanitize(strings.Join(strings.Fields(s), " "))
 }
 
-// Harmless escapes what a terminal or a log would interpret: line breaks, escape
+// Sanitize escapes what a terminal or a log would interpret: line breaks, escape
 // sequences, bidirectional marks. Names in messages come from the input, which is
 // untrusted. Credentials in URLs are removed.
-func Harmless(s string) string {
+func Sanitize(s string) string {
 	var b strings.Builder
 	for _, r := range WithoutCredentials(s) {
 		if unicode.IsPrint(r) {

@@ -35,8 +35,8 @@ var validKey = regexp.MustCompile(`^[-._a-zA-Z0-9]+$`)
 func Checks(kinds []knowledge.Kind) []Check {
 	var all []Check
 	for _, k := range kinds {
-		if key := Key(k.Group, k.Kind); k.Sees != nil && validKey.MatchString(key) {
-			all = append(all, Check{key, Script(*k.Sees)})
+		if key := Key(k.Group, k.Kind); k.Status != nil && validKey.MatchString(key) {
+			all = append(all, Check{key, Script(*k.Status)})
 		}
 	}
 	slices.SortFunc(all, func(a, b Check) int { return strings.Compare(a.Key, b.Key) })

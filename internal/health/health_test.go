@@ -24,7 +24,7 @@ func run(t *testing.T, script string, obj map[string]any) (status, message strin
 
 // object builds an object of generation 2 whose status shows the signs, and
 // was written of the generation observed; 0 leaves that out.
-func object(s knowledge.Sees, signs []knowledge.Sign, observed int) map[string]any {
+func object(s knowledge.Status, signs []knowledge.Sign, observed int) map[string]any {
 	obj := map[string]any{"metadata": map[string]any{"generation": 2}, "status": map[string]any{}}
 	var conditions []any
 	for _, sign := range signs {
@@ -78,14 +78,14 @@ func set(into map[string]any, path string, v any) {
 // TestEveryCheck runs the check of every kind on objects that its record tells
 // of.
 func TestEveryCheck(t *testing.T) {
-	kinds := knowledge.Default().Seen()
+	kinds := knowledge.Default().KindsWithStatus()
 	bucket, ok := knowledge.Default().Kind("s3.services.k8s.aws", "Bucket")
-	if !ok || bucket.Sees == nil {
+	if !ok || bucket.Status == nil {
 		t.Error("a record about all groups with an ending is not found")
 	}
 	for _, k := range append(kinds, bucket) {
 		t.Run(k.Group+"_"+k.Kind, func(t *testing.T) {
-			s := *k.Sees
+			s := *k.Status
 			script := health.Script(s)
 			expect := func(what string, obj map[string]any, want string) {
 				t.Helper()
@@ -128,7 +128,7 @@ func TestEveryCheck(t *testing.T) {
 
 // TestUnder looks at conditions below the entries of a list.
 func TestUnder(t *testing.T) {
-	s := knowledge.Sees{Under: "status.parents", Healthy: []knowledge.Sign{{Condition: "Accepted"}}}
+	s := knowledge.Status{Under: "status.parents", Healthy: []knowledge.Sign{{Condition: "Accepted"}}}
 	entry := func(status string) any {
 		return map[string]any{"conditions": []any{map[string]any{"type": "Accepted", "status": status}}}
 	}
@@ -152,9 +152,9 @@ func TestUnder(t *testing.T) {
 
 // TestNoWayOut puts names into a manifest that would break out of the key.
 func TestNoWayOut(t *testing.T) {
-	s := &knowledge.Sees{Healthy: []knowledge.Sign{{Condition: "Ready"}}}
+	s := &knowledge.Status{Healthy: []knowledge.Sign{{Condition: "Ready"}}}
 	for _, name := range []string{"A: |\n  b", "A\nB", "A b", "\"A\"", "#"} {
-		if checks := health.Checks([]knowledge.Kind{{Group: "s3.services.k8s.aws", Kind: name, Sees: s}, {Group: name, Kind: "Bucket", Sees: s}}); len(checks) > 0 {
+		if checks := health.Checks([]knowledge.Kind{{Group: "s3.services.k8s.aws", Kind: name, Status: s}, {Group: name, Kind: "Bucket", Status: s}}); len(checks) > 0 {
 			t.Errorf("%q becomes a key: %q", name, checks[0].Key)
 		}
 	}
@@ -162,7 +162,7 @@ func TestNoWayOut(t *testing.T) {
 
 // TestManifests reads what is printed the way Argo CD and Helm do.
 func TestManifests(t *testing.T) {
-	checks := health.Checks(knowledge.Default().Seen())
+	checks := health.Checks(knowledge.Default().KindsWithStatus())
 	var cm struct {
 		Kind     string `json:"kind"`
 		Metadata struct {

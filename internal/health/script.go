@@ -11,7 +11,7 @@ import (
 
 // Script writes a health check: locals for what the record looks at, and a chain of ifs
 // over them.
-func Script(s knowledge.Sees) string {
+func Script(s knowledge.Status) string {
 	w := &writer{sees: s, names: map[string]string{}}
 	for _, line := range comment(s) {
 		w.line("-- %s", line)
@@ -46,7 +46,7 @@ func Script(s knowledge.Sees) string {
 
 // writer writes the Lua of one check.
 type writer struct {
-	sees  knowledge.Sees
+	sees  knowledge.Status
 	text  strings.Builder
 	depth int
 	// names are the locals of paths, and of the types of conditions.
@@ -355,7 +355,7 @@ func anyOf(expression string, values []string) string {
 
 // comment says at the head of a check what it does, for whoever finds it in
 // the configuration of Argo CD.
-func comment(s knowledge.Sees) []string {
+func comment(s knowledge.Status) []string {
 	var lines []string
 	if s.Note != "" {
 		lines = wrap(s.Note, 72)

@@ -22,7 +22,7 @@ func (in *Component) Sides(ch checkout.Change, i int) (before, after compare.Sid
 	// name; an Application has one.
 	name := ""
 	if !ch.Revisions {
-		name = filepath.Base(checkout.Existing(ch.After[i]))
+		name = filepath.Base(checkout.NearestExisting(ch.After[i]))
 	}
 	if before, err = in.side(ch.Before[i], ch.From, name); err != nil {
 		return before, after, err
@@ -56,7 +56,7 @@ func (in *Component) side(dir string, at *checkout.Commit, name string) (compare
 	if name != "" {
 		c.Name = name
 	}
-	side := compare.Side{Name: c.Called(), Dir: c.Show(c.Dir)}
+	side := compare.Side{Name: c.DisplayName(), Dir: c.Show(c.Dir)}
 	req, base, err := in.requestFor(c)
 	if err != nil {
 		return side, err

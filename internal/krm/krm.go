@@ -316,7 +316,7 @@ func (f *function) write(annotated []object.Object) error {
 func (f *function) tell(findings []finding.Finding) {
 	severities := map[finding.Severity]framework.Severity{finding.Error: framework.Error, finding.Warning: framework.Warning, finding.Note: framework.Info}
 	for _, found := range findings {
-		found = found.Told()
+		found = found.Redacted()
 		text := finding.Finding{Message: found.Message, Remedy: found.Remedy}.Error()
 		r := &framework.Result{Severity: severities[found.Severity], Message: text, Tags: map[string]string{"rule": found.Rule}}
 		if found.Field != "" {

@@ -23,7 +23,7 @@ func (l libraryLog) Write(p []byte) (int, error) {
 	}
 	text := logValues.ReplaceAllString(strings.TrimSpace(string(p)), "")
 	text = logLevel.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
-	_, err := fmt.Fprintf(l.out, "cmp: %s: %s\n", finding.Warning, finding.Harmless(text))
+	_, err := fmt.Fprintf(l.out, "cmp: %s: %s\n", finding.Warning, finding.Sanitize(text))
 	return len(p), err
 }
 

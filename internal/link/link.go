@@ -39,9 +39,9 @@ func (s Strength) String() string {
 	return [...]string{"calls", "exists", "healthy", "applied"}[s]
 }
 
-// Later reports whether the dependency needs an earlier step: within a step,
+// NeedsEarlierStep reports whether the dependency needs an earlier step: within a step,
 // Applications are synced at the same time.
-func (s Strength) Later() bool { return s >= Healthy }
+func (s Strength) NeedsEarlierStep() bool { return s >= Healthy }
 
 // Application is an Application to compare with others.
 type Application struct {
@@ -96,8 +96,8 @@ func (r Reason) String() string {
 // Strength returns that of the strongest reason.
 func (l Link) Strength() Strength { return l.Reasons[0].Strength }
 
-// Sure reports whether a reason of that strength is not inferred.
-func (l Link) Sure() bool {
+// IsCertain reports whether a reason of that strength is not inferred.
+func (l Link) IsCertain() bool {
 	return slices.ContainsFunc(l.Reasons, func(r Reason) bool { return !r.Inferred && r.Strength == l.Strength() })
 }
 
@@ -307,7 +307,7 @@ func (f *finder) strength(r graph.Reference) (Strength, bool) {
 		// indefinitely, whatever their kind
 		// (reference/access-authn-authz/extensible-admission-controllers).
 		return 0, false
-	case r.Inferred && r.Meaning == knowledge.Exists && r.Sign == graph.Bringer:
+	case r.Inferred && r.Meaning == knowledge.Exists && r.Sign == graph.Installation:
 		return Exists, true
 	case r.Inferred && r.Meaning == knowledge.Exists && r.Sign != graph.Call && r.Sign != graph.Configuration:
 		return 0, false
@@ -357,7 +357,7 @@ func (f *finder) linkToChart(to int, chart knowledge.Chart) {
 		}
 	}
 	f.byClass(chart, add)
-	for _, made := range f.graph.Made {
+	for _, made := range f.graph.Creations {
 		if n := f.graph.Nodes[made.From]; chart.Brings(made.Kind.Group) {
 			strength := Exists
 			if made.Meaning == knowledge.Healthy {
@@ -387,7 +387,7 @@ func (f *finder) byKind(group string, nodes []int, chart knowledge.Chart, add fu
 	for _, i := range nodes {
 		switch {
 		case f.graph.Nodes[i].Foreign && (chart.Rung == definitions || !f.charts[group]):
-			add(i, Reason{Strength: Applied, Inferred: chart.Guessed, Field: "kind", Why: "uses a CRD installed by the chart " + chart.Name})
+			add(i, Reason{Strength: Applied, Inferred: chart.Inferred, Field: "kind", Why: "uses a CRD installed by the chart " + chart.Name})
 		case chart.Rung == knowledge.Controllers:
 			add(i, Reason{Strength: Healthy, Inferred: true, Field: "kind", Why: "is a kind reconciled by the chart " + chart.Name})
 		}

@@ -29,7 +29,7 @@ func NotComponent(command string, req plugin.Request, err error) error {
 		all = ", or check all with cmp check"
 	}
 	if len(of) == 0 { // so there is no fleet
-		return Undescribed(req.Repo, req.Dir, req.Show, ", or name one of them, such as "+req.Show(held.Others[0]))
+		return CheckFleet(req.Repo, req.Dir, req.Show, ", or name one of them, such as "+req.Show(held.Others[0]))
 	}
 	return finding.Finding{Severity: finding.Error, Rule: FolderRule, File: req.Show(req.Dir), Message: "not a component, but a directory of " + finding.Counted(len(of), "component"),
 		Remedy: "name one of them, such as " + req.Show(of[0]) + all}
@@ -42,9 +42,9 @@ func Components(req plugin.Request) []string {
 	return slices.Sorted(slices.Values(append(held.Described, held.Others...)))
 }
 
-// Undescribed reports a directory with components but without any component.yaml,
+// CheckFleet reports a directory with components but without any component.yaml,
 // which is not a fleet; otherwise nil.
-func Undescribed(repo fs.FS, dir string, show func(string) string, also string) error {
+func CheckFleet(repo fs.FS, dir string, show func(string) string, also string) error {
 	held := Below(repo, dir)
 	if len(held.Described) > 0 || len(held.Others) == 0 {
 		return nil
@@ -53,17 +53,17 @@ func Undescribed(repo fs.FS, dir string, show func(string) string, also string) 
 		Remedy: "run cmp init --recursive " + show(dir) + also}
 }
 
-// Held are the components below a directory: those with a component.yaml, and
+// Found are the components below a directory: those with a component.yaml, and
 // charts and kustomizations without one.
-type Held struct{ Described, Others []string }
+type Found struct{ Described, Others []string }
 
 // maxDirs limits the directories to search.
 const maxDirs = 5000
 
 // Below finds the components in a directory. A component itself, or a directory with
 // manifests and a single component without a component.yaml, has none.
-func Below(repo fs.FS, dir string) Held {
-	var found Held
+func Below(repo fs.FS, dir string) Found {
+	var found Found
 	own := KindAt(repo, dir)
 	if own == Described {
 		return found
@@ -87,11 +87,11 @@ func Below(repo fs.FS, dir string) Held {
 		}
 	}
 	if look(dir); budget < 0 {
-		return Held{}
+		return Found{}
 	}
 	others, err := render.Roots(repo, dir, found.Described)
 	if err != nil || slices.Contains(others, dir) {
-		return Held{}
+		return Found{}
 	}
 	loose := own == string(render.Plain) || own == string(render.Template)
 	if !loose || len(others) > 1 { // a component of plain manifests may contain one
@@ -123,7 +123,7 @@ func KindOf(entries []os.DirEntry) string {
 		if e.IsDir() {
 			continue
 		}
-		switch kind := render.Sign(e.Name()); {
+		switch kind := render.KindOfFile(e.Name()); {
 		case kind == render.Helm:
 			return string(kind) // takes precedence
 		case kind == render.Kustomize:

@@ -9,16 +9,16 @@ import (
 	"github.com/ladder-cmp/ladder/internal/manifests"
 )
 
-// Glance limits the directory entries to read for each offered directory.
-const Glance = 500
+// MaxEntries limits the directory entries to read for each offered directory.
+const MaxEntries = 500
 
 // Path is a completion of a typed path.
 type Path struct {
 	Path string
 	// Kind is the kind of component; empty if it is not one.
 	Kind string
-	// Leads means that there is one below it; a slash ends the path.
-	Leads bool
+	// HasComponents means that there is one below it; a slash ends the path.
+	HasComponents bool
 }
 
 // Paths completes a typed path.
@@ -41,8 +41,8 @@ func Paths(typed string, wanted func([]os.DirEntry) string, files bool) []Path {
 			below, _ := os.ReadDir(name)
 			if kind := wanted(below); kind != "" {
 				all = append(all, Path{Path: name, Kind: kind})
-			} else if budget := Glance; leads(name, wanted, &budget) {
-				all = append(all, Path{Path: name + "/", Leads: true})
+			} else if budget := MaxEntries; leads(name, wanted, &budget) {
+				all = append(all, Path{Path: name + "/", HasComponents: true})
 			}
 		case files && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
 			all = append(all, Path{Path: name})

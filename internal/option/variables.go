@@ -104,8 +104,8 @@ func Fault(err error) string {
 		wants = "a time such as 30s"
 	case "stringSlice":
 		wants = "a list such as a,b"
-	case screen.LookType:
-		wants = strings.Join(screen.Looks, ", ")
+	case screen.ColorModeType:
+		wants = strings.Join(screen.ColorModes, ", ")
 	}
 	return fmt.Sprintf("--%s: got %q, want %s", invalid.GetFlag().Name, invalid.GetValue(), wants)
 }

@@ -183,8 +183,8 @@ type Place struct {
 	Why    string `yaml:"why"`
 }
 
-// Takes reports whether components of a rung belong in a place.
-func (p Place) Takes(rung string) bool { return len(p.Rungs) == 0 || slices.Contains(p.Rungs, rung) }
+// Accepts reports whether components of a rung belong in a place.
+func (p Place) Accepts(rung string) bool { return len(p.Rungs) == 0 || slices.Contains(p.Rungs, rung) }
 
 //go:embed profiles/*.yaml
 var files embed.FS

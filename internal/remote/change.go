@@ -11,7 +11,7 @@ import (
 
 // Change is a difference between two locks. One of the two is zero for an added or
 // removed entry.
-type Change struct{ Was, Is Entry }
+type Change struct{ Old, New Entry }
 
 // Changes compares a lock with its predecessor.
 func (l Lock) Changes(before Lock) []Change {
@@ -27,8 +27,8 @@ func (l Lock) Changes(before Lock) []Change {
 	}
 	for _, was := range before.sorted() {
 		_, kept := l.Has(was)
-		if !kept && !slices.ContainsFunc(all, func(c Change) bool { return c.Was.sameRef(was) }) {
-			all = append(all, Change{Was: was})
+		if !kept && !slices.ContainsFunc(all, func(c Change) bool { return c.Old.sameRef(was) }) {
+			all = append(all, Change{Old: was})
 		}
 	}
 	return all
@@ -48,25 +48,25 @@ func (l Lock) replaced(e Entry, now Lock) (Entry, bool) {
 // String formats the change in a line that starts with "+", "-" or "~".
 func (c Change) String() string {
 	switch {
-	case c.Was.Kind == "":
-		return "+ " + c.Is.line(c.Is.asked())
-	case c.Is.Kind == "":
-		return "- " + c.Was.line("no longer needed")
-	case c.Was.Digest == c.Is.Digest && c.Was.Version != c.Is.Version:
-		return "~ " + c.Is.line("the same as before, when "+cmp.Or(c.Was.Version, "the newest")+" was asked for")
-	case c.Was.Digest == c.Is.Digest:
-		return "~ " + c.Is.line("the same as before, in another file")
-	case c.Was.Resolved == c.Is.Resolved:
-		return "~ " + c.Is.line("other content than before, "+short(c.Was.Digest))
+	case c.Old.Kind == "":
+		return "+ " + c.New.line(c.New.asked())
+	case c.New.Kind == "":
+		return "- " + c.Old.line("no longer needed")
+	case c.Old.Digest == c.New.Digest && c.Old.Version != c.New.Version:
+		return "~ " + c.New.line("the same as before, when "+cmp.Or(c.Old.Version, "the newest")+" was asked for")
+	case c.Old.Digest == c.New.Digest:
+		return "~ " + c.New.line("the same as before, in another file")
+	case c.Old.Resolved == c.New.Resolved:
+		return "~ " + c.New.line("other content than before, "+short(c.Old.Digest))
 	}
-	return "~ " + c.Is.line("was "+shortVersion(c.Was.Resolved)+", "+short(c.Was.Digest))
+	return "~ " + c.New.line("was "+shortVersion(c.Old.Resolved)+", "+short(c.Old.Digest))
 }
 
 // line describes an entry with its version.
 func (e Entry) line(more string) string {
-	words := []string{string(e.Kind), e.Name(), shortVersion(e.Resolved), "of", finding.Harmless(e.URL), short(e.Digest)}
+	words := []string{string(e.Kind), e.Name(), shortVersion(e.Resolved), "of", finding.Sanitize(e.URL), short(e.Digest)}
 	if e.Kind == File {
-		words = []string{string(e.Kind), finding.Harmless(e.URL), short(e.Digest)}
+		words = []string{string(e.Kind), finding.Sanitize(e.URL), short(e.Digest)}
 	}
 	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
 	if more != "" {

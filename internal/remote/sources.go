@@ -21,9 +21,9 @@ const (
 // Broken is the rule for content that cannot be what was requested.
 const Broken = "remote-broken"
 
-// OtherThanLocked is the rule for a chart whose name or version differs from its
+// LockMismatch is the rule for a chart whose name or version differs from its
 // lock entry.
-const OtherThanLocked = "edited-lock"
+const LockMismatch = "edited-lock"
 
 // Vendored returns vendored content according to a lock.
 type Vendored struct {
@@ -59,7 +59,7 @@ func (v *Vendored) Fetch(_ context.Context, ref Ref) (Content, error) {
 		return Content{}, bad
 	}
 	if other := OtherChart(data, e.Chart, e.Resolved); e.Kind == Chart && other != "" {
-		bad.Rule, bad.Message, bad.Remedy = OtherThanLocked, other, "restore "+v.show(LockFile)+", or delete it and run cmp vendor again"
+		bad.Rule, bad.Message, bad.Remedy = LockMismatch, other, "restore "+v.show(LockFile)+", or delete it and run cmp vendor again"
 		return Content{}, bad
 	}
 	return Content{Version: e.Resolved, Digest: e.Digest, Data: data}, nil

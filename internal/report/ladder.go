@@ -103,7 +103,7 @@ type Finding struct {
 
 // LadderOf returns the ladder of a plan. base is the knowledge behind the plan.
 func LadderOf(name string, p *wave.Plan, base *knowledge.Base, findings []finding.Finding) *Ladder {
-	b := &builder{plan: p, Ladder: &Ladder{Name: finding.Harmless(name), Rungs: []Rung{}, Waves: []Wave{}, Objects: []Object{}, References: []Reference{}, Findings: []Finding{}}}
+	b := &builder{plan: p, Ladder: &Ladder{Name: finding.Sanitize(name), Rungs: []Rung{}, Waves: []Wave{}, Objects: []Object{}, References: []Reference{}, Findings: []Finding{}}}
 	b.number = make([]int, len(p.Graph.Nodes))
 	for i := range b.number {
 		b.number[i] = -1
@@ -134,14 +134,14 @@ type builder struct {
 func (b *builder) objects(bands []wave.Band) {
 	why := map[int]string{}
 	for at, row := range b.plan.Table() {
-		why[b.plan.Order[at]] = finding.Harmless(row.Why)
+		why[b.plan.Order[at]] = finding.Sanitize(row.Why)
 	}
 	ids := map[string]int{}
 	for k, band := range bands {
 		for _, i := range band.Nodes {
 			n, place := b.plan.Graph.Nodes[i], b.plan.Places[i]
-			o := Object{ID: finding.Harmless(n.Key.Qualified()), Kind: finding.Harmless(n.Key.Kind), Icon: draw.IconOf(n.Key).Name, Group: finding.Harmless(n.Key.Group), Namespace: finding.Harmless(n.Key.Namespace),
-				Name: finding.Harmless(n.Key.Name), Wave: k, Rung: -1, Why: why[i], Because: -1, File: finding.Harmless(n.File), Line: n.Line}
+			o := Object{ID: finding.Sanitize(n.Key.Qualified()), Kind: finding.Sanitize(n.Key.Kind), Icon: draw.IconOf(n.Key).Name, Group: finding.Sanitize(n.Key.Group), Namespace: finding.Sanitize(n.Key.Namespace),
+				Name: finding.Sanitize(n.Key.Name), Wave: k, Rung: -1, Why: why[i], Because: -1, File: finding.Sanitize(n.File), Line: n.Line}
 			// Hooks may share the identity of a plain object.
 			if ids[o.ID]++; ids[o.ID] > 1 {
 				o.ID = fmt.Sprintf("%s (%d)", o.ID, ids[o.ID])
@@ -150,12 +150,12 @@ func (b *builder) objects(bands []wave.Band) {
 				o.Rung = b.rung(place.Rung)
 			}
 			switch place.Because.Cause {
-			case wave.ByReference, wave.ByConsumer, wave.ByCompany, wave.ByController, wave.ByDoubt:
+			case wave.ByReference, wave.ByConsumer, wave.ByCompanion, wave.ByController, wave.ByDoubt:
 				if place.Because.Other != i {
 					o.Because = b.number[place.Because.Other]
 				}
 			case wave.ByRung:
-				o.Source = finding.Harmless(n.Kind.Source)
+				o.Source = finding.Sanitize(n.Kind.Source)
 			}
 			b.Objects = append(b.Objects, o)
 		}
@@ -167,14 +167,14 @@ func (b *builder) rung(r knowledge.Rung) int {
 	at := slices.IndexFunc(b.Rungs, func(known Rung) bool { return known.Name == r.Name })
 	if at < 0 {
 		at = len(b.Rungs)
-		b.Rungs = append(b.Rungs, Rung{Name: r.Name, Wave: r.Wave, Why: finding.Harmless(r.Why)})
+		b.Rungs = append(b.Rungs, Rung{Name: r.Name, Wave: r.Wave, Why: finding.Sanitize(r.Why)})
 	}
 	return at
 }
 
 func (b *builder) waves(bands []wave.Band, gates []wave.Gate) {
 	for _, band := range bands {
-		w := Wave{Title: band.Title, About: finding.Harmless(band.About), Phase: band.Phase, Wave: band.Wave, Why: b.why(band)}
+		w := Wave{Title: band.Title, About: finding.Sanitize(band.About), Phase: band.Phase, Wave: band.Wave, Why: b.why(band)}
 		at := slices.IndexFunc(gates, func(g wave.Gate) bool { return g.Phase == band.Phase && g.Wave == band.Wave })
 		if at >= 0 {
 			g := gates[at]
@@ -188,7 +188,7 @@ func (b *builder) waves(bands []wave.Band, gates []wave.Gate) {
 func (b *builder) held(all []wave.Gated) []Held {
 	var held []Held
 	for _, g := range all {
-		held = append(held, Held{b.number[g.Node], finding.Harmless(g.Why)})
+		held = append(held, Held{b.number[g.Node], finding.Sanitize(g.Why)})
 	}
 	return held
 }
@@ -209,7 +209,7 @@ func (b *builder) why(band wave.Band) []string {
 			continue
 		}
 		if place.Because.Cause == wave.ByRung && !place.Author {
-			rungs = append(rungs, finding.Harmless(fmt.Sprintf("rung %s begins here: %s", place.Rung.Name, place.Rung.Why)))
+			rungs = append(rungs, finding.Sanitize(fmt.Sprintf("rung %s begins here: %s", place.Rung.Name, place.Rung.Why)))
 		} else if place.Because.Cause != wave.ByConsumer {
 			o := b.Objects[b.number[i]]
 			objects = append(objects, strings.TrimSpace(o.Kind+" "+o.Name)+": "+o.Why)
@@ -231,7 +231,7 @@ func (b *builder) references() {
 		if from < 0 || to < 0 {
 			continue
 		}
-		b.References = append(b.References, Reference{From: from, To: to, Why: finding.Harmless(r.Why + r.Explained()), Field: finding.Harmless(r.Field),
+		b.References = append(b.References, Reference{From: from, To: to, Why: finding.Sanitize(r.Why + r.Detail()), Field: finding.Sanitize(r.Field),
 			Gate: b.plan.IsGate(r), Inferred: r.Inferred, Loose: !b.plan.Orders(r), Against: b.plan.Contradicts(r), Quiet: b.quiet(r)})
 	}
 }
@@ -251,6 +251,6 @@ func (b *builder) attach(findings []finding.Finding) {
 		if !there {
 			about = -1
 		}
-		b.Findings = append(b.Findings, Finding{f.Told(), about})
+		b.Findings = append(b.Findings, Finding{f.Redacted(), about})
 	}
 }

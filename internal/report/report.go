@@ -59,7 +59,7 @@ type Application struct {
 
 // HTML returns the page.
 func (f Fleet) HTML() (string, error) {
-	p := page{Title: finding.Harmless(f.Rollouts[0].Graph.Label), Fleet: true, Ladders: []*Ladder{}}
+	p := page{Title: finding.Sanitize(f.Rollouts[0].Graph.Label), Fleet: true, Ladders: []*Ladder{}}
 	numbers := map[*Ladder]int{nil: -1}
 	for _, r := range f.Rollouts {
 		p.Rollouts = append(p.Rollouts, r.on(&p, numbers))
@@ -70,9 +70,9 @@ func (f Fleet) HTML() (string, error) {
 // on returns the rollout for a page, and adds missing ladders to it. numbers maps
 // ladders to their indexes.
 func (r Rollout) on(in *page, numbers map[*Ladder]int) rollout {
-	p := rollout{Environment: finding.Harmless(r.Environment), Timeline: r.Timeline}
+	p := rollout{Environment: finding.Sanitize(r.Environment), Timeline: r.Timeline}
 	for _, s := range r.Graph.Steps {
-		p.Phases = append(p.Phases, phase{finding.Harmless(s.Title), finding.Harmless(s.About)})
+		p.Phases = append(p.Phases, phase{finding.Sanitize(s.Title), finding.Sanitize(s.About)})
 	}
 	for i, a := range r.Graph.Apps {
 		more := r.Applications[i]
@@ -80,19 +80,19 @@ func (r Rollout) on(in *page, numbers map[*Ladder]int) rollout {
 			numbers[more.Ladder] = len(in.Ladders)
 			in.Ladders = append(in.Ladders, more.Ladder)
 		}
-		p.Components = append(p.Components, component{Name: finding.Harmless(a.Name), Kind: finding.Harmless(a.Kind), Phase: a.Step, About: finding.Harmless(a.Tip), Off: a.Off,
-			Namespace: finding.Harmless(more.Namespace), Domain: finding.Harmless(more.Domain), Rung: finding.Harmless(more.Rung), Ladder: numbers[more.Ladder]})
+		p.Components = append(p.Components, component{Name: finding.Sanitize(a.Name), Kind: finding.Sanitize(a.Kind), Phase: a.Step, About: finding.Sanitize(a.Tip), Off: a.Disabled,
+			Namespace: finding.Sanitize(more.Namespace), Domain: finding.Sanitize(more.Domain), Rung: finding.Sanitize(more.Rung), Ladder: numbers[more.Ladder]})
 	}
 	for _, n := range r.Graph.Needs {
-		need := need{From: n.From, To: n.To, Why: finding.Harmless(n.Why), Gate: n.Gate, Inferred: n.Inferred, Loose: n.Loose, Against: n.Against, Quiet: n.Hidden}
+		need := need{From: n.From, To: n.To, Why: finding.Sanitize(n.Why), Gate: n.Gate, Inferred: n.Inferred, Loose: n.Loose, Against: n.Against, Quiet: n.Hidden}
 		for _, r := range n.Reasons {
-			need.Reasons = append(need.Reasons, finding.Harmless(r))
+			need.Reasons = append(need.Reasons, finding.Sanitize(r))
 		}
 		p.Needs = append(p.Needs, need)
 	}
 	slices.SortStableFunc(p.Needs, func(a, b need) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	for _, found := range r.Findings {
-		p.Findings = append(p.Findings, Finding{found.Told(), r.about(found)})
+		p.Findings = append(p.Findings, Finding{found.Redacted(), r.about(found)})
 	}
 	return p
 }

@@ -106,7 +106,7 @@ func TestEscapes(t *testing.T) {
 		if err := json.Unmarshal([]byte(data(t, page)), &got); err != nil {
 			t.Fatal(err)
 		}
-		if is, want := got.Ladders[0].Objects[0].Name, finding.Harmless(name); is != want {
+		if is, want := got.Ladders[0].Objects[0].Name, finding.Sanitize(name); is != want {
 			t.Errorf("the page has the name %q, want %q", is, want)
 		}
 		if !strings.Contains(page, "<title>"+html.EscapeString(name)) && !strings.Contains(page, "<title>"+strings.ReplaceAll(html.EscapeString(name), "\n", "\\n")) {
@@ -154,7 +154,7 @@ func TestFleet(t *testing.T) {
 		Graph: draw.Rollout{
 			Label: "rollout of small",
 			Steps: []draw.Step{{Title: "step 010", About: "CRDs"}},
-			Apps:  []draw.App{{Name: "a", Kind: "crds", Tip: "a"}, {Name: "b", Kind: "app", Off: true}, {Name: "c", Kind: "app"}},
+			Apps:  []draw.App{{Name: "a", Kind: "crds", Tip: "a"}, {Name: "b", Kind: "app", Disabled: true}, {Name: "c", Kind: "app"}},
 			Needs: []draw.Need{{From: 1, To: 0, Why: "needs", Reasons: []string{"one"}, Gate: true, Hidden: true}},
 		},
 		Applications: []report.Application{{File: "a/component.yaml", Namespace: "x", Ladder: shared}, {File: "b/component.yaml"}, {File: "b/inner/component.yaml"}},

@@ -112,9 +112,9 @@ func (r *Repository) unresolvedReason(name string) string {
 	return "the history is shorter"
 }
 
-// Unmistakable returns an unambiguous name of a commit: with the prefix of the
+// UniqueName returns an unambiguous name of a commit: with the prefix of the
 // reference, such as tags/v1.4, or else its hash.
-func (r *Repository) Unmistakable(name string, c Commit) string {
+func (r *Repository) UniqueName(name string, c Commit) string {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	for _, rule := range plumbing.RefRevParseRules {
@@ -150,9 +150,9 @@ func (r *Repository) Names() []string {
 	return slices.Compact(names)
 }
 
-// Parted returns the merge base of two commits. If there are several, it is the one
+// MergeBase returns the merge base of two commits. If there are several, it is the one
 // that git lists first.
-func (r *Repository) Parted(a, b Commit) (Commit, error) {
+func (r *Repository) MergeBase(a, b Commit) (Commit, error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	all, err := a.commit.MergeBase(b.commit)

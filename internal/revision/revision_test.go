@@ -122,7 +122,7 @@ func TestCommits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := repo.Unmistakable(name, c)
+		got := repo.UniqueName(name, c)
 		if again, err := repo.Commit(got); got != want || err != nil || again.Hash != c.Hash {
 			t.Errorf("%s is %s, %v; want %s", name, got, err, want)
 		}
@@ -151,11 +151,11 @@ func TestParted(t *testing.T) {
 		}
 		return c
 	}
-	base, err := repo.Parted(commit("main"), commit("side"))
+	base, err := repo.MergeBase(commit("main"), commit("side"))
 	if err != nil || base.Hash != git(t, dir, "rev-parse", "v1^{commit}") {
 		t.Errorf("%v, %v", base, err)
 	}
-	if _, err := repo.Parted(commit("main"), commit("other")); err == nil || !strings.Contains(err.Error(), "have no commit in common; ") {
+	if _, err := repo.MergeBase(commit("main"), commit("other")); err == nil || !strings.Contains(err.Error(), "have no commit in common; ") {
 		t.Error(err)
 	}
 }

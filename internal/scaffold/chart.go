@@ -39,7 +39,7 @@ func (b *Draft) chart(f *undescribed) {
 	if app := said("appVersion"); app != "" {
 		fact += ", of " + app
 	}
-	f.draft.Facts = append(f.draft.Facts, finding.Harmless(fact)+".")
+	f.draft.Facts = append(f.draft.Facts, finding.Sanitize(fact)+".")
 	var needs []string
 	if list, ok := doc["dependencies"].([]any); ok {
 		for _, d := range list {
@@ -49,9 +49,9 @@ func (b *Draft) chart(f *undescribed) {
 		}
 	}
 	if len(needs) > 0 {
-		f.draft.Facts = append(f.draft.Facts, finding.Harmless("It brings the charts "+strings.Join(needs, ", "))+".")
+		f.draft.Facts = append(f.draft.Facts, finding.Sanitize("It brings the charts "+strings.Join(needs, ", "))+".")
 	}
-	f.draft.Name, f.draft.About = component.NameFrom(said("name")), finding.Harmless(strings.Join(strings.Fields(said("description")), " "))
+	f.draft.Name, f.draft.About = component.NameFrom(said("name")), finding.Sanitize(strings.Join(strings.Fields(said("description")), " "))
 	entries, err := fs.ReadDir(b.Repo, f.dir)
 	if err != nil {
 		return

@@ -148,7 +148,7 @@ func (f *undescribed) settle(fl *fleet.Fleet, places *fleet.Phases) {
 		return
 	}
 	f.draft.Phase = fl.Profile.Write(p.Computed.Number)
-	f.draft.PhaseWhy = finding.Harmless(f.draft.Phase + " is the earliest: " + p.Why + ".")
+	f.draft.PhaseWhy = finding.Sanitize(f.draft.Phase + " is the earliest: " + p.Why + ".")
 	if p.Rung != "" {
 		f.summary += ", for " + p.Rung
 	}
@@ -176,13 +176,13 @@ func (f *undescribed) splitIn(fl *fleet.Fleet, app *fleet.Application) {
 			return crds.Is(o) && slices.ContainsFunc(app.Objects, func(own object.Object) bool { return own.ID == o.ID })
 		})
 		if other.Dir != f.dir && held {
-			f.draft.CRDs, f.draft.CRDsWhy = string(crds.Skip), finding.Harmless("The component "+other.Name+" contains the same CRDs.")
+			f.draft.CRDs, f.draft.CRDsWhy = string(crds.Skip), finding.Sanitize("The component "+other.Name+" contains the same CRDs.")
 			return
 		}
 	}
 	for _, band := range fl.Profile.BandsOf(f.draft.Part) {
 		for _, place := range band.Places {
-			if f.draft.CRDsPhase == "" && place.Takes(definitionsRung) {
+			if f.draft.CRDsPhase == "" && place.Accepts(definitionsRung) {
 				f.draft.CRDsPhase = fl.Profile.Write(place.Phase)
 			}
 		}

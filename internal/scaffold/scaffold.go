@@ -42,7 +42,7 @@ type Draft struct {
 func (b *Draft) look(ctx context.Context, dirs []string, force bool) error {
 	var faults []error
 	for _, typed := range dirs {
-		dir, err := b.Inside(typed)
+		dir, err := b.Rel(typed)
 		if err != nil {
 			return err
 		}
@@ -56,14 +56,14 @@ func (b *Draft) look(ctx context.Context, dirs []string, force bool) error {
 			b.there = append(b.there, f.file)
 			continue
 		case err == nil:
-			if f.draft.Old, err = fs.ReadFile(b.Repo, path.Join(dir, component.File)); err != nil {
+			if f.draft.Existing, err = fs.ReadFile(b.Repo, path.Join(dir, component.File)); err != nil {
 				faults = append(faults, plugin.Unreadable(f.file, err))
 				continue
 			}
 		}
 		if err := b.describe(ctx, f); err != nil {
 			//lint:ignore errorlint a finding among others does not excuse the others
-			if skipped, ok := err.(finding.Finding); ok && skipped.Rule == render.Nothing && len(dirs) > 1 {
+			if skipped, ok := err.(finding.Finding); ok && skipped.Rule == render.NothingToRender && len(dirs) > 1 {
 				skipped.Severity = finding.Note // a pattern may match such directories
 				b.Findings = append(b.Findings, skipped)
 				continue
@@ -84,11 +84,11 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 	}
 	shown := filepath.ToSlash(filepath.Dir(f.file))
 	if kind == "" {
-		return finding.Finding{Severity: finding.Error, Rule: render.Nothing, File: shown, Message: "nothing to render in this directory",
+		return finding.Finding{Severity: finding.Error, Rule: render.NothingToRender, File: shown, Message: "nothing to render in this directory",
 			Remedy: "name a directory with a chart, a kustomization, templates or manifests"}
 	}
 	if kind == render.Helm && b.library(f.dir) {
-		return finding.Finding{Severity: finding.Error, Rule: render.Nothing, File: shown, Message: "a library chart renders nothing", Remedy: "name a chart that depends on it"}
+		return finding.Finding{Severity: finding.Error, Rule: render.NothingToRender, File: shown, Message: "a library chart renders nothing", Remedy: "name a chart that depends on it"}
 	}
 	held := locate.Below(b.Repo, f.dir)
 	if within := append(held.Described, held.Others...); kind != render.Helm && len(within) > 0 {
@@ -103,7 +103,7 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 	name := f.names[0]
 	f.draft.Name = name
 	repo := overlay.FS{FS: b.Repo, Files: map[string]string{}}
-	if f.draft.Old != nil {
+	if f.draft.Existing != nil {
 		said, err := plugin.Request{Repo: b.Repo, NoRepository: b.NoRepository, Dir: f.dir, Show: b.Show}.Describe()
 		if err != nil {
 			return err
@@ -185,7 +185,7 @@ func (b *Draft) Text(all bool) string {
 				if i > 0 {
 					out.WriteString("---\n")
 				}
-				fmt.Fprintf(&out, "# %s\n", finding.Harmless(f.file))
+				fmt.Fprintf(&out, "# %s\n", finding.Sanitize(f.file))
 			}
 			out.WriteString(f.draft.Text())
 			continue
@@ -194,7 +194,7 @@ func (b *Draft) Text(all bool) string {
 		if f.draft.Phase != "" {
 			step = "step " + f.draft.Phase
 		}
-		fmt.Fprintf(&out, "%s: %s, %s, %s\n", finding.Harmless(f.file), f.draft.Name, f.summary, step)
+		fmt.Fprintf(&out, "%s: %s, %s, %s\n", finding.Sanitize(f.file), f.draft.Name, f.summary, step)
 	}
 	if !all {
 		fmt.Fprintf(&out, "%s written\n", finding.Counted(len(b.Found), "file"))
@@ -252,7 +252,7 @@ func Directories(args []string) ([]string, error) {
 func Below(c *checkout.Checkout, dirs []string, force bool) ([]string, error) {
 	var all []string
 	for _, typed := range dirs {
-		dir, err := c.Inside(typed)
+		dir, err := c.Rel(typed)
 		if err != nil {
 			return nil, err
 		}

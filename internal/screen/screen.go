@@ -14,44 +14,44 @@ import (
 	"github.com/ladder-cmp/ladder/internal/paint"
 )
 
-// Look is the value of the flag --color.
-type Look string
+// ColorMode is the value of the flag --color.
+type ColorMode string
 
 // String implements pflag.Value.
-func (l *Look) String() string { return string(*l) }
+func (l *ColorMode) String() string { return string(*l) }
 
-// LookType is the name of the flag's values in --help.
-const LookType = "when"
+// ColorModeType is the name of the flag's values in --help.
+const ColorModeType = "when"
 
 // Type returns the name of the value in --help.
-func (l *Look) Type() string { return LookType }
+func (l *ColorMode) Type() string { return ColorModeType }
 
 // Set implements pflag.Value.
-func (l *Look) Set(value string) error {
-	if !slices.Contains(Looks, value) {
-		return fmt.Errorf("want %s", strings.Join(Looks, ", "))
+func (l *ColorMode) Set(value string) error {
+	if !slices.Contains(ColorModes, value) {
+		return fmt.Errorf("want %s", strings.Join(ColorModes, ", "))
 	}
-	*l = Look(value)
+	*l = ColorMode(value)
 	return nil
 }
 
 // On returns a writer with colors according to the flag.
-func (l *Look) On(out io.Writer) io.Writer { return screen{out, l} }
+func (l *ColorMode) On(out io.Writer) io.Writer { return screen{out, l} }
 
 const (
-	Auto   Look = "auto"
-	Always Look = "always"
-	Never  Look = "never"
+	Auto   ColorMode = "auto"
+	Always ColorMode = "always"
+	Never  ColorMode = "never"
 )
 
-// Looks are the values of the flag.
-var Looks = []string{string(Auto), string(Always), string(Never)}
+// ColorModes are the values of the flag.
+var ColorModes = []string{string(Auto), string(Always), string(Never)}
 
 // screen is an output whose colors depend on the flag. The writers of texts add the
 // colors.
 type screen struct {
 	io.Writer
-	look *Look
+	look *ColorMode
 }
 
 // coloured decides like other programs: the flag, then NO_COLOR

@@ -72,7 +72,7 @@ func answer(ctx context.Context, in task.Input, base *knowledge.Base, memory *in
 		Log:       []any{"renderer", string(res.Kind), "objects", len(res.Objects), "waves", res.Plan.Waves(), "findings", len(res.Findings)},
 	}
 	for _, m := range out.Manifests {
-		out.Expanded += object.Expanded(m)
+		out.Expanded += object.ExpandedSize(m)
 	}
 	if len(res.Findings) > 0 {
 		out.Log = append(out.Log, "first", worst(res.Findings).Error())

@@ -107,7 +107,7 @@ func FlagsOf(args []string, env map[string]string) (doctor.Flags, error) {
 	}
 	c := opt.Config
 	f := doctor.Flags{Plugin: plugin.Name, PluginDir: opt.Dir, Ladder: *opt.Ladder, Operations: opt.Address, Discovery: c.Discovery,
-		Parallel: c.Parallel, ParallelSet: flags.Changed("parallel"), Render: c.Render.Seconds(), Ending: (c.Drain + TimeToFlush).Seconds(),
+		Parallel: c.Parallel, ParallelSet: flags.Changed("parallel"), RenderTimeout: c.Render.Seconds(), ShutdownTimeout: (c.Drain + TimeToFlush).Seconds(),
 		Worker: opt.WorkerMemory, Server: OwnMemory + c.Memory + c.Cache + c.Answers,
 		Remote: opt.Remote.Config.Allow, CA: opt.Remote.Config.CAFile, Credentials: opt.Remote.Config.Credentials.Dir != ""}
 	for _, name := range []string{"repository-memory", "answer-memory", "worker-memory"} {

@@ -13,7 +13,7 @@ func TestFlagsOf(t *testing.T) {
 	t.Setenv("LADDER_SERVE_PARALLEL", "7")
 	t.Setenv(ladderfile.Variable, "elsewhere.yaml")
 	f, err := FlagsOf([]string{"--parallel=3"}, map[string]string{"LADDER_SERVE_RENDER_TIMEOUT": "10s", ladderfile.Variable: "/etc/ladder/ladder.yaml"})
-	if err != nil || f.Parallel != 3 || f.Render != 10 || f.Ladder != "/etc/ladder/ladder.yaml" || f.PluginDir != socketDir {
+	if err != nil || f.Parallel != 3 || f.RenderTimeout != 10 || f.Ladder != "/etc/ladder/ladder.yaml" || f.PluginDir != socketDir {
 		t.Errorf("read %+v, %v", f, err)
 	}
 	for want, args := range map[string][]string{"unknown flag: --paralel": {"--paralel=1"}, "-1": {"--parallel=-1"}, "64 MiB": {"--worker-memory=1"}, "xml": {"--log-format=xml"}, "unexpected argument": {"now"}} {

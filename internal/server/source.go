@@ -223,7 +223,7 @@ func sourceOf(in *fetchers.Options, log *slog.Logger, metrics prometheus.Registe
 		own, scope, err := f.For(in.Projects, project)
 		return own, scope, err
 	}
-	return newSource(of, fetchers.ResolveName, in.Config.Fresh), end, nil
+	return newSource(of, fetchers.ResolveName, in.Config.TTL), end, nil
 }
 
 // writable creates a directory if needed, and checks that files can be written

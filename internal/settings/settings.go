@@ -26,8 +26,8 @@ import (
 type File struct {
 	// Name is its name in messages, Rule the rule for its problems.
 	Name, Rule string
-	// About describes the file, for users who used its name for a manifest.
-	About string
+	// Description describes the file, for users who used its name for a manifest.
+	Description string
 }
 
 // Fault is a finding about a place in the file.
@@ -58,15 +58,15 @@ func (f File) Parse(text []byte) (*yaml.Node, error) {
 		return nil, f.Fault(root.Line, "", "not a mapping", "write keys and values")
 	}
 	if object.IsManifest(root) {
-		return nil, f.Fault(root.Line, "", "the file is a Kubernetes manifest, but "+path.Base(f.Name)+" is the name of "+f.About, "rename the file")
+		return nil, f.Fault(root.Line, "", "the file is a Kubernetes manifest, but "+path.Base(f.Name)+" is the name of "+f.Description, "rename the file")
 	}
 	return root, nil
 }
 
-// Twice reports duplicate keys of a mapping and of nested ones: all but the last
+// DuplicateKeys reports duplicate keys of a mapping and of nested ones: all but the last
 // would be lost.
-func (f File) Twice(n *yaml.Node, field string) []error {
-	return f.twice(n, field, func(value *yaml.Node, field string) []error { return f.Twice(value, field) })
+func (f File) DuplicateKeys(n *yaml.Node, field string) []error {
+	return f.twice(n, field, func(value *yaml.Node, field string) []error { return f.DuplicateKeys(value, field) })
 }
 
 // twice checks one mapping, and calls below for each of its values.

@@ -65,9 +65,9 @@ func (s *Sync) Waves() int {
 	return len(slices.Compact(slices.Sorted(slices.Values(s.waves))))
 }
 
-// Play simulates the sync. It returns the object that blocks it, or -1 if all waves
+// Run simulates the sync. It returns the object that blocks it, or -1 if all waves
 // are applied, and whether all objects with a health check are healthy at the end.
-func (s *Sync) Play(needs []Need) (stuck int, healthy bool) {
+func (s *Sync) Run(needs []Need) (stuck int, healthy bool) {
 	byFrom := make([][]int, len(s.objs))
 	for _, n := range needs {
 		byFrom[n.From] = append(byFrom[n.From], n.To)
@@ -152,7 +152,7 @@ func (s *Sync) Sets(random *rand.Rand, sets, most int) (tried int, harm []Harm) 
 		for i := range needs {
 			needs[i] = Need{programs[random.IntN(len(programs))], random.IntN(len(s.objs))}
 		}
-		if _, healthy := plain.Play(needs); !healthy {
+		if _, healthy := plain.Run(needs); !healthy {
 			continue
 		}
 		tried++
@@ -164,6 +164,6 @@ func (s *Sync) Sets(random *rand.Rand, sets, most int) (tried int, harm []Harm) 
 }
 
 func (s *Sync) try(needs []Need) (Harm, bool) {
-	stuck, healthy := s.Play(needs)
+	stuck, healthy := s.Run(needs)
 	return Harm{needs, stuck}, !healthy
 }

@@ -35,11 +35,11 @@ func TestPlay(t *testing.T) {
 		{"itself over another one", []simulate.Need{{From: last, To: late}, {From: early, To: last}}, early, false},
 		{"each other, in the last wave", []simulate.Need{{From: last, To: last}}, -1, false},
 	} {
-		stuck, healthy := s.Play(tt.needs)
+		stuck, healthy := s.Run(tt.needs)
 		if stuck != tt.stuck || healthy != tt.healthy {
 			t.Errorf("%s: stuck at %d, healthy %v; want %d, %v", tt.name, stuck, healthy, tt.stuck, tt.healthy)
 		}
-		if stuck, _ := s.WithoutWaves().Play(tt.needs); stuck != -1 {
+		if stuck, _ := s.WithoutWaves().Run(tt.needs); stuck != -1 {
 			t.Errorf("%s: without waves it is stuck at %d", tt.name, stuck)
 		}
 	}

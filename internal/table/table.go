@@ -26,7 +26,7 @@ func Rows(head []string, rows [][]string) string {
 	return Columns(strings.Join(head, "\t"), func(w io.Writer) {
 		for _, row := range rows {
 			for i := range row {
-				row[i] = finding.Harmless(row[i])
+				row[i] = finding.Sanitize(row[i])
 			}
 			fmt.Fprintln(w, strings.Join(row, "\t"))
 		}

@@ -35,8 +35,8 @@ type Vendoring struct {
 	Check  bool
 	Keep   bool
 	Update []string // names, or Everything
-	// AsGiven means that the directory is the component, whatever it contains.
-	AsGiven  bool
+	// ExactDir means that the directory is the component, whatever it contains.
+	ExactDir bool
 	Settings plugin.Settings
 	Base     *knowledge.Base
 	Network  *Network // nil with Check
@@ -84,7 +84,7 @@ func (v *Vendoring) open(dir string) ([]*vendored, func(), error) {
 	if dir == "" {
 		return nil, nil, usage.New(`the name of the directory is empty; name the directory of the component, or "." for this one`)
 	}
-	if err := checkout.IsThere(dir); err != nil {
+	if err := checkout.CheckDir(dir); err != nil {
 		return nil, nil, err
 	}
 	c, err := checkout.Open(dir)
@@ -108,7 +108,7 @@ func (v *Vendoring) open(dir string) ([]*vendored, func(), error) {
 // and charts and kustomizations without one that are not part of others.
 func (v *Vendoring) components(c *checkout.Checkout) ([]string, error) {
 	found, err := fleet.Source{Repo: c.Repo, Dirs: []string{c.Dir}, Show: c.Show}.Directories()
-	if v.AsGiven {
+	if v.ExactDir {
 		return found, err
 	}
 	var described []string
@@ -449,12 +449,12 @@ func NewNetwork(f *fetch.Fetcher) *Network {
 	}
 	var mu sync.Mutex
 	asked := map[string]remote.Fetcher{} // by digest
-	return &Network{anew: &remote.Recorder{From: fetchers.WithNames(f.Anew())},
+	return &Network{anew: &remote.Recorder{From: fetchers.WithNames(f.Uncached())},
 		again: func(digest string) remote.Fetcher {
 			mu.Lock()
 			defer mu.Unlock()
 			if asked[digest] == nil {
-				asked[digest] = &remote.Recorder{From: fetchers.WithNames(f.Expecting(func(remote.Ref) string { return digest }))}
+				asked[digest] = &remote.Recorder{From: fetchers.WithNames(f.Pinned(func(remote.Ref) string { return digest }))}
 			}
 			return asked[digest]
 		}}
@@ -473,7 +473,7 @@ func (p pinned) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, erro
 		return p.network.anew.Fetch(ctx, ref)
 	}
 	c, err := p.openVendorDir.Fetch(ctx, ref)
-	if f := finding.Of(err); err == nil || len(f) == 1 && f[0].Rule == remote.OtherThanLocked {
+	if f := finding.Of(err); err == nil || len(f) == 1 && f[0].Rule == remote.LockMismatch {
 		return c, err
 	}
 	// The file is missing or differs: it is fetched again, and must match the lock.

@@ -24,8 +24,8 @@ type Verdict struct {
 	Findings []finding.Finding
 	Plan     *wave.Plan
 	Gates    []wave.Gate
-	// Of is the checked part of a fleet; empty for a component.
-	Of string
+	// Scope is the checked part of a fleet; empty for a component.
+	Scope string
 	// Applications are those of a fleet, each checked separately.
 	Applications []Application
 }
@@ -58,8 +58,8 @@ func (r Verdict) text(p paint.Paint) string {
 	if r.Plan != nil {
 		fmt.Fprintf(&b, " in %s and %s", finding.Counted(len(r.Plan.Order), "object"), finding.Counted(r.Plan.Waves(), "wave"))
 	}
-	if r.Of != "" {
-		b.WriteString(" in " + r.Of)
+	if r.Scope != "" {
+		b.WriteString(" in " + r.Scope)
 	}
 	b.WriteByte('\n')
 	return b.String()
@@ -82,11 +82,11 @@ func (r Verdict) json() (string, error) {
 		Findings   []finding.Finding `json:"findings"`
 		Gates      []wave.Gate       `json:"gates,omitzero"`
 	}{Components: r.Applications, Findings: []finding.Finding{}}
-	if r.Of == "" {
+	if r.Scope == "" {
 		out.Gates = append([]wave.Gate{}, r.Gates...)
 	}
 	for _, f := range r.Findings {
-		out.Findings = append(out.Findings, f.Told())
+		out.Findings = append(out.Findings, f.Redacted())
 	}
 	text, err := json.MarshalIndent(out, "", "  ")
 	return string(text) + "\n", err
@@ -140,8 +140,8 @@ const (
 	remote   = "remote"
 )
 
-// Judge counts the findings of an Application.
-func Judge(app *fleet.Application) Application {
+// Summarize counts the findings of an Application.
+func Summarize(app *fleet.Application) Application {
 	r := Verdict{Findings: app.Findings}
 	j := Application{Name: app.Name, Path: app.File, State: rendered, Objects: len(app.Objects), Waves: app.Waves,
 		Errors: r.Count(finding.Error), Warnings: r.Count(finding.Warning), Notes: r.Count(finding.Note)}
@@ -182,7 +182,7 @@ func judgedTable(p paint.Paint, all []Application) string {
 			}
 			found = strings.Join(parts, ", ")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", finding.Harmless(j.Name), objects, waves, found)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", finding.Sanitize(j.Name), objects, waves, found)
 	}
 	w.Flush()
 	return b.String() + "\n"

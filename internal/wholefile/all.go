@@ -84,7 +84,7 @@ func writeTemp(file string, text []byte, mode os.FileMode) (name string, err err
 		return "", err
 	}
 	defer dir.Close()
-	fresh, err := Beside(dir, filepath.Base(file), text, mode)
+	fresh, err := WriteTemp(dir, filepath.Base(file), text, mode)
 	if err != nil {
 		return "", err
 	}

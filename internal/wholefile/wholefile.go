@@ -10,14 +10,14 @@ import (
 	"path"
 )
 
-// Unfinished is the prefix of temporary names. Such files only remain if a process
+// TempPrefix is the prefix of temporary names. Such files only remain if a process
 // was killed.
-const Unfinished = ".new-"
+const TempPrefix = ".new-"
 
 // Replace writes a file and replaces an existing one. A symlink is replaced; its
 // target is unchanged.
 func Replace(root *os.Root, name string, data []byte, mode fs.FileMode) error {
-	fresh, err := Beside(root, name, data, mode)
+	fresh, err := WriteTemp(root, name, data, mode)
 	if err != nil {
 		return err
 	}
@@ -27,10 +27,10 @@ func Replace(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// Beside writes a temporary file with an unpredictable name into the directory of
+// WriteTemp writes a temporary file with an unpredictable name into the directory of
 // another one, and returns the name. The caller must rename or remove it.
-func Beside(root *os.Root, name string, data []byte, mode fs.FileMode) (fresh string, err error) {
-	fresh = path.Join(path.Dir(name), Unfinished+rand.Text())
+func WriteTemp(root *os.Root, name string, data []byte, mode fs.FileMode) (fresh string, err error) {
+	fresh = path.Join(path.Dir(name), TempPrefix+rand.Text())
 	file, err := root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return "", err

@@ -64,7 +64,7 @@ func TestBeside(t *testing.T) {
 	defer root.Close()
 	seen := map[string]bool{}
 	for range 100 {
-		name, err := wholefile.Beside(root, "a", nil, 0o600)
+		name, err := wholefile.WriteTemp(root, "a", nil, 0o600)
 		if err != nil || seen[name] {
 			t.Fatalf("%s twice, %v", name, err)
 		}

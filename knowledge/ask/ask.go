@@ -119,7 +119,7 @@ func (a *Question) nearest(arg string) *nearest.Names {
 func (a *Question) GroupTable() string {
 	return table.Columns("GROUP\tKINDS\tPRODUCT", func(w io.Writer) {
 		for _, g := range a.Groups {
-			fmt.Fprintf(w, "%s\t%d\t%s\n", finding.Harmless(GroupName(g.Name)), len(g.Kinds), a.product(g.Name))
+			fmt.Fprintf(w, "%s\t%d\t%s\n", finding.Sanitize(GroupName(g.Name)), len(g.Kinds), a.product(g.Name))
 		}
 	})
 }
@@ -145,7 +145,7 @@ func (a *Question) Text() string {
 					k.Rung = a.Base.Guess(k.Group, k.Kind).Rung
 				}
 				rung, _ := a.Base.Rung(k.Rung)
-				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", finding.Harmless(GroupName(k.Group)), finding.Harmless(k.Kind), k.Rung, rung.Wave, waited(k), finding.Harmless(k.Why))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", finding.Sanitize(GroupName(k.Group)), finding.Sanitize(k.Kind), k.Rung, rung.Wave, waited(k), finding.Sanitize(k.Why))
 			}
 		})
 		if !a.listed {
@@ -161,7 +161,7 @@ func (a *Question) record(k knowledge.Kind) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
 		for text := range strings.SplitSeq(fmt.Sprintf(format, args...), "\n") {
-			b.WriteString(finding.Harmless(text) + "\n")
+			b.WriteString(finding.Sanitize(text) + "\n")
 		}
 	}
 	rung, _ := a.Base.Rung(k.Rung)
@@ -181,7 +181,7 @@ func (a *Question) record(k knowledge.Kind) string {
 		line("  refers to:")
 		table := table.Columns("FIELD\tMEANING\tTO\tWHY", func(w io.Writer) {
 			for _, r := range k.References {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", finding.Harmless(field(r)), meaning(r), finding.Harmless(targets(r.To)), finding.Harmless(r.Why+note(r.Note)))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", finding.Sanitize(field(r)), meaning(r), finding.Sanitize(targets(r.To)), finding.Sanitize(r.Why+note(r.Note)))
 			}
 		})
 		line("    %s", strings.ReplaceAll(strings.TrimSuffix(table, "\n"), "\n", "\n    "))
@@ -189,7 +189,7 @@ func (a *Question) record(k knowledge.Kind) string {
 	if rest := k.Rest("kind", "scope", "rung", "why", "source", "health", "references", "sees"); rest != "" {
 		line("  besides: %s", strings.ReplaceAll(strings.TrimSuffix(rest, "\n"), "\n", ", "))
 	}
-	if _, packages := a.Base.Brought(k.Group, k.Kind); len(packages) > 0 {
+	if _, packages := a.Base.Origin(k.Group, k.Kind); len(packages) > 0 {
 		var names []string
 		for _, p := range packages {
 			names = append(names, p.String())
@@ -216,7 +216,7 @@ func (a *Question) record(k knowledge.Kind) string {
 		for _, o := range a.others {
 			names = append(names, knowledge.GroupKind{Group: o.Group, Kind: o.Kind}.String())
 		}
-		line("There are others of that name: %s", strings.Join(names, ", "))
+		line("other kinds with this name: %s", strings.Join(names, ", "))
 	}
 	return b.String()
 }
@@ -225,8 +225,8 @@ func (a *Question) record(k knowledge.Kind) string {
 func (a *Question) health(k knowledge.Kind, line func(string, ...any)) {
 	if len(k.Health) == 0 {
 		line("  health:  no health check: a wave does not wait for it")
-		if k.Sees != nil {
-			line("           cmp health makes one: healthy when %s", signs(k.Sees.Healthy))
+		if k.Status != nil {
+			line("           cmp health prints one: healthy when %s", signs(k.Status.Healthy))
 		}
 		return
 	}
@@ -279,7 +279,7 @@ func GroupName(name string) string {
 
 func waited(k knowledge.Kind) string {
 	switch {
-	case k.Waited():
+	case k.IsAwaited():
 		return "yes"
 	case len(k.Health) == 0 || !slices.ContainsFunc(k.Health, func(h knowledge.Health) bool { return !h.Healthy }):
 		return "no"
@@ -297,7 +297,7 @@ func signs(all []knowledge.Sign) string {
 		}
 		parts = append(parts, what+" is "+strings.Join(sign.Values(), " or "))
 	}
-	return finding.Harmless(strings.Join(parts, " and "))
+	return finding.Sanitize(strings.Join(parts, " and "))
 }
 
 func note(text string) string {

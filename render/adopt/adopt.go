@@ -54,9 +54,9 @@ type Component struct {
 	keys [2]seed.Key
 	// Generated lists these fields in order.
 	Generated []Field
-	// Untried is the number of values that were not tried because of maxTried.
-	Untried int
-	setters map[Field]setter
+	// NotTried is the number of values that were not tried because of maxTried.
+	NotTried int
+	setters  map[Field]setter
 	// instead maps a Secret to the value that names a replacement for it.
 	replacements map[object.ID]string
 }
@@ -105,8 +105,8 @@ func Find(ctx context.Context, fsys fs.FS, dir string, opt render.Options, seeds
 		return c, nil
 	}
 	all := emptyValues(texts)
-	c.Untried = max(len(all)-maxTried, 0)
-	for _, path := range all[:len(all)-c.Untried] {
+	c.NotTried = max(len(all)-maxTried, 0)
+	for _, path := range all[:len(all)-c.NotTried] {
 		if err := c.try(ctx, path, first); err != nil {
 			return nil, err
 		}

@@ -113,7 +113,7 @@ func TestAdopt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `# What the cluster has, so that the chart does not generate it:
+	const want = `# Values from the cluster, which the chart would otherwise generate:
 #   Secret shop/a: encoded
 #   Secret shop/a: plain
 #   Secret shop/a: unnamed
@@ -122,11 +122,11 @@ only:
     here: "null"
 plain: 'live: plain'
 
-# Secret other/b: no value of the chart sets key, but it takes a Secret of yours instead:
+# Secret other/b: no value of the chart sets key, but it can use a Secret of your own:
 #   existing.secret: b-kept
-# Make it from the one that is there, for instance sealed:
+# Create it from the existing one, for example as a SealedSecret:
 #   kubectl -n other get secret b -o json | jq '{apiVersion, kind, type, data, metadata: {name: "b-kept", namespace: .metadata.namespace}}' | kubeseal -o yaml
-# or from a store, once that has what the Secret holds:
+# or from a secret store that contains the same values:
 #   apiVersion: external-secrets.io/v1
 #   kind: ExternalSecret
 #   metadata: {name: b-kept, namespace: other}
@@ -136,7 +136,7 @@ plain: 'live: plain'
 #     dataFrom: [{extract: {key: YOUR-PATH/b}}]
 
 # Secret shop/a: no value of the chart sets hashed, nested.
-# Have Argo CD leave them as they are, in the Application:
+# To keep them, let Argo CD ignore them. Add to the Application:
 #   spec:
 #     ignoreDifferences:
 #       - kind: Secret

@@ -14,7 +14,7 @@ import (
 func (a Adoption) Text() (string, error) {
 	var b strings.Builder
 	if len(a.Kept) > 0 {
-		b.WriteString("# What the cluster has, so that the chart does not generate it:\n")
+		b.WriteString("# Values from the cluster, which the chart would otherwise generate:\n")
 		for _, f := range a.Kept {
 			fmt.Fprintf(&b, "#   %s: %s\n", f.Secret, f.Key)
 		}
@@ -38,7 +38,7 @@ func (r Rest) write(b *strings.Builder) {
 	name := r.Secret.Name
 	if r.Replacement == "" {
 		line("%s: no value of the chart sets %s.", r.Secret, strings.Join(r.Keys, ", "))
-		line("Have Argo CD leave them as they are, in the Application:")
+		line("To keep them, let Argo CD ignore them. Add to the Application:")
 		line("  spec:")
 		line("    ignoreDifferences:")
 		line("      - kind: Secret")
@@ -52,11 +52,11 @@ func (r Rest) write(b *strings.Builder) {
 		line("      syncOptions: [RespectIgnoreDifferences=true]")
 		return
 	}
-	line("%s: no value of the chart sets %s, but it takes a Secret of yours instead:", r.Secret, strings.Join(r.Keys, ", "))
+	line("%s: no value of the chart sets %s, but it can use a Secret of your own:", r.Secret, strings.Join(r.Keys, ", "))
 	line("  %s: %s-kept", r.Replacement, name)
-	line("Make it from the one that is there, for instance sealed:")
+	line("Create it from the existing one, for example as a SealedSecret:")
 	line("  kubectl -n %s get secret %s -o json | jq '{apiVersion, kind, type, data, metadata: {name: \"%s-kept\", namespace: .metadata.namespace}}' | kubeseal -o yaml", r.Secret.Namespace, name, name)
-	line("or from a store, once that has what the Secret holds:")
+	line("or from a secret store that contains the same values:")
 	line("  apiVersion: external-secrets.io/v1")
 	line("  kind: ExternalSecret")
 	line("  metadata: {name: %s-kept, namespace: %s}", name, r.Secret.Namespace)
@@ -74,7 +74,7 @@ func (a Adoption) Findings() []finding.Finding {
 	}
 	for _, r := range a.Rest {
 		if r.Replacement == "" {
-			note(r.Secret.String(), "no value of the chart sets "+strings.Join(r.Keys, ", "), "have Argo CD ignore the difference, as printed")
+			note(r.Secret.String(), "no value of the chart sets "+strings.Join(r.Keys, ", "), "let Argo CD ignore the difference, as printed")
 		} else {
 			note(r.Secret.String(), "no value of the chart sets "+strings.Join(r.Keys, ", "), "set "+r.Replacement+" to a Secret of your own, as printed")
 		}

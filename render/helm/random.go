@@ -78,7 +78,7 @@ func lookupTarget(kind, namespace, name string) string {
 }
 
 func mentionsRandom(ch *chart.Chart) bool {
-	mentions := func(f *common.File) bool { return random.Mentioned(string(f.Data)) }
+	mentions := func(f *common.File) bool { return random.MentionsRandom(string(f.Data)) }
 	return slices.ContainsFunc(ch.Templates, mentions) || slices.ContainsFunc(ch.Raw, func(f *common.File) bool { return f.Name == "values.yaml" && mentions(f) }) ||
 		slices.ContainsFunc(ch.Dependencies(), mentionsRandom)
 }
@@ -151,7 +151,7 @@ func (s source) nonDeterministic(docs []Document, c *random.Chart) []finding.Fin
 		named = fmt.Sprintf("%s and %d more", named, more)
 	}
 	f := s.Fault(Random, "", fmt.Sprintf("different on every render, because their templates call %s: %s", strings.Join(functions, ", "), named),
-		s.opt.Random.Without().Remedy()+", or set values that replace what is generated")
+		s.opt.Random.NoDerivation().Remedy()+", or set values that replace what is generated")
 	f.Severity = finding.Note
 	return []finding.Finding{f}
 }

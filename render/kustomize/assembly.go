@@ -232,7 +232,7 @@ func (a *assembly) fileAt(address string) (remote.Content, error) {
 // repository fetches a repository as a tree.
 func (a *assembly) repository(g gitAddress) (*tree, remote.Content, error) {
 	if g.unknownKey != "" {
-		return nil, remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "kustomization", Message: fmt.Sprintf("unknown parameter %q in the URL of a repository", finding.Harmless(g.unknownKey)),
+		return nil, remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "kustomization", Message: fmt.Sprintf("unknown parameter %q in the URL of a repository", finding.Sanitize(g.unknownKey)),
 			Remedy: "use ref or version for a branch, tag or commit; submodules and timeout are allowed, too"}
 	}
 	ref := g.ref()

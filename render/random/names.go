@@ -24,9 +24,9 @@ func IsRandom(name string) bool { return slices.Contains(random, name) }
 // IsClock reports whether a template function may read the time.
 func IsClock(name string) bool { return slices.Contains(clock, name) }
 
-// Mentioned reports whether the actions of a template name one of the functions, or
+// MentionsRandom reports whether the actions of a template name one of the functions, or
 // lookup.
-func Mentioned(text string) bool {
+func MentionsRandom(text string) bool {
 	for {
 		_, rest, found := strings.Cut(text, "{{")
 		if !found {

@@ -32,33 +32,33 @@ import (
 type Source struct {
 	// Key is the key of the Application; nil means that results are random, and
 	// Without says why.
-	Key     *seed.Key
-	Without Without
+	Key          *seed.Key
+	NoDerivation NoDerivation
 	// Now is the time for renewing certificates.
 	Now time.Time
 	// Keys caches keys; it may be nil.
 	Keys *Keys
 }
 
-// Without is the reason why nothing is derived.
-type Without int
+// NoDerivation is the reason why nothing is derived.
+type NoDerivation int
 
 const (
 	// NoSeed means that there is no seed.
-	NoSeed Without = iota
+	NoSeed NoDerivation = iota
 	// NoProject means that Argo CD does not name the AppProject, so a seed cannot
 	// be used.
 	NoProject
-	// Unwanted means that the component disables derivation.
-	Unwanted
+	// Disabled means that the component disables derivation.
+	Disabled
 )
 
 // Remedy says how to enable derivation.
-func (w Without) Remedy() string {
+func (w NoDerivation) Remedy() string {
 	switch w {
 	case NoProject:
 		return "upgrade Argo CD to 3.0 or later, which says the AppProject that a seed needs"
-	case Unwanted:
+	case Disabled:
 		return "set random: derived, with a seed"
 	}
 	return "render with a seed (--seed-file)"
@@ -102,12 +102,12 @@ type Renewal struct {
 	Renews, NotAfter time.Time
 }
 
-// Without returns the reason why nothing is derived.
-func (r *Rendering) Without() Without {
+// NoDerivation returns the reason why nothing is derived.
+func (r *Rendering) NoDerivation() NoDerivation {
 	if r == nil {
 		return NoSeed
 	}
-	return r.source.Without
+	return r.source.NoDerivation
 }
 
 // Derived reports whether there is a seed; a nil Rendering has none.

@@ -302,7 +302,7 @@ func TestMentioned(t *testing.T) {
 		`{{ with lookup "v1" "Secret" "a" "b" }}`: true, `{{ .lookups }}`: false,
 		`a: now`: false, `{{ .Values.known }} now {{ update }}`: false, `{{ include "x" . `: false, ``: false,
 	} {
-		if Mentioned(text) != want {
+		if MentionsRandom(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}

@@ -20,8 +20,8 @@ const (
 	Canceled Cause = "canceled"
 	// Memory: it exceeded its memory limit.
 	Memory Cause = "memory"
-	// Yielded: it made room for others, and will start again.
-	Yielded Cause = "yielded"
+	// Preempted: it made room for others, and will start again.
+	Preempted Cause = "yielded"
 	// Stack: infinite recursion.
 	Stack Cause = "stack"
 	// Crash: anything else.
@@ -29,7 +29,7 @@ const (
 )
 
 // Causes lists all causes.
-var Causes = []Cause{RenderTimeout, Deadline, Canceled, Yielded, Memory, Stack, Crash}
+var Causes = []Cause{RenderTimeout, Deadline, Canceled, Preempted, Memory, Stack, Crash}
 
 // CauseOf returns why the context of a task has ended. For causes other than
 // Deadline and Canceled, the context's cause must be an Ended.
@@ -58,13 +58,13 @@ func (e *Ended) Unwrap() error { return e.Err }
 // GRPCStatus returns the status of Err.
 func (e *Ended) GRPCStatus() *status.Status { return status.Convert(e.Err) }
 
-// ByItself reports whether the task caused its own end, and would do so again.
-func (e *Ended) ByItself() bool {
+// IsRepeatable reports whether the task caused its own end, and would do so again.
+func (e *Ended) IsRepeatable() bool {
 	return e.Cause == RenderTimeout || e.Cause == Memory || e.Cause == Stack
 }
 
-// Panicked is the message for a client whose task panicked. about describes the
+// PanicMessage is the message for a client whose task panicked. about describes the
 // task.
-func Panicked(about string, panic any) string {
+func PanicMessage(about string, panic any) string {
 	return fmt.Sprintf("%s: internal error: %v; this is a bug of the plugin, its log has the details", about, panic)
 }

@@ -163,7 +163,7 @@ func (pool *Pool) run(ctx context.Context, name task.Name, in task.Input) (task.
 		pool.refill()
 		why := p.endCause(ctx, in.Dir)
 		pool.metrics.killed.WithLabelValues(string(why.Cause)).Inc()
-		if why.Cause != task.Yielded {
+		if why.Cause != task.Preempted {
 			pool.cfg.Log.Warn("a worker was replaced", "component", in.Dir, "cause", string(why.Cause), "last", p.lastWords())
 		}
 		return task.Answer{}, why

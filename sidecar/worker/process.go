@@ -22,7 +22,7 @@ type process struct {
 	in, out   io.Closer
 	setup     []byte
 	limit     int64 // memory limit
-	stderr    confine.LastWords
+	stderr    confine.HeadWriter
 	ended     chan struct{}
 	hasSpoken bool         // whether it sent a message during a job
 	killed    bool         // killed during a job, which may have completed anyway

@@ -85,7 +85,7 @@ func (w *worker) listen(jobs chan<- job) {
 func (w *worker) do(j job, tasks task.Tasks) (r *result) {
 	defer func() {
 		if p := recover(); p != nil {
-			r = &result{Fault: task.Panicked(j.Dir, p), Code: codes.Internal, Panic: fmt.Sprintf("%v\n%s", p, debug.Stack())}
+			r = &result{Fault: task.PanicMessage(j.Dir, p), Code: codes.Internal, Panic: fmt.Sprintf("%v\n%s", p, debug.Stack())}
 		}
 	}()
 	if j.Env == nil {

@@ -23,7 +23,7 @@ func Table(rows []wave.Row) string {
 		if r.Object.Namespace != "" {
 			name = r.Object.Namespace + "/" + name
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Wave, r.Rung, finding.Harmless(r.Object.Kind), finding.Harmless(name), finding.Harmless(r.Why))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Wave, r.Rung, finding.Sanitize(r.Object.Kind), finding.Sanitize(name), finding.Sanitize(r.Why))
 	}
 	w.Flush() // into memory
 	return b.String()
@@ -69,7 +69,7 @@ func Text(p *wave.Plan, expr string) (string, error) {
 	for _, i := range found {
 		var lines []string
 		for _, line := range strings.Split(p.Explain(i, unchanged), "\n") {
-			lines = append(lines, finding.Harmless(line))
+			lines = append(lines, finding.Sanitize(line))
 		}
 		texts = append(texts, strings.Join(lines, "\n"))
 	}
@@ -123,7 +123,7 @@ func Objects(p *wave.Plan, nodes []int) []Object {
 		n, row := p.Graph.Nodes[i], rows[i]
 		o := Object{Group: n.Key.Group, Kind: n.Key.Kind, Namespace: n.Key.Namespace, Name: n.Key.Name,
 			Why: row.Why, File: n.File, Line: n.Line, References: []Reference{}}
-		if place := p.Places[i]; place.Computed && !n.Elsewhere {
+		if place := p.Places[i]; place.Computed && !n.External {
 			o.Wave, o.Rung = &place.Wave, row.Rung
 		} else {
 			o.Phase = row.Wave

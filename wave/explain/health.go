@@ -14,20 +14,20 @@ import (
 // each kind without known status fields.
 func Health(p *wave.Plan, gates []wave.Gate) ([]knowledge.Kind, []finding.Finding) {
 	var kinds []knowledge.Kind
-	for _, g := range p.Passing(gates) {
-		if k := p.Graph.Nodes[g.Node].Kind; k.Sees != nil {
+	for _, g := range p.DegradedAtStart(gates) {
+		if k := p.Graph.Nodes[g.Node].Kind; k.Status != nil {
 			kinds = append(kinds, *k)
 		}
 	}
 	var unknown []finding.Finding
 	var seen []string
-	for _, g := range wave.Unseen(gates) {
+	for _, g := range wave.WithoutHealthCheck(gates) {
 		if slices.Contains(seen, g.Kind) {
 			continue
 		}
 		seen = append(seen, g.Kind)
 		n := p.Graph.Nodes[g.Node]
-		if n.Kind.Sees != nil {
+		if n.Kind.Status != nil {
 			kinds = append(kinds, *n.Kind)
 			continue
 		}

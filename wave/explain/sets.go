@@ -33,9 +33,9 @@ func SetTable(s Set) string {
 	}
 	var b bytes.Buffer
 	if len(s.Applications) == 0 {
-		return fmt.Sprintf("\nNo Application of ApplicationSet %s is known.\n", finding.Harmless(name))
+		return fmt.Sprintf("\nNo Application of ApplicationSet %s is known.\n", finding.Sanitize(name))
 	}
-	fmt.Fprintf(&b, "\nApplicationSet %s generates %s:\n", finding.Harmless(name), finding.Counted(len(s.Applications), "Application"))
+	fmt.Fprintf(&b, "\nApplicationSet %s generates %s:\n", finding.Sanitize(name), finding.Counted(len(s.Applications), "Application"))
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	steps := false
 	for _, a := range s.Applications {
@@ -56,7 +56,7 @@ func SetTable(s Set) string {
 			}
 			sources += source
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", finding.Harmless(a.Name), finding.Harmless(a.Namespace), finding.Harmless(sources))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", finding.Sanitize(a.Name), finding.Sanitize(a.Namespace), finding.Sanitize(sources))
 	}
 	w.Flush() // into memory
 	return b.String()

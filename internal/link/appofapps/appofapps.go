@@ -126,7 +126,7 @@ func Follow(ctx context.Context, g *graph.Graph, base *knowledge.Base, opt Optio
 func applications(g *graph.Graph) []int {
 	var all []int
 	for i, n := range g.Nodes {
-		if !n.Kind.Deploys.IsZero() && n.InSync() && !n.Elsewhere {
+		if !n.Kind.Deploys.IsZero() && n.InSync() && !n.External {
 			all = append(all, i)
 		}
 	}
@@ -191,7 +191,7 @@ func (f *follower) render(ctx context.Context, s Source) renderedSource {
 		return r
 	}
 	for _, n := range rendered.Graph.Nodes {
-		if n.Elsewhere {
+		if n.External {
 			continue
 		}
 		r.objs = append(r.objs, n.Object)

@@ -71,7 +71,7 @@ func (all *contents) isFor(rung, reason string) {
 func (f *follower) roles(all []contents) map[int]graph.Role {
 	roles := map[int]graph.Role{}
 	for i, at := range f.nodes {
-		if n := &f.graph.Nodes[at]; n.Role == "" && !n.Kind.Moved {
+		if n := &f.graph.Nodes[at]; n.Role == "" && !n.Kind.RungChanged {
 			if _, known := f.base.Rung(all[i].rung); known {
 				roles[at] = graph.Role{Rung: all[i].rung, Why: all[i].reason}
 			}

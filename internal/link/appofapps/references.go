@@ -60,7 +60,7 @@ func (f *follower) clusters(all []contents) ([]cluster, []finding.Finding) {
 			var objs []object.Object
 			for i, n := range f.graph.Nodes {
 				// Kinds that exist wherever Argo CD runs need no child.
-				if n.InSync() && !n.Elsewhere && !n.Kind.Assured {
+				if n.InSync() && !n.External && !n.Kind.Assured {
 					beside[n.Key] = i
 					objs = append(objs, n.Object)
 				}
