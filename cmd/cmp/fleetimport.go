@@ -132,7 +132,7 @@ func otherRepositories(repos []string) (map[string]fs.FS, error) {
 		if at <= 0 {
 			return nil, usage.New("--repo " + repo + " is not of the form URL=DIR; write --repo https://git.example.com/values.git=../values")
 		}
-		if err := checkout.IsThere(repo[at+1:]); err != nil {
+		if err := checkout.CheckDir(repo[at+1:]); err != nil {
 			return nil, err
 		}
 		root, err := os.OpenRoot(repo[at+1:])
