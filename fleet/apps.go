@@ -15,35 +15,31 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// AppsOptions say what an app-of-apps is to be like.
+// AppsOptions configure an app of apps.
 type AppsOptions struct {
 	Target
 	// Template is the owner's own Application for each child; nil generates them.
 	Template *OwnTemplate
-	// Path is the directory of the repository in which the children lie, from
-	// which the parent reads them.
+	// Path is the directory in the repository from which the parent reads its children.
 	Path string
-	// Tiers puts a parent for each band between the two.
+	// Tiers adds a parent for each band between the two.
 	Tiers bool
 	// Sets gives a tier an ApplicationSet instead of children with waves.
 	Sets bool
-	// Preserve keeps what Applications hold when they are deleted.
+	// Preserve keeps the resources of Applications that are deleted.
 	Preserve bool
-	// ArgoCD is the release that the ApplicationSets are for.
+	// ArgoCD is the release for which the ApplicationSets are.
 	ArgoCD string
 }
 
-// RootFile is what the file of the parent is called; nothing applies it but a
-// person, once.
+// RootFile is the name of the parent's file, which a person applies once.
 const RootFile = "root"
 
-// Apps makes what rolls out the fleet as an Application of Applications: a
-// parent, and a child for each component, whose sync wave is its phase. The
-// parent comes first. With tiers it holds an Application for each band, and
-// that the children.
+// Apps generates an app of apps: a parent, and a child for each component with its step as its
+// sync wave. The parent is the first manifest. With tiers, the parent contains an Application
+// for each band, which contains the children.
 //
-// Argo CD waits for a child only if it has a health check for Applications;
-// see HealthCheck.
+// Argo CD waits for a child only if it has a health check for Applications; see HealthCheck.
 func (f *Fleet) Apps(opt AppsOptions) ([]Manifest, []finding.Finding, error) {
 	sets, err := f.sets(opt.Target)
 	if err != nil {
@@ -81,7 +77,7 @@ func (f *Fleet) children(sets []set, opt AppsOptions, dir string) ([]Manifest, e
 		for _, d := range f.deployments(s) {
 			wave := d.Phase.Number
 			if !d.Phase.Set {
-				wave = last + 1 // behind all that have a phase
+				wave = last + 1 // after all that have a step
 			}
 			m, err := f.child(d, opt, path.Join(dir, d.Name), wave)
 			if err != nil {
@@ -281,8 +277,8 @@ func (f *Fleet) lastWave() int {
 	return last
 }
 
-// Kustomizations list the manifests of each directory of an app-of-apps, but
-// for the root: Argo CD applies what is listed, and nothing else.
+// Kustomizations list the manifests of each directory of an app of apps except the root. Argo
+// CD applies only what they list.
 func Kustomizations(all []Manifest) []Manifest {
 	files := map[string][]string{}
 	for _, m := range all {
@@ -302,13 +298,22 @@ func Kustomizations(all []Manifest) []Manifest {
 	return made
 }
 
+// Files returns the files of an app-of-apps, with their kustomizations.
+func Files(all []Manifest) map[string]string {
+	files := map[string]string{}
+	for _, m := range slices.Concat(all, Kustomizations(all)) {
+		files[m.File+".yaml"] = YAML(m)
+	}
+	return files
+}
+
 // applicationCheck is the health check that makes Argo CD wait for children.
 func applicationCheck(base *knowledge.Base) []health.Check {
 	return slices.DeleteFunc(health.Checks(base.Seen()), func(c health.Check) bool { return c.Key != health.Key(argoCDGroup, "Application") })
 }
 
-// HealthCheck is what makes Argo CD wait for a child Application: a patch of
-// the ConfigMap argocd-cm, and the same as values of the Argo CD Helm chart.
+// HealthCheck is the health check with which Argo CD waits for child Applications: as a patch
+// of the ConfigMap argocd-cm, and as values of the Argo CD Helm chart.
 func HealthCheck(base *knowledge.Base) (configMap, values string) {
 	check := applicationCheck(base)
 	return health.ConfigMap(check), health.Values(check)

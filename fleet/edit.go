@@ -8,18 +8,17 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Edit is what is to change in the component.yaml of a component.
+// Edit changes the component.yaml of a component.
 type Edit struct {
 	*Component
 	Changes []Change
 }
 
-// Change is a key and its values; Before is empty if it is not there yet.
+// Change is a key with its values; Before is empty if the key is missing.
 type Change struct{ Key, Before, After string }
 
-// Edits lists what is to be written so that every phase is the computed one. Its
-// findings are components that have no file, and those whose phase is not known since
-// that of what they need is not.
+// Edits returns the changes that set every step to the computed one. The findings are
+// components without a component.yaml, and those whose step depends on one that is unknown.
 func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 	var all []Edit
 	var faults []finding.Finding
@@ -53,8 +52,8 @@ func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 	return all, faults
 }
 
-// unknown are the Applications whose phase depends on one that has none, or that does
-// not render, each with the need by which it does.
+// unknown are the Applications that depend on one without a step, or on one that does not
+// render, each with that dependency.
 func (p *Phases) unknown() map[int]Need {
 	all := map[int]Need{}
 	for more := true; more; {
@@ -70,7 +69,7 @@ func (p *Phases) unknown() map[int]Need {
 	return all
 }
 
-// changes are those of the keys that hold the phase: both, if there are two.
+// changes returns those of the keys that hold the step: both, if both are set.
 func (p Placed) changes(missing string) []Change {
 	key := p.phaseKey(missing)
 	all := []Change{{key, p.Phase.Text, p.Computed.Text}}
@@ -80,7 +79,7 @@ func (p Placed) changes(missing string) []Change {
 	return all
 }
 
-// Apply makes the changes in the text of the file.
+// Apply changes the text of the file.
 func (e Edit) Apply(text []byte) ([]byte, error) {
 	for _, c := range e.Changes {
 		var err error

@@ -27,7 +27,7 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"only":              applications,
 	"skip":              applications,
 	"environment":       environments,
-	"until":             phases,
+	"until":             steps,
 	"rung":              complete.Rungs,
 	"log-format":        cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp),
 	"log-level":         cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp),
@@ -94,8 +94,8 @@ func environments(cmd *cobra.Command, dirs []string, typed string) ([]string, co
 	return complete.Begun(all, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-// phases are those at which something stands.
-func phases(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
+// steps are those with a component.
+func steps(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var all []string
 	if f := described(cmd, dirs); f != nil {
 		at := map[string][]string{}

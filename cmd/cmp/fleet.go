@@ -13,6 +13,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/locate"
 	"github.com/ladder-cmp/ladder/internal/screen"
@@ -32,7 +33,7 @@ type fleetInputs struct {
 	projectsFromComponents bool
 }
 
-// addFleetInputs puts the flags on a command.
+// addFleetInputs adds the flags to a command.
 func addFleetInputs(cmd *cobra.Command) *fleetInputs {
 	in := &fleetInputs{}
 	in.source.Assume = true
@@ -43,7 +44,7 @@ func addFleetInputs(cmd *cobra.Command) *fleetInputs {
 	flags.StringSliceVarP(&in.source.APIVersions, "api-versions", "a", nil, "API versions that templates see")
 	in.ladder = ladderfile.Flag(flags)
 	in.remote = fetchers.Add(flags, fetchers.UserCache())
-	in.remote.ShowProgress(cmd)
+	inputs.ShowProgress(cmd, in.remote)
 	return in
 }
 
@@ -53,7 +54,7 @@ func (in *fleetInputs) addLoading(flags *pflag.FlagSet) {
 	flags.IntVar(&in.source.Parallel, "parallel", 0, "Components rendered at the same time (default: one per processor)")
 }
 
-// load reads and renders the fleet in folders of one repository.
+// load reads and renders the fleet in directories of one repository.
 func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*fleet.Fleet, error) {
 	base, err := ladderfile.Base(*in.ladder)
 	if err != nil {

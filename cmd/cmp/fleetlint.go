@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/verdict"
@@ -54,8 +56,8 @@ func (in *fleetInputs) asksFor(cmd *cobra.Command, usage string) {
 	cmd.Flags().Lookup("environment").Usage = usage
 }
 
-// loadAll loads a fleet with what is not deployed in the environment, too, which
-// must be one of its own.
+// loadAll loads a fleet, including what is not deployed in the environment, which the fleet must
+// have.
 func (in *fleetInputs) loadAll(cmd *cobra.Command, s streams, dirs []string) (*fleet.Fleet, error) {
 	all := *in
 	all.source.Environment = ""
@@ -70,7 +72,7 @@ func (in *fleetInputs) loadAll(cmd *cobra.Command, s streams, dirs []string) (*f
 func writeVerdict(s streams, r verdict.Verdict, format string, strict bool) error {
 	text, err := r.Render(format, screen.PaintFor(s.Out))
 	if format == reportText {
-		text = spelled(text, s.name())
+		text = help.Spelled(text, s.name())
 	}
 	if err := emit(s, text, err); err != nil {
 		return err
