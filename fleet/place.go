@@ -104,6 +104,25 @@ func (f *Fleet) deployments(s set) []Deployment {
 	return all
 }
 
+// ApplicationNames are the names that Applications have in an environment. If the fleet
+// does not know it, they are those of the components.
+func (f *Fleet) ApplicationNames(environment string) map[*Application]string {
+	names := map[*Application]string{}
+	for _, app := range f.Applications {
+		names[app] = app.Name
+	}
+	sets, err := f.sets(Target{Environment: environment})
+	if err != nil {
+		return names
+	}
+	for _, s := range sets {
+		for _, d := range f.deployments(s) {
+			names[d.Application] = d.Name
+		}
+	}
+	return names
+}
+
 // takes reports whether a component goes to a place.
 func (p place) takes(app *Application) bool {
 	return len(p.In) == 0 || slices.ContainsFunc(p.In, app.In)

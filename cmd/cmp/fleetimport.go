@@ -44,12 +44,10 @@ different when Ladder renders the components.`,
 	flags.BoolVar(&opt.force, "force", false, "Replace existing files")
 	flags.StringVar(&opt.repoURL, "repo-url", "", "Repository of the components (default: the one that most Applications name)")
 	flags.StringVar(&opt.generators, "generators", "", "File with the parameters of generators that look outside of the repository")
-	opt.cluster = argocd.Cluster{Namespace: "argocd", UserAgent: "cmp fleet import " + build.Version(release)}
-	flags.StringVar(&opt.cluster.Kubeconfig, "kubeconfig", "", "Kubeconfig of a cluster to read Applications from, too")
-	flags.StringVar(&opt.cluster.Context, "context", "", "Kubeconfig context of a cluster to read Applications from, too")
+	clusterFlags(flags, &opt.cluster)
 	opt.ladder = ladderFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		live := flags.Changed("kubeconfig") || flags.Changed("context")
+		live := isLive(flags)
 		if len(args) == 0 && !live {
 			return usage.New("no input; name files of Applications, a directory, or a cluster with --context")
 		}
@@ -74,6 +72,7 @@ func (opt importOptions) run(cmd *cobra.Command, s streams, paths []string, live
 	}
 	from := importer.Sources{Paths: paths, Stdin: s.In, Base: base}
 	if live {
+		opt.cluster.UserAgent = cmd.CommandPath() + " " + build.Version(release)
 		from.Cluster = &opt.cluster
 	}
 	repo, err := checkout.Open(from.Directory())
