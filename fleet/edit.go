@@ -14,8 +14,13 @@ type Edit struct {
 	Changes []Change
 }
 
-// Change is a key and its values; Before is empty if it is not there yet.
-type Change struct{ Key, Before, After string }
+// Change is a key and its values; Before is empty if it is not there yet. Why is the reason
+// for the value, which is written beside it.
+type Change struct{ Key, Before, After, Why string }
+
+// Stays reports whether the value is the right one, so that only an earlier reason is
+// renewed.
+func (c Change) Stays() bool { return c.Before == c.After }
 
 // Edits lists what is to be written so that every phase is the computed one. Its
 // findings are components that have no file, and those whose phase is not known since
@@ -25,7 +30,7 @@ func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 	var faults []finding.Finding
 	unknown := p.unknown()
 	for i, row := range p.Places {
-		if v := row.Verdict(); v == Equal || v == Intent || v == Homeless || row.Failed {
+		if row.stays() || row.Verdict() == Homeless || row.Failed {
 			continue
 		}
 		if n, because := unknown[i]; because {
@@ -38,12 +43,7 @@ func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 				Message: "it has no " + component.File + " to write the phase " + row.Computed.Text + " into", Remedy: "add one"})
 			continue
 		}
-		i := slices.IndexFunc(all, func(e Edit) bool { return e.Component == row.Component })
-		if i < 0 {
-			i = len(all)
-			all = append(all, Edit{Component: row.Component})
-		}
-		all[i].Changes = append(all[i].Changes, row.changes(p.fleet.Profile.Key)...)
+		all = with(all, row.Component, row.changes(p.fleet.Profile.Key)...)
 	}
 	slices.SortFunc(all, func(x, y Edit) int { return strings.Compare(x.Dir, y.Dir) })
 	for _, e := range all { // crdsPhase is put behind the other
@@ -51,6 +51,34 @@ func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 	}
 	finding.Sort(faults)
 	return all, faults
+}
+
+// Renewals lists the phases that stay, with the reasons that are to be written where an
+// earlier one is.
+func (p *Phases) Renewals() []Edit {
+	var all []Edit
+	for _, row := range p.Places {
+		if row.stays() && row.Described && !row.Failed {
+			all = with(all, row.Component, Change{row.phaseKey(p.fleet.Profile.Key), row.Phase.Text, row.Phase.Text, finding.Harmless(row.Why)})
+		}
+	}
+	return all
+}
+
+// with adds changes to the edit of a component.
+func with(all []Edit, c *Component, changes ...Change) []Edit {
+	i := slices.IndexFunc(all, func(e Edit) bool { return e.Component == c })
+	if i < 0 {
+		return append(all, Edit{c, changes})
+	}
+	all[i].Changes = append(all[i].Changes, changes...)
+	return all
+}
+
+// stays reports whether the phase that is set is right.
+func (p Placed) stays() bool {
+	v := p.Verdict()
+	return v == Equal || v == Intent
 }
 
 // unknown are the Applications whose phase depends on one that has none, or that does
@@ -73,9 +101,10 @@ func (p *Phases) unknown() map[int]Need {
 // changes are those of the keys that hold the phase: both, if there are two.
 func (p Placed) changes(missing string) []Change {
 	key := p.phaseKey(missing)
-	all := []Change{{key, p.Phase.Text, p.Computed.Text}}
+	why := finding.Harmless(p.Why)
+	all := []Change{{key, p.Phase.Text, p.Computed.Text, why}}
 	if key == "rolloutPhase" && p.RolloutPhase.Set && p.Wave.Set {
-		all = append(all, Change{"wave", p.Wave.Text, p.Computed.Text})
+		all = append(all, Change{"wave", p.Wave.Text, p.Computed.Text, why})
 	}
 	return all
 }
@@ -83,12 +112,17 @@ func (p Placed) changes(missing string) []Change {
 // Apply makes the changes in the text of the file.
 func (e Edit) Apply(text []byte) ([]byte, error) {
 	for _, c := range e.Changes {
+		if c.Stays() {
+			text = component.Explain(text, c.Key, c.Why, true)
+			continue
+		}
 		var err error
 		if text, err = component.Set(text, c.Key, c.After); err != nil {
 			f := finding.Of(err)[0]
 			f.Rule, f.File, f.Line, f.Field = "not-written", e.File, e.Line(c.Key), c.Key
 			return nil, f
 		}
+		text = component.Explain(text, c.Key, c.Why, false)
 	}
 	return text, nil
 }

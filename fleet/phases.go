@@ -63,7 +63,7 @@ func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 		all[i].Later = n.Later && !f.besides(n)
 	}
 	all = append(all, f.tested(all)...)
-	kept, dropped, stuck, faults := f.Ordered(all)
+	kept, dropped, broken, faults := f.Ordered(all)
 	p := &Phases{fleet: f, needs: kept, Findings: faults}
 	for _, n := range dropped {
 		p.passedOver(n, "that would create a cycle")
@@ -77,9 +77,7 @@ func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 		if _, intended := opt.Intended[i]; intended {
 			stands[i].least = app.Phase.Number
 		}
-		if stuck[i] && !(opt.OnlyMissing && app.Phase.Set) {
-			stands[i] = stand{}
-		} else if stands[i].fault.Message != "" {
+		if stands[i].fault.Message != "" {
 			p.Findings = append(p.Findings, stands[i].fault)
 		}
 	}
@@ -90,6 +88,9 @@ func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 			p.Places[i].Earliest, p.Places[i].After = earliest, -1
 			p.Places[i].Why = "it may be at " + earliest.Text + ", but the rollout does not get faster"
 		}
+	}
+	for _, n := range broken {
+		p.Places[n.From].Why += fmt.Sprintf("; without its dependency on %s, which is part of a cycle", f.Applications[n.To].Name)
 	}
 	if opt.OnlyMissing {
 		p.overtaken(kept)
