@@ -37,7 +37,7 @@ func TestGuard(t *testing.T) {
 		"a namesake in a chart": {"", map[string]string{"a/component.yaml": "rolloutPhase: 650\n", "a/Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\n", "a/templates/component.yaml": configMap},
 			"      - path: a/component.yaml\n"},
 		"the cluster needs an environment": {", environments: [{name: dev}, {name: qa}]", map[string]string{
-			"op/component.yaml": "rolloutPhase: 650\n", "op/op.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: xs.x.example.com}\nspec: {group: x.example.com, names: {kind: X, plural: xs}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n---\napiVersion: y.example.com/v1\nkind: Y\nmetadata: {name: one, annotations: {ladder/rung: configs}}\n",
+			"op/component.yaml": "rolloutPhase: 650\n", "op/op.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: xs.x.example.com}\nspec: {group: x.example.com, names: {kind: X, plural: xs}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n---\napiVersion: y.example.com/v1\nkind: Y\nmetadata: {name: one, annotations: {ladder-cmp.github.io/rung: configs}}\n",
 			"own/component.yaml": "rolloutPhase: 610\nenvironments: [dev, qa]\n", "own/own.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: ys.y.example.com}\nspec: {group: y.example.com, names: {kind: Y, plural: ys}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n"},
 			"error: op/component.yaml: op is for the whole cluster, but depends on own"},
 	} {

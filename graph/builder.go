@@ -46,8 +46,8 @@ type builder struct {
 	assumed map[object.ID]bool
 	namesOf []knowledge.GroupKind
 	// releases are pairs for which the user said that the first need not wait for
-	// the second.
-	releases map[[2]int]bool
+	// the second, with the annotation that says so.
+	releases map[[2]int]string
 	// pairs indexes the references by their two nodes.
 	pairs  map[[2]int][]int
 	faults []finding.Finding

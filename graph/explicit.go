@@ -16,14 +16,14 @@ import (
 const (
 	// After lists objects that must be healthy first, as Kind/name or
 	// Kind/namespace/name, with the group after the kind if needed.
-	After = "ladder/after"
+	After = object.Prefix + "after"
 	// NotAfter lists objects that need not be healthy first, regardless of the
 	// manifests; same format as After.
-	NotAfter = "ladder/not-after"
+	NotAfter = object.Prefix + "not-after"
 	// OnRung assigns an object to a rung.
-	OnRung = "ladder/rung"
-	// ours is the prefix of Ladder's annotations.
-	ours = "ladder/"
+	OnRung = object.Prefix + "rung"
+	// deprecatedPrefix is the prefix that these annotations had first. It still works.
+	deprecatedPrefix = "ladder/"
 	// dependsOn is an annotation of kustomize and cli-utils (sigs.k8s.io/cli-utils
 	// pkg/object/dependson).
 	dependsOn = "config.kubernetes.io/depends-on"
@@ -46,31 +46,70 @@ func (b *builder) referByAnnotation() {
 		}
 	}
 	for i, n := range b.Nodes {
-		for _, f := range n.Get("metadata", "annotations").Fields() {
-			text := f.Value.Text()
+		annotations := n.Get("metadata", "annotations")
+		for _, f := range annotations.Fields() {
+			name, text := currentName(f.Key), f.Value.Text()
+			if current := annotations.Get(name); name != f.Key && current.Exists() {
+				if current.Text() != text {
+					b.badAnnotation(i, f.Key, "conflicts with the value of "+name, "delete "+f.Key)
+				}
+				continue
+			}
 			switch {
-			case f.Key == After:
+			case name == After:
 				b.eachListed(i, f.Key, text, b.readAfter, b.orderAfter)
-			case f.Key == NotAfter:
+			case name == NotAfter:
 				b.eachListed(i, f.Key, text, b.readAfter, b.release)
-			case f.Key == OnRung:
-				b.putOnRung(i, text)
-			case f.Key == dependsOn:
+			case name == OnRung:
+				b.putOnRung(i, f.Key, text)
+			case name == dependsOn:
 				b.eachListed(i, f.Key, text, b.readDependsOn, b.orderAfter)
-			case f.Key == kappRule || strings.HasPrefix(f.Key, kappRule+"."):
+			case name == kappRule || strings.HasPrefix(name, kappRule+"."):
 				b.kappRule(i, f.Key, text, groups)
-			case strings.HasPrefix(f.Key, nelmDependency):
+			case strings.HasPrefix(name, nelmDependency):
 				b.nelm(i, f.Key, text)
-			case strings.HasPrefix(f.Key, ours):
-				b.badAnnotation(i, f.Key, "unknown annotation", nearest.Or(f.Key, []string{After, NotAfter, OnRung}, "use "+After+", "+NotAfter+" or "+OnRung))
+			case strings.HasPrefix(name, object.Prefix) && f.Key != object.Why:
+				b.badAnnotation(i, f.Key, "unknown annotation", nearest.Or(name, []string{After, NotAfter, OnRung}, "use "+After+", "+NotAfter+" or "+OnRung))
 			}
 		}
+	}
+	b.reportDeprecatedPrefix()
+}
+
+// currentName returns the name of an annotation with the current prefix.
+func currentName(key string) string {
+	if name, old := strings.CutPrefix(key, deprecatedPrefix); old {
+		return object.Prefix + name
+	}
+	return key
+}
+
+// reportDeprecatedPrefix warns once per component: who renames one annotation
+// searches for the others anyway.
+func (b *builder) reportDeprecatedPrefix() {
+	first, count := map[int]finding.Finding{}, map[int]int{} // by component
+	for _, n := range b.Nodes {
+		fields := n.Get("metadata", "annotations").Fields()
+		k := slices.IndexFunc(fields, func(f object.Field) bool { return strings.HasPrefix(f.Key, deprecatedPrefix) })
+		if k < 0 {
+			continue
+		}
+		if count[n.Part]++; count[n.Part] == 1 {
+			first[n.Part] = finding.Finding{Severity: finding.Warning, Rule: "deprecated", File: n.File, Line: n.Line, Object: n.Key.String(),
+				Field: annotationField(fields[k].Key), Message: "the prefix " + deprecatedPrefix + " is deprecated", Remedy: "use the prefix " + object.Prefix}
+		}
+	}
+	for part, f := range first {
+		if others := count[part] - 1; others > 0 {
+			f.Message = fmt.Sprintf("the prefix %s is deprecated, here and in %s", deprecatedPrefix, finding.Counted(others, "other object"))
+		}
+		b.Findings = append(b.Findings, f)
 	}
 }
 
 // order makes one node depend on another because the user said so.
 func (b *builder) order(from, to int, key string, meaning knowledge.Meaning) {
-	b.refer(Reference{From: from, To: to, Field: "metadata.annotations[" + key + "]", Meaning: meaning, Explicit: true,
+	b.refer(Reference{From: from, To: to, Field: annotationField(key), Meaning: meaning, Explicit: true,
 		Why: "follows, by its annotation " + key + ", after"})
 }
 
@@ -78,20 +117,21 @@ func (b *builder) order(from, to int, key string, meaning knowledge.Meaning) {
 func (b *builder) orderAfter(from, to int, key string) { b.order(from, to, key, knowledge.Healthy) }
 
 // release records that one node need not wait for another.
-func (b *builder) release(from, to int, _ string) {
+func (b *builder) release(from, to int, key string) {
 	if b.releases == nil {
-		b.releases = map[[2]int]bool{}
+		b.releases = map[[2]int]string{}
 	}
-	b.releases[[2]int{from, to}] = true
+	b.releases[[2]int{from, to}] = key
 }
 
 // dropReleased relaxes the references of released pairs, so that the two may share
 // a wave.
 func (b *builder) dropReleased() {
 	for i := range b.References {
-		if r := &b.References[i]; b.releases[[2]int{r.From, r.To}] && !r.Explicit && r.Meaning == knowledge.Healthy {
+		r := &b.References[i]
+		if key := b.releases[[2]int{r.From, r.To}]; key != "" && !r.Explicit && r.Meaning == knowledge.Healthy {
 			r.Meaning, r.Hard, r.Refused, r.Data = knowledge.Exists, false, false, false
-			r.Because = "not awaited by its annotation " + NotAfter
+			r.Because = "not awaited by its annotation " + key
 		}
 	}
 }
@@ -211,20 +251,22 @@ func (b *builder) nelm(i int, key, text string) {
 	}
 }
 
-func (b *builder) putOnRung(i int, rung string) {
+func (b *builder) putOnRung(i int, key, rung string) {
 	if _, ok := b.base.Rung(rung); !ok {
 		var names []string
 		for _, r := range b.base.Ladder() {
 			names = append(names, r.Name)
 		}
-		b.badAnnotation(i, OnRung, "unknown rung "+object.ShownName(rung), nearest.Or(rung, names, "use one of "+strings.Join(names, ", ")))
+		b.badAnnotation(i, key, "unknown rung "+object.ShownName(rung), nearest.Or(rung, names, "use one of "+strings.Join(names, ", ")))
 		return
 	}
-	b.Nodes[i].Role, b.Nodes[i].RoleWhy = rung, "is placed there by its annotation "+OnRung
+	b.Nodes[i].Role, b.Nodes[i].RoleWhy = rung, "is placed there by its annotation "+key
 }
 
 func (b *builder) badAnnotation(i int, key, message, remedy string) {
 	n := b.Nodes[i]
 	b.faults = append(b.faults, finding.Finding{Severity: finding.Error, Rule: "bad-annotation", File: n.File, Line: n.Line, Object: n.Key.String(),
-		Field: "metadata.annotations[" + key + "]", Message: message, Remedy: remedy})
+		Field: annotationField(key), Message: message, Remedy: remedy})
 }
+
+func annotationField(key string) string { return "metadata.annotations[" + key + "]" }

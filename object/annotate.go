@@ -27,9 +27,12 @@ func (o Object) Annotate(key, value string) (Object, error) {
 	return o.AnnotateAll([]Annotation{{key, value}})
 }
 
-// Why is the annotation with the reason of a wave. Its prefix is a domain of the project,
-// as Kubernetes asks.
-const Why = "ladder-cmp.github.io/why"
+// Prefix is the prefix of all annotations of Ladder: a domain of the project, as
+// Kubernetes asks.
+const Prefix = "ladder-cmp.github.io/"
+
+// Why is the annotation with the reason of a wave.
+const Why = Prefix + "why"
 
 // Annotation is an entry of metadata.annotations.
 type Annotation struct{ Key, Value string }

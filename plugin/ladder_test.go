@@ -34,7 +34,7 @@ kinds: [{group: a.example.com, kind: A, rung: secrets, why: server, source: serv
 		"apps/ladder.yml":       "not ours",
 		"apps/other/ladder.yml": "not ours",
 		"apps/web/a.yaml":       "{apiVersion: a.example.com/v1, kind: A, metadata: {name: a}}",
-		"apps/web/b.yaml":       "{apiVersion: b.example.com/v1, kind: B, metadata: {name: b, annotations: {ladder/after: A/a}}}",
+		"apps/web/b.yaml":       "{apiVersion: b.example.com/v1, kind: B, metadata: {name: b, annotations: {ladder-cmp.github.io/after: A/a}}}",
 	})}
 	over, err := req.Knowledge(base)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestLadderGoesBeforeRoles(t *testing.T) {
 		"kinds: [{group: batch, kind: Job, rung: workloads}]":  "Job default/a-test smokes, Job default/b-test exposure", // as before, so nothing is said
 	} {
 		req := plugin.Request{Dir: ".", Repo: repository(map[string]string{
-			"ladder.yaml": text, "a.yaml": job("a-test", ""), "b.yaml": job("b-test", "ladder/rung: exposure"),
+			"ladder.yaml": text, "a.yaml": job("a-test", ""), "b.yaml": job("b-test", "ladder-cmp.github.io/rung: exposure"),
 		})}
 		res, err := plugin.Generate(context.Background(), req, knowledge.Default())
 		if err != nil {

@@ -188,6 +188,21 @@ func Unseen(gates []Gate) []Gated {
 	return all
 }
 
+// Passing returns the objects of awaited waves that are Degraded for a while in a normal
+// start, which fails the sync. Each of them needs a health check that says Progressing
+// instead.
+func (p *Plan) Passing(gates []Gate) []Gated {
+	var all []Gated
+	for _, g := range gates {
+		for _, o := range g.Degrades {
+			if g.Awaited && p.Graph.Nodes[o.Node].Waits.Passes != "" {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
 // maxShown is how many customers of an object the text lists.
 const maxShown = 3
 

@@ -354,8 +354,11 @@ func (s *sync) doubt(i int) {
 	if n.Kind.Place == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.bindsImmediately(i)) {
 		return // reported by claim
 	}
-	s.report(i, finding.Warning, "doubtful-gate", fmt.Sprintf("the sync waits for wave %d and so for it, but %s", s.at[i].wave, doubt),
-		"set a retry in the Application's syncPolicy, or a health override for "+n.Key.GroupKind())
+	remedy := "set a retry in the Application's syncPolicy, or a health override for " + n.Key.GroupKind()
+	if n.Kind.Sees != nil && n.Waits.Passes != "" {
+		remedy = "apply the health check that cmp health prints, or set a retry in the Application's syncPolicy"
+	}
+	s.report(i, finding.Warning, "doubtful-gate", fmt.Sprintf("the sync waits for wave %d and so for it, but %s", s.at[i].wave, doubt), remedy)
 }
 
 // early reports an object that is healthy before the objects it deploys, where a

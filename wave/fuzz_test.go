@@ -73,8 +73,8 @@ var menu = []string{
 // marks are annotations that an object may bear.
 var marks = []string{"", "", "", "", "", ", annotations: {argocd.argoproj.io/sync-wave: '-1'}", ", annotations: {argocd.argoproj.io/sync-wave: '2'}",
 	", annotations: {argocd.argoproj.io/hook: PreSync}", ", annotations: {argocd.argoproj.io/hook: Sync}", ", annotations: {helm.sh/hook: test}",
-	", annotations: {ladder/rung: bootstraps}", ", annotations: {ladder/after: Secret/a}", ", annotations: {ladder/after: Deployment/b}",
-	", annotations: {ladder/after: StatefulSet/c}"}
+	", annotations: {ladder-cmp.github.io/rung: bootstraps}", ", annotations: {ladder-cmp.github.io/after: Secret/a}", ", annotations: {ladder-cmp.github.io/after: Deployment/b}",
+	", annotations: {ladder-cmp.github.io/after: StatefulSet/c}"}
 
 // FuzzReferences holds the same properties on components that are full of
 // references, circles among them: four bytes choose an object, its name, whom

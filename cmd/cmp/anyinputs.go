@@ -12,12 +12,14 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/help"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 // anyInputs are the flags of a command that takes a component or a fleet.
 type anyInputs struct {
-	*inputs
+	*inputs.Component
+	flags *pflag.FlagSet
 	fleet *fleetInputs
 	// ofComponent and ofFleet name the flags that only one of the two has.
 	ofComponent, ofFleet []string
@@ -28,14 +30,14 @@ var sharedParameters = []string{"kube-version", "api-versions"}
 
 // addAnyInputs puts the flags on a command. environment is the help of that flag.
 func addAnyInputs(cmd *cobra.Command, environment string) *anyInputs {
-	in := &anyInputs{inputs: addInputs(cmd)}
+	in := &anyInputs{Component: inputs.Add(cmd), flags: cmd.Flags()}
 	flags := cmd.Flags()
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Name != "ladder" && help.Of(f) != help.Fetching && !slices.Contains(sharedParameters, f.Name) {
 			in.ofComponent = append(in.ofComponent, f.Name)
 		}
 	})
-	in.fleet = &fleetInputs{ladder: in.ladder, remote: in.remote}
+	in.fleet = &fleetInputs{ladder: in.Ladder, remote: in.Remote}
 	in.fleet.addLoading(flags)
 	in.fleet.asksFor(cmd, environment)
 	in.forFleet(flags, "environment", "parallel")
@@ -71,7 +73,7 @@ func (in *anyInputs) ready(isFleet bool, args []string) error {
 	if !isFleet {
 		return nil
 	}
-	settings, err := in.settings()
+	settings, err := in.Settings()
 	in.fleet.source.KubeVersion, in.fleet.source.APIVersions = settings.KubeVersion, settings.APIVersions
 	return err
 }

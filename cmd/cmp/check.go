@@ -1,11 +1,13 @@
 package main
 
 import (
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/locate"
 	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/option"
@@ -62,11 +64,11 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
 		case isFleet:
 			r, err = in.fleet.check(cmd, s, args)
 		case *changed:
-			r, err = in.checkChanged(cmd, args)
+			r, err = checkChanged(in.Component, args)
 		case len(args) > 1:
-			r, err = in.checkAll(cmd, args, asTheyAre)
+			r, err = checkAll(in.Component, args, asTheyAre)
 		default:
-			r, err = in.check(cmd, s, args[0], asTheyAre)
+			r, err = checkOne(in.Component, s.In, args[0], asTheyAre)
 		}
 		if err != nil {
 			return err
@@ -79,17 +81,17 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
 // isFile reports whether an argument is a file of manifests or standard input.
 func isFile(arg string) bool { return !manifests.IsDir(arg) }
 
-// check judges a component or manifests. The error is one of the command line.
-func (in *inputs) check(cmd *cobra.Command, s streams, arg string, defaults plugin.Settings) (verdict.Verdict, error) {
+// checkOne checks a component or manifests. The error is one of the command line.
+func checkOne(in *inputs.Component, stdin io.Reader, arg string, defaults plugin.Settings) (verdict.Verdict, error) {
 	var res plugin.Result
 	var err error
 	if manifests.IsDir(arg) {
-		res, err = in.generate(cmd, arg, defaults)
+		res, err = in.Generate(arg, defaults)
 	} else {
-		res, err = in.annotate(s, arg, defaults)
+		res, err = in.Annotate(stdin, arg, defaults)
 	}
 	if err != nil && finding.Of(err)[0].Rule == locate.FolderRule {
-		return in.checkAll(cmd, in.componentsIn(arg), defaults)
+		return checkAll(in, in.Components(arg), defaults)
 	}
 	if usage.Is(err) {
 		return verdict.Verdict{}, err

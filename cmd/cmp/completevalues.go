@@ -11,6 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/complete"
 	"github.com/ladder-cmp/ladder/internal/fetch"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 )
 
 // flagValues complete flags that mean the same with every command. Parameters of
@@ -39,13 +40,10 @@ func objects(cmd *cobra.Command, args []string, typed string) ([]string, cobra.S
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	in := &inputs{flags: cmd.Flags(), ladder: new(string)}
-	if ladder := cmd.Flag("ladder"); ladder != nil {
-		*in.ladder = ladder.Value.String()
-	}
+	in := inputs.Typed(cmd)
 	found := complete.Within(cmd.Context(), func(ctx context.Context) ([]string, error) {
 		cmd.SetContext(ctx)
-		res, err := in.generate(cmd, args[0])
+		res, err := in.Generate(args[0])
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -8,6 +9,7 @@ import (
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/complete"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/internal/verdict"
@@ -32,7 +34,7 @@ still use them. Exits with 1 if there are any.`,
 	split := newCRDsSplit(s)
 	split.Args = asUsage(split.Args)
 	cmd.AddCommand(split)
-	in := addInputs(cmd)
+	in := inputs.Add(cmd)
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	against := cmd.Flags().String("against", "", "Directory of the component as it was")
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.Folders)
@@ -40,7 +42,7 @@ still use them. Exits with 1 if there are any.`,
 		if err := option.KnownFormat(*format, reportText, reportJSON); err != nil {
 			return err
 		}
-		now, err := in.ship(cmd, args[0])
+		now, err := ship(cmd.Context(), in, args[0])
 		if err != nil {
 			return err
 		}
@@ -56,7 +58,7 @@ still use them. Exits with 1 if there are any.`,
 			_, err = io.WriteString(s.Out, crds.Table(now.Definitions))
 			return err
 		}
-		before, err := in.ship(cmd, *against)
+		before, err := ship(cmd.Context(), in, *against)
 		if err != nil {
 			return err
 		}
@@ -79,12 +81,12 @@ still use them. Exits with 1 if there are any.`,
 }
 
 // ship finds what the component in dir ships.
-func (in *inputs) ship(cmd *cobra.Command, dir string) (plugin.Shipment, error) {
-	req, base, done, err := in.request(dir)
+func ship(ctx context.Context, in *inputs.Component, dir string) (plugin.Shipment, error) {
+	req, base, done, err := in.Request(dir)
 	if err != nil {
 		return plugin.Shipment{}, err
 	}
 	defer done()
-	shipped, err := plugin.Ship(cmd.Context(), req, base)
-	return shipped, in.blamed(in.notOne(cmd, req, err))
+	shipped, err := plugin.Ship(ctx, req, base)
+	return shipped, in.Fault(req, err)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
@@ -33,13 +35,13 @@ any tool can apply, and components for Ladder. OUT must be empty or missing.`,
 		Example: `  cmp crds split ./component --out ./rendered --name cert-manager --namespace cert-manager`,
 		Args:    cobra.ExactArgs(1),
 	}
-	in := addInputs(cmd)
+	in := inputs.Add(cmd)
 	out := cmd.Flags().StringP("out", "o", "", "Directory to write to")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *out == "" {
 			return usage.New("--out is missing; write --out DIR")
 		}
-		if in.flags.Changed("crds") {
+		if in.Given("crds") {
 			return usage.New("cmp crds split always writes both halves; drop --crds")
 		}
 		if err := wholefile.EmptyDir(*out, "remove it, or name another"); err != nil {
@@ -52,7 +54,7 @@ any tool can apply, and components for Ladder. OUT must be empty or missing.`,
 		}{{dir: definitionsDir, mode: crds.Only}, {dir: restDir, mode: crds.Skip}}
 		var faults []error
 		for i, h := range halves {
-			res, err := in.half(cmd, args[0], h.mode)
+			res, err := half(cmd.Context(), in, args[0], h.mode)
 			err = nothingToSplit(err, h.mode)
 			if err != nil && (len(faults) == 0 || err.Error() != faults[0].Error()) {
 				faults = append(faults, err)
@@ -96,13 +98,13 @@ func nothingToSplit(err error, mode crds.Mode) error {
 }
 
 // half renders a part of a component, whatever its component.yaml says.
-func (in *inputs) half(cmd *cobra.Command, dir string, mode crds.Mode) (plugin.Result, error) {
-	req, base, done, err := in.request(dir)
+func half(ctx context.Context, in *inputs.Component, dir string, mode crds.Mode) (plugin.Result, error) {
+	req, base, done, err := in.Request(dir)
 	if err != nil {
 		return plugin.Result{}, err
 	}
 	defer done()
 	req.Settings = append(req.Settings, plugin.Settings{CRDs: mode})
-	res, err := plugin.Generate(cmd.Context(), req, base)
-	return res, in.blamed(in.notOne(cmd, req, err))
+	res, err := plugin.Generate(ctx, req, base)
+	return res, in.Fault(req, err)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/compare"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 )
 
 func newDiff(s streams) *cobra.Command {
@@ -67,19 +68,19 @@ nothing differs, 1 if something does, 2 on errors, as kubectl diff does.`,
 		if isFleet {
 			return in.fleet.diff(cmd, s, ch, out, command)
 		}
-		return in.diff(cmd, s, ch, out, command)
+		return diff(in.Component, s, ch, out, command)
 	}
 	return cmd
 }
 
 // diff compares components before and after a change.
-func (in *inputs) diff(cmd *cobra.Command, s streams, ch checkout.Change, out diffOutput, command string) error {
-	if err := in.seeding.throwaway(); err != nil {
+func diff(in *inputs.Component, s streams, ch checkout.Change, out diffOutput, command string) error {
+	if err := in.DeriveAlways(); err != nil {
 		return out.trouble(err)
 	}
 	r := compare.Report{Command: command}
 	for i := range ch.Before {
-		before, after, err := in.sides(cmd, ch, i)
+		before, after, err := in.Sides(ch, i)
 		if err != nil {
 			return out.trouble(err)
 		}

@@ -18,9 +18,11 @@ import (
 	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/internal/server"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render/vary"
@@ -97,7 +99,7 @@ func TestTables(t *testing.T) {
 		"rules":       rulesTable(),
 		"varying":     varyingTable(),
 		"profiles":    profilesTable(t),
-		"fn":          "`" + strings.Join(ordering, "`, `") + "`\n",
+		"fn":          "`" + strings.Join(inputs.Ordering, "`, `") + "`\n",
 		"doctor":      doctorTable(),
 		"deprecated":  deprecatedTable(),
 		"adopt":       adopted(t),
@@ -326,7 +328,7 @@ func drawing(t *testing.T) string {
 }
 
 func serveTable(t *testing.T) string {
-	t.Setenv(socketDirEnv, "") // they set defaults
+	t.Setenv(server.SocketDirVariable, "") // they set defaults
 	t.Setenv(ladderfile.Variable, "")
 	var b strings.Builder
 	b.WriteString("| flag | variable | default | meaning |\n| --- | --- | --- | --- |\n")

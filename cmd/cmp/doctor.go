@@ -7,9 +7,12 @@ import (
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/server"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/verdict"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 func newDoctor(s streams) *cobra.Command {
@@ -35,7 +38,7 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
   kubectl -n argocd exec deploy/argocd-repo-server -c ladder -- cmp doctor --sandbox`,
 		Args: cobra.ArbitraryArgs,
 	}
-	in := addInputs(cmd, "name", "namespace", "values", "set", "set-string", "set-file", "kube-version", "api-versions")
+	in := inputs.Add(cmd, "name", "namespace", "values", "set", "set-string", "set-file", "kube-version", "api-versions")
 	flags := cmd.Flags()
 	flags.Lookup("namespace").Usage = "Namespace of Argo CD (default: argocd)"
 	flags.Lookup("values").Usage = "Values files of the chart argo-cd, later ones win"
@@ -55,7 +58,7 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
 			return err
 		}
 		if *confined && len(args) == 0 && len(given) == 0 && !live {
-			found, err := examineSandbox()
+			found, err := server.ExamineSandbox(workerCommand)
 			if err != nil {
 				return err
 			}
@@ -64,7 +67,11 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
 		if len(args) == 0 && len(given) == 0 && !live {
 			return usage.New("no input; name manifests, values of the argo-cd chart, or a cluster with --context; see cmp doctor --help")
 		}
-		e, err := in.examined(cmd, s, checkout.Once(args), given)
+		args = checkout.Once(args)
+		if err := fits(in, args); err != nil {
+			return err
+		}
+		e, err := argocd.ReadFiles(args, given, func(arg string) ([]object.Object, error) { return manifestsOf(in, flags, s.In, arg) })
 		if usage.Is(err) {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/wave/explain"
 )
@@ -23,14 +24,14 @@ print the whole chain of reasons for its wave, and its references.`,
   cmp explain ./component -o json | jq '.objects[] | select(.rung == "controllers") | .name'`,
 		Args: cobra.RangeArgs(1, 2),
 	}
-	in := addInputs(cmd)
+	in := inputs.Add(cmd)
 	strict := strictFlag(cmd.Flags())
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := option.KnownFormat(*format, reportText, reportJSON); err != nil {
 			return err
 		}
-		res, err := in.generate(cmd, args[0])
+		res, err := in.Generate(args[0])
 		if err != nil {
 			return err
 		}

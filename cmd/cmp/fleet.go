@@ -41,9 +41,9 @@ func addFleetInputs(cmd *cobra.Command) *fleetInputs {
 	in.addLoading(flags)
 	flags.StringVar(&in.source.KubeVersion, "kube-version", "", "Kubernetes version that templates see, such as 1.34.2")
 	flags.StringSliceVarP(&in.source.APIVersions, "api-versions", "a", nil, "API versions that templates see")
-	in.ladder = ladderFlag(flags)
-	in.remote = remoteFlags(flags, fetchers.UserCache())
-	waitOnScreen(cmd, in.remote)
+	in.ladder = ladderfile.Flag(flags)
+	in.remote = fetchers.Add(flags, fetchers.UserCache())
+	in.remote.ShowProgress(cmd)
 	return in
 }
 

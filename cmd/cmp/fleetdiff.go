@@ -12,12 +12,13 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/compare"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 )
 
 // diff compares a fleet before and after a change.
 func (in *fleetInputs) diff(cmd *cobra.Command, s streams, ch checkout.Change, out diffOutput, command string) error {
 	var err error
-	if in.source.Random, err = throwaway(); err != nil {
+	if in.source.Random, err = inputs.Throwaway(); err != nil {
 		return out.trouble(err)
 	}
 	r := show.Change{Command: command}

@@ -45,7 +45,7 @@ different when Ladder renders the components.`,
 	flags.StringVar(&opt.repoURL, "repo-url", "", "Repository of the components (default: the one that most Applications name)")
 	flags.StringVar(&opt.generators, "generators", "", "File with the parameters of generators that look outside of the repository")
 	clusterFlags(flags, &opt.cluster)
-	opt.ladder = ladderFlag(flags)
+	opt.ladder = ladderfile.Flag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		live := isLive(flags)
 		if len(args) == 0 && !live {

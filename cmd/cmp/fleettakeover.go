@@ -15,6 +15,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 )
 
@@ -72,7 +73,7 @@ func (f *formerInput) read(cmd *cobra.Command, s streams, in *fleetInputs, dirs 
 // takeover compares a fleet with the Applications that exist.
 func (in *fleetInputs) takeover(cmd *cobra.Command, s streams, dirs []string, former *formerInput, out diffOutput) error {
 	var err error
-	if in.source.Random, err = throwaway(); err != nil {
+	if in.source.Random, err = inputs.Throwaway(); err != nil {
 		return out.trouble(err)
 	}
 	formers, err := former.read(cmd, s, in, dirs)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/krm"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -35,7 +36,7 @@ func function(s streams, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	list, findings, err := krm.Run(in, base, ordering)
+	list, findings, err := krm.Run(in, base, inputs.Ordering)
 	if _, writing := s.Out.Write(list); writing != nil {
 		return writing
 	}

@@ -71,8 +71,8 @@ ARGOCD_APP_SOURCE_REPO_URL, KUBE_VERSION and KUBE_API_VERSIONS.`,
 			return err
 		},
 	}
-	ladder = ladderFlag(cmd.Flags())
-	seedFile = seedFlag(cmd.Flags())
-	from = remoteFlags(cmd.Flags(), "")
+	ladder = ladderfile.Flag(cmd.Flags())
+	seedFile = seedfile.Flag(cmd.Flags())
+	from = fetchers.Add(cmd.Flags(), "")
 	return cmd
 }

@@ -59,7 +59,7 @@ with its components and their dependencies. Red arrows are against the order.`,
 			drawing, err := in.fleet.graph(cmd, s, args, *component, *all, draw.Format(*format))
 			return emit(s, drawing, err)
 		}
-		res, err := in.generate(cmd, args[0])
+		res, err := in.Generate(args[0])
 		if err != nil {
 			return err
 		}

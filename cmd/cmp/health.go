@@ -8,9 +8,8 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/health"
-	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
-	"github.com/ladder-cmp/ladder/wave"
 	"github.com/ladder-cmp/ladder/wave/explain"
 )
 
@@ -24,7 +23,8 @@ func newHealth(s streams) *cobra.Command {
 		Short: "Print the health checks that Argo CD lacks for a component",
 		Long: `Print health checks for kinds that other objects of the component wait for and that Argo
 CD has no health check for, as a patch of the ConfigMap argocd-cm or as values of the Argo
-CD Helm chart. Without them, Argo CD continues as soon as such objects exist.`,
+CD Helm chart. Without them, Argo CD continues as soon as such objects exist. Also print
+those for awaited kinds whose check in Argo CD says Degraded in a normal start.`,
 		Example: `  cmp health ./component > argocd-cm.patch.yaml
   cmp health ./component -o values
   cmp health --all`,
@@ -38,7 +38,7 @@ CD Helm chart. Without them, Argo CD continues as soon as such objects exist.`,
 			return cobra.ExactArgs(1)(cmd, args)
 		},
 	}
-	in := addInputs(cmd)
+	in := inputs.Add(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "Print the health checks of all known kinds")
 	cmd.Flags().StringVarP(&output, "output", "o", "configmap", "Format: configmap, or values for the Argo CD Helm chart")
 	option.Choices(cmd, "output", "configmap", "values")
@@ -47,22 +47,21 @@ CD Helm chart. Without them, Argo CD continues as soon as such objects exist.`,
 		if !ok {
 			return option.KnownFormat(output, "configmap", "values")
 		}
-		base, err := ladderfile.Base(*in.ladder)
+		base, err := in.Base()
 		if err != nil {
 			return err
 		}
 		kinds := base.Seen()
 		if !all {
-			res, err := in.generate(cmd, args[0])
+			res, err := in.Generate(args[0])
 			if err != nil {
 				return err
 			}
-			blind := wave.Unseen(res.Plan.Audit(res.Base))
 			var unknown []finding.Finding
-			kinds, unknown = explain.Health(res.Plan, blind)
+			kinds, unknown = explain.Health(res.Plan, res.Plan.Audit(res.Base))
 			warn(s, unknown)
-			if len(blind) == 0 {
-				note(s, "nothing to print: Argo CD has a health check for every object that another one waits for")
+			if len(kinds)+len(unknown) == 0 {
+				note(s, "nothing to print: Argo CD has a suitable health check for every object that a sync waits for")
 				return nil
 			}
 		}

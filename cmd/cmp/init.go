@@ -36,7 +36,7 @@ An existing component.yaml is not changed. With --force, missing keys are added.
 	force := flags.Bool("force", false, "Add missing keys to an existing component.yaml")
 	recursive := flags.BoolP("recursive", "R", false, "Write one for each component below the directories")
 	stdout := flags.Bool("stdout", false, "Print the result instead of writing it")
-	ladder := ladderFlag(flags)
+	ladder := ladderfile.Flag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		base, err := ladderfile.Base(*ladder)
 		if err != nil {

@@ -1,20 +1,18 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/knowledge/ask"
-	"github.com/ladder-cmp/ladder/plugin"
 )
 
 func newKnowledge(s streams) *cobra.Command {
@@ -31,7 +29,7 @@ is called core.`,
   cmp knowledge cert-manager.io/Certificate -o yaml > ` + knowledge.File,
 		Args: cobra.MaximumNArgs(1),
 	}
-	ladder := ladderFlag(cmd.Flags())
+	ladder := ladderfile.Flag(cmd.Flags())
 	dir := cmd.Flags().String("dir", ".", "Directory of a component, whose "+knowledge.File+" files apply, including those above it in the repository")
 	format := cmd.Flags().StringP("output", "o", "text", "Format: text, or yaml for records to paste into a "+knowledge.File)
 	option.Choices(cmd, "output", "text", "yaml")
@@ -53,13 +51,7 @@ is called core.`,
 			}
 			return finding.Finding{Severity: finding.Error, Rule: "no-directory", File: *dir, Message: message, Remedy: "name the directory of a component with --dir"}
 		}
-		c, err := checkout.Open(*dir)
-		if err != nil {
-			return fmt.Errorf("%s: %w", *dir, err)
-		}
-		defer c.Close()
-		base, err = plugin.Request{Repo: c.Repo, Dir: c.Dir, Show: c.Show}.Knowledge(base)
-		if err != nil {
+		if base, err = inputs.KnowledgeAt(*dir, base); err != nil {
 			return err
 		}
 		a := ask.Question{Base: base, Groups: base.Groups()}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/locate"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -31,7 +32,7 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
   cmp lint ./components --strict -o sarif > lint.sarif`,
 		Args: cobra.MinimumNArgs(1),
 	}
-	in := addInputs(cmd)
+	in := inputs.Add(cmd)
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := strictFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -42,7 +43,7 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
 		var r verdict.Verdict
 		looked := 0
 		for _, dir := range args {
-			found, components, err := in.lint(cmd, dir)
+			found, components, err := lint(cmd.Context(), in, dir)
 			if err != nil {
 				return err
 			}
@@ -58,8 +59,8 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
 
 // lint renders the component in a directory, or each of a folder of them, and finds
 // what varies. The error is one of the command line.
-func (in *inputs) lint(cmd *cobra.Command, dir string) (found []finding.Finding, components int, err error) {
-	req, base, done, err := in.request(dir)
+func lint(ctx context.Context, in *inputs.Component, dir string) (found []finding.Finding, components int, err error) {
+	req, base, done, err := in.Request(dir)
 	if usage.Is(err) {
 		return nil, 0, err
 	}
@@ -67,17 +68,17 @@ func (in *inputs) lint(cmd *cobra.Command, dir string) (found []finding.Finding,
 		return finding.Of(err), 1, nil
 	}
 	defer done()
-	found, err = lintOne(cmd.Context(), req, base)
+	found, err = lintOne(ctx, req, base)
 	if err == nil {
 		return found, 1, nil
 	}
 	all := locate.Components(req)
-	if in.flags.Changed("renderer") || len(all) == 0 {
+	if in.Given("renderer") || len(all) == 0 {
 		return finding.Of(err), 1, nil
 	}
 	for _, req.Dir = range all {
 		req.DirName = ""
-		some, err := lintOne(cmd.Context(), req, base)
+		some, err := lintOne(ctx, req, base)
 		found = append(append(found, some...), finding.Of(err)...)
 	}
 	return found, len(all), nil

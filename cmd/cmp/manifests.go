@@ -2,23 +2,17 @@ package main
 
 import (
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/krm"
-	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/plugin"
 )
-
-// ordering are the parameters that say how to order manifests, whoever
-// rendered them.
-var ordering = []string{"namespace", "waves", "author-waves", "explain", "jobs", "tests", "crds", "crds-prune"}
 
 func newAnnotate(s streams) *cobra.Command {
 	cmd := &cobra.Command{
@@ -31,7 +25,7 @@ the working directory) or above it in the repository applies; component.yaml doe
 
 A ResourceList, as kustomize and kpt pass to a KRM function, is printed as a ResourceList:
 items keep their order, and findings become results. Its functionConfig is a ConfigMap
-with any of ` + strings.Join(ordering, ", ") + `,
+with any of ` + strings.Join(inputs.Ordering, ", ") + `,
 ` + krm.LadderKey + `; nothing else is read. Exits with 1 on errors, after printing the list.`,
 		Example: `  helm template shop ./chart | cmp annotate
   kustomize build ./overlay | cmp annotate --namespace shop > manifests.yaml
@@ -39,7 +33,7 @@ with any of ` + strings.Join(ordering, ", ") + `,
   kpt fn eval ./package --exec "cmp annotate" -- waves=compact`,
 		Args: cobra.MaximumNArgs(1),
 	}
-	in := addInputs(cmd, ordering...)
+	in := inputs.Add(cmd, inputs.Ordering...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		file := append(args, "-")[0]
 		list, rest := peek(s.In, file)
@@ -52,7 +46,7 @@ with any of ` + strings.Join(ordering, ", ") + `,
 		if file == "-" {
 			s.In = rest
 		}
-		res, err := in.annotate(s, file, plugin.Settings{})
+		res, err := in.Annotate(s.In, file, plugin.Settings{})
 		if err != nil {
 			return err
 		}
@@ -65,36 +59,10 @@ with any of ` + strings.Join(ordering, ", ") + `,
 
 // noOrdering refuses flags for a ResourceList, which has its own.
 func noOrdering(flags *pflag.FlagSet) error {
-	for _, name := range append(slices.Clone(ordering), "ladder") {
+	for _, name := range append(slices.Clone(inputs.Ordering), "ladder") {
 		if flags.Changed(name) {
 			return usage.Errorf("--%s is for manifests, and this is a ResourceList; drop it, and set it in the functionConfig of the list", name)
 		}
 	}
 	return nil
-}
-
-// beside is the directory whose ladder.yaml holds for manifests: that of their
-// file, or the working directory if they come through a pipe.
-func beside(file string) string {
-	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
-		return "."
-	}
-	return filepath.Dir(file)
-}
-
-// annotate orders the manifests of a file. Flags win over the given defaults.
-func (in *inputs) annotate(s streams, file string, defaults plugin.Settings) (plugin.Result, error) {
-	settings, err := in.settings()
-	if err != nil {
-		return plugin.Result{}, err
-	}
-	objs, err := manifests.Read(s.In, file)
-	if err != nil {
-		return plugin.Result{}, err
-	}
-	base, err := in.ladderBeside(beside(file))
-	if err != nil {
-		return plugin.Result{}, err
-	}
-	return plugin.Annotate(objs, base, defaults, settings)
 }

@@ -4,6 +4,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/internal/inputs"
 )
 
 func newRender(s streams) *cobra.Command {
@@ -18,10 +20,10 @@ Exits with 1 and prints nothing if the component cannot be rendered or ordered.`
   cmp render ./chart --name shop --namespace shop -f values-prod.yaml --set image.tag=v2`,
 		Args: cobra.ExactArgs(1),
 	}
-	in := addInputs(cmd)
+	in := inputs.Add(cmd)
 	strict := cmd.Flags().Bool("strict", false, "Print nothing and exit with 1 if there are warnings")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		res, err := in.generate(cmd, args[0])
+		res, err := in.Generate(args[0])
 		if err != nil {
 			return err
 		}

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/report"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -15,18 +18,18 @@ func (in *anyInputs) page(cmd *cobra.Command, s streams, isFleet bool, dirs []st
 	if isFleet {
 		return in.fleet.report(cmd, s, dirs, durations)
 	}
-	return in.report(cmd, s, dirs[0])
+	return reportComponent(cmd.Context(), s, in.Component, dirs[0])
 }
 
-// report is the page of one component.
-func (in *inputs) report(cmd *cobra.Command, s streams, dir string) (string, error) {
-	req, base, done, err := in.request(dir)
+// reportComponent is the page of one component.
+func reportComponent(ctx context.Context, s streams, in *inputs.Component, dir string) (string, error) {
+	req, base, done, err := in.Request(dir)
 	if err != nil {
 		return "", err
 	}
 	defer done()
-	res, err := plugin.Generate(cmd.Context(), req, base)
-	if err := in.notOne(cmd, req, err); err != nil {
+	res, err := plugin.Generate(ctx, req, base)
+	if err := in.Fault(req, err); err != nil {
 		return "", err
 	}
 	warn(s, res.Findings)

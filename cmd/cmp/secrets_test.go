@@ -102,7 +102,7 @@ func TestSecretsStayInside(t *testing.T) {
 		"a weight":                  with(annotated("Secret", "helm.sh/hook-weight")),
 		"a hook":                    with(annotated("ConfigMap", "argocd.argoproj.io/hook")),
 		"a hook of Helm":            with(annotated("ConfigMap", "helm.sh/hook")),
-		"an order":                  with(annotated("ConfigMap", "ladder/after")),
+		"an order":                  with(annotated("ConfigMap", "ladder-cmp.github.io/after")),
 		"a kind":                    with(annotated("{{ .Values.password }}", "a")),
 		"a kind, no name":           with(chartOf("app/values.yaml", values, "app/templates/a.yaml", "apiVersion: v1\nkind: {{ .Values.password }}\nmetadata: {}\n")),
 		"a kind, twice":             with(chartOf("app/values.yaml", values, "app/templates/a.yaml", strings.Repeat("---\napiVersion: v1\nkind: {{ .Values.password }}\nmetadata: {name: a}\n", 2))),

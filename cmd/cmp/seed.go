@@ -1,12 +1,11 @@
 package main
 
 import (
-	"crypto/rand"
 	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/seed"
+	"github.com/ladder-cmp/ladder/internal/seedfile"
 )
 
 func newSeed(s streams) *cobra.Command {
@@ -27,15 +26,9 @@ compute every password that is derived from it, and without it these are lost.`,
 		Example: `  cmp seed new > seed && kubectl -n argocd create secret generic ladder-seed --from-file=seed`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(s.Out, newSeedText())
+			_, err := io.WriteString(s.Out, seedfile.New())
 			return err
 		},
 	}, newSeedAdopt(s))
 	return cmd
-}
-
-func newSeedText() string {
-	var bits [seed.MinBytes]byte
-	rand.Read(bits[:]) // never fails
-	return seed.New(bits)
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/seed"
+	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 )
 
@@ -30,7 +31,7 @@ func generating(values string) repo {
 // key that is derived from it is in an answer, the log or the metrics.
 func TestSeedStaysInside(t *testing.T) {
 	t.Parallel()
-	content := newSeedText()
+	content := seedfile.New()
 	file := filepath.Join(t.TempDir(), "seed")
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
@@ -107,7 +108,7 @@ func TestServersAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "seed")
-	if err := os.WriteFile(file, []byte(newSeedText()), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(seedfile.New()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var servers [2]*served

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -10,7 +11,9 @@ import (
 	"github.com/ladder-cmp/ladder/internal/argocd"
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/complete"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/seed"
+	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/render/adopt"
@@ -30,7 +33,7 @@ can read it. Only Secrets with generated fields are read, and nothing is written
   cmp seed adopt ./chart --name shop --namespace shop --context production | vault kv put secret/shop values=-`,
 		Args: cobra.ExactArgs(1),
 	}
-	in := addSeedless(cmd)
+	in := inputs.AddSeedless(cmd)
 	flags := cmd.Flags()
 	c := argocd.Cluster{UserAgent: "cmp seed adopt " + build.Version(release)}
 	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster")
@@ -41,7 +44,7 @@ can read it. Only Secrets with generated fields are read, and nothing is written
 		if slices.Contains(formatWords, *output) {
 			return usage.Errorf("--output names the file of the values here, and %q is a format of other commands; write -o adopted.yaml, or -o ./%s for a file of that name", *output, *output)
 		}
-		adoption, err := in.adopt(cmd, s, args[0], c)
+		adoption, err := adoptSeed(cmd.Context(), s, in, args[0], c)
 		if err != nil {
 			return err
 		}
@@ -62,28 +65,28 @@ can read it. Only Secrets with generated fields are read, and nothing is written
 	return cmd
 }
 
-// adopt finds what the component in a directory generates, and what keeps what the cluster
+// adoptSeed finds what the component in a directory generates, and what keeps what the cluster
 // has of it.
-func (in *inputs) adopt(cmd *cobra.Command, s streams, dir string, c argocd.Cluster) (adopt.Adoption, error) {
-	req, base, done, err := in.request(dir)
+func adoptSeed(ctx context.Context, s streams, in *inputs.Component, dir string, c argocd.Cluster) (adopt.Adoption, error) {
+	req, base, done, err := in.Request(dir)
 	if err != nil {
 		return adopt.Adoption{}, err
 	}
 	defer done()
-	if req.Random, err = throwaway(); err != nil { // for a component that demands a seed
+	if req.Random, err = inputs.Throwaway(); err != nil { // for a component that demands a seed
 		return adopt.Adoption{}, err
 	}
 	var seeds [2]seed.Key
 	for i := range seeds {
-		made, err := seed.Parse([]byte(newSeedText()))
+		made, err := seed.Parse([]byte(seedfile.New()))
 		if err != nil {
 			return adopt.Adoption{}, err
 		}
 		seeds[i] = made.Key(seed.Application{})
 	}
-	found, err := req.Adopt(cmd.Context(), base, seeds)
+	found, err := req.Adopt(ctx, base, seeds)
 	if err != nil {
-		return adopt.Adoption{}, in.blamed(err)
+		return adopt.Adoption{}, in.Fault(req, err)
 	}
 	if len(found.Generated) == 0 {
 		note(s, "%s generates nothing into Secrets, so there is nothing to keep", dir)
@@ -93,9 +96,9 @@ func (in *inputs) adopt(cmd *cobra.Command, s streams, dir string, c argocd.Clus
 		note(s, "%s has so many empty values that %d of them were not tried", dir, found.Untried)
 	}
 	c.Namespace = found.Secrets()[0].Namespace
-	live, err := c.Secrets(cmd.Context(), found.Secrets())
+	live, err := c.Secrets(ctx, found.Secrets())
 	if err != nil {
 		return adopt.Adoption{}, err
 	}
-	return found.Adopt(cmd.Context(), live)
+	return found.Adopt(ctx, live)
 }

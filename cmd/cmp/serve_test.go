@@ -203,7 +203,7 @@ func TestServeSurvives(t *testing.T) {
 	write("kinds:\n- {group: example.com, kind: Oven, rung: smokes, why: it is tried out last, source: docs}\n")
 	s := serve(t, "LADDER_CONFIG="+ladder)
 	archive := sidecartest.PackEntries(
-		sidecartest.File("app/oven.yaml", "apiVersion: example.com/v1\nkind: Oven\nmetadata: {name: a, annotations: {ladder/after: ConfigMap/a}}\n"),
+		sidecartest.File("app/oven.yaml", "apiVersion: example.com/v1\nkind: Oven\nmetadata: {name: a, annotations: {ladder-cmp.github.io/after: ConfigMap/a}}\n"),
 		sidecartest.File("app/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"))
 	wave := func() string {
 		t.Helper()

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/screen"
 )
@@ -27,12 +25,6 @@ func (s streams) name() string { return cmp.Or(s.Name, "cmp") }
 
 // quiet reports whether only results and errors are wanted.
 func (s streams) quiet() bool { return s.Quiet != nil && *s.Quiet }
-
-// quiet reports the same of the command line of a command.
-func quiet(cmd *cobra.Command) bool {
-	f := cmd.Flag("quiet")
-	return f != nil && f.Value.String() == "true"
-}
 
 // say writes a line for people.
 func (s streams) say(format string, args ...any) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/vendoring"
@@ -29,8 +29,8 @@ Exits with 1 if there is an error, or with --check, if the lock file is outdated
   cmp vendor ./components --check`,
 		Args: cobra.MinimumNArgs(1),
 	}
-	in, v := addInputs(cmd), &vendoring.Vendoring{}
-	in.remote.Anything = []string{"https://*", "oci://*"}
+	in, v := inputs.Add(cmd), &vendoring.Vendoring{}
+	in.Remote.Anything = []string{"https://*", "oci://*"}
 	f := cmd.Flags()
 	f.Lookup("allow-remote").Usage = "URLs to fetch from, with everything below them; if empty, any except those of this machine"
 	f.BoolVar(&v.Check, "check", false, "Write nothing, and exit with 1 if the lock file is outdated; for pipelines")
@@ -38,22 +38,22 @@ Exits with 1 if there is an error, or with --check, if the lock file is outdated
 	f.Lookup("update").NoOptDefVal = vendoring.Everything
 	f.BoolVar(&v.Keep, "keep", false, "Keep vendored sources that this rendering does not use, because one with other values may")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		v.AsGiven = in.flags.Changed("renderer")
+		v.AsGiven = in.Given("renderer")
 		var err error
-		if v.Settings, err = in.settings(); err != nil {
+		if v.Settings, err = in.Settings(); err != nil {
 			return err
 		}
-		if v.Base, err = ladderfile.Base(*in.ladder); err != nil {
+		if v.Base, err = in.Base(); err != nil {
 			return err
 		}
 		if v.Check && (len(v.Update) > 0 || v.Keep) {
 			return usage.New("--check writes nothing, so --update and --keep have no effect; drop one of the two")
 		}
-		if len(v.Update) > 0 && in.remote.Config.Offline {
+		if len(v.Update) > 0 && in.Remote.Config.Offline {
 			return usage.New("--update needs the network, and --offline forbids it; drop one of the two")
 		}
 		if !v.Check {
-			f, err := in.remote.Fetcher(nil, nil)
+			f, err := in.Remote.Fetcher(nil, nil)
 			if err != nil {
 				return err
 			}

@@ -28,6 +28,11 @@ const (
 //go:embed config
 var config embed.FS
 
+// PodNetwork is the configuration of the Pod network, a file of /etc/cni/net.d.
+//
+//go:embed config/cni.conflist
+var PodNetwork string
+
 // writeFiles writes what the node's programs read at their start.
 func (n *Node) writeFiles(context.Context) error {
 	for _, dir := range []string{"pki", "etcd", "kubelet", "containerd", "pods", "containers", "cni", "cni-state", "certs.d/_default", "proc", "volumes"} {
@@ -50,11 +55,16 @@ func (n *Node) writeFiles(context.Context) error {
 		return err
 	}
 	for _, of := range []struct{ name, to string }{
-		{"cni.conflist", "cni/10-bridge.conflist"}, {"containerd.toml", "containerd.toml"}, {"hosts.toml", "certs.d/_default/hosts.toml"},
+		{"containerd.toml", "containerd.toml"}, {"hosts.toml", "certs.d/_default/hosts.toml"},
 		{"kubelet.yaml", "kubelet.yaml"}, {"kube-proxy.yaml", "kube-proxy.yaml"}, {"resolv.conf", "resolv.conf"},
 		{"Corefile", "Corefile"},
 	} {
 		if err := n.writeConfig(of.name, n.file(of.to)); err != nil {
+			return err
+		}
+	}
+	if !n.opts.NoNetwork {
+		if err := os.WriteFile(n.file("cni/10-bridge.conflist"), []byte(PodNetwork), 0o644); err != nil {
 			return err
 		}
 	}

@@ -57,10 +57,14 @@ type Options struct {
 	// which the next node that is given it need not pull again. One node at a time can
 	// have it. If it is empty they go with the node's directory.
 	Content string
+	// NoNetwork leaves out the configuration of the Pod network, so that the node is not
+	// Ready when Start returns: Pods that are not on the host network wait until
+	// something writes [PodNetwork] into /etc/cni/net.d.
+	NoNetwork bool
 }
 
-// Start runs a node with its files and logs in dir. It is Ready when Start returns.
-// Several can run at once.
+// Start runs a node with its files and logs in dir. Unless it has no network, it is
+// Ready when Start returns. Several can run at once.
 func Start(ctx context.Context, dir string, bin Binaries, opts Options) (_ *Node, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {

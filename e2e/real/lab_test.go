@@ -92,8 +92,24 @@ const resync = 15 * time.Second
 // those of Argo CD.
 func openLab(ctx context.Context, t *testing.T, name string, opt node.Options, settings map[string]string) *lab {
 	t.Helper()
-	dir := filepath.Join(shop.dir, name)
-	n, err := node.Start(ctx, filepath.Join(dir, "node"), shop.node, opt)
+	l, err := withoutArgoCD(startNode(ctx, t, name, opt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.argo = startArgoCD(ctx, t, l.node, name, settings)
+	return l
+}
+
+// withoutArgoCD is a lab on a node on which there is no Argo CD yet.
+func withoutArgoCD(n *node.Node) (*lab, error) {
+	client, err := kubernetes.NewForConfig(n.Config)
+	return &lab{node: n, client: client}, err
+}
+
+// startNode starts a node that ends with the test.
+func startNode(ctx context.Context, t *testing.T, name string, opt node.Options) *node.Node {
+	t.Helper()
+	n, err := node.Start(ctx, filepath.Join(shop.dir, name, "node"), shop.node, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,17 +118,19 @@ func openLab(ctx context.Context, t *testing.T, name string, opt node.Options, s
 			t.Error(err)
 		}
 	})
+	return n
+}
+
+// startArgoCD starts an Argo CD that ends with the test.
+func startArgoCD(ctx context.Context, t *testing.T, n *node.Node, name string, settings map[string]string) *argocd.ArgoCD {
+	t.Helper()
 	server := argocd.Server{Config: n.Config, Kubeconfig: n.Kubeconfig, URL: n.URL, Token: n.Token}
-	argo, err := argocd.Start(ctx, server, filepath.Join(dir, "argocd"), shop.argocd, argocd.Options{Settings: settings, Resync: resync})
+	argo, err := argocd.Start(ctx, server, filepath.Join(shop.dir, name, "argocd"), shop.argocd, argocd.Options{Settings: settings, Resync: resync})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(argo.Stop)
-	client, err := kubernetes.NewForConfig(n.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &lab{n, argo, client}
+	return argo
 }
 
 // restarts counts how often programs were started again.

@@ -136,10 +136,15 @@ type prepared struct {
 }
 
 func (w *workshop) prepare(ctx context.Context, c component, order way) (p prepared, err error) {
-	p = prepared{component: c, way: order, images: map[string]v1.Image{}}
-	if p.files, err = c.files(ctx); err != nil {
+	files, err := c.files(ctx)
+	if err != nil {
 		return p, err
 	}
+	return w.prepareFiles(ctx, c, order, files)
+}
+
+func (w *workshop) prepareFiles(ctx context.Context, c component, order way, files map[string]string) (p prepared, err error) {
+	p = prepared{component: c, way: order, files: files, images: map[string]v1.Image{}}
 	if p.dir, err = c.write(p.files); err != nil {
 		return p, err
 	}
@@ -191,16 +196,24 @@ func (l *lab) sync(ctx context.Context, t *testing.T, c prepared) outcome {
 
 // create creates the Application of a case. Nothing is synced.
 func (l *lab) create(ctx context.Context, c prepared) (argocd.Application, error) {
-	for repository, image := range c.images {
-		if err := l.node.Serve(repository, image); err != nil {
-			return argocd.Application{}, err
-		}
+	if err := l.serve(c); err != nil {
+		return argocd.Application{}, err
 	}
 	app, err := l.application(ctx, c)
 	if err != nil {
 		return app, err
 	}
 	return app, l.argo.Deploy(ctx, app)
+}
+
+// serve lets Pods have the images of a case.
+func (l *lab) serve(c prepared) error {
+	for repository, image := range c.images {
+		if err := l.node.Serve(repository, image); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // application commits a case and returns the Application that deploys it: by the

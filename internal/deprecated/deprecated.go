@@ -1,5 +1,5 @@
-// Package deprecated lists replaced names. Old names of commands, flags and variables
-// still work, with a warning; old names of rules are listed for users who filter findings
+// Package deprecated lists replaced names. Old names of commands, flags, variables and
+// annotations still work, with a warning; old names of rules are listed for users who filter findings
 // by rule.
 package deprecated
 
@@ -14,7 +14,8 @@ type Name struct {
 	// What is the kind of name. A command has its name without that of the program.
 	What     What
 	Old, New string
-	// Where lists the commands that have the flag, or report the rule; empty for a command.
+	// Where lists the commands that have the flag, or report the rule, or the objects that have the
+	// annotation; empty for a command.
 	Where string
 }
 
@@ -23,12 +24,16 @@ type What string
 
 // The kinds of names.
 const (
-	Command What = "command"
-	Flag    What = "flag"
-	Rule    What = "rule"
+	Annotation What = "annotation"
+	Command    What = "command"
+	Flag       What = "flag"
+	Rule       What = "rule"
 )
 
 var names = []Name{
+	{Annotation, "ladder/after", "ladder-cmp.github.io/after", "objects of a component"},
+	{Annotation, "ladder/not-after", "ladder-cmp.github.io/not-after", "objects of a component"},
+	{Annotation, "ladder/rung", "ladder-cmp.github.io/rung", "objects of a component"},
 	{Command, "fleet check-render", "check", ""},
 	{Command, "fleet diff", "diff", ""},
 	{Command, "fleet graph", "graph", ""},

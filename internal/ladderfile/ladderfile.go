@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -13,6 +15,11 @@ import (
 // Variable is the environment variable with the default of --ladder, for Argo CD's
 // own plugin server, which sets no flags.
 const Variable = "LADDER_CONFIG"
+
+// Flag adds the flag that names the file to a command.
+func Flag(flags *pflag.FlagSet) *string {
+	return flags.String("ladder", os.Getenv(Variable), "A "+knowledge.File+" for all components; those in the repository override it. "+Variable+" sets the default")
+}
 
 // Base returns the built-in knowledge, extended by the file, if any.
 func Base(file string) (*knowledge.Base, error) {

@@ -1,10 +1,14 @@
-// Package sample provides plans for tests, and names that are difficult to escape.
+// Package sample provides manifests and plans for tests, and names that are difficult to escape.
 package sample
 
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
 
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -52,4 +56,30 @@ func Shuffled(objs []object.Object) [][]object.Object {
 		random.Shuffle(len(objs), func(i, j int) { orders[k][i], orders[k][j] = orders[k][j], orders[k][i] })
 	}
 	return orders
+}
+
+// Patched merges documents into those of the same kind and name, and adds the
+// others.
+func Patched(t *testing.T, base, patch string) string {
+	t.Helper()
+	docs := strings.Split(base, "\n---\n")
+	for _, change := range strings.Split(patch, "\n---\n") {
+		c := kyaml.MustParse(change)
+		is := func(doc string) bool {
+			d := kyaml.MustParse(doc)
+			return d.GetKind() == c.GetKind() && d.GetName() == c.GetName()
+		}
+		at := slices.IndexFunc(docs, is)
+		if at < 0 {
+			docs = append(docs, change)
+			continue
+		}
+		merged, err := merge2.MergeStrings(change, docs[at], true, kyaml.MergeOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs[at] = merged
+	}
+	docs = slices.DeleteFunc(docs, func(doc string) bool { return strings.TrimSpace(doc) == "" })
+	return strings.Join(docs, "\n---\n")
 }

@@ -1,16 +1,31 @@
-// Package seedfile reads the seed for derived values (package seed).
+// Package seedfile reads and makes the seed for derived values (package seed).
 package seedfile
 
 import (
+	"crypto/rand"
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/seed"
 )
 
 // Variable is the environment variable with the default of --seed-file.
 const Variable = "LADDER_SEED_FILE"
+
+// Flag adds the flag that names the file to a command.
+func Flag(flags *pflag.FlagSet) *string {
+	return flags.String("seed-file", os.Getenv(Variable), "File with the seed from which random values of charts are derived; without one they are new on every render. "+Variable+" sets the default")
+}
+
+// New returns the content of a new file.
+func New() string {
+	var bits [seed.MinBytes]byte
+	rand.Read(bits[:]) // never fails
+	return seed.New(bits)
+}
 
 // maxBytes limits how much of a file is read, which may be endless.
 const maxBytes = 64 << 10

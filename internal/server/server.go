@@ -45,6 +45,7 @@ type Options struct {
 	Remote       *fetchers.Options
 	Address      string // of metrics and health
 	Config       sidecar.Config
+	CheckOnly    bool // checks a running server
 	// WorkerCommand, and that for fetching, return commands that run this program
 	// as another process.
 	WorkerCommand func(remember bool) *exec.Cmd

@@ -2,13 +2,16 @@
 // it: random and time functions, API versions of the cluster, and the version of
 // Kubernetes.
 //
-// It renders several times, varies one of these each time, and compares the
-// results. The objects that differ are certain; template and line are found by
+// It renders with another seed, a later time, all API versions that templates name, and
+// the oldest and the newest version of Kubernetes, and compares each result with the
+// first. Only where a result differs, it renders again to find which of the versions does
+// that. The objects that differ are certain; template and line are found by
 // searching their template, or the helpers, for possible reasons. It covers charts
 // and templated YAML, also within kustomizations and trees.
 package vary
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -56,7 +59,7 @@ const (
 	// sharedBytes is the cache size for decoded text: the CRDs of the largest
 	// charts.
 	sharedBytes = 32 << 20
-	// maxGroups limits the API versions that are tried, each with a rendering.
+	// maxGroups limits the API versions that are tried.
 	maxGroups = 100
 	// minorVersions is the number of earlier minor versions of Kubernetes to try:
 	// more than the clusters of one company use.
@@ -177,36 +180,67 @@ func (c *component) apiVersions() []finding.Finding {
 		name, _, _ := strings.Cut(group, "/")
 		return slices.Contains(c.opt.APIVersions, group) || slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, name+"/") })
 	})
+	groups := slices.Sorted(maps.Keys(candidates))
 	var found []finding.Finding
-	for i, group := range slices.Sorted(maps.Keys(candidates)) {
-		if i == maxGroups {
-			return append(found, finding.Finding{Severity: finding.Note, Rule: ruleAPIVersions, File: c.show(),
-				Message: fmt.Sprintf("templates name more than %d API versions, and the others were not tried", maxGroups), Remedy: "lint parts of the component by themselves"})
-		}
-		a := candidates[group]
-		opt := c.opt
-		opt.APIVersions = append(slices.Clone(opt.APIVersions), a.names...)
-		f := finding.Finding{Severity: finding.Warning, Rule: ruleAPIVersions, File: a.file, Line: a.line}
-		if f.File == "" {
-			f.File = c.show()
-		}
-		after, err := c.render(world{}, opt)
-		changes := compare(c.first, after)
-		switch {
-		case c.ctx.Err() != nil:
-			return nil
-		case err != nil:
-			f.Message = "if the cluster has the API version " + group + ", the component does not render: " + finding.Of(err)[0].Message
-			f.Remedy = "correct the template"
-		case len(changes) == 0:
-			continue
-		default:
-			f.Message = "the output depends on whether the cluster has the API version " + group + ", so a first rollout and a later one differ: " + summary(changes)
-			f.Remedy = "write apiVersions: [" + strings.Join(a.names, ", ") + "] into component.yaml if the cluster has it by then, or capabilities: pinned if it must not matter"
-		}
-		found = append(found, f)
+	if len(groups) > maxGroups {
+		groups = groups[:maxGroups]
+		found = append(found, finding.Finding{Severity: finding.Note, Rule: ruleAPIVersions, File: c.show(),
+			Message: fmt.Sprintf("templates name more than %d API versions, and the others were not tried", maxGroups), Remedy: "lint parts of the component by themselves"})
 	}
-	return found
+	return append(found, c.affecting(groups, candidates)...)
+}
+
+// affecting reports which of some API versions affect the output. It renders with all of
+// them, and with each half only if that differs. If it differs and neither half does, it
+// takes several of them at once, which are not told apart.
+func (c *component) affecting(groups []string, candidates map[string]apiVersion) []finding.Finding {
+	if len(groups) == 0 {
+		return nil
+	}
+	opt := c.opt
+	opt.APIVersions = slices.Clone(opt.APIVersions)
+	for _, group := range groups {
+		opt.APIVersions = append(opt.APIVersions, candidates[group].names...)
+	}
+	after, err := c.render(world{}, opt)
+	changes := compare(c.first, after)
+	if c.ctx.Err() != nil || err == nil && len(changes) == 0 {
+		return nil
+	}
+	if half := len(groups) / 2; half > 0 {
+		found := append(c.affecting(groups[:half], candidates), c.affecting(groups[half:], candidates)...)
+		if len(found) > 0 || c.ctx.Err() != nil {
+			return found
+		}
+	}
+	a := candidates[groups[0]]
+	f := finding.Finding{Severity: finding.Warning, Rule: ruleAPIVersions, File: cmp.Or(a.file, c.show()), Line: a.line}
+	what := "the API version " + groups[0]
+	if len(groups) > 1 {
+		what = "several of the API versions " + strings.Join(groups, ", ")
+	}
+	if err != nil {
+		f.Message = "if the cluster has " + what + ", the component does not render: " + finding.Of(err)[0].Message
+		f.Remedy = "correct the template"
+		return []finding.Finding{f}
+	}
+	f.Message = "the output depends on whether the cluster has " + what + ", so a first rollout and a later one differ: " + summary(changes)
+	f.Remedy = "write apiVersions: [" + strings.Join(opt.APIVersions[len(c.opt.APIVersions):], ", ") + "] into component.yaml if the cluster has it by then, or capabilities: pinned if it must not matter"
+	return []finding.Finding{f}
+}
+
+// kubeStep is what changes from the minor version of Kubernetes before, by place.
+type kubeStep struct {
+	minor   int
+	changes map[place]string
+}
+
+// rendering is the result of rendering with one version of Kubernetes. A chart may refuse
+// a version.
+type rendering struct {
+	minor   int
+	objects []object.Object
+	err     error
 }
 
 // kubeVersions reports what changes between consecutive recent versions of
@@ -216,26 +250,24 @@ func (c *component) kubeVersions() []finding.Finding {
 	if err != nil {
 		return nil
 	}
+	newest := int(own.Minor()) + 1
+	oldest := max(newest-1-minorVersions, 0)
+	at := func(minor int) rendering {
+		opt := c.opt
+		opt.KubeVersion = fmt.Sprintf("%d.%d.0", own.Major(), minor)
+		objs, err := c.render(world{}, opt)
+		return rendering{minor, objs, err}
+	}
 	type step struct {
 		version string
 		changes string
 	}
 	steps := map[place][]step{}
-	newest := int(own.Minor()) + 1
-	oldest := max(newest-1-minorVersions, 0)
-	var before []object.Object
-	beforeErr := error(nil)
-	for minor := oldest; minor <= newest; minor++ {
-		opt := c.opt
-		opt.KubeVersion = fmt.Sprintf("%d.%d.0", own.Major(), minor)
-		after, err := c.render(world{}, opt)
-		if minor > oldest && err == nil && beforeErr == nil { // a chart may refuse a version
-			for at, changes := range c.byPlace(compare(before, after), []string{"KubeVersion", "semverCompare"}) {
-				at.words, at.values = "", ""
-				steps[at] = append(steps[at], step{fmt.Sprintf("%d.%d", own.Major(), minor), changes})
-			}
+	for _, s := range c.kubeSteps(at(oldest), at(newest), at) {
+		version := fmt.Sprintf("%d.%d", own.Major(), s.minor)
+		for at, changes := range s.changes {
+			steps[at] = append(steps[at], step{version, changes})
 		}
-		before, beforeErr = after, err
 	}
 	var found []finding.Finding
 	for at, all := range steps {
@@ -255,4 +287,29 @@ func (c *component) kubeVersions() []finding.Finding {
 			Remedy:  "write kubeVersion: " + render.DefaultKubeVersion + " into component.yaml to fix it, or expect the change when clusters are upgraded"})
 	}
 	return found
+}
+
+// kubeSteps finds the versions between two renderings that change the output. It renders
+// those between only if the two differ, so what changes and changes back is not found.
+func (c *component) kubeSteps(before, after rendering, at func(minor int) rendering) []kubeStep {
+	refused := before.err != nil || after.err != nil
+	var changes []change
+	if !refused {
+		changes = compare(before.objects, after.objects)
+	}
+	switch {
+	case !refused && len(changes) == 0:
+		return nil
+	case after.minor-before.minor > 1:
+		middle := at((before.minor + after.minor) / 2)
+		return append(c.kubeSteps(before, middle, at), c.kubeSteps(middle, after, at)...)
+	case refused:
+		return nil
+	}
+	all := map[place]string{}
+	for at, summary := range c.byPlace(changes, []string{"KubeVersion", "semverCompare"}) {
+		at.words, at.values = "", ""
+		all[at] = summary
+	}
+	return []kubeStep{{after.minor, all}}
 }

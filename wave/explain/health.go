@@ -10,12 +10,18 @@ import (
 )
 
 // Health returns the kinds of blind objects for which Ladder can generate a health
-// check, and a note for each kind without known status fields.
-func Health(p *wave.Plan, blind []wave.Gated) ([]knowledge.Kind, []finding.Finding) {
+// check, those for which it can generate a better one than Argo CD's, and a note for
+// each kind without known status fields.
+func Health(p *wave.Plan, gates []wave.Gate) ([]knowledge.Kind, []finding.Finding) {
 	var kinds []knowledge.Kind
+	for _, g := range p.Passing(gates) {
+		if k := p.Graph.Nodes[g.Node].Kind; k.Sees != nil {
+			kinds = append(kinds, *k)
+		}
+	}
 	var unknown []finding.Finding
 	var seen []string
-	for _, g := range blind {
+	for _, g := range wave.Unseen(gates) {
 		if slices.Contains(seen, g.Kind) {
 			continue
 		}

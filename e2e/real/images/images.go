@@ -86,6 +86,23 @@ func (t *Table) Make(ctx context.Context, repository string) (v1.Image, error) {
 	return made, nil
 }
 
+// Program returns the file of a program that is in the image of a repository, for this
+// machine.
+func (t *Table) Program(ctx context.Context, repository, path string) (string, error) {
+	full, err := fullName(repository)
+	if err != nil {
+		return "", err
+	}
+	if e := t.entries[full]; e != nil {
+		for _, p := range e.Programs {
+			if p.Path == path {
+				return t.build(ctx, p)
+			}
+		}
+	}
+	return "", fmt.Errorf("images.yaml has no program %s of %s", path, repository)
+}
+
 func (t *Table) make(ctx context.Context, e *entry) (v1.Image, error) {
 	packages, err := t.debian.resolve(ctx, t.debianDir(), e.Packages)
 	if err != nil {

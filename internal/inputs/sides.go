@@ -1,12 +1,11 @@
-package main
+package inputs
 
 import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
-
-	"github.com/spf13/cobra"
+	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/compare"
@@ -14,20 +13,21 @@ import (
 	"github.com/ladder-cmp/ladder/internal/locate"
 	"github.com/ladder-cmp/ladder/internal/verdict"
 	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render"
 )
 
-// sides renders a component before and after a change.
-func (in *inputs) sides(cmd *cobra.Command, ch checkout.Change, i int) (before, after compare.Side, err error) {
+// Sides renders the component at an index of a change before and after it.
+func (in *Component) Sides(ch checkout.Change, i int) (before, after compare.Side, err error) {
 	// Of two directories one is called otherwise because there cannot be two of a
 	// name; an Application has one.
 	name := ""
 	if !ch.Revisions {
 		name = filepath.Base(checkout.Existing(ch.After[i]))
 	}
-	if before, err = in.side(cmd, ch.Before[i], ch.From, name); err != nil {
+	if before, err = in.side(ch.Before[i], ch.From, name); err != nil {
 		return before, after, err
 	}
-	if after, err = in.side(cmd, ch.After[i], ch.To, name); err != nil {
+	if after, err = in.side(ch.After[i], ch.To, name); err != nil {
 		return before, after, err
 	}
 	if before.Failed && after.Failed && after.Findings[0].Rule == locate.FolderRule {
@@ -46,7 +46,7 @@ func (in *inputs) sides(cmd *cobra.Command, ch checkout.Change, i int) (before, 
 
 // side renders a component as it is on disk, or at a commit. name is what its
 // directory is taken to be called; empty means what it is.
-func (in *inputs) side(cmd *cobra.Command, dir string, at *checkout.Commit, name string) (compare.Side, error) {
+func (in *Component) side(dir string, at *checkout.Commit, name string) (compare.Side, error) {
 	c, err := checkout.Open(dir)
 	if err != nil {
 		return compare.Side{}, fmt.Errorf("%s: %w", dir, err)
@@ -67,8 +67,8 @@ func (in *inputs) side(cmd *cobra.Command, dir string, at *checkout.Commit, name
 	} else if !info.IsDir() {
 		return side, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: side.Name, Message: "this is a file", Remedy: "name the directory of the component"}
 	}
-	res, err := plugin.Generate(cmd.Context(), req, base)
-	if err = in.blamed(in.notOne(cmd, req, err)); err != nil {
+	res, err := plugin.Generate(in.cmd.Context(), req, base)
+	if err = in.Fault(req, err); err != nil {
 		if !verdict.Reportable(err) {
 			return side, err
 		}
@@ -77,4 +77,16 @@ func (in *inputs) side(cmd *cobra.Command, dir string, at *checkout.Commit, name
 	}
 	side.Plan, side.Objects, side.Gates, side.Findings = res.Plan, res.Objects, res.Plan.Audit(res.Base), res.Findings
 	return side, nil
+}
+
+// asked reports whether a fault is one of what the flags name: a values file that
+// is not there or no such file, or values for what takes none.
+func (in *Component) asked(f finding.Finding) bool {
+	settings, err := in.Settings()
+	if err != nil {
+		return false
+	}
+	own := settings.Values
+	return f.Rule == render.UnexpectedValues && !own.Empty() || f.File != "" && (slices.Contains(own.Files, f.File) ||
+		slices.ContainsFunc(own.SetFile, func(expr string) bool { return strings.HasSuffix(expr, "="+f.File) }))
 }

@@ -1,4 +1,6 @@
-package main
+// Package inputs contains the flags that say what a command renders and how, and makes
+// the request of the plugin from them.
+package inputs
 
 import (
 	"errors"
@@ -18,29 +20,41 @@ import (
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// inputs are the flags that say how to render, one for each parameter of the
-// plugin.
-type inputs struct {
+// Component is how a command renders components: one flag for each parameter of the
+// plugin, and those about the seed and about fetching.
+type Component struct {
+	// Ladder is the file of --ladder.
+	Ladder *string
+	// Remote are the flags about fetching; nil for a command without them.
+	Remote *fetchers.Options
+
+	cmd      *cobra.Command
 	flags    *pflag.FlagSet
 	revision string
-	ladder   *string
-	remote   *fetchers.Options
 	seeding  *seeding
 }
 
-// addInputs puts the flags on a command: all of them, or only those that are
-// named.
-func addInputs(cmd *cobra.Command, only ...string) *inputs {
-	in := addSeedless(cmd, only...)
+// Add adds the flags to a command: all of them, or only the named parameters.
+func Add(cmd *cobra.Command, only ...string) *Component {
+	in := AddSeedless(cmd, only...)
 	if only == nil {
 		in.seeding = addSeeding(in.flags)
 	}
 	return in
 }
 
-// addSeedless does so for a command that takes no seed.
-func addSeedless(cmd *cobra.Command, only ...string) *inputs {
-	in := &inputs{flags: cmd.Flags()}
+// Typed returns the inputs of a command line that is being completed. Nothing is fetched.
+func Typed(cmd *cobra.Command) *Component {
+	in := &Component{cmd: cmd, flags: cmd.Flags(), Ladder: new(string)}
+	if f := cmd.Flag("ladder"); f != nil {
+		*in.Ladder = f.Value.String()
+	}
+	return in
+}
+
+// AddSeedless adds the flags of a command that takes no seed.
+func AddSeedless(cmd *cobra.Command, only ...string) *Component {
+	in := &Component{cmd: cmd, flags: cmd.Flags()}
 	for _, p := range plugin.Parameters() {
 		if only != nil && !slices.Contains(only, p.Name) {
 			continue
@@ -69,20 +83,26 @@ func addSeedless(cmd *cobra.Command, only ...string) *inputs {
 			option.Choices(cmd, p.Name, p.Choices...)
 		}
 	}
-	in.ladder = ladderFlag(in.flags)
+	in.Ladder = ladderfile.Flag(in.flags)
 	help.Put(in.flags, help.Rendering, "ladder")
 	if only != nil {
 		return in
 	}
-	in.remote = remoteFlags(in.flags, fetchers.UserCache())
-	waitOnScreen(cmd, in.remote)
+	in.Remote = fetchers.Add(in.flags, fetchers.UserCache())
+	in.Remote.ShowProgress(cmd)
 	in.flags.StringVar(&in.revision, "revision", "", "Commit that templates see as .Release.Revision")
 	help.Put(in.flags, help.Helm, "revision")
 	return in
 }
 
-// settings reads the flags that were given.
-func (in *inputs) settings() (plugin.Settings, error) {
+// Base returns the knowledge with the file of --ladder.
+func (in *Component) Base() (*knowledge.Base, error) { return ladderfile.Base(*in.Ladder) }
+
+// Given reports whether a flag is set.
+func (in *Component) Given(flag string) bool { return in.flags.Changed(flag) }
+
+// Settings returns what the flags set.
+func (in *Component) Settings() (plugin.Settings, error) {
 	s := plugin.Settings{Revision: in.revision}
 	s.Values.Read = os.ReadFile
 	var faults []error
@@ -103,9 +123,4 @@ func (in *inputs) settings() (plugin.Settings, error) {
 		return s, usage.Error{Err: errors.Join(faults...)}
 	}
 	return s, nil
-}
-
-// ladderFlag is the file that holds for every component: the sidecar's own.
-func ladderFlag(flags *pflag.FlagSet) *string {
-	return flags.String("ladder", os.Getenv(ladderfile.Variable), "A "+knowledge.File+" for all components; those in the repository override it. "+ladderfile.Variable+" sets the default")
 }

@@ -1,8 +1,7 @@
-package main
+package inputs
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -15,11 +14,6 @@ import (
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render/random"
 )
-
-// seedFlag is the file with the seed.
-func seedFlag(flags *pflag.FlagSet) *string {
-	return flags.String("seed-file", os.Getenv(seedfile.Variable), "File with the seed from which random values of charts are derived; without one they are new on every render. "+seedfile.Variable+" sets the default")
-}
 
 // seeding is what the flags of a command say about random values.
 type seeding struct {
@@ -43,7 +37,7 @@ func addSeeding(flags *pflag.FlagSet) *seeding {
 }
 
 func (in *seeding) define(flags *pflag.FlagSet) {
-	in.file = seedFlag(flags)
+	in.file = seedfile.Flag(flags)
 	flags.StringVar(&in.application, "application", "", "Application whose values are derived with --seed-file, as PROJECT/NAME, or PROJECT/NAMESPACE/NAME if the Application itself is outside of Argo CD's namespace (default: the release name, in the AppProject default)")
 	flags.StringVar(&in.destination, "destination-namespace", "", "Namespace of the Application's destination for --seed-file, if the component is rendered for another one (default: that of the rendering)")
 }
@@ -54,13 +48,17 @@ func (in *seeding) throwaway() error {
 	if *in.file != "" || in.made != nil {
 		return nil
 	}
-	s, err := seed.Parse([]byte(newSeedText()))
+	s, err := seed.Parse([]byte(seedfile.New()))
 	in.made = &s
 	return err
 }
 
-// throwaway is what a command derives from that takes no seed.
-func throwaway() (*plugin.Random, error) {
+// DeriveAlways lets all renderings of this command derive the same random values, even if
+// there is no seed.
+func (in *Component) DeriveAlways() error { return in.seeding.throwaway() }
+
+// Throwaway returns what a command without a seed derives random values from.
+func Throwaway() (*plugin.Random, error) {
 	none := ""
 	in := &seeding{file: &none, keys: random.NewKeys(rememberedKeys)}
 	if err := in.throwaway(); err != nil {

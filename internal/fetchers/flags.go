@@ -1,4 +1,4 @@
-package main
+package fetchers
 
 import (
 	"fmt"
@@ -7,21 +7,19 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/fetch"
-	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/internal/screen"
 )
 
-// remoteFlags puts the flags on a command. cache is where what was fetched is
-// kept if nobody says.
-func remoteFlags(flags *pflag.FlagSet, cache string) *fetchers.Options {
-	in := &fetchers.Options{}
-	help.Define(flags, help.Fetching, func(f *pflag.FlagSet) { fetchFlags(f, in, cache) })
+// Add adds the flags to a command. cache is the default of --remote-cache.
+func Add(flags *pflag.FlagSet, cache string) *Options {
+	in := &Options{}
+	help.Define(flags, help.Fetching, func(f *pflag.FlagSet) { in.define(f, cache) })
 	return in
 }
 
-func fetchFlags(f *pflag.FlagSet, in *fetchers.Options, cache string) {
+func (in *Options) define(f *pflag.FlagSet, cache string) {
 	c := &in.Config
 	f.StringSliceVar(&c.Allow, "allow-remote", nil, "URLs to fetch from, with everything below them, such as https://charts.example.com or oci://ghcr.io/org/*; if empty, nothing is fetched")
 	f.StringSliceVar(&c.AllowPrivate, "allow-private", nil, "Hosts that may resolve to private addresses, such as charts.corp.example or *.corp.example, or networks such as 10.20.0.0/16; a host without a wildcard may resolve to loopback, too")
@@ -38,23 +36,23 @@ func fetchFlags(f *pflag.FlagSet, in *fetchers.Options, cache string) {
 	f.StringSliceVar(&c.PlainHTTP, "remote-plain-http", nil, "Hosts, with their port, to connect to without TLS")
 }
 
-// waitOnScreen shows on a terminal what a command fetches, if that takes long.
-func waitOnScreen(cmd *cobra.Command, in *fetchers.Options) {
+// ShowProgress shows on a terminal what a command fetches, if that takes long, unless
+// the command is quiet.
+func (in *Options) ShowProgress(cmd *cobra.Command) {
 	in.Config.Fetching = func(ref remote.Ref) func() {
-		if quiet(cmd) {
+		if f := cmd.Flag("quiet"); f != nil && f.Value.String() == "true" {
 			return func() {}
 		}
 		return screen.Waiting(cmd.ErrOrStderr(), "fetching "+ref.String())
 	}
 }
 
-// serverFlags puts the flags on a command that fetches for others, beside those of
-// remoteFlags.
-func serverFlags(in *fetchers.Options, flags *pflag.FlagSet) {
-	help.Define(flags, help.Fetching, func(f *pflag.FlagSet) { serverFetchFlags(f, in) })
+// AddForServer adds the flags of a command that fetches for others.
+func (in *Options) AddForServer(flags *pflag.FlagSet) {
+	help.Define(flags, help.Fetching, in.defineForServer)
 }
 
-func serverFetchFlags(f *pflag.FlagSet, in *fetchers.Options) {
+func (in *Options) defineForServer(f *pflag.FlagSet) {
 	l := &in.Config.Limits
 	f.Int64Var(&l.Memory, "remote-memory", fetch.DefaultMemory, "Memory limit of a fetch in bytes, at least 64 MiB; each fetch is a separate process")
 	f.IntVar(&l.Concurrent, "remote-parallel", fetch.DefaultConcurrent, "Maximum number of concurrent fetches; one host or one AppProject gets at most half of them")

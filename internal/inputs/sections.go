@@ -1,4 +1,4 @@
-package main
+package inputs
 
 import (
 	"slices"
@@ -8,6 +8,9 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
+// Ordering are the parameters that say how to order manifests, whoever rendered them.
+var Ordering = []string{"namespace", "waves", "author-waves", "explain", "jobs", "tests", "crds", "crds-prune"}
+
 // commonParameters are the parameters that most people need on the command line.
 var commonParameters = []string{"name", "namespace", "renderer", "values", "set", "set-string", "set-file", "kube-version", "api-versions"}
 
@@ -16,7 +19,7 @@ func sectionOf(p plugin.Parameter) help.Section {
 	switch {
 	case slices.Contains(commonParameters, p.Name):
 		return help.Rendering
-	case slices.Contains(ordering, p.Name) || p.Name == "crds-upgraders":
+	case slices.Contains(Ordering, p.Name) || p.Name == "crds-upgraders":
 		return help.Waves
 	case slices.Equal(p.Kinds, []render.Kind{render.Kustomize}):
 		return help.Kustomize

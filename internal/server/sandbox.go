@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"log/slog"
@@ -9,10 +9,10 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/worker"
 )
 
-// examineSandbox starts a worker as cmp serve does, and says what its sandbox lacks.
+// ExamineSandbox starts a worker as serve does, and returns what its sandbox lacks.
 // Only the kernel and the container's profile can tell, and only from within.
-func examineSandbox() ([]finding.Finding, error) {
-	workers, err := worker.NewPool(worker.Config{Command: func() *exec.Cmd { return workerCommand(false) }, Warm: 1, Log: slog.New(slog.DiscardHandler)})
+func ExamineSandbox(command func(remember bool) *exec.Cmd) ([]finding.Finding, error) {
+	workers, err := worker.NewPool(worker.Config{Command: func() *exec.Cmd { return command(false) }, Warm: 1, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
 	}

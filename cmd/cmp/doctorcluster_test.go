@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/ladder-cmp/ladder/internal/sample"
+)
+
+// TestDoctorCluster reads a cluster that notes what it is asked: nothing is
+// changed, and of Secrets it is asked for no more than a table of their names.
+func TestDoctorCluster(t *testing.T) {
+	base, err := os.ReadFile("../../internal/doctor/testdata/cases/base.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := sample.Patched(t, string(base), `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: argocd-repo-server}
+spec: {template: {spec: {containers: [{name: ladder, env: [{name: A, valueFrom: {secretKeyRef: {name: gone, key: a}}}, {name: B, valueFrom: {secretKeyRef: {name: there, key: a}}}]}]}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: argocd-repo-server-1, labels: {app.kubernetes.io/name: argocd-repo-server}}
+spec: {containers: [{name: ladder, image: "ghcr.io/ladder-cmp/ladder:v1.2.3@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}]}
+status: {containerStatuses: [{name: ladder, ready: false, restartCount: 7, state: {waiting: {reason: CrashLoopBackOff}}}]}
+`)
+	byResource := map[string][]any{}
+	for _, o := range sample.Objects(t, live) {
+		var item map[string]any
+		if err := kyaml.Unmarshal([]byte(o.Text()), &item); err != nil {
+			t.Fatal(err)
+		}
+		item["metadata"].(map[string]any)["namespace"] = "argocd"
+		resource := strings.ToLower(o.ID.Kind) + "s"
+		byResource[resource] = append(byResource[resource], item)
+	}
+	forbidden := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		resource := filepath.Base(r.URL.Path)
+		var answer any
+		switch {
+		case r.Method != http.MethodGet:
+			t.Errorf("the cluster is asked to %s %s", r.Method, r.URL)
+		case resource == forbidden:
+			w.WriteHeader(http.StatusForbidden)
+			answer = map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}
+		case resource == "secrets":
+			if r.URL.Query().Get("includeObject") != "None" || !strings.Contains(r.Header.Get("Accept"), "as=Table") || strings.Contains(r.Header.Get("Accept"), ",") {
+				t.Errorf("the cluster is asked for Secrets: %s, %s", r.URL, r.Header.Get("Accept"))
+			}
+			answer = map[string]any{"kind": "Table", "apiVersion": "meta.k8s.io/v1", "columnDefinitions": []any{map[string]any{"name": "Name"}}, "rows": []any{map[string]any{"cells": []any{"there"}}}}
+		case byResource[resource] == nil && resource != "pods":
+			w.WriteHeader(http.StatusNotFound)
+			answer = map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}
+		default:
+			first := byResource[resource][0].(map[string]any)
+			answer = map[string]any{"kind": first["kind"].(string) + "List", "apiVersion": first["apiVersion"], "metadata": map[string]any{}, "items": byResource[resource]}
+		}
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	kubeconfig := kubeconfigOf(t, server.URL)
+	look := func(want int, args ...string) string {
+		t.Helper()
+		var out, faults strings.Builder
+		if code := run(append([]string{"doctor", "--kubeconfig", kubeconfig}, args...), streams{In: strings.NewReader(""), Out: &out, Err: &faults}); code != want {
+			t.Errorf("exit code %d: %s%s", code, out.String(), faults.String())
+		}
+		return out.String() + faults.String()
+	}
+	got := look(exitFailed)
+	want := []string{"Secret gone not found;", "it does not run: CrashLoopBackOff;", "2 errors, 1 warning, 0 notes in 9 objects\n"}
+	for _, text := range want {
+		if !strings.Contains(got, text) {
+			t.Errorf("%q is not in\n%s", text, got)
+		}
+	}
+	forbidden = "secrets"
+	if got := look(exitFailed, "--context", "production"); !strings.Contains(got, "note: this user may not list secrets") || strings.Contains(got, "Secret gone") {
+		t.Errorf("without rights for Secrets:\n%s", got)
+	}
+	if got := look(exitFailed, "--context", "other"); !strings.Contains(got, `context "other" does not exist`) || strings.Count(got, "\n") != 1 {
+		t.Errorf("of a context that is not there:\n%s", got)
+	}
+	server.Close()
+	if got := look(exitFailed); !strings.Contains(got, "kubectl get pods --namespace argocd") || strings.Count(got, "\n") != 1 {
+		t.Errorf("of a cluster that does not answer:\n%s", got)
+	}
+}
+
+// kubeconfigOf writes a kubeconfig of one API server, with the context production.
+func kubeconfigOf(t *testing.T, server string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config")
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: %s}}]
+contexts: [{name: production, context: {cluster: c}}]
+current-context: production
+`, server)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

@@ -1,0 +1,73 @@
+package argocd
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/doctor"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// ReadFiles reads what is on disk of an Argo CD: the files and directories among args, and
+// values files, unless the chart that they belong to is among args. manifestsOf reads
+// manifests, or renders a directory.
+func ReadFiles(args, values []string, manifestsOf func(arg string) ([]object.Object, error)) (doctor.Input, error) {
+	var e doctor.Input
+	var faults []error
+	for _, arg := range args {
+		v, isValues, err := valuesAmong(arg)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		if isValues {
+			e.Values = append(e.Values, v)
+			continue
+		}
+		objs, err := manifestsOf(arg)
+		if usage.Is(err) {
+			return e, err
+		}
+		faults = append(faults, err)
+		e.Objects = append(e.Objects, objs...)
+	}
+	if slices.ContainsFunc(args, IsChart) {
+		values = nil // it was rendered with them
+	}
+	for _, file := range values {
+		v, err := Values(file)
+		faults = append(faults, err)
+		if err == nil {
+			e.Values = append(e.Values, v)
+		}
+	}
+	return e, errors.Join(faults...)
+}
+
+// valuesAmong reports whether an argument is a file with values of the chart argo-cd. The
+// error is that it is neither that nor manifests.
+func valuesAmong(arg string) (v doctor.Values, is bool, err error) {
+	if arg == "-" {
+		return v, false, nil
+	}
+	info, err := os.Stat(arg)
+	if err != nil {
+		return v, false, finding.Finding{Severity: finding.Error, Rule: "no-file", File: arg, Message: wholefile.Reason(err), Remedy: `name manifests, a directory, values of the chart argo-cd, or "-" for standard input`}
+	}
+	if info.IsDir() {
+		return v, false, nil
+	}
+	text, err := os.ReadFile(arg)
+	if err != nil {
+		return v, false, nil // which reading its manifests says, too
+	}
+	if v, is = doctor.ChartValues(arg, text); !is && doctor.IsNeither(text) {
+		return v, false, finding.Finding{Severity: finding.Error, Rule: "no-manifests", File: arg, Message: "this is neither a manifest nor values of the chart argo-cd", Remedy: "name manifests, with apiVersion and kind, or such values, with " + strings.Join(doctor.ChartKeys[:2], " or ")}
+	}
+	return v, is, nil
+}

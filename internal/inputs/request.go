@@ -1,0 +1,124 @@
+package inputs
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/manifests"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render/input"
+)
+
+// Generate renders the component in dir. Flags win over the defaults.
+func (in *Component) Generate(dir string, defaults ...plugin.Settings) (plugin.Result, error) {
+	req, base, done, err := in.Request(dir, defaults...)
+	if err != nil {
+		return plugin.Result{}, err
+	}
+	defer done()
+	res, err := plugin.Generate(in.cmd.Context(), req, base)
+	return res, in.Fault(req, err)
+}
+
+// Annotate orders the manifests of a file, or of standard input ("-"). Flags win over the
+// defaults.
+func (in *Component) Annotate(stdin io.Reader, file string, defaults plugin.Settings) (plugin.Result, error) {
+	settings, err := in.Settings()
+	if err != nil {
+		return plugin.Result{}, err
+	}
+	objs, err := manifests.Read(stdin, file)
+	if err != nil {
+		return plugin.Result{}, err
+	}
+	base, err := in.Base()
+	if err != nil {
+		return plugin.Result{}, err
+	}
+	if base, err = KnowledgeAt(beside(file), base); err != nil {
+		return plugin.Result{}, err
+	}
+	return plugin.Annotate(objs, base, defaults, settings)
+}
+
+// beside is the directory whose ladder.yaml holds for manifests: that of their
+// file, or the working directory if they come through a pipe.
+func beside(file string) string {
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+		return "."
+	}
+	return filepath.Dir(file)
+}
+
+// KnowledgeAt extends knowledge by every ladder.yaml in a directory and above it in its
+// repository, as for a component.
+func KnowledgeAt(dir string, base *knowledge.Base) (*knowledge.Base, error) {
+	c, err := checkout.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	defer c.Close()
+	return plugin.Request{Repo: c.Repo, Dir: c.Dir, Show: c.Show}.Knowledge(base)
+}
+
+// Request opens the component in dir until done is called, and returns the request of
+// the plugin for it. Flags win over the defaults.
+func (in *Component) Request(dir string, defaults ...plugin.Settings) (req plugin.Request, base *knowledge.Base, done func(), err error) {
+	if dir == "" { // a variable of a script that is not set, most likely
+		return req, nil, nil, errNoName
+	}
+	c, err := checkout.Open(dir)
+	if err != nil {
+		return req, nil, nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	req, base, err = in.requestFor(c, defaults...)
+	if err != nil {
+		c.Close()
+		return req, nil, nil, err
+	}
+	return req, base, c.Close, nil
+}
+
+// sameName returns files with the base name of one that was not found, as the user would
+// name them.
+func sameName(c *checkout.Checkout, name string) []string {
+	dirs := []string{c.Dir}
+	if !c.NoRepository {
+		dirs = append(dirs, ".")
+	}
+	var all []string
+	for _, file := range input.SameName(c.Repo, name, dirs...) {
+		all = append(all, c.Show(file))
+	}
+	return all
+}
+
+var errNoName = usage.New(`empty argument; name the directory of the component, or "." for the working directory`)
+
+// requestFor returns the request for the component of a checkout.
+func (in *Component) requestFor(c *checkout.Checkout, defaults ...plugin.Settings) (plugin.Request, *knowledge.Base, error) {
+	settings, err := in.Settings()
+	if err != nil {
+		return plugin.Request{}, nil, err
+	}
+	settings.Values.Read, settings.Values.From = c.ReadValues, "the working directory"
+	settings.Values.Similar = func(name string) []string { return sameName(c, name) }
+	base, err := in.Base()
+	if err != nil {
+		return plugin.Request{}, nil, err
+	}
+	from, err := in.Remote.Remote(nil, nil)
+	if err != nil {
+		return plugin.Request{}, nil, err
+	}
+	random, err := in.seeding.random()
+	if err != nil {
+		return plugin.Request{}, nil, err
+	}
+	return plugin.Request{Remote: from, Random: random, Repo: c.Repo, NoRepository: c.NoRepository, Dir: c.Dir, DirName: c.Name, Show: c.Show, Settings: append(defaults, settings)}, base, nil
+}

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ladder-cmp/ladder/internal/deprecated"
+	"github.com/ladder-cmp/ladder/internal/doctor"
+	"github.com/ladder-cmp/ladder/internal/fetchers"
+	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/seedfile"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// socketDir is where the repo-server looks for the sockets of plugins; it reads
+// the same variable (cmpserver of Argo CD, common.GetPluginSockFilePath).
+const (
+	socketDir         = "/home/argocd/cmp-server/plugins"
+	SocketDirVariable = "ARGOCD_PLUGINSOCKFILEPATH"
+)
+
+// AddFlags adds the flags of serve to a command.
+func (opt *Options) AddFlags(f *pflag.FlagSet) {
+	c := &opt.Config
+	dir := cmp.Or(os.Getenv(SocketDirVariable), socketDir)
+	opt.Ladder = ladderfile.Flag(f)
+	opt.Seed = seedfile.Flag(f)
+	f.StringVar(&opt.Dir, "plugin-dir", dir, "Directory of the plugin sockets, shared with the repo-server; "+SocketDirVariable+" sets the default")
+	f.BoolVar(&opt.CheckOnly, "check", false, "Check the health of the server on the socket, and exit; for probes")
+	f.BoolVar(&c.Discovery, "discovery", false, "Also serve Applications that name no plugin; each request then sends the repository twice")
+	f.IntVar(&c.Parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum number of concurrent renderings, each in a process of its own; 0 means no limit")
+	f.DurationVar(&c.Stall, "stall-timeout", 15*time.Second, "Timeout for a repo-server that stops in the middle of sending a repository while other requests wait for memory; 0 disables it")
+	f.DurationVar(&c.Timeout, "timeout", 5*time.Minute, "Timeout of a request whose own deadline is later; 0 means no limit")
+	f.DurationVar(&c.Render, "render-timeout", 20*time.Second, "Timeout of one rendering, from its start; longer for a rendering that was preempted; 0 leaves only the deadline of the request")
+	f.Int64Var(&opt.WorkerMemory, "worker-memory", 512<<20, "Memory limit of one rendering in bytes, at least 64 MiB; 0 means no limit")
+	f.Int64Var(&c.Limits.Bytes, "max-repository-bytes", 256<<20, "Maximum size of a repository, unpacked and without .git; 0 leaves only --repository-memory")
+	f.IntVar(&c.Limits.Files, "max-repository-files", 200_000, "Maximum number of files in a repository; 0 means no limit")
+	f.IntVar(&c.Limits.Depth, "max-repository-depth", 128, "Maximum depth of directories in a repository; 0 means no limit")
+	f.IntVar(&c.Limits.Ratio, "max-repository-ratio", 200, "Maximum compression ratio of a repository of more than 64 MiB; 0 means no limit")
+	f.Int64Var(&c.Memory, "repository-memory", 512<<20, "Maximum total size of the repositories in memory, unpacked; further requests wait; 0 means no limit")
+	f.Int64Var(&c.Answers, "answer-memory", 256<<20, "Maximum memory of answers being sent to the repo-server, twice the size of each; further requests wait; 0 means no limit")
+	f.IntVar(&c.AnswerBytes, "max-answer-bytes", 90<<20, "Maximum size of the manifests in an answer, with YAML aliases expanded; 0 leaves only Argo CD's own limit of 90 MiB")
+	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Maximum size of the cached answers; 0 disables all caching")
+	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long an answer, with the Secrets in it, stays cached; 0 means no limit")
+	opt.Remote = fetchers.Add(f, "")
+	opt.Remote.AddForServer(f)
+	f.StringVar(&opt.Address, "operations-address", "", "Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty disables it")
+	f.BoolVar(&c.Profiles, "profiles", false, "Also serve Go profiles on --operations-address, at /debug/pprof/, to clients within the Pod only")
+	f.DurationVar(&c.Drain, "drain-timeout", 25*time.Second, "How long running requests may take to finish after SIGTERM")
+	f.StringVar(&opt.Explain, "explain", string(wave.InReports), "Default of the parameter explain: off, or annotations, which writes the reason of each wave on its object")
+	f.StringVar(&opt.LogFormat, "log-format", "text", "Log format: text or json")
+	f.StringVar(&opt.LogLevel, "log-level", "info", "Minimum log level: debug, info, warn or error")
+}
+
+// Complete sets flags from the environment variables of serve, and checks them.
+func Complete(flags *pflag.FlagSet, env map[string]string) error {
+	if err := option.FromVariables(flags, env); err != nil {
+		return err
+	}
+	if err := option.NoneNegative(flags); err != nil {
+		return err
+	}
+	if err := option.OneOf("explain", flags.Lookup("explain").Value.String(), string(wave.InReports), string(wave.InAnnotations)); err != nil {
+		return err
+	}
+	if m, err := flags.GetInt64("worker-memory"); err == nil && m > 0 && m < LeastWorkerMemory {
+		return usage.Errorf("--worker-memory is %d bytes, too little for a worker; use %d (64 MiB) or more, or 0 for no limit", m, LeastWorkerMemory)
+	}
+	return nil
+}
+
+// FlagsOf reads the command line and the variables of a container that runs "cmp serve",
+// as that does. Nothing of this process is read.
+func FlagsOf(args []string, env map[string]string) (doctor.Flags, error) {
+	var opt Options
+	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	opt.AddFlags(flags)
+	deprecated.Accept(flags, func(string, string) {}) // which still work
+	for flag, fallback := range map[string]string{"plugin-dir": cmp.Or(env[SocketDirVariable], socketDir), "ladder": env[ladderfile.Variable]} {
+		if err := flags.Set(flag, fallback); err != nil {
+			return doctor.Flags{}, err
+		}
+		flags.Lookup(flag).Changed = false
+	}
+	if err := flags.Parse(args); err != nil {
+		return doctor.Flags{}, errors.New(option.Fault(err))
+	}
+	if rest := flags.Args(); len(rest) > 0 {
+		return doctor.Flags{}, fmt.Errorf("unexpected argument %q", rest[0])
+	}
+	if err := Complete(flags, env); err != nil {
+		return doctor.Flags{}, err
+	}
+	if _, err := NewLogger(io.Discard, opt.LogFormat, opt.LogLevel); err != nil {
+		return doctor.Flags{}, err
+	}
+	c := opt.Config
+	f := doctor.Flags{Plugin: plugin.Name, PluginDir: opt.Dir, Ladder: *opt.Ladder, Operations: opt.Address, Discovery: c.Discovery,
+		Parallel: c.Parallel, ParallelSet: flags.Changed("parallel"), Render: c.Render.Seconds(), Ending: (c.Drain + TimeToFlush).Seconds(),
+		Worker: opt.WorkerMemory, Server: OwnMemory + c.Memory + c.Cache + c.Answers,
+		Remote: opt.Remote.Config.Allow, CA: opt.Remote.Config.CAFile, Credentials: opt.Remote.Config.Credentials.Dir != ""}
+	for _, name := range []string{"repository-memory", "answer-memory", "worker-memory"} {
+		if flags.Lookup(name).Value.String() == "0" {
+			f.Unlimited = append(f.Unlimited, "--"+name)
+		}
+	}
+	return f, nil
+}
