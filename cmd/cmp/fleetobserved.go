@@ -37,7 +37,9 @@ func clusterFlags(flags *pflag.FlagSet, c *argocd.Cluster) {
 }
 
 // isLive reports whether the flags name a cluster.
-func isLive(flags *pflag.FlagSet) bool { return flags.Changed("kubeconfig") || flags.Changed("context") }
+func isLive(flags *pflag.FlagSet) bool {
+	return flags.Changed("kubeconfig") || flags.Changed("context")
+}
 
 // read reads the rollout that was recorded; it is empty if no flag asks for one.
 func (in *observedInput) read(cmd *cobra.Command, s streams, f *fleet.Fleet, environment string) (rollout.Observed, error) {
