@@ -55,6 +55,10 @@ func (f *Fleet) Apps(opt AppsOptions) ([]Manifest, []finding.Finding, error) {
 	if opt.Tiers && opt.Sets {
 		faults = slices.Concat(faults, f.unlabelled(), f.before(sets))
 	}
+	if opt.Tiers && f.Settings.Promotion {
+		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "no-promotion", File: f.Settings.File, Line: f.Settings.Line, Field: "fleet.promotion",
+			Message: "each tier contains all environments, so no environment can wait for another", Remedy: "remove --tiers, or promotion"})
+	}
 	finding.Sort(faults)
 	if err := finding.Err(faults); err != nil {
 		return nil, nil, err
@@ -64,16 +68,17 @@ func (f *Fleet) Apps(opt AppsOptions) ([]Manifest, []finding.Finding, error) {
 		return all, faults, err
 	}
 	root := f.parent(opt, f.name(opt.Target), opt.Path, sets[0].places[0].Revision)
-	children := f.children(sets, opt, "")
+	children := f.children(f.promoted(sets), opt, "")
 	return append([]Manifest{root}, children...), faults, nil
 }
 
-// children are the Applications of sets, which have one order.
+// children are the Applications of sets, which have one order. With promotion, those of an
+// environment come after all of the one before.
 func (f *Fleet) children(sets []set, opt AppsOptions, dir string) []Manifest {
 	var all []Manifest
-	last := 0
+	first, last := 0, 0
 	for _, app := range f.Enabled() {
-		last = max(last, app.Phase.Number)
+		first, last = min(first, app.Phase.Number), max(last, app.Phase.Number)
 	}
 	for _, s := range sets {
 		for _, d := range f.deployments(s) {
@@ -81,6 +86,7 @@ func (f *Fleet) children(sets []set, opt AppsOptions, dir string) []Manifest {
 			if !d.Phase.Set {
 				wave = last + 1 // behind all that have a phase
 			}
+			wave += s.rank * (last - first + 2)
 			all = append(all, f.child(d, opt, path.Join(dir, d.Name), wave))
 		}
 	}

@@ -32,7 +32,7 @@ var deletesInOrder = [2]int{3, 2}
 // ApplicationSets makes what rolls out the fleet in the order of its phases:
 // an ApplicationSet that reads every component.yaml, with a step for each phase.
 // Where environments share a cluster there are two, of which the first holds
-// what the cluster has once.
+// what the cluster has once. With promotion, there is one for each environment.
 //
 // The findings are what is worth knowing; the error joins those that leave no
 // rollout.
@@ -51,7 +51,7 @@ func (f *Fleet) ApplicationSets(opt SetOptions) ([]Manifest, []finding.Finding, 
 		return nil, nil, err
 	}
 	var all []Manifest
-	for _, s := range sets {
+	for _, s := range f.promoted(sets) {
 		m, err := f.applicationSet(s, opt, ordered)
 		if err != nil {
 			return nil, nil, err

@@ -40,6 +40,8 @@ type Fleet struct {
 	Server string `yaml:"server"`
 	// Environments are the environments of the fleet; none means one.
 	Environments []Environment `yaml:"environments"`
+	// Promotion rolls out the environments one after the other, in their order.
+	Promotion bool `yaml:"promotion"`
 	// SyncOptions are options of every Application.
 	SyncOptions []string `yaml:"syncOptions"`
 	// ApplicationFields are those of every Application.
