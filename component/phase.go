@@ -38,7 +38,7 @@ var phases = regexp.MustCompile(PhasePattern)
 // ParsePhase parses a step.
 func ParsePhase(text string) (Phase, error) {
 	if !phases.MatchString(text) {
-		return Phase{Text: text}, finding.Fault(fmt.Sprintf("%q is not a rollout phase", text), "write a whole number, such as 120 or \"010\"")
+		return Phase{Text: text}, finding.Fault(fmt.Sprintf("%q is not a valid step", text), "write a whole number, such as 120 or \"010\"")
 	}
 	number, err := strconv.Atoi(text)
 	return Phase{Number: number, Text: text, Set: err == nil}, err

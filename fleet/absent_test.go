@@ -105,7 +105,7 @@ func TestNoPlaceAfter(t *testing.T) {
 		if strings.Contains(found.Remedy, "03") || strings.Contains(found.Remedy, " 3") {
 			t.Errorf("the profile has no place 3: %s", found.Error())
 		}
-		if found.Rule == "same-phase" && strings.HasPrefix(found.Remedy, "add a place") {
+		if found.Rule == "same-step" && strings.HasPrefix(found.Remedy, "add a place") {
 			return
 		}
 	}
@@ -123,7 +123,7 @@ func TestNoPhasesYet(t *testing.T) {
 		t.Errorf("found %s", lines(all))
 	}
 	files["a/component.yaml"] = "rolloutPhase: 650\n"
-	all := slices.DeleteFunc(loadFiles(t, files, fleet.Source{}).Lint(""), func(f finding.Finding) bool { return f.Rule != "no-phase" })
+	all := slices.DeleteFunc(loadFiles(t, files, fleet.Source{}).Lint(""), func(f finding.Finding) bool { return f.Rule != "no-step" })
 	if len(all) != 3 {
 		t.Errorf("found %s", lines(all))
 	}

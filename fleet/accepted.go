@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/deprecated"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
@@ -43,8 +44,24 @@ func (l *lint) accept(found fault) finding.Finding {
 func (f *Fleet) besides(n Need) bool {
 	from, to := f.Applications[n.From].Name, f.Applications[n.To].Name
 	return slices.ContainsFunc(f.Settings.Accepted, func(a profile.Accepted) bool {
-		return a.Matches(samePhase, from, to)
+		return a.Matches(sameStep, from, to)
 	})
+}
+
+// withNewRules returns the accepted findings of a fleet by the current names of their rules,
+// with a warning for each old name.
+func withNewRules(settings profile.Fleet) (accepted []profile.Accepted, warnings []finding.Finding) {
+	accepted = slices.Clone(settings.Accepted)
+	for i, a := range accepted {
+		name, renamed := deprecated.ReplacedRule(a.Rule)
+		if !renamed {
+			continue
+		}
+		accepted[i].Rule = name
+		warnings = append(warnings, finding.Finding{Severity: finding.Warning, Rule: "deprecated", File: settings.File, Line: a.Line, Field: fmt.Sprintf("fleet.accepted[%d].rule", i),
+			Message: "the rule name " + a.Rule + " is deprecated", Remedy: "use " + name})
+	}
+	return accepted, warnings
 }
 
 // stale finds what is accepted and does not occur. In one of several

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
@@ -53,16 +54,16 @@ func TestAccepted(t *testing.T) {
 	}{
 		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "off"}, 1, 1, ""},
 		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "only-main"}, 0, 2, "no finding of rule needs-disabled for needs-off and only-main, so this entry has no effect; fix: remove the entry"},
-		{profile.Accepted{Rule: "against-phases", Component: "needs-off"}, 0, 2, "no finding of rule against-phases for needs-off"},
+		{profile.Accepted{Rule: "later-step", Component: "needs-off"}, 0, 2, "no finding of rule later-step for needs-off"},
 		{profile.Accepted{Rule: "object-shared", Component: "shares-b", Needs: "shares-a"}, 1, 0, ""},
-		{profile.Accepted{Rule: "no-phase", Component: "split-crds"}, 1, 1, ""},
-		{profile.Accepted{Rule: "needs-help", Component: "needs-off"}, 0, 0, `unknown rule "needs-help", so this entry has no effect; fix: use one of no-phase`},
+		{profile.Accepted{Rule: "no-step", Component: "split-crds"}, 1, 1, ""},
+		{profile.Accepted{Rule: "needs-help", Component: "needs-off"}, 0, 0, `unknown rule "needs-help", so this entry has no effect; fix: use one of no-step`},
 		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "of"}, 0, 2, `unknown Application "of"`},
 		{profile.Accepted{Rule: "needs-disabled"}, 2, 0, ""},
 		{profile.Accepted{Rule: "needs-disabled", Component: "needs-*"}, 2, 0, ""},
 		{profile.Accepted{Rule: "needs-disabled", Needs: "o*f"}, 1, 1, ""},
 		{profile.Accepted{Rule: "needs-disabled", Component: "need-*"}, 0, 2, `no Application matches "need-*", so this entry has no effect; fix: correct the pattern`},
-		{profile.Accepted{Rule: "same-phase"}, 0, 0, "no finding of rule same-phase, so this entry has no effect"},
+		{profile.Accepted{Rule: "same-step"}, 0, 0, "no finding of rule same-phase, so this entry has no effect"},
 		{profile.Accepted{Rule: "needs-disabled", Needs: "needs-*"}, 0, 2, "no finding of rule needs-disabled about a dependency on needs-*"},
 	} {
 		test.entry.Why = "so it is"
@@ -80,5 +81,24 @@ func TestAccepted(t *testing.T) {
 		if got := lines(f.Lint(environment)); strings.Count(got, "accepted: so it is") != want || strings.Contains(got, "stale-accepted") {
 			t.Errorf("in %q: %s", environment, got)
 		}
+	}
+}
+
+// TestAcceptedByOldName: a finding is also accepted by the former name of its rule, with a
+// warning that has the new one.
+func TestAcceptedByOldName(t *testing.T) {
+	f := loadFiles(t, map[string]string{
+		"ladder.yaml":        "fleet:\n  accepted:\n  - {rule: no-phase, component: web, why: so it is}\n",
+		"web/component.yaml": "name: web\n", "web/a.yaml": oneObject,
+	}, fleet.Source{})
+	var got []string
+	for _, found := range f.Lint("") {
+		if found.Rule == "no-step" || found.Rule == "deprecated" || found.Rule == "stale-accepted" {
+			got = append(got, lines([]finding.Finding{found}))
+		}
+	}
+	want := []string{"note no-step components/web/component.yaml: web has no step", "warning deprecated components/ladder.yaml:3: fleet.accepted[0].rule: the rule name no-phase is deprecated; fix: use no-step"}
+	if len(got) != len(want) || !strings.HasPrefix(got[1], want[0]) && !strings.HasPrefix(got[0], want[0]) || !strings.Contains(strings.Join(got, ""), want[1]) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -83,7 +83,7 @@ func TestAddressIsSure(t *testing.T) {
 	f := loadFiles(t, files, fleet.Source{})
 	same := func(all []finding.Finding) bool {
 		return slices.ContainsFunc(all, func(found finding.Finding) bool {
-			return found.Rule == "against-phases" && found.Severity == finding.Error && strings.Contains(found.Message, "vault comes at 150, store at 130")
+			return found.Rule == "later-step" && found.Severity == finding.Error && strings.Contains(found.Message, "vault is in step 150 and store in step 130")
 		})
 	}
 	_, _, appset := f.ApplicationSets(fleet.SetOptions{})
@@ -108,7 +108,7 @@ func TestInferredIsSaid(t *testing.T) {
 	m.needs("early", "late", fleet.Healthy, true)
 	warned := func(all []finding.Finding) bool {
 		return slices.ContainsFunc(all, func(found finding.Finding) bool {
-			return found.Rule == "against-phases" && found.Severity == finding.Warning
+			return found.Rule == "later-step" && found.Severity == finding.Warning
 		})
 	}
 	if !warned(rollout.Doubts(m.Fleet, rollout.LayoutSet, "")) || !warned(m.Disproved("")) {

@@ -11,11 +11,11 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-func (l *lint) againstPhases() []fault {
+func (l *lint) laterStep() []fault {
 	return l.violated(func(from, to int) bool { return to > from })
 }
 
-func (l *lint) samePhase() []fault {
+func (l *lint) sameStep() []fault {
 	return l.violated(func(from, to int) bool { return to == from })
 }
 
@@ -76,9 +76,9 @@ func (l *lint) broken(from, to int, r Reason, more int) fault {
 	if more > 0 {
 		and = fmt.Sprintf(", and %d more", more)
 	}
-	stands := fmt.Sprintf("%s comes at %s, %s at %s", other.Name, l.phase(other.Phase.Number), app.Name, l.phase(app.Phase.Number))
+	stands := fmt.Sprintf("%s is in %s and %s in %s", other.Name, l.step(other.Phase.Number), app.Name, l.step(app.Phase.Number))
 	if app.Phase.Number == other.Phase.Number {
-		stands = fmt.Sprintf("%s and %s are both at %s", other.Name, app.Name, l.phase(app.Phase.Number))
+		stands = fmt.Sprintf("%s and %s are both in %s", other.Name, app.Name, l.step(app.Phase.Number))
 	}
 	f := l.at(severity, app, fmt.Sprintf("%s%s%s, but %s: %s", said(r), rendered(r), and, stands, l.otherwise(app, other, r)), l.remedy(from, to, r)).with(other)
 	f.Object, f.Field = shown(r), r.Field
@@ -150,14 +150,14 @@ func (l *lint) remedy(from, to int, r Reason) string {
 	if later := l.right[from]; l.isPlace(later) && met(r, later, l.right[to]) {
 		moves := ""
 		if l.right[to] != other.Phase.Number {
-			moves = ", because " + other.Name + " belongs to " + l.phase(l.right[to])
+			moves = ", because " + other.Name + " belongs to " + l.step(l.right[to])
 		}
 		return l.move(app, later, "or later") + moves + l.followers(from, later)
 	}
 	if earlier, can := l.latest(to, app.Phase.Number-boolean(r.Strength.Later())); can {
 		return l.move(other, earlier, "or earlier")
 	}
-	return fmt.Sprintf("add a place for %s after %s to the profile, and move %s there", cmp.Or(app.Rung, app.Name), l.phase(other.Phase.Number), app.Name)
+	return fmt.Sprintf("add a place for %s after %s to the profile, and move %s there", cmp.Or(app.Rung, app.Name), l.step(other.Phase.Number), app.Name)
 }
 
 // followers names those that have to follow an Application which moves.
@@ -169,7 +169,7 @@ func (l *lint) followers(moved, to int) string {
 		}
 		for _, link := range l.needs[from] {
 			if link.To == moved && slices.ContainsFunc(link.Reasons, func(r Reason) bool { return !doubtful(r) && !met(r, app.Phase.Number, to) }) {
-				names = append(names, app.Name+" to "+l.phase(l.right[from]))
+				names = append(names, app.Name+" to "+l.step(l.right[from]))
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) Mani
 	m := manifest(file, made)
 	text := f.stepComment(d.Phase.Number, nil)
 	if !d.Phase.Set {
-		text = "It has no phase, so it comes last."
+		text = "It has no " + f.Profile.Noun() + ", so it comes last."
 	}
 	m.comment(strings.TrimSuffix(strings.TrimSuffix(text, "."), ": nothing now")+".", "metadata", "annotations", syncWave)
 	return m
@@ -221,7 +221,7 @@ func (f *Fleet) tiers(sets []set, opt AppsOptions, ordered bool) ([]Manifest, er
 		tier := f.parent(opt, name, path.Join(opt.Path, band.Name), revision)
 		tier.File = band.Name
 		tier.set(map[string]string{syncWave: strconv.Itoa(band.Wave)}, "metadata", "annotations")
-		tier.node.HeadComment = wrapped("The tier " + band.Name + ": " + cmp.Or(band.Why, "phases "+f.Profile.Write(band.From)+" to "+f.Profile.Write(band.To)) + ".")
+		tier.node.HeadComment = wrapped("The tier " + band.Name + ": " + cmp.Or(band.Why, f.Profile.Noun()+"s "+f.Profile.Write(band.From)+" to "+f.Profile.Write(band.To)) + ".")
 		all = append(all, tier)
 		for _, s := range sets {
 			s := s.only(members)

@@ -109,9 +109,9 @@ func (f *Fleet) Bootstrap(opt BootstrapOptions) (Bootstrap, []finding.Finding, e
 
 // nothingToBootstrap says why no Application is left.
 func (f *Fleet) nothingToBootstrap(opt BootstrapOptions) error {
-	message, remedy := "no component has a phase", "use a later phase"
+	message, remedy := "no component has a "+f.Profile.Noun(), "use a later "+f.Profile.Noun()
 	if on := f.Enabled(); len(on) > 0 && on[0].Phase.Set {
-		message = fmt.Sprintf("no component has phase %s or an earlier one; the first is %s at %s", f.Write(opt.Until), on[0].Name, f.Write(on[0].Phase))
+		message = fmt.Sprintf("no component is in %s or before; the first one, %s, is in %s", f.Profile.StepName(opt.Until.Number), on[0].Name, f.Profile.StepName(on[0].Phase.Number))
 	}
 	if len(opt.Only)+len(opt.Skip) > 0 {
 		message, remedy = "--only and --skip select no component", "correct the names"
@@ -174,7 +174,7 @@ func (f *Fleet) cannotBootstrap(apps []*Application, opt BootstrapOptions) []fin
 		if behind >= 0 {
 			where = "comes after it"
 		}
-		found := from.fault("bootstrap-order", from.PhaseKey(), fmt.Sprintf("%s depends on %s, which %s: %s", from.Name, to.Name, where, l.Reasons[0]), "give "+to.Name+" an earlier phase")
+		found := from.fault("bootstrap-order", from.PhaseKey(), fmt.Sprintf("%s depends on %s, which %s: %s", from.Name, to.Name, where, l.Reasons[0]), "move "+to.Name+" to an earlier "+f.Profile.Noun())
 		switch {
 		case !opt.has(to):
 			found.Severity, found.Remedy = finding.Note, "make sure that it is in the cluster already"
@@ -236,7 +236,7 @@ func (f *Fleet) bootstrapOne(app *Application, there *[]string) ([]BootstrapStep
 }
 
 func (f *Fleet) stepAbout(app *Application) string {
-	text := app.Name + " of phase " + f.Write(app.Phase)
+	text := app.Name + " of " + f.Profile.StepName(app.Phase.Number)
 	if place, ok := f.Profile.Place(app.Phase.Number); ok && place.Title != "" {
 		text += ", " + place.Title
 	}

@@ -45,7 +45,7 @@ func TestBootstrapRefuses(t *testing.T) {
 		until int
 		want  string
 	}{
-		{"bootstrap", 5, "the first is gateway-api at 010"},
+		{"bootstrap", 5, "the first one, gateway-api, is in step 010"},
 		{"rollout", 120, "the chart of cert-manager is in another repository"},
 	} {
 		_, _, err := loadIn(t, c.fleet).Bootstrap(fleet.BootstrapOptions{Until: component.Phase{Number: c.until, Set: true}})

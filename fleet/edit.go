@@ -35,12 +35,12 @@ func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 		}
 		if n, because := unknown[i]; because {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "not-written", File: row.File, Object: row.Name,
-				Message: "its phase was not written: it must come " + p.fleet.sentence(n) + ", and the phase of " + p.fleet.Applications[n.To].Name + " is unknown", Remedy: "fix the errors of that component first"})
+				Message: "its step was not written: it must come " + p.fleet.sentence(n) + ", and the step of " + p.fleet.Applications[n.To].Name + " is unknown", Remedy: "fix the errors of that component first"})
 			continue
 		}
 		if !row.Described {
 			faults = append(faults, finding.Finding{Severity: finding.Warning, Rule: "no-file", File: row.File, Object: row.Name,
-				Message: "it has no " + component.File + " to write the phase " + row.Computed.Text + " into", Remedy: "add one"})
+				Message: "it has no " + component.File + " to write the step " + row.Computed.Text + " into", Remedy: "add one"})
 			continue
 		}
 		all = with(all, row.Component, row.changes(p.fleet.Profile.Key)...)

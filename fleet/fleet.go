@@ -108,6 +108,8 @@ type Fleet struct {
 	// lacks are the needs of Applications that nothing in the environment of the
 	// fleet fulfils.
 	Lacks map[*Application]Lack
+	// renamed are accepted findings whose rules have a new name.
+	renamed []finding.Finding
 }
 
 // Component is a directory that describes itself.
@@ -175,6 +177,7 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	base, err = top.Knowledge(base)
 	faults := []error{err}
 	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Projects: append(slices.Clone(src.Projects), base.Fleet().Allow.Projects...), Dirs: src.Dirs, Passed: passed, base: base}
+	f.Settings.Accepted, f.renamed = withNewRules(f.Settings)
 	if err == nil {
 		f.Profile, err = profile.Of(f.Settings)
 		faults = append(faults, err)

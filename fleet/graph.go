@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/draw"
-	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
 // GraphOptions say how much of a fleet is drawn. The zero value draws every
@@ -46,12 +45,12 @@ func (f *Fleet) acceptedLink(l Link) (why string, accepted bool) {
 		return "", false
 	}
 	from, to := f.Applications[l.From], f.Applications[l.To]
-	rule := againstPhases
+	rule := laterStep
 	switch {
 	case !to.On():
 		rule = needsDisabled
 	case from.Phase.Number == to.Phase.Number:
-		rule = samePhase
+		rule = sameStep
 	}
 	for _, a := range f.Settings.Accepted {
 		if a.Matches(rule, from.Name, to.Name) {
@@ -90,7 +89,7 @@ func (f *Fleet) Graph(opt GraphOptions) draw.Rollout {
 		if !isShown(i, opt, links) {
 			continue
 		}
-		step := draw.Step{Title: "no phase"}
+		step := draw.Step{Title: "no " + f.Profile.Noun()}
 		if app.Phase.Set {
 			step = f.step(app.Phase.Number)
 		}
@@ -153,7 +152,7 @@ func (f *Fleet) step(phase int) draw.Step {
 			about = append(about, text)
 		}
 	}
-	return draw.Step{Title: cmp.Or(map[string]string{profile.Waves: "wave "}[f.Profile.Style], "phase ") + f.Profile.Write(phase), About: strings.Join(about, ", ")}
+	return draw.Step{Title: f.Profile.StepName(phase), About: strings.Join(about, ", ")}
 }
 
 // box draws an Application.

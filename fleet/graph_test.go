@@ -151,10 +151,10 @@ func TestAcceptedArrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for of, a := range map[string]profile.Accepted{
-		"b":    {Rule: "same-phase", Component: "a", Needs: "b"},
-		"c":    {Rule: "against-phases", Component: "a"},
+		"b":    {Rule: "same-step", Component: "a", Needs: "b"},
+		"c":    {Rule: "later-step", Component: "a"},
 		"d":    {Rule: "needs-disabled", Component: "a", Needs: "d"},
-		"none": {Rule: "same-phase", Component: "b"},
+		"none": {Rule: "same-step", Component: "b"},
 	} {
 		a.Why = "so it is"
 		f.Settings.Accepted = []profile.Accepted{a}

@@ -67,7 +67,7 @@ func (f *Fleet) guardOne(app *Application) []finding.Finding {
 		all = append(all, app.fault("not-described", "", "missing "+component.File+", from which Argo CD generates the Application", "add one with a name, a namespace and a "+f.Profile.Key))
 	}
 	if !app.Phase.Set {
-		found := app.fault("no-phase", "", app.Name+" has no phase, so it comes last", "add "+f.Profile.Key)
+		found := app.fault(noStep, "", app.Name+" has no "+f.Profile.Noun()+", so it comes last", "add "+f.Profile.Key)
 		found.Severity = finding.Warning
 		all = append(all, found)
 	}
@@ -95,14 +95,14 @@ func (f *Fleet) miswritten(app *Application) []finding.Finding {
 	var all []finding.Finding
 	for key, phase := range map[string]component.Phase{app.PhaseKey(): app.Component.Phase(), "crdsPhase": app.CRDsPhase} {
 		if phase.Misread {
-			all = append(all, app.fault("octal-phase", key, fmt.Sprintf("Argo CD reads %s without quotes as the octal number %d", phase.Text, phase.Other), fmt.Sprintf("write %q", phase.Text)))
+			all = append(all, app.fault(octalStep, key, fmt.Sprintf("Argo CD reads %s without quotes as the octal number %d", phase.Text, phase.Other), fmt.Sprintf("write %q", phase.Text)))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(app.labels())) {
 		value := app.labels()[key]
 		switch {
 		case key == f.Profile.Label:
-			all = append(all, app.fault("phase-label", "labels", "the label "+key+" holds the phase, by which the rollout finds the Application", "drop it, and write "+f.Profile.Key))
+			all = append(all, app.fault(stepLabel, "labels", "the label "+key+" holds the step, by which the rollout selects the Application", "remove it, and use "+f.Profile.Key))
 		case f.reservedLabel().MatchString(key):
 			all = append(all, app.fault(reservedLabel, "labels", "the label "+key+" is reserved: Argo CD or the rollout selects by it", "remove it"))
 		case !labelKey.MatchString(key):
@@ -163,7 +163,7 @@ func (f *Fleet) unlabelled() []finding.Finding {
 	var all []finding.Finding
 	for _, app := range f.Enabled() {
 		if app.Phase.Set && app.Phase.Number < 0 {
-			all = append(all, app.fault("negative-phase", app.PhaseKey(), fmt.Sprintf("%s is not a valid label value", app.Phase.Text), "use phases from 0 on, or sync waves (cmp fleet apps), which may be below"))
+			all = append(all, app.fault("negative-step", app.PhaseKey(), fmt.Sprintf("%s is not a valid label value", app.Phase.Text), "use steps from 0 on, or sync waves (cmp fleet apps), which may be negative"))
 		}
 	}
 	return all

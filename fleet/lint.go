@@ -6,7 +6,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
 // Rule is one of the things that are looked for in a fleet.
@@ -24,9 +23,9 @@ type Rule struct {
 func Rules() []Rule { return rules }
 
 var rules = []Rule{
-	{"no-phase", only(finding.Error), "a component, or the CRDs of a split one, without a phase: no step of the profile selects it. Disabled components need a phase, too", (*lint).noPhase},
-	{"no-band", only(finding.Error), "a phase outside of all bands of the profile", (*lint).noBand},
-	{"no-place", only(finding.Error), "a phase that is not a place of its band, so no step selects it", (*lint).noPlace},
+	{noStep, only(finding.Error), "a component, or the CRDs of a split one, without a step, so the rollout does not select it. Disabled components need a step, too", (*lint).noStep},
+	{"no-band", only(finding.Error), "a step outside of all bands of the profile", (*lint).noBand},
+	{"no-place", only(finding.Error), "a step that is not a place of its band, so the rollout does not select the component", (*lint).noPlace},
 	{EmptyPlace, only(finding.Note), "places of the profile without a component; each is a step", (*lint).emptyPlaces},
 	{"place-order", only(finding.Warning), "places and bands of a `ladder.yaml` that are out of order, duplicate, or not described", (*lint).placeOrder},
 	{"wrong-place", only(finding.Warning), "a component at a place for something else: an operator among secrets, secrets among runtimes, a smoke test before the smokes", (*lint).wrongPlace},
@@ -35,12 +34,12 @@ var rules = []Rule{
 	{"same-name", only(finding.Error, finding.Warning), "two Applications with the same name in one environment; a warning if one of them is disabled", (*lint).sameName},
 	{badName, only(finding.Error), "a name that Kubernetes rejects", (*lint).badName},
 	{"bad-label", only(finding.Error), "a label, annotation, domain or tier that Kubernetes rejects", miswritten("bad-label")},
-	{"phase-label", only(finding.Error), "a label with the name of the label that holds the phase", miswritten("phase-label")},
+	{stepLabel, only(finding.Error), "a label with the name of the label that holds the step", miswritten(stepLabel)},
 	{foreignProject, only(finding.Error, finding.Warning), "a component that asks for an AppProject that the platform does not allow; a warning for each project if the platform allows no choice (no `--project-from-components`)", (*lint).foreignProjects},
 	{reservedLabel, only(finding.Error), "a label that Argo CD or the rollout selects by: `environment`, and those of `argoproj.io`", miswritten(reservedLabel)},
 	{platformSetting, only(finding.Error), "a server, an annotation of `argoproj.io`, or metadata of a namespace, that the platform does not allow in `fleet.allow`", (*lint).platformSettings},
 	{unsafeValue, only(finding.Error), "a value that is written into an Application and contains a template, a line break or a control character", (*lint).unsafeValues},
-	{"octal-phase", only(finding.Error), "a phase such as `010` without quotes, which Argo CD reads as 8", miswritten("octal-phase")},
+	{octalStep, only(finding.Error), "a step such as `010` without quotes, which Argo CD reads as 8", miswritten(octalStep)},
 	{"no-environment", only(finding.Warning), "a component for an unknown environment", miswritten("no-environment")},
 	{"remote-split", only(finding.Error), "a split chart that is in another repository", miswritten("remote-split")},
 	{"crd-shared", only(finding.Error), "a CRD in two components that are deployed together", (*lint).sameDefinition},
@@ -51,16 +50,26 @@ var rules = []Rule{
 	{"not-fetched", only(finding.Warning), "a chart or a file that a kustomization or a chart names, and that is neither vendored nor fetched: Ladder uses what it knows about it", (*lint).notFetched},
 	{"unknown-chart", only(finding.Note), "an unknown chart in a registry, whose dependencies are not checked", (*lint).unknownCharts},
 	{"no-version", only(finding.Warning), "a chart in a registry without a `version`: Argo CD uses the latest version, and upgrades at any time", (*lint).noVersion},
-	{againstPhases, only(finding.Error, finding.Warning), "a component that depends on a component of a later phase; a warning if the dependency is inferred, or is a namespace that Argo CD creates", (*lint).againstPhases},
-	{samePhase, only(finding.Error, finding.Warning), "a component that depends on the health of a component of the same phase; an error if it certainly cannot be applied before", (*lint).samePhase},
+	{laterStep, only(finding.Error, finding.Warning), "a component that depends on a component of a later step; a warning if the dependency is inferred, or is a namespace that Argo CD creates", (*lint).laterStep},
+	{sameStep, only(finding.Error, finding.Warning), "a component that depends on the health of a component of the same step; an error if it certainly cannot be applied before", (*lint).sameStep},
 	{"stale-accepted", only(finding.Warning), "an entry of `accepted` in a `ladder.yaml` that matches no finding", (*lint).stale}, // after all others, which say what is accepted
 }
 
-// samePhase is the rule that phases are computed by where it is accepted.
-const samePhase = "same-phase"
+// noStep is the rule about components without a step.
+const noStep = "no-step"
 
-// againstPhases is the rule about needs of a later phase.
-const againstPhases = "against-phases"
+// stepLabel is the rule about labels that hide the label with the step.
+const stepLabel = "step-label"
+
+// octalStep is the rule about steps that YAML reads as octal numbers.
+const octalStep = "octal-step"
+
+// sameStep is the rule about dependencies within a step. Where it is accepted, steps are
+// computed accordingly.
+const sameStep = "same-step"
+
+// laterStep is the rule about dependencies on a later step.
+const laterStep = "later-step"
 
 // needsDisabled is the rule about needs of what is not deployed.
 const needsDisabled = "needs-disabled"
@@ -80,13 +89,14 @@ func only(severities ...finding.Severity) []finding.Severity { return severities
 func (f *Fleet) Lint(environment string) []finding.Finding {
 	all := FindingsOf(slices.DeleteFunc(slices.Clone(f.Applications), func(app *Application) bool { return !app.Failed }))
 	all = append(all, f.lint(environment).find(rules)...)
+	all = append(all, f.renamed...)
 	finding.Sort(all)
 	return all
 }
 
 // lint makes a fleet ready to be looked at.
 func (f *Fleet) lint(environment string) *lint {
-	l := &lint{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.environments(environment), words: wordsOf(f.Profile.Style), ways: map[search]map[int]int{}}
+	l := &lint{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.environments(environment), ways: map[search]map[int]int{}}
 	l.needs = f.needsOf()
 	l.right = l.rightPhases()
 	return l
@@ -116,7 +126,7 @@ func (f *Fleet) unread(file string) bool {
 // Disproves reports whether an error of a rule says that a rollout in these
 // phases never ends: something waits for what comes later, or never.
 func Disproves(rule string) bool {
-	return slices.Contains([]string{againstPhases, samePhase, needsDisabled, notRendered}, rule)
+	return slices.Contains([]string{laterStep, sameStep, needsDisabled, notRendered}, rule)
 }
 
 // notRendered is the rule about what Argo CD has no manifests for.
@@ -175,7 +185,6 @@ func (f *Fleet) environments(given string) []string {
 type lint struct {
 	*Fleet
 	environments []string
-	words        words
 	rules        []Rule
 	// needs are the links of each Application to others.
 	needs [][]Link
@@ -187,29 +196,12 @@ type lint struct {
 	ways map[search]map[int]int
 }
 
-// words are what people call phases, by the style of the profile.
-type words struct{ phase, at, step string }
+// step names a step in messages.
+func (l *lint) step(number int) string { return l.Profile.StepName(number) }
 
-func wordsOf(style string) words {
-	if style == profile.Waves {
-		return words{phase: "wave", at: "wave ", step: "wave "}
-	}
-	return words{phase: "phase", at: "", step: "the step of "}
-}
-
-// phase writes a phase as people say it.
-func (l *lint) phase(number int) string { return l.words.at + l.Profile.Write(number) }
-
-// step names what Argo CD waits for.
-func (l *lint) step(number int) string { return l.words.step + l.Profile.Write(number) }
-
-// move is the remedy that puts an Application elsewhere.
+// move is the remedy that puts an Application into another step.
 func (l *lint) move(app *Application, to int, also string) string {
-	verb := "move "
-	if l.Profile.Style == profile.Waves {
-		verb = "give "
-	}
-	return strings.TrimSpace(verb + app.Name + map[bool]string{true: " ", false: " to "}[verb == "give "] + l.phase(to) + " " + also)
+	return strings.TrimSpace("move " + app.Name + " to " + l.step(to) + " " + also)
 }
 
 // Deployed reports whether an Application is in an environment.

@@ -81,17 +81,17 @@ func TestEveryRuleFinds(t *testing.T) {
 func TestFixes(t *testing.T) {
 	found := lines(load(t, "fixes-before").Lint(""))
 	for _, fix := range []struct{ name, proof, remedy string }{
-		{"Vault comes after its storage", "StatefulSet vault/vault: spec.volumeClaimTemplates[0].spec.storageClassName", "move vault-core to 150 or later"},
-		{"CRDs are moved out of cert-manager", "cert-manager at 120 contains CRDs", "crds: split and crdsPhase: 110"},
-		{"CRDs are moved out of the operator of Temporal", "temporal-operator at 120 contains CRDs", "crds: split and crdsPhase: 210"},
-		{"the definitions of Keycloak come first", "keycloak-crds contains CRDs", "move keycloak-crds to 310"},
-		{"the operator of Keycloak skips them", "keycloak-operator at 320 contains CRDs", "crds: skip, because keycloak-crds contains them"},
-		{"the realm comes after Keycloak", "KeycloakRealmImport shop/shop: spec.keycloakCRName", "move keycloak-realm to 355 or later"},
-		{"Temporal's namespace comes after Temporal", "TemporalNamespace shop/shop: spec.clusterRef", "move temporal-namespace-bootstrap to 455 or later"},
-		{"certificates stand among secrets", "vault-webhook-certs holds secrets", "move vault-webhook-certs to 130"},
-		{"certificates come after cert-manager", "Certificate vault/vault-injector: kind", "move vault-webhook-certs to 130 or later"},
-		{"the store comes after Vault", "ClusterSecretStore vault: spec.provider.vault.server", "move vault-secret-store to 155 or later"},
-		{"the operator of Temporal comes after cert-manager", "Certificate shop/temporal-webhook: kind", "move temporal-operator to 220 or later"},
+		{"Vault comes after its storage", "StatefulSet vault/vault: spec.volumeClaimTemplates[0].spec.storageClassName", "move vault-core to step 150 or later"},
+		{"CRDs are moved out of cert-manager", "cert-manager in step 120 contains CRDs", "crds: split and crdsPhase: 110"},
+		{"CRDs are moved out of the operator of Temporal", "temporal-operator in step 120 contains CRDs", "crds: split and crdsPhase: 210"},
+		{"the definitions of Keycloak come first", "keycloak-crds contains CRDs", "move keycloak-crds to step 310"},
+		{"the operator of Keycloak skips them", "keycloak-operator in step 320 contains CRDs", "crds: skip, because keycloak-crds contains them"},
+		{"the realm comes after Keycloak", "KeycloakRealmImport shop/shop: spec.keycloakCRName", "move keycloak-realm to step 355 or later"},
+		{"Temporal's namespace comes after Temporal", "TemporalNamespace shop/shop: spec.clusterRef", "move temporal-namespace-bootstrap to step 455 or later"},
+		{"certificates stand among secrets", "vault-webhook-certs holds secrets", "move vault-webhook-certs to step 130"},
+		{"certificates come after cert-manager", "Certificate vault/vault-injector: kind", "move vault-webhook-certs to step 130 or later"},
+		{"the store comes after Vault", "ClusterSecretStore vault: spec.provider.vault.server", "move vault-secret-store to step 155 or later"},
+		{"the operator of Temporal comes after cert-manager", "Certificate shop/temporal-webhook: kind", "move temporal-operator to step 220 or later"},
 	} {
 		if !regexp.MustCompile("(?m)^.*" + regexp.QuoteMeta(fix.proof) + ".*" + regexp.QuoteMeta(fix.remedy) + ".*$").MatchString(found) {
 			t.Errorf("%s: not found", fix.name)
@@ -128,7 +128,7 @@ func TestRemediesHelp(t *testing.T) {
 }
 
 var (
-	moves  = regexp.MustCompile(`^(?:move|give) (\S+) (?:to|wave) (-?\d+)`)
+	moves  = regexp.MustCompile(`^move (\S+) to (?:step|wave) (-?\d+)`)
 	writes = regexp.MustCompile(`(rolloutPhase|wave|crds|crdsPhase): "?(-?\w+)`)
 	phase  = regexp.MustCompile(`(?m)^(rolloutPhase|wave): .*$`)
 )

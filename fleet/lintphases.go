@@ -14,10 +14,10 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-func (l *lint) noPhase() []fault {
+func (l *lint) noStep() []fault {
 	if l.begins() {
 		return []fault{{Finding: finding.Finding{Severity: finding.Error, File: l.Settings.File, Line: l.Settings.Line,
-			Message: fmt.Sprintf("none of %s has a %s", finding.Counted(len(l.Components), "component"), l.words.phase),
+			Message: fmt.Sprintf("no component has a %s", l.Profile.Noun()),
 			Remedy:  "run cmp fleet steps --write, which computes all of them"}}}
 	}
 	var all []fault
@@ -29,7 +29,7 @@ func (l *lint) noPhase() []fault {
 		if app.Part == crds.Only {
 			key = "crdsPhase"
 		}
-		why := "no step of the profile selects it"
+		why := "the rollout does not select it"
 		if l.Profile.Style == profile.Waves {
 			why = "Argo CD uses wave 0"
 		}
@@ -40,9 +40,9 @@ func (l *lint) noPhase() []fault {
 		if s := l.stand(app, PhaseOptions{OnlyMissing: true}); s.fault.Message != "" { // so that no number is known
 			remedy = s.fault.Remedy
 		}
-		message := app.Name + " has no " + l.words.phase + ", so " + why
+		message := app.Name + " has no " + l.Profile.Noun() + ", so " + why
 		if !app.Described {
-			message, remedy = app.Name+" has no "+component.File+" and therefore no "+l.words.phase+": "+why, strings.Replace(remedy, "add ", "write one with ", 1)
+			message, remedy = app.Name+" has no "+component.File+" and therefore no "+l.Profile.Noun()+": "+why, strings.Replace(remedy, "add ", "write one with ", 1)
 		}
 		all = append(all, l.at(finding.Error, app, message, remedy))
 	}
@@ -77,7 +77,7 @@ func (l *lint) noBand() []fault {
 		if _, in := l.Profile.Band(app.Phase.Number); in || !app.Phase.Set || len(l.Profile.Bands) == 0 {
 			continue
 		}
-		all = append(all, l.at(finding.Error, app, l.phase(app.Phase.Number)+" is outside of all bands", l.home(i)))
+		all = append(all, l.at(finding.Error, app, l.step(app.Phase.Number)+" is outside of all bands", l.home(i)))
 	}
 	return all
 }
@@ -101,9 +101,9 @@ func (l *lint) home(i int) string {
 	case names == nil:
 		return "correct the domain, or the domains of a band"
 	case app.Component.Part() == "":
-		return "use a phase of one of the bands " + strings.Join(names, ", ")
+		return "use a step of one of the bands " + strings.Join(names, ", ")
 	}
-	return "use a phase of " + strings.Join(names, " or ") + ", or correct the domain"
+	return "use a step of " + strings.Join(names, " or ") + ", or correct the domain"
 }
 
 func (l *lint) noPlace() []fault {
@@ -117,7 +117,7 @@ func (l *lint) noPlace() []fault {
 		for _, p := range band.Places {
 			places = append(places, l.Profile.Write(p.Phase))
 		}
-		all = append(all, l.at(finding.Error, app, fmt.Sprintf("band %s has no place %s, so no step of the profile selects %s", band.Name, l.Profile.Write(app.Phase.Number), app.Name),
+		all = append(all, l.at(finding.Error, app, fmt.Sprintf("band %s has no place %s, so the rollout does not select %s", band.Name, l.Profile.Write(app.Phase.Number), app.Name),
 			l.moved(i, "use one of its places "+strings.Join(places, ", "))))
 	}
 	return all
@@ -149,13 +149,13 @@ func (l *lint) emptyPlaces() []fault {
 	if len(empty) == 0 || len(l.Applications) == 0 {
 		return nil
 	}
-	which := strings.Join(empty, ", ")
+	which := "the places " + strings.Join(empty, ", ")
 	if n := len(empty) - maxPlacesNamed; n > 1 {
-		which = strings.Join(empty[:maxPlacesNamed], ", ") + fmt.Sprintf(" and %d other places", n)
+		which = fmt.Sprintf("the places %s and %d more", strings.Join(empty[:maxPlacesNamed], ", "), n)
 	}
 	return []fault{{Finding: finding.Finding{Severity: finding.Note, File: l.Settings.File, Line: l.Settings.Line,
-		Message: "no component is at " + which + " of the profile " + l.Profile.Name,
-		Remedy:  "keep them for future components, or describe the bands without them"}}}
+		Message: "no component uses " + which + " of the profile " + l.Profile.Name,
+		Remedy:  "keep them for future components, or define the bands without them"}}}
 }
 
 // maxPlacesNamed keeps a note on one line: a small fleet leaves most places of
@@ -212,7 +212,7 @@ func (l *lint) wrongPlace() []fault {
 		if !there || !app.Phase.Set || l.fits(app, place) || !l.room(app) {
 			continue
 		}
-		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), and %s is for %s", app.Name, cmp.Or(does[app.Rung], "is for "+app.Rung), app.RungWhy, l.phase(place.Phase), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
+		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), and %s is for %s", app.Name, cmp.Or(does[app.Rung], "is for "+app.Rung), app.RungWhy, l.step(place.Phase), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
 			l.moved(i, "move it to a place for "+app.Rung)))
 	}
 	return all
@@ -258,8 +258,8 @@ func (l *lint) bundled() []fault {
 		if holder := l.holder(app, definitions); holder != nil {
 			remedy = "set crds: skip, because " + holder.Name + " contains them"
 		}
-		f := l.at(finding.Warning, app, fmt.Sprintf("%s at %s contains CRDs (%s): an update changes them at the same time as the objects that use them, and they come too late for components before it",
-			app.Name, l.phase(app.Phase.Number), few(names)), remedy)
+		f := l.at(finding.Warning, app, fmt.Sprintf("%s in %s contains CRDs (%s): an update changes them at the same time as the objects that use them, and they come too late for components before it",
+			app.Name, l.step(app.Phase.Number), few(names)), remedy)
 		f.Object = definitions[0].ID.String()
 		all = append(all, f)
 	}
@@ -313,7 +313,7 @@ func (l *lint) foreignBand() []fault {
 		if !in || !app.Phase.Set || !l.foreign(app, band) {
 			continue
 		}
-		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s is in domain %s, but %s is in band %s, which is for %s", app.Name, domain, l.phase(app.Phase.Number), band.Name, strings.Join(band.Domains, ", ")),
+		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s is in domain %s, but %s is in band %s, which is for %s", app.Name, domain, l.step(app.Phase.Number), band.Name, strings.Join(band.Domains, ", ")),
 			l.home(i)))
 	}
 	return all

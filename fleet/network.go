@@ -112,8 +112,8 @@ func (f *Fleet) networkFirst(all []*Application) ([]*Application, []finding.Find
 	var notes []finding.Finding
 	for _, app := range moved {
 		notes = append(notes, finding.Finding{Severity: finding.Note, Rule: "network-first", File: app.File, Line: app.Line(app.PhaseKey()),
-			Message: app.Name + " is applied after " + all[last].Name + ", the Pod network, although its phase is not later: its Pods do not start without the network",
-			Remedy:  "give " + app.Name + " a later phase"})
+			Message: app.Name + " is applied after " + all[last].Name + ", the Pod network, although its step is not later: its Pods do not start without the network",
+			Remedy:  "give " + app.Name + " a later step"})
 	}
 	return slices.Concat(ahead, all[last:last+1], moved, all[last+1:]), notes
 }

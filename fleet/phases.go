@@ -86,7 +86,7 @@ func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 		p.Places = append(p.Places, p.explain(i, app, stands, placed))
 		if earliest, intended := opt.Intended[i]; intended && p.Places[i].Computed.Number == app.Phase.Number {
 			p.Places[i].Earliest, p.Places[i].After = earliest, -1
-			p.Places[i].Why = "it may be at " + earliest.Text + ", but the rollout does not get faster"
+			p.Places[i].Why = "it could be in " + p.fleet.Profile.StepName(earliest.Number) + ", which would not make the rollout faster"
 		}
 	}
 	for _, n := range broken {
@@ -274,7 +274,7 @@ func (p *Phases) late(i int) string {
 		if n.To != i || !n.Sure || !together || !from.Phase.Set || !to.Phase.Set || from.Phase.Number >= to.Phase.Number+boolean(n.Later) {
 			continue
 		}
-		return fmt.Sprintf("%s is at %s, but must come %s", from.Name, p.fleet.Write(from.Phase), p.fleet.sentence(n))
+		return fmt.Sprintf("%s is in %s, but must come %s", from.Name, p.fleet.Profile.StepName(from.Phase.Number), p.fleet.sentence(n))
 	}
 	return ""
 }
@@ -296,7 +296,7 @@ func (p *Phases) homeless(i int, s stand, placed []at) finding.Finding {
 	var after []string
 	for _, n := range p.needs {
 		if _, _, fits := s.first(bound(n, placed)); n.From == i && !fits {
-			after = append(after, fmt.Sprintf("%s, which is at %s at the earliest", p.fleet.sentence(n), p.fleet.Profile.Write(placed[n.To].phase)))
+			after = append(after, fmt.Sprintf("%s, which is in %s at the earliest", p.fleet.sentence(n), p.fleet.Profile.StepName(placed[n.To].phase)))
 		}
 	}
 	if after == nil { // together they do, or its own phase
@@ -328,9 +328,9 @@ func (p *Phases) overtaken(needs []Need) {
 		if !n.Sure {
 			severity = finding.Warning
 		}
-		p.Findings = append(p.Findings, finding.Finding{Severity: severity, Rule: "phase-order", File: from.File, Line: from.Line(from.phaseKey(p.fleet.Profile.Key)), Object: from.Name, Field: from.phaseKey(p.fleet.Profile.Key),
-			Message: fmt.Sprintf("it keeps %s, but must come %s, which is at %s at the earliest", from.Computed.Text, p.fleet.sentence(n), to.Computed.Text),
-			Remedy:  "move it, or compute all phases without --only-missing"})
+		p.Findings = append(p.Findings, finding.Finding{Severity: severity, Rule: "step-order", File: from.File, Line: from.Line(from.phaseKey(p.fleet.Profile.Key)), Object: from.Name, Field: from.phaseKey(p.fleet.Profile.Key),
+			Message: fmt.Sprintf("it keeps %s, but must come %s, which is in %s at the earliest", p.fleet.Profile.StepName(from.Computed.Number), p.fleet.sentence(n), p.fleet.Profile.StepName(to.Computed.Number)),
+			Remedy:  "move it, or compute all steps without --only-missing"})
 	}
 }
 

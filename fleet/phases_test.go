@@ -118,15 +118,15 @@ func TestPhasesOfWhatHasNoPlace(t *testing.T) {
 	m.needs("sign", "late", fleet.Healthy, true)
 	check(t, m.Phases(fleet.PhaseOptions{}), `
 250 sign: equal; the first place for workloads in data and data-extended: Thing sign
-630 unknown: equal; its purpose is unknown, so it keeps its phase
-640 kept: equal; no place in apps is for bootstraps, so it keeps its phase
+630 unknown: equal; its purpose is unknown, so it keeps its step
+640 kept: equal; no place in apps is for bootstraps, so it keeps its step
 650 late: equal; the first place for workloads in apps: Thing late
  early: no place; no place for it
  nothing: no place; no place for it
  stranger: no place; no place for it
-error no-place: early/component.yaml: early: it must come after late, because Thing early needs Thing late, which is at 650 at the earliest; the last place for it is 155, in foundation; fix: change its domain, add a later place to the profile for workloads, or move its dependencies to an earlier band
+error no-place: early/component.yaml: early: it must come after late, because Thing early needs Thing late, which is in step 650 at the earliest; the last place for it is 155, in foundation; fix: change its domain, add a later place to the profile for workloads, or move its dependencies to an earlier band
 warning no-place: kept/component.yaml: kept: it is for bootstraps (Thing kept), but no place in apps is; fix: add a place to the profile, or change its domain
-error no-place: nothing/component.yaml: nothing: it has no phase, and its purpose is unknown; fix: set its rolloutPhase
+error no-place: nothing/component.yaml: nothing: it has no step, and its purpose is unknown; fix: set its rolloutPhase
 warning sign-passed-over: sign/component.yaml: sign: it should come after late, because Thing sign needs Thing late (inferred), but that leaves no place for its dependents; fix: keep it, if it starts without; otherwise split one of the two, or change the domain
 error no-place: stranger/component.yaml: stranger: it has no domain, and no place in prerequisites is for workloads (Thing stranger); fix: add domain: to its component.yaml, one of apps, cluster, data, data-extended, foundation, observability, platform
 `)
@@ -141,7 +141,7 @@ func TestPhasesAccepted(t *testing.T) {
 	}
 	m.needs("bundle", "store", fleet.Healthy, false)
 	m.needs("other", "store", fleet.Healthy, false)
-	m.Settings.Accepted = []profile.Accepted{{Rule: "same-phase", Component: "bundle", Needs: "store"}, {Rule: "same-phase", Component: "other", Needs: "bundle"}, {Rule: "wrong-place", Component: "other"}}
+	m.Settings.Accepted = []profile.Accepted{{Rule: "same-step", Component: "bundle", Needs: "store"}, {Rule: "same-step", Component: "other", Needs: "bundle"}, {Rule: "wrong-place", Component: "other"}}
 	check(t, m.Phases(fleet.PhaseOptions{}), `
 250 bundle: equal; the first place for workloads in data and data-extended: Thing bundle
 250 store: equal; the first place for workloads in data and data-extended: Thing store
@@ -214,10 +214,10 @@ func TestOnlyMissing(t *testing.T) {
 	m.needs("new", "late", fleet.Healthy, false)
 	m.needs("consumer", "new", fleet.Healthy, false)
 	check(t, m.Phases(fleet.PhaseOptions{OnlyMissing: true}), `
-250 consumer: equal; its phase is set
-450 late: equal; its phase is set
+250 consumer: equal; its step is set
+450 late: equal; its step is set
 455 new: not set; after late, because Thing new needs Thing late
-error phase-order: consumer/component.yaml: consumer: rolloutPhase: it keeps 250, but must come after new, because Thing consumer needs Thing new, which is at 455 at the earliest; fix: move it, or compute all phases without --only-missing
+error step-order: consumer/component.yaml: consumer: rolloutPhase: it keeps step 250, but must come after new, because Thing consumer needs Thing new, which is in step 455 at the earliest; fix: move it, or compute all steps without --only-missing
 `)
 }
 
@@ -231,8 +231,8 @@ func TestNumbersWithoutMeaning(t *testing.T) {
 	m.app("new", "", "workloads", -1)
 	m.needs("dns", "cni", fleet.Healthy, false)
 	check(t, m.Phases(fleet.PhaseOptions{}), `
-0 new: not set; the phases in a profile without bands have no special meaning
-3 cni: equal; the phases in a profile without bands have no special meaning, so it keeps its own
+0 new: not set; the steps in a profile without bands have no special meaning
+3 cni: equal; the steps in a profile without bands have no special meaning, so it keeps its own
 4 dns: must be later; after cni, because Thing dns needs Thing cni
 `)
 }
@@ -449,12 +449,12 @@ func TestMustBeEarlier(t *testing.T) {
 }
 
 // TestNoBandOfItsOwn says which component is outside of all bands, and of whose domain there is
-// none, that it keeps its phase.
+// none, that it keeps its step.
 func TestNoBandOfItsOwn(t *testing.T) {
 	m := made{t, &fleet.Fleet{Profile: profile.Profile{Digits: 3, Bands: []profile.Band{{Name: "a", Domains: []string{"a"}, From: 0, To: 99}}}}}
 	m.app("moon", "moon", "workloads", 800)
 	check(t, m.Phases(fleet.PhaseOptions{}), `
-800 moon: equal; no place of a band for moon is for workloads, so it keeps its phase
+800 moon: equal; no place of a band for moon is for workloads, so it keeps its step
 warning no-place: moon/component.yaml: moon: it is for workloads (Thing moon), but no place of a band for moon is; fix: add a place to the profile, or change its domain
 `)
 }

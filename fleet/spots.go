@@ -47,7 +47,7 @@ const lowest = -1 << 30
 // for what it is.
 func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
 	if opt.OnlyMissing && app.Phase.Set {
-		return stand{spots: []spot{f.spotAt(app.Phase.Number)}, least: lowest, why: "its phase is set"}
+		return stand{spots: []spot{f.spotAt(app.Phase.Number)}, least: lowest, why: "its step is set"}
 	}
 	bands := f.bandsOf(app)
 	s := stand{least: lowest}
@@ -73,7 +73,7 @@ func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
 	switch {
 	case len(s.spots) > 0 && s.spots[0].from < s.spots[0].to:
 		// Its numbers say nothing but the order.
-		s.why = "the phases " + where + " have no special meaning"
+		s.why = "the steps " + where + " have no special meaning"
 		if app.Phase.Set && slices.ContainsFunc(s.spots, func(sp spot) bool { return sp.from <= app.Phase.Number && app.Phase.Number <= sp.to }) {
 			s.least = app.Phase.Number
 			s.why += ", so it keeps its own"
@@ -81,17 +81,17 @@ func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
 	case len(s.spots) > 0:
 		s.why = fmt.Sprintf("the first place for %s %s: %s", app.Rung, where, app.RungWhy)
 	case app.Phase.Set && app.Rung == "":
-		s.spots, s.least, s.why = f.kept(app, anywhere), app.Phase.Number, "its purpose is unknown, so it keeps its phase"
+		s.spots, s.least, s.why = f.kept(app, anywhere), app.Phase.Number, "its purpose is unknown, so it keeps its step"
 	case app.Phase.Set:
 		s.spots, s.least = f.kept(app, anywhere), app.Phase.Number
-		s.why = fmt.Sprintf("no place %s is for %s, so it keeps its phase", where, app.Rung)
+		s.why = fmt.Sprintf("no place %s is for %s, so it keeps its step", where, app.Rung)
 		s.fault = app.unplaced(finding.Warning, fmt.Sprintf("it is for %s (%s), but no place %s is", app.Rung, app.RungWhy, where), "add a place to the profile, or change its domain")
 	case len(bands) == 0 && app.Component.Part() == "":
-		s.fault = app.unplaced(finding.Error, "it has no phase and no domain, so its band is unknown", f.nameDomain(app))
+		s.fault = app.unplaced(finding.Error, "it has no step and no domain, so its band is unknown", f.nameDomain(app))
 	case len(bands) == 0:
-		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it has no phase, and no band is for its domain %s", app.Component.Part()), "use one of "+strings.Join(f.domains(), ", ")+", or add a band to the profile")
+		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it has no step, and no band is for its domain %s", app.Component.Part()), "use one of "+strings.Join(f.domains(), ", ")+", or add a band to the profile")
 	case app.Rung == "":
-		s.fault = app.unplaced(finding.Error, "it has no phase, and its purpose is unknown", "set its "+f.Profile.Key)
+		s.fault = app.unplaced(finding.Error, "it has no step, and its purpose is unknown", "set its "+f.Profile.Key)
 	case app.Component.Part() == "" && len(f.domainsFor(app)) > 0:
 		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it has no domain, and no place %[3]s is for %[1]s (%[2]s)", app.Rung, app.RungWhy, where), f.nameDomain(app))
 	default:

@@ -156,7 +156,7 @@ func (a action) play(c *ciCheckout, inputs map[string]string) (out string, code 
 	c.t.Helper()
 	known := map[string]string{
 		"github.action_path": filepath.Join(c.home, "deploy/ci/github"), "runner.temp": c.temp,
-		"github.event.pull_request.number": "12", "github.token": "token",
+		"github.event.pull_request.number": "12", "github.token": "token", "github.action_ref": "main",
 	}
 	evaluate := func(text string) string {
 		return ofActions.ReplaceAllStringFunc(text, func(s string) string {
@@ -191,7 +191,7 @@ func (a action) play(c *ciCheckout, inputs map[string]string) (out string, code 
 				wanted = wanted && known[name] != ""
 			}
 		}
-		if step.Run == "" || step.Name == "build" || !wanted {
+		if step.Run == "" || step.Name == "program" || !wanted {
 			continue
 		}
 		if strings.Contains(step.Run, "${{") {
@@ -217,7 +217,7 @@ func TestAction(t *testing.T) {
 	t.Parallel()
 	var a action
 	strictly(t, "../../deploy/ci/github/action.yml", &a)
-	if a.Runs.Using != "composite" || !slices.ContainsFunc(a.Runs.Steps, func(s actionStep) bool { return s.Name == "build" }) {
+	if a.Runs.Using != "composite" || !slices.ContainsFunc(a.Runs.Steps, func(s actionStep) bool { return s.Name == "program" }) {
 		t.Errorf("%+v", a.Runs)
 	}
 	c := newCICheckout(t)
@@ -229,7 +229,7 @@ func TestAction(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(c.temp, "ladder"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(program, filepath.Join(c.temp, "ladder/cmp")); err != nil { // what the step build makes
+	if err := os.Symlink(program, filepath.Join(c.temp, "ladder/cmp")); err != nil { // what the step program gets
 		t.Fatal(err)
 	}
 	play := func(inputs map[string]string, wantCode int, wantCalls ...string) (out string) {
@@ -285,6 +285,53 @@ func TestAction(t *testing.T) {
 	play(map[string]string{"components": "apps/*", "fail-on": "never"}, 0, list, "-X POST")
 
 	play(nil, 2, list, "-X PATCH")
+}
+
+// fakeRelease answers as a server of releases: from a folder, by the path.
+const fakeRelease = `
+while [ $# -gt 1 ]; do
+	if [ "$1" = --output ]; then to=$2; fi
+	shift
+done
+cp "$FAKE/releases/${1#https://releases.example.com/}" "$to"
+`
+
+// TestProgramOfARelease: pipelines use the program of a release if they name one, and only
+// with the checksum of that release.
+func TestProgramOfARelease(t *testing.T) {
+	t.Parallel()
+	c := newCICheckout(t)
+	c.fake("curl", fakeRelease)
+	c.fake("uname", `case $1 in -s) echo Linux ;; *) echo aarch64 ;; esac`)
+	c.env = append(c.env, "FAKE="+c.temp, "LADDER_RELEASES=https://releases.example.com")
+	const archive = "releases/v1.2.3/ladder_1.2.3_linux_arm64.tar.gz"
+	if err := os.MkdirAll(filepath.Join(c.temp, "releases/v1.2.3"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	must := func(script string) {
+		t.Helper()
+		if out, code := c.run("bash", "-e", "-c", "cd \"$FAKE\"\n"+script); code != 0 {
+			t.Fatal(out)
+		}
+	}
+	must("echo released >cmp; tar -czf " + archive + " cmp; rm cmp; cd releases/v1.2.3; sha256sum *.tar.gz >checksums.txt")
+	get := func(version string) (string, int) {
+		return c.run(filepath.Join(c.home, "deploy/ci/program.sh"), version, filepath.Join(c.temp, "out"))
+	}
+	if out, code := get("v1.2.3"); code != 0 || c.read("out/cmp") != "released\n" {
+		t.Errorf("%d: %s", code, out)
+	}
+	if out, code := get("v1.2.4"); code != 2 || !strings.Contains(out, "https://releases.example.com/v1.2.4/checksums.txt cannot be downloaded; fix: name a version that was released") {
+		t.Errorf("%d: %s", code, out)
+	}
+	must("rm out/cmp; echo more >>" + archive)
+	if out, code := get("v1.2.3"); code != 2 || !strings.Contains(out, "ladder_1.2.3_linux_arm64.tar.gz does not have the checksum in checksums.txt") || c.read("out/cmp") != "" {
+		t.Errorf("%d: %s", code, out)
+	}
+	c.fake("go", `echo "go $*"`)
+	if out, code := get("main"); code != 0 || !strings.HasSuffix(out, "build -o "+filepath.Join(c.temp, "out/cmp")+" ./cmd/cmp\n") {
+		t.Errorf("%d: %s", code, out)
+	}
 }
 
 // TestPreCommitHooks runs the entries of the hooks as pre-commit does.

@@ -292,7 +292,7 @@ func profilesTable(t *testing.T) string {
 	t.Helper()
 	pages := map[string]string{"bands": "bands", "gitops": "appofapps", "layers": "layers", "tiers": "tiers", "waves": "zerotouch"}
 	var b strings.Builder
-	b.WriteString("| profile | phases | style | for |\n| --- | --- | --- | --- |\n")
+	b.WriteString("| profile | steps | style | for |\n| --- | --- | --- | --- |\n")
 	for _, name := range profile.Names() {
 		p, err := profile.Builtin(name)
 		if err != nil {

@@ -69,6 +69,9 @@ func (in *fleetInputs) loadAll(cmd *cobra.Command, s streams, dirs []string) (*f
 // writeVerdict prints a report. It returns errReported if the report has findings that fail.
 func writeVerdict(s streams, r verdict.Verdict, format string, strict bool) error {
 	text, err := r.Render(format, screen.PaintFor(s.Out))
+	if format == reportText {
+		text = spelled(text, s.name())
+	}
 	if err := emit(s, text, err); err != nil {
 		return err
 	}

@@ -32,5 +32,8 @@ func checkAll(in *inputs.Component, dirs []string, defaults ...plugin.Settings) 
 		r.Findings = slices.Concat(r.Findings, res.Findings, res.RenewalFindings(), res.LookupFindings(), finding.Of(err))
 	}
 	finding.Sort(r.Findings)
+	if len(defaults) > 0 && !in.Given("waves") {
+		r.Of += ", with the waves in their manifests; --waves rungs checks those that Ladder computes"
+	}
 	return r, nil
 }

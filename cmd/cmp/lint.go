@@ -93,5 +93,5 @@ func lintOne(ctx context.Context, req plugin.Request, base *knowledge.Base) ([]f
 	}
 	varying, err := req.Vary(ctx, base)
 	found := slices.DeleteFunc(res.Findings, func(f finding.Finding) bool { return f.Rule == helm.Random }) // varying says more
-	return slices.Concat(found, varying, res.RenewalFindings(), finding.Of(err)), nil
+	return slices.Concat(found, varying, res.RenewalFindings(), res.LookupFindings(), finding.Of(err)), nil
 }

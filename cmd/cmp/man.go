@@ -15,8 +15,7 @@ func newMan() *cobra.Command {
 and so on. Their date is SOURCE_DATE_EPOCH, or that of the commit that the program
 was built from.
 
-The first page has the same name as that of the file comparison tool of diffutils,
-so use a separate directory.`,
+Use a separate directory: diffutils has a page cmp.1, too.`,
 		Example: `  mkdir -p ~/ladder/man1 && cmp man ~/ladder/man1
   man -M ~/ladder cmp-fleet-lint`,
 		Args: cobra.ExactArgs(1),

@@ -9,14 +9,31 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// acceptOldFlags lets the flags of a command and those below it be given by their old
-// names, with a warning.
-func acceptOldFlags(cmd *cobra.Command, s streams) {
-	deprecated.Accept(cmd.Flags(), func(old, replacement string) {
-		warnOfOldName(s, "--"+old, "flag", "--"+replacement)
-	})
-	for _, sub := range cmd.Commands() {
-		acceptOldFlags(sub, s)
+// acceptOldFlags lets the flags of all commands be given by their old names, with a
+// warning. It is printed after all flags are parsed, since --quiet may follow.
+func acceptOldFlags(root *cobra.Command, s streams) {
+	var early [][2]string
+	parsed := false
+	report := func(old, replacement string) {
+		if parsed { // from the environment
+			warnOfOldName(s, "--"+old, "flag", "--"+replacement)
+			return
+		}
+		early = append(early, [2]string{old, replacement})
+	}
+	var accept func(*cobra.Command)
+	accept = func(cmd *cobra.Command) {
+		deprecated.Accept(cmd.Flags(), report)
+		for _, sub := range cmd.Commands() {
+			accept(sub)
+		}
+	}
+	accept(root)
+	root.PersistentPreRun = func(*cobra.Command, []string) {
+		parsed = true
+		for _, names := range early {
+			report(names[0], names[1])
+		}
 	}
 }
 

@@ -302,7 +302,7 @@ func TestFindings(t *testing.T) {
 	is(p, `document.querySelectorAll("#details .finding.error").length`, 1)
 	is(p, `document.querySelector("[aria-current=true] .badge.error").textContent`, "✕ 11 error")
 	// What is wrong with an item is among the words that find it.
-	p.visit("#q=against-phases")
+	p.visit("#q=later-step")
 	is(p, `[...document.querySelectorAll(".card .name")].filter((e) => e.checkVisibility()).map((e) => e.textContent.trim()).includes("ring-a")`, true)
 	is(p, `document.querySelector(".card .badge.note") && getComputedStyle(document.querySelector(".card .badge.note")).fontSize`, "12px")
 	p.visit("#view=findings")

@@ -111,6 +111,14 @@ func deploy(t *testing.T, c component, w way) outcome {
 		t.Fatal(err)
 	}
 	l := openLab(ctx, t, c.name+"-"+string(w), node.Options{LoadBalancers: c.LoadBalancers, Content: filepath.Join(shop.dir, "content")}, settings)
+	for _, p := range needed {
+		if err := l.serve(p); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.pull(ctx, p); err != nil {
+			t.Fatal(err)
+		}
+	}
 	last := len(needed) - 1
 	for _, p := range needed[:last] {
 		if out := l.sync(ctx, t, p); out.Result != argocd.Synced {

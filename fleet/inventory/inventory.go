@@ -42,7 +42,7 @@ type Row struct {
 	// MaxUpdate is how many Applications are updated at the same time; 0 means
 	// all.
 	MaxUpdate int `json:"maxUpdate"`
-	// Manual means that people sync what stands there.
+	// Manual means that people sync purpose.
 	Manual bool `json:"manual,omitempty"`
 	// Components are the names of those in it.
 	Components []string `json:"components"`
@@ -193,7 +193,7 @@ func phases(f *fleet.Fleet, entries []Entry) []Row {
 		all = append(all, withMembers(Row{Phase: f.Profile.Write(n), Band: band.Name, Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}, members[n]))
 	}
 	if none != nil {
-		all = append(all, withMembers(Row{Title: "without a phase"}, none))
+		all = append(all, withMembers(Row{Title: "without a step"}, none))
 	}
 	return all
 }
@@ -356,7 +356,7 @@ ul { margin: 0; padding-left: 1.1rem; }
 <p>{{len .Components}} components, {{len .Steps}} {{if .Waves}}waves{{else}}steps{{end}}, profile {{safe .Profile}}.</p>
 <h2>{{if .Waves}}Waves{{else}}Steps{{end}}</h2>
 <table>
-<thead><tr><th class="number">{{if .Waves}}wave{{else}}phase{{end}}</th><th>band</th><th>what stands there</th><th>updated at once</th><th>components</th></tr></thead>
+<thead><tr><th class="number">{{if .Waves}}wave{{else}}step{{end}}</th><th>band</th><th>purpose</th><th>max. updated at once</th><th>components</th></tr></thead>
 <tbody>
 {{- range .Steps}}
 <tr{{if not .Components}} class="off"{{end}}><td class="number">{{.Phase}}</td><td>{{safe .Band}}</td><td>{{safe .Title}}</td><td>{{.AtOnce}}</td><td>{{range $i, $n := .Components}}{{if $i}}, {{end}}<a href="#{{$n}}">{{safe $n}}</a>{{end}}</td></tr>
@@ -365,7 +365,7 @@ ul { margin: 0; padding-left: 1.1rem; }
 </table>
 <h2>Components</h2>
 <table>
-<thead><tr><th class="number">{{if .Waves}}wave{{else}}phase{{end}}</th><th>component</th><th>what it is</th><th>where</th><th>provides</th><th>needs</th></tr></thead>
+<thead><tr><th class="number">{{if .Waves}}wave{{else}}step{{end}}</th><th>component</th><th>purpose</th><th>where</th><th>provides</th><th>depends on</th></tr></thead>
 <tbody>
 {{- range .Components}}
 <tr id="{{.Name}}"{{if not .Deployed}} class="off"{{end}}><td class="number">{{.RolloutPhase}}</td><td>{{safe .Name}}{{with .State}} <span class="state">{{safe .}}</span>{{end}}</td><td>{{range what .}}{{safe .}}<br>{{end}}</td><td>{{range where .}}{{safe .}}<br>{{end}}</td><td>{{with .Provided}}<ul>{{range .}}<li>{{safe .}}</li>{{end}}</ul>{{end}}</td><td>{{with .Needed}}<ul>{{range .}}<li>{{safe .}}</li>{{end}}</ul>{{end}}</td></tr>

@@ -22,7 +22,7 @@ func (inv Inventory) JSON() (string, error) {
 func (inv Inventory) CSV() (string, error) {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	rows := [][]string{{"phase", "name", "path", "domain", "project", "namespace", "type", "rung", "because", "chart", "part", "state", "objects", "waves", "provides", "needs"}}
+	rows := [][]string{{"step", "name", "path", "domain", "project", "namespace", "type", "rung", "because", "chart", "part", "state", "objects", "waves", "provides", "needs"}}
 	for _, e := range inv.Components {
 		rows = append(rows, []string{e.RolloutPhase, e.Name, e.Path, e.Domain, e.Project, e.Namespace, e.Type, e.Rung, e.Because, e.Chart, e.Part, e.State(),
 			fmt.Sprint(e.Objects), fmt.Sprint(e.Waves), strings.Join(e.Provided(), "; "), strings.Join(e.Needed(), "; ")})
@@ -49,8 +49,8 @@ func (e Entry) Needed() []string {
 	return all
 }
 
-// Markdown writes the inventory for a repository's documents: who is in each
-// phase, the steps, and what each component is. Where phases are called waves,
+// Markdown writes the inventory for a repository's documents: the components of each
+// step, the steps, and what each component is. Where steps are called waves,
 // each has a list of its own with paths; else it is a line of names.
 func (inv Inventory) Markdown() string {
 	var b strings.Builder
@@ -59,20 +59,20 @@ func (inv Inventory) Markdown() string {
 		title += " in " + markdown(inv.Environment)
 	}
 	fmt.Fprintf(&b, "# Inventory of %s\n\n", markdown(title))
-	phase, head := "phase", "step"
+	noun := "step"
 	if inv.waves() {
-		phase, head = "wave", "wave"
+		noun = "wave"
 	}
 	for _, s := range inv.Steps {
 		if len(s.entries) > 0 {
 			b.WriteString(inv.members(s))
 		}
 	}
-	fmt.Fprintf(&b, "\n## %ss\n\n| %s | band | purpose | max. updated at once | components |\n| --- | --- | --- | --- | --- |\n", strings.ToUpper(head[:1])+head[1:], phase)
+	fmt.Fprintf(&b, "\n## %ss\n\n| %s | band | purpose | max. updated at once | components |\n| --- | --- | --- | --- | --- |\n", strings.ToUpper(noun[:1])+noun[1:], noun)
 	for _, s := range inv.Steps {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d |\n", s.Phase, cell(s.Band), cell(s.Title), s.AtOnce(), len(s.entries))
 	}
-	fmt.Fprintf(&b, "\n## Components\n\n| %s | component | purpose | where | provides | depends on |\n| --- | --- | --- | --- | --- | --- |\n", phase)
+	fmt.Fprintf(&b, "\n## Components\n\n| %s | component | purpose | where | provides | depends on |\n| --- | --- | --- | --- | --- | --- |\n", noun)
 	for _, e := range inv.Components {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", e.RolloutPhase, cell(named(e)), cell(e.what()...), cell(e.where()...), cell(e.Provided()...), cell(e.Needed()...))
 	}

@@ -72,7 +72,7 @@ func (r Change) parts() []compare.Part {
 	if !r.Different() {
 		return nil
 	}
-	counts := compare.Counts([]compare.Count{count(len(r.Added), "component", "added"), count(len(r.Removed), "component", "removed"), count(len(r.Moved), "component", "in another phase"), count(len(r.Changed), "component", "with other objects"),
+	counts := compare.Counts([]compare.Count{count(len(r.Added), "component", "added"), count(len(r.Removed), "component", "removed"), count(len(r.Moved), "component", "in another step"), count(len(r.Changed), "component", "with other objects"),
 		count(len(r.Steps), "step", "changed"), count(len(r.Gained), "need", "gained"), count(len(r.Lost), "need", "lost"), count(len(r.New), "finding", "new"), count(len(r.Fixed), "finding", "fixed")})
 	return []compare.Part{{Name: r.Names[1], Head: []string{finding.Harmless(r.Names[0]) + " -> " + finding.Harmless(r.Names[1]), strings.Join(counts, "; ")}, Sections: compare.Filled([]compare.Section{
 		{Title: "findings", Open: true, Lines: compare.FindingLines(r.New, r.Fixed)},
@@ -154,11 +154,11 @@ func line(mark, text string) compare.Line { return compare.Line{Mark: mark, Text
 func phased(phase, title string) string {
 	switch {
 	case phase == "":
-		return "without a phase"
+		return "without a step"
 	case title == "":
-		return "phase " + phase
+		return "step " + phase
 	}
-	return "phase " + phase + " (" + title + ")"
+	return "step " + phase + " (" + title + ")"
 }
 
 // harmless writes out what a terminal would obey.

@@ -37,7 +37,7 @@ func (r *Phases) row(p fleet.Placed) phaseRow {
 
 // Table lists the computed phases.
 func (r *Phases) Table() {
-	r.head = []string{"PHASE", "NAME", "RUNG", "WHY"}
+	r.head = []string{"STEP", "NAME", "RUNG", "WHY"}
 	for _, p := range r.Phases.Sorted() {
 		row := r.row(p)
 		row.cells = []string{cmp.Or(row.Phase, "-"), shownName(p), cmp.Or(row.Rung, "-"), row.Why}
@@ -93,7 +93,7 @@ func (r *Phases) Compact(times rollout.Durations) {
 		r.Table() // the findings say why there is no more
 		return
 	}
-	r.head = []string{"STEP", "PHASE", "NAME", "WHY"}
+	r.head = []string{"COMPACT", "STEP", "NAME", "WHY"}
 	for _, i := range rollout.Order(c, r.Fleet) {
 		row := r.row(r.Phases.Places[i])
 		row.Step, row.Why = c.Steps[i], c.Why[i]
@@ -220,7 +220,7 @@ func newText(e fleet.Edit, file string) (text []byte, changed bool, err error) {
 		if stays {
 			return nil, false, nil
 		}
-		return nil, false, finding.Finding{Severity: finding.Error, Rule: "not-written", File: e.File, Message: "is a symlink, not a regular file", Remedy: "set the phase in its target"}
+		return nil, false, finding.Finding{Severity: finding.Error, Rule: "not-written", File: e.File, Message: "is a symlink, not a regular file", Remedy: "set the step in its target"}
 	}
 	before, err := os.ReadFile(file)
 	if err != nil {

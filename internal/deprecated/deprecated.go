@@ -1,6 +1,6 @@
 // Package deprecated lists replaced names. Old names of commands, flags, variables and
-// annotations still work, with a warning; old names of rules are listed for users who filter findings
-// by rule.
+// annotations still work, with a warning, and so do those of rules in the accepted findings
+// of a fleet. The others are listed for users who filter findings by rule.
 package deprecated
 
 import (
@@ -42,7 +42,14 @@ var names = []Name{
 	{Flag, "drain", "drain-timeout", "`cmp serve`"},
 	{Flag, "remote-fresh", "remote-ttl", "all commands that fetch"},
 	{Flag, "touched", "changed", "`cmp check`"},
+	{Rule, "against-phases", "later-step", "`cmp fleet`"},
 	{Rule, "doubled-key", "duplicate-key", "all commands that render, `cmp doctor`"},
+	{Rule, "negative-phase", "negative-step", "`cmp fleet appset`"},
+	{Rule, "no-phase", "no-step", "`cmp fleet`"},
+	{Rule, "octal-phase", "octal-step", "`cmp fleet`"},
+	{Rule, "phase-label", "step-label", "`cmp fleet`"},
+	{Rule, "phase-order", "step-order", "`cmp fleet steps`"},
+	{Rule, "same-phase", "same-step", "`cmp fleet`"},
 	{Rule, "stray", "unused-vendored-file", "`cmp vendor --check`"},
 	{Rule, "useless-parameter", "ignored-parameter", "all commands that render"},
 	{Rule, "useless-values", "unexpected-values", "all commands that render"},
@@ -52,21 +59,23 @@ var names = []Name{
 func Names() []Name { return slices.Clone(names) }
 
 // Replaced returns the new name of a flag, and whether it has one.
-func Replaced(flag string) (string, bool) {
-	i := slices.IndexFunc(names, func(n Name) bool { return n.What == Flag && n.Old == flag })
-	if i < 0 {
-		return flag, false
-	}
-	return names[i].New, true
-}
+func Replaced(flag string) (string, bool) { return replaced(Flag, flag) }
 
 // Replacement returns the new name of a command.
 func Replacement(command string) string {
-	i := slices.IndexFunc(names, func(n Name) bool { return n.What == Command && n.Old == command })
+	name, _ := replaced(Command, command)
+	return name
+}
+
+// ReplacedRule returns the new name of a rule, and whether it has one.
+func ReplacedRule(rule string) (string, bool) { return replaced(Rule, rule) }
+
+func replaced(what What, old string) (string, bool) {
+	i := slices.IndexFunc(names, func(n Name) bool { return n.What == what && n.Old == old })
 	if i < 0 {
-		return command
+		return old, false
 	}
-	return names[i].New
+	return names[i].New, true
 }
 
 // Accept makes old names of flags work, and reports each once.

@@ -20,6 +20,8 @@ const (
 	textPad        = 10
 	kindBase       = 16 // baselines of a node's two lines, relative to its top
 	nameBase       = 32
+	iconTop        = 5 // of a node's icon, which stands before its kind
+	iconWidth      = 18
 	charWidth      = 7 // approximate width of a character
 	smallCharWidth = 6
 	lineHeight     = 15

@@ -42,6 +42,8 @@ func (band band) heading() string {
 type node struct {
 	// kind and name are the two lines of its label.
 	kind, name string
+	// icon is the path of its icon; empty for none.
+	icon string
 	// tip identifies the object, and says what decided its wave.
 	tip string
 	// chosen means that the drawing is about this object, and off that it does not
@@ -328,7 +330,7 @@ func (s *sketch) look() {
 // node describes an object or a group.
 func (s *sketch) node(group []int) node {
 	first := s.rows[group[0]]
-	n := node{kind: first.Object.Kind, name: s.name(first.Object), chosen: s.around[group[0]]}
+	n := node{kind: first.Object.Kind, icon: IconOf(first.Object).Path, name: s.name(first.Object), chosen: s.around[group[0]]}
 	tips := []string{first.Object.Qualified() + ": " + first.Why}
 	if len(group) > 1 {
 		n.kind = fmt.Sprintf("%d × %s", len(group), n.kind)

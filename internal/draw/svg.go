@@ -17,6 +17,7 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 .node rect { fill: #ffffff; stroke: #6e7781; }
 .chosen rect { stroke-width: 3; }
 .kind { font-size: 11px; fill: #57606a; }
+.icon { fill: #57606a; fill-rule: evenodd; }
 .edge { fill: none; stroke: #57606a; stroke-width: 1.2; }
 .gate { stroke-width: 3; }
 .inferred { stroke-dasharray: 6 4; }
@@ -35,7 +36,7 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
   .page { fill: #0d1117; }
   .band { fill: #161b22; stroke: #30363d; }
   .node rect { fill: #21262d; stroke: #8b949e; }
-  .kind { fill: #9da7b3; }
+  .kind, .icon { fill: #9da7b3; }
   .edge { stroke: #9da7b3; }
   .loose { stroke: #6e7681; }
   .against { stroke: #ff7b72; }
@@ -74,7 +75,12 @@ func (p *picture) svg() string {
 	for i, n := range p.nodes {
 		box := l.nodes[i]
 		fmt.Fprintf(&b, "<g class=\"%s\"><title>%s</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>", n.svgLook(), xmlText(n.tip), box.x, box.y, box.w, box.h)
-		fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>", box.x+textPad, box.y+kindBase, xmlText(fit(n.kind, l.chars)))
+		kindAt := box.x + textPad
+		if n.icon != "" {
+			fmt.Fprintf(&b, "<path class=\"icon\" transform=\"translate(%d %d)\" d=\"%s\"/>", kindAt, box.y+iconTop, n.icon)
+			kindAt += iconWidth
+		}
+		fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>", kindAt, box.y+kindBase, xmlText(fit(n.kind, l.chars)))
 		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\">%s</text></g>\n", box.x+textPad, box.y+nameBase, xmlText(fit(n.name, l.chars)))
 	}
 	y := l.height

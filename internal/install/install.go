@@ -96,7 +96,7 @@ func (o Options) merge(text string, add *yaml.Node) (string, error) {
 		return "", err
 	}
 	m.mapping(m.root, add)
-	return m.result()
+	return m.result(add)
 }
 
 // image is the image that the sidecar runs instead of another; an error if there is none.

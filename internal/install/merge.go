@@ -50,6 +50,9 @@ func mapping(text string) (*yaml.Node, error) {
 	if err := documents.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, finding.Fault("it has a second document", "pass a file with one document")
 	}
+	if err := doc.Decode(new(any)); err != nil { // duplicate keys, an anchor that contains itself
+		return nil, finding.Fault(err.Error(), "correct the YAML")
+	}
 	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
 		return &yaml.Node{Kind: yaml.MappingNode, Line: 1, Column: 1}, nil
 	}
@@ -59,14 +62,18 @@ func mapping(text string) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// result applies the changes, and checks that the text is still YAML.
-func (m *merger) result() (string, error) {
+// result applies the changes, and checks that the text means what was there and what is
+// added, and nothing else: an anchor shares a value, and a text has places that are not
+// seen as lines, such as braces over several of them.
+func (m *merger) result(add *yaml.Node) (string, error) {
+	whole, _ := m.united(m.root, add)
 	if m.err != nil {
 		return "", m.err
 	}
 	text := textedit.Apply(m.text, m.splices...)
-	if _, err := mapping(text); err != nil {
-		return "", finding.Fault("it cannot be changed without changing more: "+err.Error(), "write its lists and mappings in block style")
+	root, err := mapping(text)
+	if err != nil || !equal(decoded(root), decoded(whole)) {
+		return "", finding.Fault("it cannot be merged without changing more of it", "write its lists and mappings in block style without anchors, or add the fields of deploy/argocd-values.yaml by hand")
 	}
 	return text, nil
 }
@@ -84,7 +91,9 @@ func (m *merger) mapping(old, add *yaml.Node) {
 		key, value := add.Content[i], add.Content[i+1]
 		at := indexOf(old, key.Value)
 		if at < 0 {
-			missing.Content = append(missing.Content, key, m.withImage(value))
+			if m.lacks(old, key, value) {
+				missing.Content = append(missing.Content, key, m.withImage(value))
+			}
 			continue
 		}
 		m.value(old.Content[at], old.Content[at+1], value)
@@ -99,41 +108,67 @@ func (m *merger) mapping(old, add *yaml.Node) {
 	m.insert(at, old.Column-1, missing)
 }
 
+// lacks reports whether a mapping, which has no key of a name, does not inherit it from
+// an anchor either.
+func (m *merger) lacks(old, key, add *yaml.Node) bool {
+	if !inherits(old, key.Value) {
+		return true
+	}
+	if add.Kind != yaml.ScalarNode {
+		m.fail(finding.Fault(fmt.Sprintf("line %d: the value of %s comes from an anchor", old.Line, key.Value), "write out the value"))
+	}
+	return false
+}
+
+// fits reports whether something can be merged into the value of a key.
+func (m *merger) fits(key, old, add *yaml.Node) bool {
+	switch {
+	case add.Kind == yaml.ScalarNode:
+		return false
+	case old.Kind == yaml.AliasNode:
+		m.fail(finding.Fault(fmt.Sprintf("line %d: the value of %s is an alias", old.Line, key.Value), "write out the value"))
+		return false
+	case old.Tag != "!!null" && old.Kind != add.Kind:
+		m.fail(finding.Fault(fmt.Sprintf("line %d: the value of %s has the wrong type", old.Line, key.Value), "correct it; cmp doctor names the fields of Argo CD that are invalid"))
+		return false
+	}
+	return true
+}
+
 // value merges into the value of a key.
 func (m *merger) value(key, old, add *yaml.Node) {
-	flow := old.Style&yaml.FlowStyle != 0
+	if !m.fits(key, old, add) {
+		return
+	}
 	switch {
-	case old.Kind == yaml.AliasNode && add.Kind != yaml.ScalarNode:
-		m.fail(finding.Fault(fmt.Sprintf("line %d: the value of %s is an alias", old.Line, key.Value), "write out the value"))
-	case add.Kind == yaml.ScalarNode:
 	case old.Tag == "!!null":
 		m.rewrite(key, old, m.withImage(add))
-	case old.Kind != add.Kind:
-		m.fail(finding.Fault(fmt.Sprintf("line %d: the value of %s has the wrong type", old.Line, key.Value), "correct it; cmp doctor names the fields of Argo CD that are invalid"))
-	case flow:
+	case old.Style&yaml.FlowStyle != 0:
 		if all, changed := m.united(old, add); changed {
 			m.rewrite(key, old, all)
 		}
 	case add.Kind == yaml.MappingNode:
 		m.mapping(old, add)
 	default:
-		m.list(old, add)
+		m.items(old, add)
 	}
 }
 
-// list adds the items that are missing, and the fields that an item misses.
-func (m *merger) list(old, add *yaml.Node) {
+// items adds the items that are missing, and the fields that an item misses.
+func (m *merger) items(old, add *yaml.Node) {
 	missing := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, item := range add.Content {
 		there := sameItem(old, item)
 		switch {
 		case there == nil:
 			missing.Content = append(missing.Content, m.withImage(item))
+		case there.Kind == yaml.AliasNode:
+			m.unitedItem(there, item)
 		case isPatch(item):
 			m.patch(there, item)
 		case there.Style&yaml.FlowStyle != 0:
-			if all, changed := m.united(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{there}}, &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{item}}); changed {
-				block := strings.TrimSuffix(indented(encode(all.Content[0]), there.Column-1), "\n")
+			if all, changed := m.unitedItem(there, item); changed {
+				block := strings.TrimSuffix(indented(encode(all), there.Column-1), "\n")
 				m.replace(m.offset(there), m.end(there.Line, old.Column-1, false), strings.TrimLeft(block, " ")+"\n")
 			}
 		default:
@@ -152,6 +187,7 @@ func (m *merger) item(old, add *yaml.Node) {
 	for i := 0; i+1 < len(add.Content); i += 2 {
 		key := add.Content[i].Value
 		switch is := lookUp(old, key); {
+		case is == nil && inherits(old, key):
 		case is == nil:
 			missing.Content = append(missing.Content, add.Content[i], add.Content[i+1])
 		case key == "image" && isSidecar(old):
@@ -220,7 +256,14 @@ func (m *merger) rewrite(key, old, value *yaml.Node) {
 	if value.Kind == yaml.MappingNode {
 		indent += 2
 	}
-	m.replace(from, to, "\n"+indented(encode(value), indent))
+	remark := ""
+	for _, n := range []*yaml.Node{key, old} {
+		if n.LineComment != "" {
+			remark = " " + n.LineComment
+		}
+	}
+	value.LineComment = ""
+	m.replace(from, to, remark+"\n"+indented(encode(value), indent))
 }
 
 func (m *merger) insert(at, indent int, n *yaml.Node) {
@@ -228,6 +271,9 @@ func (m *merger) insert(at, indent int, n *yaml.Node) {
 }
 
 func (m *merger) replace(from, to int, text string) {
+	if strings.Contains(m.text, "\r\n") {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
 	m.splices = append(m.splices, textedit.Splice{From: from, To: to, Text: text})
 }
 
@@ -248,7 +294,8 @@ func (m *merger) end(line, indent int, list bool) int {
 		text := strings.TrimRight(m.lines.At(n), "\r\n")
 		rest := strings.TrimLeft(text, " ")
 		deep := len(text) - len(rest)
-		inside := deep > indent || list && deep == indent && (rest == "-" || strings.HasPrefix(rest, "- "))
+		inside := deep > indent || list && deep == indent && (rest == "-" || strings.HasPrefix(rest, "- ")) ||
+			strings.HasPrefix(rest, "}") || strings.HasPrefix(rest, "]") // begins no entry, and may be less indented
 		switch {
 		case rest == "" || rest[0] == '#' && !inside:
 			continue

@@ -1,65 +1,94 @@
 package install
 
 import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
 	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// united is a value with what another adds, for values in flow style, which are written
-// anew; false if nothing is missing.
+// united is a value with what another adds; false if nothing is missing.
 func (m *merger) united(old, add *yaml.Node) (*yaml.Node, bool) {
-	all := *old
-	all.Style &^= yaml.FlowStyle
-	all.Content = append([]*yaml.Node(nil), old.Content...)
+	all := blockCopy(old)
 	changed := false
 	if add.Kind == yaml.SequenceNode {
 		for _, item := range add.Content {
 			there := sameItem(old, item)
 			if there == nil {
 				all.Content, changed = append(all.Content, m.withImage(item)), true
-				continue
-			}
-			for i, is := range all.Content {
-				if is != there {
-					continue
-				}
-				more := m.filled(there, item)
-				if len(more.Content) > len(there.Content) || imageOf(more) != imageOf(there) {
-					all.Content[i], changed = more, true
-				}
+			} else if more, differs := m.unitedItem(there, item); differs {
+				all.Content[slices.Index(all.Content, there)], changed = more, true
 			}
 		}
-		return &all, changed
+		return all, changed
 	}
 	for i := 0; i+1 < len(add.Content); i += 2 {
 		key, value := add.Content[i], add.Content[i+1]
 		at := indexOf(old, key.Value)
 		if at < 0 {
-			all.Content, changed = append(all.Content, key, m.withImage(value)), true
+			if m.lacks(old, key, value) {
+				all.Content, changed = append(all.Content, key, m.withImage(value)), true
+			}
 			continue
 		}
 		is := old.Content[at+1]
-		if is.Tag == "!!null" && value.Kind != yaml.ScalarNode {
+		if !m.fits(key, is, value) {
+			continue
+		}
+		if is.Tag == "!!null" {
 			all.Content[at+1], changed = m.withImage(value), true
-		} else if is.Kind == value.Kind && value.Kind != yaml.ScalarNode {
-			if more, differs := m.united(is, value); differs {
-				all.Content[at+1], changed = more, true
-			}
+		} else if more, differs := m.united(is, value); differs {
+			all.Content[at+1], changed = more, true
 		}
 	}
-	return &all, changed
+	return all, changed
+}
+
+// unitedItem is the item of a list with what another adds.
+func (m *merger) unitedItem(old, add *yaml.Node) (*yaml.Node, bool) {
+	switch {
+	case old.Kind == yaml.AliasNode:
+		if _, differs := m.unitedItem(old.Alias, add); differs {
+			m.fail(finding.Fault(fmt.Sprintf("line %d: the item is an alias", old.Line), "write out the item"))
+		}
+		return old, false
+	case isPatch(add):
+		is, err := mapping(lookUp(old, "patch").Value)
+		more, err2 := mapping(lookUp(add, "patch").Value)
+		if err := errors.Join(err, err2); err != nil {
+			m.fail(err)
+			return old, false
+		}
+		whole, differs := m.united(is, more)
+		all := blockCopy(old)
+		all.Content[indexOf(all, "patch")+1] = literal(encode(whole))
+		return all, differs
+	}
+	all := m.filled(old, add)
+	return all, len(all.Content) > len(old.Content) || imageOf(all) != imageOf(old)
+}
+
+// blockCopy is a copy whose content can be changed, in block style.
+func blockCopy(n *yaml.Node) *yaml.Node {
+	all := *n
+	all.Style &^= yaml.FlowStyle
+	all.Content = slices.Clone(n.Content)
+	return &all
 }
 
 // filled is the item of a list with the fields that it misses, and its image.
 func (m *merger) filled(old, add *yaml.Node) *yaml.Node {
-	all := *old
-	all.Style &^= yaml.FlowStyle
-	all.Content = append([]*yaml.Node(nil), old.Content...)
+	all := blockCopy(old)
 	for i := 0; i+1 < len(add.Content); i += 2 {
-		if indexOf(old, add.Content[i].Value) < 0 {
+		if name := add.Content[i].Value; indexOf(old, name) < 0 && !inherits(old, name) {
 			all.Content = append(all.Content, add.Content[i], add.Content[i+1])
 		}
 	}
-	return m.withImage(&all)
+	return m.withImage(all)
 }
 
 // withImage is a value whose sidecars have their image.
@@ -141,6 +170,24 @@ func target(item *yaml.Node) string {
 	return kind.Value + " " + name.Value
 }
 
+// inherits reports whether a mapping has a key from an anchor ("<<: *defaults").
+func inherits(n *yaml.Node, key string) bool {
+	from := lookUp(n, "<<")
+	if from == nil {
+		return false
+	}
+	all := []*yaml.Node{from}
+	if from.Kind == yaml.SequenceNode {
+		all = from.Content
+	}
+	return slices.ContainsFunc(all, func(n *yaml.Node) bool {
+		if n.Kind == yaml.AliasNode {
+			n = n.Alias
+		}
+		return indexOf(n, key) >= 0 || inherits(n, key)
+	})
+}
+
 // indexOf is where a key is in a mapping; -1 if it has none.
 func indexOf(n *yaml.Node, key string) int {
 	for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
@@ -153,6 +200,9 @@ func indexOf(n *yaml.Node, key string) int {
 
 // lookUp is the value of a key; nil if there is none.
 func lookUp(n *yaml.Node, key string) *yaml.Node {
+	if n != nil && n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
 	if i := indexOf(n, key); i >= 0 {
 		return n.Content[i+1]
 	}
@@ -180,4 +230,53 @@ func literal(text string) *yaml.Node {
 
 func entry(key string, value *yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{scalar(key), value}}
+}
+
+func list(items ...*yaml.Node) *yaml.Node {
+	return &yaml.Node{Kind: yaml.SequenceNode, Content: items}
+}
+
+// decoded is what a node means; nil if it is not valid.
+func decoded(n *yaml.Node) any {
+	var v any
+	if n.Decode(&v) != nil {
+		return nil
+	}
+	return v
+}
+
+// equal compares what two texts mean. Patches are texts themselves, which may be laid out
+// differently.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for key, value := range a {
+			other, ok := b[key]
+			if !ok || !equal(value, other) && (key != "patch" || !equal(patch(value), patch(other))) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, equal)
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// patch is what the text of a patch means.
+func patch(text any) any {
+	s, ok := text.(string)
+	if !ok {
+		return text
+	}
+	root, err := mapping(s)
+	if err != nil {
+		return s
+	}
+	return decoded(root)
 }

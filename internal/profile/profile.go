@@ -307,7 +307,7 @@ func (p Profile) check() error {
 		return finding.Fault(fmt.Sprintf("bands cannot be %q to each other", p.Sets), fmt.Sprintf("let sets be %s or %s", Together, Independent))
 	}
 	if p.Key != "rolloutPhase" && p.Key != "wave" {
-		return finding.Fault(fmt.Sprintf("phases cannot be in the key %q", p.Key), "use rolloutPhase or wave")
+		return finding.Fault(fmt.Sprintf("the key %q cannot hold the step", p.Key), "use rolloutPhase or wave")
 	}
 	for i, b := range p.Bands {
 		if b.To < b.From {
@@ -318,7 +318,7 @@ func (p Profile) check() error {
 		}
 		for j, place := range b.Places {
 			if place.Phase < b.From || place.Phase > b.To {
-				return finding.Fault(fmt.Sprintf("the place %d is not in its band %s", place.Phase, b.Name), "correct its phase")
+				return finding.Fault(fmt.Sprintf("the place %d is not in its band %s", place.Phase, b.Name), "use a number between from and to of the band")
 			}
 			if place.MaxUpdate < 0 {
 				return finding.Fault(fmt.Sprintf("the place %d has a maxUpdate of %d", place.Phase, place.MaxUpdate), "write a whole number, or leave it out to update all at once")
@@ -384,3 +384,14 @@ func (p Profile) BandsOf(domain string) []Band {
 
 // Write formats a step with the fleet's number of digits.
 func (p Profile) Write(phase int) string { return component.Padded(phase, p.Digits) }
+
+// Noun is what texts call a step: "wave" if steps are sync waves.
+func (p Profile) Noun() string {
+	if p.Style == Waves {
+		return "wave"
+	}
+	return "step"
+}
+
+// StepName names a step in texts, such as "step 120" or "wave 3".
+func (p Profile) StepName(number int) string { return p.Noun() + " " + p.Write(number) }

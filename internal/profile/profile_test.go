@@ -69,15 +69,15 @@ func TestOf(t *testing.T) {
 		t.Errorf("places are %v, 3 is written %s, the key is %s", p.All(), p.Write(3), p.Key)
 	}
 	for want, f := range map[string]profile.Fleet{
-		"unknown profile":   {Profile: "ladders"},
-		"unknown style":     {Style: "jumps"},
-		"cannot be in":      {Key: "phase"},
-		"before it begins":  {Bands: []profile.Band{{From: 2, To: 1}}},
-		"has not ended":     {Bands: []profile.Band{{To: 9}, {From: 9, To: 10}}},
-		"not in its band":   {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 10}}}}},
-		"maxUpdate of -1":   {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 1, MaxUpdate: -1}}}}},
-		"is manual and has": {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 1, MaxUpdate: 1, Manual: true}}}}},
-		"twice":             {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 1}, {Phase: 1}}}}},
+		"unknown profile":      {Profile: "ladders"},
+		"unknown style":        {Style: "jumps"},
+		"cannot hold the step": {Key: "phase"},
+		"before it begins":     {Bands: []profile.Band{{From: 2, To: 1}}},
+		"has not ended":        {Bands: []profile.Band{{To: 9}, {From: 9, To: 10}}},
+		"not in its band":      {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 10}}}}},
+		"maxUpdate of -1":      {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 1, MaxUpdate: -1}}}}},
+		"is manual and has":    {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 1, MaxUpdate: 1, Manual: true}}}}},
+		"twice":                {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 1}, {Phase: 1}}}}},
 	} {
 		if _, err := profile.Of(f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want something with %q", f, err, want)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/draw"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -73,6 +74,8 @@ type Object struct {
 	Source  string `json:"source,omitempty"`
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
+	// Icon is the name of the icon of its kind.
+	Icon string `json:"icon"`
 }
 
 // Reference says that From refers to To; both are indexes into Ladder.Objects.
@@ -137,7 +140,7 @@ func (b *builder) objects(bands []wave.Band) {
 	for k, band := range bands {
 		for _, i := range band.Nodes {
 			n, place := b.plan.Graph.Nodes[i], b.plan.Places[i]
-			o := Object{ID: finding.Harmless(n.Key.Qualified()), Kind: finding.Harmless(n.Key.Kind), Group: finding.Harmless(n.Key.Group), Namespace: finding.Harmless(n.Key.Namespace),
+			o := Object{ID: finding.Harmless(n.Key.Qualified()), Kind: finding.Harmless(n.Key.Kind), Icon: draw.IconOf(n.Key).Name, Group: finding.Harmless(n.Key.Group), Namespace: finding.Harmless(n.Key.Namespace),
 				Name: finding.Harmless(n.Key.Name), Wave: k, Rung: -1, Why: why[i], Because: -1, File: finding.Harmless(n.File), Line: n.Line}
 			// Hooks may share the identity of a plain object.
 			if ids[o.ID]++; ids[o.ID] > 1 {

@@ -5,16 +5,30 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"path"
 	"strings"
 	"text/template"
+
+	"github.com/ladder-cmp/ladder/internal/draw"
 )
 
 //go:embed page/page.html
 var skeleton string
 
 //go:embed page/page.css
-var looks string
+var style string
+
+// looks is the style of the page, with the icons of kinds. An icon is a shape before the
+// text: thousands of elements would make the page slow.
+var looks = func() string {
+	var b strings.Builder
+	b.WriteString(style)
+	for _, i := range draw.Icons() {
+		fmt.Fprintf(&b, "[data-icon=%q]::before { clip-path: path(evenodd, %q); }\n", i.Name, i.Path)
+	}
+	return b.String()
+}()
 
 //go:embed page/*.js
 var modules embed.FS

@@ -153,7 +153,7 @@ func TestFleet(t *testing.T) {
 	f := report.Fleet{Rollouts: []report.Rollout{{
 		Graph: draw.Rollout{
 			Label: "rollout of small",
-			Steps: []draw.Step{{Title: "phase 010", About: "CRDs"}},
+			Steps: []draw.Step{{Title: "step 010", About: "CRDs"}},
 			Apps:  []draw.App{{Name: "a", Kind: "crds", Tip: "a"}, {Name: "b", Kind: "app", Off: true}, {Name: "c", Kind: "app"}},
 			Needs: []draw.Need{{From: 1, To: 0, Why: "needs", Reasons: []string{"one"}, Gate: true, Hidden: true}},
 		},
@@ -163,7 +163,7 @@ func TestFleet(t *testing.T) {
 			{Rule: "r", Severity: finding.Note, File: "a/templates/x.yaml", Message: "in a"}, {Rule: "r", Severity: finding.Note, File: "b/inner/x.yaml", Message: "in c"}, {Rule: "r", Severity: finding.Note, File: "ladder.yaml", Message: "of none"}},
 	}, {
 		Environment:  "lab",
-		Graph:        draw.Rollout{Steps: []draw.Step{{Title: "phase 010", About: "CRDs"}}, Apps: []draw.App{{Name: "a", Kind: "crds", Tip: "a"}}},
+		Graph:        draw.Rollout{Steps: []draw.Step{{Title: "step 010", About: "CRDs"}}, Apps: []draw.App{{Name: "a", Kind: "crds", Tip: "a"}}},
 		Applications: []report.Application{{File: "a/component.yaml", Namespace: "x", Ladder: shared}},
 		Timeline:     &report.Timeline{Done: true, TotalSeconds: 5, Applications: []report.Span{{Name: "a", Step: "010", End: &end}}},
 	}}}

@@ -176,7 +176,7 @@ func (f *undescribed) splitIn(fl *fleet.Fleet, app *fleet.Application) {
 			return crds.Is(o) && slices.ContainsFunc(app.Objects, func(own object.Object) bool { return own.ID == o.ID })
 		})
 		if other.Dir != f.dir && held {
-			f.draft.CRDs, f.draft.CRDsWhy = string(crds.Skip), finding.Harmless("Its definitions are those that "+other.Name+" holds.")
+			f.draft.CRDs, f.draft.CRDsWhy = string(crds.Skip), finding.Harmless("The component "+other.Name+" contains the same CRDs.")
 			return
 		}
 	}

@@ -127,7 +127,7 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 	definitions, rest := crds.Split(res.Objects)
 	if len(definitions) > 0 && len(rest) > 0 {
 		f.draft.CRDs = component.Split
-		f.draft.CRDsWhy = fmt.Sprintf("%s beside %s: split makes an Application of their own of them, which comes first and outlives the other.", finding.Counted(len(definitions), "definition"), finding.Counted(len(rest), "other object"))
+		f.draft.CRDsWhy = fmt.Sprintf("The component has %s and %s. With split, the CRDs become an Application of their own, which is deployed first and kept when the other one is deleted.", finding.Counted(len(definitions), "CRD"), finding.Counted(len(rest), "other object"))
 	}
 	return nil
 }
@@ -190,11 +190,11 @@ func (b *Draft) Text(all bool) string {
 			out.WriteString(f.draft.Text())
 			continue
 		}
-		phase := "no phase"
+		step := "no step"
 		if f.draft.Phase != "" {
-			phase = "phase " + f.draft.Phase
+			step = "step " + f.draft.Phase
 		}
-		fmt.Fprintf(&out, "%s: %s, %s, %s\n", finding.Harmless(f.file), f.draft.Name, f.summary, phase)
+		fmt.Fprintf(&out, "%s: %s, %s, %s\n", finding.Harmless(f.file), f.draft.Name, f.summary, step)
 	}
 	if !all {
 		fmt.Fprintf(&out, "%s written\n", finding.Counted(len(b.Found), "file"))

@@ -14,9 +14,6 @@ import (
 	"github.com/ladder-cmp/ladder/render/random"
 )
 
-// lookup is the function that reads the cluster, which is empty in a rendering.
-const lookup = "lookup"
-
 // world is the state that template functions read besides their arguments.
 type world struct {
 	// seed determines the results of random functions.
@@ -53,10 +50,6 @@ func (p *probe) functions(templates []helm.TemplateText) template.FuncMap {
 		p.templates[t.Source] = newText(t)
 	}
 	funcs := template.FuncMap{
-		lookup: func(string, string, string, string) (map[string]any, error) {
-			p.called[lookup] = true
-			return map[string]any{}, nil
-		},
 		"print":  func(args ...any) string { return p.recordAPIVersion(fmt.Sprint(args...)) },
 		"printf": func(format string, args ...any) string { return p.recordAPIVersion(fmt.Sprintf(format, args...)) },
 	}

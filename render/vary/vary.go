@@ -35,7 +35,6 @@ const (
 	ruleAPIVersions = "api-versions"
 	ruleKubeVersion = "kube-version-dependent"
 	ruleVolatile    = "volatile"
-	ruleLookup      = "lookup"
 )
 
 // Rule describes a rule, for the documentation.
@@ -51,7 +50,6 @@ func Rules() []Rule {
 		{ruleAPIVersions, finding.Warning, "objects that are added, removed or changed by an API version that templates ask the cluster for"},
 		{ruleKubeVersion, finding.Note, "objects that depend on the version of Kubernetes, of the last few"},
 		{ruleVolatile, finding.Warning, "objects that differ on every render, because a template generates a password, a key, a certificate or an identifier, or prints the time"},
-		{ruleLookup, finding.Note, "templates that read the cluster, which a rendering in Argo CD does not see"},
 	}
 }
 
@@ -90,7 +88,7 @@ func Find(ctx context.Context, fsys fs.FS, dir string, opt render.Options) ([]fi
 		return nil, err
 	}
 	called := maps.Clone(c.probe.called) // by the unmodified component
-	found := append(c.lookups(called), c.volatile(called)...)
+	found := c.volatile(called)
 	if !opt.Pinned {
 		found = append(found, c.apiVersions()...)
 	}
@@ -115,25 +113,6 @@ func (c *component) show() string {
 	return c.opt.Show(path.Clean(c.dir))
 }
 
-// lookups reports the places that read the cluster, if any was reached.
-func (c *component) lookups(called map[string]bool) []finding.Finding {
-	if !called[lookup] {
-		return nil
-	}
-	message := "lookup finds nothing when Argo CD renders, so the chart generates a new value each time"
-	if c.probe.derived {
-		message = "lookup finds nothing when Argo CD renders, so the chart takes the branch for what does not exist yet"
-	}
-	var found []finding.Finding
-	for _, t := range c.probe.sorted() {
-		for _, u := range t.uses([]string{lookup}) {
-			found = append(found, finding.Finding{Severity: finding.Note, Rule: ruleLookup, File: t.File, Line: u.line,
-				Message: message, Remedy: "set in values what it would find"})
-		}
-	}
-	return found
-}
-
 // volatile reports random and time-dependent output.
 func (c *component) volatile(called map[string]bool) []finding.Finding {
 	var found []finding.Finding
@@ -146,7 +125,7 @@ func (c *component) volatile(called map[string]bool) []finding.Finding {
 		{world{later: later}, true, "the output depends on the time of the rendering (%s), so Argo CD shows a diff: %s"},
 	} {
 		functions := slices.DeleteFunc(slices.Sorted(maps.Keys(called)), func(name string) bool {
-			return name == lookup || (clockOf(name) != nil) != other.clock
+			return (clockOf(name) != nil) != other.clock
 		})
 		if len(functions) == 0 {
 			continue

@@ -41,6 +41,7 @@ function objectLadder(from, title, name) {
     index,
     id: o.id,
     kind: o.kind,
+    icon: o.icon,
     group: o.group ?? "",
     name: o.name,
     namespace: o.namespace ?? "",
@@ -138,7 +139,7 @@ function fleetLadder() {
     if (f.about >= 0) found(items[f.about], f);
     findings.push({ ...f, component: items[f.about]?.name ?? "", href: items[f.about]?.href ?? null });
   }
-  const bands = (current.phases ?? []).map((p) => ({ mark: p.title.replace(/^(phase|step|wave) /, "").replace("no phase", "–"), title: p.title, about: p.about, why: [], gate: "", held: [], items: [] }));
+  const bands = (current.phases ?? []).map((p) => ({ mark: p.title.replace(/^(step|wave) /, "").replace(/^no (step|wave)$/, "–"), title: p.title, about: p.about, why: [], gate: "", held: [], items: [] }));
   for (const item of items) bands[item.band].items.push(item);
   for (const band of bands) {
     const played = band.items.map((item) => item.span).filter(Boolean);

@@ -18,7 +18,7 @@ export function tell(of, item) {
   byId("details").classList.add("chosen");
   fill(byId("details"),
     h("div", { class: "details-head" },
-      h("h2", { id: "details-title" }, h("span", { class: "kind" }, item.kind), h("span", { class: "name" }, breakable(item.name))),
+      h("h2", { id: "details-title" }, h("span", { class: "kind", "data-icon": item.icon }, item.kind), h("span", { class: "name" }, breakable(item.name))),
       h("a", { class: "close", href: link({ component: of.name }), "data-close": true, "aria-label": "Close details", "aria-keyshortcuts": "Escape" }, "✕")),
     item.inside && h("p", null, h("a", { class: "open", href: item.inside }, "Open ladder")),
     facts(of, item),
@@ -34,7 +34,7 @@ export function tell(of, item) {
 function facts(of, item) {
   const band = of.bands[item.band];
   const rows = [
-    ["Group", item.group], ["Namespace", item.namespace], [of.noun === "object" ? "Wave" : "Step", band.title.replace(/^(wave|phase|step) /, "")],
+    ["Group", item.group], ["Namespace", item.namespace], [of.noun === "object" ? "Wave" : "Step", band.title.replace(/^(wave|step) /, "")],
     ["Rung", item.rung], ["From", item.file && breakablePath(item.file)], ["Content", item.component ? item.why : ""],
     ["Simulated", item.span ? `${moment(item.span.start)} to ${item.span.end === null ? "never" : moment(item.span.end)}` : ""],
   ];
@@ -102,7 +102,7 @@ function end(of, other, edges) {
     edges.every((e) => e.loose) && h("span", { class: "tag" }, "no effect on the order"),
   ];
   return h("li", null,
-    h("a", { href: other.href }, h("span", { class: "kind" }, other.kind), " ", h("span", { class: "name" }, breakable(other.name))),
+    h("a", { href: other.href }, h("span", { class: "kind", "data-icon": other.icon }, other.kind), " ", h("span", { class: "name" }, breakable(other.name))),
     h("span", { class: "at" }, of.bands[other.band].title), " ", tags,
     edges.map((edge) => [h("p", null, edge.why, " ", edge.field && h("code", null, breakable(edge.field))), edge.reasons && longList(h("ul", { class: "reasons" }), edge.reasons, 5, (reason) => h("li", null, reason))]));
 }

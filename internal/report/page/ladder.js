@@ -64,7 +64,7 @@ function card(view, item) {
   const waited = view.of.awaited.has(item.index);
   const long = item.name.length > (item.component ? 32 : 27);
   const link = h("a", { class: `card${item.off ? " off" : ""}${long ? " long" : ""}`, href: item.href, tabindex: "-1", "data-item": item.index, "data-rung": item.rung },
-    h("span", { class: "kind" }, item.kind, " ", h("span", { class: "signs" }, waited && hourglass(), badges(item.findings))),
+    h("span", { class: "kind", "data-icon": item.icon }, item.kind, " ", h("span", { class: "signs" }, waited && hourglass(), badges(item.findings))),
     h("span", { class: "name" }, long ? breakable(item.name) : item.name, " "),
     h("span", { class: "note" }, unseen("; "), item.off ? "not deployed" : item.why),
     unseen(`${item.namespace ? `; in namespace ${item.namespace}` : ""}${waited ? "; others wait until it is healthy" : ""}`));

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Applies what must be there before Argo CD is, up to phase 020 of the fleet, and
+# Applies what a cluster needs before Argo CD runs in it, up to step 020 of the fleet, and
 # waits after each file until the next may come. Written by cmp fleet bootstrap.
 #
 # It can be run again: what is there and the same stays as it is.
@@ -72,29 +72,29 @@ one() {
 	done
 }
 
-# gateway-api of phase 010, CRDs.
+# gateway-api of step 010, CRDs.
 apply 00-gateway-api.yaml
 ready wait --for=condition=Established customresourcedefinition.apiextensions.k8s.io/gatewayclasses.gateway.networking.k8s.io # condition Established
 
-# engine of phase 020, operators.
+# engine of step 020, operators.
 apply 01-engine-1.yaml
 ready wait --for=condition=Complete job.batch/prepare --namespace=engine-system # condition Complete
 
-# engine of phase 020, operators.
+# engine of step 020, operators.
 apply 02-engine-2.yaml
 ready wait --for=condition=Established customresourcedefinition.apiextensions.k8s.io/engines.engine.example.com # condition Established
 
-# engine of phase 020, operators.
+# engine of step 020, operators.
 apply 03-engine-3.yaml
 ready rollout status deployment.apps/engine --namespace=engine-system # all replicas updated and available
 
-# engine of phase 020, operators.
+# engine of step 020, operators.
 apply 04-engine-4.yaml
 ready wait --for=condition=Complete job.batch/greet --namespace=engine-system # condition Complete
 
-# network of phase 020, operators.
+# network of step 020, operators.
 apply 05-network.yaml
 ready rollout status daemonset.apps/network --namespace=kube-system # a Pod updated and available on every node
 ready wait --for=condition=Accepted gatewayclass.gateway.networking.k8s.io/network # condition Accepted
 
-echo "All is there up to phase 020."
+echo "Everything up to step 020 is ready."
