@@ -22,15 +22,14 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// Absent is something that an Application deploys and that is not at hand: a chart, or a
-// file behind an address.
+// Absent is a missing source of an Application: a chart, or a file at a URL.
 type Absent struct {
 	Ref remote.Ref
-	// Known is what is known of it, as of a chart; nil if nothing is.
+	// Known is the record of a chart; nil if there is none.
 	Known *knowledge.Chart
 }
 
-// name is what it is called: the chart, or the repository that publishes the file.
+// name is its name in texts: the chart, or the repository that publishes the file.
 func (a Absent) name() string {
 	if a.Ref.Kind == remote.Chart {
 		return a.Ref.Chart
@@ -46,7 +45,7 @@ func (a Absent) name() string {
 	return parts[1]
 }
 
-// KnownCharts is what is known of what an Application lacks.
+// KnownCharts are the records of the missing charts of an Application.
 func (a *Application) KnownCharts() []knowledge.Chart {
 	var all []knowledge.Chart
 	for _, c := range a.Absent {
@@ -95,10 +94,9 @@ func (f *Fleet) renderRest(ctx context.Context, app *Application, req plugin.Req
 	return res, res.Plan != nil
 }
 
-// Rest renders a component without the charts and files that are not at hand, which
-// it returns. It is for what does not render with them, and failed says why. The
-// error is what of that has another cause. Nothing comes out where the rest does not
-// render by itself.
+// Rest renders a component without its missing charts and files, which it returns. Use it for a
+// component that does not render with them; failed says why. The error contains the faults with
+// other causes. The result is empty if the rest does not render by itself.
 func Rest(ctx context.Context, req plugin.Request, base *knowledge.Base, failed error) (plugin.Result, []remote.Ref, error) {
 	sources := &emptySources{from: req.Remote}
 	req.Remote = sources
@@ -186,7 +184,7 @@ func (e *emptySources) Fetch(ctx context.Context, ref remote.Ref) (remote.Conten
 	return remote.Content{Version: version, Data: data}, err
 }
 
-// sorted are the charts and files that are not at hand.
+// sorted returns the missing charts and files in order.
 func (e *emptySources) sorted() []remote.Ref {
 	slices.SortFunc(e.absent, func(x, y remote.Ref) int {
 		return cmp.Or(strings.Compare(x.Chart, y.Chart), strings.Compare(x.URL, y.URL), strings.Compare(x.Version, y.Version))

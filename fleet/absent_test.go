@@ -112,7 +112,7 @@ func TestNoPlaceAfter(t *testing.T) {
 	t.Errorf("no remedy says that there is no place: %s", lines(f.Lint("")))
 }
 
-// TestNoPhasesYet: where no component has a phase, that is one error and not many.
+// TestNoPhasesYet: where no component has a step, that is one error and not many.
 func TestNoPhasesYet(t *testing.T) {
 	files := map[string]string{}
 	for _, name := range []string{"a", "b", "c", "d"} {

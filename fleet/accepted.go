@@ -40,7 +40,7 @@ func (l *lint) accept(found fault) finding.Finding {
 }
 
 // besides reports whether the owners accept that an Application stands at the
-// phase of another which it needs.
+// step of another which it needs.
 func (f *Fleet) besides(n Need) bool {
 	from, to := f.Applications[n.From].Name, f.Applications[n.To].Name
 	return slices.ContainsFunc(f.Settings.Accepted, func(a profile.Accepted) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// computed are the phases of a fleet by name, with "-" for none.
+// computed are the steps of a fleet by name, with "-" for none.
 func computed(p *fleet.Phases) map[string]string {
 	all := map[string]string{}
 	for _, row := range p.Places {

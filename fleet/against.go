@@ -19,7 +19,7 @@ func (l *lint) sameStep() []fault {
 	return l.violated(func(from, to int) bool { return to == from })
 }
 
-// violated finds needs that the phases do not meet, of Applications that stand
+// violated finds needs that the steps do not meet, of Applications that stand
 // to each other in a certain way: one finding for each two.
 func (l *lint) violated(which func(from, to int) bool) []fault {
 	var all []fault
@@ -45,7 +45,7 @@ func (l *lint) violated(which func(from, to int) bool) []fault {
 	return all
 }
 
-// met reports whether phases satisfy a need.
+// met reports whether steps satisfy a need.
 func met(r Reason, from, to int) bool {
 	return r.Strength < Exists || to < from || to == from && !r.Strength.Later()
 }
@@ -65,7 +65,7 @@ func (l *lint) elsewhere(from int, r Reason) bool {
 // doubtful reports whether the need may be none.
 func doubtful(r Reason) bool { return r.Inferred || isNamespace(r) }
 
-// broken is the finding about a need that phases do not meet.
+// broken is the finding about a need that steps do not meet.
 func (l *lint) broken(from, to int, r Reason, more int) fault {
 	app, other := l.Applications[from], l.Applications[to]
 	severity := finding.Error
@@ -106,7 +106,7 @@ func rendered(r Reason) string {
 	return fmt.Sprintf(" (%s:%d)", r.File, r.Line)
 }
 
-// otherwise says what becomes of a rollout in such phases.
+// otherwise says what becomes of a rollout in such steps.
 func (l *lint) otherwise(app, other *Application, r Reason) string {
 	may := ""
 	if doubtful(r) {
@@ -235,7 +235,7 @@ func (l *lint) rightPhase(app *Application, bound int) int {
 	return slices.MinFunc(all, func(x, y int) int { return cmp.Compare(max(x-now, now-x), max(y-now, now-y)) })
 }
 
-// madeFor are those phases of an Application's band that are there for such as
+// madeFor are those steps of an Application's band that are there for such as
 // it above all.
 func (l *lint) madeFor(app *Application, phases []int) []int {
 	band, _ := l.Profile.Band(app.Phase.Number)
@@ -248,7 +248,7 @@ func (l *lint) madeFor(app *Application, phases []int) []int {
 	return all
 }
 
-// belongs reports whether an Application is for what stands at its phase, in a
+// belongs reports whether an Application is for what stands at its step, in a
 // band of its own.
 func (l *lint) belongs(app *Application) bool {
 	band, in := l.Profile.Band(app.Phase.Number)
@@ -259,8 +259,8 @@ func (l *lint) belongs(app *Application) bool {
 	return (there && (l.fits(app, place) || !l.room(app)) || len(band.Places) == 0) && !l.foreign(app, band)
 }
 
-// bound is the first phase that comes after all that an Application needs. Needs
-// that no phase can meet are passed over.
+// bound is the first step that comes after all that an Application needs. Needs
+// that no step can meet are passed over.
 func (l *lint) bound(from int) int {
 	app := l.Applications[from]
 	first, any := 0, false
@@ -289,7 +289,7 @@ func (l *lint) least() int {
 	return l.Profile.Bands[0].From
 }
 
-// latest is the last phase, not after a limit, that is right for an Application
+// latest is the last step, not after a limit, that is right for an Application
 // and comes after all that it needs: in its bands, or else in any.
 func (l *lint) latest(at, limit int) (int, bool) {
 	app, bound := l.Applications[at], l.bound(at)
@@ -303,7 +303,7 @@ func (l *lint) latest(at, limit int) (int, bool) {
 	return 0, false
 }
 
-// places are the phases that are right for what an Application is for, in order:
+// places are the steps that are right for what an Application is for, in order:
 // those of its bands, or of all where these have none from a bound on.
 func (l *lint) places(app *Application, bound, wanted int) []int {
 	if len(l.Profile.Bands) == 0 {
@@ -316,7 +316,7 @@ func (l *lint) places(app *Application, bound, wanted int) []int {
 	return own
 }
 
-// in are the phases of bands that are right for what an Application is for, in
+// in are the steps of bands that are right for what an Application is for, in
 // order. Where a band has no places, each number of it is one, and of these the
 // wanted.
 func (l *lint) in(bands []profile.Band, app *Application, wanted int) []int {
@@ -335,7 +335,7 @@ func (l *lint) in(bands []profile.Band, app *Application, wanted int) []int {
 	return slices.Compact(all)
 }
 
-// pull moves what an Application needs to an earlier phase where its own bands
+// pull moves what an Application needs to an earlier step where its own bands
 // have none that is late enough: to leave them would drag behind it whatever
 // needs it.
 func (l *lint) pull(from int) {

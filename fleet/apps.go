@@ -15,33 +15,31 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// AppsOptions say what an app-of-apps is to be like.
+// AppsOptions configure an app of apps.
 type AppsOptions struct {
 	Target
-	// Path is the directory of the repository in which the children lie, from
-	// which the parent reads them.
+	// Template is the owner's own Application for each child; nil generates them.
+	Template *OwnTemplate
+	// Path is the directory in the repository from which the parent reads its children.
 	Path string
-	// Tiers puts a parent for each band between the two.
+	// Tiers adds a parent for each band between the two.
 	Tiers bool
 	// Sets gives a tier an ApplicationSet instead of children with waves.
 	Sets bool
-	// Preserve keeps what Applications hold when they are deleted.
+	// Preserve keeps the resources of Applications that are deleted.
 	Preserve bool
-	// ArgoCD is the release that the ApplicationSets are for.
+	// ArgoCD is the release for which the ApplicationSets are.
 	ArgoCD string
 }
 
-// RootFile is what the file of the parent is called; nothing applies it but a
-// person, once.
+// RootFile is the name of the parent's file, which a person applies once.
 const RootFile = "root"
 
-// Apps makes what rolls out the fleet as an Application of Applications: a
-// parent, and a child for each component, whose sync wave is its phase. The
-// parent comes first. With tiers it holds an Application for each band, and
-// that the children.
+// Apps generates an app of apps: a parent, and a child for each component with its step as its
+// sync wave. The parent is the first manifest. With tiers, the parent contains an Application
+// for each band, which contains the children.
 //
-// Argo CD waits for a child only if it has a health check for Applications;
-// see HealthCheck.
+// Argo CD waits for a child only if it has a health check for Applications; see HealthCheck.
 func (f *Fleet) Apps(opt AppsOptions) ([]Manifest, []finding.Finding, error) {
 	sets, err := f.sets(opt.Target)
 	if err != nil {
@@ -68,13 +66,13 @@ func (f *Fleet) Apps(opt AppsOptions) ([]Manifest, []finding.Finding, error) {
 		return all, faults, err
 	}
 	root := f.parent(opt, f.name(opt.Target), opt.Path, sets[0].places[0].Revision)
-	children := f.children(f.promoted(sets), opt, "")
-	return append([]Manifest{root}, children...), faults, nil
+	children, err := f.children(f.promoted(sets), opt, "")
+	return append([]Manifest{root}, children...), faults, err
 }
 
 // children are the Applications of sets, which have one order. With promotion, those of an
 // environment come after all of the one before.
-func (f *Fleet) children(sets []set, opt AppsOptions, dir string) []Manifest {
+func (f *Fleet) children(sets []set, opt AppsOptions, dir string) ([]Manifest, error) {
 	var all []Manifest
 	first, last := 0, 0
 	for _, app := range f.Enabled() {
@@ -84,17 +82,21 @@ func (f *Fleet) children(sets []set, opt AppsOptions, dir string) []Manifest {
 		for _, d := range f.deployments(s) {
 			wave := d.Phase.Number
 			if !d.Phase.Set {
-				wave = last + 1 // behind all that have a phase
+				wave = last + 1 // after all that have a step
 			}
 			wave += s.rank * (last - first + 2)
-			all = append(all, f.child(d, opt, path.Join(dir, d.Name), wave))
+			m, err := f.child(d, opt, path.Join(dir, d.Name), wave)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, m)
 		}
 	}
-	return all
+	return all, nil
 }
 
 // child is the Application of a component.
-func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) Manifest {
+func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) (Manifest, error) {
 	made := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
 		Metadata: metadata{Name: d.Name, Namespace: f.namespace(), Labels: f.childLabels(d), Annotations: map[string]string{syncWave: strconv.Itoa(wave)}, Finalizers: []string{cascade}},
 		Spec: applicationSpec{
@@ -114,13 +116,16 @@ func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) Mani
 	if opt.Preserve {
 		made.Metadata.Finalizers = nil
 	}
+	if opt.Template != nil {
+		return f.ownChild(opt.Template, d, file, made)
+	}
 	m := manifest(file, made)
 	text := f.stepComment(d.Phase.Number, nil)
 	if !d.Phase.Set {
 		text = "It has no " + f.Profile.Noun() + ", so it comes last."
 	}
 	m.comment(strings.TrimSuffix(strings.TrimSuffix(text, "."), ": nothing now")+".", "metadata", "annotations", syncWave)
-	return m
+	return m, nil
 }
 
 // remoteSources are a chart from elsewhere, which Argo CD renders itself, and
@@ -229,7 +234,11 @@ func (f *Fleet) tiers(sets []set, opt AppsOptions, ordered bool) ([]Manifest, er
 				continue
 			}
 			if !opt.Sets {
-				later = append(later, f.children([]set{s}, opt, band.Name)...)
+				children, err := f.children([]set{s}, opt, band.Name)
+				if err != nil {
+					return nil, err
+				}
+				later = append(later, children...)
 				continue
 			}
 			s.name += "-" + band.Name
@@ -274,8 +283,8 @@ func (f *Fleet) lastWave() int {
 	return last
 }
 
-// Kustomizations list the manifests of each directory of an app-of-apps, but
-// for the root: Argo CD applies what is listed, and nothing else.
+// Kustomizations list the manifests of each directory of an app of apps except the root. Argo
+// CD applies only what they list.
 func Kustomizations(all []Manifest) []Manifest {
 	files := map[string][]string{}
 	for _, m := range all {
@@ -300,8 +309,8 @@ func applicationCheck(base *knowledge.Base) []health.Check {
 	return slices.DeleteFunc(health.Checks(base.Seen()), func(c health.Check) bool { return c.Key != health.Key(argoCDGroup, "Application") })
 }
 
-// HealthCheck is what makes Argo CD wait for a child Application: a patch of
-// the ConfigMap argocd-cm, and the same as values of the Argo CD Helm chart.
+// HealthCheck is the health check with which Argo CD waits for child Applications: as a patch
+// of the ConfigMap argocd-cm, and as values of the Argo CD Helm chart.
 func HealthCheck(base *knowledge.Base) (configMap, values string) {
 	check := applicationCheck(base)
 	return health.ConfigMap(check), health.Values(check)

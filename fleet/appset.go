@@ -13,29 +13,29 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// SetOptions say what an ApplicationSet is to be like.
+// SetOptions configure an ApplicationSet.
 type SetOptions struct {
 	Target
-	// AllSteps adds the steps of places of the profile at which nothing stands.
+	// Template is the owner's own ApplicationSet; nil generates one.
+	Template *OwnTemplate
+	// AllSteps adds the steps of places in the profile that have no component.
 	AllSteps bool
-	// Preserve keeps what Applications hold when they are deleted.
+	// Preserve keeps the resources of Applications that are deleted.
 	Preserve bool
-	// ArgoCD is the release it is for, such as "2.14"; the newest that is known
-	// if empty.
+	// ArgoCD is the release to generate for, such as "2.14"; the newest known one if empty.
 	ArgoCD string
 }
 
-// deletesInOrder is the first release that deletes Applications in the reverse
-// order of the steps; those before refuse the field.
+// deletesInOrder is the first release that deletes Applications in the reverse order of the
+// steps. Older releases reject the field.
 var deletesInOrder = [2]int{3, 2}
 
-// ApplicationSets makes what rolls out the fleet in the order of its phases:
-// an ApplicationSet that reads every component.yaml, with a step for each phase.
-// Where environments share a cluster there are two, of which the first holds
-// what the cluster has once. With promotion, there is one for each environment.
+// ApplicationSets generates the rollout of a fleet: an ApplicationSet that reads every
+// component.yaml, with an entry for each step. If environments share a cluster there are two,
+// the first of which contains what a cluster has once. With promotion, there is one for each
+// environment.
 //
-// The findings are what is worth knowing; the error joins those that leave no
-// rollout.
+// The error joins the findings that prevent a rollout; the other findings are returned.
 func (f *Fleet) ApplicationSets(opt SetOptions) ([]Manifest, []finding.Finding, error) {
 	sets, err := f.sets(opt.Target)
 	if err != nil {
@@ -50,6 +50,12 @@ func (f *Fleet) ApplicationSets(opt SetOptions) ([]Manifest, []finding.Finding, 
 	if err := finding.Err(faults); err != nil {
 		return nil, nil, err
 	}
+	if opt.Template != nil && len(f.promoted(sets)) > len(sets) {
+		return nil, nil, opt.Template.fault("metadata.name", "promotion needs an ApplicationSet for each environment, and a template is one", "generate them with --environment, or without --template")
+	}
+	if opt.Template != nil && len(sets) > 1 {
+		return nil, nil, opt.Template.fault("metadata.name", "the environments of this fleet share a cluster, which needs two ApplicationSets, and a template is one", "generate them with --environment, or without --template")
+	}
 	var all []Manifest
 	for _, s := range f.promoted(sets) {
 		m, err := f.applicationSet(s, opt, ordered)
@@ -61,10 +67,10 @@ func (f *Fleet) ApplicationSets(opt SetOptions) ([]Manifest, []finding.Finding, 
 	return all, faults, nil
 }
 
-// oldest is the first release of Argo CD that Ladder is for.
+// oldest is the first supported release of Argo CD.
 var oldest = [2]int{2, 14}
 
-// atLeast reports whether a release is one, or comes after it.
+// atLeast reports whether a release is another one, or newer.
 func atLeast(release string, than [2]int) (bool, error) {
 	if release == "" {
 		return true, nil
@@ -104,6 +110,9 @@ func (f *Fleet) applicationSet(s set, opt SetOptions, ordered bool) (Manifest, e
 		made.Spec.SyncPolicy = &setSyncPolicy{true}
 	case ordered:
 		made.Spec.Strategy.DeletionOrder = "Reverse"
+	}
+	if opt.Template != nil {
+		return f.ownSet(s, opt, made)
 	}
 	m := manifest(s.name, made)
 	m.node.HeadComment = lines(
@@ -162,9 +171,8 @@ func (f *Fleet) generators(s set, t Target) ([]generator, error) {
 	return all, nil
 }
 
-// values are what is computed from a component.yaml for its Application. The
-// phase is padded, so that it is the text that a step selects, whether it is
-// written 10, "10" or "010".
+// values are computed from a component.yaml for its Application. The step is padded, so that it
+// is the text that an entry selects, whether it is written 10, "10" or "010".
 func (f *Fleet) values(part crds.Mode) map[string]string {
 	phase := `{{ $phase := get . (hasKey . "rolloutPhase" | ternary "rolloutPhase" "wave") | toString }}`
 	suffix, crdsMode := "", `{{ get . "crds" | toString | eq "split" | ternary "skip" "" }}`
@@ -239,8 +247,8 @@ func elements(places []place, revision string) string {
 	return b.String()
 }
 
-// steps are one for each phase in use, in their order, and a last one for what
-// none of them selects, which Argo CD would never sync.
+// steps are an entry for each used step, in order, and a last one for what no other selects,
+// which Argo CD would never sync.
 func (f *Fleet) steps(s set, allSteps bool) (steps []step, comments []string) {
 	members := map[int][]string{}
 	var rest []string
@@ -273,7 +281,7 @@ func (f *Fleet) steps(s set, allSteps bool) (steps []step, comments []string) {
 	return steps, comments
 }
 
-// stepComment says what a step is, and who is in it now.
+// stepComment describes a step and its current members.
 func (f *Fleet) stepComment(phase int, members []string) string {
 	text := f.Profile.Write(phase)
 	place, known := f.Profile.Place(phase)

@@ -204,6 +204,8 @@ type Manifest struct {
 	// extension.
 	File string
 	node *yaml.Node
+	// text is its text if that of the owner is kept.
+	text string
 }
 
 // manifest makes a Manifest of a value.
@@ -253,6 +255,10 @@ func YAML(all ...Manifest) string {
 	for i, m := range all {
 		if i > 0 {
 			b.WriteString("---\n")
+		}
+		if m.text != "" {
+			b.WriteString(strings.TrimSuffix(m.text, "\n") + "\n")
+			continue
 		}
 		enc := yaml.NewEncoder(&b)
 		enc.SetIndent(2)

@@ -19,21 +19,21 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Bootstrap is what is applied before Argo CD is there: files in their order,
-// and what to wait for after each.
+// Bootstrap is what a cluster needs before Argo CD runs: files in their order, and what to wait
+// for after each.
 type Bootstrap struct {
 	Steps []BootstrapStep
-	// Until is the last phase in it, as the fleet writes it.
+	// Until is the last included step, in the format of the fleet.
 	Until string
 }
 
-// BootstrapStep is a file, and the gates behind it.
+// BootstrapStep is a file, and the gates after it.
 type BootstrapStep struct {
-	// Name is that of the file without its extension; it begins with a number.
+	// Name is the name of the file without its extension; it begins with a number.
 	Name string
-	// About says what it is of.
+	// About describes the content.
 	About string
-	// Text is the manifests.
+	// Text contains the manifests.
 	Text  string
 	Gates []WaitFor
 }
@@ -43,8 +43,8 @@ type BootstrapStep struct {
 type WaitFor struct {
 	Args []string
 	Why  string
-	// One means that one ready replica is enough: several may have no room on the nodes
-	// that are there, and Args are what to ask for their number.
+	// One means that one ready replica is enough, since the nodes may have no room for more;
+	// Args are then the arguments that read the number of ready replicas.
 	One bool
 
 	// network means that Pods have a network once it is ready, and early that it becomes
@@ -52,16 +52,16 @@ type WaitFor struct {
 	network, early bool
 }
 
-// BootstrapOptions say which Applications are to be there before Argo CD.
+// BootstrapOptions select the Applications that are applied before Argo CD.
 type BootstrapOptions struct {
-	// Until is the last phase; all that have one if it is not set.
+	// Until is the last step; if it is not set, all Applications with a step are included.
 	Until component.Phase
-	// Only are the names of those that are wanted, all if it is empty, and Skip of those
-	// that are not. What is left out is taken to be there already.
+	// Only are the names of the Applications to include, all if empty, and Skip those to omit.
+	// Omitted Applications are assumed to be in the cluster.
 	Only, Skip []string
 }
 
-// has reports whether an Application is wanted, by its own name or its component's.
+// has reports whether an Application is included, by its own name or that of its component.
 func (o BootstrapOptions) has(app *Application) bool {
 	named := func(names []string) bool {
 		return slices.Contains(names, app.Name) || slices.Contains(names, app.Component.Name)
@@ -69,14 +69,14 @@ func (o BootstrapOptions) has(app *Application) bool {
 	return (len(o.Only) == 0 || named(o.Only)) && !named(o.Skip)
 }
 
-// Bootstrap makes files of the components up to a phase. A component is one
-// file, or several where one of its waves must be ready before the next.
+// Bootstrap generates files for the components up to a step: one for each component, or several
+// if a wave of it must be ready before the next.
 //
-// Hooks become plain objects: those before the sync come first, those after it
-// last; what Argo CD would run at no sync is left out, and a note says so.
+// Hooks become plain objects: PreSync hooks come first, PostSync hooks last. Hooks that Argo CD
+// runs at no sync are omitted with a note.
 //
-// The network of Pods comes before whatever needs one, whichever the phases are: what
-// would be waited for before it is never ready.
+// The Pod network comes before everything that needs it, whatever the steps are, because
+// waiting for a Pod before that would never end.
 func (f *Fleet) Bootstrap(opt BootstrapOptions) (Bootstrap, []finding.Finding, error) {
 	b := Bootstrap{}
 	apps, behind := f.until(opt)
@@ -107,7 +107,7 @@ func (f *Fleet) Bootstrap(opt BootstrapOptions) (Bootstrap, []finding.Finding, e
 	return b, faults, nil
 }
 
-// nothingToBootstrap says why no Application is left.
+// nothingToBootstrap says why no Application is included.
 func (f *Fleet) nothingToBootstrap(opt BootstrapOptions) error {
 	message, remedy := "no component has a "+f.Profile.Noun(), "use a later "+f.Profile.Noun()
 	if on := f.Enabled(); len(on) > 0 && on[0].Phase.Set {
@@ -119,8 +119,8 @@ func (f *Fleet) nothingToBootstrap(opt BootstrapOptions) error {
 	return finding.Finding{Severity: finding.Error, Rule: "nothing-to-bootstrap", Field: "--until", Message: message, Remedy: remedy}
 }
 
-// until lists the wanted Applications, by their phases and within a phase what others
-// need before them, and the network before what needs it. The findings name what that
+// until returns the included Applications by step, within a step after their dependencies, and
+// the Pod network before everything that needs it. The findings name the Applications that this
 // moves.
 func (f *Fleet) until(opt BootstrapOptions) ([]*Application, []finding.Finding) {
 	var left, all []*Application
@@ -143,13 +143,13 @@ func (f *Fleet) until(opt BootstrapOptions) ([]*Application, []finding.Finding) 
 	return f.networkFirst(all)
 }
 
-// Bound are the wanted Applications that only some environments have.
+// Bound are the included Applications that only some environments have.
 func (f *Fleet) Bound(opt BootstrapOptions) []*Application {
 	all, _ := f.until(opt)
 	return slices.DeleteFunc(all, func(app *Application) bool { return len(app.Environments) == 0 })
 }
 
-// cannotBootstrap: what is not at hand, and what is needed and comes later.
+// cannotBootstrap reports sources that are missing, and dependencies that come later.
 func (f *Fleet) cannotBootstrap(apps []*Application, opt BootstrapOptions) []finding.Finding {
 	var all []finding.Finding
 	for _, app := range apps {
@@ -186,8 +186,8 @@ func (f *Fleet) cannotBootstrap(apps []*Application, opt BootstrapOptions) []fin
 	return all
 }
 
-// bootstrapOne makes the files of an Application. there are the namespaces that
-// are made already; those of the Application join them.
+// bootstrapOne generates the files of an Application. there are the namespaces that exist
+// already; those of the Application are added.
 func (f *Fleet) bootstrapOne(app *Application, there *[]string) ([]BootstrapStep, []finding.Finding) {
 	nodes, notes := f.applied(app)
 	var steps []BootstrapStep
@@ -213,7 +213,7 @@ func (f *Fleet) bootstrapOne(app *Application, there *[]string) ([]BootstrapStep
 		docs, waits = nil, nil
 	}
 	for i, n := range nodes {
-		// A new file begins where a wave is over that something waits for.
+		// A new file begins after a wave with a gate.
 		if i > 0 && turn(nodes[i-1]) != turn(n) && len(waits) > 0 {
 			end()
 		}
@@ -251,8 +251,7 @@ func turn(n graph.Node) moment {
 	return moment{n.Phases()[0].Order(), wave}
 }
 
-// applied lists the objects of an Application that Argo CD applies at a sync, in
-// its order.
+// applied returns the objects of an Application that Argo CD applies at a sync, in its order.
 func (f *Fleet) applied(app *Application) ([]graph.Node, []finding.Finding) {
 	order := map[string]int{}
 	for i, o := range app.Objects {
@@ -285,7 +284,7 @@ func (f *Fleet) applied(app *Application) ([]graph.Node, []finding.Finding) {
 	return all, notes
 }
 
-// missingNamespaces are those that objects are in and nobody makes.
+// missingNamespaces are the namespaces of objects that nothing creates.
 func missingNamespaces(nodes []graph.Node, there []string) []string {
 	var all []string
 	for _, n := range nodes {
@@ -300,8 +299,7 @@ func missingNamespaces(nodes []graph.Node, there []string) []string {
 	return all
 }
 
-// inNamespace is the text of an object with the namespace that Argo CD would
-// give it: nothing else would before Argo CD is there.
+// inNamespace is the text of an object with its namespace, which Argo CD would set.
 func inNamespace(n graph.Node) string {
 	text := n.Text()
 	if n.Key.Namespace != "" && n.ID.Namespace == "" {
@@ -342,18 +340,17 @@ var gates = func() (g struct {
 	return g
 }()
 
-// rolledOut is the command that waits for workloads, as gates.yaml has it.
+// rolledOut is the command of gates.yaml that waits for workloads.
 const rolledOut = "rollout status"
 
-// conditional and valued are how the records of kinds say what Argo CD waits
-// for: "condition Ready", "status.phase Running".
+// conditional and valued match what the records of kinds say that Argo CD waits for: "condition
+// Ready", "status.phase Running".
 var (
 	conditional = regexp.MustCompile(`^condition ([A-Za-z]+)$`)
 	valued      = regexp.MustCompile(`^(status(?:\.[A-Za-z]+)+) ([A-Za-z]+)$`)
 )
 
-// waitFor says how kubectl waits for an object, if that becomes healthy and
-// anybody knows how it tells.
+// waitFor returns how kubectl waits for an object, if that becomes healthy in a known way.
 func waitFor(n graph.Node) (WaitFor, bool) {
 	if n.Uncertain() != "" || n.Idle || n.HasHealth && n.Waits.Healthy {
 		return WaitFor{}, false
@@ -403,8 +400,8 @@ func waitFor(n graph.Node) (WaitFor, bool) {
 	return w, false
 }
 
-// resource is how kubectl is told an object. Names may hold more than those of most
-// kinds, such as the colons of a ClusterRole.
+// resource is the kubectl argument for an object. Names may contain more characters than those
+// of most kinds, such as the colons of a ClusterRole.
 var resource = regexp.MustCompile(`^[a-z0-9][-a-z0-9.]*/[A-Za-z0-9][-A-Za-z0-9._:]*$`)
 
 //go:embed apply.sh.tmpl
@@ -412,7 +409,7 @@ var scriptText string
 
 var script = texttemplate.Must(texttemplate.New("").Funcs(texttemplate.FuncMap{"quoted": shellQuoted, "remark": remark}).Parse(scriptText))
 
-// plainWord is a word that a shell takes as it is.
+// plainWord matches a word that a shell does not interpret.
 var plainWord = regexp.MustCompile(`^[-A-Za-z0-9_./=:@%+,]+$`)
 
 func shellQuoted(word string) string {
@@ -422,11 +419,11 @@ func shellQuoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// remark is a text as one line of a comment.
+// remark formats a text as a one-line comment.
 func remark(text string) string { return finding.Harmless(strings.Join(strings.Fields(text), " ")) }
 
-// Script applies the files in their order and waits after each, with kubectl
-// and a POSIX shell.
+// Script applies the files in their order with kubectl, and waits after each. It needs only a
+// POSIX shell.
 func (b Bootstrap) Script() string {
 	var text bytes.Buffer
 	if err := script.Execute(&text, b); err != nil {
@@ -435,9 +432,9 @@ func (b Bootstrap) Script() string {
 	return text.String()
 }
 
-// Talos is a patch of a machine configuration of Talos with the files as inline
-// manifests. Talos applies these when it starts the cluster, and tries again what
-// failed; it waits for nothing between them.
+// Talos is a patch of a Talos machine configuration with the files as inline manifests. Talos
+// applies them when it starts the cluster and retries those that fail; it does not wait between
+// them.
 func (b Bootstrap) Talos() string {
 	type inline struct {
 		Name     string `yaml:"name"`

@@ -55,7 +55,7 @@ func TestBootstrapRefuses(t *testing.T) {
 	}
 }
 
-// TestBootstrapOrder: within a phase what others need comes before them.
+// TestBootstrapOrder: within a step what others need comes before them.
 func TestBootstrapOrder(t *testing.T) {
 	f := loadIn(t, "bootstrap")
 	for _, app := range f.Applications {

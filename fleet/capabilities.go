@@ -8,14 +8,12 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// A chart may ask whether the cluster has a kind. On the first day that depends on
-// how far the rollout has come, and on every later one all kinds are there. A
-// component that says capabilities: fleet is shown what components of earlier
-// phases install, and nothing else, on each day.
+// A chart may ask whether the cluster has a kind. During the first rollout the answer depends
+// on its progress; later, all kinds exist. A component with capabilities: fleet always gets
+// exactly the kinds that components of earlier steps install.
 
-// settleCapabilities renders the Applications anew that take the API versions of
-// the fleet. They stand in the order of their phases, so that what one of them
-// installs only then counts for those behind it.
+// settleCapabilities renders Applications with capabilities: fleet again, in the order of their
+// steps, so that kinds which one of them installs only then count for those after it.
 func (f *Fleet) settleCapabilities(ctx context.Context, src Source, memory *input.Memory) {
 	for _, app := range f.Applications {
 		if ctx.Err() != nil || app.Unread || app.Component.Chart.Remote() || !app.request(src, memory).UsesFleetCapabilities() {
@@ -28,8 +26,8 @@ func (f *Fleet) settleCapabilities(ctx context.Context, src Source, memory *inpu
 	}
 }
 
-// installedBefore are the API versions of definitions that Applications of earlier
-// phases hold, where all of these are deployed that the given one is.
+// installedBefore returns the API versions of CRDs in Applications of earlier steps that are
+// deployed wherever the given one is.
 func (f *Fleet) installedBefore(app *Application) []string {
 	var all []string
 	for _, other := range f.Applications {
@@ -59,8 +57,8 @@ func alongside(provider, consumer *Application) bool {
 	return !slices.ContainsFunc(consumer.Environments, func(e string) bool { return !slices.Contains(provider.Environments, e) })
 }
 
-// defines are the API versions that a CustomResourceDefinition makes the API server
-// serve, as Argo CD names them to Helm: with and without the kind.
+// defines returns the API versions that the API server serves because of a
+// CustomResourceDefinition, in Argo CD's format for Helm: with and without the kind.
 func defines(o object.Object) []string {
 	if o.ID.GroupKind() != "CustomResourceDefinition.apiextensions.k8s.io" {
 		return nil
@@ -76,7 +74,7 @@ func defines(o object.Object) []string {
 	return all
 }
 
-// capabilities are the parameters that hand over what is installed before.
+// capabilities are the parameters with these API versions.
 func (a *Application) capabilities() []pluginParameter {
 	if len(a.Earlier) == 0 {
 		return nil

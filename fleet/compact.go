@@ -10,18 +10,18 @@ import (
 
 // Compact is a rollout in the fewest steps that keep every gate.
 type Compact struct {
-	// Steps has the step of each Application, in the order of the fleet; those
-	// that are deployed begin at 1, and one that is not has the step it would have.
+	// Steps has the step of each Application, in the order of the fleet, from 1 on. An
+	// Application that is not deployed has the step that it would have.
 	Steps []int
 	// Why has the reasons.
 	Why []string
-	// Count is how many steps there are.
+	// Count is the number of steps.
 	Count int
 }
 
-// Compact finds the fewest steps: each Application comes as soon as what it
-// needs is there. A smoke comes after all of its domain that stands before it in
-// the computed phases. It is nil if some Application has no place.
+// Compact computes the fewest steps: each Application comes directly after its dependencies,
+// and a smoke test after all components of its domain that are before it in the computed steps.
+// It returns nil if an Application has no place.
 func (p *Phases) Compact() *Compact {
 	if slices.ContainsFunc(p.Places, func(row Placed) bool { return !row.Computed.Set }) {
 		return nil
@@ -66,8 +66,8 @@ func (p *Phases) Compact() *Compact {
 	return c
 }
 
-// together reports whether a smoke checks an Application: both are of a domain,
-// or of a band if the smoke names none.
+// together reports whether a smoke test checks an Application: both are of the same domain, or
+// of the same band if the smoke test has no domain.
 func (p *Phases) together(smoke, other Placed) bool {
 	if domain := smoke.Component.Part(); domain != "" {
 		return domain == other.Component.Part()
@@ -75,8 +75,8 @@ func (p *Phases) together(smoke, other Placed) bool {
 	return smoke.Band == other.Band
 }
 
-// Steps counts the phases at which something is deployed; all that has none is
-// deployed in one more.
+// Steps counts the steps at which something is deployed; all Applications without a step count
+// as one more.
 func (f *Fleet) Steps(phase func(i int) component.Phase) int {
 	seen := map[component.Phase]bool{}
 	for i, app := range f.Applications {

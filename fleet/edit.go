@@ -8,13 +8,13 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Edit is what is to change in the component.yaml of a component.
+// Edit changes the component.yaml of a component.
 type Edit struct {
 	*Component
 	Changes []Change
 }
 
-// Change is a key and its values; Before is empty if it is not there yet. Why is the reason
+// Change is a key with its values; Before is empty if the key is missing. Why is the reason
 // for the value, which is written beside it.
 type Change struct{ Key, Before, After, Why string }
 
@@ -22,9 +22,8 @@ type Change struct{ Key, Before, After, Why string }
 // renewed.
 func (c Change) Stays() bool { return c.Before == c.After }
 
-// Edits lists what is to be written so that every phase is the computed one. Its
-// findings are components that have no file, and those whose phase is not known since
-// that of what they need is not.
+// Edits returns the changes that set every step to the computed one. The findings are
+// components without a component.yaml, and those whose step depends on one that is unknown.
 func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 	var all []Edit
 	var faults []finding.Finding
@@ -53,7 +52,7 @@ func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 	return all, faults
 }
 
-// Renewals lists the phases that stay, with the reasons that are to be written where an
+// Renewals lists the steps that stay, with the reasons that are to be written where an
 // earlier one is.
 func (p *Phases) Renewals() []Edit {
 	var all []Edit
@@ -75,14 +74,14 @@ func with(all []Edit, c *Component, changes ...Change) []Edit {
 	return all
 }
 
-// stays reports whether the phase that is set is right.
+// stays reports whether the step that is set is right.
 func (p Placed) stays() bool {
 	v := p.Verdict()
 	return v == Equal || v == Intent
 }
 
-// unknown are the Applications whose phase depends on one that has none, or that does
-// not render, each with the need by which it does.
+// unknown are the Applications that depend on one without a step, or on one that does not
+// render, each with that dependency.
 func (p *Phases) unknown() map[int]Need {
 	all := map[int]Need{}
 	for more := true; more; {
@@ -98,7 +97,7 @@ func (p *Phases) unknown() map[int]Need {
 	return all
 }
 
-// changes are those of the keys that hold the phase: both, if there are two.
+// changes returns those of the keys that hold the step: both, if both are set.
 func (p Placed) changes(missing string) []Change {
 	key := p.phaseKey(missing)
 	why := finding.Harmless(p.Why)
@@ -109,7 +108,7 @@ func (p Placed) changes(missing string) []Change {
 	return all
 }
 
-// Apply makes the changes in the text of the file.
+// Apply changes the text of the file.
 func (e Edit) Apply(text []byte) ([]byte, error) {
 	for _, c := range e.Changes {
 		if c.Stays() {

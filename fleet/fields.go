@@ -24,7 +24,7 @@ func (f *Fleet) common() component.ApplicationFields {
 }
 
 // put writes fields into an Application, or into the template for some. Labels come from
-// elsewhere, since a phase and an environment join them.
+// elsewhere, since a step and an environment join them.
 func put(x component.ApplicationFields, m *metadata, spec *applicationSpec) {
 	if len(x.Annotations) > 0 {
 		if m.Annotations == nil {

@@ -1,9 +1,9 @@
-// Package fleet is about many components: what each provides and needs, whether
-// the phases in which they are rolled out are right, and what rolls them out.
+// Package fleet loads many components, finds what each provides and depends on, checks the
+// steps of their rollout, and generates the ApplicationSets or Applications for it.
 //
-// Waves end at the edge of an Application. What one component needs of another
-// is found in what both render to, by the rules that find references within one
-// (package graph); phases stand to components as waves do to objects.
+// Sync waves order the objects of one Application. Dependencies between components are found in
+// their rendered objects, by the same rules that find references within a component (package
+// graph). Steps order components as waves order objects.
 package fleet
 
 import (
@@ -30,143 +30,139 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// Source is where a fleet lies.
+// Source is the location of a fleet, and how to render it.
 type Source struct {
 	// Repo is the repository.
 	Repo fs.FS
-	// NoRepository means that Repo is all of a file system, for want of one.
+	// NoRepository means that Repo is a whole file system, because there is no repository.
 	NoRepository bool
-	// Dirs are folders of components: each directory below one that holds a
-	// component.yaml is a component, and so is one that is named and holds none
-	// and nowhere below.
+	// Dirs are directories of components. Every directory below one of them with a
+	// component.yaml is a component; so is a directory in Dirs that contains none at any depth.
 	Dirs []string
-	// Show returns how messages name a path of the repository; nil means by it.
+	// Show returns how messages name a path of the repository; nil keeps the path.
 	Show func(path string) string
-	// Environment leaves out components that are not deployed there; empty keeps
-	// all.
+	// Environment omits components that are not deployed there; empty keeps all.
 	Environment string
 	// KubeVersion and APIVersions describe the cluster; both may be empty.
 	KubeVersion string
 	APIVersions []string
-	// Parallel is how many components are rendered at the same time; 0 means one
-	// for each processor.
+	// Parallel is the number of components that are rendered concurrently; 0 means one for each
+	// processor.
 	Parallel int
-	// Remote fetches what components name and Repo does not hold; nil means that
-	// nothing is fetched.
+	// Remote fetches the sources that components name and Repo does not contain; nil fetches
+	// nothing.
 	Remote remote.Fetcher
-	// Random derives what templates generate; nil means that it is new each time.
+	// Random derives what templates generate; nil generates new values each time.
 	Random *plugin.Random
-	// Unrendered means that only descriptions are read: there are the
-	// Applications and their phases, and nothing is known of what they need.
+	// Unrendered means that only the component.yaml files are read. The Applications have their
+	// steps, and their dependencies are unknown.
 	Unrendered bool
-	// Partial keeps components whose description has faults: they are as if they
-	// could not be rendered. Without it the faults are the error of Load.
+	// Partial keeps components with an invalid component.yaml, as if they did not render.
+	// Without it, Load returns their faults as its error.
 	Partial bool
-	// Projects are the AppProjects that components may choose from; none fixes the
-	// project.
+	// Projects are the AppProjects that components may choose from; if empty, the project is
+	// fixed.
 	Projects []string
-	// Assume takes charts and files that are not at hand for what is known of them: a
-	// component renders to the rest. If false, it does not render.
+	// Assume renders a component without the charts and files that are missing, with the
+	// recorded knowledge about them instead. If false, such a component does not render.
 	Assume bool
-	// Progress, if not nil, is told how many of all are rendered.
+	// Progress, if not nil, is called with the number of rendered components.
 	Progress func(done, of int, name string)
-	// Rendered, if not nil, is handed what an Application rendered to, one after
-	// the other, before its order is forgotten.
+	// Rendered, if not nil, is called with the rendering of each Application, one at a time,
+	// before its order is discarded.
 	Rendered func(app *Application, res plugin.Result)
 
 	files *plugin.Files
 }
 
-// Fleet is what is known of many components.
+// Fleet is a set of components with their Applications and dependencies.
 type Fleet struct {
-	// Dir is the directory in the repository that all of it is in.
+	// Dir is the directory in the repository that contains all of it.
 	Dir string
-	// Settings are what the ladder.yaml of the fleet says about it.
+	// Settings are the fleet section of its ladder.yaml.
 	Settings profile.Fleet
 	Profile  profile.Profile
-	// Projects are the AppProjects that components may choose from. None of them may
-	// choose if it is empty.
+	// Projects are the AppProjects that components may choose from; if empty, none may choose.
 	Projects []string
 	// Components are sorted by the path of their directories.
 	Components []*Component
-	// Applications are sorted by their phases and names.
+	// Applications are sorted by their steps and names.
 	Applications []*Application
-	// Links are what Applications need of others, sorted by both.
+	// Links are the dependencies between Applications, sorted by both ends.
 	Links []Link
-	// Findings are faults in what was read and rendered.
+	// Findings are problems that were found while reading and rendering.
 	Findings []finding.Finding
-	// Dirs are the folders that the components were looked for in, and Passed
-	// are files there that are called as if they described one and do not.
+	// Dirs are the directories that were searched for components, and Passed are files there
+	// that have the name of a component.yaml and are something else.
 	Dirs   []string
 	Passed []string
 
-	// Objects are the objects of all Applications, and what they refer to.
+	// Objects are the objects of all Applications with their references.
 	Objects *graph.Graph
 	base    *knowledge.Base
 	// moved are objects of Applications in environments that share a cluster.
 	moved map[movedTo][]object.Object
-	// lacks are the needs of Applications that nothing in the environment of the
-	// fleet fulfils.
+	// Lacks are the dependencies of Applications that nothing in the environment of the fleet
+	// satisfies.
 	Lacks map[*Application]Lack
-	// renamed are accepted findings whose rules have a new name.
+	// renamed are warnings about accepted findings whose rules have a new name.
 	renamed []finding.Finding
 }
 
-// Component is a directory that describes itself.
+// Component is a directory with a component.yaml.
 type Component struct {
 	component.Description
 	// Dir is the directory in the repository.
 	Dir string
-	// File is how messages call its component.yaml, or the directory if there
-	// is none.
+	// File is the name of its component.yaml in messages, or the directory if there is none.
 	File string
 	// Described is false if there is no component.yaml.
 	Described bool
-	// Vendored means that its chart is one from elsewhere, and lies beside it: so
-	// the plugin renders it like any other component.
+	// Vendored means that its remote chart is vendored next to it, so the plugin renders it
+	// like any other component.
 	Vendored bool
-	// Unread means that its description has faults, which keep it from being
-	// rendered: what else it says is not all known.
+	// Unread means that its component.yaml is invalid: the component is not rendered, and some
+	// of its keys may be unknown.
 	Unread bool
 
 	faults error
 }
 
-// Application is what Argo CD is to sync: a component, or a part of it.
+// Application is what Argo CD syncs: a component, or a part of it.
 type Application struct {
 	*Component
 	// Name is that of the Application.
 	Name string
-	// Part is which part of a component it is, where that is split.
+	// Part is the part of a component that is split.
 	Part crds.Mode
-	// Phase is its place in the rollout.
+	// Phase is its step in the rollout.
 	Phase component.Phase
 	// Namespace is its destination.
 	Namespace string
-	// Objects are what it renders to, with their waves; Waves is how many of
-	// these there are.
+	// Objects are its rendered objects with their waves, and Waves is the number of these
+	// waves.
 	Objects []object.Object
 	Waves   int
 	// Failed is true if it could not be rendered; the findings say why.
 	Failed bool
-	// Elsewhere means that its chart is in another repository, and neither
-	// vendored nor fetched.
+	// Elsewhere means that its chart is in another repository, and neither vendored nor
+	// fetched.
 	Elsewhere bool
-	// Absent is what it deploys and what is not at hand, so that Objects lack it.
+	// Absent are sources that it deploys and that are missing here, so that Objects is
+	// incomplete.
 	Absent []Absent
-	// Rung is what it is for, RungWhy what says so.
+	// Rung is its purpose, and RungWhy the reason.
 	Rung    string
 	RungWhy string
 	// Findings are those of its rendering.
 	Findings []finding.Finding
-	// Earlier are the API versions that are installed before it, if it asks for
-	// them.
+	// Earlier are the API versions that are installed before it, if it asks for them.
 	Earlier []string
 }
 
-// Load reads and renders a fleet, and finds what its components need of each
-// other. The error joins the faults of every component.yaml, unless they are to be
-// findings, too; what does not render is a finding, and its component has no objects.
+// Load reads and renders a fleet, and finds the dependencies between its components. The error
+// joins the faults of every component.yaml, unless src.Partial makes them findings. A component
+// that does not render becomes a finding and has no objects.
 func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error) {
 	dirs, passed, err := src.find()
 	if err != nil {
@@ -216,8 +212,8 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	return f.In(src.Environment)
 }
 
-// In is what is deployed of a fleet in an environment; all of it, if that is
-// empty. Who needs what is not there is kept in mind.
+// In returns the part of a fleet that is deployed in an environment, or all of it if the
+// environment is empty. It records in Lacks which dependencies are missing there.
 func (f *Fleet) In(environment string) (*Fleet, error) {
 	if !slices.ContainsFunc(f.Components, func(c *Component) bool { return !c.In(environment) }) {
 		return f, nil
@@ -248,14 +244,14 @@ func (s Source) top() string {
 	return top
 }
 
-// Directories lists those of the components, sorted.
+// Directories returns the directories of the components, sorted.
 func (s Source) Directories() ([]string, error) {
 	all, _, err := s.find()
 	return all, err
 }
 
-// find lists the directories of the components, sorted, and the files that
-// only have the name of a description.
+// find returns the directories of the components, sorted, and the files that only have the name
+// of a component.yaml.
 func (s Source) find() (all, passed []string, err error) {
 	for _, top := range s.Dirs {
 		found := len(all)
@@ -288,8 +284,8 @@ func (s Source) find() (all, passed []string, err error) {
 	return slices.Compact(all), passed, nil
 }
 
-// IsFleet reports whether the first folder is that of a fleet: it holds no
-// component.yaml, and one below it does.
+// IsFleet reports whether the first directory is a fleet: it has no component.yaml, and a
+// directory below it does.
 func (s Source) IsFleet() bool {
 	if _, err := fs.Stat(s.Repo, path.Join(s.Dirs[0], component.File)); err == nil {
 		return false
@@ -299,11 +295,11 @@ func (s Source) IsFleet() bool {
 	return err == nil && !slices.Equal(all, []string{path.Clean(s.Dirs[0])})
 }
 
-// manifest reports whether a file of that name is a template or a manifest of a
-// chart, which may be called so, too.
+// manifest reports whether a file is a template or a manifest of a chart, which may have the
+// same name as a component.yaml.
 func (s Source) manifest(p string) bool { return path.Base(path.Dir(p)) == "templates" }
 
-// read reads what a directory says about its component.
+// read reads the component.yaml of a directory.
 func (s Source) read(dir string) *Component {
 	c := &Component{Dir: dir, File: s.show(path.Join(dir, component.File)), Described: true}
 	if _, err := fs.Stat(s.Repo, path.Join(dir, component.File)); err != nil {
@@ -317,7 +313,7 @@ func (s Source) read(dir string) *Component {
 	return c
 }
 
-// apply makes the Applications of the components.
+// apply creates the Applications of the components.
 func (f *Fleet) apply() {
 	for _, c := range f.Components {
 		app := Application{Component: c, Name: c.Name, Phase: c.Phase(), Namespace: cmp.Or(c.Namespace, "default")}
@@ -330,13 +326,12 @@ func (f *Fleet) apply() {
 		f.Applications = append(f.Applications, &app)
 	}
 	slices.SortStableFunc(f.Applications, func(x, y *Application) int {
-		// What has no phase comes last.
+		// What has no step comes last.
 		return cmp.Or(cmp.Compare(unset(x.Phase), unset(y.Phase)), cmp.Compare(x.Phase.Number, y.Phase.Number), cmp.Compare(x.Name, y.Name))
 	})
 }
 
-// DefinitionsSuffix is what the name of the Application ends in that holds the
-// definitions of a component that is split.
+// DefinitionsSuffix ends the name of the Application with the CRDs of a split component.
 const DefinitionsSuffix = "-crds"
 
 func unset(p component.Phase) int {
@@ -346,8 +341,7 @@ func unset(p component.Phase) int {
 	return 1
 }
 
-// render renders every Application. Of charts that are not at hand it notes what
-// is known.
+// render renders every Application, and records what is known about missing charts.
 func (f *Fleet) render(ctx context.Context, src Source) error {
 	parallel := cmp.Or(src.Parallel, runtime.GOMAXPROCS(0))
 	memory := input.NewMemory(renderMemory)
@@ -387,8 +381,8 @@ func (f *Fleet) render(ctx context.Context, src Source) error {
 	return ctx.Err()
 }
 
-// FindingsOf are those of the renderings of Applications. What both halves of a
-// split component have in common is there once.
+// FindingsOf returns the findings of the renderings of Applications. What both parts of a split
+// component have in common is listed once.
 func FindingsOf(apps []*Application) []finding.Finding {
 	var all []finding.Finding
 	told := map[*Component][]finding.Finding{}
@@ -403,9 +397,9 @@ func FindingsOf(apps []*Application) []finding.Finding {
 	return all
 }
 
-// renderMemory is how many bytes of text components share that are decoded, which
-// takes ten times as much: enough for the definitions of a chart whose halves are
-// two Applications. Nothing else is often the same.
+// renderMemory is how many bytes of decoded text components share. Decoded, a text takes ten
+// times as much memory; this suffices for the CRDs of a chart whose parts are two Applications.
+// Other texts are rarely shared.
 const renderMemory = 8 << 20
 
 func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, memory *input.Memory) (res plugin.Result, rendered bool) {
@@ -433,20 +427,19 @@ func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, mem
 	return res, true
 }
 
-// take takes over what an Application renders to.
+// take stores the rendering of an Application.
 func (a *Application) take(res plugin.Result) {
 	a.Objects, a.Waves, a.Findings = res.Objects, res.Plan.Waves(), res.Findings
 	a.Rung, a.RungWhy = rungOf(res.Plan)
 }
 
-// isElsewhere reports whether all that keeps a component from being rendered is
-// that its chart is not at hand.
+// isElsewhere reports whether a component does not render only because its chart is missing.
 func isElsewhere(err error) bool {
 	all := finding.Of(err)
 	return len(all) == 1 && all[0].Rule == plugin.ChartElsewhere
 }
 
-// request asks for what an Application renders to.
+// request returns the request that renders an Application.
 func (a *Application) request(src Source, memory *input.Memory) plugin.Request {
 	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, Earlier: a.Earlier, Memory: memory, Remote: src.Remote, Files: src.files,
 		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
@@ -462,8 +455,7 @@ func (f *Fleet) Enabled() []*Application {
 	return slices.DeleteFunc(slices.Clone(f.Applications), func(a *Application) bool { return !a.On() })
 }
 
-// Write writes the phase of an Application as the fleet has it; empty if it has
-// none.
+// Write formats the step of an Application; it is empty if there is none.
 func (f *Fleet) Write(p component.Phase) string {
 	if !p.Set {
 		return ""

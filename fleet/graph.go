@@ -9,17 +9,17 @@ import (
 	"github.com/ladder-cmp/ladder/internal/draw"
 )
 
-// GraphOptions say how much of a fleet is drawn. The zero value draws every
-// Application, and those links that order something and follow from no others.
+// GraphOptions select what is drawn of a fleet. The zero value draws every Application, and
+// those dependencies that affect the order and do not follow from others.
 type GraphOptions struct {
-	// All draws every link.
+	// All draws every dependency.
 	All bool
-	// Around, if not empty, draws only these of Fleet.Applications, all that they
-	// need, however far, and what needs them.
+	// Around, if not empty, draws only these of Fleet.Applications, with all their direct and
+	// indirect dependencies and their direct dependents.
 	Around []int
 }
 
-// Named lists the Applications of a name, or of a component of that name.
+// Named returns the Applications with a name, or of a component with that name.
 func (f *Fleet) Named(name string) []int {
 	var all []int
 	for i, app := range f.Applications {
@@ -30,16 +30,16 @@ func (f *Fleet) Named(name string) []int {
 	return all
 }
 
-// Against reports whether the phases contradict a link, and the owners of the
-// fleet do not accept that: what is needed comes later, or at the same time where
-// it must come earlier, or never.
+// Against reports whether the steps contradict a dependency that the owners of the fleet do not
+// accept: the target is in a later step, in the same step although it must be in an earlier
+// one, or in none.
 func (f *Fleet) Against(l Link) bool {
 	_, accepted := f.acceptedLink(l)
 	return f.contradicted(l) && !accepted
 }
 
-// acceptedLink finds why the owners of the fleet live with a link that its phases
-// contradict.
+// acceptedLink returns the reason for which the owners of the fleet accept a dependency that
+// the steps contradict.
 func (f *Fleet) acceptedLink(l Link) (why string, accepted bool) {
 	if !f.contradicted(l) {
 		return "", false
@@ -60,8 +60,7 @@ func (f *Fleet) acceptedLink(l Link) (why string, accepted bool) {
 	return "", false
 }
 
-// contradicted reports whether a link is against the phases, whatever the owners
-// say of it.
+// contradicted reports whether the steps contradict a dependency, accepted or not.
 func (f *Fleet) contradicted(l Link) bool {
 	from, to := f.Applications[l.From], f.Applications[l.To]
 	if l.Strength() < Exists || !from.On() {
@@ -76,8 +75,8 @@ func (f *Fleet) contradicted(l Link) bool {
 	return from.Phase.Number < to.Phase.Number || l.Strength().Later() && from.Phase.Number == to.Phase.Number
 }
 
-// Graph is a drawing of the fleet: its phases, what stands in each, and who needs
-// whom.
+// Graph returns a drawing of the fleet: its steps, the Applications of each, and their
+// dependencies.
 func (f *Fleet) Graph(opt GraphOptions) draw.Rollout {
 	r := draw.Rollout{Label: "rollout"}
 	if f.Settings.Name != "" {
@@ -93,7 +92,7 @@ func (f *Fleet) Graph(opt GraphOptions) draw.Rollout {
 		if app.Phase.Set {
 			step = f.step(app.Phase.Number)
 		}
-		// Applications are sorted by phase.
+		// Applications are sorted by step.
 		if n := len(r.Steps); n == 0 || r.Steps[n-1] != step {
 			r.Steps = append(r.Steps, step)
 		}
@@ -124,13 +123,13 @@ func (f *Fleet) Graph(opt GraphOptions) draw.Rollout {
 	return r
 }
 
-// inShort is a reason beside an arrow, whose ends say where the objects are.
+// inShort is a reason for the label of an arrow, whose ends name the objects.
 func inShort(r Reason) string {
 	words := []string{r.From.Kind, r.Why, r.To.Kind, r.To.Name}
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
-// told is a reason with its strength, and where it was read.
+// told is a reason with its strength and its source.
 func told(r Reason) string {
 	about := []string{r.Strength.String()}
 	if r.Field != "" {
@@ -142,7 +141,7 @@ func told(r Reason) string {
 	return r.String() + " (" + strings.Join(about, ", ") + ")"
 }
 
-// step names a phase by what stands there.
+// step is a step with its band and its place.
 func (f *Fleet) step(phase int) draw.Step {
 	var about []string
 	band, _ := f.Profile.Band(phase)
@@ -176,16 +175,17 @@ func (f *Fleet) box(app *Application, step int, chosen bool) draw.App {
 	return draw.App{Step: step, Kind: kind, Name: app.Name, Tip: tip, Chosen: chosen, Off: !app.On()}
 }
 
-// isShown reports whether an Application is in the drawing.
+// isShown reports whether an Application is drawn.
 func isShown(i int, opt GraphOptions, links []Link) bool {
 	return len(opt.Around) == 0 || slices.Contains(opt.Around, i) || slices.ContainsFunc(links, func(l Link) bool { return l.From == i || l.To == i })
 }
 
-// drawn are the links in the drawing.
+// drawn returns the dependencies that are drawn.
 func (f *Fleet) drawn(opt GraphOptions) []Link {
 	var links []Link
 	for _, l := range f.Links {
-		// What is not deployed needs nothing, and everything is in a namespace.
+		// Applications that are not deployed have no dependencies, and every object is in a
+		// namespace.
 		if opt.All || f.contradicted(l) || ordering(l) && f.Applications[l.From].On() {
 			links = append(links, l)
 		}
@@ -199,13 +199,13 @@ func (f *Fleet) drawn(opt GraphOptions) []Link {
 	return f.reduce(links, opt.Around)
 }
 
-// ordering reports whether a link orders something for another reason than the
-// namespace that objects are in.
+// ordering reports whether a dependency affects the order for another reason than the namespace
+// of objects.
 func ordering(l Link) bool {
 	return slices.ContainsFunc(l.Reasons, func(r Reason) bool { return r.Strength >= Exists && r.Field != "metadata.namespace" })
 }
 
-// around keeps the links of some Applications, and those of all that they need.
+// around returns the dependencies of some Applications, direct and indirect, and those on them.
 func around(links []Link, chosen []int) []Link {
 	needs := map[int][]int{}
 	for _, l := range links {
@@ -227,9 +227,9 @@ func around(links []Link, chosen []int) []Link {
 	})
 }
 
-// reduce leaves out links that follow from others: who needs a database that
-// needs an operator needs the operator. Those that the phases contradict stay,
-// and so do those of the Applications that the drawing is about.
+// reduce omits dependencies that follow from others: what depends on a database that depends on
+// an operator also depends on the operator. It keeps those that the steps contradict, and those
+// of the Applications that the drawing is about.
 func (f *Fleet) reduce(links []Link, chosen []int) []Link {
 	out := map[int][]int{} // indices of links, by where they begin
 	gone := make([]bool, len(links))
@@ -237,7 +237,7 @@ func (f *Fleet) reduce(links []Link, chosen []int) []Link {
 		out[l.From] = append(out[l.From], i)
 	}
 	against := func(i int) bool { return f.contradicted(links[i]) }
-	// What is only inferred goes first, and what is weaker.
+	// Inferred and weak ones are omitted first.
 	order := make([]int, len(links))
 	for i := range order {
 		order[i] = i
@@ -267,8 +267,8 @@ func (f *Fleet) reduce(links []Link, chosen []int) []Link {
 	return kept
 }
 
-// follows reports whether other links lead the same way, and at least one of
-// them demands a later phase if this one does.
+// follows reports whether other dependencies lead the same way, at least one of which requires
+// a later step if this one does.
 func follows(l Link, links []Link, out map[int][]int, without func(link int) bool) bool {
 	type place struct {
 		app   int

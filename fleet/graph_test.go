@@ -33,7 +33,7 @@ func TestGraph(t *testing.T) {
 }
 
 // checkGraph holds what is true of every drawing: it hides nothing that the
-// phases contradict, and who needs whom can be read off the arrows.
+// steps contradict, and who needs whom can be read off the arrows.
 func checkGraph(t *testing.T, f *fleet.Fleet) {
 	t.Helper()
 	r := f.Graph(fleet.GraphOptions{})

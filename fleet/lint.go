@@ -8,18 +8,18 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Rule is one of the things that are looked for in a fleet.
+// Rule is a check of a fleet.
 type Rule struct {
 	Name string
-	// Severities are those of its findings, the gravest first.
+	// Severities are those of its findings, the most severe first.
 	Severities []finding.Severity
-	// Finds says what, for the documents.
+	// Finds describes its findings for the documents.
 	Finds string
 
 	find func(*lint) []fault
 }
 
-// Rules lists what Lint looks for.
+// Rules returns the rules of Lint.
 func Rules() []Rule { return rules }
 
 var rules = []Rule{
@@ -71,7 +71,7 @@ const sameStep = "same-step"
 // laterStep is the rule about dependencies on a later step.
 const laterStep = "later-step"
 
-// needsDisabled is the rule about needs of what is not deployed.
+// needsDisabled is the rule about dependencies on components that are not deployed.
 const needsDisabled = "needs-disabled"
 
 // EmptyPlace is the rule about steps without components.
@@ -82,10 +82,9 @@ const badName = "bad-name"
 
 func only(severities ...finding.Severity) []finding.Severity { return severities }
 
-// Lint looks for faults in a fleet: in what its components say, and in what they
-// render to. What cannot be rendered is among them, other findings of renderings
-// are not. An environment leaves out what is not deployed there; empty means all
-// of them.
+// Lint checks a fleet: its component.yaml files and its rendered objects. Components that do
+// not render are among the findings; other findings of renderings are not. An environment omits
+// what is not deployed there; empty checks all environments.
 func (f *Fleet) Lint(environment string) []finding.Finding {
 	all := FindingsOf(slices.DeleteFunc(slices.Clone(f.Applications), func(app *Application) bool { return !app.Failed }))
 	all = append(all, f.lint(environment).find(rules)...)
@@ -94,7 +93,7 @@ func (f *Fleet) Lint(environment string) []finding.Finding {
 	return all
 }
 
-// lint makes a fleet ready to be looked at.
+// lint prepares a fleet for its rules.
 func (f *Fleet) lint(environment string) *lint {
 	l := &lint{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.environments(environment), ways: map[search]map[int]int{}}
 	l.needs = f.needsOf()
@@ -102,7 +101,7 @@ func (f *Fleet) lint(environment string) *lint {
 	return l
 }
 
-// find says what rules find.
+// find returns the findings of rules.
 func (l *lint) find(rules []Rule) []finding.Finding {
 	var all []finding.Finding
 	for _, rule := range rules {
@@ -117,30 +116,29 @@ func (l *lint) find(rules []Rule) []finding.Finding {
 	return all
 }
 
-// unread reports whether a file is a description with faults, of which it is not
-// known what else it says.
+// unread reports whether a file is an invalid component.yaml, whose other keys may be unknown.
 func (f *Fleet) unread(file string) bool {
 	return slices.ContainsFunc(f.Components, func(c *Component) bool { return c.Unread && c.File == file })
 }
 
-// Disproves reports whether an error of a rule says that a rollout in these
-// phases never ends: something waits for what comes later, or never.
+// Disproves reports whether an error of a rule means that a rollout in these steps never ends,
+// because something waits for a later step, or forever.
 func Disproves(rule string) bool {
 	return slices.Contains([]string{laterStep, sameStep, needsDisabled, notRendered}, rule)
 }
 
-// notRendered is the rule about what Argo CD has no manifests for.
+// notRendered is the rule about components without manifests.
 const notRendered = "not-rendered"
 
-// Disproved are the findings that say that the rollout never ends, or may not: those of
-// Lint, but for what the owners of the fleet accept.
+// Disproved returns the findings of Lint which mean that the rollout never ends, or may not,
+// without those that the owners of the fleet accept.
 func (f *Fleet) Disproved(environment string) []finding.Finding {
 	proofs := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !Disproves(r.Name) })
 	return slices.DeleteFunc(f.lint(environment).find(proofs), func(found finding.Finding) bool { return found.Severity == finding.Note })
 }
 
-// disproved are those findings for a target, and what does not render. A target that
-// wants the rollout nevertheless gets them as warnings.
+// disproved returns these findings for a target, and the components that do not render. With
+// t.Unproven, they are warnings.
 func (f *Fleet) disproved(t Target) []finding.Finding {
 	all := f.Disproved(t.Environment)
 	for _, app := range f.Applications {
@@ -156,7 +154,7 @@ func (f *Fleet) disproved(t Target) []finding.Finding {
 	return all
 }
 
-// Environments lists the places that the fleet, or a component of it, names.
+// Environments returns the environments that the fleet or a component names.
 func (f *Fleet) Environments() []string {
 	var all []string
 	for _, e := range f.Settings.Environments {
@@ -169,8 +167,8 @@ func (f *Fleet) Environments() []string {
 	return slices.Compact(all)
 }
 
-// environments are those to look at: the given one, or all; "" stands for the
-// only one of a fleet that names none.
+// environments returns the given environment, or all; "" stands for the only one of a fleet
+// that names none.
 func (f *Fleet) environments(given string) []string {
 	if given != "" {
 		return []string{given}
@@ -181,18 +179,18 @@ func (f *Fleet) environments(given string) []string {
 	return []string{""}
 }
 
-// lint is a fleet that is looked at.
+// lint is a fleet that is being checked.
 type lint struct {
 	*Fleet
 	environments []string
 	rules        []Rule
-	// needs are the links of each Application to others.
+	// needs are the dependencies of each Application.
 	needs [][]Link
-	// right are the phases where Applications belong.
+	// right are the steps to which Applications belong.
 	right []int
 	// accepted are the entries of the settings that match a finding.
 	accepted []bool
-	// ways are searches that were made.
+	// ways caches searches.
 	ways map[search]map[int]int
 }
 
@@ -207,16 +205,17 @@ func (l *lint) move(app *Application, to int, also string) string {
 // Deployed reports whether an Application is in an environment.
 func Deployed(app *Application, environment string) bool { return app.On() && app.In(environment) }
 
-// anywhere reports whether an Application is deployed in what is looked at.
+// anywhere reports whether an Application is deployed in a checked environment.
 func (l *lint) anywhere(app *Application) bool { return l.together(app, app) }
 
-// together reports whether two Applications are deployed in one environment, on one cluster.
+// together reports whether two Applications are deployed in the same environment, on the same
+// cluster.
 func (l *lint) together(a, b *Application) bool {
 	return slices.ContainsFunc(l.environments, func(e string) bool { return Deployed(a, e) && Deployed(b, e) }) && !l.apart(a, b)
 }
 
-// at begins a finding about an Application: it points at its phase, or where
-// that should be.
+// at returns a finding about an Application, at the line of its step or where the step is
+// missing.
 func (l *lint) at(severity finding.Severity, app *Application, message, remedy string) fault {
 	return fault{of: app.Name, Finding: finding.Finding{Severity: severity, File: app.File, Line: app.Line(app.phaseKey(l.Profile.Key)), Message: message, Remedy: remedy}}
 }

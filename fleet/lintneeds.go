@@ -37,9 +37,9 @@ func (l *lint) needsDisabled() []fault {
 	return all
 }
 
-// lacking are the environments in which an Application is deployed and what it
-// needs is not, nor anything else that holds the same, with the strongest
-// reason. A name that is only called is no need.
+// lacking returns the environments in which an Application is deployed, but neither its
+// dependency nor another Application with the same object, with the strongest reason. Calls do
+// not count.
 func (l *lint) lacking(app, to *Application, link Link) (strongest Reason, environments []string, sure bool) {
 	for _, e := range l.environments {
 		if !Deployed(app, e) || Deployed(to, e) {
@@ -60,13 +60,13 @@ func (l *lint) lacking(app, to *Application, link Link) (strongest Reason, envir
 	return strongest, environments, sure
 }
 
-// Lack is a sure need that nothing fulfils.
+// Lack is a certain dependency that nothing satisfies.
 type Lack struct {
 	Of     *Application
 	reason Reason
 }
 
-// String says what is needed, and why that is not there.
+// String says what is missing, and why.
 func (l Lack) String() string {
 	where := "is disabled"
 	if l.Of.On() {
@@ -75,8 +75,8 @@ func (l Lack) String() string {
 	return l.Of.Name + ", which " + where + ", because " + Need{reason: l.reason, Sure: true}.Because()
 }
 
-// Lacking are the Applications that need for sure what is not deployed in an
-// environment, unless the owners of the fleet say that it is there.
+// Lacking returns the Applications with a certain dependency that is not deployed in an
+// environment, unless the owners of the fleet accept that.
 func (f *Fleet) Lacking(environment string) map[*Application]Lack {
 	l := &lint{Fleet: f, environments: []string{environment}, needs: f.needsOf()}
 	all := map[*Application]Lack{}
@@ -93,7 +93,7 @@ func (f *Fleet) Lacking(environment string) map[*Application]Lack {
 	return all
 }
 
-// needsOf are the links of each Application to others.
+// needsOf returns the dependencies of each Application.
 func (f *Fleet) needsOf() [][]Link {
 	all := make([][]Link, len(f.Applications))
 	for _, link := range f.Links {
@@ -102,12 +102,11 @@ func (f *Fleet) needsOf() [][]Link {
 	return all
 }
 
-// later reports whether a need is a definition of what does not exist yet: the
-// kind of an object that something is to make one day.
+// later reports whether a dependency is the CRD of objects that are created later.
 func later(r Reason) bool { return r.Strength == Exists && r.To.Kind == "CustomResourceDefinition" }
 
-// instead reports whether another Application that is deployed holds the same
-// object, or one by which the field is answered as well.
+// instead reports whether another deployed Application contains the same object, or one that
+// satisfies the field as well.
 func (l *lint) instead(from int, r Reason, environment string) bool {
 	for _, link := range l.needs[from] {
 		if Deployed(l.Applications[link.To], environment) && slices.ContainsFunc(link.Reasons, func(o Reason) bool {
@@ -119,8 +118,8 @@ func (l *lint) instead(from int, r Reason, environment string) bool {
 	return false
 }
 
-// isNamespace reports whether a need is a namespace, which Argo CD makes where
-// it is told to (CreateNamespace=true), though without its labels.
+// isNamespace reports whether a dependency is a Namespace. Argo CD creates it with
+// CreateNamespace=true, but without its labels.
 func isNamespace(r Reason) bool { return r.Field == "metadata.namespace" && r.To.Kind == "Namespace" }
 
 func (l *lint) noVersion() []fault {

@@ -49,21 +49,21 @@ func (l *lint) noStep() []fault {
 	return all
 }
 
-// begins reports whether the phases of a fleet are still to be computed: it has more
+// begins reports whether the steps of a fleet are still to be computed: it has more
 // than a few components, and none has one.
 func (l *lint) begins() bool {
 	const few = 3
 	return len(l.Components) > few && !slices.ContainsFunc(l.Applications, func(app *Application) bool { return app.Phase.Set })
 }
 
-// isPlace reports whether a component may stand at a phase: the profile has it, in a band.
+// isPlace reports whether a component may stand at a step: the profile has it, in a band.
 func (l *lint) isPlace(phase int) bool {
 	band, in := l.Profile.Band(phase)
 	_, there := l.Profile.Place(phase)
 	return len(l.Profile.Bands) == 0 || in && (there || len(band.Places) == 0)
 }
 
-// quoted writes a phase so that YAML does not take it for octal.
+// quoted writes a step so that YAML does not take it for octal.
 func quoted(phase string) string {
 	if strings.HasPrefix(phase, "0") && phase != "0" {
 		return `"` + phase + `"`
@@ -282,8 +282,8 @@ func (l *lint) holder(app *Application, definitions []object.Object) *Applicatio
 	return nil
 }
 
-// definitionsAt is the phase for the definitions of an Application that belongs
-// to a phase: the last before it that takes them, of its bands.
+// definitionsAt is the step for the definitions of an Application that belongs
+// to a step: the last before it that takes them, of its bands.
 func (l *lint) definitionsAt(app *Application, phase int) (int, bool) {
 	at, found := 0, false
 	for _, b := range l.bandsOf(app) {

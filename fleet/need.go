@@ -12,22 +12,21 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// Need is what a Link demands of the order of two Applications. A link makes one
-// that is sure, one that is inferred, or both, where a sign demands more than
-// what is sure. From and to are indices of Fleet.Applications.
+// Need is what a Link requires of the order of two Applications. A link has a certain need, an
+// inferred one, or both if an inferred reason requires more than the certain ones. From and To
+// are indices of Fleet.Applications.
 type Need struct {
 	From, To int
-	// later means a later phase; else the same one will do.
+	// Later requires a later step; otherwise the same one is enough.
 	Later bool
-	// sure is false if only signs say so.
+	// Sure is false if all its reasons are inferred.
 	Sure   bool
 	reason Reason
-	// signs is how many reasons say the same.
+	// signs is the number of inferred reasons.
 	signs int
 }
 
-// Needs lists what links demand, in an order that does not depend on the order
-// of the input.
+// Needs returns what links require, in an order that does not depend on the order of the input.
 func (f *Fleet) Needs() []Need {
 	var all []Need
 	for _, l := range f.Links {
@@ -66,13 +65,13 @@ func (f *Fleet) Needs() []Need {
 	return all
 }
 
-// Compare orders Applications by what does not change with their phases.
+// Compare orders Applications independently of their steps.
 func (f *Fleet) Compare(x, y int) int {
 	a, b := f.Applications[x], f.Applications[y]
 	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Dir, b.Dir), strings.Compare(string(a.Part), string(b.Part)))
 }
 
-// sentence says what a need demands and why.
+// sentence says what a need requires and why.
 func (f *Fleet) sentence(n Need) string {
 	relation := "not before "
 	if n.Later {
@@ -81,7 +80,7 @@ func (f *Fleet) sentence(n Need) string {
 	return relation + f.Applications[n.To].Name + ", because " + n.Because()
 }
 
-// Because is the reason with the place that it was read from.
+// Because is the reason with its source.
 func (n Need) Because() string {
 	var aside []string
 	if n.reason.File != "" && n.reason.Line > 0 {
@@ -100,9 +99,8 @@ func (n Need) Because() string {
 	return n.reason.String() + " (" + strings.Join(aside, ", ") + ")"
 }
 
-// Ordered takes from the needs those that together leave an order. Needs that
-// are only inferred give way to the sure ones and to stronger ones. Each cycle of sure
-// ones is an error, and broken at one of them.
+// Ordered returns the needs that can be satisfied together. Inferred needs yield to certain and
+// to stronger ones. Each cycle of certain needs is an error, and broken at one of them.
 func (f *Fleet) Ordered(all []Need) (kept, dropped, broken []Need, faults []finding.Finding) {
 	var signs []Need
 	for _, n := range all {
@@ -131,8 +129,8 @@ func (f *Fleet) Ordered(all []Need) (kept, dropped, broken []Need, faults []find
 	return kept, dropped, broken, faults
 }
 
-// chain is the shortest way along needs from one Application to another, nil if
-// there is none. If strictly is true, some need on it must demand a later phase.
+// chain is the shortest path along needs from one Application to another; nil if there is none.
+// If strictly is true, a need on it must require a later step.
 func chain(out [][]Need, from, to int, strictly bool) []Need {
 	type state struct {
 		at     int
@@ -151,8 +149,7 @@ func chain(out [][]Need, from, to int, strictly bool) []Need {
 	return way
 }
 
-// groups gives each Application the number of its group: those that need each
-// other in a circle are one.
+// groups returns the group of each Application. Applications in a cycle are in the same group.
 func groups(count int, needs []Need) []int {
 	out := make([][]int, count)
 	for _, n := range needs {
@@ -161,7 +158,7 @@ func groups(count int, needs []Need) []int {
 	return cycle.Components(out)
 }
 
-// circle is the shortest one in a group that demands what cannot be.
+// circle is the shortest cycle in a group that cannot be satisfied.
 func (f *Fleet) circle(needs []Need, group []int, g int) []Need {
 	out := make([][]Need, len(f.Applications))
 	for _, n := range needs {

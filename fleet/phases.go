@@ -11,52 +11,51 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Phases is where each Application of a fleet can stand at the earliest.
+// Phases are the earliest possible steps of the Applications of a fleet.
 type Phases struct {
-	// Places has one for each Application, in their order.
+	// Places has an entry for each Application, in the order of the fleet.
 	Places []Placed
-	// Findings are circles, Applications without a place, and signs that were
-	// passed over.
+	// Findings are cycles, Applications without a place, and inferred dependencies that were
+	// ignored.
 	Findings []finding.Finding
 
 	fleet *Fleet
-	// needs are those that the phases keep.
+	// needs are the dependencies that the steps satisfy.
 	needs []Need
 }
 
-// Placed is the computed phase of an Application.
+// Placed is the computed step of an Application.
 type Placed struct {
 	*Application
-	// Computed is the earliest phase; it is not set if there is none.
+	// Computed is the earliest step; it is not set if there is none.
 	Computed component.Phase
 	// Band and Title are those of the place.
 	Band, Title string
-	// Why says why it is not an earlier one.
+	// Why is the reason why it is not an earlier step.
 	Why string
-	// After is what it waits for, the index of an Application; -1 if its place is
-	// the first for what it is.
+	// After is the index of the Application that it waits for; -1 if it is in the first place
+	// for its rung.
 	After int
-	// Earliest is the phase at which it could stand, where a later one is kept on
-	// purpose; it is not set otherwise.
+	// Earliest is the earliest possible step if a later one is intended; otherwise it is not
+	// set.
 	Earliest component.Phase
-	// Late says which Application needs it for sure and stands before it, by the
-	// phases that are set; empty if none does.
+	// Late names an Application that certainly depends on this one and is in an earlier step,
+	// by the steps that are set; empty if there is none.
 	Late string
 }
 
-// PhaseOptions say what is to be computed.
+// PhaseOptions select what is computed.
 type PhaseOptions struct {
-	// OnlyMissing keeps the phases that are there.
+	// OnlyMissing keeps the steps that are set.
 	OnlyMissing bool
-	// Intended are Applications, by their indices, that keep a later phase than the
-	// earliest, which is the value: their owners chose it, and nobody waits for them.
+	// Intended has the earliest possible step of Applications, by index, that keep a later one:
+	// their owners chose it, and no other Application waits for them.
 	Intended map[int]component.Phase
 }
 
-// Phases computes the earliest phase of every Application, given what it is for,
-// which bands its domain has, and what it needs of others. The result does not
-// depend on the order of the input; computed phases that are written into the
-// files come out again.
+// Phases computes the earliest step of every Application from its rung, the bands of its domain
+// and its dependencies. The result does not depend on the order of the input, and computing it
+// again from the written steps returns the same steps.
 func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 	all := f.Needs()
 	for i, n := range all {
@@ -99,15 +98,15 @@ func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 	return p
 }
 
-// at is the phase of an Application while phases are computed.
+// at is the step of an Application while steps are computed.
 type at struct {
 	phase int
 	spot  spot
 	ok    bool
 }
 
-// settle finds the earliest phases that keep all needs. A need that is only
-// inferred, and for which there is no place late enough, is passed over.
+// settle computes the earliest steps that satisfy all dependencies. It ignores inferred ones
+// that leave no place.
 func (p *Phases) settle(stands []stand) []at {
 	for {
 		placed := p.least(stands)
@@ -137,8 +136,8 @@ func (p *Phases) settle(stands []stand) []at {
 	}
 }
 
-// foremost are those of some Applications that need none of the others, unless
-// both need each other. What the others come to depends on them.
+// foremost returns those of some Applications that depend on none of the others, unless both
+// depend on each other.
 func (p *Phases) foremost(some []int) []int {
 	out := make([][]Need, len(p.fleet.Applications))
 	for _, n := range p.needs {
@@ -151,8 +150,8 @@ func (p *Phases) foremost(some []int) []int {
 	})
 }
 
-// signs are the inferred needs, by their indices, that leave an Application no
-// place: its own, or else those of what it waits for, and so on.
+// signs returns the indices of inferred dependencies that leave an Application no place: its
+// own, or else those of what it waits for, and so on.
 func (p *Phases) signs(i int, stands []stand, placed []at) []int {
 	seen := map[int]bool{i: true}
 	for front := []int{i}; len(front) > 0; {
@@ -177,8 +176,8 @@ func (p *Phases) signs(i int, stands []stand, placed []at) []int {
 	return nil
 }
 
-// decides reports whether a need alone puts an Application where it is, or
-// leaves it no place.
+// decides reports whether a dependency alone determines the step of an Application, or leaves
+// it no place.
 func decides(n Need, stands []stand, placed []at) bool {
 	b := bound(n, placed)
 	floor, _, _ := stands[n.From].first(lowest)
@@ -190,7 +189,7 @@ func decides(n Need, stands []stand, placed []at) bool {
 	return ok && phase == placed[n.From].phase && phase > floor
 }
 
-// deciding is the need that puts an Application where it is; of several, a sure
+// deciding is the dependency that determines the step of an Application; of several, a certain
 // and strong one.
 func (p *Phases) deciding(i int, stands []stand, placed []at) (best Need, found bool) {
 	for _, n := range p.needs {
@@ -204,8 +203,8 @@ func (p *Phases) deciding(i int, stands []stand, placed []at) (best Need, found 
 	return best, found
 }
 
-// least is the least solution. All step at once, so that the way there does not
-// depend on an order, either.
+// least is the least solution. All Applications move at once, so that intermediate results do
+// not depend on an order either.
 func (p *Phases) least(stands []stand) []at {
 	placed := make([]at, len(stands))
 	for i, s := range stands {
@@ -235,8 +234,8 @@ func (p *Phases) least(stands []stand) []at {
 	return placed
 }
 
-// bound is the first phase that a need leaves. One of an Application without a
-// place leaves all.
+// bound is the first step that a dependency allows. One on an Application without a place
+// allows all.
 func bound(n Need, placed []at) int {
 	switch to := placed[n.To]; {
 	case !to.ok:
@@ -248,7 +247,7 @@ func bound(n Need, placed []at) int {
 	}
 }
 
-// explain makes the row of an Application.
+// explain returns the row of an Application.
 func (p *Phases) explain(i int, app *Application, stands []stand, placed []at) Placed {
 	row := Placed{Application: app, After: -1}
 	if !placed[i].ok {
@@ -265,7 +264,7 @@ func (p *Phases) explain(i int, app *Application, stands []stand, placed []at) P
 	return row
 }
 
-// late says who needs an Application that comes too late for it.
+// late names a dependent of an Application that is in too early a step for it.
 func (p *Phases) late(i int) string {
 	to := p.fleet.Applications[i]
 	for _, n := range p.needs {
@@ -279,8 +278,8 @@ func (p *Phases) late(i int) string {
 	return ""
 }
 
-// Awaited reports whether something that needs an Application stands too early for the
-// phase that this has, be it for sure or not.
+// Awaited reports whether a dependent of an Application, certain or inferred, is in too early a
+// step for it.
 func (p *Phases) Awaited(i int) bool {
 	to := p.fleet.Applications[i]
 	return slices.ContainsFunc(p.needs, func(n Need) bool {
@@ -289,7 +288,7 @@ func (p *Phases) Awaited(i int) bool {
 	})
 }
 
-// homeless is the finding for what has no place late enough.
+// homeless is the finding about an Application for which no place is late enough.
 func (p *Phases) homeless(i int, s stand, placed []at) finding.Finding {
 	app := p.fleet.Applications[i]
 	last := s.spots[len(s.spots)-1]
@@ -299,14 +298,14 @@ func (p *Phases) homeless(i int, s stand, placed []at) finding.Finding {
 			after = append(after, fmt.Sprintf("%s, which is in %s at the earliest", p.fleet.sentence(n), p.fleet.Profile.StepName(placed[n.To].phase)))
 		}
 	}
-	if after == nil { // together they do, or its own phase
+	if after == nil { // together they do, or its own step
 		after = []string{"later"}
 	}
 	return app.unplaced(finding.Error, fmt.Sprintf("it must come %s; the last place for it is %s, in %s", strings.Join(after, "; and "), p.fleet.Profile.Write(last.to), last.band),
 		"change its domain, add a later place to the profile for "+cmp.Or(app.Rung, "it")+", or move its dependencies to an earlier band")
 }
 
-// passedOver notes a need that is only inferred and was not kept.
+// passedOver reports an inferred dependency that was ignored.
 func (p *Phases) passedOver(n Need, because string) {
 	app := p.fleet.Applications[n.From]
 	p.Findings = append(p.Findings, finding.Finding{Severity: finding.Warning, Rule: "sign-passed-over", File: app.File, Object: app.Name,
@@ -314,7 +313,7 @@ func (p *Phases) passedOver(n Need, because string) {
 		Remedy:  "keep it, if it starts without; otherwise split one of the two, or change the domain"})
 }
 
-// overtaken notes what keeps its phase though what it needs comes later.
+// overtaken reports Applications that keep a step before that of a dependency.
 func (p *Phases) overtaken(needs []Need) {
 	for _, n := range needs {
 		from, to := p.Places[n.From], p.Places[n.To]
@@ -334,7 +333,7 @@ func (p *Phases) overtaken(needs []Need) {
 	}
 }
 
-// phaseKey is the key of component.yaml that holds the phase of an Application.
+// phaseKey is the key of component.yaml that holds the step of an Application.
 func (a *Application) phaseKey(missing string) string {
 	switch {
 	case a.Part == crds.Only && a.CRDs == component.Split:
@@ -345,27 +344,26 @@ func (a *Application) phaseKey(missing string) string {
 	return missing
 }
 
-// The verdicts on a phase that is set by hand.
+// Verdicts on a step that is set.
 const (
-	// Equal is the earliest.
+	// Equal means that it is the earliest possible step.
 	Equal = "equal"
 	// Earlier means that an earlier one is possible.
 	Earlier = "earlier possible"
-	// TooLate means that it comes too late for what needs it, and an earlier one
-	// is possible.
+	// TooLate means that it is too late for a dependent, and an earlier one is possible.
 	TooLate = "must be earlier"
-	// Intent means that an earlier one is possible, and makes no rollout faster: the
-	// place is its owners' choice.
+	// Intent means that an earlier one is possible, but would not make a rollout faster: the
+	// owners chose this one.
 	Intent = "intent"
 	// Later means that it is too early.
 	Later = "must be later"
-	// Missing means that there is none.
+	// Missing means that no step is set.
 	Missing = "not set"
-	// Homeless means that no place for it.
+	// Homeless means that there is no place for it.
 	Homeless = "no place"
 )
 
-// Verdict compares the phase that is set with the computed one.
+// Verdict compares the step that is set with the computed one.
 func (p Placed) Verdict() string {
 	switch {
 	case !p.Computed.Set:
@@ -384,7 +382,7 @@ func (p Placed) Verdict() string {
 	return Equal
 }
 
-// Sorted lists the places by phase and name; what has none comes last.
+// Sorted returns the places by step and name; those without a step are last.
 func (p *Phases) Sorted() []Placed {
 	all := slices.Clone(p.Places)
 	slices.SortStableFunc(all, func(x, y Placed) int {

@@ -33,7 +33,7 @@ func newMade(t *testing.T, name string) made {
 	return made{t, &fleet.Fleet{Profile: p}}
 }
 
-// app adds an Application; a phase below 0 is none.
+// app adds an Application; a step below 0 is none.
 func (m made) app(name, domain, rung string, phase int) *fleet.Application {
 	c := &fleet.Component{Description: component.Description{Name: name, Domain: domain}, Dir: name, File: name + "/component.yaml", Described: true}
 	if phase >= 0 {
@@ -294,7 +294,7 @@ func shuffled(m made, r *rand.Rand) made {
 	return other
 }
 
-// keeps reports a sure need that phases do not keep, besides those at which cycles are
+// keeps reports a sure need that steps do not keep, besides those at which cycles are
 // broken.
 func keeps(m made, p *fleet.Phases, phase func(i int) int) error {
 	for _, l := range m.Links {
@@ -307,7 +307,7 @@ func keeps(m made, p *fleet.Phases, phase func(i int) int) error {
 	return nil
 }
 
-// laws are what holds of the phases of any fleet.
+// laws are what holds of the steps of any fleet.
 func laws(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	m := random(t, r)
@@ -418,7 +418,7 @@ func TestLargeFleet(t *testing.T) {
 	}
 }
 
-// TestSplit: the definitions of a component have a phase of their own.
+// TestSplit: the definitions of a component have a step of their own.
 func TestSplit(t *testing.T) {
 	m := newMade(t, "bands")
 	app := m.app("op", "data", "controllers", 220)

@@ -14,15 +14,15 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// Target is where a fleet goes, as far as its ladder.yaml does not say so.
+// Target overrides where the ladder.yaml says that a fleet is deployed.
 type Target struct {
-	// RepoURL and Revision are where Argo CD finds the components; empty means
-	// what the ladder.yaml says.
+	// RepoURL and Revision are where Argo CD finds the components; if empty, those of the
+	// ladder.yaml.
 	RepoURL  string
 	Revision string
-	// Environment is the only one that is wanted; empty means all.
+	// Environment is the only one to deploy to; empty means all.
 	Environment string
-	// Unproven makes the rollout also where Lint proves that it never ends.
+	// Unproven generates the rollout even if Lint proves that it never ends.
 	Unproven bool
 }
 
@@ -85,7 +85,7 @@ func (s set) labelled() bool {
 // named reports whether the set goes to places with names.
 func (s set) named() bool { return s.places[0].Name != "" }
 
-// deployments are the Applications of a set at its places, by their phases.
+// deployments are the Applications of a set at its places, by their steps.
 func (f *Fleet) deployments(s set) []Deployment {
 	var all []Deployment
 	for _, app := range f.Enabled() {

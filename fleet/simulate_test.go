@@ -16,7 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
-// play plays a fleet as its phases are set.
+// play plays a fleet as its steps are set.
 func play(m made, d rollout.Durations, fail ...string) *rollout.Run {
 	var failing []int
 	for _, name := range fail {

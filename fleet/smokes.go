@@ -8,7 +8,7 @@ import (
 )
 
 // tested are the needs of smokes that no manifest shows: a smoke comes after all of its
-// domain that stands before it. One without a phase comes after what it names, or else
+// domain that stands before it. One without a step comes after what it names, or else
 // after all of its domain. given are the needs that are known.
 func (f *Fleet) tested(given []Need) []Need {
 	var all []Need

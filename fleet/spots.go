@@ -22,14 +22,14 @@ type spot struct {
 // stand is what an Application may do, whatever it needs.
 type stand struct {
 	spots []spot
-	// least is the phase before which it does not go.
+	// least is the step before which it does not go.
 	least int
 	// why says why its first place is that.
 	why   string
 	fault finding.Finding
 }
 
-// first is the earliest phase that is not before another.
+// first is the earliest step that is not before another.
 func (s stand) first(bound int) (int, spot, bool) {
 	bound = max(bound, s.least)
 	for _, sp := range s.spots {
@@ -40,7 +40,7 @@ func (s stand) first(bound int) (int, spot, bool) {
 	return 0, spot{}, false
 }
 
-// lowest is before all phases.
+// lowest is before all steps.
 const lowest = -1 << 30
 
 // stand says where an Application may stand: at the places of its bands that are
@@ -132,7 +132,7 @@ func (a *Application) unplaced(severity finding.Severity, message, remedy string
 }
 
 // bandsOf lists the bands in which an Application may stand: those of its domain.
-// A phase that is set chooses a band that is open to any domain, and the band of
+// A step that is set chooses a band that is open to any domain, and the band of
 // a component whose domain has none.
 func (f *Fleet) bandsOf(app *Application) []profile.Band {
 	if len(f.Profile.Bands) == 0 {
@@ -152,7 +152,7 @@ func (f *Fleet) bandsOf(app *Application) []profile.Band {
 	return bands
 }
 
-// Highest is the last phase that a component.yaml can hold.
+// Highest is the last step that a component.yaml can hold.
 const Highest = 999999
 
 // spotsOf lists the places of a band, in order.
@@ -167,14 +167,14 @@ func spotsOf(b profile.Band) []spot {
 	return all
 }
 
-// spotAt is the place at a phase, whether the profile has it or not.
+// spotAt is the place at a step, whether the profile has it or not.
 func (f *Fleet) spotAt(phase int) spot {
 	band, _ := f.Profile.Band(phase)
 	place, _ := f.Profile.Place(phase)
 	return spot{phase, phase, band.Name, place.Title}
 }
 
-// kept are places for what keeps its phase if it can: that, and those behind.
+// kept are places for what keeps its step if it can: that, and those behind.
 func (f *Fleet) kept(app *Application, spots []spot) []spot {
 	own := f.spotAt(app.Phase.Number)
 	all := []spot{own}

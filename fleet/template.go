@@ -104,7 +104,8 @@ func (f *Fleet) templatePatch(s set, opt SetOptions) string {
 		Earlier               []*Application
 		Retries               []retried
 		Fields                []chosenFields
-	}{LabelKey: strconv.Quote(labelKey.String()), ReservedKey: strconv.Quote(f.reservedLabel().String()), RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL),
+		SourceOnly            bool
+	}{SourceOnly: opt.Template != nil, LabelKey: strconv.Quote(labelKey.String()), ReservedKey: strconv.Quote(f.reservedLabel().String()), RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL),
 		Revision: strconv.Quote(s.places[0].Revision), Definitions: f.definitionPhases(), Large: f.largeApplications(), Split: f.split(), Retries: f.retries(), Fields: f.chosenFields()}
 	common := f.commonOptions()
 	for _, name := range slices.Sorted(maps.Keys(common)) {

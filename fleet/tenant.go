@@ -36,7 +36,7 @@ func (f *Fleet) Overreach(environment string) []finding.Finding {
 }
 
 // reservedLabel is the expression for keys of labels that no component may set: that of
-// the phase, by which the steps select, that of the environment, and all of Argo CD's
+// the step, by which the steps select, that of the environment, and all of Argo CD's
 // own.
 func (f *Fleet) reservedLabel() *regexp.Regexp {
 	return regexp.MustCompile(`^(environment|` + regexp.QuoteMeta(f.Profile.Label) + `|([^/]*\.)?argoproj\.io/.*)$`)

@@ -165,7 +165,7 @@ func TestHeavyLibraries(t *testing.T) {
 		"google.golang.org/grpc":       {"sidecar", "sidecar/task", "sidecar/worker", "sidecar/wire", "sidecar/sidecartest"},
 		"github.com/spf13/cobra":       {"cmd/cmp", "internal/option", "internal/complete", "internal/manual", "internal/help"},
 		"k8s.io/":                      {"internal/argocd", "internal/doctor"},
-		"github.com/Masterminds/":      {"render/helm", "render/kustomize", "render/random", "render/vary", "internal/fetch", "fleet/importer"},
+		"github.com/Masterminds/":      {"render/helm", "render/kustomize", "render/random", "render/vary", "internal/fetch", "internal/appset"},
 		"filippo.io/":                  {"internal/seed"},
 		"github.com/go-git/":           {"internal/fetch", "internal/revision"},
 		"github.com/ProtonMail/":       {"internal/fetch"},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/link/appofapps"
 	"github.com/ladder-cmp/ladder/internal/remote"
@@ -75,6 +76,9 @@ type Request struct {
 	// Unlocked ignores vendored sources, so that all of them are fetched from
 	// Remote.
 	Unlocked bool
+	// Generators are what generators of ApplicationSets find outside of the repository.
+	// nil does not expand ApplicationSets, as for Argo CD.
+	Generators *appset.Values
 	// Files caches settings of requests with the same Repo and Show; it may be nil.
 	Files *Files
 
@@ -104,6 +108,8 @@ type Result struct {
 	Objects []object.Object
 	// Findings are problems that did not prevent a result.
 	Findings []finding.Finding
+	// Sets are the ApplicationSets, if the request expands them.
+	Sets []GeneratedSet
 	// Base is the knowledge that determined the order, including the component's
 	// ladder.yaml files.
 	Base *knowledge.Base
@@ -169,6 +175,9 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	}
 	rendered.Findings = slices.Concat(rendered.Findings, req.unusedParameters(rendered, opt.crds.mode), opt.fetchFindings(), req.ignoredFiles(), children.Findings)
 	res, err := opt.order(rendered, children.Graph, base)
+	if err == nil && req.Generators != nil {
+		err = req.expandSets(ctx, &res, base, opt)
+	}
 	res.Variables = opt.named
 	res.Revision = res.Revision || children.Revision || slices.Contains(opt.named, Revision)
 	res.RepoURL = children.RepoURL || slices.Contains(opt.named, RepoURL)

@@ -37,6 +37,8 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
   git diff --name-only main | xargs cmp check --changed`,
 	}
 	in := addAnyInputs(cmd, "Check only what is deployed there")
+	in.ExpandSets()
+	in.forComponent("generator-values")
 	in.fleet.addProjects(cmd.Flags())
 	in.forFleet(cmd.Flags(), "project-from-components", "allow-project")
 	changed := cmd.Flags().Bool("changed", false, "Check the components that contain the named files")

@@ -17,7 +17,7 @@ import (
 // flagValues complete flags that mean the same with every command. Parameters of
 // a rendering and formats have their choices with them.
 var flagValues = map[string]cobra.CompletionFunc{
-	"ladder": complete.ManifestFiles, "file": complete.ManifestFiles, "values": complete.ManifestFiles, "durations": complete.ManifestFiles, "observed": complete.ManifestFiles, "applications": complete.ManifestFiles, "check": complete.ManifestFiles, "argocd-cm": complete.ManifestFiles, "generators": complete.ManifestFiles,
+	"ladder": complete.ManifestFiles, "file": complete.ManifestFiles, "values": complete.ManifestFiles, "durations": complete.ManifestFiles, "observed": complete.ManifestFiles, "applications": complete.ManifestFiles, "check": complete.ManifestFiles, "argocd-cm": complete.ManifestFiles, "generator-values": complete.ManifestFiles, "template": complete.ManifestFiles,
 	"out": complete.Folders, "dir": complete.Folders, "plugin-dir": complete.Folders, "compare": complete.Folders, "path": complete.Folders,
 	"components": complete.Folders, "libs": complete.Folders, "remote-cache": complete.Folders, "remote-credentials": complete.Folders, "remote-projects": complete.Folders,
 	"set-file": complete.AnyFile, "kubeconfig": complete.AnyFile, "seed-file": complete.AnyFile, "remote-ca": complete.AnyFile, "remote-verify": complete.ManifestFiles,
@@ -27,7 +27,7 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"only":              applications,
 	"skip":              applications,
 	"environment":       environments,
-	"until":             phases,
+	"until":             steps,
 	"rung":              complete.Rungs,
 	"log-format":        cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp),
 	"log-level":         cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp),
@@ -94,8 +94,8 @@ func environments(cmd *cobra.Command, dirs []string, typed string) ([]string, co
 	return complete.Begun(all, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-// phases are those at which something stands.
-func phases(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
+// steps are those with a component.
+func steps(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var all []string
 	if f := described(cmd, dirs); f != nil {
 		at := map[string][]string{}

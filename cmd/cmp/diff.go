@@ -37,6 +37,8 @@ nothing differs, 1 if something does, 2 on errors, as kubectl diff does.`,
   cmp diff ./components --context production`,
 	}
 	in := addAnyInputs(cmd, "Compare only what is deployed there")
+	in.ExpandSets()
+	in.forComponent("generator-values")
 	in.fleet.source.Partial = true
 	out := addDiffOutput(cmd)
 	former := addFormerInput(cmd, in)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/wave/explain"
 )
 
@@ -17,7 +18,9 @@ func newExplain(s streams) *cobra.Command {
 		Short: "Explain the sync waves of a component, or of one object in it",
 		Long: `Explain the order of the component in DIR: a table of its objects in the order in
 which Argo CD applies them, with the reason for each wave. For a single object,
-print the whole chain of reasons for its wave, and its references.`,
+print the whole chain of reasons for its wave, and its references.
+
+For an ApplicationSet, also list the Applications that it generates.`,
 		Example: `  cmp explain ./component
   cmp explain ./component Deployment/web
   cmp explain ./component Deployment/shop/web
@@ -25,6 +28,7 @@ print the whole chain of reasons for its wave, and its references.`,
 		Args: cobra.RangeArgs(1, 2),
 	}
 	in := inputs.Add(cmd)
+	in.ExpandSets()
 	strict := strictFlag(cmd.Flags())
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -44,16 +48,39 @@ print the whole chain of reasons for its wave, and its references.`,
 				}
 			}
 			failed := warnStrictly(s, res.Findings, *strict)
-			return cmp.Or(writeJSON(s, explain.Explanation{Objects: explain.Objects(res.Plan, asked)}), failed)
+			return cmp.Or(writeJSON(s, explain.Explanation{Objects: explain.Objects(res.Plan, asked), Sets: explainedSets(res, asked)}), failed)
 		}
-		text := explain.Table(res.Plan.Table())
+		text, asked := explain.Table(res.Plan.Table()), res.Plan.Order
 		if len(args) == 2 {
 			if text, err = explain.Text(res.Plan, args[1]); err != nil {
 				return err
 			}
+			if asked, err = explain.Find(res.Plan, args[1]); err != nil {
+				return err
+			}
+		}
+		for _, set := range explainedSets(res, asked) {
+			text += explain.SetTable(set)
 		}
 		failed := warnStrictly(s, res.Findings, *strict)
 		return cmp.Or(emit(s, text, nil), failed)
 	}
 	return cmd
+}
+
+// explainedSets lists the ApplicationSets among the given nodes.
+func explainedSets(res plugin.Result, nodes []int) []explain.Set {
+	var all []explain.Set
+	for _, set := range res.Sets {
+		if !slices.Contains(nodes, set.Node) {
+			continue
+		}
+		key := res.Plan.Graph.Nodes[set.Node].Key
+		shown := explain.Set{Namespace: key.Namespace, Name: key.Name, Applications: []explain.Application{}}
+		for _, app := range set.Applications {
+			shown.Applications = append(shown.Applications, explain.Application{Step: app.Step, Name: app.ID.Name, Namespace: app.Get("spec", "destination", "namespace").Text(), Sources: app.Sources()})
+		}
+		all = append(all, shown)
+	}
+	return all
 }

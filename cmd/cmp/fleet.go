@@ -32,7 +32,7 @@ type fleetInputs struct {
 	projectsFromComponents bool
 }
 
-// addFleetInputs puts the flags on a command.
+// addFleetInputs adds the flags to a command.
 func addFleetInputs(cmd *cobra.Command) *fleetInputs {
 	in := &fleetInputs{}
 	in.source.Assume = true
@@ -53,7 +53,7 @@ func (in *fleetInputs) addLoading(flags *pflag.FlagSet) {
 	flags.IntVar(&in.source.Parallel, "parallel", 0, "Components rendered at the same time (default: one per processor)")
 }
 
-// load reads and renders the fleet in folders of one repository.
+// load reads and renders the fleet in directories of one repository.
 func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*fleet.Fleet, error) {
 	base, err := ladderfile.Base(*in.ladder)
 	if err != nil {

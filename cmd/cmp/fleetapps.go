@@ -35,6 +35,7 @@ prints one; --argocd-cm checks that a configuration has one.`,
 	addTarget(cmd.Flags(), &opt.Target)
 	in.addProjects(cmd.Flags())
 	flags := cmd.Flags()
+	template := flags.String("template", "", "Your own Application for every child: only name, namespace, wave and source are written into it")
 	flags.StringVar(&opt.Path, "path", "", "Directory in the repository where the parent reads the children (default: the directory of --out)")
 	flags.StringVarP(&out, "out", "o", "", "Directory to write one file per Application to")
 	flags.BoolVar(&force, "force", false, "Replace the directory of --out and everything in it")
@@ -57,6 +58,10 @@ prints one; --argocd-cm checks that a configuration has one.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if form != "" {
 			return printChildHealth(s, *in.ladder, form)
+		}
+		var err error
+		if opt.Template, err = ownTemplate(*template, "Application"); err != nil {
+			return err
 		}
 		if err := checkApps(cmd.Context(), opt, args, out, argocdCM); err != nil {
 			return err
@@ -96,6 +101,9 @@ prints one; --argocd-cm checks that a configuration has one.`,
 func checkApps(ctx context.Context, opt fleet.AppsOptions, dirs []string, out, argocdCM string) error {
 	if opt.Sets && !opt.Tiers {
 		return usage.New("--sets needs --tiers; add it, or use cmp fleet appset")
+	}
+	if opt.Sets && opt.Template != nil {
+		return usage.New("--template is an Application, and --sets generates ApplicationSets; drop one of the two")
 	}
 	for _, dir := range dirs {
 		if err := checkout.IsThere(dir); err != nil {

@@ -35,11 +35,16 @@ Exits with 1 if there is an error, or with --check, if the file is outdated.`,
 	addTarget(cmd.Flags(), &opt.Target)
 	in.addProjects(cmd.Flags())
 	flags := cmd.Flags()
+	template := flags.String("template", "", "Your own ApplicationSet: only steps and source are written into it")
 	flags.BoolVar(&opt.AllSteps, "all-steps", false, "Also generate steps for places of the profile without components")
 	flags.BoolVar(&opt.Preserve, "preserve", false, "Keep the resources of Applications when they or the ApplicationSet are deleted")
 	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Argo CD release to generate for, such as 2.14 (default: the latest)")
 	flags.StringVar(&check, "check", "", "Compare with a committed file, and exit with 1 if it is outdated")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var err error
+		if opt.Template, err = ownTemplate(*template, "ApplicationSet"); err != nil {
+			return err
+		}
 		f, err := in.loadTarget(cmd, s, args, &opt.Target)
 		if err != nil {
 			return err
@@ -62,15 +67,14 @@ Exits with 1 if there is an error, or with --check, if the file is outdated.`,
 	return cmd
 }
 
-// addTarget puts the flags on a command that say where the fleet goes.
+// addTarget adds the flags for the destination of a fleet to a command.
 func addTarget(flags *pflag.FlagSet, t *fleet.Target) {
 	flags.StringVar(&t.RepoURL, "repo-url", "", "Repository of the components (default: fleet.repoURL in ladder.yaml)")
 	flags.StringVar(&t.Revision, "revision", "", "Branch, tag or commit to deploy (default: fleet.revision in ladder.yaml, or HEAD)")
 	flags.BoolVar(&t.Unproven, "unproven", false, "Generate it even if lint proves that the rollout never ends")
 }
 
-// unproven says how a rollout is written that never ends, if nothing else stands
-// against it.
+// unproven adds how to write a rollout that never ends, if there are no other errors.
 func unproven(s streams, err error) error {
 	if !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return !fleet.Disproves(f.Rule) }) {
 		note(s, "this rollout would never end, so nothing was written; fix the errors, or use --unproven")
@@ -78,9 +82,8 @@ func unproven(s streams, err error) error {
 	return err
 }
 
-// loadTarget loads a fleet whose components Argo CD is to find by their paths
-// in the repository. All of it is loaded: what is for an environment and what
-// for its cluster shows only together.
+// loadTarget loads a fleet whose components Argo CD finds by their paths in the repository. It
+// loads all environments, because only together they show what belongs to the cluster.
 func (in *fleetInputs) loadTarget(cmd *cobra.Command, s streams, dirs []string, t *fleet.Target) (*fleet.Fleet, error) {
 	t.Environment, in.source.Environment = in.source.Environment, ""
 	f, err := in.load(cmd, s, dirs)

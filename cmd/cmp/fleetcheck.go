@@ -10,7 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/verdict"
 )
 
-// check judges every component of a fleet by itself, and what its settings may not say.
+// check checks every component of a fleet by itself, and its settings.
 func (in *fleetInputs) check(cmd *cobra.Command, s streams, dirs []string) (verdict.Verdict, error) {
 	f, err := in.loadAll(cmd, s, dirs)
 	if err != nil && !verdict.Reportable(err) {

@@ -8,7 +8,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/draw"
 )
 
-// graph draws a fleet, or one of its components with what is around it.
+// graph draws a fleet, or a component with its dependencies and dependents.
 func (in *fleetInputs) graph(cmd *cobra.Command, s streams, dirs []string, component string, all bool, format draw.Format) (string, error) {
 	f, err := in.load(cmd, s, dirs)
 	if err != nil {

@@ -3,15 +3,21 @@ package main
 import (
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet/importer"
+	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/argocd"
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
@@ -28,7 +34,7 @@ kustomizations, which are rendered, or a cluster, which is only read. Applicatio
 a parent renders are followed.
 
 The generators list, git, matrix and merge are expanded from the repository. What others
-would find is read from --generators.
+would find is read from --generator-values, and other repositories from --repo.
 
 A warning names each field that no component.yaml can hold, and a note what will be
 different when Ladder renders the components.`,
@@ -43,7 +49,8 @@ different when Ladder renders the components.`,
 	flags.BoolVar(&opt.dryRun, "dry-run", false, "Print the files instead of writing them")
 	flags.BoolVar(&opt.force, "force", false, "Replace existing files")
 	flags.StringVar(&opt.repoURL, "repo-url", "", "Repository of the components (default: the one that most Applications name)")
-	flags.StringVar(&opt.generators, "generators", "", "File with the parameters of generators that look outside of the repository")
+	opt.values = inputs.GeneratorValues(flags)
+	flags.StringArrayVar(&opt.repos, "repo", nil, "Directory of another repository whose generators and values files are read (URL=DIR, may be repeated)")
 	clusterFlags(flags, &opt.cluster)
 	opt.ladder = ladderfile.Flag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -58,10 +65,12 @@ different when Ladder renders the components.`,
 
 // importOptions are the flags of cmp fleet import.
 type importOptions struct {
-	out, repoURL, generators string
-	dryRun, force            bool
-	cluster                  argocd.Cluster
-	ladder                   *string
+	out, repoURL  string
+	dryRun, force bool
+	repos         []string
+	values        func() (appset.Values, error)
+	cluster       argocd.Cluster
+	ladder        *string
 }
 
 // run imports what the arguments name, and the cluster if it is live.
@@ -89,7 +98,10 @@ func (opt importOptions) run(cmd *cobra.Command, s streams, paths []string, live
 		return err
 	}
 	in.RepoURL = opt.repoURL
-	if in.Parameters, err = importer.ReadParameters(opt.generators); err != nil {
+	if in.Values, err = opt.values(); err != nil {
+		return err
+	}
+	if in.Others, err = otherRepositories(opt.repos); err != nil {
 		return err
 	}
 	res, err := importer.Import(cmd.Context(), in)
@@ -109,4 +121,24 @@ func (opt importOptions) run(cmd *cobra.Command, s streams, paths []string, live
 	}
 	_, err = fmt.Fprintf(s.Out, "%s written\n", finding.Counted(len(res.Files), "file"))
 	return err
+}
+
+// otherRepositories opens the directories of --repo.
+func otherRepositories(repos []string) (map[string]fs.FS, error) {
+	all := map[string]fs.FS{}
+	for _, repo := range repos {
+		at := strings.LastIndexByte(repo, '=')
+		if at <= 0 {
+			return nil, usage.New("--repo " + repo + " is not of the form URL=DIR; write --repo https://git.example.com/values.git=../values")
+		}
+		if err := checkout.IsThere(repo[at+1:]); err != nil {
+			return nil, err
+		}
+		root, err := os.OpenRoot(repo[at+1:])
+		if err != nil {
+			return nil, err
+		}
+		all[remote.RepositoryName(repo[:at])] = root.FS()
+	}
+	return all, nil
 }

@@ -54,8 +54,8 @@ func (in *fleetInputs) asksFor(cmd *cobra.Command, usage string) {
 	cmd.Flags().Lookup("environment").Usage = usage
 }
 
-// loadAll loads a fleet with what is not deployed in the environment, too, which
-// must be one of its own.
+// loadAll loads a fleet, including what is not deployed in the environment, which the fleet must
+// have.
 func (in *fleetInputs) loadAll(cmd *cobra.Command, s streams, dirs []string) (*fleet.Fleet, error) {
 	all := *in
 	all.source.Environment = ""

@@ -7,13 +7,13 @@ import (
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
-// addProjects puts the flags on a command that let components choose their AppProject.
+// addProjects adds the flags that let components choose their AppProject to a command.
 func (in *fleetInputs) addProjects(flags *pflag.FlagSet) {
 	flags.BoolVar(&in.projectsFromComponents, "project-from-components", false, "Let components choose their AppProject among those of --allow-project")
 	flags.StringSliceVar(&in.source.Projects, "allow-project", nil, "Name of an AppProject that a component may choose; may be repeated")
 }
 
-// checkProjects: a choice needs a list to choose from, and a list means nothing alone.
+// checkProjects rejects a choice without a list, and a list without a choice.
 func (in *fleetInputs) checkProjects() error {
 	switch {
 	case in.projectsFromComponents && len(in.source.Projects) == 0:

@@ -47,7 +47,7 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 	compact := flags.Bool("compact", false, "Show the fewest steps that keep every gate")
 	durations := durationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := checkPhases(flags, *format, *durations, *compact); err != nil {
+		if err := checkSteps(flags, *format, *durations, *compact); err != nil {
 			return err
 		}
 		times, err := rollout.DurationsIn(*durations)
@@ -66,7 +66,7 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 		r := show.Phases{Fleet: f, Phases: p, Findings: append(fleet.Failures(f.Findings), p.Findings...)}
 		switch {
 		case *write:
-			return in.writePhases(s, r)
+			return in.writeSteps(s, r)
 		case *diff:
 			r.Diff()
 		case *compact:
@@ -89,16 +89,16 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 	return cmd
 }
 
-// checkPhases refuses an unknown format, and flags that do not go together.
-func checkPhases(flags *pflag.FlagSet, format, durations string, compact bool) error {
+// checkSteps rejects an unknown format, and flags that exclude each other.
+func checkSteps(flags *pflag.FlagSet, format, durations string, compact bool) error {
 	if durations != "" && !compact {
 		return usage.New("--durations needs --compact; add it, or use cmp fleet simulate")
 	}
 	return cmp.Or(option.KnownFormat(format, reportText, reportJSON), option.Alone(flags, "diff", "write", "compact"), option.Alone(flags, "compact", "only-missing"))
 }
 
-// writePhases puts phases into the files of the components.
-func (in *fleetInputs) writePhases(s streams, r show.Phases) error {
+// writeSteps writes the computed steps to the component.yaml files.
+func (in *fleetInputs) writeSteps(s streams, r show.Phases) error {
 	text, faults, err := r.Write(in.base)
 	warn(s, faults)
 	if err := emit(s, text, err); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/importer"
 	"github.com/ladder-cmp/ladder/fleet/show"
+	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/argocd"
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/checkout"
@@ -22,18 +23,17 @@ import (
 // formerInput are the flags that say where the Applications are that deploy the components
 // of a fleet now.
 type formerInput struct {
-	flags      *pflag.FlagSet
-	paths      []string
-	generators string
-	cluster    argocd.Cluster
+	flags   *pflag.FlagSet
+	paths   []string
+	values  func() (appset.Values, error)
+	cluster argocd.Cluster
 }
 
 func addFormerInput(cmd *cobra.Command, in *anyInputs) *formerInput {
-	former := &formerInput{flags: cmd.Flags()}
+	former := &formerInput{flags: cmd.Flags(), values: in.GeneratorValues}
 	former.flags.StringSliceVar(&former.paths, "applications", nil, "File or directory of existing Applications and ApplicationSets to compare a fleet with, or - for standard input")
-	former.flags.StringVar(&former.generators, "generators", "", "File with the parameters of generators that look outside of the repository")
 	clusterFlags(former.flags, &former.cluster)
-	in.forFleet(former.flags, "applications", "generators", "kubeconfig", "context")
+	in.forFleet(former.flags, "applications", "kubeconfig", "context")
 	return former
 }
 
@@ -61,7 +61,7 @@ func (f *formerInput) read(cmd *cobra.Command, s streams, in *fleetInputs, dirs 
 	if err != nil {
 		return nil, err
 	}
-	if input.Parameters, err = importer.ReadParameters(f.generators); err != nil {
+	if input.Values, err = f.values(); err != nil {
 		return nil, err
 	}
 	input.Random = in.source.Random

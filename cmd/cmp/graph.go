@@ -30,6 +30,8 @@ with its components and their dependencies. Red arrows are against the order.`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	in := addAnyInputs(cmd, "Leave out components that are not deployed there")
+	in.ExpandSets()
+	in.forComponent("generator-values")
 	in.fleet.source.Partial, in.fleet.source.Assume = true, true
 	format := option.Format(cmd, "Format of the drawing", drawings()...)
 	object := cmd.Flags().String("object", "", "Draw only this object, its dependencies and its dependents; as KIND/NAME")
@@ -63,7 +65,12 @@ with its components and their dependencies. Red arrows are against the order.`,
 		if err != nil {
 			return err
 		}
-		opt := draw.Options{All: *all}
+		opt := draw.Options{All: *all, Generated: map[int][]string{}}
+		for _, set := range res.Sets {
+			for _, app := range set.Applications {
+				opt.Generated[set.Node] = append(opt.Generated[set.Node], app.ID.Name)
+			}
+		}
 		if cmd.Flags().Changed("object") {
 			if opt.Around, err = explain.Find(res.Plan, *object); err != nil {
 				return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,10 @@ func acceptOldFlags(root *cobra.Command, s streams) {
 			warnOfOldName(s, "--"+old, "flag", "--"+replacement)
 			return
 		}
-		early = append(early, [2]string{old, replacement})
+		// A command tells those above it, too.
+		if names := [2]string{old, replacement}; !slices.Contains(early, names) {
+			early = append(early, names)
+		}
 	}
 	var accept func(*cobra.Command)
 	accept = func(cmd *cobra.Command) {

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	yaml "go.yaml.in/yaml/v3"
-
 	"github.com/ladder-cmp/ladder/internal/argocd"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -96,22 +94,6 @@ func (s Sources) directory(ctx context.Context, repo *checkout.Checkout, typed s
 	}
 	objs, more, err := Find(repo.Repo, dir, repo.Show)
 	return objs, append(findings, more...), err
-}
-
-// ReadParameters reads a file with what generators find; none if it has no name.
-func ReadParameters(file string) (Parameters, error) {
-	if file == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "correct --generators"}
-	}
-	var p Parameters
-	if err := yaml.Unmarshal(text, &p); err != nil {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Message: "not a mapping of ApplicationSets to generators and their lists of parameters", Remedy: "write it like {addons: {clusters: [{name: prod, server: https://prod.example.com}]}}"}
-	}
-	return p, nil
 }
 
 // Text is all files as one.

@@ -17,10 +17,11 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/overlay"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -38,10 +39,12 @@ type Input struct {
 	// RepoURL is the address of Repo; empty for the one that most Applications name
 	// whose directories are there.
 	RepoURL string
-	// Parameters are what generators of ApplicationSets would find that look outside of
-	// the repository.
-	Parameters Parameters
-	Base       *knowledge.Base
+	// Others are other repositories that are here, by their names (see package remote).
+	// Generators and values files in them are read.
+	Others map[string]fs.FS
+	// Values are what generators of ApplicationSets would find outside of the repository.
+	Values appset.Values
+	Base   *knowledge.Base
 	// Random derives what templates generate; nil means that it is new each time.
 	Random *plugin.Random
 }
@@ -90,7 +93,9 @@ func Import(ctx context.Context, in Input) (Result, error) {
 // takeApart reads the Applications of an input, and returns those that are no parents.
 func takeApart(ctx context.Context, in Input) (*work, []*application, error) {
 	w := &work{Input: in, apps: map[string]*application{}, rendered: map[string]bool{}, sets: map[string][]finding.Finding{}}
-	w.settle()
+	if w.RepoURL == "" {
+		w.RepoURL = appset.FindRepository(in.Objects, in.Repo)
+	}
 	for _, o := range in.Objects {
 		w.add(o, nil)
 	}
@@ -278,60 +283,13 @@ func (a *application) change(field, message string) {
 	a.findings = append(a.findings, finding.Finding{Severity: finding.Note, Rule: Changes, File: a.file, Line: a.line, Object: "Application " + a.name, Field: field, Message: message})
 }
 
-// settle finds the address of the repository: the one with which most Applications and
-// generators name a directory that is here.
-func (w *work) settle() {
-	if w.RepoURL != "" {
-		return
-	}
-	count := map[string]int{}
-	first := map[string]string{}
-	tell := func(url, dir string) {
-		dir = path.Clean(dir)
-		if info, err := fs.Stat(w.Repo, dir); url == "" || strings.Contains(url, "{{") || !fs.ValidPath(dir) || err != nil || !info.IsDir() {
-			return
-		}
-		count[repository(url)]++
-		first[repository(url)] = cmp.Or(first[repository(url)], url)
-	}
-	for _, o := range w.Objects {
-		if o.ID.Group != "argoproj.io" {
-			continue
-		}
-		for _, s := range append(o.Get("spec", "sources").Items(), o.Get("spec", "source")) {
-			if s.Get("path").Exists() {
-				tell(s.Get("repoURL").Text(), s.Get("path").Text())
-			}
-		}
-		for _, g := range o.Get("spec", "generators").Items() {
-			for _, git := range slices.Concat(g.Get("matrix", "generators").Items(), g.Get("merge", "generators").Items(), []object.Value{g}) {
-				tell(git.Get("git", "repoURL").Text(), ".")
-			}
-		}
-	}
-	best := 0
-	for _, key := range sortedKeys(count) {
-		if count[key] > best {
-			best, w.RepoURL = count[key], first[key]
-		}
-	}
-}
-
 // ours reports whether an address is that of the repository.
-func (w *work) ours(url string) bool {
-	return w.RepoURL != "" && repository(url) == repository(w.RepoURL)
-}
+func (w *work) ours(url string) bool { return remote.SameRepository(w.RepoURL, url) }
 
-// repository is what an address names, however it is reached.
-func repository(address string) string {
-	address = strings.ToLower(strings.TrimSpace(address))
-	scheme, rest, found := strings.Cut(address, "://")
-	if !found {
-		rest = strings.Replace(scheme, ":", "/", 1) // git@host:path
+// open is the repository with an address; nil if it is not here.
+func (w *work) open(url string) fs.FS {
+	if w.ours(url) {
+		return w.Repo
 	}
-	host, dir, _ := strings.Cut(rest, "/")
-	if at := strings.LastIndexByte(host, '@'); at >= 0 {
-		host = host[at+1:]
-	}
-	return host + "/" + strings.TrimSuffix(strings.Trim(dir, "/"), ".git")
+	return w.Others[remote.RepositoryName(url)]
 }

@@ -2,6 +2,7 @@ package importer_test
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/importer"
+	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -26,11 +28,15 @@ func imported(t *testing.T) (importer.Result, fleet.Source) {
 	if err != nil || len(found) > 0 {
 		t.Fatal(found, err)
 	}
-	params, err := importer.ReadParameters("testdata/generators.yaml")
+	text, err := os.ReadFile("testdata/generators.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := importer.Import(t.Context(), importer.Input{Objects: objs, Repo: repo, Dir: "components", Parameters: params, Base: knowledge.Default()})
+	values, err := appset.ParseValues("testdata/generators.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := importer.Import(t.Context(), importer.Input{Objects: objs, Repo: repo, Dir: "components", Values: values, Others: map[string]fs.FS{"git.example.com/other/values": os.DirFS("testdata/elsewhere")}, Base: knowledge.Default()})
 	if err != nil {
 		t.Fatal(err)
 	}

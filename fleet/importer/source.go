@@ -25,6 +25,9 @@ type made struct {
 	values tree
 	// parameters are keys of component.yaml that say how to render it.
 	parameters tree
+	// copies are values files of other repositories that are written next to the
+	// component.yaml, by name.
+	copies map[string]string
 }
 
 // chart is the key of component.yaml.
@@ -83,10 +86,19 @@ func (w *work) helm(m *made, s tree, refs map[string]string, field string) {
 	}
 	m.chart.IgnoreMissing = takeTrue(h, "ignoreMissingValueFiles")
 	for _, file := range takeList(h, "valueFiles") {
-		if name, ok := w.valuesFile(text(file), refs); ok {
+		name, ok := w.valuesFile(text(file), refs)
+		if !ok {
+			name, ok = w.copied(m, text(file), refs, field)
+		}
+		switch {
+		case ok:
 			m.chart.ValueFiles = append(m.chart.ValueFiles, name)
-		} else {
-			m.app.report(field+".helm.valueFiles", fmt.Sprintf("the values file %s is in another repository", text(file)), "copy it to this repository, and name it in chart.valueFiles")
+		case w.elsewhere(text(file), refs) != nil:
+			if !m.chart.IgnoreMissing {
+				m.app.report(field+".helm.valueFiles", fmt.Sprintf("the values file %s does not exist in the other repository", text(file)), "correct it")
+			}
+		default:
+			m.app.report(field+".helm.valueFiles", fmt.Sprintf("the values file %s is in another repository", text(file)), "import with --repo URL=DIR, where DIR is a checkout of it, or copy it to this repository and name it in chart.valueFiles")
 		}
 	}
 	inline := w.inline(m, h, field)
@@ -115,6 +127,32 @@ func (w *work) valuesFile(name string, refs map[string]string) (string, bool) {
 		return name, true
 	}
 	return "/" + below, w.ours(refs[ref])
+}
+
+// elsewhere is the repository of a values file, if it is another one that is here.
+func (w *work) elsewhere(name string, refs map[string]string) fs.FS {
+	ref, _, _ := strings.Cut(strings.TrimPrefix(name, "$"), "/")
+	return w.open(refs[ref])
+}
+
+// copied copies a values file of another repository next to the component.yaml.
+func (w *work) copied(m *made, name string, refs map[string]string, field string) (string, bool) {
+	ref, below, _ := strings.Cut(strings.TrimPrefix(name, "$"), "/")
+	repo := w.elsewhere(name, refs)
+	if repo == nil || !fs.ValidPath(path.Clean(below)) {
+		return "", false
+	}
+	text, err := fs.ReadFile(repo, path.Clean(below))
+	if err != nil {
+		return "", false
+	}
+	file := ref + "-" + strings.ReplaceAll(path.Clean(below), "/", "-")
+	if m.copies == nil {
+		m.copies = map[string]string{}
+	}
+	m.copies[file] = string(text)
+	m.app.change(field+".helm.valueFiles", fmt.Sprintf("%s is copied from %s; later changes there have no effect", name, refs[ref]))
+	return "/" + path.Join(w.Dir, m.name, file), true
 }
 
 // inline takes values in the Application. Argo CD prefers valuesObject.

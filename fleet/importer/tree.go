@@ -141,22 +141,3 @@ func left(t tree, under string) []string {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// clone is a copy that can be taken apart.
-func clone(v any) any {
-	switch v := v.(type) {
-	case tree:
-		all := tree{}
-		for key, value := range v {
-			all[key] = clone(value)
-		}
-		return all
-	case []any:
-		all := make([]any, len(v))
-		for i, value := range v {
-			all[i] = clone(value)
-		}
-		return all
-	}
-	return v
-}

@@ -14,6 +14,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -126,6 +127,9 @@ func (w *work) write(all []*application, steps map[*application]int) Result {
 			if len(m.values) > 0 {
 				res.Files = append(res.Files, File{strings.TrimPrefix(m.valuesFile(w), "/"), asText(m.values)})
 			}
+			for _, name := range sortedKeys(m.copies) {
+				res.Files = append(res.Files, File{path.Join(w.Dir, m.name, name), m.copies[name]})
+			}
 			res.Components = append(res.Components, Component{File: file, Name: m.name, Source: m.chart.String(), Step: steps[a], Application: a.text})
 		}
 	}
@@ -223,7 +227,7 @@ func (w *work) fleetName(taken map[string]bool) string {
 	if len(tops) == 1 {
 		return tops[0]
 	}
-	name := cmp.Or(path.Base(repository(w.RepoURL)), "fleet")
+	name := cmp.Or(path.Base(remote.RepositoryName(w.RepoURL)), "fleet")
 	if taken[name] {
 		return name + "-fleet"
 	}

@@ -12,46 +12,44 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Comparison is what a change does to a fleet.
+// Comparison is the effect of a change on a fleet.
 type Comparison struct {
-	// Added and Removed are Applications that come and go, and Moved those that
-	// stand in another phase.
+	// Added and Removed are Applications on one side only, and Moved those in another step.
 	Added   []Standing `json:"added"`
 	Removed []Standing `json:"removed"`
 	Moved   []Moved    `json:"moved"`
-	// Steps are phases in which something is rolled out on one side only, or
-	// otherwise than before.
+	// Steps are steps with Applications on one side only, or with other settings than before.
 	Steps []StepChange `json:"steps"`
-	// Gained and Lost are what Applications of both sides need of others.
+	// Gained and Lost are dependencies between Applications that are on both sides.
 	Gained []Needed `json:"needsGained"`
 	Lost   []Needed `json:"needsLost"`
 	// Changed are the Applications of both sides whose objects differ.
 	Changed []ChangedApplication `json:"changed"`
-	// Unknown are the names of those of which nothing can be compared, since they
-	// cannot be rendered on either side.
+	// Unknown are the names of Applications that render on neither side, so that nothing can be
+	// compared.
 	Unknown []string `json:"unknown"`
-	// New and Fixed are findings, those of the renderings among them.
+	// New and Fixed are findings, including those of the renderings.
 	New   []finding.Finding `json:"newFindings"`
 	Fixed []finding.Finding `json:"fixedFindings"`
 }
 
-// Standing is an Application in its phase.
+// Standing is an Application in its step.
 type Standing struct {
 	Name string `json:"name"`
 	// Path is that of what describes it, below the folder of the fleet.
 	Path  string `json:"path"`
 	Phase string `json:"phase,omitempty"`
-	// Title says what the phase is for; empty if nobody does.
+	// Title says what the step is for; empty if nobody does.
 	Title string `json:"title,omitempty"`
 }
 
-// Moved is an Application that stands in another phase than before. A phase is
+// Moved is an Application that stands in another step than before. A step is
 // empty where it has none.
 type Moved struct {
 	Name string `json:"name"`
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
-	// FromTitle and ToTitle say what the phases are for.
+	// FromTitle and ToTitle say what the steps are for.
 	FromTitle string `json:"fromTitle,omitempty"`
 	ToTitle   string `json:"toTitle,omitempty"`
 }
@@ -292,7 +290,7 @@ func state(a *fleet.Application) compare.State {
 	return compare.Rendered
 }
 
-// stepChanges compares the phases in which something is rolled out.
+// stepChanges compares the steps in which something is rolled out.
 func stepChanges(before, after part) []StepChange {
 	old, now := before.rolled(), after.rolled()
 	var all []StepChange
@@ -315,7 +313,7 @@ func stepChanges(before, after part) []StepChange {
 	return all
 }
 
-// rolled are the phases of which something is deployed.
+// rolled are the steps of which something is deployed.
 func (p part) rolled() []Row {
 	entries := make([]Entry, len(p.Applications))
 	for i, app := range p.Applications {

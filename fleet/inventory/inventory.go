@@ -1,5 +1,5 @@
-// Package inventory lists what a fleet has: components, what they bring and what they
-// need, and what differs between two fleets.
+// Package inventory lists the content of a fleet: components, what they provide and depend on,
+// and the differences between two fleets.
 package inventory
 
 import (
@@ -19,38 +19,37 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// Inventory is a fleet by phase, as people read it.
+// Inventory is the content of a fleet, by step.
 type Inventory struct {
-	// Name is that of the fleet, Profile that of its profile.
+	// Name is the name of the fleet, and Profile that of its profile.
 	Name    string `json:"name,omitempty"`
 	Profile string `json:"profile"`
-	// Environment is the one that it is about; empty for all.
+	// Environment is the listed environment; empty for all.
 	Environment string `json:"environment,omitempty"`
-	// Steps are the phases in order, those without components too. Components
-	// without a phase are in a last one without number.
+	// Steps are all steps in order, also those without components. The last one has no number,
+	// and contains the components without a step.
 	Steps      []Row   `json:"steps"`
 	Components []Entry `json:"components"`
 
 	key, style string
 }
 
-// Row is a phase, and who is in it.
+// Row is a step with its components.
 type Row struct {
 	Phase string `json:"phase"`
 	Band  string `json:"band,omitempty"`
 	Title string `json:"title,omitempty"`
-	// MaxUpdate is how many Applications are updated at the same time; 0 means
-	// all.
+	// MaxUpdate is the number of Applications that are updated at once; 0 means all.
 	MaxUpdate int `json:"maxUpdate"`
-	// Manual means that people sync purpose.
+	// Manual means that people sync the Applications of the step.
 	Manual bool `json:"manual,omitempty"`
-	// Components are the names of those in it.
+	// Components are the names of its components.
 	Components []string `json:"components"`
 
 	entries []Entry
 }
 
-// AtOnce says how many Applications Argo CD updates at the same time.
+// AtOnce is the number of Applications that Argo CD updates at once.
 func (r Row) AtOnce() string {
 	switch {
 	case r.Manual:
@@ -64,25 +63,24 @@ func (r Row) AtOnce() string {
 // Entry is an Application in an inventory.
 type Entry struct {
 	Name string `json:"name"`
-	// Path is that of the component.yaml below the folder of the fleet.
+	// Path is the path of its component.yaml, relative to the directory of the fleet.
 	Path         string `json:"path"`
 	RolloutPhase string `json:"rolloutPhase"`
 	Domain       string `json:"domain,omitempty"`
 	Project      string `json:"project,omitempty"`
 	Namespace    string `json:"namespace"`
-	// Type is componentType, Rung what the component is for, and Because what
-	// says so.
+	// Type is componentType, Rung the purpose of the component, and Because the reason for it.
 	Type    string `json:"componentType,omitempty"`
 	Rung    string `json:"rung,omitempty"`
 	Because string `json:"because,omitempty"`
-	// Chart is where its manifests come from, if not from beside the file.
+	// Chart is the source of its manifests, if they are not next to the component.yaml.
 	Chart string `json:"chart,omitempty"`
-	// Part says which part of a split component it is.
+	// Part is the part of a split component.
 	Part    string `json:"part,omitempty"`
 	Enabled bool   `json:"enabled"`
-	// Environments are where it is deployed; none means everywhere.
+	// Environments are where it is deployed; empty means everywhere.
 	Environments []string `json:"environments,omitempty"`
-	// Deployed is false for what is disabled, or not in the environment.
+	// Deployed is false if it is disabled, or not in the environment.
 	Deployed bool        `json:"deployed"`
 	Objects  int         `json:"objects"`
 	Waves    int         `json:"waves"`
@@ -91,25 +89,25 @@ type Entry struct {
 	Needs    []Need      `json:"needs,omitempty"`
 }
 
-// Provision is what an Application has for others: things of one sort.
+// Provision is what an Application provides to others: things of one sort.
 type Provision struct {
 	// What they are: "kinds of cert-manager.io", "controllers", "Namespaces", …
 	What  string   `json:"what"`
 	Names []string `json:"names"`
 }
 
-// Need is an Application that another needs, and the strongest reason.
+// Need is an Application that another one depends on, with the strongest reason.
 type Need struct {
 	Name     string `json:"name"`
 	Strength string `json:"strength"`
 	Inferred bool   `json:"inferred,omitempty"`
 	Why      string `json:"why"`
-	// More is how many other reasons there are.
+	// More is the number of other reasons.
 	More int `json:"more,omitempty"`
 }
 
-// New lists the fleet. With an environment it says what is not there; all
-// keep their places.
+// New lists the content of a fleet. With an environment, it marks what is not deployed there;
+// everything stays in its step.
 func New(f *fleet.Fleet, environment string) Inventory {
 	inv := Inventory{Name: f.Settings.Name, Profile: f.Profile.Name, Environment: environment, key: f.Profile.Key, style: f.Profile.Style}
 	provided := provided(f)
@@ -142,8 +140,7 @@ func entry(f *fleet.Fleet, i int, app *fleet.Application, environment string, pr
 	return e
 }
 
-// below is the path of what describes an Application below the folder of the
-// fleet.
+// below is the path of a component.yaml, relative to the directory of the fleet.
 func below(f *fleet.Fleet, app *fleet.Application) string {
 	p := app.Dir
 	if app.Described {
@@ -206,7 +203,7 @@ func withMembers(s Row, entries []Entry) Row {
 	return s
 }
 
-// provided finds what each Application has for others.
+// provided returns what each Application provides to others.
 func provided(f *fleet.Fleet) [][]Provision {
 	all := make([][]Provision, len(f.Applications))
 	add := func(part int, what, name string) {
@@ -257,8 +254,8 @@ func provided(f *fleet.Fleet) [][]Provision {
 	return all
 }
 
-// used are the objects that others name: Services and what is behind them, and
-// Secrets that the Application holds or writes.
+// used are the objects that others refer to: Services and their workloads, and Secrets that the
+// Application contains or writes.
 func used(f *fleet.Fleet, add func(part int, what, name string)) {
 	for _, r := range f.Objects.References {
 		from, to := f.Objects.Nodes[r.From], f.Objects.Nodes[r.To]
@@ -278,10 +275,10 @@ func used(f *fleet.Fleet, add func(part int, what, name string)) {
 	}
 }
 
-// most is how many names of a sort a person is shown.
+// most is the number of names of a sort that texts list.
 const most = 4
 
-// Short writes a provision for people.
+// Short formats a provision for texts.
 func (p Provision) Short() string {
 	if len(p.Names) <= most {
 		return p.What + ": " + strings.Join(p.Names, ", ")
@@ -289,7 +286,7 @@ func (p Provision) Short() string {
 	return fmt.Sprintf("%d %s: %s, …", len(p.Names), p.What, strings.Join(p.Names[:most-1], ", "))
 }
 
-// Short writes a need for people.
+// Short formats a dependency for texts.
 func (n Need) Short() string {
 	why := n.Why
 	if n.Inferred {
@@ -301,8 +298,7 @@ func (n Need) Short() string {
 	return n.Name + " (" + why + ")"
 }
 
-// State says why an entry is not deployed, or where only; empty if it is
-// deployed everywhere.
+// State says why an entry is not deployed, or where it is; empty if it is deployed everywhere.
 func (e Entry) State() string {
 	var parts []string
 	if !e.Enabled {
@@ -320,7 +316,7 @@ func (e Entry) State() string {
 	return strings.Join(parts, "; ")
 }
 
-// HTML writes the inventory as one page that needs nothing else.
+// HTML returns the inventory as a self-contained page.
 func (inv Inventory) HTML() (string, error) {
 	var b strings.Builder
 	err := page.Execute(&b, struct {

@@ -12,13 +12,13 @@ import (
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
-// JSON writes the inventory for other programs.
+// JSON returns the inventory for other programs.
 func (inv Inventory) JSON() (string, error) {
 	text, err := json.MarshalIndent(inv, "", "  ")
 	return string(text) + "\n", err
 }
 
-// CSV writes a line for each component, for spreadsheets.
+// CSV returns a row for each component, for spreadsheets.
 func (inv Inventory) CSV() (string, error) {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
@@ -31,7 +31,7 @@ func (inv Inventory) CSV() (string, error) {
 	return b.String(), err
 }
 
-// Provided is what an entry provides, for people.
+// Provided is what an entry provides, for texts.
 func (e Entry) Provided() []string {
 	var all []string
 	for _, p := range e.Provides {
@@ -40,7 +40,7 @@ func (e Entry) Provided() []string {
 	return all
 }
 
-// Needed is what an entry needs, for people.
+// Needed is what an entry depends on, for texts.
 func (e Entry) Needed() []string {
 	var all []string
 	for _, n := range e.Needs {
@@ -49,9 +49,9 @@ func (e Entry) Needed() []string {
 	return all
 }
 
-// Markdown writes the inventory for a repository's documents: the components of each
-// step, the steps, and what each component is. Where steps are called waves,
-// each has a list of its own with paths; else it is a line of names.
+// Markdown returns the inventory for the documentation in a repository: the components of each
+// step, the steps, and a table of the components. If steps are called waves, each has a list
+// with paths; otherwise it has a line of names.
 func (inv Inventory) Markdown() string {
 	var b strings.Builder
 	title := cmp.Or(inv.Name, "the fleet")
@@ -79,10 +79,10 @@ func (inv Inventory) Markdown() string {
 	return b.String()
 }
 
-// waves reports whether the owners of the fleet call phases so.
+// waves reports whether steps are called waves.
 func (inv Inventory) waves() bool { return inv.key == "wave" || inv.style == profile.Waves }
 
-// members lists who is in a phase.
+// members lists the components of a step.
 func (inv Inventory) members(s Row) string {
 	var b strings.Builder
 	if !inv.waves() {
@@ -135,7 +135,7 @@ func (e Entry) where() []string {
 	return all
 }
 
-// cell writes lines of a cell in a Markdown table.
+// cell formats a cell of a Markdown table.
 func cell(lines ...string) string {
 	var all []string
 	for _, line := range lines {
@@ -146,7 +146,7 @@ func cell(lines ...string) string {
 
 var escapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "<", "&lt;", "&", "&amp;")
 
-// markdown keeps names, which anybody may have chosen, from being more than text.
+// markdown escapes names, which anybody may have chosen.
 func markdown(s string) string { return escapes.Replace(finding.Harmless(s)) }
 
 func code(s string) string { return strings.ReplaceAll(finding.Harmless(s), "`", "'") }

@@ -57,7 +57,7 @@ func applicationNamed(f *fleet.Fleet, name string) (int, error) {
 	return i, nil
 }
 
-// Play plays a rollout with the phases of a layout, with or without the last step,
+// Play plays a rollout with the steps of a layout, with or without the last step,
 // which has what no other selects.
 func Play(f *fleet.Fleet, layout string, withoutRest bool, times Durations, failing []int) (*Run, error) {
 	l, err := LayoutNamed(f, layout)
@@ -68,7 +68,7 @@ func Play(f *fleet.Fleet, layout string, withoutRest bool, times Durations, fail
 }
 
 // Doubts are the findings about the order of a layout: those of Fleet.Lint about the
-// phases that are set, or those that computed phases have besides errors, which leave
+// steps that are set, or those that computed steps have besides errors, which leave
 // nothing to play.
 func Doubts(f *fleet.Fleet, layout, environment string) []finding.Finding {
 	if layout == LayoutSet {

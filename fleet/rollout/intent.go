@@ -5,7 +5,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 )
 
-// Phases computes the phases of a fleet. Where an Application stands later than it
+// Phases computes the steps of a fleet. Where an Application stands later than it
 // must, and no rollout is faster with it earlier, its place is its owners' choice and
 // stays.
 func Phases(f *fleet.Fleet, opt fleet.PhaseOptions, times Durations) *fleet.Phases {
@@ -25,7 +25,7 @@ func Phases(f *fleet.Fleet, opt fleet.PhaseOptions, times Durations) *fleet.Phas
 }
 
 // intended are the Applications whose later place slows no rollout, with their earliest
-// phases.
+// steps.
 func intended(f *fleet.Fleet, p *fleet.Phases, times Durations) map[int]component.Phase {
 	all := map[int]component.Phase{}
 	for i, place := range p.Places {

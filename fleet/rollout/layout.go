@@ -46,7 +46,7 @@ type Step struct {
 // String names the step.
 func (s Step) String() string { return strings.TrimSpace(s.Phase + " " + s.Title) }
 
-// NewLayout is the rollout of a fleet by its profile, with a phase for each
+// NewLayout is the rollout of a fleet by its profile, with a step for each
 // Application: a step for each place at which something is deployed, and one at
 // the end for all that stands at no place. Of places that a profile does not
 // list, and of waves, each number is a step.
@@ -54,7 +54,7 @@ func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Phase) L
 	l := Layout{Name: name, Waves: f.Profile.Style == profile.Waves}
 	type key struct{ set, step int }
 	steps := map[key]*Step{}
-	const rest = fleet.Highest + 1 // behind all phases
+	const rest = fleet.Highest + 1 // after all steps
 	for i, app := range f.Applications {
 		if !app.On() {
 			continue

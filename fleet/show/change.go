@@ -10,16 +10,16 @@ import (
 	"github.com/ladder-cmp/ladder/internal/paint"
 )
 
-// Change is what a change does to a fleet.
+// Change prints the effect of a change on a fleet.
 type Change struct {
 	Command string
-	// Names are what is compared.
+	// Names are the two sides of the comparison.
 	Names [2]string
 	inventory.Comparison
 }
 
-// Components are the names of those that differ; if it is only something else
-// about the fleet, that of the fleet.
+// Components returns the names of those that differ; if only something else differs, that of
+// the fleet.
 func (r Change) Components() []string {
 	var names []string
 	seen := map[string]bool{}
@@ -47,7 +47,7 @@ func (r Change) Components() []string {
 	return names
 }
 
-// looked is how many fleets were compared: none, if nothing is known of a part of it.
+// looked is the number of compared fleets: 0 if a part is unknown.
 func (r Change) looked() int {
 	if len(r.Unknown) > 0 {
 		return 0
@@ -55,15 +55,15 @@ func (r Change) looked() int {
 	return 1
 }
 
-// JSON is the change as other programs read it.
+// JSON returns the change for other programs.
 func (r Change) JSON() any { return r.Comparison }
 
-// Text is the change for a terminal.
+// Text returns the change for a terminal.
 func (r Change) Text(p paint.Paint) string {
 	return compare.Text(p, r.parts(), r.looked(), "fleet", r.Unknown)
 }
 
-// Markdown is the change for a comment of at most so many bytes.
+// Markdown returns the change for a comment of at most limit bytes.
 func (r Change) Markdown(limit int) string {
 	return compare.Markdown(r.parts(), r.looked(), "fleet", r.Command, limit, r.Unknown)
 }
@@ -150,7 +150,7 @@ func count(n int, what, verb string) compare.Count {
 
 func line(mark, text string) compare.Line { return compare.Line{Mark: mark, Text: text} }
 
-// phased writes a phase and what it is for.
+// phased formats a step with its title.
 func phased(phase, title string) string {
 	switch {
 	case phase == "":
@@ -161,7 +161,7 @@ func phased(phase, title string) string {
 	return "step " + phase + " (" + title + ")"
 }
 
-// harmless writes out what a terminal would obey.
+// harmless escapes control sequences of terminals.
 func harmless(all []compare.Line) []compare.Line {
 	for i := range all {
 		all[i].Text = finding.Harmless(all[i].Text)

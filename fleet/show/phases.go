@@ -19,7 +19,7 @@ import (
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// Phases is what is shown of computed phases.
+// Phases prints computed steps.
 type Phases struct {
 	Fleet    *fleet.Fleet
 	Phases   *fleet.Phases
@@ -35,7 +35,7 @@ func (r *Phases) row(p fleet.Placed) phaseRow {
 	return phaseRow{Phase: p.Computed.Text, Set: r.Fleet.Write(p.Phase), Name: p.Name, Rung: p.Rung, Band: p.Band, Verdict: p.Verdict(), Why: p.Why, Enabled: p.On()}
 }
 
-// Table lists the computed phases.
+// Table lists the computed steps.
 func (r *Phases) Table() {
 	r.head = []string{"STEP", "NAME", "RUNG", "WHY"}
 	for _, p := range r.Phases.Sorted() {
@@ -60,7 +60,7 @@ func (r *Phases) computed(i int) component.Phase { return r.Phases.Places[i].Com
 
 func (r *Phases) set(i int) component.Phase { return r.Phases.Places[i].Phase }
 
-// Diff lists what is set beside what is computed.
+// Diff lists the steps that are set next to the computed ones.
 func (r *Phases) Diff() {
 	r.head = []string{"SET", "EARLIEST", "NAME", "VERDICT", "WHY"}
 	count := map[string]int{}
@@ -86,7 +86,7 @@ func (r *Phases) Diff() {
 	r.summary = append(r.summary, text)
 }
 
-// Compact lists the fewest steps, and how long the layouts take.
+// Compact lists the fewest steps, and how long each layout takes.
 func (r *Phases) Compact(times rollout.Durations) {
 	c := r.Phases.Compact()
 	if c == nil {
@@ -114,7 +114,7 @@ func (r *Phases) Compact(times rollout.Durations) {
 	r.summary = append(r.summary, "maxUpdate is the profile's for the set and the computed layout; the compact layout has none.")
 }
 
-// Render prints what was chosen before, as text or json.
+// Render prints the selected list as text or JSON.
 func (r *Phases) Render(format string) (string, error) {
 	if format == "json" {
 		out := struct {
@@ -143,8 +143,8 @@ func (r *Phases) Render(format string) (string, error) {
 	return b.String(), nil
 }
 
-// Write puts the phases into the files below the directory of the repository, and says
-// what it wrote. Components with faults keep what they have.
+// Write writes the steps into the files below the directory of the repository, and says what it
+// wrote. Components with errors keep their steps.
 func (r *Phases) Write(base string) (text string, faults []finding.Finding, err error) {
 	edits, faults := r.Phases.Edits()
 	faults = append(slices.Clone(r.Findings), faults...)
@@ -182,7 +182,7 @@ func (r *Phases) Write(base string) (text string, faults []finding.Finding, err 
 	return b.String(), faults, nil
 }
 
-// phaseRow is an Application as other programs read it.
+// phaseRow is an Application in JSON output.
 type phaseRow struct {
 	Phase   string `json:"phase"`
 	Set     string `json:"set,omitempty"`
@@ -197,7 +197,7 @@ type phaseRow struct {
 	cells []string
 }
 
-// rolloutTime is how long a layout takes.
+// rolloutTime is the duration of a layout.
 type rolloutTime struct {
 	Layout  string  `json:"layout"`
 	Steps   int     `json:"steps"`

@@ -1,4 +1,4 @@
-// Package show prints what is computed of a fleet: its phases, its rollout, and what a
+// Package show prints what is computed of a fleet: its steps, its rollout, and what a
 // change does to it.
 package show
 

@@ -31,6 +31,8 @@ type Side struct {
 	Objects  []object.Object
 	Gates    []wave.Gate
 	Findings []finding.Finding
+	// Generated are the Applications of ApplicationSets, which have no place in Plan.
+	Generated []object.Object
 }
 
 // Comparison is the effect of a change on a component.
@@ -87,6 +89,7 @@ func Components(before, after Side) Comparison {
 	old, now := read(before), read(after)
 	pairs := match(old.ids(), now.ids())
 	c.Objects = compareObjects(old.all, now.all, pairs)
+	c.Objects.add(generatedObjects(before.Generated, after.Generated))
 	if before.Missing || after.Missing {
 		return c // one side is empty
 	}

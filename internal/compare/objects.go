@@ -71,6 +71,18 @@ func Names(before, after []object.ID) Objects {
 	return c
 }
 
+// generatedObjects compares Applications of ApplicationSets.
+func generatedObjects(before, after []object.Object) Objects {
+	all, _ := Manifests(before, after)
+	return all
+}
+
+// add adds other objects.
+func (o *Objects) add(other Objects) {
+	o.Added, o.Removed, o.Changed = append(o.Added, other.Added...), append(o.Removed, other.Removed...), append(o.Changed, other.Changed...)
+	o.Unchanged += other.Unchanged
+}
+
 func bare(objs []object.Object) side {
 	var s side
 	for _, o := range objs {

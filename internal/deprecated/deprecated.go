@@ -40,6 +40,7 @@ var names = []Name{
 	{Command, "fleet phases", "fleet steps", ""},
 	{Command, "split", "crds split", ""},
 	{Flag, "drain", "drain-timeout", "`cmp serve`"},
+	{Flag, "generators", "generator-values", "`cmp fleet import`"},
 	{Flag, "remote-fresh", "remote-ttl", "all commands that fetch"},
 	{Flag, "touched", "changed", "`cmp check`"},
 	{Rule, "against-phases", "later-step", "`cmp fleet`"},

@@ -37,6 +37,8 @@ func Formats() []Format { return []Format{Mermaid, Dot, SVG} }
 type Options struct {
 	// All draws every reference, and does not group objects.
 	All bool
+	// Generated are the names of the Applications that ApplicationSets generate, by node.
+	Generated map[int][]string
 	// Around, if not empty, draws only these nodes, their transitive dependencies,
 	// and the objects that refer to them.
 	Around []int

@@ -303,7 +303,7 @@ func (s *sketch) fold(nodes []int) [][]int {
 	for _, i := range nodes {
 		group := alike[s.looks[i]]
 		switch {
-		case s.opt.All || s.around[i] || len(group) < foldFrom:
+		case s.opt.All || s.around[i] || len(group) < foldFrom || len(s.opt.Generated[i]) > 0:
 			groups = append(groups, []int{i})
 		case group[0] == i:
 			groups = append(groups, group)
@@ -323,7 +323,7 @@ func (s *sketch) look() {
 		arrows[e.to] = append(arrows[e.to], fmt.Sprint("from ", e.from, arrow))
 	}
 	for i, row := range s.rows {
-		s.looks[i] = fmt.Sprintf("%s %t %q", row.Object.GroupKind(), s.around[i], arrows[i])
+		s.looks[i] = fmt.Sprintf("%s %t %t %q", row.Object.GroupKind(), s.around[i], len(s.opt.Generated[i]) > 0, arrows[i])
 	}
 }
 
@@ -339,6 +339,10 @@ func (s *sketch) node(group []int) node {
 		for _, i := range group {
 			tips = append(tips, s.rows[i].Object.Qualified())
 		}
+	}
+	if names := s.opt.Generated[group[0]]; len(group) == 1 && len(names) > 0 {
+		n.name += fmt.Sprintf(", generates %d", len(names))
+		tips = append(tips, "generates "+strings.Join(names, ", "))
 	}
 	n.kind, n.name, n.tip = finding.Harmless(n.kind), finding.Harmless(n.name), finding.Harmless(strings.Join(tips, "; "))
 	return n

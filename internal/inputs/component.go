@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
@@ -32,6 +33,9 @@ type Component struct {
 	flags    *pflag.FlagSet
 	revision string
 	seeding  *seeding
+	// generators reads what generators of ApplicationSets find; nil for commands that do
+	// not expand ApplicationSets.
+	generators func() (appset.Values, error)
 }
 
 // Add adds the flags to a command: all of them, or only the named parameters.

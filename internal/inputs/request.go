@@ -120,5 +120,13 @@ func (in *Component) requestFor(c *checkout.Checkout, defaults ...plugin.Setting
 	if err != nil {
 		return plugin.Request{}, nil, err
 	}
-	return plugin.Request{Remote: from, Random: random, Repo: c.Repo, NoRepository: c.NoRepository, Dir: c.Dir, DirName: c.Name, Show: c.Show, Settings: append(defaults, settings)}, base, nil
+	req := plugin.Request{Remote: from, Random: random, Repo: c.Repo, NoRepository: c.NoRepository, Dir: c.Dir, DirName: c.Name, Show: c.Show, Settings: append(defaults, settings)}
+	if in.generators != nil {
+		values, err := in.generators()
+		if err != nil {
+			return req, nil, err
+		}
+		req.Generators = &values
+	}
+	return req, base, nil
 }

@@ -75,7 +75,7 @@ func (in *Component) side(dir string, at *checkout.Commit, name string) (compare
 		side.Failed, side.Findings = true, finding.Of(err)
 		return side, nil
 	}
-	side.Plan, side.Objects, side.Gates, side.Findings = res.Plan, res.Objects, res.Plan.Audit(res.Base), res.Findings
+	side.Plan, side.Objects, side.Gates, side.Findings, side.Generated = res.Plan, res.Objects, res.Plan.Audit(res.Base), res.Findings, res.Applications()
 	return side, nil
 }
 

@@ -79,6 +79,7 @@ func Text(p *wave.Plan, expr string) (string, error) {
 // Explanation is the JSON form of an order.
 type Explanation struct {
 	Objects []Object `json:"objects"`
+	Sets    []Set    `json:"applicationSets,omitempty"`
 }
 
 // Object is an object of an Explanation.

@@ -41,6 +41,9 @@ type Options struct {
 	RepoURL string
 	// Repository is the available repository; nil if there is none.
 	Repository Repository
+	// Expand returns the Applications of an ApplicationSet in a child; nil ignores
+	// them.
+	Expand func(set object.Object) []object.Object
 	// Show converts a directory for messages; nil leaves it unchanged.
 	Show func(dir string) string
 }
@@ -194,6 +197,13 @@ func (f *follower) render(ctx context.Context, s Source) renderedSource {
 		r.objs = append(r.objs, n.Object)
 		if !n.Kind.Deploys.IsZero() {
 			r.nested = append(r.nested, f.readChild(n.Object, n.Kind.Deploys))
+		}
+		if f.opt.Expand == nil {
+			continue
+		}
+		for _, app := range f.opt.Expand(n.Object) {
+			kind, _ := f.base.Kind(app.ID.Group, app.ID.Kind)
+			r.nested = append(r.nested, f.readChild(app, kind.Deploys))
 		}
 	}
 	r.rung, r.reason = purpose(rendered)

@@ -12,23 +12,51 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
+// cluster contains the dependencies between the children of a cluster.
+type cluster struct {
+	// members are the children; beside are the nodes of the parent's other objects,
+	// which the last Application of the links contains.
+	members []int
+	beside  map[object.ID]int
+	links   []link.Link
+}
+
+// node returns the node of one end of a link.
+func (f *follower) node(c cluster, app int, id object.ID) (int, bool) {
+	if app < len(c.members) {
+		return f.nodes[c.members[app]], true
+	}
+	at, there := c.beside[id]
+	return at, there
+}
+
 // references returns the dependencies between the children of each cluster.
-// Children in Argo CD's own cluster also depend on the parent's other objects.
 func (f *follower) references(all []contents) ([]graph.Reference, []finding.Finding) {
+	var refs []graph.Reference
+	clusters, found := f.clusters(all)
+	for _, c := range clusters {
+		refs = append(refs, f.crossing(c)...)
+	}
+	return refs, found
+}
+
+// clusters finds the dependencies between the children of each cluster. Children in
+// Argo CD's own cluster also depend on the parent's other objects.
+func (f *follower) clusters(all []contents) ([]cluster, []finding.Finding) {
 	byCluster := map[string][]int{}
 	for i, c := range f.children {
 		byCluster[c.cluster] = append(byCluster[c.cluster], i)
 	}
-	var refs []graph.Reference
+	var clusters []cluster
 	var found []finding.Finding
-	for _, cluster := range slices.Sorted(maps.Keys(byCluster)) {
-		members := byCluster[cluster]
+	for _, name := range slices.Sorted(maps.Keys(byCluster)) {
+		members := byCluster[name]
 		apps := make([]link.Application, len(members))
 		for k, i := range members {
 			apps[k] = link.Application{Parts: all[i].parts, Charts: all[i].charts, File: f.children[i].File}
 		}
 		beside := map[object.ID]int{}
-		if cluster == ownCluster {
+		if name == ownCluster {
 			var objs []object.Object
 			for i, n := range f.graph.Nodes {
 				// Kinds that exist wherever Argo CD runs need no child.
@@ -48,9 +76,9 @@ func (f *follower) references(all []contents) ([]graph.Reference, []finding.Find
 				Remedy:  "correct it in the child"})
 			continue
 		}
-		refs = append(refs, f.crossing(links, members, beside)...)
+		clusters = append(clusters, cluster{members, beside, links})
 	}
-	return refs, found
+	return clusters, found
 }
 
 // halves: the rest of a split component follows its CRDs.
@@ -70,14 +98,7 @@ func (f *follower) halves(members []int, all []contents) []link.Link {
 
 // crossing converts links to references. For each meaning, the first reason is
 // used.
-func (f *follower) crossing(links []link.Link, members []int, beside map[object.ID]int) []graph.Reference {
-	node := func(app int, id object.ID) (int, bool) {
-		if app < len(members) {
-			return f.nodes[members[app]], true
-		}
-		at, there := beside[id]
-		return at, there
-	}
+func (f *follower) crossing(c cluster) []graph.Reference {
 	type told struct {
 		from, to int
 		meaning  knowledge.Meaning
@@ -85,15 +106,15 @@ func (f *follower) crossing(links []link.Link, members []int, beside map[object.
 	}
 	var refs []graph.Reference
 	seen := map[told]bool{}
-	for _, l := range links {
+	for _, l := range c.links {
 		for _, r := range l.Reasons {
-			from, known := node(l.From, r.From)
-			to, there := node(l.To, r.To)
+			from, known := f.node(c, l.From, r.From)
+			to, there := f.node(c, l.To, r.To)
 			if kind, _ := f.base.Kind(r.From.Group, r.From.Kind); !known || !there || kind.Assured {
 				continue
 			}
 			ref := graph.Reference{From: from, To: to, Field: "spec.source", Meaning: knowledge.Healthy, Inferred: r.Inferred, Why: "needs", Because: r.String(), Source: r.Source}
-			if l.From >= len(members) {
+			if l.From >= len(c.members) {
 				ref.Field = r.Field
 			}
 			switch r.Strength {

@@ -12,6 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/wave"
@@ -111,7 +112,7 @@ func (f *follower) readChild(o object.Object, deploys knowledge.Path) child {
 
 // isOurs reports whether a source is in the available repository.
 func (f *follower) isOurs(s object.Value) bool {
-	return s.Get("chart").Text() == "" && f.repoURL != "" && repository(s.Get("repoURL").Text()) == repository(f.repoURL)
+	return s.Get("chart").Text() == "" && remote.SameRepository(f.repoURL, s.Get("repoURL").Text())
 }
 
 // readSource reads a source of a child.
@@ -170,24 +171,6 @@ func sourcesOf(spec object.Value) []object.Value {
 
 func sourcePath(s object.Value) string {
 	return path.Clean(strings.TrimLeft(s.Get("path").Text(), "/"))
-}
-
-// repository normalizes the URL of a repository: without user, port and suffix, for
-// HTTPS and SSH.
-func repository(address string) string {
-	address = strings.ToLower(strings.TrimSpace(address))
-	scheme, rest, found := strings.Cut(address, "://")
-	if !found {
-		rest = strings.Replace(scheme, ":", "/", 1) // git@host:path
-	}
-	host, path, _ := strings.Cut(rest, "/")
-	if at := strings.LastIndexByte(host, '@'); at >= 0 {
-		host = host[at+1:]
-	}
-	if found {
-		host, _, _ = strings.Cut(host, ":")
-	}
-	return host + "/" + strings.TrimSuffix(strings.Trim(path, "/"), ".git")
 }
 
 // chartSource returns a source that is not available, which may be known by its

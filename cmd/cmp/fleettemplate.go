@@ -1,0 +1,21 @@
+package main
+
+import (
+	"os"
+
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
+)
+
+// ownTemplate reads the file of --template; nil if it has no name.
+func ownTemplate(file, kind string) (*fleet.OwnTemplate, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "correct --template"}
+	}
+	return fleet.NewOwnTemplate(file, kind, text)
+}

@@ -1,0 +1,150 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/textedit"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// OwnTemplate is an Application or ApplicationSet of the owner. Only what decides order
+// and source is written into it; everything else stays as it is.
+type OwnTemplate struct {
+	file, text string
+	object.Object
+}
+
+// NewOwnTemplate reads a template of a kind.
+func NewOwnTemplate(file, kind string, text []byte) (*OwnTemplate, error) {
+	fault := func(field, message, remedy string) error {
+		return finding.Finding{Severity: finding.Error, Rule: "bad-template", File: file, Field: field, Message: message, Remedy: remedy}
+	}
+	objs, err := object.Parse(file, 1, string(text))
+	if err != nil {
+		return nil, err
+	}
+	if len(objs) != 1 {
+		return nil, fault("", fmt.Sprintf("the file contains %s, want one %s", finding.Counted(len(objs), "object"), kind), "leave one of them in it")
+	}
+	t := &OwnTemplate{file, string(text), objs[0]}
+	if t.ID.Group != argoCDGroup || t.ID.Kind != kind {
+		return nil, fault("kind", fmt.Sprintf("got %s, want %s.%s", t.ID.GroupKind(), kind, argoCDGroup), "name a file with an "+kind)
+	}
+	for _, path := range [][]string{{"spec"}, {"metadata"}} {
+		if !t.Get(path...).IsMap() {
+			return nil, fault(path[0], "the field is missing or not a mapping", "add it")
+		}
+	}
+	if kind == "ApplicationSet" && !t.Get("spec", "template").IsMap() {
+		return nil, fault("spec.template", "the field is missing or not a mapping", "add the template of the Applications")
+	}
+	return t, nil
+}
+
+// fault returns an error about a field of the template.
+func (t *OwnTemplate) fault(field, message, remedy string) error {
+	return finding.Finding{Severity: finding.Error, Rule: "bad-template", File: t.file, Field: field, Message: message, Remedy: remedy}
+}
+
+// field is a field to set; a nil value removes it.
+type field struct {
+	value any
+	path  []string
+}
+
+// with returns a manifest with some fields set.
+func (t *OwnTemplate) with(file string, fields ...field) (Manifest, error) {
+	text := t.text
+	for _, f := range fields {
+		var err error
+		if text, err = textedit.SetField(text, f.value, f.path...); err != nil {
+			return Manifest{}, t.fault(strings.Join(f.path, "."), "the field cannot be written: "+err.Error(), "simplify the file")
+		}
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		return Manifest{}, err
+	}
+	return Manifest{File: file, node: doc.Content[0], text: strings.TrimPrefix(text, "---\n")}, nil
+}
+
+// ownSet writes the steps and sources of a generated ApplicationSet into the template.
+func (f *Fleet) ownSet(s set, opt SetOptions, made applicationSet) (Manifest, error) {
+	t := opt.Template
+	if !t.Get("spec", "goTemplate").True() {
+		return Manifest{}, t.fault("spec.goTemplate", "must be true: the step of a component is computed with a Go template", "set it, and write parameters like {{ .path.basename }}")
+	}
+	name := t.Get("spec", "template", "metadata", "name").Text()
+	for _, needed := range []struct {
+		is    bool
+		value string
+	}{{f.split(), ".values.suffix"}, {s.named() && s.suffixed, ".values.environment"}} {
+		if needed.is && !strings.Contains(name, needed.value) {
+			return Manifest{}, t.fault("spec.template.metadata.name", fmt.Sprintf("does not contain {{ %s }}, so two Applications have the same name", needed.value), "add it, such as "+made.Spec.Template.Metadata.Name)
+		}
+	}
+	patch := f.sourcePatch(s, opt)
+	if patch != "" && t.Get("spec", "templatePatch").Text() != "" {
+		return Manifest{}, t.fault("spec.templatePatch", "the sources of this fleet need a templatePatch of their own: it has charts of other repositories, or components with crds: split or capabilities: fleet", "move what it does to the template, or vendor the charts")
+	}
+	fields := []field{
+		{made.Spec.Generators, []string{"spec", "generators"}},
+		{made.Spec.Strategy.Type, []string{"spec", "strategy", "type"}},
+		{made.Spec.Strategy.RollingSync, []string{"spec", "strategy", "rollingSync"}},
+		{made.Spec.Template.Metadata.Labels[f.Profile.Label], []string{"spec", "template", "metadata", "labels", f.Profile.Label}},
+		{nil, []string{"spec", "template", "spec", "sources"}},
+		{made.Spec.Template.Spec.Source, []string{"spec", "template", "spec", "source"}},
+	}
+	if s.named() {
+		fields = append(fields, field{made.Spec.Template.Spec.Destination, []string{"spec", "template", "spec", "destination"}})
+	}
+	if patch != "" {
+		fields = append(fields, field{patch, []string{"spec", "templatePatch"}})
+	}
+	return t.with(s.name, fields...)
+}
+
+// sourcePatch is the part of templatePatch that decides about sources; empty if there is
+// none.
+func (f *Fleet) sourcePatch(s set, opt SetOptions) string {
+	remote := slices.ContainsFunc(f.Components, func(c *Component) bool { return c.Chart.Remote() && !c.Vendored })
+	earlier := slices.ContainsFunc(f.Applications, func(a *Application) bool { return len(a.Earlier) > 0 })
+	if !remote && !earlier && !f.split() {
+		return ""
+	}
+	return f.templatePatch(s, opt)
+}
+
+// ownChild writes the wave and the sources of a generated Application into the template.
+func (f *Fleet) ownChild(t *OwnTemplate, d Deployment, file string, made applicationObject) (Manifest, error) {
+	fields := []field{
+		{made.Metadata.Name, []string{"metadata", "name"}},
+		{made.Metadata.Annotations[syncWave], []string{"metadata", "annotations", syncWave}},
+		{made.Spec.Destination.Namespace, []string{"spec", "destination", "namespace"}},
+	}
+	if t.ID.Namespace == "" {
+		fields = append(fields, field{made.Metadata.Namespace, []string{"metadata", "namespace"}})
+	}
+	for _, key := range []string{f.Profile.Label, "environment"} {
+		if value, is := made.Metadata.Labels[key]; is {
+			fields = append(fields, field{value, []string{"metadata", "labels", key}})
+		}
+	}
+	if project := f.projectOf(d.Application); project != f.project() {
+		fields = append(fields, field{project, []string{"spec", "project"}})
+	}
+	if d.place.Name != "" {
+		fields = append(fields, field{made.Spec.Destination, []string{"spec", "destination"}})
+	}
+	if made.Spec.Source != nil {
+		fields = append(fields, field{nil, []string{"spec", "sources"}}, field{made.Spec.Source, []string{"spec", "source"}})
+	} else {
+		fields = append(fields, field{nil, []string{"spec", "source"}}, field{made.Spec.Sources, []string{"spec", "sources"}})
+	}
+	return t.with(file, fields...)
+}

@@ -1,0 +1,219 @@
+// Package appset expands ApplicationSets: it returns the Applications that Argo CD
+// generates from them.
+//
+// What a generator finds in a repository is read from that repository. What it would
+// find elsewhere, such as clusters, is unknown unless the user describes it (see
+// Values). Templates are rendered as Argo CD renders them, including what looks like
+// an oversight: users see in Argo CD what they see here.
+package appset
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Input is what ApplicationSets are expanded from.
+type Input struct {
+	// Open returns the repository with an address, or nil if it is not available.
+	Open func(repoURL string) fs.FS
+	// Values are what generators would find outside of repositories.
+	Values Values
+}
+
+// Values are the parameters that generators would find outside of repositories, by the
+// name of the ApplicationSet and the key of the generator, such as clusters. Under the
+// name AllSets they are for all ApplicationSets, and a selector of clusters applies.
+type Values map[string]map[string][]map[string]any
+
+// AllSets is the name in Values for all ApplicationSets.
+const AllSets = "*"
+
+// ParseValues reads Values from YAML.
+func ParseValues(file string, text []byte) (Values, error) {
+	var v Values
+	if err := yaml.Unmarshal(text, &v); err != nil {
+		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Message: "not a mapping of ApplicationSets to generators and their lists of parameters",
+			Remedy: "write it like {addons: {clusters: [{name: prod, server: https://prod.example.com}]}}"}
+	}
+	return v, nil
+}
+
+// Set is an expanded ApplicationSet.
+type Set struct {
+	// Applications are what it generates, in the order of the generators.
+	Applications []Application
+	// Steps is the number of steps of a RollingSync; 0 without one.
+	Steps int
+	// Faults say why Applications are missing.
+	Faults []Fault
+}
+
+// Objects returns the Applications as objects.
+func (s Set) Objects() []object.Object {
+	var all []object.Object
+	for _, app := range s.Applications {
+		all = append(all, app.Object)
+	}
+	return all
+}
+
+// Application is a generated Application.
+type Application struct {
+	object.Object
+	// Step is the step of a RollingSync, counted from 1. Applications that no step
+	// selects have the number after the last.
+	Step int
+}
+
+// Sources returns the directories and charts of the Application, for users.
+func (a Application) Sources() []string {
+	specs := a.Get("spec", "sources").Items()
+	if len(specs) == 0 {
+		specs = []object.Value{a.Get("spec", "source")}
+	}
+	all := []string{}
+	for _, s := range specs {
+		switch chart, dir := s.Get("chart").Text(), s.Get("path").Text(); {
+		case chart != "":
+			all = append(all, strings.TrimSpace("chart "+chart+" "+s.Get("targetRevision").Text()))
+		case dir != "":
+			all = append(all, dir)
+		}
+	}
+	return all
+}
+
+// Fault is a reason why Applications of a set are missing.
+type Fault struct {
+	Message string
+	// Outside means that a generator looks outside of the available repositories.
+	Outside bool
+}
+
+// Finding returns the fault of an ApplicationSet as a finding of a rule.
+func (f Fault) Finding(set object.Object, severity finding.Severity, rule string) finding.Finding {
+	remedy := "correct the ApplicationSet"
+	if f.Outside {
+		remedy = "describe what the generator finds in a file, and pass it with --generator-values"
+	}
+	return finding.Finding{Severity: severity, Rule: rule, File: set.File, Line: set.Line, Object: set.ID.String(), Message: f.Message, Remedy: remedy}
+}
+
+// Is reports whether an object is an ApplicationSet.
+func Is(o object.Object) bool {
+	return o.ID.Group == "argoproj.io" && o.ID.Kind == "ApplicationSet"
+}
+
+// spec is the part of an ApplicationSet that decides what it generates.
+type spec struct {
+	GoTemplate        bool             `json:"goTemplate"`
+	GoTemplateOptions []string         `json:"goTemplateOptions"`
+	Generators        []map[string]any `json:"generators"`
+	Template          map[string]any   `json:"template"`
+	TemplatePatch     string           `json:"templatePatch"`
+	SyncPolicy        struct {
+		Preserve bool `json:"preserveResourcesOnDeletion"`
+	} `json:"syncPolicy"`
+	Strategy struct {
+		Type        string `json:"type"`
+		RollingSync struct {
+			Steps []selector `json:"steps"`
+		} `json:"rollingSync"`
+	} `json:"strategy"`
+}
+
+// expansion is the work on one ApplicationSet.
+type expansion struct {
+	Input
+	spec
+	name, namespace string
+}
+
+// Expand returns the Applications of an ApplicationSet.
+func Expand(o object.Object, in Input) Set {
+	var doc struct {
+		Spec spec `json:"spec"`
+	}
+	if err := yaml.Unmarshal([]byte(o.Text()), &doc); err != nil {
+		return Set{Faults: []Fault{{Message: "a field has the wrong type: " + err.Error()}}}
+	}
+	e := expansion{Input: in, spec: doc.Spec, name: o.ID.Name, namespace: o.ID.Namespace}
+	var set Set
+	steps := e.Strategy.RollingSync.Steps
+	if e.Strategy.Type == "RollingSync" {
+		set.Steps = len(steps)
+	}
+	fail := func(err error) {
+		var outside outsideError
+		f := Fault{Message: err.Error(), Outside: errors.As(err, &outside)}
+		if !slices.Contains(set.Faults, f) { // the same for every Application
+			set.Faults = append(set.Faults, f)
+		}
+	}
+	seen := map[string]bool{}
+	for _, g := range e.Generators {
+		all, err := e.transform(g, e.Template, nil)
+		if err != nil {
+			fail(err)
+		}
+		for _, generated := range all {
+			for _, p := range generated.params {
+				app, err := e.application(o, generated.template, p)
+				switch {
+				case err != nil:
+					fail(err)
+					continue
+				case seen[app.ID.Name]:
+					fail(fmt.Errorf("two of its Applications have the name %q, so Argo CD generates none", app.ID.Name))
+					continue
+				}
+				seen[app.ID.Name] = true
+				if set.Steps > 0 {
+					app.Step = stepOf(steps, app.Object)
+				}
+				set.Applications = append(set.Applications, app)
+			}
+		}
+	}
+	return set
+}
+
+// application renders the template for the parameters of one Application.
+func (e expansion) application(set object.Object, template map[string]any, p params) (Application, error) {
+	made, err := e.render(template, p)
+	if err != nil {
+		return Application{}, err
+	}
+	text, err := yaml.Marshal(made)
+	if err != nil {
+		return Application{}, err
+	}
+	objs, err := object.Parse(set.File, max(set.Line, 1), string(text))
+	if err != nil || len(objs) != 1 {
+		return Application{}, fmt.Errorf("the template does not render to an Application: %w", errors.Join(err))
+	}
+	app := objs[0]
+	app.Line = set.Line // there are no lines of its own
+	return Application{Object: app}, nil
+}
+
+// stepOf returns the first step that selects an Application.
+func stepOf(steps []selector, app object.Object) int {
+	labels := map[string]string{}
+	for _, f := range app.Get("metadata", "labels").Fields() {
+		labels[f.Key] = f.Value.Text()
+	}
+	i := slices.IndexFunc(steps, func(s selector) bool { is, err := s.matches(labels); return is && err == nil })
+	if i < 0 {
+		return len(steps) + 1
+	}
+	return i + 1
+}

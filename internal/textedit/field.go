@@ -1,0 +1,181 @@
+package textedit
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// SetField sets a field of a YAML mapping; mappings on the way to it are added if they
+// are missing. A nil value removes the field. Lines that do not belong to the field stay
+// byte for byte, unless the field is within braces, which are written as lines.
+func SetField(text string, value any, path ...string) (string, error) {
+	doc, err := parseMapping(text)
+	if err != nil {
+		return "", err
+	}
+	want, err := parseMapping(text)
+	if err != nil {
+		return "", err
+	}
+	var node *yaml.Node
+	if value != nil {
+		node = &yaml.Node{}
+		if err := node.Encode(value); err != nil {
+			return "", err
+		}
+	}
+	change(want, node, path)
+	edited := spliceField(text, doc, node, path)
+	if got, err := parseMapping(edited); err == nil && same(got, want) {
+		return edited, nil
+	}
+	return encode(want) // an unusual layout
+}
+
+// parseMapping returns the mapping that a text consists of.
+func parseMapping(text string) (*yaml.Node, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		return nil, err
+	}
+	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("not a mapping")
+	}
+	return doc.Content[0], nil
+}
+
+func same(a, b *yaml.Node) bool {
+	var x, y any
+	return a.Decode(&x) == nil && b.Decode(&y) == nil && reflect.DeepEqual(x, y)
+}
+
+func encode(v any) (string, error) {
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	enc.CompactSeqIndent()
+	if err := enc.Encode(v); err != nil {
+		return "", err
+	}
+	err := enc.Close()
+	return b.String(), err
+}
+
+// entry returns the number of a key in the content of a mapping, or -1.
+func entry(m *yaml.Node, key string) int {
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Value == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// nested wraps a value in mappings for the keys of a path.
+func nested(value *yaml.Node, path []string) *yaml.Node {
+	for i := len(path) - 1; i >= 0; i-- {
+		value = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: path[i]}, value}}
+	}
+	return value
+}
+
+// change sets a field of a parsed mapping.
+func change(m, value *yaml.Node, path []string) {
+	m.Style &^= yaml.FlowStyle
+	at := entry(m, path[0])
+	switch {
+	case at < 0 && value == nil:
+	case at < 0:
+		m.Content = append(m.Content, nested(value, path).Content...)
+	case len(path) > 1 && m.Content[at+1].Kind == yaml.MappingNode:
+		change(m.Content[at+1], value, path[1:])
+	case value == nil && len(path) > 1:
+	case value == nil:
+		m.Content = append(m.Content[:at:at], m.Content[at+2:]...)
+	default:
+		m.Content[at+1] = nested(value, path[1:])
+	}
+}
+
+// spliceField sets a field in the text of a mapping.
+func spliceField(text string, m, value *yaml.Node, path []string) string {
+	lines := strings.SplitAfter(text, "\n")
+	for {
+		at := entry(m, path[0])
+		if at < 0 && value == nil {
+			return text
+		}
+		if at < 0 { // behind the last entry
+			last := m.Content[len(m.Content)-2]
+			_, end := extent(lines, last, m.Content[len(m.Content)-1])
+			return join(lines[:end], block(nested(value, path), last.Column-1), lines[end:])
+		}
+		key, inner := m.Content[at], m.Content[at+1]
+		if len(path) > 1 && inner.Kind == yaml.MappingNode && inner.Style&yaml.FlowStyle == 0 && len(inner.Content) > 0 {
+			m, path = inner, path[1:]
+			continue
+		}
+		start, end := extent(lines, key, inner)
+		switch {
+		case value == nil && len(path) == 1:
+			return join(lines[:start], "", lines[end:])
+		case len(path) > 1 && inner.Kind == yaml.MappingNode:
+			change(inner, value, path[1:])
+			value = inner
+		case value == nil:
+			return text
+		default:
+			value = nested(value, path[1:])
+		}
+		return join(lines[:start], block(nested(value, []string{key.Value}), key.Column-1), lines[end:])
+	}
+}
+
+func join(before []string, text string, after []string) string {
+	head := strings.Join(before, "")
+	if head != "" && !strings.HasSuffix(head, "\n") {
+		head += "\n"
+	}
+	return head + text + strings.Join(after, "")
+}
+
+// extent returns the lines of an entry of a block mapping: up to the next line that is
+// not indented more, without the comments above that one.
+func extent(lines []string, key, value *yaml.Node) (start, end int) {
+	start = key.Line - 1
+	end = start + 1
+	for i := end; i < len(lines); i++ {
+		content := strings.TrimLeft(lines[i], " ")
+		indent := len(lines[i]) - len(content)
+		content = strings.TrimRight(content, "\r\n")
+		item := indent == key.Column-1 && value.Kind == yaml.SequenceNode && (content == "-" || strings.HasPrefix(content, "- "))
+		switch {
+		case content == "" || strings.HasPrefix(content, "#") && indent < key.Column:
+		case indent >= key.Column || item:
+			end = i + 1
+		default:
+			return start, end
+		}
+	}
+	return start, end
+}
+
+// block returns a node as lines with an indentation.
+func block(n *yaml.Node, indent int) string {
+	text, err := encode(n)
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) != "" {
+			b.WriteString(strings.Repeat(" ", indent))
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}

@@ -1,0 +1,86 @@
+package plugin
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+
+	"github.com/ladder-cmp/ladder/internal/appset"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/link/appofapps"
+	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// GeneratedSet is an ApplicationSet of a Result, with its Applications.
+type GeneratedSet struct {
+	// Node is its node in the plan.
+	Node int
+	appset.Set
+}
+
+// expandSets expands the ApplicationSets of a result and checks their Applications. It
+// does not change the order: Argo CD calls the plugin without what generators find.
+func (req Request) expandSets(ctx context.Context, res *Result, base *knowledge.Base, opt options) error {
+	of := req.appOfApps(opt, base)
+	nodes := res.Plan.Graph.Nodes
+	if of.RepoURL = cmp.Or(of.RepoURL, base.Fleet().RepoURL); of.RepoURL == "" {
+		var objs []object.Object
+		for _, n := range nodes {
+			objs = append(objs, n.Object)
+		}
+		of.RepoURL = appset.FindRepository(objs, req.Repo)
+	}
+	in := appset.Input{Values: *req.Generators, Open: func(url string) fs.FS {
+		if remote.SameRepository(of.RepoURL, url) {
+			return req.Repo
+		}
+		return nil
+	}}
+	of.Expand = func(o object.Object) []object.Object {
+		if !appset.Is(o) {
+			return nil
+		}
+		return appset.Expand(o, in).Objects()
+	}
+	var sets []appofapps.Set
+	for i, n := range nodes {
+		if !appset.Is(n.Object) || n.Elsewhere {
+			continue
+		}
+		set := GeneratedSet{i, appset.Expand(n.Object, in)}
+		res.Sets = append(res.Sets, set)
+		checked := appofapps.Set{Node: i, Applications: set.Objects()}
+		for _, app := range set.Applications {
+			if set.Steps > 0 {
+				checked.Steps = append(checked.Steps, app.Step)
+			}
+		}
+		sets = append(sets, checked)
+		for _, f := range set.Faults {
+			severity, rule := finding.Warning, "bad-set"
+			if f.Outside {
+				severity, rule = finding.Note, "unknown-generator"
+			}
+			found := f.Finding(n.Object, severity, rule)
+			found.Object = n.Key.String()
+			res.Findings = append(res.Findings, found)
+		}
+	}
+	if sets == nil {
+		return nil
+	}
+	found, err := appofapps.CheckSets(ctx, res.Plan, sets, base, of)
+	res.Findings = append(res.Findings, found...)
+	return err
+}
+
+// Applications returns what all ApplicationSets of the result generate.
+func (r Result) Applications() []object.Object {
+	var all []object.Object
+	for _, set := range r.Sets {
+		all = append(all, set.Objects()...)
+	}
+	return all
+}
