@@ -63,7 +63,7 @@ func TestAccepted(t *testing.T) {
 		{profile.Accepted{Rule: "needs-disabled", Component: "needs-*"}, 2, 0, ""},
 		{profile.Accepted{Rule: "needs-disabled", Needs: "o*f"}, 1, 1, ""},
 		{profile.Accepted{Rule: "needs-disabled", Component: "need-*"}, 0, 2, `no Application matches "need-*", so this entry has no effect; fix: correct the pattern`},
-		{profile.Accepted{Rule: "same-step"}, 0, 0, "no finding of rule same-phase, so this entry has no effect"},
+		{profile.Accepted{Rule: "same-step"}, 0, 0, "no finding of rule same-step, so this entry has no effect"},
 		{profile.Accepted{Rule: "needs-disabled", Needs: "needs-*"}, 0, 2, "no finding of rule needs-disabled about a dependency on needs-*"},
 	} {
 		test.entry.Why = "so it is"

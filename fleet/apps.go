@@ -304,6 +304,15 @@ func Kustomizations(all []Manifest) []Manifest {
 	return made
 }
 
+// Files returns the files of an app-of-apps, with their kustomizations.
+func Files(all []Manifest) map[string]string {
+	files := map[string]string{}
+	for _, m := range slices.Concat(all, Kustomizations(all)) {
+		files[m.File+".yaml"] = YAML(m)
+	}
+	return files
+}
+
 // applicationCheck is the health check that makes Argo CD wait for children.
 func applicationCheck(base *knowledge.Base) []health.Check {
 	return slices.DeleteFunc(health.Checks(base.Seen()), func(c health.Check) bool { return c.Key != health.Key(argoCDGroup, "Application") })

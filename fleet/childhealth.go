@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	yaml "go.yaml.in/yaml/v3"
 
@@ -65,9 +66,14 @@ func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, 
 	return all, nil
 }
 
+// childHealthTimeout is how long a health check of a few lines may run.
+const childHealthTimeout = 5 * time.Second
+
 // JudgeChildHealth runs a health check for Applications, and says what it makes of
 // a child that is wrong.
 func JudgeChildHealth(ctx context.Context, script string) []string {
+	ctx, cancel := context.WithTimeout(ctx, childHealthTimeout)
+	defer cancel()
 	var all []string
 	for _, state := range childStates {
 		obj := map[string]any{"apiVersion": argoCDVersion, "kind": "Application", "metadata": map[string]any{"name": "child"}, "spec": map[string]any{}}

@@ -169,7 +169,7 @@ func (req Request) locate(ctx context.Context, d component.Description, opt opti
 	case c.Remote():
 		from, err := req.fetchChart(ctx, c, opt)
 		if err != nil {
-			return req, opt, errors.Join(atPlace(err, own.Name, d.Line("chart"), "chart"), req.valuesFault(ctx, d, opt))
+			return req, opt, atPlace(err, own.Name, d.Line("chart"), "chart")
 		}
 		from.named = finding.Finding{File: own.Name, Line: d.Line("chart"), Field: "chart"}
 		req.from, opt.crds.dir = from, from.show(from.dir)
@@ -198,17 +198,6 @@ func (req Request) locate(ctx context.Context, d component.Description, opt opti
 		opt.render.Values = append([]input.Values{values}, opt.render.Values...)
 	}
 	return req, opt, nil
-}
-
-// valuesFault reports what is wrong with values that do not depend on a chart which could
-// not be fetched, so that users see all problems at once.
-func (req Request) valuesFault(ctx context.Context, d component.Description, opt options) error {
-	ofChart := req.chartValues(ctx, d, opt, req.Dir)
-	ofChart.Files = slices.DeleteFunc(slices.Clone(ofChart.Files), func(name string) bool {
-		return !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "$") // in the chart, or at a URL
-	})
-	_, err := input.MergeValues(append([]input.Values{ofChart}, opt.render.Values...), opt.render.IgnoreMissing)
-	return err
 }
 
 // fromYAML flattens a value of component.yaml, and reports whether it has the

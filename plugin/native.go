@@ -21,10 +21,7 @@ var ofHelm = []Parameter{
 	{
 		Name: "values-object", Title: "Values as YAML", Item: "string", Collection: "string", YAML: true, Kinds: templated,
 		Tooltip: "Values as YAML. They win over values files, and single values win over them.",
-		set: func(s *Settings, values []string) error {
-			s.Values.Inline = append(s.Values.Inline, values...)
-			return nil
-		},
+		set:     list(func(s *Settings) *[]string { return &s.Values.Inline }),
 	},
 	{
 		Name: "ignore-missing-value-files", Title: "Ignore missing values files", Item: "boolean", Collection: "string", Default: "false", Kinds: templated,

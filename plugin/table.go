@@ -48,37 +48,25 @@ var ofRendering = []Parameter{
 		Name: "values", Short: "f", Title: "Values files", Item: "string", Collection: "array",
 		Tooltip: "Values files, later ones win. Relative to the component's directory; /path is relative to the repository.",
 		Flag:    "Values files; later ones override earlier ones",
-		set: func(s *Settings, values []string) error {
-			s.Values.Files = append(s.Values.Files, values...)
-			return nil
-		},
+		set:     list(func(s *Settings) *[]string { return &s.Values.Files }),
 	},
 	{
 		Name: "set", Title: "Values", Item: "string", Collection: "map",
 		Tooltip: "Single values by their path, such as image.tag: v2. They win over values files.",
 		Flag:    "Set values, such as image.tag=v2; overrides values files",
-		set: func(s *Settings, values []string) error {
-			s.Values.Set = append(s.Values.Set, values...)
-			return nil
-		},
+		set:     list(func(s *Settings) *[]string { return &s.Values.Set }),
 	},
 	{
 		Name: "set-string", Title: "Text values", Item: "string", Collection: "map",
 		Tooltip: "Like set, but the value is always text, also where it looks like a number.",
 		Flag:    "Set text values, even if they look like numbers",
-		set: func(s *Settings, values []string) error {
-			s.Values.SetString = append(s.Values.SetString, values...)
-			return nil
-		},
+		set:     list(func(s *Settings) *[]string { return &s.Values.SetString }),
 	},
 	{
 		Name: "set-file", Title: "Values from files", Item: "string", Collection: "map",
 		Tooltip: "Like set, but the value is the content of the file that is named.",
 		Flag:    "Set values to the content of files",
-		set: func(s *Settings, values []string) error {
-			s.Values.SetFile = append(s.Values.SetFile, values...)
-			return nil
-		},
+		set:     list(func(s *Settings) *[]string { return &s.Values.SetFile }),
 	},
 	{
 		Name: "kube-version", Kinds: templated, Title: "Kubernetes version", Item: "string", Collection: "string", Default: "the cluster's, or " + render.DefaultKubeVersion,
@@ -90,19 +78,13 @@ var ofRendering = []Parameter{
 		Name: "api-versions", Kinds: templated, Short: "a", Title: "API versions", Item: "string", Collection: "array",
 		Tooltip: "API versions that templates see besides the cluster's, such as monitoring.coreos.com/v1; capabilities: pinned leaves out the cluster's.",
 		Flag:    "API versions that templates see, such as monitoring.coreos.com/v1",
-		set: checked(apiVersionFault, func(s *Settings, values []string) error {
-			s.APIVersions = append(s.APIVersions, values...)
-			return nil
-		}),
+		set:     checked(apiVersionFault, list(func(s *Settings) *[]string { return &s.APIVersions })),
 	},
 	{
 		Name: "capabilities", Title: "Capabilities", Item: "string", Collection: "string", Default: capabilitiesOfCluster, Kinds: templated,
 		Tooltip: "Which API versions templates see besides Kubernetes' own: cluster adds api-versions to the cluster's, pinned uses only api-versions, fleet is like pinned, but commands for fleets add what components of earlier steps install.",
 		Choices: words(capabilitiesOfCluster, capabilitiesPinned, CapabilitiesOfFleet),
-		set: func(s *Settings, values []string) error {
-			s.native = append(s.native, func(o *options) { o.capabilities = values[0] })
-			return nil
-		},
+		set:     nativeText(func(o *options) *string { return &o.capabilities }),
 	},
 	{
 		Name: "skip-tests", Kinds: charts, Title: "Skip tests", Item: "boolean", Collection: "string", Default: "false",
@@ -113,10 +95,7 @@ var ofRendering = []Parameter{
 		Name: "random", Title: "Random values", Item: "string", Collection: "string", Default: randomDerived + " where there is a seed",
 		Tooltip: "What random functions of charts return: derived is the same on every render for the same Application and seed, drawn is new each time, as in Helm.",
 		Choices: words(randomDerived, randomDrawn),
-		set: func(s *Settings, values []string) error {
-			s.native = append(s.native, func(o *options) { o.random = values[0] })
-			return nil
-		},
+		set:     nativeText(func(o *options) *string { return &o.random }),
 	},
 }
 
@@ -225,5 +204,13 @@ func checked(fault func(value string) error, set func(*Settings, []string) error
 			return err
 		}
 		return set(s, values)
+	}
+}
+
+// list sets a parameter that takes several values.
+func list(field func(*Settings) *[]string) func(*Settings, []string) error {
+	return func(s *Settings, values []string) error {
+		*field(s) = append(*field(s), values...)
+		return nil
 	}
 }

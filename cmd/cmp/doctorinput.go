@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"io"
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/ladder-cmp/ladder/internal/argocd"
 	"github.com/ladder-cmp/ladder/internal/doctor"
-	"github.com/ladder-cmp/ladder/internal/inputs"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/server"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -20,18 +17,51 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
+// run checks what the arguments name, the cluster and the sandbox.
+func (d doctorOptions) run(ctx context.Context, args []string) (r verdict.Verdict, err error) {
+	live := d.in.Given("kubeconfig") || d.in.Given("context")
+	values, err := d.flags.GetStringSlice("values")
+	if err != nil {
+		return r, err
+	}
+	if len(args) == 0 && len(values) == 0 && !live {
+		if !d.sandbox {
+			return r, usage.New("no input; name manifests, values of the argo-cd chart, or a cluster with --context; see cmp doctor --help")
+		}
+		found, err := server.ExamineSandbox(workerCommand)
+		return verdict.Verdict{Findings: found, Of: "the sandbox of a worker"}, err
+	}
+	if err := d.fits(args); err != nil {
+		return r, err
+	}
+	e, err := argocd.ReadFiles(args, values, d.manifestsOf)
+	if usage.Is(err) {
+		return r, err
+	}
+	if err := argocd.CheckOne(e, live); err != nil {
+		return r, err
+	}
+	if err != nil {
+		return verdict.Verdict{Findings: finding.Of(err)}, nil
+	}
+	if n := d.flags.Lookup("namespace"); n.Changed {
+		d.cluster.Namespace = n.Value.String()
+	}
+	return d.diagnose(ctx, e, live)
+}
+
 // diagnose looks at what was read, and at the cluster and the sandbox if they are
 // asked for.
-func diagnose(ctx context.Context, e doctor.Input, c argocd.Cluster, live, confined bool) (r verdict.Verdict, err error) {
+func (d doctorOptions) diagnose(ctx context.Context, e doctor.Input, live bool) (r verdict.Verdict, err error) {
 	if live {
-		found, err := c.Read(ctx)
+		found, err := d.cluster.Read(ctx)
 		if err != nil {
 			return r, err
 		}
 		e.Objects, e.Secrets, e.Live = append(e.Objects, found.Objects...), found.Secrets, true
 		r.Findings = found.Findings
 	}
-	if confined {
+	if d.sandbox {
 		found, err := server.ExamineSandbox(workerCommand)
 		if err != nil {
 			return r, err
@@ -44,19 +74,19 @@ func diagnose(ctx context.Context, e doctor.Input, c argocd.Cluster, live, confi
 }
 
 // fits refuses flags that nothing among the arguments takes.
-func fits(in *inputs.Component, args []string) error {
+func (d doctorOptions) fits(args []string) error {
 	isChart, isDir := slices.ContainsFunc(args, argocd.IsChart), slices.ContainsFunc(args, manifests.IsDir)
 	named := strings.Join(args, ", ")
 	if named == "" {
 		named = "what is named"
 	}
 	for _, name := range []string{"set", "set-string", "set-file"} {
-		if in.Given(name) && !isChart {
+		if d.in.Given(name) && !isChart {
 			return usage.Errorf("--%s is for the argo-cd chart, and %s is not one; name the chart's directory", name, named)
 		}
 	}
 	for _, name := range []string{"name", "kube-version", "api-versions"} {
-		if in.Given(name) && !isDir {
+		if d.in.Given(name) && !isDir {
 			return usage.Errorf("--%s is for directories to render, and %s is not one; drop it, or name a directory", name, named)
 		}
 	}
@@ -64,17 +94,17 @@ func fits(in *inputs.Component, args []string) error {
 }
 
 // manifestsOf reads a file of manifests, or renders a directory as it is.
-func manifestsOf(in *inputs.Component, flags *pflag.FlagSet, stdin io.Reader, arg string) ([]object.Object, error) {
+func (d doctorOptions) manifestsOf(arg string) ([]object.Object, error) {
 	if !manifests.IsDir(arg) {
-		return manifests.Read(stdin, arg)
+		return manifests.Read(d.stdin, arg)
 	}
 	if !argocd.IsChart(arg) {
 		for _, name := range []string{"values", "set", "set-string", "set-file"} { // which are the chart's
-			f := flags.Lookup(name)
+			f := d.flags.Lookup(name)
 			defer func(was bool) { f.Changed = was }(f.Changed)
 			f.Changed = false
 		}
 	}
-	res, err := in.Generate(arg, plugin.Settings{Name: "argocd", Namespace: "argocd", Order: wave.Options{Waves: wave.Off}})
+	res, err := d.in.Generate(arg, plugin.Settings{Name: "argocd", Namespace: "argocd", Order: wave.Options{Waves: wave.Off}})
 	return res.Objects, err
 }

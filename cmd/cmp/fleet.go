@@ -13,6 +13,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/locate"
 	"github.com/ladder-cmp/ladder/internal/screen"
@@ -43,7 +44,7 @@ func addFleetInputs(cmd *cobra.Command) *fleetInputs {
 	flags.StringSliceVarP(&in.source.APIVersions, "api-versions", "a", nil, "API versions that templates see")
 	in.ladder = ladderfile.Flag(flags)
 	in.remote = fetchers.Add(flags, fetchers.UserCache())
-	in.remote.ShowProgress(cmd)
+	inputs.ShowProgress(cmd, in.remote)
 	return in
 }
 

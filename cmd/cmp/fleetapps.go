@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -84,17 +83,17 @@ prints one; --argocd-cm checks that a configuration has one.`,
 		if argocdCM == "" {
 			note(s, "Argo CD waits for children only with a health check for Applications; print it with cmp fleet apps --health-check, check for it with --argocd-cm FILE")
 		}
-		if out == "" {
-			_, err = io.WriteString(s.Out, fleet.YAML(made...))
-			return err
-		}
-		files := map[string]string{}
-		for _, m := range append(made, fleet.Kustomizations(made)...) {
-			files[m.File+".yaml"] = fleet.YAML(m)
-		}
-		return wholefile.ReplaceDir(out, force, files)
+		return writeApps(s, made, out, force)
 	}
 	return cmd
+}
+
+// writeApps prints the Applications, or writes them to a directory.
+func writeApps(s streams, made []fleet.Manifest, out string, force bool) error {
+	if out == "" {
+		return emit(s, fleet.YAML(made...), nil)
+	}
+	return wholefile.ReplaceDir(out, force, fleet.Files(made))
 }
 
 // checkApps refuses what can make no Applications before anything is rendered.

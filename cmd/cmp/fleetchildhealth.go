@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"time"
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -13,9 +12,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
-
-// checkPatience is how long a health check of a few lines may run.
-const checkPatience = 5 * time.Second
 
 func printChildHealth(s streams, ladder, form string) error {
 	base, err := ladderfile.Base(ladder)
@@ -36,8 +32,6 @@ func checkChildHealth(ctx context.Context, file string) error {
 	if err != nil {
 		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "name the ConfigMap argocd-cm, or values of the Argo CD Helm chart"}
 	}
-	ctx, cancel := context.WithTimeout(ctx, checkPatience)
-	defer cancel()
 	found, err := fleet.ChecksChildren(ctx, file, string(text))
 	return errors.Join(err, finding.Err(found))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,7 +33,7 @@ func (in *fleetInputs) diff(cmd *cobra.Command, s streams, ch checkout.Change, o
 			return out.trouble(checkout.AtRevision(err, side.at))
 		}
 		dirs[i] = strings.Join(side.dirs, ", ")
-		r.Names[i] = called(in.base, side.dirs)
+		r.Names[i] = checkout.Called(in.base, side.dirs)
 		if side.at != nil {
 			r.Names[i] = side.at.Name + ":" + r.Names[i]
 		}
@@ -45,25 +44,6 @@ func (in *fleetInputs) diff(cmd *cobra.Command, s streams, ch checkout.Change, o
 	r.Comparison = inventory.Compare(sides[0], dirs[0], sides[1], dirs[1], in.source.Environment)
 	warn(s, inventory.FaultsOf(sides[1], r.Unknown))
 	return out.write(s, r, r.Components(), compare.AnyError(r.New), r.Unknown)
-}
-
-// called names folders of a repository as the user did, or by their place in it
-// where that says nothing, as "." does.
-func called(base string, dirs []string) string {
-	var names []string
-	for _, dir := range dirs {
-		name := filepath.ToSlash(filepath.Clean(dir))
-		if name == "." || strings.HasSuffix(name, "..") {
-			abs := checkout.Existing(dir)
-			if rel, err := filepath.Rel(base, abs); err == nil && rel != "." {
-				name = filepath.ToSlash(rel)
-			} else {
-				name = filepath.Base(abs)
-			}
-		}
-		names = append(names, name)
-	}
-	return strings.Join(names, ", ")
 }
 
 // loadSide loads a fleet whole; of an environment that it does not know, there is

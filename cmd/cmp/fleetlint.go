@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/verdict"
@@ -70,7 +72,7 @@ func (in *fleetInputs) loadAll(cmd *cobra.Command, s streams, dirs []string) (*f
 func writeVerdict(s streams, r verdict.Verdict, format string, strict bool) error {
 	text, err := r.Render(format, screen.PaintFor(s.Out))
 	if format == reportText {
-		text = spelled(text, s.name())
+		text = help.Spelled(text, s.name())
 	}
 	if err := emit(s, text, err); err != nil {
 		return err

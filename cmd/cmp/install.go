@@ -1,18 +1,11 @@
 package main
 
 import (
-	"errors"
-	"io"
-	"os"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/build"
-	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/install"
 	"github.com/ladder-cmp/ladder/internal/option"
-	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
 func newInstall(s streams) *cobra.Command {
@@ -46,7 +39,7 @@ Merging a second time changes nothing.`,
 		if err := option.OneOf("print", form, values, kustomize); err != nil {
 			return err
 		}
-		text, err := userFile(s.In, file)
+		text, err := install.ReadFile(s.In, file)
 		if err != nil {
 			return err
 		}
@@ -57,36 +50,9 @@ Merging a second time changes nothing.`,
 		}
 		merged, err := write(text, o)
 		if err != nil && file != "" {
-			return errors.Join(inFile(file, err)...)
+			return install.InFile(file, err)
 		}
 		return emit(s, merged, err)
 	}
 	return cmd
-}
-
-// userFile reads the file that a user names, if there is one.
-func userFile(in io.Reader, file string) (string, error) {
-	var text []byte
-	var err error
-	switch file {
-	case "":
-		return "", nil
-	case "-":
-		text, err = io.ReadAll(in)
-	default:
-		text, err = os.ReadFile(file)
-	}
-	if err != nil {
-		return "", finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "name your values or kustomization.yaml"}
-	}
-	return strings.ReplaceAll(string(text), "\r\n", "\n"), nil
-}
-
-// inFile names the file that findings are about.
-func inFile(file string, err error) (all []error) {
-	for _, f := range finding.Of(err) {
-		f.File = file
-		all = append(all, f)
-	}
-	return all
 }

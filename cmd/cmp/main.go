@@ -9,13 +9,14 @@ import (
 	"os"
 	_ "time/tzdata" // a worker reads no files, and the image has none: dateInZone knew UTC only
 
+	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/librarylog"
 )
 
 func main() {
 	http.DefaultTransport = noNetwork{}
 	log.SetFlags(0)
-	out := streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Name: programName(os.Args[0])}
+	out := streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Name: help.Program(os.Args[0])}
 	log.SetOutput(librarylog.New(out.Err))
 	wait := librarylog.DivertStderr(librarylog.New(out.Err))
 	code := run(os.Args[1:], out)

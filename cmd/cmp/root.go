@@ -68,7 +68,7 @@ Exit codes: 0 success, 1 errors in the input or in a report, 2 invalid command l
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.Version = release
-	root.SetVersionTemplate(spelled(build.This(release).Text(), s.name()))
+	root.SetVersionTemplate(help.Spelled(build.This(release).Text(), s.name()))
 	root.Flags().Bool("version", false, "Print the version, as cmp version does")
 	root.PersistentFlags().Var(&colour, "color", "Color output: auto (terminals only), always or never")
 	root.PersistentFlags().BoolVarP(s.Quiet, "quiet", "q", false, "Print no warnings, notes or progress to standard error")
@@ -85,7 +85,7 @@ Exit codes: 0 success, 1 errors in the input or in a report, 2 invalid command l
 	root.SetUsageFunc(help.Usage)
 	help.Collapse(root)
 	if name := s.name(); name != root.Use {
-		callItself(root, name)
+		help.Name(root, name)
 		root.Use = strings.ReplaceAll(name, "kubectl ", "kubectl-")
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/screen"
 )
 
@@ -28,7 +29,7 @@ func (s streams) quiet() bool { return s.Quiet != nil && *s.Quiet }
 
 // say writes a line for people.
 func (s streams) say(format string, args ...any) {
-	fmt.Fprintf(s.Err, "%s: %s\n", s.name(), spelled(fmt.Sprintf(format, args...), s.name()))
+	fmt.Fprintf(s.Err, "%s: %s\n", s.name(), help.Spelled(fmt.Sprintf(format, args...), s.name()))
 }
 
 // emit prints what was made, if nothing went wrong.

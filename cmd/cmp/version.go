@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/build"
+	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/option"
 )
 
@@ -32,7 +33,7 @@ components: Helm, kustomize, Go, and the protocol of Argo CD.`,
 		if *format == reportJSON {
 			return writeJSON(s, b)
 		}
-		_, err := io.WriteString(s.Out, spelled(b.Text(), s.name()))
+		_, err := io.WriteString(s.Out, help.Spelled(b.Text(), s.name()))
 		return err
 	}
 	return cmd

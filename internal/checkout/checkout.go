@@ -207,6 +207,25 @@ func Existing(dir string) string {
 	}
 }
 
+// Called returns the names of directories of a repository as the user wrote them, or their
+// paths in it where that says nothing, as "." does.
+func Called(base string, dirs []string) string {
+	var names []string
+	for _, dir := range dirs {
+		name := filepath.ToSlash(filepath.Clean(dir))
+		if name == "." || strings.HasSuffix(name, "..") {
+			abs := Existing(dir)
+			if rel, err := filepath.Rel(base, abs); err == nil && rel != "." {
+				name = filepath.ToSlash(rel)
+			} else {
+				name = filepath.Base(abs)
+			}
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
 // Once removes duplicates, in whatever form they are named.
 func Once(names []string) []string {
 	seen := map[string]bool{}

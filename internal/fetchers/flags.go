@@ -3,13 +3,10 @@ package fetchers
 import (
 	"fmt"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/fetch"
 	"github.com/ladder-cmp/ladder/internal/help"
-	"github.com/ladder-cmp/ladder/internal/remote"
-	"github.com/ladder-cmp/ladder/internal/screen"
 )
 
 // Add adds the flags to a command. cache is the default of --remote-cache.
@@ -34,17 +31,6 @@ func (in *Options) define(f *pflag.FlagSet, cache string) {
 	f.StringVar(&in.Verify, "remote-verify", "", "Policy file that says which charts must be signed and by which keys (Helm provenance or cosign)")
 	f.StringVar(&c.CAFile, "remote-ca", "", "PEM file of CA certificates to trust in addition to those of the system")
 	f.StringSliceVar(&c.PlainHTTP, "remote-plain-http", nil, "Hosts, with their port, to connect to without TLS")
-}
-
-// ShowProgress shows on a terminal what a command fetches, if that takes long, unless
-// the command is quiet.
-func (in *Options) ShowProgress(cmd *cobra.Command) {
-	in.Config.Fetching = func(ref remote.Ref) func() {
-		if f := cmd.Flag("quiet"); f != nil && f.Value.String() == "true" {
-			return func() {}
-		}
-		return screen.Waiting(cmd.ErrOrStderr(), "fetching "+ref.String())
-	}
 }
 
 // AddForServer adds the flags of a command that fetches for others.

@@ -16,6 +16,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -93,10 +95,21 @@ func AddSeedless(cmd *cobra.Command, only ...string) *Component {
 		return in
 	}
 	in.Remote = fetchers.Add(in.flags, fetchers.UserCache())
-	in.Remote.ShowProgress(cmd)
+	ShowProgress(cmd, in.Remote)
 	in.flags.StringVar(&in.revision, "revision", "", "Commit that templates see as .Release.Revision")
 	help.Put(in.flags, help.Helm, "revision")
 	return in
+}
+
+// ShowProgress shows on a terminal what a command fetches, if that takes long, unless the
+// command is quiet.
+func ShowProgress(cmd *cobra.Command, from *fetchers.Options) {
+	from.Config.Fetching = func(ref remote.Ref) func() {
+		if f := cmd.Flag("quiet"); f != nil && f.Value.String() == "true" {
+			return func() {}
+		}
+		return screen.Waiting(cmd.ErrOrStderr(), "fetching "+ref.String())
+	}
 }
 
 // Base returns the knowledge with the file of --ladder.

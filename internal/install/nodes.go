@@ -232,10 +232,6 @@ func entry(key string, value *yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{scalar(key), value}}
 }
 
-func list(items ...*yaml.Node) *yaml.Node {
-	return &yaml.Node{Kind: yaml.SequenceNode, Content: items}
-}
-
 // decoded is what a node means; nil if it is not valid.
 func decoded(n *yaml.Node) any {
 	var v any

@@ -81,25 +81,9 @@ func (c *comparison) measureChart(ctx context.Context, chart chart) error {
 	}
 	defer constant.stop(c.programs)
 
-	servers := []*server{stock, floor, cold, warm, constant}
-	took := make([][]time.Duration, len(servers))
-	memory := make([]int64, len(servers))
-	for round := range warmUps + c.rounds {
-		for turn := range servers {
-			// Nobody always follows the same one.
-			i := (turn + round) % len(servers)
-			if err := repo.next(); err != nil {
-				return err
-			}
-			o, err := servers[i].askAll(ctx, []request{{app: appName, root: repo.root, path: "component", commit: repo.commit}}, 1, chartPatience)
-			if err != nil {
-				return err
-			}
-			memory[i] = max(memory[i], o.memory)
-			if round >= warmUps {
-				took[i] = append(took[i], o.all)
-			}
-		}
+	took, memory, err := c.turns(ctx, []*server{stock, floor, cold, warm, constant}, &repo)
+	if err != nil {
+		return err
 	}
 	files, bytes, err := repo.size()
 	if err != nil {
@@ -118,6 +102,31 @@ func (c *comparison) measureChart(ctx context.Context, chart chart) error {
 		chart.name, files, inBytes(bytes), inBytes(sent), inMS(packing), len(answer), inBytes(int64(size)), ms(0), ms(4), ms(1), ms(2), ms(3), ms(2)/ms(0), ms(3)/ms(4), ms(3)/ms(1),
 		inBytes(memory[0]), inBytes(memory[1]), inBytes(memory[2]), inBytes(memory[3]))
 	return nil
+}
+
+// turns asks servers in turn, each time with a new commit, and returns how long each took
+// and the most memory that each had.
+func (c *comparison) turns(ctx context.Context, servers []*server, repo *checkout) (took [][]time.Duration, memory []int64, err error) {
+	took = make([][]time.Duration, len(servers))
+	memory = make([]int64, len(servers))
+	for round := range warmUps + c.rounds {
+		for turn := range servers {
+			// Nobody always follows the same one.
+			i := (turn + round) % len(servers)
+			if err := repo.next(); err != nil {
+				return nil, nil, err
+			}
+			o, err := servers[i].askAll(ctx, []request{{app: appName, root: repo.root, path: "component", commit: repo.commit}}, 1, chartPatience)
+			if err != nil {
+				return nil, nil, err
+			}
+			memory[i] = max(memory[i], o.memory)
+			if round >= warmUps {
+				took[i] = append(took[i], o.all)
+			}
+		}
+	}
+	return took, memory, nil
 }
 
 // packingTime is the client's share of a request, and how much it then sends.

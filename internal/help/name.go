@@ -1,4 +1,4 @@
-package main
+package help
 
 import (
 	"path/filepath"
@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// programName is what people call the program by: the name of its file, if that is one
+// Program is what people call the program by: the name of its file, if that is one
 // of ours. Where cmp is the file comparison tool of diffutils, it is installed as ladder,
 // and as kubectl-ladder it is a plugin of kubectl.
-func programName(file string) string {
+func Program(file string) string {
 	switch name := strings.TrimSuffix(filepath.Base(file), ".exe"); name {
 	case "ladder":
 		return name
@@ -26,8 +26,8 @@ func programName(file string) string {
 // part of a path, of a flag or of the name of Argo CD's own server.
 var mention = regexp.MustCompile(`(^|[^\w./-])cmp(-server\b|\b)`)
 
-// spelled is a text with the name that the program is called by.
-func spelled(text, name string) string {
+// Spelled is a text with the name that the program is called by.
+func Spelled(text, name string) string {
 	if name == "cmp" {
 		return text
 	}
@@ -39,13 +39,13 @@ func spelled(text, name string) string {
 	})
 }
 
-// callItself writes the name of the program into the help of a command and of those below.
-func callItself(cmd *cobra.Command, name string) {
-	cmd.Short, cmd.Long, cmd.Example = spelled(cmd.Short, name), spelled(cmd.Long, name), spelled(cmd.Example, name)
+// Name writes the name of the program into the help of a command and of those below.
+func Name(cmd *cobra.Command, name string) {
+	cmd.Short, cmd.Long, cmd.Example = Spelled(cmd.Short, name), Spelled(cmd.Long, name), Spelled(cmd.Example, name)
 	for _, flags := range []*pflag.FlagSet{cmd.LocalNonPersistentFlags(), cmd.PersistentFlags()} {
-		flags.VisitAll(func(f *pflag.Flag) { f.Usage = spelled(f.Usage, name) })
+		flags.VisitAll(func(f *pflag.Flag) { f.Usage = Spelled(f.Usage, name) })
 	}
 	for _, sub := range cmd.Commands() {
-		callItself(sub, name)
+		Name(sub, name)
 	}
 }

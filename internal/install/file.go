@@ -1,0 +1,40 @@
+package install
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
+)
+
+// ReadFile reads the values or the kustomization of a user: nothing if file is empty, and
+// standard input if it is "-".
+func ReadFile(in io.Reader, file string) (string, error) {
+	var text []byte
+	var err error
+	switch file {
+	case "":
+		return "", nil
+	case "-":
+		text, err = io.ReadAll(in)
+	default:
+		text, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return "", finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "name your values or kustomization.yaml"}
+	}
+	return strings.ReplaceAll(string(text), "\r\n", "\n"), nil
+}
+
+// InFile returns an error with the name of the file that its findings are about.
+func InFile(file string, err error) error {
+	var all []error
+	for _, f := range finding.Of(err) {
+		f.File = file
+		all = append(all, f)
+	}
+	return errors.Join(all...)
+}
