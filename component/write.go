@@ -31,6 +31,48 @@ func Set(text []byte, key, value string) ([]byte, error) {
 	return nil, finding.Fault(fmt.Sprintf("the value of %s cannot be changed without changing more", key), fmt.Sprintf("write %s: %q yourself", key, value))
 }
 
+// explanation begins a comment that Explain writes, so that it finds it again.
+const explanation = "# cmp fleet steps: "
+
+// Explain returns the text of a component.yaml with a comment above a key that says why it
+// has its value. It replaces an earlier comment of its own, and no other. With only, it
+// adds none where there was none. A key that does not begin its line stays as it is.
+func Explain(text []byte, key, why string, only bool) []byte {
+	root, err := mapping(text)
+	if err != nil || root.Style&yaml.FlowStyle != 0 {
+		return text
+	}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		n := root.Content[i]
+		if n.Value != key {
+			continue
+		}
+		before, line := string(text), n.Line
+		from, ok := offset(before, line, 1)
+		column, in := offset(before, line, n.Column)
+		if !ok || !in || strings.Trim(before[from:column], " ") != "" {
+			return text
+		}
+		indent, to, eol := before[from:column], from, "\n"
+		if strings.Contains(before, "\r\n") {
+			eol = "\r\n"
+		}
+		above, has := offset(before, line-1, 1)
+		has = has && line > 1 && strings.HasPrefix(strings.TrimLeft(before[above:from], " "), explanation)
+		if has {
+			from = above
+		} else if only {
+			return text
+		}
+		edit := splice(before, from, to, indent+explanation+why+eol)
+		if after, err := mapping([]byte(edit)); err == nil && sameNode(root, after) {
+			return []byte(edit)
+		}
+		return text
+	}
+	return text
+}
+
 // mapping parses a file, which may be empty.
 func mapping(text []byte) (*yaml.Node, error) {
 	var doc yaml.Node

@@ -48,6 +48,28 @@ func TestSetKeepsBytes(t *testing.T) {
 	}
 }
 
+// TestExplain writes a reason above a key, and replaces only one of its own.
+func TestExplain(t *testing.T) {
+	const ours = "# cmp fleet steps: "
+	for _, test := range []struct {
+		in, want string
+		only     bool
+	}{
+		{in: "name: a\nwave: 1 # x\n", want: "name: a\n" + ours + "because\nwave: 1 # x\n"},
+		{in: "# mine\nwave: 1", want: "# mine\n" + ours + "because\nwave: 1"},
+		{in: "name: a\r\n" + ours + "of old\r\nwave: 1\r\n", want: "name: a\r\n" + ours + "because\r\nwave: 1\r\n", only: true},
+		{in: "  " + ours + "of old\n  wave: 1\n", want: "  " + ours + "because\n  wave: 1\n"},
+		{in: "name: a\nwave: 1\n", want: "name: a\nwave: 1\n", only: true},
+		{in: "{name: a, wave: 1}", want: "{name: a, wave: 1}"},
+		{in: "--- !!map\nname: a\n", want: "--- !!map\nname: a\n"},
+		{in: "\ufeffwave: 1\n", want: "\ufeff" + ours + "because\nwave: 1\n"},
+	} {
+		if got := string(component.Explain([]byte(test.in), "wave", "because", test.only)); got != test.want {
+			t.Errorf("%q became %q, want %q", test.in, got, test.want)
+		}
+	}
+}
+
 // FuzzSet makes sure that what is written is read, and that nothing else is said.
 func FuzzSet(f *testing.F) {
 	for _, seed := range []string{"name: a\n", "{name: a, rolloutPhase: 1}", "# c\nwave: &p '1'\nname: *p\n", "name: |\n  a\n  b\ndomain: x\n", "labels:\n  rolloutPhase: 1\n", "---\nname: a\n...\n"} {

@@ -28,7 +28,7 @@ func (f fault) with(other *Application) fault {
 // remembers what they said of it.
 func (l *lint) accept(found fault) finding.Finding {
 	for i, a := range l.Settings.Accepted {
-		if a.Rule != found.Rule || a.Component != found.of || a.Needs != "" && a.Needs != found.needs {
+		if !a.Matches(found.Rule, found.of, found.needs) {
 			continue
 		}
 		l.accepted[i] = true
@@ -44,7 +44,7 @@ func (l *lint) accept(found fault) finding.Finding {
 func (f *Fleet) besides(n Need) bool {
 	from, to := f.Applications[n.From].Name, f.Applications[n.To].Name
 	return slices.ContainsFunc(f.Settings.Accepted, func(a profile.Accepted) bool {
-		return a.Rule == sameStep && a.Component == from && (a.Needs == "" || a.Needs == to)
+		return a.Matches(sameStep, from, to)
 	})
 }
 
@@ -75,10 +75,7 @@ func (l *lint) stale() []fault {
 		if l.accepted[i] || l.failed(a.Component) || l.failed(a.Needs) {
 			continue
 		}
-		message, remedy := fmt.Sprintf("no finding of rule %s for %s", a.Rule, a.Component), "remove the entry"
-		if a.Needs != "" {
-			message += " and " + a.Needs
-		}
+		message, remedy := noFinding(a), "remove the entry"
 		if unknown, known := l.unknownNames(a); unknown != "" {
 			message, remedy = unknown, known
 		}
@@ -86,6 +83,19 @@ func (l *lint) stale() []fault {
 			Message: message + ", so this entry has no effect", Remedy: remedy}})
 	}
 	return all
+}
+
+// noFinding says what an entry matches none of.
+func noFinding(a profile.Accepted) string {
+	switch {
+	case a.Component == "" && a.Needs == "":
+		return fmt.Sprintf("no finding of rule %s", a.Rule)
+	case a.Needs == "":
+		return fmt.Sprintf("no finding of rule %s for %s", a.Rule, a.Component)
+	case a.Component == "":
+		return fmt.Sprintf("no finding of rule %s about a dependency on %s", a.Rule, a.Needs)
+	}
+	return fmt.Sprintf("no finding of rule %s for %s and %s", a.Rule, a.Component, a.Needs)
 }
 
 // unknownNames says which name of an entry is that of nothing, and what to do.
@@ -98,14 +108,18 @@ func (l *lint) unknownNames(a profile.Accepted) (message, remedy string) {
 		return fmt.Sprintf("unknown rule %q", a.Rule), "use one of " + strings.Join(names, ", ")
 	}
 	for _, name := range []string{a.Component, a.Needs} {
-		if name != "" && !slices.ContainsFunc(l.Applications, func(app *Application) bool { return app.Name == name }) {
-			return fmt.Sprintf("unknown Application %q", name), "correct the name, or remove the entry"
+		if slices.ContainsFunc(l.Applications, func(app *Application) bool { return profile.Named(name, app.Name) }) {
+			continue
 		}
+		if strings.Contains(name, "*") {
+			return fmt.Sprintf("no Application matches %q", name), "correct the pattern, or remove the entry"
+		}
+		return fmt.Sprintf("unknown Application %q", name), "correct the name, or remove the entry"
 	}
 	return "", ""
 }
 
-// failed reports whether an Application of that name could not be rendered.
+// failed reports whether an Application that an entry names could not be rendered.
 func (l *lint) failed(name string) bool {
-	return slices.ContainsFunc(l.Applications, func(app *Application) bool { return app.Name == name && app.Failed })
+	return name != "" && slices.ContainsFunc(l.Applications, func(app *Application) bool { return profile.Named(name, app.Name) && app.Failed })
 }

@@ -59,6 +59,12 @@ func TestAccepted(t *testing.T) {
 		{profile.Accepted{Rule: "no-step", Component: "split-crds"}, 1, 1, ""},
 		{profile.Accepted{Rule: "needs-help", Component: "needs-off"}, 0, 0, `unknown rule "needs-help", so this entry has no effect; fix: use one of no-step`},
 		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "of"}, 0, 2, `unknown Application "of"`},
+		{profile.Accepted{Rule: "needs-disabled"}, 2, 0, ""},
+		{profile.Accepted{Rule: "needs-disabled", Component: "needs-*"}, 2, 0, ""},
+		{profile.Accepted{Rule: "needs-disabled", Needs: "o*f"}, 1, 1, ""},
+		{profile.Accepted{Rule: "needs-disabled", Component: "need-*"}, 0, 2, `no Application matches "need-*", so this entry has no effect; fix: correct the pattern`},
+		{profile.Accepted{Rule: "same-step"}, 0, 0, "no finding of rule same-step, so this entry has no effect"},
+		{profile.Accepted{Rule: "needs-disabled", Needs: "needs-*"}, 0, 2, "no finding of rule needs-disabled about a dependency on needs-*"},
 	} {
 		test.entry.Why = "so it is"
 		notes, others, stale := accepted(test.entry)

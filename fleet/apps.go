@@ -53,6 +53,10 @@ func (f *Fleet) Apps(opt AppsOptions) ([]Manifest, []finding.Finding, error) {
 	if opt.Tiers && opt.Sets {
 		faults = slices.Concat(faults, f.unlabelled(), f.before(sets))
 	}
+	if opt.Tiers && f.Settings.Promotion {
+		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "no-promotion", File: f.Settings.File, Line: f.Settings.Line, Field: "fleet.promotion",
+			Message: "each tier contains all environments, so no environment can wait for another", Remedy: "remove --tiers, or promotion"})
+	}
 	finding.Sort(faults)
 	if err := finding.Err(faults); err != nil {
 		return nil, nil, err
@@ -62,16 +66,17 @@ func (f *Fleet) Apps(opt AppsOptions) ([]Manifest, []finding.Finding, error) {
 		return all, faults, err
 	}
 	root := f.parent(opt, f.name(opt.Target), opt.Path, sets[0].places[0].Revision)
-	children, err := f.children(sets, opt, "")
+	children, err := f.children(f.promoted(sets), opt, "")
 	return append([]Manifest{root}, children...), faults, err
 }
 
-// children are the Applications of sets, which have one order.
+// children are the Applications of sets, which have one order. With promotion, those of an
+// environment come after all of the one before.
 func (f *Fleet) children(sets []set, opt AppsOptions, dir string) ([]Manifest, error) {
 	var all []Manifest
-	last := 0
+	first, last := 0, 0
 	for _, app := range f.Enabled() {
-		last = max(last, app.Phase.Number)
+		first, last = min(first, app.Phase.Number), max(last, app.Phase.Number)
 	}
 	for _, s := range sets {
 		for _, d := range f.deployments(s) {
@@ -79,6 +84,7 @@ func (f *Fleet) children(sets []set, opt AppsOptions, dir string) ([]Manifest, e
 			if !d.Phase.Set {
 				wave = last + 1 // after all that have a step
 			}
+			wave += s.rank * (last - first + 2)
 			m, err := f.child(d, opt, path.Join(dir, d.Name), wave)
 			if err != nil {
 				return nil, err

@@ -32,7 +32,8 @@ var deletesInOrder = [2]int{3, 2}
 
 // ApplicationSets generates the rollout of a fleet: an ApplicationSet that reads every
 // component.yaml, with an entry for each step. If environments share a cluster there are two,
-// the first of which contains what a cluster has once.
+// the first of which contains what a cluster has once. With promotion, there is one for each
+// environment.
 //
 // The error joins the findings that prevent a rollout; the other findings are returned.
 func (f *Fleet) ApplicationSets(opt SetOptions) ([]Manifest, []finding.Finding, error) {
@@ -49,11 +50,14 @@ func (f *Fleet) ApplicationSets(opt SetOptions) ([]Manifest, []finding.Finding, 
 	if err := finding.Err(faults); err != nil {
 		return nil, nil, err
 	}
+	if opt.Template != nil && len(f.promoted(sets)) > len(sets) {
+		return nil, nil, opt.Template.fault("metadata.name", "promotion needs an ApplicationSet for each environment, and a template is one", "generate them with --environment, or without --template")
+	}
 	if opt.Template != nil && len(sets) > 1 {
 		return nil, nil, opt.Template.fault("metadata.name", "the environments of this fleet share a cluster, which needs two ApplicationSets, and a template is one", "generate them with --environment, or without --template")
 	}
 	var all []Manifest
-	for _, s := range sets {
+	for _, s := range f.promoted(sets) {
 		m, err := f.applicationSet(s, opt, ordered)
 		if err != nil {
 			return nil, nil, err

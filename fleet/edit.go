@@ -14,8 +14,13 @@ type Edit struct {
 	Changes []Change
 }
 
-// Change is a key with its values; Before is empty if the key is missing.
-type Change struct{ Key, Before, After string }
+// Change is a key with its values; Before is empty if the key is missing. Why is the reason
+// for the value, which is written beside it.
+type Change struct{ Key, Before, After, Why string }
+
+// Stays reports whether the value is the right one, so that only an earlier reason is
+// renewed.
+func (c Change) Stays() bool { return c.Before == c.After }
 
 // Edits returns the changes that set every step to the computed one. The findings are
 // components without a component.yaml, and those whose step depends on one that is unknown.
@@ -24,7 +29,7 @@ func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 	var faults []finding.Finding
 	unknown := p.unknown()
 	for i, row := range p.Places {
-		if v := row.Verdict(); v == Equal || v == Intent || v == Homeless || row.Failed {
+		if row.stays() || row.Verdict() == Homeless || row.Failed {
 			continue
 		}
 		if n, because := unknown[i]; because {
@@ -37,12 +42,7 @@ func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 				Message: "it has no " + component.File + " to write the step " + row.Computed.Text + " into", Remedy: "add one"})
 			continue
 		}
-		i := slices.IndexFunc(all, func(e Edit) bool { return e.Component == row.Component })
-		if i < 0 {
-			i = len(all)
-			all = append(all, Edit{Component: row.Component})
-		}
-		all[i].Changes = append(all[i].Changes, row.changes(p.fleet.Profile.Key)...)
+		all = with(all, row.Component, row.changes(p.fleet.Profile.Key)...)
 	}
 	slices.SortFunc(all, func(x, y Edit) int { return strings.Compare(x.Dir, y.Dir) })
 	for _, e := range all { // crdsPhase is put behind the other
@@ -50,6 +50,34 @@ func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 	}
 	finding.Sort(faults)
 	return all, faults
+}
+
+// Renewals lists the steps that stay, with the reasons that are to be written where an
+// earlier one is.
+func (p *Phases) Renewals() []Edit {
+	var all []Edit
+	for _, row := range p.Places {
+		if row.stays() && row.Described && !row.Failed {
+			all = with(all, row.Component, Change{row.phaseKey(p.fleet.Profile.Key), row.Phase.Text, row.Phase.Text, finding.Sanitize(row.Why)})
+		}
+	}
+	return all
+}
+
+// with adds changes to the edit of a component.
+func with(all []Edit, c *Component, changes ...Change) []Edit {
+	i := slices.IndexFunc(all, func(e Edit) bool { return e.Component == c })
+	if i < 0 {
+		return append(all, Edit{c, changes})
+	}
+	all[i].Changes = append(all[i].Changes, changes...)
+	return all
+}
+
+// stays reports whether the step that is set is right.
+func (p Placed) stays() bool {
+	v := p.Verdict()
+	return v == Equal || v == Intent
 }
 
 // unknown are the Applications that depend on one without a step, or on one that does not
@@ -72,9 +100,10 @@ func (p *Phases) unknown() map[int]Need {
 // changes returns those of the keys that hold the step: both, if both are set.
 func (p Placed) changes(missing string) []Change {
 	key := p.phaseKey(missing)
-	all := []Change{{key, p.Phase.Text, p.Computed.Text}}
+	why := finding.Sanitize(p.Why)
+	all := []Change{{key, p.Phase.Text, p.Computed.Text, why}}
 	if key == "rolloutPhase" && p.RolloutPhase.Set && p.Wave.Set {
-		all = append(all, Change{"wave", p.Wave.Text, p.Computed.Text})
+		all = append(all, Change{"wave", p.Wave.Text, p.Computed.Text, why})
 	}
 	return all
 }
@@ -82,12 +111,17 @@ func (p Placed) changes(missing string) []Change {
 // Apply changes the text of the file.
 func (e Edit) Apply(text []byte) ([]byte, error) {
 	for _, c := range e.Changes {
+		if c.Stays() {
+			text = component.Explain(text, c.Key, c.Why, true)
+			continue
+		}
 		var err error
 		if text, err = component.Set(text, c.Key, c.After); err != nil {
 			f := finding.Of(err)[0]
 			f.Rule, f.File, f.Line, f.Field = "not-written", e.File, e.Line(c.Key), c.Key
 			return nil, f
 		}
+		text = component.Explain(text, c.Key, c.Why, false)
 	}
 	return text, nil
 }

@@ -53,7 +53,7 @@ func (f *Fleet) acceptedLink(l Link) (why string, accepted bool) {
 		rule = sameStep
 	}
 	for _, a := range f.Settings.Accepted {
-		if a.Rule == rule && a.Component == from.Name && (a.Needs == "" || a.Needs == to.Name) {
+		if a.Matches(rule, from.Name, to.Name) {
 			return strings.TrimSpace(a.Why), true
 		}
 	}

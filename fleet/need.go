@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -101,8 +100,8 @@ func (n Need) Because() string {
 }
 
 // Ordered returns the needs that can be satisfied together. Inferred needs yield to certain and
-// to stronger ones. Each cycle of certain needs is an error, and none of its needs is returned.
-func (f *Fleet) Ordered(all []Need) (kept []Need, dropped []Need, stuck map[int]bool, faults []finding.Finding) {
+// to stronger ones. Each cycle of certain needs is an error, and broken at one of them.
+func (f *Fleet) Ordered(all []Need) (kept, dropped, broken []Need, faults []finding.Finding) {
 	var signs []Need
 	for _, n := range all {
 		if n.Sure {
@@ -111,24 +110,7 @@ func (f *Fleet) Ordered(all []Need) (kept []Need, dropped []Need, stuck map[int]
 			signs = append(signs, n)
 		}
 	}
-	stuck = map[int]bool{}
-	group := groups(len(f.Applications), kept)
-	circles := map[int]bool{}
-	for _, n := range kept {
-		if n.Later && group[n.From] == group[n.To] {
-			circles[group[n.From]] = true
-		}
-	}
-	for _, g := range slices.Sorted(maps.Keys(circles)) {
-		circle := f.circle(kept, group, g)
-		faults = append(faults, f.circleFinding(circle))
-		for i := range group {
-			if group[i] == g {
-				stuck[i] = true
-			}
-		}
-	}
-	kept = slices.DeleteFunc(kept, func(n Need) bool { return group[n.From] == group[n.To] && circles[group[n.From]] })
+	kept, broken, faults = f.breakCycles(kept)
 	slices.SortStableFunc(signs, func(x, y Need) int {
 		return cmp.Or(cmp.Compare(y.reason.Strength, x.reason.Strength), cmp.Compare(y.signs, x.signs))
 	})
@@ -144,7 +126,7 @@ func (f *Fleet) Ordered(all []Need) (kept []Need, dropped []Need, stuck map[int]
 		out[n.From] = append(out[n.From], n)
 		kept = append(kept, n)
 	}
-	return kept, dropped, stuck, faults
+	return kept, dropped, broken, faults
 }
 
 // chain is the shortest path along needs from one Application to another; nil if there is none.
@@ -194,15 +176,4 @@ func (f *Fleet) circle(needs []Need, group []int, g int) []Need {
 		}
 	}
 	return best
-}
-
-func (f *Fleet) circleFinding(circle []Need) finding.Finding {
-	var links []string
-	for _, n := range circle {
-		links = append(links, f.Applications[n.From].Name+" "+f.sentence(n))
-	}
-	first := f.Applications[circle[0].From]
-	return finding.Finding{Severity: finding.Error, Rule: "cycle", File: first.File, Object: first.Name,
-		Message: "no order satisfies all dependencies: " + strings.Join(links, "; "),
-		Remedy:  "split one of them into two components, or remove one of the references"}
 }

@@ -62,7 +62,7 @@ func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 		all[i].Later = n.Later && !f.besides(n)
 	}
 	all = append(all, f.tested(all)...)
-	kept, dropped, stuck, faults := f.Ordered(all)
+	kept, dropped, broken, faults := f.Ordered(all)
 	p := &Phases{fleet: f, needs: kept, Findings: faults}
 	for _, n := range dropped {
 		p.passedOver(n, "that would create a cycle")
@@ -76,9 +76,7 @@ func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 		if _, intended := opt.Intended[i]; intended {
 			stands[i].least = app.Phase.Number
 		}
-		if stuck[i] && !(opt.OnlyMissing && app.Phase.Set) {
-			stands[i] = stand{}
-		} else if stands[i].fault.Message != "" {
+		if stands[i].fault.Message != "" {
 			p.Findings = append(p.Findings, stands[i].fault)
 		}
 	}
@@ -89,6 +87,9 @@ func (f *Fleet) Phases(opt PhaseOptions) *Phases {
 			p.Places[i].Earliest, p.Places[i].After = earliest, -1
 			p.Places[i].Why = "it could be in " + p.fleet.Profile.StepName(earliest.Number) + ", which would not make the rollout faster"
 		}
+	}
+	for _, n := range broken {
+		p.Places[n.From].Why += fmt.Sprintf("; without its dependency on %s, which is part of a cycle", f.Applications[n.To].Name)
 	}
 	if opt.OnlyMissing {
 		p.overtaken(kept)

@@ -59,6 +59,8 @@ type set struct {
 	// wave is where it stands among the sets; nil if it is the only one.
 	wave   *int
 	places []place
+	// rank is how many environments are rolled out before, with promotion.
+	rank int
 	// suffixed is true if Applications are named by their places.
 	suffixed bool
 	// has reports whether an Application is in the set. listed are those that
@@ -102,6 +104,25 @@ func (f *Fleet) deployments(s set) []Deployment {
 		}
 	}
 	return all
+}
+
+// ApplicationNames are the names that Applications have in an environment. If the fleet
+// does not know it, they are those of the components.
+func (f *Fleet) ApplicationNames(environment string) map[*Application]string {
+	names := map[*Application]string{}
+	for _, app := range f.Applications {
+		names[app] = app.Name
+	}
+	sets, err := f.sets(Target{Environment: environment})
+	if err != nil {
+		return names
+	}
+	for _, s := range sets {
+		for _, d := range f.deployments(s) {
+			names[d.Application] = d.Name
+		}
+	}
+	return names
 }
 
 // takes reports whether a component goes to a place.
@@ -171,6 +192,27 @@ func (f *Fleet) sets(t Target) ([]set, error) {
 		environments.name += "-environments"
 	}
 	return []set{clusters, environments}, nil
+}
+
+// promoted are the sets in the order of a promotion: each environment has one of its own,
+// which is rolled out when the one before is healthy. What a cluster has once comes before
+// all of them. Without promotion, the sets stay as they are.
+func (f *Fleet) promoted(sets []set) []set {
+	last := len(sets) - 1
+	if !f.Settings.Promotion || len(sets[last].places) < 2 {
+		return sets
+	}
+	all := slices.Clone(sets[:last])
+	for i, p := range sets[last].places {
+		s, wave := sets[last], last+i
+		s.name, s.places, s.wave, s.rank = strings.TrimSuffix(s.name, "-environments")+"-"+p.Name, []place{p}, &wave, i
+		s.title = "the environment " + p.Name
+		if i > 0 {
+			s.title += ", which is rolled out when " + sets[last].places[i-1].Name + " is healthy"
+		}
+		all = append(all, s)
+	}
+	return all
 }
 
 // forCluster reports whether a cluster has an Application once, however many

@@ -3,6 +3,7 @@ package knowledge
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -11,15 +12,20 @@ import (
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
-// accepted checks an accepted finding, which needs a rule and a reason.
+// accepted checks an accepted finding, which needs a rule and a reason, and may have
+// patterns.
 func (r *reader) accepted(n *yaml.Node, field string, a profile.Accepted) {
 	for _, key := range []struct{ name, value, remedy string }{
 		{"rule", a.Rule, "write rule: the name of the rule that finds it"},
-		{"component", a.Component, "write component: the name of the Application that it is about"},
 		{"why", a.Why, "write why: what makes up for it"},
 	} {
 		if strings.TrimSpace(key.value) == "" {
 			r.fault(n, field, "the accepted finding has no "+key.name, key.remedy)
+		}
+	}
+	for _, key := range []struct{ name, pattern string }{{"component", a.Component}, {"needs", a.Needs}} {
+		if _, err := path.Match(key.pattern, ""); err != nil {
+			r.fault(value(n, key.name), field+"."+key.name, fmt.Sprintf("%q is not a pattern", key.pattern), "write a name, with * for any characters")
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 // flagValues complete flags that mean the same with every command. Parameters of
 // a rendering and formats have their choices with them.
 var flagValues = map[string]cobra.CompletionFunc{
-	"ladder": complete.ManifestFiles, "file": complete.ManifestFiles, "values": complete.ManifestFiles, "durations": complete.ManifestFiles, "check": complete.ManifestFiles, "argocd-cm": complete.ManifestFiles, "generator-values": complete.ManifestFiles, "template": complete.ManifestFiles,
+	"ladder": complete.ManifestFiles, "file": complete.ManifestFiles, "values": complete.ManifestFiles, "durations": complete.ManifestFiles, "observed": complete.ManifestFiles, "applications": complete.ManifestFiles, "check": complete.ManifestFiles, "argocd-cm": complete.ManifestFiles, "generator-values": complete.ManifestFiles, "template": complete.ManifestFiles,
 	"out": complete.Folders, "dir": complete.Folders, "plugin-dir": complete.Folders, "compare": complete.Folders, "path": complete.Folders,
 	"components": complete.Folders, "libs": complete.Folders, "remote-cache": complete.Folders, "remote-credentials": complete.Folders, "remote-projects": complete.Folders,
 	"set-file": complete.AnyFile, "kubeconfig": complete.AnyFile, "seed-file": complete.AnyFile, "remote-ca": complete.AnyFile, "remote-verify": complete.ManifestFiles,

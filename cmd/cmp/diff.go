@@ -12,7 +12,7 @@ import (
 
 func newDiff(s streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "diff DIR DIR | REV[..[.]REV] DIR...",
+		Use:   "diff DIR DIR | REV[..[.]REV] DIR... | --applications FILE DIR...",
 		Short: "Compare components or fleets before and after a change",
 		Long: `Render components before and after a change, and compare objects, waves, and findings.
 For a directory of components, compare the rollout of the fleet: its components, their
@@ -23,22 +23,40 @@ is a branch, tag or commit, which is compared with the work tree. REV..REV compa
 revisions. With three dots the first side is their merge base, so that the changes of
 others are not shown. Revisions are read from git's files, without a checkout.
 
+With --applications, --context or --kubeconfig, compare a fleet with the Applications that
+deploy its components now: what they render to from this repository, and the names of the
+objects that Argo CD lists in their status.
+
 Exits with 1 if the change brings a finding of severity error. With --exit-code: 0 if
 nothing differs, 1 if something does, 2 on errors, as kubectl diff does.`,
 		Example: `  cmp diff main ./component
   cmp diff origin/main... ./components -o markdown > comment.md
   cmp diff v1.4..v1.5 ./component -o json
-  cmp diff ./component.old ./component`,
-		Args: cobra.MinimumNArgs(2),
+  cmp diff ./component.old ./component
+  cmp diff ./components --applications argocd/root.yaml
+  cmp diff ./components --context production`,
 	}
 	in := addAnyInputs(cmd, "Compare only what is deployed there")
 	in.ExpandSets()
 	in.forComponent("generator-values")
 	in.fleet.source.Partial = true
 	out := addDiffOutput(cmd)
+	former := addFormerInput(cmd, in)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if former.given() {
+			return cobra.MinimumNArgs(1)(cmd, args)
+		}
+		return cobra.MinimumNArgs(2)(cmd, args)
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := out.check(); err != nil {
 			return err
+		}
+		if former.given() {
+			if err := in.ready(true, args); err != nil {
+				return err
+			}
+			return in.fleet.takeover(cmd, s, args, former, out)
 		}
 		ch, err := checkout.ReadChange(args, s.directories)
 		if err != nil {

@@ -51,12 +51,10 @@ different when Ladder renders the components.`,
 	flags.StringVar(&opt.repoURL, "repo-url", "", "Repository of the components (default: the one that most Applications name)")
 	opt.values = inputs.GeneratorValues(flags)
 	flags.StringArrayVar(&opt.repos, "repo", nil, "Directory of another repository whose generators and values files are read (URL=DIR, may be repeated)")
-	opt.cluster = argocd.Cluster{Namespace: "argocd", UserAgent: "cmp fleet import " + build.Version(release)}
-	flags.StringVar(&opt.cluster.Kubeconfig, "kubeconfig", "", "Kubeconfig of a cluster to read Applications from, too")
-	flags.StringVar(&opt.cluster.Context, "context", "", "Kubeconfig context of a cluster to read Applications from, too")
+	clusterFlags(flags, &opt.cluster)
 	opt.ladder = ladderfile.Flag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		live := flags.Changed("kubeconfig") || flags.Changed("context")
+		live := isLive(flags)
 		if len(args) == 0 && !live {
 			return usage.New("no input; name files of Applications, a directory, or a cluster with --context")
 		}
@@ -83,6 +81,7 @@ func (opt importOptions) run(cmd *cobra.Command, s streams, paths []string, live
 	}
 	from := importer.Sources{Paths: paths, Stdin: s.In, Base: base}
 	if live {
+		opt.cluster.UserAgent = cmd.CommandPath() + " " + build.Version(release)
 		from.Cluster = &opt.cluster
 	}
 	repo, err := checkout.Open(from.Directory())

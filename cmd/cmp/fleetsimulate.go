@@ -28,65 +28,98 @@ The duration of an Application is assumed from its kind unless --durations sets 
 such as "vault: 2m30s" for each, and defaults by rung below the key defaults. With --fail,
 an Application never becomes healthy, and the report shows what waits for it.
 
+--observed and --from-cluster read the durations of real syncs from the status of the
+Applications, and compare each step with the last rollout of most of them.
+
 Exits with 1 if the rollout never ends and --fail is not set.`,
 		Example: `  cmp fleet simulate ./components
   cmp fleet simulate ./components --fail vault
   cmp fleet simulate ./components --compare ./components-before
+  cmp fleet simulate ./components --from-cluster --context production
   cmp fleet simulate ./components -o svg > rollout.svg`,
 	}
-	in := addFleetInputs(cmd)
-	in.source.Partial = true
+	sim := &simulation{in: addFleetInputs(cmd)}
+	sim.in.source.Partial = true
 	flags := cmd.Flags()
 	format := option.Format(cmd, "Format", reportText, reportJSON, "mermaid", "svg")
-	layout := flags.String("layout", rollout.LayoutSet, "Steps to simulate: set (from the files), computed, or compact (the fewest steps)")
+	flags.StringVar(&sim.layout, "layout", rollout.LayoutSet, "Steps to simulate: set (from the files), computed, or compact (the fewest steps)")
 	option.Choices(cmd, "layout", rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)
-	fail := flags.StringSlice("fail", nil, "Application that never becomes healthy")
-	compare := flags.String("compare", "", "Another directory of components to compare with")
-	against := flags.String("against", "", "Another profile for the same components to compare with: a built-in profile or a ladder.yaml")
+	flags.StringSliceVar(&sim.fail, "fail", nil, "Application that never becomes healthy")
+	flags.StringVar(&sim.compare, "compare", "", "Another directory of components to compare with")
+	flags.StringVar(&sim.against, "against", "", "Another profile for the same components to compare with: a built-in profile or a ladder.yaml")
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.ProfilesOrFiles)
-	noRest := flags.Bool("no-catch-all", false, "Leave out the last step, which contains what no other step selects")
-	durations := durationsFlag(flags)
+	flags.BoolVar(&sim.noRest, "no-catch-all", false, "Leave out the last step, which contains what no other step selects")
+	sim.durations = durationsFlag(flags)
+	sim.observed.add(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		both := *compare != "" || *against != ""
-		if err := checkSimulate(flags, both, *format, *layout, *fail); err != nil {
+		if err := checkSimulate(flags, sim.both(), *format, sim.layout, sim.fail); err != nil {
 			return err
 		}
-		times, err := rollout.DurationsIn(*durations)
+		shown, done, err := sim.run(cmd, s, args)
 		if err != nil {
 			return err
-		}
-		f, err := in.loadOne(cmd, s, args)
-		if err != nil {
-			return err
-		}
-		failing, err := rollout.ApplicationsNamed(f, *fail)
-		if *compare == "" {
-			err = errors.Join(rollout.CheckDurations(times, f), err)
-		}
-		if err != nil {
-			return err
-		}
-		warn(s, append(fleet.Failures(f.Findings), rollout.Doubts(f, *layout, in.source.Environment)...))
-		play := func(f *fleet.Fleet) (*rollout.Run, error) { return rollout.Play(f, *layout, *noRest, times, failing) }
-		run, err := play(f)
-		if err != nil {
-			return err
-		}
-		var shown interface {
-			Render(format string) (string, error)
-		} = show.Rollout{Fleet: f, Run: run, Fail: failing}
-		if both {
-			if shown, err = in.beside(cmd, s, otherRollout{dir: *compare, against: *against, times: times, play: play}, f, run, strings.Join(args, " ")); err != nil {
-				return err
-			}
 		}
 		text, err := shown.Render(*format)
-		if err == nil && !both && !run.Done() && len(*fail) == 0 {
+		if err == nil && !done {
 			return cmp.Or(emit(s, text, nil), errReported)
 		}
 		return emit(s, text, err)
 	}
 	return cmd
+}
+
+// simulation is what the flags of cmp fleet simulate say.
+type simulation struct {
+	in               *fleetInputs
+	layout           string
+	fail             []string
+	compare, against string
+	noRest           bool
+	durations        *string
+	observed         observedInput
+}
+
+func (sim *simulation) both() bool { return sim.compare != "" || sim.against != "" }
+
+// rendered is a rollout, or two of them, in any of the formats.
+type rendered interface {
+	Render(format string) (string, error)
+}
+
+// run simulates a rollout, or two. done is false if a single one never ends and nothing
+// was to fail.
+func (sim *simulation) run(cmd *cobra.Command, s streams, args []string) (shown rendered, done bool, err error) {
+	times, err := rollout.DurationsIn(*sim.durations)
+	if err != nil {
+		return nil, false, err
+	}
+	f, err := sim.in.loadOne(cmd, s, args)
+	if err != nil {
+		return nil, false, err
+	}
+	failing, err := rollout.ApplicationsNamed(f, sim.fail)
+	if sim.compare == "" {
+		err = errors.Join(rollout.CheckDurations(times, f), err)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if times.Observed, err = sim.observed.read(cmd, s, f, sim.in.source.Environment); err != nil {
+		return nil, false, err
+	}
+	warn(s, append(fleet.Failures(f.Findings), rollout.Doubts(f, sim.layout, sim.in.source.Environment)...))
+	play := func(f *fleet.Fleet) (*rollout.Run, error) {
+		return rollout.Play(f, sim.layout, sim.noRest, times, failing)
+	}
+	run, err := play(f)
+	if err != nil {
+		return nil, false, err
+	}
+	if sim.both() {
+		shown, err := sim.in.beside(cmd, s, otherRollout{dir: sim.compare, against: sim.against, times: times, play: play}, f, run, strings.Join(args, " "))
+		return shown, true, err
+	}
+	return show.Rollout{Fleet: f, Run: run, Fail: failing, Observed: times.Observed}, run.Done() || len(sim.fail) > 0, nil
 }
 
 // checkSimulate refuses unknown values, and flags that are not for two rollouts, or not

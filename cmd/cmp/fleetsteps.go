@@ -24,9 +24,13 @@ earlier. The step depends on the bands of the component's domain, on the kinds o
 objects, and on the components that it depends on.
 
 --diff compares the steps in the component.yaml files (rolloutPhase) with the computed
-ones. --write writes the computed steps to the files, and changes nothing else in them;
-a component keeps a later step if an earlier one does not make the rollout faster.
+ones. --write writes the computed steps to the files, each with the reason in a comment,
+and changes nothing else in them; a component keeps a later step if an earlier one does not
+make the rollout faster.
 --compact shows the fewest steps that keep every gate, and how long they take.
+
+If dependencies form a cycle, the steps are computed as if the one that is easiest to
+remove did not exist, and the error names it.
 
 Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 		Example: `  cmp fleet steps ./components
@@ -101,7 +105,7 @@ func (in *fleetInputs) writeSteps(s streams, r show.Phases) error {
 		return err
 	}
 	if finding.Err(faults) != nil {
-		return errors.New("some steps were not written; fix the errors above and run it again")
+		return errors.New("some steps are missing or cannot be right; fix the errors above and run it again")
 	}
 	return nil
 }

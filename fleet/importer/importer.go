@@ -45,6 +45,8 @@ type Input struct {
 	// Values are what generators of ApplicationSets would find outside of the repository.
 	Values appset.Values
 	Base   *knowledge.Base
+	// Random derives what templates generate; nil means that it is new each time.
+	Random *plugin.Random
 }
 
 // File is a file to be written; its path is in the repository.
@@ -80,6 +82,16 @@ const (
 
 // Import turns Applications into components. It fails if there are none.
 func Import(ctx context.Context, in Input) (Result, error) {
+	w, all, err := takeApart(ctx, in)
+	if err != nil {
+		return Result{Findings: w.findings()}, err
+	}
+	steps := w.number(all)
+	return w.write(all, steps), nil
+}
+
+// takeApart reads the Applications of an input, and returns those that are no parents.
+func takeApart(ctx context.Context, in Input) (*work, []*application, error) {
 	w := &work{Input: in, apps: map[string]*application{}, rendered: map[string]bool{}, sets: map[string][]finding.Finding{}}
 	if w.RepoURL == "" {
 		w.RepoURL = appset.FindRepository(in.Objects, in.Repo)
@@ -98,11 +110,10 @@ func Import(ctx context.Context, in Input) (Result, error) {
 		}
 	}
 	if len(all) == 0 {
-		return Result{Findings: w.findings()}, finding.Finding{Severity: finding.Error, Rule: "nothing-to-import", Message: "no Application found",
+		return w, nil, finding.Finding{Severity: finding.Error, Rule: "nothing-to-import", Message: "no Application found",
 			Remedy: "name files of Applications or ApplicationSets, or the directory that their parent renders"}
 	}
-	steps := w.number(all)
-	return w.write(all, steps), nil
+	return w, all, nil
 }
 
 // next is an Application that has not been looked at.
@@ -241,9 +252,7 @@ func (w *work) children(ctx context.Context, app *application) (children, others
 		if !m.local {
 			continue
 		}
-		repo := overlay.FS{FS: w.Repo, Files: map[string]string{path.Join(m.dir, "component.yaml"): m.text(w, 0)}}
-		req := plugin.Request{Repo: repo, Dir: m.dir, App: plugin.App{Name: app.name, Namespace: app.namespace}, Settings: []plugin.Settings{{Order: wave.Options{Waves: wave.Off}}}}
-		res, err := plugin.Generate(ctx, req, w.Base)
+		res, err := w.generate(ctx, m, wave.Options{Waves: wave.Off})
 		if err != nil {
 			continue
 		}
@@ -256,6 +265,12 @@ func (w *work) children(ctx context.Context, app *application) (children, others
 		}
 	}
 	return children, others
+}
+
+// generate renders a source in the repository, with the settings of its Application.
+func (w *work) generate(ctx context.Context, m *made, order wave.Options) (plugin.Result, error) {
+	repo := overlay.FS{FS: w.Repo, Files: map[string]string{path.Join(m.dir, "component.yaml"): m.text(w, 0)}}
+	return plugin.Generate(ctx, plugin.Request{Repo: repo, Dir: m.dir, App: plugin.App{Name: m.app.name, Namespace: m.app.namespace}, Settings: []plugin.Settings{{Order: order}}, Random: w.Random}, w.Base)
 }
 
 // report says that something of an Application is not imported.

@@ -164,18 +164,13 @@ func (c common) allows(all []*application) allowed {
 	return allowed{sortedKeys(projects), sortedKeys(servers), sortedKeys(annotations), sortedKeys(metadata)}
 }
 
-// band is that of all steps.
-func band(steps map[*application]int) profile.Band {
-	b := profile.Band{Name: "imported", Why: "the order of the Applications as they were imported"}
-	first := true
-	for _, n := range steps {
-		if first || n < b.From {
-			b.From = n
-		}
-		if first || n > b.To {
-			b.To = n
-		}
-		first = false
+// band is that of all steps, with room after them: an Application that has to wait for
+// another at the same step gets a later one.
+func band(all []*application, steps map[*application]int) profile.Band {
+	b := profile.Band{Name: "imported", From: steps[all[0]], To: steps[all[0]], Why: "the order of the Applications as they were imported, and room after them"}
+	for _, app := range all {
+		b.From, b.To = min(b.From, steps[app]), max(b.To, steps[app])
 	}
+	b.To += len(all)
 	return b
 }

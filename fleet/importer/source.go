@@ -64,6 +64,9 @@ func (w *work) source(m *made, s tree, refs map[string]string, field string) boo
 		}
 	}
 	w.helm(m, s, refs, field)
+	if m.name != m.app.name && m.chart.ReleaseName == "" && (m.chart.Chart != "" || m.local && isChart(w.Repo, m.dir)) {
+		m.chart.ReleaseName = m.app.name // of every source, Argo CD names the release so
+	}
 	w.native(m, s, field)
 	if plugin := takeText(s, "plugin", "name"); plugin != "" {
 		m.app.change(field+".plugin", fmt.Sprintf("Ladder renders it instead of the plugin %s; compare with cmp render", plugin))

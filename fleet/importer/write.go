@@ -190,7 +190,7 @@ func (w *work) missing(all []*application, c common) {
 
 // ladder is the ladder.yaml of the fleet.
 func (w *work) ladder(all []*application, steps map[*application]int, c common, taken map[string]bool) string {
-	b := band(steps)
+	b := band(all, steps)
 	f := fleetFile{Profile: "waves", RepoURL: w.RepoURL, Project: c.project, SyncOptions: c.written(), Retry: c.retry, RevisionHistoryLimit: c.history,
 		Bands: []bandFile{{b.Name, b.From, b.To, b.Why}}}
 	if slices.ContainsFunc(all, func(a *application) bool { return a.step > 0 }) {

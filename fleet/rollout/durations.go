@@ -25,6 +25,8 @@ type Durations struct {
 	Named map[string]time.Duration
 	// Lines are where the file names them.
 	Lines map[string]int
+	// Observed are those that Argo CD recorded, for what is not named.
+	Observed Observed
 	// Kinds and Wave are those of what is not named.
 	Kinds []Assumed
 	Wave  time.Duration
@@ -137,6 +139,9 @@ func duration(f settings.File, field string, n *yaml.Node) (time.Duration, error
 func (d Durations) Of(app *fleet.Application) (time.Duration, string) {
 	if takes, ok := d.Named[app.Name]; ok {
 		return takes, "given"
+	}
+	if sync, ok := d.Observed.of(app.Name); ok {
+		return sync.Takes(), "measured on " + sync.Start.UTC().Format(time.DateOnly)
 	}
 	held := map[string]bool{}
 	for _, o := range app.Objects {

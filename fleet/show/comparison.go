@@ -40,7 +40,7 @@ func (c Rollouts) Render(format string) (string, error) {
 			Rollouts [2]side `json:"rollouts"`
 		}{Ratio: c.ratio()}
 		for i := range c.Runs {
-			out.Rollouts[i] = side{c.Titles[i], Rollout{c.Fleets[i], c.Runs[i], nil}.Timeline()}
+			out.Rollouts[i] = side{c.Titles[i], Rollout{Fleet: c.Fleets[i], Run: c.Runs[i]}.Timeline()}
 		}
 		text, err := json.MarshalIndent(out, "", "  ")
 		return string(text) + "\n", err

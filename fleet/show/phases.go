@@ -1,6 +1,7 @@
 package show
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -149,15 +150,28 @@ func (r *Phases) Write(base string) (text string, faults []finding.Finding, err 
 	faults = append(slices.Clone(r.Findings), faults...)
 	var texts []wholefile.File
 	var b strings.Builder
+	for _, r := range r.Phases.Renewals() {
+		if i := slices.IndexFunc(edits, func(e fleet.Edit) bool { return e.Component == r.Component }); i >= 0 {
+			edits[i].Changes = append(edits[i].Changes, r.Changes...)
+		} else {
+			edits = append(edits, r)
+		}
+	}
 	for _, e := range edits {
 		file := filepath.Join(base, filepath.FromSlash(e.Dir), component.File)
-		text, err := newText(e, file)
+		text, changed, err := newText(e, file)
 		if err != nil {
 			faults = append(faults, finding.Of(err)...)
 			continue
 		}
+		if !changed {
+			continue
+		}
 		texts = append(texts, wholefile.File{Name: file, Shown: e.File, Data: text})
 		for _, c := range e.Changes {
+			if c.Stays() {
+				continue
+			}
 			fmt.Fprintf(&b, "%s: %s %s -> %s\n", finding.Sanitize(e.File), c.Key, cmp.Or(c.Before, "(none)"), c.After)
 		}
 	}
@@ -199,14 +213,19 @@ func shownName(p fleet.Placed) string {
 	return p.Name
 }
 
-// newText returns the new content of a file.
-func newText(e fleet.Edit, file string) ([]byte, error) {
+// newText is what is to be in a file, and whether that is something new.
+func newText(e fleet.Edit, file string) (text []byte, changed bool, err error) {
+	stays := !slices.ContainsFunc(e.Changes, func(c fleet.Change) bool { return !c.Stays() })
 	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "not-written", File: e.File, Message: "is a symlink, not a regular file", Remedy: "set the step in its target"}
+		if stays {
+			return nil, false, nil
+		}
+		return nil, false, finding.Finding{Severity: finding.Error, Rule: "not-written", File: e.File, Message: "is a symlink, not a regular file", Remedy: "set the step in its target"}
 	}
-	text, err := os.ReadFile(file)
+	before, err := os.ReadFile(file)
 	if err != nil {
-		return nil, plugin.Unreadable(e.File, err)
+		return nil, false, plugin.Unreadable(e.File, err)
 	}
-	return e.Apply(text)
+	text, err = e.Apply(before)
+	return text, !bytes.Equal(before, text), err
 }

@@ -21,6 +21,8 @@ type Rollout struct {
 	Fleet *fleet.Fleet
 	Run   *rollout.Run
 	Fail  []int
+	// Observed is a real rollout to compare with; without one, nothing is compared.
+	Observed rollout.Observed
 }
 
 func (r Rollout) name(i int) string { return r.Fleet.Applications[i].Name }
@@ -91,6 +93,7 @@ func (r Rollout) text() string {
 	if len(rows) > 0 {
 		b.WriteString(table.Rows([]string{"STEP", "MEMBERS", "AT ONCE", "START", "END", "TIME"}, rows) + "\n")
 	}
+	b.WriteString(r.real())
 	if len(run.Layout.Sets) > 1 || len(run.Unordered) > 0 {
 		b.WriteString(r.sets())
 	}
@@ -100,6 +103,44 @@ func (r Rollout) text() string {
 	}
 	fmt.Fprintf(&b, ", at most %d at once\n", run.AtOnce())
 	return b.String()
+}
+
+// real compares each step with the one that Argo CD recorded.
+func (r Rollout) real() string {
+	if len(r.Observed.Rollout) == 0 {
+		return ""
+	}
+	steps, start, total := r.Run.Real(r.Observed)
+	var rows [][]string
+	measured := 0
+	for _, s := range steps {
+		measured += s.Measured
+		simulated, real, difference := "never ends", "-", "-"
+		if s.Done {
+			simulated = s.Simulated.String()
+		}
+		if s.Measured > 0 {
+			real = s.Real.String()
+		}
+		if s.Done && s.Measured > 0 {
+			difference = signed(s.Real - s.Simulated)
+		}
+		members := len(r.Run.Layout.Sets[s.Set].Steps[s.Step].Applications)
+		rows = append(rows, []string{r.step(s.Set, s.Step), fmt.Sprintf("%d of %d", s.Measured, members), simulated, real, difference})
+	}
+	members, difference := len(r.Run.Spans)+r.waiting(), "-"
+	if measured == members && r.Run.Done() { // a part of a rollout has another duration anyway
+		difference = signed(total - r.Run.Total)
+	}
+	rows = append(rows, []string{"all", fmt.Sprintf("%d of %d", measured, members), r.Run.Total.String(), total.String(), difference})
+	return fmt.Sprintf("Real rollout of %s\n", start.UTC().Format(time.RFC3339)) + table.Rows([]string{"STEP", "MEASURED", "SIMULATED", "REAL", "DIFFERENCE"}, rows) + "\n"
+}
+
+func signed(d time.Duration) string {
+	if d > 0 {
+		return "+" + d.String()
+	}
+	return d.String()
 }
 
 func (r Rollout) total() string {
@@ -212,7 +253,23 @@ func (r Rollout) Timeline() report.Timeline {
 	for _, c := range run.Unordered {
 		out.Unordered = append(out.Unordered, report.Crossing{From: r.name(c.From), To: r.name(c.To), Waits: c.Waits.Seconds(), Why: c.Why})
 	}
+	out.Real = r.recorded()
 	return out
+}
+
+// recorded is the real rollout as other programs read it; nil if none was read.
+func (r Rollout) recorded() *report.Real {
+	if len(r.Observed.Rollout) == 0 {
+		return nil
+	}
+	steps, start, total := r.Run.Real(r.Observed)
+	real := &report.Real{Start: start.UTC().Format(time.RFC3339), TotalSeconds: total.Seconds(), Steps: []report.RealStep{}}
+	for _, s := range steps {
+		set := r.Run.Layout.Sets[s.Set]
+		real.Steps = append(real.Steps, report.RealStep{Set: set.Name, Step: set.Steps[s.Step].String(), Applications: len(set.Steps[s.Step].Applications), Measured: s.Measured,
+			SimulatedSeconds: seconds(s.Simulated, s.Done), RealSeconds: seconds(s.Real, s.Measured > 0)})
+	}
+	return real
 }
 
 // seconds are those of a moment, nil if it never comes.

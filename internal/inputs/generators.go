@@ -31,3 +31,6 @@ func (in *Component) ExpandSets() {
 	in.generators = GeneratorValues(in.flags)
 	help.Put(in.flags, help.Rendering, "generator-values")
 }
+
+// GeneratorValues reads what generators find outside of the repository.
+func (in *Component) GeneratorValues() (appset.Values, error) { return in.generators() }

@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"embed"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -39,6 +40,8 @@ type Fleet struct {
 	Server string `yaml:"server"`
 	// Environments are the environments of the fleet; none means one.
 	Environments []Environment `yaml:"environments"`
+	// Promotion rolls out the environments one after the other, in their order.
+	Promotion bool `yaml:"promotion"`
 	// SyncOptions are options of every Application.
 	SyncOptions []string `yaml:"syncOptions"`
 	// ApplicationFields are those of every Application.
@@ -88,15 +91,32 @@ func Allows(list []string, key string) bool {
 type Accepted struct {
 	// Rule is the rule of the finding.
 	Rule string `yaml:"rule"`
-	// Component is the name of its Application.
+	// Component is the name of its Application, or a pattern such as "apps-*"; empty
+	// means any, and findings about no Application.
 	Component string `yaml:"component"`
-	// Needs is the second Application, if the finding is about two; empty means
-	// any.
+	// Needs is the second Application, if the finding is about two, or a pattern;
+	// empty means any.
 	Needs string `yaml:"needs"`
 	// Why is the reason for accepting it.
 	Why string `yaml:"why"`
 	// Line is its line in the ladder.yaml.
 	Line int `yaml:"-"`
+}
+
+// Matches reports whether an entry is about a finding of a rule that concerns an
+// Application and, unless that is empty, what it depends on.
+func (a Accepted) Matches(rule, component, needs string) bool {
+	return a.Rule == rule && Named(a.Component, component) && Named(a.Needs, needs)
+}
+
+// Named reports whether a name or pattern of an accepted finding is that of an
+// Application. "*" stands for any characters.
+func Named(pattern, name string) bool {
+	if pattern == "" {
+		return true
+	}
+	fits, err := path.Match(pattern, name)
+	return err == nil && fits
 }
 
 // Environment is a cluster, or a part of one, that a fleet is deployed to.

@@ -14,6 +14,25 @@ type Timeline struct {
 	Stuck        []Stuck    `json:"stuck"`
 	// Unordered are dependencies between ApplicationSets that run independently.
 	Unordered []Crossing `json:"unordered"`
+	// Real is a rollout that Argo CD recorded, if one was read.
+	Real *Real `json:"real,omitempty"`
+}
+
+// Real is a recorded rollout beside the simulated one.
+type Real struct {
+	Start        string     `json:"start"`
+	TotalSeconds float64    `json:"totalSeconds"`
+	Steps        []RealStep `json:"steps"`
+}
+
+// RealStep is a step of it. RealSeconds is null if none of its Applications was measured.
+type RealStep struct {
+	Set              string   `json:"set,omitempty"`
+	Step             string   `json:"step"`
+	Applications     int      `json:"applications"`
+	Measured         int      `json:"measured"`
+	SimulatedSeconds *float64 `json:"simulatedSeconds"`
+	RealSeconds      *float64 `json:"realSeconds"`
 }
 
 // Span is an Application in a rollout.

@@ -1,0 +1,66 @@
+package importer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// Former is an Application as it deploys its objects without the fleet.
+type Former struct {
+	Name string
+	// Components are the names of those that Import makes of it.
+	Components []string
+	// Objects are what its sources in the repository render to. Unrendered says why they
+	// are not all; empty if they are.
+	Objects    []object.Object
+	Unrendered string
+	// Recorded are the objects that its status lists, besides hooks and what Argo CD would
+	// delete. It has none unless it was read from a cluster.
+	Recorded []object.ID
+}
+
+// Formers reads what the Applications of an input deploy. It fails if there are none.
+func Formers(ctx context.Context, in Input) ([]Former, []finding.Finding, error) {
+	w, all, err := takeApart(ctx, in)
+	if err != nil {
+		return nil, w.findings(), err
+	}
+	formers := make([]Former, len(all))
+	for i, app := range all {
+		former := Former{Name: app.name, Recorded: recorded(app.text)}
+		for _, m := range app.made {
+			former.Components = append(former.Components, m.name)
+			if !m.local {
+				former.Unrendered = m.chart.String() + " is not in the repository"
+				continue
+			}
+			res, err := w.generate(ctx, m, wave.Options{})
+			if err != nil {
+				former.Unrendered = fmt.Sprintf("%s does not render: %s", m.dir, finding.Of(err)[0].Error())
+				continue
+			}
+			former.Objects = append(former.Objects, res.Objects...)
+		}
+		formers[i] = former
+	}
+	return formers, w.findings(), nil
+}
+
+// recorded are the objects that the status of an Application lists.
+func recorded(text string) []object.ID {
+	objs, err := object.Parse("", 1, text)
+	if err != nil || len(objs) == 0 {
+		return nil
+	}
+	var all []object.ID
+	for _, r := range objs[0].Get("status", "resources").Items() {
+		if !r.Get("hook").True() && !r.Get("requiresPruning").True() {
+			all = append(all, object.ID{Group: r.Get("group").Text(), Kind: r.Get("kind").Text(), Namespace: r.Get("namespace").Text(), Name: r.Get("name").Text()})
+		}
+	}
+	return all
+}

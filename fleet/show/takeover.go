@@ -1,0 +1,140 @@
+package show
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/importer"
+	"github.com/ladder-cmp/ladder/internal/compare"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/paint"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Takeover is what becomes different in the objects of existing Applications when a fleet
+// takes them over.
+type Takeover struct {
+	Command string
+	All     []TakenOver
+}
+
+// TakenOver is an Application and the components that take its place.
+type TakenOver struct {
+	Name       string   `json:"name"`
+	Components []string `json:"components"`
+	// Manifests compares what both render to; it is nil if the Application does not render
+	// here, and Unrendered says why.
+	Manifests  *compare.Objects `json:"manifests,omitempty"`
+	Unrendered string           `json:"unrendered,omitempty"`
+	// Recorded compares the names of the objects with those that Argo CD lists in the
+	// status; it is nil if there is no status.
+	Recorded *compare.Objects `json:"recorded,omitempty"`
+	// Missing means that the fleet has no component for it.
+	Missing bool `json:"missing,omitempty"`
+	// Failed means that a component does not render.
+	Failed bool `json:"failed,omitempty"`
+}
+
+// NewTakeover compares a fleet with the Applications that exist.
+func NewTakeover(f *fleet.Fleet, environment, command string, formers []importer.Former) Takeover {
+	t := Takeover{Command: command, All: []TakenOver{}}
+	names := f.ApplicationNames(environment)
+	for _, former := range formers {
+		row := TakenOver{Name: former.Name, Components: []string{}, Unrendered: finding.Sanitize(former.Unrendered)}
+		var after []object.Object
+		var ids []object.ID
+		for i, app := range f.Applications {
+			if !app.IsEnabled() || !slices.Contains(former.Components, app.Component.Name) && names[app] != former.Name {
+				continue
+			}
+			row.Components = append(row.Components, app.Name)
+			row.Failed = row.Failed || app.Failed || app.Absent != nil
+			after = append(after, app.Objects...)
+			for _, n := range f.Objects.Nodes {
+				if n.Part == i && !n.IsHook() {
+					ids = append(ids, n.Key)
+				}
+			}
+		}
+		row.Missing = len(row.Components) == 0
+		if former.Unrendered == "" && !row.Missing && !row.Failed {
+			objects, _ := compare.Manifests(former.Objects, after)
+			row.Manifests = &objects
+		}
+		if former.Recorded != nil && !row.Missing && !row.Failed {
+			objects := compare.Names(former.Recorded, ids)
+			row.Recorded = &objects
+		}
+		t.All = append(t.All, row)
+	}
+	return t
+}
+
+// Differs reports whether anything is known to become different.
+func (r TakenOver) Differs() bool {
+	return r.Missing || r.Manifests != nil && !r.Manifests.Same() || r.Recorded != nil && !r.Recorded.Same()
+}
+
+// unknown reports whether nothing could be compared.
+func (r TakenOver) unknown() bool { return !r.Missing && r.Manifests == nil && r.Recorded == nil }
+
+// Names are those of the Applications that differ.
+func (t Takeover) Names() []string {
+	return t.named(TakenOver.Differs)
+}
+
+// Unknown are the names of those of which nothing could be compared.
+func (t Takeover) Unknown() []string { return t.named(TakenOver.unknown) }
+
+func (t Takeover) named(is func(TakenOver) bool) []string {
+	var all []string
+	for _, r := range t.All {
+		if is(r) {
+			all = append(all, r.Name)
+		}
+	}
+	return all
+}
+
+// JSON is the comparison as other programs read it.
+func (t Takeover) JSON() any {
+	return struct {
+		Applications []TakenOver `json:"applications"`
+	}{t.All}
+}
+
+// Text is the comparison for a terminal.
+func (t Takeover) Text(p paint.Paint) string {
+	return compare.Text(p, t.parts(), len(t.All)-len(t.Unknown()), "Application", t.Unknown())
+}
+
+// Markdown is the comparison for a comment of at most so many bytes.
+func (t Takeover) Markdown(limit int) string {
+	return compare.Markdown(t.parts(), len(t.All)-len(t.Unknown()), "Application", t.Command, limit, t.Unknown())
+}
+
+func (t Takeover) parts() []compare.Part {
+	var all []compare.Part
+	for _, r := range t.All {
+		switch {
+		case r.Missing:
+			all = append(all, compare.Part{Name: r.Name, Head: []string{"Application " + finding.Sanitize(r.Name) + ": no component takes its place, so its objects stay without one"}})
+		case r.Differs():
+			head := "Application " + finding.Sanitize(r.Name) + " -> " + finding.Sanitize(strings.Join(r.Components, ", "))
+			all = append(all, compare.Part{Name: r.Name, Head: []string{head}, Sections: compare.NonEmpty([]compare.Section{
+				{Title: "manifests", Open: true, Lines: differences(r.Manifests)},
+				{Title: "objects in the cluster", Open: true, Lines: differences(r.Recorded)},
+			})})
+		}
+	}
+	return all
+}
+
+// differences are a line for each object, and for each field that changed.
+func differences(o *compare.Objects) []compare.Line {
+	if o == nil {
+		return nil
+	}
+	return compare.ObjectLines(*o)
+}
