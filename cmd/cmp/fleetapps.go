@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -19,6 +20,15 @@ func newFleetApps(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apps DIR... | --health-check[=values]",
 		Short: "Generate an app of apps with sync waves",
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case form == "":
+				return cobra.MinimumNArgs(1)(cmd, args)
+			case len(args) > 0:
+				return errors.New("--health-check takes no directory; use one of the two")
+			}
+			return nil
+		},
 		Long: `Write a parent Application, and a child for each component with its step as its sync wave,
 to standard output or to a directory with a kustomization. With --tiers, write a parent
 for each band between them.
@@ -45,24 +55,13 @@ prints one; --argocd-cm checks that a configuration has one.`,
 	flags.StringVar(&form, "health-check", "", "Print the health check for Applications: configmap, or values for the Argo CD Helm chart")
 	flags.Lookup("health-check").NoOptDefVal = "configmap"
 	flags.StringVar(&argocdCM, "argocd-cm", "", "Check that this file (argocd-cm or values of the Argo CD Helm chart) has a health check for Applications")
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if form != "" && len(args) > 0 {
-			return errors.New("--health-check takes no directory; use one of the two")
-		}
-		if form != "" {
-			return nil
-		}
-		return cobra.MinimumNArgs(1)(cmd, args)
-	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if form != "" {
 			return printChildHealth(s, *in.ladder, form)
 		}
 		var err error
-		if opt.Template, err = ownTemplate(*template, "Application"); err != nil {
-			return err
-		}
-		if err := checkApps(cmd.Context(), opt, args, out, argocdCM); err != nil {
+		opt.Template, err = ownTemplate(*template, "Application")
+		if err := cmp.Or(err, checkApps(cmd.Context(), opt, args, out, argocdCM)); err != nil {
 			return err
 		}
 		f, err := in.loadTarget(cmd, s, args, &opt.Target)
@@ -74,22 +73,25 @@ prints one; --argocd-cm checks that a configuration has one.`,
 				return err
 			}
 		}
-		made, faults, err := f.Apps(opt)
-		if err != nil {
-			warn(s, fleet.Failures(f.Findings))
-			return unproven(s, err)
+		if err := writeApps(s, f, opt, out, force); err != nil {
+			return err
 		}
-		warn(s, append(f.Findings, faults...))
 		if argocdCM == "" {
 			note(s, "Argo CD waits for children only with a health check for Applications; print it with cmp fleet apps --health-check, check for it with --argocd-cm FILE")
 		}
-		return writeApps(s, made, out, force)
+		return nil
 	}
 	return cmd
 }
 
-// writeApps prints the Applications, or writes them to a directory.
-func writeApps(s streams, made []fleet.Manifest, out string, force bool) error {
+// writeApps prints the Applications of a fleet, or writes them to a directory.
+func writeApps(s streams, f *fleet.Fleet, opt fleet.AppsOptions, out string, force bool) error {
+	made, faults, err := f.Apps(opt)
+	if err != nil {
+		warn(s, fleet.Failures(f.Findings))
+		return unproven(s, err)
+	}
+	warn(s, append(f.Findings, faults...))
 	if out == "" {
 		return emit(s, fleet.YAML(made...), nil)
 	}

@@ -64,9 +64,10 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 			p = rollout.Phases(f, opt, times)
 		}
 		r := show.Phases{Fleet: f, Phases: p, Findings: append(fleet.Failures(f.Findings), p.Findings...)}
-		switch {
-		case *write:
+		if *write {
 			return in.writeSteps(s, r)
+		}
+		switch {
 		case *diff:
 			r.Diff()
 		case *compact:
@@ -77,16 +78,20 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 		default:
 			r.Table()
 		}
-		text, err := r.Render(*format)
-		if err := emit(s, text, err); err != nil {
-			return err
-		}
-		if finding.Err(r.Findings) != nil {
-			return errReported
-		}
-		return nil
+		return printSteps(s, r, *format)
 	}
 	return cmd
+}
+
+func printSteps(s streams, r show.Phases, format string) error {
+	text, err := r.Render(format)
+	if err := emit(s, text, err); err != nil {
+		return err
+	}
+	if finding.Err(r.Findings) != nil {
+		return errReported
+	}
+	return nil
 }
 
 // checkSteps rejects an unknown format, and flags that exclude each other.
