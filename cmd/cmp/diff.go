@@ -14,18 +14,15 @@ func newDiff(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff DIR DIR | REV[..[.]REV] DIR... | --applications FILE DIR...",
 		Short: "Compare components or fleets before and after a change",
-		Long: `Render components before and after a change, and compare objects, waves, and findings.
-For a directory of components, compare the rollout of the fleet: its components, their
-steps and dependencies. Values in Secrets are not printed.
+		Long: `Render components before and after a change, and compare objects, waves, and findings;
+of a directory of components, also those of the fleet. Values in Secrets are not printed.
 
-Compare two directories, or directories at two revisions of their git repository. REV
-is a branch, tag or commit, which is compared with the work tree. REV..REV compares two
-revisions. With three dots the first side is their merge base, so that the changes of
-others are not shown. Revisions are read from git's files, without a checkout.
+Compare two directories, or directories at two revisions of their git repository: REV, a
+branch, tag or commit, with the work tree, or REV..REV. With three dots the first side is
+the merge base of both, so that the changes of others are not shown.
 
 With --applications, --context or --kubeconfig, compare a fleet with the Applications that
-deploy its components now: what they render to from this repository, and the names of the
-objects that Argo CD lists in their status.
+deploy its components now: with what they render to, and with the names of their objects.
 
 Exits with 1 if the change brings a finding of severity error. With --exit-code: 0 if
 nothing differs, 1 if something does, 2 on errors, as kubectl diff does.`,

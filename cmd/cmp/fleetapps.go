@@ -20,15 +20,6 @@ func newFleetApps(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apps DIR... | --health-check[=values]",
 		Short: "Generate an app of apps with sync waves",
-		Args: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case form == "":
-				return cobra.MinimumNArgs(1)(cmd, args)
-			case len(args) > 0:
-				return errors.New("--health-check takes no directory; use one of the two")
-			}
-			return nil
-		},
 		Long: `Write a parent Application, and a child for each component with its step as its sync wave,
 to standard output or to a directory with a kustomization. With --tiers, write a parent
 for each band between them.
@@ -55,6 +46,7 @@ prints one; --argocd-cm checks that a configuration has one.`,
 	flags.StringVar(&form, "health-check", "", "Print the health check for Applications: configmap, or values for the Argo CD Helm chart")
 	flags.Lookup("health-check").NoOptDefVal = "configmap"
 	flags.StringVar(&argocdCM, "argocd-cm", "", "Check that this file (argocd-cm or values of the Argo CD Helm chart) has a health check for Applications")
+	cmd.Args = func(cmd *cobra.Command, args []string) error { return appsArgs(cmd, args, form) }
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if form != "" {
 			return printChildHealth(s, *in.ladder, form)
@@ -82,6 +74,17 @@ prints one; --argocd-cm checks that a configuration has one.`,
 		return nil
 	}
 	return cmd
+}
+
+// appsArgs takes directories, or none with a form of the health check.
+func appsArgs(cmd *cobra.Command, args []string, form string) error {
+	switch {
+	case form == "":
+		return cobra.MinimumNArgs(1)(cmd, args)
+	case len(args) > 0:
+		return errors.New("--health-check takes no directory; use one of the two")
+	}
+	return nil
 }
 
 // writeApps prints the Applications of a fleet, or writes them to a directory.

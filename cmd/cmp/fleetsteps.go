@@ -25,8 +25,8 @@ objects, and on the components that it depends on.
 
 --diff compares the steps in the component.yaml files (rolloutPhase) with the computed
 ones. --write writes the computed steps to the files, each with the reason in a comment,
-and changes nothing else in them; a component keeps a later step if an earlier one does not
-make the rollout faster.
+and changes nothing else in them. A component keeps a later step if an earlier one does
+not make the rollout faster.
 --compact shows the fewest steps that keep every gate, and how long they take.
 
 If dependencies form a cycle, the steps are computed as if the one that is easiest to
