@@ -59,7 +59,7 @@ var docs = map[string]string{
 	"syncOptions":                         "Sync options of the Application in addition to the fleet's, such as ServerSideApply=true.",
 	"retry":                               "syncPolicy.retry of the Application; fields that are not set have the fleet's values.",
 	"retry.limit":                         "Number of retries; negative for no limit.",
-	"retry.backoff":                       "Delay before each retry.",
+	"retry.backoff":                       "Delay before each retry: duration is the first one, such as 30s, factor multiplies it each time, and maxDuration limits it.",
 	"retry.backoff.duration":              "First delay, such as 30s.",
 	"retry.backoff.factor":                "Factor by which each delay is longer than the previous one.",
 	"retry.backoff.maxDuration":           "Longest delay, such as 5m.",

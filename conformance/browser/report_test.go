@@ -507,7 +507,7 @@ func TestListening(t *testing.T) {
 	}
 	for _, want := range []string{
 		"banner ", "navigation Views", "search ", "searchbox Search objects by name, kind, namespace or rung", "main ", "complementary Details", "status ",
-		"heading rollout of ameide", "heading Steps", "heading Phase 150 foundation, runtimes", "region Phase 150 foundation, runtimes",
+		"heading rollout of ameide", "heading Steps", "heading Step 150 foundation, runtimes", "region Step 150 foundation, runtimes",
 		"link foundation · runtime 1 note foundation-vault-core ; 13 objects in 1 wave ; in namespace vault; others wait until it is healthy",
 	} {
 		if !slices.Contains(told, want) {
