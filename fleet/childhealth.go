@@ -28,11 +28,10 @@ var childStates = []struct {
 	{"is Healthy", map[string]any{"health": map[string]any{"status": "Healthy"}, "sync": map[string]any{"status": "Synced"}, "operationState": map[string]any{"phase": "Succeeded"}}, true},
 }
 
-// ChecksChildren judges a configuration of Argo CD, the ConfigMap argocd-cm or
-// values of its Helm chart: whether it has a health check for Applications, and
-// whether that tells a child that is healthy from one that is not. Without it
-// Argo CD takes a child for done as soon as it exists, and all waves of an
-// app-of-apps begin at once.
+// ChecksChildren reports whether a configuration of Argo CD, the ConfigMap argocd-cm or
+// values of its Helm chart, has a health check for Applications that tells a healthy
+// child from any other. Without one, Argo CD treats a child as healthy as soon as it
+// exists, so that the waves of an app of apps have no effect.
 func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, error) {
 	const remedy = "add what cmp fleet apps --health-check prints"
 	found := finding.Finding{Severity: finding.Error, Rule: "no-child-health", File: file, Remedy: remedy}
@@ -69,8 +68,8 @@ func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, 
 // childHealthTimeout is how long a health check of a few lines may run.
 const childHealthTimeout = 5 * time.Second
 
-// JudgeChildHealth runs a health check for Applications, and says what it makes of
-// a child that is wrong.
+// JudgeChildHealth runs a health check for Applications, and returns a message for each
+// health state that it reports wrongly.
 func JudgeChildHealth(ctx context.Context, script string) []string {
 	ctx, cancel := context.WithTimeout(ctx, childHealthTimeout)
 	defer cancel()

@@ -4,7 +4,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Failures are the findings without which more would be known of the needs.
+// Failures returns the findings of severity Error.
 func Failures(all []finding.Finding) []finding.Finding {
 	var failed []finding.Finding
 	for _, f := range all {

@@ -4,7 +4,6 @@
 // mounts, a Certificate the Secret that it writes, a webhook configuration the
 // Service of its backend. Each such fact becomes a Reference, with its field and
 // the reason in words, so that every wave can be explained later.
-// reason in words, so that every wave can be explained later.
 //
 // Which fields refer to what is data (package knowledge). What is not a field
 // but a relation, such as "this workload may write the status of that kind, so

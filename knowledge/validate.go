@@ -17,7 +17,7 @@ import (
 func (r *reader) accepted(n *yaml.Node, field string, a profile.Accepted) {
 	for _, key := range []struct{ name, value, remedy string }{
 		{"rule", a.Rule, "write rule: the name of the rule that finds it"},
-		{"why", a.Why, "write why: what makes up for it"},
+		{"why", a.Why, "add why: with the reason for accepting it"},
 	} {
 		if strings.TrimSpace(key.value) == "" {
 			r.fault(n, field, "the accepted finding has no "+key.name, key.remedy)

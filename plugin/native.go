@@ -257,7 +257,7 @@ func eachPair(set func(s *Settings, key, value string)) func(*Settings, []string
 			key, value, ok := strings.Cut(pair, "=")
 			if !ok || key == "" {
 				// The value may be a secret, so it is not quoted.
-				return finding.Fault(fmt.Sprintf("entry %d is not key=value", i+1), "write it so")
+				return finding.Fault(fmt.Sprintf("entry %d is not key=value", i+1), "write key=value")
 			}
 			if seen[key] {
 				return finding.Fault(fmt.Sprintf("%s is given twice", key), "keep one of the two")

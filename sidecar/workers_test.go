@@ -174,7 +174,7 @@ func TestFaultsOfAWorker(t *testing.T) {
 	}{
 		"fail":    {codes.InvalidArgument, "values.yaml:3: wrong"},
 		"panic":   {codes.Internal, "app: internal error: index out of range; this is a bug of the plugin"},
-		"flood":   {codes.ResourceExhausted, "app: the manifests are 95 MiB, and may be 90, since Argo CD takes no message of more than 100; fix: split the component"},
+		"flood":   {codes.ResourceExhausted, "app: the manifests are 95 MiB; the limit is 90 MiB, because Argo CD accepts messages of at most 100 MiB; fix: split the component"},
 		"loop":    {codes.DeadlineExceeded, "app: the repo-server's deadline passed while the plugin was rendering: the request had taken 4."},
 		"eat":     {codes.ResourceExhausted, "the limit is 512; fix: raise --worker-memory"},
 		"recurse": {codes.ResourceExhausted, "their stack exceeded 64 MiB; end the recursion"},

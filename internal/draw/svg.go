@@ -63,8 +63,9 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 func (p *picture) svg() string {
 	l := newLayout(p)
 	numbers := l.numbers(p)
+	legend := wrapped(p.legend, (l.width-2*margin)/smallCharWidth)
 	var b strings.Builder
-	fmt.Fprintf(&b, svgHead, l.width, l.height+lineHeight*(len(numbers)+1), xmlText(p.label))
+	fmt.Fprintf(&b, svgHead, l.width, l.height+lineHeight*(len(numbers)+len(legend)), xmlText(p.label))
 	for i, band := range p.bands {
 		band.svg(&b, l.bands[i])
 	}
@@ -83,8 +84,11 @@ func (p *picture) svg() string {
 		fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>", kindAt, box.y+kindBase, xmlText(fit(n.kind, l.chars)))
 		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\">%s</text></g>\n", box.x+textPad, box.y+nameBase, xmlText(fit(n.name, l.chars)))
 	}
-	y := l.height
-	fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>\n", margin, y, xmlText(p.legend))
+	y := l.height - lineHeight
+	for _, line := range legend {
+		y += lineHeight
+		fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>\n", margin, y, xmlText(line))
+	}
 	for k, i := range numbers {
 		class, at := "badge", l.badges[i]
 		if p.edges[i].against {
@@ -96,6 +100,20 @@ func (p *picture) svg() string {
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
+}
+
+// wrapped breaks a text between words into lines of at most some characters, unless a
+// word is longer.
+func wrapped(text string, chars int) []string {
+	var lines []string
+	for _, word := range strings.Fields(text) {
+		if last := len(lines) - 1; last >= 0 && textWidth(lines[last])+1+textWidth(word) <= chars {
+			lines[last] += " " + word
+			continue
+		}
+		lines = append(lines, word)
+	}
+	return lines
 }
 
 // numbers returns the edges whose reasons are listed below the picture, violations

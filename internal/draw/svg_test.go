@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/ladder-cmp/ladder/internal/corpus"
 	"github.com/ladder-cmp/ladder/internal/draw"
@@ -43,6 +44,7 @@ func (b svgBox) contains(p point) bool {
 
 func checkPicture(t *testing.T, text string) {
 	t.Helper()
+	checkLines(t, text)
 	page, nodes, paths := readPicture(t, text)
 	if len(nodes) == 0 {
 		t.Fatal("no boxes")
@@ -65,6 +67,32 @@ func checkPicture(t *testing.T, text string) {
 					return
 				}
 			}
+		}
+	}
+}
+
+// checkLines reports lines below the picture that end outside of it, at six pixels for each
+// character.
+func checkLines(t *testing.T, text string) {
+	t.Helper()
+	var svg struct {
+		Width  float64 `xml:"width,attr"`
+		Height float64 `xml:"height,attr"`
+		Lines  []struct {
+			X    float64 `xml:"x,attr"`
+			Y    float64 `xml:"y,attr"`
+			Text string  `xml:",chardata"`
+		} `xml:"text"`
+	}
+	if err := xml.Unmarshal([]byte(text), &svg); err != nil {
+		t.Fatal(err)
+	}
+	if len(svg.Lines) == 0 {
+		t.Error("no legend")
+	}
+	for _, l := range svg.Lines {
+		if l.X+6*float64(utf8.RuneCountInString(l.Text)) > svg.Width || l.Y > svg.Height {
+			t.Errorf("the line %q ends outside of a picture of %v by %v", l.Text, svg.Width, svg.Height)
 		}
 	}
 }

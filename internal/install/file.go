@@ -29,11 +29,14 @@ func ReadFile(in io.Reader, file string) (string, error) {
 	return strings.ReplaceAll(string(text), "\r\n", "\n"), nil
 }
 
-// InFile returns an error with the name of the file that its findings are about.
+// InFile returns an error with the name of the file that its findings are about, except for
+// those about the command line.
 func InFile(file string, err error) error {
 	var all []error
 	for _, f := range finding.Of(err) {
-		f.File = file
+		if f.Field != imageFlag {
+			f.File = file
+		}
 		all = append(all, f)
 	}
 	return errors.Join(all...)

@@ -33,6 +33,9 @@ func Image(version string) string {
 	return repository + ":v" + m[1]
 }
 
+// imageFlag names the image of the sidecar.
+const imageFlag = "--image"
+
 // Options are what the sidecar is installed with.
 type Options struct {
 	// Image is the image that a user asks for; it wins over any other.
@@ -50,6 +53,9 @@ func Values(text string, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if isKustomization(root) {
+		return "", finding.Fault("this is a kustomization, and no values of the argo-cd chart", "use --print kustomize")
+	}
 	for _, key := range []string{"argo-cd", "argocd"} {
 		if lookUp(root, key) != nil && !slices.ContainsFunc(doctor.ChartKeys, func(known string) bool { return lookUp(root, known) != nil }) {
 			add = entry(key, add)
@@ -61,6 +67,13 @@ func Values(text string, o Options) (string, error) {
 // Kustomization returns a kustomization with patches for a plain installation of Argo CD,
 // which are merged into the kustomization of a user. Without one, it is a component.
 func Kustomization(text string, o Options) (string, error) {
+	root, err := mapping(text)
+	if err != nil {
+		return "", err
+	}
+	if !isKustomization(root) && areValues(root) {
+		return "", finding.Fault("these are values of the argo-cd chart, and no kustomization", "use --print values")
+	}
 	values := template()
 	patches := &yaml.Node{Kind: yaml.SequenceNode}
 	add := func(name, apiVersion, kind, field string, content *yaml.Node) {
@@ -76,6 +89,20 @@ func Kustomization(text string, o Options) (string, error) {
 		whole.Content = append([]*yaml.Node{scalar("apiVersion"), scalar("kustomize.config.k8s.io/v1alpha1"), scalar("kind"), scalar("Component")}, whole.Content...)
 	}
 	return o.merge(text, whole)
+}
+
+// isKustomization tells a kustomization by its kind, which it may leave out, or by what
+// it builds from.
+func isKustomization(root *yaml.Node) bool {
+	if kind := lookUp(root, "kind"); kind != nil {
+		return kind.Value == "Kustomization" || kind.Value == "Component"
+	}
+	return slices.ContainsFunc([]string{"resources", "components", "patches"}, func(key string) bool { return lookUp(root, key) != nil })
+}
+
+// areValues tells values of the chart argo-cd, or of an umbrella chart.
+func areValues(root *yaml.Node) bool {
+	return slices.ContainsFunc(append([]string{"argo-cd", "argocd"}, doctor.ChartKeys...), func(key string) bool { return lookUp(root, key) != nil })
 }
 
 // template parses the values that the project ships. Comments at its head are about the
@@ -110,5 +137,5 @@ func (o Options) image(old string) (string, error) {
 	case o.Released != "":
 		return o.Released, nil
 	}
-	return "", finding.Fault("this build of the program is not a release, so it has no image", "name one with --image")
+	return "", finding.Finding{Severity: finding.Error, Rule: finding.Failed, Field: imageFlag, Message: "this build of the program is not a release, so it has no image", Remedy: "name one with " + imageFlag}
 }

@@ -278,7 +278,7 @@ func existingFindings(files []string) []finding.Finding {
 	const few = 3
 	var all []finding.Finding
 	for n, file := range files {
-		f := finding.Finding{Severity: finding.Note, Rule: "not-written", File: file, Message: "it is there, and stays", Remedy: "use --force to add what is missing"}
+		f := finding.Finding{Severity: finding.Note, Rule: "not-written", File: file, Message: "it already exists and was not changed", Remedy: "use --force to add what is missing"}
 		if n == few-1 && len(files) > few {
 			f.Message = fmt.Sprintf("it is there, as %d more are, and stays", len(files)-few)
 			return append(all, f)

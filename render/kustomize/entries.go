@@ -178,7 +178,7 @@ func (c *checker) generator(field string, g *types.GeneratorArgs) {
 	}
 	for i, literal := range g.LiteralSources {
 		if strings.IndexByte(literal, '=') <= 0 {
-			c.bad(fmt.Sprintf("%s.literals[%d]", field, i), "", "a literal is not key=value", "write it so")
+			c.bad(fmt.Sprintf("%s.literals[%d]", field, i), "", "a literal is not key=value", "write key=value")
 		}
 	}
 	c.entry(field+".env", &g.EnvSource)

@@ -153,7 +153,7 @@ func checkSize(dir string, manifests []string) error {
 		size += len(m)
 	}
 	if size > maxAnswer {
-		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d MiB, and may be %d, since Argo CD takes no message of more than %d; fix: split the component",
+		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d MiB; the limit is %d MiB, because Argo CD accepts messages of at most %d MiB; fix: split the component",
 			dir, size>>20, maxAnswer>>20, MaxMessage>>20)
 	}
 	return nil
