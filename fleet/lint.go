@@ -51,7 +51,7 @@ var rules = []Rule{
 	{"unknown-chart", only(finding.Note), "an unknown chart in a registry, whose dependencies are not checked", (*lint).unknownCharts},
 	{"no-version", only(finding.Warning), "a chart in a registry without a `version`: Argo CD uses the latest version, and upgrades at any time", (*lint).noVersion},
 	{laterStep, only(finding.Error, finding.Warning), "a component that depends on a component of a later step; a warning if the dependency is inferred, or is a namespace that Argo CD creates", (*lint).laterStep},
-	{sameStep, only(finding.Error, finding.Warning), "a component that depends on the health of a component of the same step; an error if it certainly cannot be applied before", (*lint).sameStep},
+	{sameStep, only(finding.Error, finding.Warning), "a component that depends on the health of a component of the same step; an error if it provably cannot be applied before the other one is healthy", (*lint).sameStep},
 	{"stale-accepted", only(finding.Warning), "an entry of `accepted` in a `ladder.yaml` that matches no finding", (*lint).stale}, // after all others, which say what is accepted
 }
 

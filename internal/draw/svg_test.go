@@ -44,7 +44,7 @@ func (b svgBox) contains(p point) bool {
 
 func checkPicture(t *testing.T, text string) {
 	t.Helper()
-	checkLines(t, text)
+	checkLegend(t, text)
 	page, nodes, paths := readPicture(t, text)
 	if len(nodes) == 0 {
 		t.Fatal("no boxes")
@@ -71,9 +71,9 @@ func checkPicture(t *testing.T, text string) {
 	}
 }
 
-// checkLines reports lines below the picture that end outside of it, at six pixels for each
+// checkLegend reports lines below the picture that end outside of it, at six pixels for each
 // character.
-func checkLines(t *testing.T, text string) {
+func checkLegend(t *testing.T, text string) {
 	t.Helper()
 	var svg struct {
 		Width  float64 `xml:"width,attr"`
