@@ -246,7 +246,7 @@ func (f *Fleet) options(app *Application) []string {
 
 // commonOptions are those of every Application: namespaces are made where they
 // are missing, fields that are ignored in differences are left alone, and an
-// object of a kind that an earlier step brings does not fail the dry run.
+// object whose CRD an earlier step installs does not fail the dry run.
 func (f *Fleet) commonOptions() map[string]string {
 	all := map[string]string{"CreateNamespace": "true", "RespectIgnoreDifferences": "true", "SkipDryRunOnMissingResource": "true"}
 	for _, o := range f.Settings.SyncOptions {

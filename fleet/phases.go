@@ -359,7 +359,7 @@ const (
 	Later = "must be later"
 	// Missing means that no step is set.
 	Missing = "not set"
-	// Homeless means that there is no place for it.
+	// Homeless means that no place of the profile takes the component.
 	Homeless = "no place"
 )
 

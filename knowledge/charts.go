@@ -36,7 +36,8 @@ type Chart struct {
 	Objects []string `yaml:"objects"`
 	Why     string   `yaml:"why"`
 	Source  string   `yaml:"source"`
-	// Inferred means that there is no record of it, but signs.
+	// Inferred means that the chart has no record, and what it provides follows from the
+	// API group that it is called by.
 	Inferred bool `yaml:"-"`
 }
 

@@ -90,7 +90,7 @@ func Import(ctx context.Context, in Input) (Result, error) {
 	return w.write(all, steps), nil
 }
 
-// takeApart reads the Applications of an input, and returns those that are no parents.
+// takeApart reads the Applications of an input, and returns those that are not parents.
 func takeApart(ctx context.Context, in Input) (*work, []*application, error) {
 	w := &work{Input: in, apps: map[string]*application{}, rendered: map[string]bool{}, sets: map[string][]finding.Finding{}}
 	if w.RepoURL == "" {

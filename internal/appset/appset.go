@@ -102,7 +102,7 @@ type Fault struct {
 func (f Fault) Finding(set object.Object, severity finding.Severity, rule string) finding.Finding {
 	remedy := "correct the ApplicationSet"
 	if f.Outside {
-		remedy = "describe what the generator finds in a file, and pass it with --generator-values"
+		remedy = "list the parameters of the generator in a file, and pass it with --generator-values"
 	}
 	return finding.Finding{Severity: severity, Rule: rule, File: set.File, Line: set.Line, Object: set.ID.String(), Message: f.Message, Remedy: remedy}
 }
@@ -201,7 +201,7 @@ func (e expansion) application(set object.Object, template map[string]any, p par
 		return Application{}, fmt.Errorf("the template does not render to an Application: %w", errors.Join(err))
 	}
 	app := objs[0]
-	app.Line = set.Line // there are no lines of its own
+	app.Line = set.Line // generated, so it has the line of its set
 	return Application{Object: app}, nil
 }
 

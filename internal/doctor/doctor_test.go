@@ -38,7 +38,7 @@ func TestRules(t *testing.T) {
 		case "values.yaml":
 			v, ok := doctor.ChartValues(in.Name, in.Data)
 			if !ok {
-				t.Fatal("these are no values")
+				t.Fatal("not recognized as values")
 			}
 			e.Values = []doctor.Values{v}
 		case "alone.yaml":

@@ -54,7 +54,7 @@ func Values(text string, o Options) (string, error) {
 		return "", err
 	}
 	if isKustomization(root) {
-		return "", finding.Fault("this is a kustomization, and no values of the argo-cd chart", "use --print kustomize")
+		return "", finding.Fault("this is a kustomization, not values of the argo-cd chart", "use --print kustomize")
 	}
 	for _, key := range []string{"argo-cd", "argocd"} {
 		if lookUp(root, key) != nil && !slices.ContainsFunc(doctor.ChartKeys, func(known string) bool { return lookUp(root, known) != nil }) {
@@ -72,7 +72,7 @@ func Kustomization(text string, o Options) (string, error) {
 		return "", err
 	}
 	if !isKustomization(root) && areValues(root) {
-		return "", finding.Fault("these are values of the argo-cd chart, and no kustomization", "use --print values")
+		return "", finding.Fault("these are values of the argo-cd chart, not a kustomization", "use --print values")
 	}
 	values := template()
 	patches := &yaml.Node{Kind: yaml.SequenceNode}
