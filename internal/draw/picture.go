@@ -151,8 +151,8 @@ func filter(refs []graph.Reference, keep func(graph.Reference) bool) []graph.Ref
 	return kept
 }
 
-// isDrawn excludes references without an effect, except those of the objects that
-// the drawing is about.
+// isDrawn excludes references without an effect, and those that every object has
+// unless they are gates, except those of the objects that the drawing is about.
 func (s *sketch) isDrawn(r graph.Reference) bool {
 	if s.plan.Graph.Nodes[r.From].External || s.plan.Graph.Nodes[r.To].External {
 		return false
@@ -160,7 +160,7 @@ func (s *sketch) isDrawn(r graph.Reference) bool {
 	if s.opt.All || s.around[r.From] || s.around[r.To] {
 		return true
 	}
-	return s.plan.Orders(r) && (!s.plan.IsImplied(r) || s.decides(r) || s.plan.Contradicts(r))
+	return s.plan.Orders(r) && (!s.plan.IsImplied(r) || s.plan.IsGate(r) || s.decides(r) || s.plan.Contradicts(r))
 }
 
 // decides reports whether a reference decided the wave of one of its ends.

@@ -13,7 +13,7 @@ export function drawArrows(view) {
   if (!item || !view.shown(item)) return;
   const ends = [...view.of.needs[item.index], ...view.of.neededBy[item.index]].filter((edge) => {
     const other = edge.from === item.index ? edge.to : edge.from;
-    return view.shown(view.of.items[other]) && (!edge.quiet || edge.gate && view.of.name === "");
+    return view.shown(view.of.items[other]) && (!edge.quiet || edge.gate);
   });
   const edges = strongest(ends).slice(0, mostArrows);
   if (edges.length === 0) return;
