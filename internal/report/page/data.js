@@ -57,10 +57,11 @@ function objectLadder(from, title, name) {
     words: `${o.kind} ${o.group ?? ""} ${o.namespace ?? ""}/${o.name} ${from.rungs[o.rung]?.name ?? ""} ${title}`.toLowerCase(),
   }));
   for (const f of from.findings) if (f.about >= 0) found(items[f.about], f);
-  const holds = [["gatedBy", "awaited"], ["blind", "no health check"], ["hangs", "can hang"], ["degrades", "can fail"]];
   const bands = from.waves.map((w) => {
+    // Nothing waits for the last wave: its objects have health, but hold nothing.
+    const holds = [["gatedBy", w.awaited ? "awaited" : "health"], ["blind", "no health check"], ["hangs", "can hang"], ["degrades", "can fail"]];
     const held = holds.flatMap(([list, mark]) => (w[list] ?? []).map((o) => ({ item: o.object, mark, why: o.why })));
-    for (const o of held) items[o.item].held.push(o);
+    for (const o of held) items[o.item].held.push({ ...o, awaited: w.awaited });
     return {
       mark: w.phase === "Sync" ? String(w.wave) : phaseMarks[w.phase] ?? "–",
       title: w.title,

@@ -78,7 +78,7 @@ export function finding(f) {
 
 function heldBy(item) {
   if (item.held.length === 0) return null;
-  return [h("h3", null, "Why Argo CD waits for it"), h("ul", { class: "plain" }, item.held.map((held) => h("li", null, h("span", { class: "mark" }, held.mark), " ", held.why)))];
+  return [h("h3", null, item.held.some((held) => held.awaited) ? "Why Argo CD waits for it" : "Health"), h("ul", { class: "plain" }, item.held.map((held) => h("li", null, h("span", { class: "mark" }, held.mark), " ", held.why)))];
 }
 
 /** The edges that begin or end at an item, gathered by their other ends. */
