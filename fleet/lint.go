@@ -93,6 +93,24 @@ func (f *Fleet) Lint(environment string) []finding.Finding {
 	return all
 }
 
+// Look is Lint for users who only want to see a fleet. If it has no rollout yet, it is not
+// wrong that its components have no steps: one note says so instead.
+func (f *Fleet) Look(environment string) []finding.Finding {
+	all := f.Lint(environment)
+	if f.hasRollout() {
+		return all
+	}
+	all = slices.DeleteFunc(all, func(found finding.Finding) bool { return found.Rule == noStep || found.Rule == EmptyPlace })
+	return append(all, finding.Finding{Severity: finding.Note, Rule: noStep, Message: "no component has a " + f.Profile.Noun() + ", so there is no rollout to check",
+		Remedy: "run cmp fleet steps, which computes them, if Argo CD is to deploy the components one after the other"})
+}
+
+// hasRollout reports whether anything says how a fleet is rolled out: a component with a
+// step, or a ladder.yaml about fleets.
+func (f *Fleet) hasRollout() bool {
+	return f.Settings.File != "" || slices.ContainsFunc(f.Applications, func(app *Application) bool { return app.Phase.Set })
+}
+
 // lint prepares a fleet for its rules.
 func (f *Fleet) lint(environment string) *lint {
 	l := &lint{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.environments(environment), ways: map[search]map[int]int{}}

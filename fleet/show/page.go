@@ -21,7 +21,7 @@ func Page(f *fleet.Fleet, environment string, times rollout.Durations, ladders m
 			return "", err
 		}
 		// What could not be rendered is among what lint finds.
-		r := report.Rollout{Environment: environment, Graph: there.Graph(fleet.GraphOptions{}), Findings: there.Lint(environment)}
+		r := report.Rollout{Environment: environment, Graph: there.Graph(fleet.GraphOptions{}), Findings: there.Look(environment)}
 		// Each environment has a rollout of its own, and those of all in one would
 		// be that of none.
 		if environment != "" || len(environments) == 1 {
