@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 )
 
 // sources returns the sources of an Application, from either key.
@@ -69,6 +70,51 @@ func (i *installation) pluginName() (all []finding.Finding) {
 				}
 				all = append(all, f)
 			}
+		}
+	}
+	return all
+}
+
+// The keys of spec.source.plugin, and of an item of its parameters.
+var (
+	pluginKeys    = []string{"name", "env", "parameters"}
+	parameterKeys = []string{"name", "string", "array", "map"}
+)
+
+// pluginParameters reports unknown keys and unknown parameters in the plugin sources of
+// Applications for Ladder.
+func (i *installation) pluginParameters() (all []finding.Finding) {
+	for _, a := range i.applications {
+		for _, source := range a.sources() {
+			p, ok := pluginOf(source)
+			if !ok || !i.isOurs(p.name()) {
+				continue
+			}
+			all = append(all, unknownKeys(p, pluginKeys)...)
+			for _, parameter := range p.at("parameters").items() {
+				all = append(all, unknownKeys(parameter, parameterKeys)...)
+				name := parameter.name()
+				if name == "" || strings.Contains(name, "{{") || slices.Contains(i.Parameters, name) {
+					continue
+				}
+				all = append(all, instead(parameter.at("name").fault("unknown parameter %q", name), "%s", nearest.Or(name, i.Parameters, "use a parameter in docs/components.md")))
+			}
+		}
+	}
+	return all
+}
+
+// isOurs reports whether a plugin that an Application names is Ladder.
+func (i *installation) isOurs(name string) bool {
+	ours := name == ourPlugin
+	i.sidecars(func(_ *workload, s *sidecar) { ours = ours || s.plugin != "" && s.plugin == name })
+	return ours
+}
+
+func unknownKeys(t thing, known []string) (all []finding.Finding) {
+	for key, v := range t.entries() {
+		if !slices.Contains(known, key) {
+			all = append(all, instead(v.fault("unknown key %q", key), "%s", nearest.Or(key, known, "remove it, or use "+strings.Join(known, ", "))))
 		}
 	}
 	return all

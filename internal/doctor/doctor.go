@@ -29,6 +29,8 @@ type Input struct {
 	// Serve parses the flags of "cmp serve", without "serve", and its environment,
 	// like the program. The error joins all findings.
 	Serve func(args []string, env map[string]string) (Flags, error)
+	// Parameters are the names of the plugin's parameters.
+	Parameters []string
 	// CheckHealth runs the health check of Applications, and returns its problems.
 	CheckHealth func(script string) []string
 }
