@@ -128,15 +128,15 @@ func override[T ~string](to *T, with T) {
 	}
 }
 
-// similar returns files with the base name of a missing one, in the form that
-// values use: relative to the component's directory, or with a leading slash.
+// similar returns files that a missing one may be, in the form that values use:
+// relative to the component's directory, or with a leading slash.
 func (req Request) similar(name string) []string {
-	dirs := []string{req.Dir}
+	var far []string
 	if !req.NoRepository {
-		dirs = append(dirs, ".")
+		far = []string{"."}
 	}
 	var all []string
-	for _, file := range input.SameName(req.Repo, name, dirs...) {
+	for _, file := range input.Similar(req.Repo, name, []string{req.Dir}, far...) {
 		below, inside := strings.CutPrefix(file, req.Dir+"/")
 		switch {
 		case inside:

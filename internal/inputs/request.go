@@ -84,15 +84,17 @@ func (in *Component) Request(dir string, defaults ...plugin.Settings) (req plugi
 	return req, base, c.Close, nil
 }
 
-// sameName returns files with the base name of one that was not found, as the user would
-// name them.
-func sameName(c *checkout.Checkout, name string) []string {
-	dirs := []string{c.Dir}
-	if !c.NoRepository {
-		dirs = append(dirs, ".")
+// similar returns files that one that was not found may be, as the user would name them.
+func similar(c *checkout.Checkout, name string) []string {
+	near := []string{c.Dir}
+	if missing, err := c.Rel(filepath.Dir(name)); err == nil {
+		near = append(near, missing)
 	}
-	var all []string
-	for _, file := range input.SameName(c.Repo, name, dirs...) {
+	var far, all []string
+	if !c.NoRepository {
+		far = []string{"."}
+	}
+	for _, file := range input.Similar(c.Repo, name, near, far...) {
 		all = append(all, c.Show(file))
 	}
 	return all
@@ -107,7 +109,7 @@ func (in *Component) requestFor(c *checkout.Checkout, defaults ...plugin.Setting
 		return plugin.Request{}, nil, err
 	}
 	settings.Values.Read, settings.Values.From = c.ReadValues, "the working directory"
-	settings.Values.Similar = func(name string) []string { return sameName(c, name) }
+	settings.Values.Similar = func(name string) []string { return similar(c, name) }
 	base, err := in.Base()
 	if err != nil {
 		return plugin.Request{}, nil, err

@@ -4,6 +4,7 @@ package nearest
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -51,6 +52,21 @@ func (n *Names) String() string {
 		names = append(names, c.name)
 	}
 	return Question(names...)
+}
+
+// Closest returns the most similar names.
+func (n *Names) Closest() []string {
+	best := math.MaxInt
+	for _, c := range n.names {
+		best = min(best, c.distance)
+	}
+	var names []string
+	for _, c := range n.names {
+		if c.distance == best {
+			names = append(names, c.name)
+		}
+	}
+	return names
 }
 
 // Question suggests the first three names; it is empty if there are none.

@@ -1,10 +1,24 @@
 package nearest_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/ladder-cmp/ladder/internal/nearest"
 )
+
+func TestClosest(t *testing.T) {
+	n := nearest.New("values-prd")
+	for _, name := range []string{"values-dev", "values-prod", "values-pred", "other"} {
+		n.Add(name, name)
+	}
+	if got := n.Closest(); !slices.Equal(got, []string{"values-prod", "values-pred"}) {
+		t.Error(got)
+	}
+	if got := nearest.New("x").Closest(); len(got) > 0 {
+		t.Error(got)
+	}
+}
 
 func TestOr(t *testing.T) {
 	keys := []string{"name", "namespace", "domain", "file", "rungs", "values"}
