@@ -314,7 +314,7 @@ func TestProgramOfARelease(t *testing.T) {
 			t.Fatal(out)
 		}
 	}
-	must("echo released >cmp; tar -czf " + archive + " cmp; rm cmp; cd releases/v1.2.3; sha256sum *.tar.gz >checksums.txt")
+	must("mkdir ladder_1.2.3_linux_arm64; echo released >ladder_1.2.3_linux_arm64/cmp; tar -czf " + archive + " ladder_1.2.3_linux_arm64; rm -r ladder_1.2.3_linux_arm64; cd releases/v1.2.3; sha256sum *.tar.gz >checksums.txt")
 	get := func(version string) (string, int) {
 		return c.run(filepath.Join(c.home, "deploy/ci/program.sh"), version, filepath.Join(c.temp, "out"))
 	}

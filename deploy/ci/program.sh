@@ -35,7 +35,8 @@ aarch64 | arm64) arch=arm64 ;;
 *) fail "no release for $(uname -m); fix: use a revision that is not a version, which is built with Go" ;;
 esac
 from=${LADDER_RELEASES:-https://github.com/ladder-cmp/ladder/releases/download}/$revision
-archive=ladder_${revision#v}_${os}_$arch.tar.gz
+name=ladder_${revision#v}_${os}_$arch
+archive=$name.tar.gz
 
 temp=$(mktemp -d)
 trap 'rm -rf "$temp"' EXIT
@@ -46,5 +47,5 @@ done
 want=$(awk -v name="$archive" '$2 == name { print $1 }' "$temp/checksums.txt")
 if command -v sha256sum >/dev/null; then got=$(sha256sum "$temp/$archive"); else got=$(shasum -a 256 "$temp/$archive"); fi
 [ "${want:-none}" = "${got%% *}" ] || fail "$archive does not have the checksum in checksums.txt; fix: try again, and report it if it happens twice"
-tar -xzf "$temp/$archive" -C "$temp" cmp
-mv "$temp/cmp" "$dir/cmp"
+tar -xzf "$temp/$archive" -C "$temp" "$name/cmp"
+mv "$temp/$name/cmp" "$dir/cmp"
