@@ -7,6 +7,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
+	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/option"
@@ -70,6 +71,7 @@ func (in *fleetInputs) loadAll(cmd *cobra.Command, s streams, dirs []string) (*f
 
 // writeVerdict prints a report. It returns errReported if the report has findings that fail.
 func writeVerdict(s streams, r verdict.Verdict, format string, strict bool) error {
+	r.Version = build.This(release).Version
 	text, err := r.Render(format, screen.PaintFor(s.Out))
 	if format == reportText {
 		text = help.Spelled(text, s.name())

@@ -12,6 +12,7 @@ type sarifRun struct {
 	Tool struct {
 		Driver struct {
 			Name           string      `json:"name"`
+			Version        string      `json:"version,omitempty"`
 			InformationURI string      `json:"informationUri"`
 			Rules          []sarifRule `json:"rules"`
 		} `json:"driver"`
@@ -19,8 +20,13 @@ type sarifRun struct {
 	Results []sarifResult `json:"results"`
 }
 
+// sarifRule describes a rule. GitHub requires all texts.
 type sarifRule struct {
-	ID string `json:"id"`
+	ID               string       `json:"id"`
+	ShortDescription sarifMessage `json:"shortDescription"`
+	FullDescription  sarifMessage `json:"fullDescription"`
+	Help             sarifMessage `json:"help"`
+	HelpURI          string       `json:"helpUri"`
 }
 
 type sarifResult struct {
@@ -47,5 +53,5 @@ type sarifRegion struct {
 	StartLine int `json:"startLine"`
 }
 
-// modulePath is the module of the program.
-const modulePath = "github.com/ladder-cmp/ladder"
+// repository is the address of the project.
+const repository = "https://github.com/ladder-cmp/ladder"

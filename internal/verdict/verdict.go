@@ -26,6 +26,8 @@ type Verdict struct {
 	Gates    []wave.Gate
 	// Scope is the checked part of a fleet; empty for a component.
 	Scope string
+	// Version is the version of the program, for reports that name it.
+	Version string
 	// Applications are those of a fleet, each checked separately.
 	Applications []Application
 }
@@ -96,10 +98,10 @@ func (r Verdict) json() (string, error) {
 // SARIF's levels have the names of our severities.
 func (r Verdict) sarif() (string, error) {
 	run := sarifRun{Results: []sarifResult{}}
-	run.Tool.Driver.Name, run.Tool.Driver.InformationURI = "ladder", "https://"+modulePath
+	run.Tool.Driver.Name, run.Tool.Driver.Version, run.Tool.Driver.InformationURI = "ladder", r.Version, repository
 	run.Tool.Driver.Rules = []sarifRule{}
 	for _, f := range r.Findings {
-		rule := sarifRule{f.Rule}
+		rule := RuleOf(f.Rule).sarif(r.Version)
 		if !slices.Contains(run.Tool.Driver.Rules, rule) {
 			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule)
 		}
