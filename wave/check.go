@@ -183,7 +183,7 @@ func (s *sync) simulate(i int) {
 			s.late(i, r, nil)
 		case to == at && r.Meaning == knowledge.Healthy && (r.Hard && !r.Inferred || r.Refused) && s.yielded[*r] == "":
 			s.report(i, finding.Warning, "unawaited", fmt.Sprintf("%s it %s %s, but both are in the same wave, so Argo CD does not wait in between", at, r.Why, s.name(r.To)),
-				"give it a later wave, or let Ladder compute both waves")
+				"give it a later wave"+s.orCompute(i, r.To))
 		}
 	}
 	if !n.HasHealth || !s.awaited(at) {
@@ -210,6 +210,24 @@ func (s *sync) simulate(i int) {
 		}
 	}
 	through(i, nil)
+}
+
+// orCompute says what lets Ladder compute the waves of two nodes: which annotations to
+// delete. Without annotations and Off, it has computed nothing yet.
+func (s *sync) orCompute(a, b int) string {
+	_, ofA := s.Graph.Nodes[a].Wave()
+	_, ofB := s.Graph.Nodes[b].Wave()
+	switch {
+	case ofA && ofB:
+		return fmt.Sprintf(", or delete the annotation %s of %s and of %s, so that Ladder computes both waves", object.SyncWave, s.name(a), s.name(b))
+	case ofA:
+		return fmt.Sprintf(", or delete the annotation %s of %s, so that Ladder computes both waves", object.SyncWave, s.name(a))
+	case ofB:
+		return fmt.Sprintf(", or delete the annotation %s of %s, so that Ladder computes both waves", object.SyncWave, s.name(b))
+	case s.opt.Waves == Off:
+		return ", or pass the manifests through cmp annotate, which computes both waves"
+	}
+	return ""
 }
 
 // Late is the rule for objects that depend on a later one.
@@ -251,7 +269,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 	if r.Inferred { // inferred references are not proof
 		severity = finding.Warning
 	}
-	rule, remedy := Late, "correct the sync-wave of one of the two, or let Ladder compute both waves"
+	rule, remedy := Late, "correct the sync-wave of one of the two"+s.orCompute(i, r.To)
 	if to.phase != at.phase || to == never {
 		rule = "other-phase"
 		remedy = fmt.Sprintf("make this one a Sync hook (%s: Sync)", object.Hook)
@@ -279,7 +297,7 @@ func (s *sync) reportPVC(i int) {
 	if s.at[first].compare(s.at[i]) <= 0 {
 		return
 	}
-	severity, unless, remedy := finding.Error, "", "put it into the wave of "+s.name(first)+", or let Ladder compute both waves"
+	severity, unless, remedy := finding.Error, "", "put it into the wave of "+s.name(first)+s.orCompute(i, first)
 	class := s.foreignClass(i)
 	if class != (object.ID{}) {
 		severity, unless = finding.Warning, fmt.Sprintf(", unless %s binds immediately", class)
@@ -400,12 +418,15 @@ func (s *sync) idleGates() {
 		if hooks[m] {
 			continue // Argo CD waits for the hook in any order
 		}
+		remedy := "move it to the last wave"
+		if _, set := s.Graph.Nodes[nodes[0]].Wave(); set {
+			remedy += fmt.Sprintf(", or delete its annotation %s, so that Ladder computes the wave", object.SyncWave)
+		}
 		what := s.name(nodes[0])
 		if len(nodes) > 1 {
 			what = fmt.Sprintf("%s and %d more", what, len(nodes)-1)
 		}
-		s.report(nodes[0], finding.Note, GateWithoutDependent, fmt.Sprintf("Argo CD waits for %s in wave %d, although no later object depends on that; the sync hangs if one of them depends on a later object in a way that no manifest shows", what, m.wave),
-			"move it to the last wave, or let Ladder compute the waves")
+		s.report(nodes[0], finding.Note, GateWithoutDependent, fmt.Sprintf("Argo CD waits for %s in wave %d, although no later object depends on that; the sync hangs if one of them depends on a later object in a way that no manifest shows", what, m.wave), remedy)
 	}
 }
 

@@ -74,6 +74,9 @@ func (p *Plan) dependentSuffix(i int) string {
 func (p *Plan) decision(i int) string {
 	n, place := p.Graph.Nodes[i], p.Places[i]
 	if author, set := n.Wave(); place.Author && set && place.Computed {
+		if p.opt.Waves == Off { // of manifests that may be Ladder's own output
+			return fmt.Sprintf("its manifest has wave %d", author)
+		}
 		if place.Kept || place.Wave == author {
 			return fmt.Sprintf("its author wrote wave %d", author)
 		}
