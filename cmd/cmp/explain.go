@@ -20,7 +20,10 @@ func newExplain(s streams) *cobra.Command {
 which Argo CD applies them, with the reason for each wave. For a single object,
 print the whole chain of reasons for its wave, and its references.
 
-For an ApplicationSet, also list the Applications that it generates.`,
+For an ApplicationSet, also list the Applications that it generates.
+
+A deadlock in existing waves or hooks is an error on standard error; the table is still
+printed, and the command exits with 0. With --strict, and in cmp check, it exits with 1.`,
 		Example: `  cmp explain ./component
   cmp explain ./component Deployment/web
   cmp explain ./component Deployment/shop/web

@@ -15,13 +15,15 @@ func newRender(s streams) *cobra.Command {
 		Long: `Print the manifests of the component in DIR in the order in which Argo CD applies
 them, with their computed sync waves and otherwise as rendered.
 
-Exits with 1 and prints nothing if the component cannot be rendered or ordered.`,
+Exits with 1 and prints nothing if the component cannot be rendered or ordered. A deadlock
+in existing waves or hooks is an error on standard error; the manifests are still printed,
+and the command exits with 0. With --strict, and in cmp check, it exits with 1.`,
 		Example: `  cmp render ./component
   cmp render ./chart --name shop --namespace shop -f values-prod.yaml --set image.tag=v2`,
 		Args: cobra.ExactArgs(1),
 	}
 	in := inputs.Add(cmd)
-	strict := cmd.Flags().Bool("strict", false, "Print nothing and exit with 1 if there are warnings")
+	strict := cmd.Flags().Bool("strict", false, "Print nothing and exit with 1 if there are errors or warnings")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		res, err := in.Generate(args[0])
 		if err != nil {

@@ -23,10 +23,12 @@ func strictFlag(flags *pflag.FlagSet) *bool {
 	return flags.Bool("strict", false, "Exit with 1 if there are warnings, too")
 }
 
-// warnStrictly warns of findings, and fails if there are warnings that must fail.
+// warnStrictly prints findings to standard error, and fails if there are errors or
+// warnings that must fail. Without strict, even a deadlock in existing waves does not
+// fail a command that has a result: the plugin must not block a running Application.
 func warnStrictly(s streams, found []finding.Finding, strict bool) error {
 	warn(s, found)
-	if strict && slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Warning }) {
+	if strict && slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Severity != finding.Note }) {
 		return errReported
 	}
 	return nil
