@@ -28,7 +28,8 @@ With --waves, check the waves that Ladder computes instead of those in the manif
 
 If DIR is a directory of components, check each of them with the waves that Ladder
 computes, and print a line for each Application. So does --changed for the components
-that contain the FILEs, such as the ones that a commit changes.
+that contain the FILEs, such as the ones that a commit changes. The first line of the
+output says which waves were checked.
 
 Exits with 1 if there is an error, or with --strict, a warning.`,
 		Example: `  cmp check ./component
@@ -101,5 +102,5 @@ func checkOne(in *inputs.Component, stdin io.Reader, arg string, defaults plugin
 	if err != nil { // what cannot be ordered at all is the gravest finding
 		return verdict.Verdict{Findings: finding.Of(err)}, nil
 	}
-	return verdict.Verdict{Findings: slices.Concat(res.Findings, res.RenewalFindings(), res.LookupFindings()), Plan: res.Plan, Gates: res.Plan.Audit(res.Base)}, nil
+	return verdict.Verdict{Findings: slices.Concat(res.Findings, res.RenewalFindings(), res.LookupFindings()), Plan: res.Plan, Gates: res.Plan.Audit(res.Base), Waves: checkedWaves(in, defaults)}, nil
 }

@@ -19,7 +19,7 @@ func (in *fleetInputs) check(cmd *cobra.Command, s streams, dirs []string) (verd
 	if err != nil {
 		return verdict.Verdict{Findings: finding.Of(err)}, nil
 	}
-	var r verdict.Verdict
+	r := verdict.Verdict{Waves: verdict.Computed}
 	objects := 0
 	for _, app := range f.Applications {
 		if app.IsIn(in.source.Environment) {

@@ -10,6 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/verdict"
 	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/wave"
 )
 
 // checkChanged judges the components that files are in, in the order that the
@@ -20,7 +21,7 @@ func checkChanged(in *inputs.Component, files []string) (verdict.Verdict, error)
 
 // checkAll judges several components, one after the other.
 func checkAll(in *inputs.Component, dirs []string, defaults ...plugin.Settings) (verdict.Verdict, error) {
-	r := verdict.Verdict{Scope: finding.Counted(len(dirs), "component")}
+	r := verdict.Verdict{Scope: finding.Counted(len(dirs), "component"), Waves: checkedWaves(in, defaults...)}
 	for _, dir := range dirs {
 		if !manifests.IsDir(dir) {
 			return r, usage.Errorf("%s is not a directory; check files one at a time, or use --changed for the components that contain them", dir)
@@ -32,8 +33,14 @@ func checkAll(in *inputs.Component, dirs []string, defaults ...plugin.Settings) 
 		r.Findings = slices.Concat(r.Findings, res.Findings, res.RenewalFindings(), res.LookupFindings(), finding.Of(err))
 	}
 	finding.Sort(r.Findings)
-	if len(defaults) > 0 && !in.Given("waves") {
-		r.Scope += ", with the waves in their manifests; --waves rungs checks those that Ladder computes"
-	}
 	return r, nil
+}
+
+// checkedWaves says which waves a check is about, by its defaults and the flag.
+func checkedWaves(in *inputs.Component, defaults ...plugin.Settings) verdict.Waves {
+	settings, err := in.Settings()
+	if waves := settings.Order.Waves; err == nil && waves != "" && waves != wave.Off || err == nil && waves == "" && len(defaults) == 0 {
+		return verdict.Computed
+	}
+	return verdict.Written
 }

@@ -28,9 +28,21 @@ type Verdict struct {
 	Scope string
 	// Version is the version of the program, for reports that name it.
 	Version string
+	// Waves says which waves were checked; empty for other checks.
+	Waves Waves
 	// Applications are those of a fleet, each checked separately.
 	Applications []Application
 }
+
+// Waves are the waves that a check is about.
+type Waves string
+
+const (
+	// Written are those in the manifests, which may be an author's.
+	Written Waves = "checked the waves in the manifests; --waves rungs checks those that Ladder computes"
+	// Computed are those that Ladder computes.
+	Computed Waves = "checked the waves that Ladder computes"
+)
 
 // Count returns the number of findings with a severity.
 func (r Verdict) Count(severity finding.Severity) int {
@@ -46,6 +58,9 @@ func (r Verdict) Count(severity finding.Severity) int {
 // text formats a line for each finding, the gates, and a summary.
 func (r Verdict) text(p paint.Paint) string {
 	var b strings.Builder
+	if r.Waves != "" {
+		fmt.Fprintf(&b, "%s\n\n", r.Waves)
+	}
 	b.WriteString(judgedTable(p, r.Applications))
 	for _, f := range r.Findings {
 		fmt.Fprintf(&b, "%s: %s\n", p.Severity(f.Severity), f.Error())
