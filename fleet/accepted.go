@@ -67,7 +67,7 @@ func withNewRules(settings profile.Fleet) (accepted []profile.Accepted, warnings
 // stale finds what is accepted and does not occur. In one of several
 // environments some of it need not, and what could not be rendered says nothing.
 func (l *lint) stale() []fault {
-	if len(l.environments) < max(1, len(l.Environments())) {
+	if !l.whole || !l.last {
 		return nil
 	}
 	var all []fault

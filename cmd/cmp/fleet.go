@@ -48,9 +48,11 @@ func addFleetInputs(cmd *cobra.Command) *fleetInputs {
 	return in
 }
 
-// addLoading puts those on that no component has.
+// addLoading puts those on that only a fleet has. A component may have the environment.
 func (in *fleetInputs) addLoading(flags *pflag.FlagSet) {
-	flags.StringVar(&in.source.Environment, "environment", "", "Leave out components that are not deployed there")
+	if flags.Lookup("environment") == nil {
+		flags.StringVar(&in.source.Environment, "environment", "", "Leave out components that are not deployed there")
+	}
 	flags.IntVar(&in.source.Parallel, "parallel", 0, "Components rendered at the same time (default: one per processor)")
 }
 
