@@ -27,6 +27,8 @@ type fleetInputs struct {
 	remote *fetchers.Options
 	// base is the repository of the fleet that was loaded last.
 	base string
+	// lints is true for a command whose output contains the findings of lint.
+	lints bool
 	// at is the revision to load; nil is what is on disk.
 	at *checkout.Commit
 	// projectsFromComponents lets components choose among the projects of the source.
@@ -106,6 +108,9 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	f, err := fleet.LoadUntilInterrupted(cmd.Context(), src, base)
 	if err != nil {
 		return nil, err
+	}
+	if !in.lints && !src.Unrendered {
+		warn(s, f.Renamed())
 	}
 	return f, rollout.CheckEnvironment(f, in.source.Environment)
 }
