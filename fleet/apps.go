@@ -45,7 +45,7 @@ func (f *Fleet) Apps(opt AppsOptions) ([]Manifest, []finding.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	faults := slices.Concat(f.guard(opt.Target, sets), f.reserved(opt.Target, sets), f.nowhere(opt.Target), f.disproved(opt.Target))
+	faults := slices.Concat(f.guard(opt.Target, sets), f.reserved(opt.Target, sets), f.nowhere(opt.Target), f.disproved(opt.Target), f.ineffective(opt.Template))
 	ordered, err := atLeast(opt.ArgoCD, deletesInOrder)
 	if err != nil {
 		return nil, nil, err

@@ -41,7 +41,7 @@ func (f *Fleet) ApplicationSets(opt SetOptions) ([]Manifest, []finding.Finding, 
 	if err != nil {
 		return nil, nil, err
 	}
-	faults := slices.Concat(f.guard(opt.Target, sets), f.unlabelled(), f.nowhere(opt.Target), f.unautomated(), f.before(sets), f.disproved(opt.Target))
+	faults := slices.Concat(f.guard(opt.Target, sets), f.unlabelled(), f.nowhere(opt.Target), f.unautomated(), f.before(sets), f.disproved(opt.Target), f.ineffective(opt.Template))
 	ordered, err := atLeast(opt.ArgoCD, deletesInOrder)
 	if err != nil {
 		return nil, nil, err
