@@ -50,9 +50,9 @@ type Description struct {
 	CRDsPhase Phase `yaml:"crdsPhase"`
 	// Enabled is false for a component that keeps its step but is not deployed.
 	Enabled *bool `yaml:"enabled"`
-	// Environments are the environments it is deployed to; empty means all.
-	Environments []string `yaml:"environments"`
-	Chart        Chart    `yaml:"chart"`
+	// Environments are those that it is deployed to, or what differs in them.
+	Environments Environments `yaml:"environments"`
+	Chart        Chart        `yaml:"chart"`
 	// SyncOptions are options of the Application, in addition to the fleet's.
 	SyncOptions []string `yaml:"syncOptions"`
 	// Server is the cluster that the component goes to, by its URL or its name; that of
@@ -247,7 +247,7 @@ func (d Description) IsEnabled() bool { return d.Enabled == nil || *d.Enabled }
 
 // IsIn reports whether the component is deployed in an environment.
 func (d Description) IsIn(environment string) bool {
-	return environment == "" || len(d.Environments) == 0 || slices.Contains(d.Environments, environment)
+	return environment == "" || d.Environments.Has(environment)
 }
 
 // Line returns the line of a key in the file; 0 if it does not exist.

@@ -27,6 +27,12 @@ func documented(t reflect.Type, under string) []Key {
 	for _, k := range settings.Keys(t) {
 		key := Key{Name: k.Name, Type: k.Type, Doc: docs[under+k.Name]}
 		key.Keys = documented(k.Type, under+k.Name+".")
+		if k.Type == reflect.TypeFor[Environments]() {
+			key.Keys = documented(reflect.TypeFor[InEnvironment](), k.Name+".NAME.")
+			for i := range key.Keys {
+				key.Keys[i].Name = "NAME." + key.Keys[i].Name
+			}
+		}
 		all = append(all, key)
 	}
 	return all
@@ -46,7 +52,10 @@ var docs = map[string]string{
 	"crds":                                "Which part of the component to deploy: include deploys what its values select; only, every CRD that it can ship; skip, everything but the CRDs; split, two Applications, one with the CRDs and one with the rest.",
 	"crdsPhase":                           "Step of the CRDs in the rollout, with crds: split.",
 	"enabled":                             "false keeps the component's step but does not deploy it.",
-	"environments":                        "Environments in which the component is deployed; all if empty.",
+	"environments":                        "Environments in which the component is deployed, as a list; all if empty. Or a mapping with what differs in some environments, by name.",
+	"environments.NAME.enabled":           "false leaves the component out in this environment.",
+	"environments.NAME.values":            "Values files in this environment, in addition to values; they take precedence.",
+	"environments.NAME.set":               "Single values in this environment by their paths, such as image.tag: v2; they override values files.",
 	"chart":                               "Source of the manifests if it is not the directory of this file.",
 	"chart.repoURL":                       "Repository of the chart; the repository of this file if empty.",
 	"chart.path":                          "Directory in the repository, relative to its root, or to this file if it starts with ./ or ../.",

@@ -64,10 +64,14 @@ func withNewRules(settings profile.Fleet) (accepted []profile.Accepted, warnings
 	return accepted, warnings
 }
 
+// Renamed are warnings about entries of accepted that use an old name of a rule. They are
+// also findings of Lint.
+func (f *Fleet) Renamed() []finding.Finding { return f.renamed }
+
 // stale finds what is accepted and does not occur. In one of several
 // environments some of it need not, and what could not be rendered says nothing.
 func (l *lint) stale() []fault {
-	if len(l.environments) < max(1, len(l.Environments())) {
+	if !l.whole || !l.last {
 		return nil
 	}
 	var all []fault

@@ -45,7 +45,7 @@ func (f *Fleet) Apps(opt AppsOptions) ([]Manifest, []finding.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	faults := slices.Concat(f.guard(opt.Target, sets), f.reserved(opt.Target, sets), f.nowhere(opt.Target), f.disproved(opt.Target))
+	faults := slices.Concat(f.guard(opt.Target, sets), f.reserved(opt.Target, sets), f.nowhere(opt.Target), f.disproved(opt.Target), f.ineffective(opt.Template))
 	ordered, err := atLeast(opt.ArgoCD, deletesInOrder)
 	if err != nil {
 		return nil, nil, err
@@ -108,6 +108,9 @@ func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) (Man
 	repo := source{RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL), TargetRevision: d.place.Revision}
 	if c := d.Component.Chart; c.Remote() && !d.Vendored {
 		made.Spec.Sources = remoteSources(c, cmp.Or(c.ReleaseName, d.Component.Name), repo)
+		there := d.remoteValues(d.environment)
+		helm := made.Spec.Sources[0].Helm
+		helm.ValueFiles, helm.Parameters = append(helm.ValueFiles, there.ValueFiles...), there.Parameters
 	} else {
 		repo.Path = d.Dir
 		repo.Plugin = &pluginSource{Name: pluginName, Parameters: f.childParameters(d)}
@@ -170,6 +173,9 @@ func (f *Fleet) childParameters(d Deployment) []pluginParameter {
 	var all []pluginParameter
 	if d.Part != "" || d.place.Name != "" {
 		all = append(all, pluginParameter{Name: "name", String: d.Component.Name})
+	}
+	if d.environment != "" {
+		all = append(all, pluginParameter{Name: "environment", String: d.environment})
 	}
 	if d.moved {
 		all = append(all, pluginParameter{Name: "namespace", String: d.Namespace})

@@ -41,7 +41,7 @@ func (f *Fleet) ApplicationSets(opt SetOptions) ([]Manifest, []finding.Finding, 
 	if err != nil {
 		return nil, nil, err
 	}
-	faults := slices.Concat(f.guard(opt.Target, sets), f.unlabelled(), f.nowhere(opt.Target), f.unautomated(), f.before(sets), f.disproved(opt.Target))
+	faults := slices.Concat(f.guard(opt.Target, sets), f.unlabelled(), f.nowhere(opt.Target), f.unautomated(), f.before(sets), f.disproved(opt.Target), f.ineffective(opt.Template))
 	ordered, err := atLeast(opt.ArgoCD, deletesInOrder)
 	if err != nil {
 		return nil, nil, err
@@ -58,6 +58,9 @@ func (f *Fleet) ApplicationSets(opt SetOptions) ([]Manifest, []finding.Finding, 
 	}
 	var all []Manifest
 	for _, s := range f.promoted(sets) {
+		if s.wave != nil && len(f.deployments(s)) == 0 {
+			continue // of several, one may have nothing to deploy
+		}
 		m, err := f.applicationSet(s, opt, ordered)
 		if err != nil {
 			return nil, nil, err
@@ -231,6 +234,10 @@ func (f *Fleet) chosen(s set, part crds.Mode) *selector {
 func elements(places []place, revision string) string {
 	var b strings.Builder
 	b.WriteString("{{- $only := get . \"environments\" | default list }}\n")
+	b.WriteString("{{- $off := list }}\n")
+	b.WriteString("{{- if kindIs \"map\" $only }}\n")
+	b.WriteString("{{- range $name, $there := $only }}{{ if and (kindIs \"map\" $there) (get $there \"enabled\" | toString | eq \"false\") }}{{ $off = append $off $name }}{{ end }}{{ end }}\n")
+	b.WriteString("{{- $only = list }}\n{{- end }}\n")
 	b.WriteString("{{- if not (kindIs \"slice\" $only) }}{{ $only = list $only }}{{ end }}\n")
 	for _, p := range places {
 		if p.Revision != revision {
@@ -241,8 +248,12 @@ func elements(places []place, revision string) string {
 			conditions = append(conditions, fmt.Sprintf("has %q $only", e))
 		}
 		server := cmp.Or(p.Server, inCluster)
-		fmt.Fprintf(&b, "{{- if or (%s) }}\n- values: {environment: %s, cluster: %s, namespaceSuffix: %s, revision: %s}\n{{- end }}\n",
-			strings.Join(conditions, ") ("), strconv.Quote(p.Name), strconv.Quote(server), strconv.Quote(p.Suffix), strconv.Quote(p.Revision))
+		condition := "or (" + strings.Join(conditions, ") (") + ")"
+		if len(p.In) == 1 {
+			condition = fmt.Sprintf("and (not (has %q $off)) (%s)", p.In[0], condition)
+		}
+		fmt.Fprintf(&b, "{{- if %s }}\n- values: {environment: %s, cluster: %s, namespaceSuffix: %s, revision: %s}\n{{- end }}\n",
+			condition, strconv.Quote(p.Name), strconv.Quote(server), strconv.Quote(p.Suffix), strconv.Quote(p.Revision))
 	}
 	return b.String()
 }

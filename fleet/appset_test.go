@@ -17,7 +17,7 @@ import (
 )
 
 // rolled are the fleets whose rollouts are kept beside them.
-var rolled = []string{"first", "rollout", "environments", "layers", "settings"}
+var rolled = []string{"first", "rollout", "environments", "layers", "promotion", "settings"}
 
 // allowed are the AppProjects that components of a fleet may choose from.
 var allowed = map[string][]string{"rollout": {"operators", "team's \"own\""}, "tiers": {"apps", "data-services", "platform-storage"}}

@@ -72,10 +72,11 @@ type source struct {
 }
 
 type helmSource struct {
-	ReleaseName   string   `yaml:"releaseName,omitempty"`
-	ValueFiles    []string `yaml:"valueFiles,omitempty"`
-	IgnoreMissing bool     `yaml:"ignoreMissingValueFiles,omitempty"`
-	SkipCRDs      bool     `yaml:"skipCrds,omitempty"`
+	ReleaseName   string          `yaml:"releaseName,omitempty"`
+	ValueFiles    []string        `yaml:"valueFiles,omitempty"`
+	IgnoreMissing bool            `yaml:"ignoreMissingValueFiles,omitempty"`
+	SkipCRDs      bool            `yaml:"skipCrds,omitempty"`
+	Parameters    []helmParameter `yaml:"parameters,omitempty"`
 }
 
 type pluginSource struct {

@@ -146,7 +146,7 @@ func (f *Fleet) until(opt BootstrapOptions) ([]*Application, []finding.Finding) 
 // Bound are the included Applications that only some environments have.
 func (f *Fleet) Bound(opt BootstrapOptions) []*Application {
 	all, _ := f.until(opt)
-	return slices.DeleteFunc(all, func(app *Application) bool { return len(app.Environments) == 0 })
+	return slices.DeleteFunc(all, func(app *Application) bool { return !app.Environments.Limited() })
 }
 
 // cannotBootstrap reports sources that are missing, and dependencies that come later.

@@ -16,7 +16,7 @@ import (
 // steps, so that kinds which one of them installs only then count for those after it.
 func (f *Fleet) settleCapabilities(ctx context.Context, src Source, memory *input.Memory) {
 	for _, app := range f.Applications {
-		if ctx.Err() != nil || app.Unread || app.Component.Chart.Remote() || !app.request(src, memory).UsesFleetCapabilities() {
+		if ctx.Err() != nil || app.Unread || app.Component.Chart.Remote() || !app.request(src, memory).UsesFleetCapabilities(f.Settings) {
 			continue
 		}
 		if app.Earlier = f.installedBefore(app); len(app.Earlier) > 0 {
@@ -48,13 +48,14 @@ func (f *Fleet) installedBefore(app *Application) []string {
 
 // alongside reports whether an Application is deployed wherever another one is.
 func alongside(provider, consumer *Application) bool {
-	if len(provider.Environments) == 0 {
+	if !provider.Environments.Limited() {
 		return true
 	}
-	if len(consumer.Environments) == 0 {
+	if !consumer.Environments.Limited() {
 		return false
 	}
-	return !slices.ContainsFunc(consumer.Environments, func(e string) bool { return !slices.Contains(provider.Environments, e) })
+	named := slices.Concat(consumer.Environments.Names(), provider.Environments.Names())
+	return !slices.ContainsFunc(named, func(e string) bool { return consumer.IsIn(e) && !provider.IsIn(e) })
 }
 
 // defines returns the API versions that the API server serves because of a

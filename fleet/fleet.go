@@ -102,6 +102,8 @@ type Fleet struct {
 	base    *knowledge.Base
 	// moved are objects of Applications in environments that share a cluster.
 	moved map[movedTo][]object.Object
+	// at are the environments, if some Application is rendered differently in them.
+	at map[string]*Fleet
 	// Lacks are the dependencies of Applications that nothing in the environment of the fleet
 	// satisfies.
 	Lacks map[*Application]Lack
@@ -125,6 +127,8 @@ type Component struct {
 	// of its keys may be unknown.
 	Unread bool
 
+	// values are what environments set for it; those that set nothing are missing.
+	values map[string]environmentValues
 	faults error
 }
 
@@ -158,6 +162,9 @@ type Application struct {
 	Findings []finding.Finding
 	// Earlier are the API versions that are installed before it, if it asks for them.
 	Earlier []string
+
+	// environment is the one that it is rendered for; empty if it does not matter.
+	environment string
 }
 
 // Load reads and renders a fleet, and finds the dependencies between its components. The error
@@ -193,7 +200,8 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 		}
 		return nil, err
 	}
-	f.apply()
+	f.noteEnvironments(src)
+	f.apply(src.Environment)
 	if src.Unrendered {
 		return f, nil
 	}
@@ -209,16 +217,21 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	if err := f.renderMoved(ctx, src); err != nil {
 		return nil, err
 	}
+	if err := f.renderEnvironments(ctx, src); err != nil {
+		return nil, err
+	}
 	return f.In(src.Environment)
 }
 
 // In returns the part of a fleet that is deployed in an environment, or all of it if the
 // environment is empty. It records in Lacks which dependencies are missing there.
 func (f *Fleet) In(environment string) (*Fleet, error) {
+	f = f.At(environment)
 	if !slices.ContainsFunc(f.Components, func(c *Component) bool { return !c.IsIn(environment) }) {
 		return f, nil
 	}
 	there := *f
+	there.at = nil
 	there.Lacks = f.Lacking(environment)
 	there.Components = slices.DeleteFunc(slices.Clone(f.Components), func(c *Component) bool { return !c.IsIn(environment) })
 	there.Applications = slices.DeleteFunc(slices.Clone(f.Applications), func(a *Application) bool { return !a.IsIn(environment) })
@@ -313,10 +326,13 @@ func (s Source) read(dir string) *Component {
 	return c
 }
 
-// apply creates the Applications of the components.
-func (f *Fleet) apply() {
+// apply creates the Applications of the components, which are rendered for an environment.
+func (f *Fleet) apply(environment string) {
 	for _, c := range f.Components {
 		app := Application{Component: c, Name: c.Name, Phase: c.Phase(), Namespace: cmp.Or(c.Namespace, "default")}
+		if c.differs() {
+			app.environment = f.renderedIn(c, environment)
+		}
 		if c.CRDs == component.Split {
 			definitions := app
 			definitions.Name, definitions.Part, definitions.Phase = c.Name+DefinitionsSuffix, crds.Only, c.CRDsPhase
@@ -343,8 +359,16 @@ func unset(p component.Phase) int {
 
 // render renders every Application, and records what is known about missing charts.
 func (f *Fleet) render(ctx context.Context, src Source) error {
-	parallel := cmp.Or(src.Parallel, runtime.GOMAXPROCS(0))
 	memory := input.NewMemory(renderMemory)
+	err := f.renderAll(ctx, src, f.Applications, memory)
+	f.settleCapabilities(ctx, src, memory)
+	f.Findings = FindingsOf(f.Applications)
+	return err
+}
+
+// renderAll renders some Applications concurrently.
+func (f *Fleet) renderAll(ctx context.Context, src Source, apps []*Application, memory *input.Memory) error {
+	parallel := cmp.Or(src.Parallel, runtime.GOMAXPROCS(0))
 	next := make(chan *Application)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -362,13 +386,13 @@ func (f *Fleet) render(ctx context.Context, src Source) error {
 					src.Rendered(app, res)
 				}
 				if src.Progress != nil {
-					src.Progress(done, len(f.Applications), app.Name)
+					src.Progress(done, len(apps), app.Name)
 				}
 				mu.Unlock()
 			}
 		})
 	}
-	for _, app := range f.Applications {
+	for _, app := range apps {
 		if ctx.Err() != nil {
 			break
 		}
@@ -376,8 +400,6 @@ func (f *Fleet) render(ctx context.Context, src Source) error {
 	}
 	close(next)
 	wg.Wait()
-	f.settleCapabilities(ctx, src, memory)
-	f.Findings = FindingsOf(f.Applications)
 	return ctx.Err()
 }
 
@@ -444,8 +466,8 @@ func (a *Application) request(src Source, memory *input.Memory) plugin.Request {
 	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, EarlierAPIVersions: a.Earlier, Memory: memory, Remote: src.Remote, Files: src.files,
 		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
 	req.Random = src.Random
-	if a.Part != "" {
-		req.Settings = []plugin.Settings{{CRDs: a.Part}}
+	if a.Part != "" || a.environment != "" {
+		req.Settings = []plugin.Settings{{CRDs: a.Part, Environment: a.environment}}
 	}
 	return req
 }

@@ -118,8 +118,8 @@ func (f *Fleet) miswritten(app *Application) []finding.Finding {
 			all = append(all, app.fault("bad-label", "annotations", fmt.Sprintf("%q is not a valid annotation name", key), "use letters, digits, \"-\", \"_\" and \".\", at most 63"))
 		}
 	}
-	if len(app.Environments) > 0 && len(f.Settings.Environments) > 0 {
-		for _, e := range app.Environments {
+	if len(f.Settings.Environments) > 0 {
+		for _, e := range app.Environments.Names() {
 			if !slices.ContainsFunc(f.Settings.Environments, func(known profile.Environment) bool { return known.Name == e }) {
 				found := app.fault("no-environment", "environments", fmt.Sprintf("unknown environment %q", e), "correct it, or add it to fleet.environments")
 				found.Severity = finding.Warning
@@ -127,6 +127,7 @@ func (f *Fleet) miswritten(app *Application) []finding.Finding {
 			}
 		}
 	}
+	all = append(all, app.missingValues()...)
 	if app.Component.Chart.Remote() && !app.Vendored && app.CRDs == component.Split {
 		all = append(all, app.fault("remote-split", "crds", "the chart is in another repository, and only charts in this repository can be split", "run cmp vendor, put the chart into this repository, or let the chart keep its CRDs"))
 	}
@@ -176,8 +177,8 @@ func (f *Fleet) nowhere(t Target) []finding.Finding {
 	}
 	var all []finding.Finding
 	for _, app := range f.Enabled() {
-		if len(app.Environments) > 0 {
-			found := app.fault("no-environment", "environments", app.Name+" is for "+strings.Join(app.Environments, ", ")+" only, but the fleet has no environments, so it is deployed everywhere", "list them as fleet.environments in ladder.yaml, or use --environment")
+		if app.Environments.Limited() {
+			found := app.fault("no-environment", "environments", app.Name+" is for "+strings.Join(f.Having(app), ", ")+" only, but the fleet has no environments, so it is deployed everywhere", "list them as fleet.environments in ladder.yaml, or use --environment")
 			found.Severity = finding.Warning
 			all = append(all, found)
 		}

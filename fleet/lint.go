@@ -41,6 +41,8 @@ var rules = []Rule{
 	{unsafeValue, only(finding.Error), "a value that is written into an Application and contains a template, a line break or a control character", (*lint).unsafeValues},
 	{octalStep, only(finding.Error), "a step such as `010` without quotes, which Argo CD reads as 8", miswritten(octalStep)},
 	{"no-environment", only(finding.Warning), "a component for an unknown environment", miswritten("no-environment")},
+	{"unused-values", only(finding.Warning), "a values file of `fleet.environments` that no component has", (*lint).unusedValues},
+	{"no-values-file", only(finding.Error), "a values file of an environment that does not exist, for a chart that Argo CD renders", (*lint).missingValues},
 	{"remote-split", only(finding.Error), "a split chart that is in another repository", miswritten("remote-split")},
 	{"crd-shared", only(finding.Error), "a CRD in two components that are deployed together", (*lint).sameDefinition},
 	{"object-shared", only(finding.Error), "any other object in two components that are deployed together, and any object that two environments of one cluster both contain", (*lint).sameObject},
@@ -86,8 +88,8 @@ func only(severities ...finding.Severity) []finding.Severity { return severities
 // not render are among the findings; other findings of renderings are not. An environment omits
 // what is not deployed there; empty checks all environments.
 func (f *Fleet) Lint(environment string) []finding.Finding {
-	all := FindingsOf(slices.DeleteFunc(slices.Clone(f.Applications), func(app *Application) bool { return !app.Failed }))
-	all = append(all, f.lint(environment).find(rules)...)
+	all := FindingsOf(slices.DeleteFunc(f.Renderings(environment), func(app *Application) bool { return !app.Failed }))
+	all = append(all, f.findIn(environment, rules)...)
 	all = append(all, f.renamed...)
 	finding.Sort(all)
 	return all
@@ -152,14 +154,14 @@ const notRendered = "not-rendered"
 // without those that the owners of the fleet accept.
 func (f *Fleet) Disproved(environment string) []finding.Finding {
 	proofs := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !Disproves(r.Name) })
-	return slices.DeleteFunc(f.lint(environment).find(proofs), func(found finding.Finding) bool { return found.Severity == finding.Note })
+	return slices.DeleteFunc(f.findIn(environment, proofs), func(found finding.Finding) bool { return found.Severity == finding.Note })
 }
 
 // disproved returns these findings for a target, and the components that do not render. With
 // t.Unproven, they are warnings.
 func (f *Fleet) disproved(t Target) []finding.Finding {
 	all := f.Disproved(t.Environment)
-	for _, app := range f.Applications {
+	for _, app := range f.Renderings(t.Environment) {
 		if app.Failed && Deployed(app, t.Environment) && app.Part != crds.Only {
 			all = append(all, app.fault(notRendered, "", app.Name+" does not render, so nothing after it is rolled out", "fix it; cmp fleet lint reports what is wrong with it"))
 		}
@@ -179,7 +181,7 @@ func (f *Fleet) Environments() []string {
 		all = append(all, e.Name)
 	}
 	for _, c := range f.Components {
-		all = append(all, c.Environments...)
+		all = append(all, c.Environments.Names()...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -208,6 +210,9 @@ type lint struct {
 	right []int
 	// accepted are the entries of the settings that match a finding.
 	accepted []bool
+	// whole is true if all environments are checked, and last if no other one is checked
+	// after these.
+	whole, last bool
 	// ways caches searches.
 	ways map[search]map[int]int
 }

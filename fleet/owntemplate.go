@@ -79,6 +79,9 @@ func (f *Fleet) ownSet(s set, opt SetOptions, made applicationSet) (Manifest, er
 	if !t.Get("spec", "goTemplate").True() {
 		return Manifest{}, t.fault("spec.goTemplate", "must be true: the step of a component is computed with a Go template", "set it, and write parameters like {{ .path.basename }}")
 	}
+	if err := t.incomplete(s.named()); err != nil {
+		return Manifest{}, err
+	}
 	name := t.Get("spec", "template", "metadata", "name").Text()
 	for _, needed := range []struct {
 		is    bool
@@ -122,6 +125,9 @@ func (f *Fleet) sourcePatch(s set, opt SetOptions) string {
 
 // ownChild writes the wave and the sources of a generated Application into the template.
 func (f *Fleet) ownChild(t *OwnTemplate, d Deployment, file string, made applicationObject) (Manifest, error) {
+	if err := t.incomplete(d.place.Name != ""); err != nil {
+		return Manifest{}, err
+	}
 	fields := []field{
 		{made.Metadata.Name, []string{"metadata", "name"}},
 		{made.Metadata.Annotations[syncWave], []string{"metadata", "annotations", syncWave}},

@@ -218,10 +218,10 @@ func (f *Fleet) promoted(sets []set) []set {
 // forCluster reports whether a cluster has an Application once, however many
 // environments share it: definitions, what serves them, namespaces, and what
 // holds nothing that is in a namespace. A component that names its environments
-// belongs to each.
+// belongs to each, and so does one with values for an environment.
 func (f *Fleet) forCluster(app *Application) bool {
 	rung := app.Rung
-	return len(app.Environments) == 0 &&
+	return len(app.Environments.Names()) == 0 && !app.differs() &&
 		(app.Part == crds.Only || slices.Contains([]string{"crds", knowledge.Controllers, "namespaces"}, rung) || f.onlyForCluster(app))
 }
 

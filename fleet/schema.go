@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -91,6 +92,9 @@ func ofParameter(p plugin.Parameter) *schema {
 }
 
 func ofKey(k component.Key) *schema {
+	if k.Type == reflect.TypeFor[component.Environments]() {
+		return ofEnvironments(k)
+	}
 	s := ofType(k.Type)
 	s.Description = k.Doc
 	if k.Keys != nil {
@@ -104,6 +108,17 @@ func ofKey(k component.Key) *schema {
 		}
 	}
 	return s
+}
+
+// ofEnvironments is the schema of the two forms of environments.
+func ofEnvironments(k component.Key) *schema {
+	there := schema{Type: "object", Properties: map[string]*schema{}, Additional: false}
+	for _, inner := range k.Keys {
+		inner.Name = strings.TrimPrefix(inner.Name, "NAME.")
+		there.Properties[inner.Name] = ofKey(inner)
+	}
+	there.Properties["set"].Additional = &schema{Type: []string{"string", "number", "boolean"}}
+	return &schema{Description: k.Doc, AnyOf: []*schema{{Type: "array", Items: &schema{Type: "string"}}, {Type: "object", Additional: &there}}}
 }
 
 // ofType is the schema of what is decoded into a type.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/profile"
@@ -24,8 +25,9 @@ import (
 
 // movedTo is an Application in an environment whose namespaces have a suffix.
 type movedTo struct {
-	app    *Application
-	suffix string
+	component   *Component
+	part        crds.Mode
+	environment string
 }
 
 // serverOf is the cluster of an environment: what runs Argo CD has three names.
@@ -37,29 +39,26 @@ func (f *Fleet) serverOf(e profile.Environment) string {
 	return server
 }
 
-// suffixes are those of environments that share a cluster.
-func (f *Fleet) suffixes() []string {
-	var all []string
+// suffixed are the environments with a suffix that share a cluster.
+func (f *Fleet) suffixed() []profile.Environment {
+	var all []profile.Environment
 	for i, e := range f.Settings.Environments {
 		if e.NamespaceSuffix == "" {
 			continue
 		}
-		for k, other := range f.Settings.Environments {
-			if i != k && f.serverOf(e) == f.serverOf(other) {
-				all = append(all, e.NamespaceSuffix)
-			}
+		if slices.ContainsFunc(slices.Concat(f.Settings.Environments[:i], f.Settings.Environments[i+1:]), func(other profile.Environment) bool { return f.serverOf(e) == f.serverOf(other) }) {
+			all = append(all, e)
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return all
 }
 
 // renderMoved renders again what may hold the same objects in several
 // environments of a cluster: whether a name, or a namespace that is written out,
 // follows the namespace of the release shows nowhere else.
 func (f *Fleet) renderMoved(ctx context.Context, src Source) error {
-	suffixes := f.suffixes()
-	if len(suffixes) == 0 {
+	suffixed := f.suffixed()
+	if len(suffixed) == 0 {
 		return nil
 	}
 	f.moved = map[movedTo][]object.Object{}
@@ -68,10 +67,10 @@ func (f *Fleet) renderMoved(ctx context.Context, src Source) error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for i, app := range f.Applications {
-		if !app.IsEnabled() || f.forCluster(app) || !f.mayStay(i) {
+		if !app.IsEnabled() || f.forCluster(app) || !app.differs() && !f.mayStay(i) {
 			continue
 		}
-		for _, suffix := range suffixes {
+		for _, e := range suffixed {
 			room <- struct{}{}
 			if ctx.Err() != nil {
 				break
@@ -79,13 +78,17 @@ func (f *Fleet) renderMoved(ctx context.Context, src Source) error {
 			wg.Go(func() {
 				defer func() { <-room }()
 				there := *app
-				there.Namespace += suffix
+				there.Namespace += e.NamespaceSuffix
+				if app.differs() {
+					there.environment = e.Name
+				}
 				req := there.request(src, memory)
 				res, err := plugin.Generate(ctx, req, f.base)
 				mu.Lock()
 				defer mu.Unlock()
-				if f.moved[movedTo{app, suffix}] = []object.Object{}; err == nil { // what does not render there says nothing
-					f.moved[movedTo{app, suffix}] = res.Objects
+				to := movedTo{app.Component, app.Part, e.Name}
+				if f.moved[to] = []object.Object{}; err == nil { // what does not render there says nothing
+					f.moved[to] = res.Objects
 				}
 			})
 		}
@@ -134,7 +137,7 @@ func (f *Fleet) held() held {
 // at are the objects of an Application at a place.
 func (h held) at(d Deployment) []object.ID {
 	var all []object.ID
-	moved, again := h.fleet.moved[movedTo{d.Application, d.place.Suffix}]
+	moved, again := h.fleet.moved[movedTo{d.Component, d.Part, d.place.Name}]
 	for _, n := range h.nodes[d.Application] {
 		if again {
 			break

@@ -50,8 +50,8 @@ func steps(f *fleet.Fleet) string {
 				if !app.IsEnabled() {
 					b.WriteString(" disabled")
 				}
-				if app.Environments != nil {
-					fmt.Fprintf(&b, " in %s", strings.Join(app.Environments, " "))
+				if names := app.Environments.Names(); names != nil {
+					fmt.Fprintf(&b, " in %s", strings.Join(names, " "))
 				}
 				b.WriteByte('\n')
 			}

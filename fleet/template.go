@@ -76,6 +76,9 @@ func (f *Fleet) parameters(s set) []templated {
 		return nil
 	}
 	all := []templated{{"name", ".values.name"}}
+	if s.labelled() {
+		all = append(all, templated{"environment", ".values.environment"})
+	}
 	if s.moved() {
 		all = append(all, templated{"namespace", "print .values.namespace .values.namespaceSuffix"})
 	}
@@ -105,6 +108,7 @@ func (f *Fleet) templatePatch(s set, opt SetOptions) string {
 		Retries               []retried
 		Fields                []chosenFields
 		SourceOnly            bool
+		Environments          string // what they set for charts from elsewhere, as JSON
 	}{SourceOnly: opt.Template != nil, LabelKey: strconv.Quote(labelKey.String()), ReservedKey: strconv.Quote(f.reservedLabel().String()), RepoURL: cmp.Or(opt.RepoURL, f.Settings.RepoURL),
 		Revision: strconv.Quote(s.places[0].Revision), Definitions: f.definitionPhases(), Large: f.largeApplications(), Split: f.split(), Retries: f.retries(), Fields: f.chosenFields()}
 	common := f.commonOptions()
@@ -113,6 +117,9 @@ func (f *Fleet) templatePatch(s set, opt SetOptions) string {
 	}
 	if s.named() {
 		d.Revision = ".values.revision"
+	}
+	if s.labelled() {
+		d.Environments = f.remoteEnvironments()
 	}
 	if d.Parameters = f.parameters(s); d.Parameters == nil {
 		d.Parameters = []templated{{"name", ".values.name"}}

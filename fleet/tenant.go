@@ -127,9 +127,14 @@ type value struct{ field, text string }
 func generatedValues(d component.Description) []value {
 	all := []value{{"name", d.Name}, {"namespace", d.Namespace}, {"project", d.Project}, {"domain", d.Domain}, {"tier", d.Tier}, {"componentType", d.Type}, {"dependencyPhase", d.DependencyPhase},
 		{"chart.repoURL", d.Chart.RepoURL}, {"chart.path", d.Chart.Path}, {"chart.chart", d.Chart.Chart}, {"chart.version", d.Chart.Version}, {"chart.releaseName", d.Chart.ReleaseName}, {"server", d.Server}}
-	for field, list := range map[string][]string{"syncOptions": d.SyncOptions, "environments": d.Environments, "chart.valueFiles": d.Chart.ValueFiles} {
+	for field, list := range map[string][]string{"syncOptions": d.SyncOptions, "environments": d.Environments.Names(), "chart.valueFiles": d.Chart.ValueFiles} {
 		for i, text := range list {
 			all = append(all, value{fmt.Sprintf("%s[%d]", field, i), text})
+		}
+	}
+	for name, there := range d.Environments.Settings {
+		for i, text := range there.Values {
+			all = append(all, value{fmt.Sprintf("environments.%s.values[%d]", name, i), text})
 		}
 	}
 	texts := map[string]map[string]string{"labels": d.Labels, "annotations": d.Annotations}

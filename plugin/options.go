@@ -12,6 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/render/input"
@@ -37,12 +38,13 @@ type options struct {
 }
 
 // options merges the settings of a rendering, in increasing precedence: defaults,
-// the cluster, component.yaml, the Application, the request. The Application
-// overrides component.yaml because several Applications may deploy the same
-// component.
-func (req Request) options() (options, component.Description, error) {
+// the cluster, component.yaml, its environment, the Application, the request. The
+// Application overrides component.yaml because several Applications may deploy the
+// same component. The environments are those of a fleet.
+func (req Request) options(f profile.Fleet) (options, component.Description, error) {
 	own, described, err := req.componentSettings()
-	if err = errors.Join(err, req.checkName(own.Name, described)); err != nil {
+	there, unknown := req.environmentSettings(own, described, f)
+	if err = errors.Join(err, unknown, req.checkName(own.Name, described)); err != nil {
 		return options{}, described, err
 	}
 	opt := options{waves: wave.Options{Explain: req.Explain}, render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory}}
@@ -53,7 +55,7 @@ func (req Request) options() (options, component.Description, error) {
 		opt.render.Remote = opt.fetched
 	}
 	app := Settings{Name: req.App.Name, Namespace: req.App.Namespace, Revision: req.App.Revision}
-	for _, s := range append([]Settings{own, app}, req.Settings...) {
+	for _, s := range slices.Concat([]Settings{own}, there, []Settings{app}, req.Settings) {
 		opt.add(s)
 	}
 	name := req.DirName

@@ -23,10 +23,12 @@ import (
 // Settings are the parameters from one place: component.yaml, the environment,
 // flags or the Application. Empty fields are not set.
 type Settings struct {
-	Renderer    string
-	Name        string
-	Namespace   string
-	Revision    string
+	Renderer  string
+	Name      string
+	Namespace string
+	Revision  string
+	// Environment selects what component.yaml and ladder.yaml set for an environment.
+	Environment string
 	Values      input.Values
 	KubeVersion string
 	APIVersions []string

@@ -20,6 +20,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/link/appofapps"
+	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -217,16 +218,16 @@ func (req Request) templates(ctx context.Context, base *knowledge.Base) (fs.FS, 
 }
 
 // UsesFleetCapabilities reports whether the component uses the API versions of its fleet.
-func (req Request) UsesFleetCapabilities() bool {
-	opt, _, err := req.options()
+func (req Request) UsesFleetCapabilities(f profile.Fleet) bool {
+	opt, _, err := req.options(f)
 	return err == nil && opt.capabilities == CapabilitiesOfFleet
 }
 
 // prepare resolves a request: the location of the manifests, how to render them,
 // and the knowledge about their kinds.
 func (req Request) prepare(ctx context.Context, base *knowledge.Base) (Request, options, *knowledge.Base, error) {
-	opt, described, err := req.options()
 	base, unknown := req.Knowledge(base)
+	opt, described, err := req.options(base.Fleet())
 	if err := errors.Join(err, unknown); err != nil {
 		return req, opt, base, err
 	}

@@ -32,6 +32,11 @@ var ofRendering = []Parameter{
 		set:     checked(namespaceFault, one(func(s *Settings) *string { return &s.Namespace })),
 	},
 	{
+		Name: "environment", Title: "Environment", Item: "string", Collection: "string",
+		Tooltip: "Environment of the fleet, whose values from component.yaml and ladder.yaml are used.",
+		set:     one(func(s *Settings) *string { return &s.Environment }),
+	},
+	{
 		Name: "renderer", Title: "Renderer", Item: "string", Collection: "string", Default: "detected",
 		Tooltip: "How to render the directory: helm, kustomize, helm-kustomize, template, plain or tree. Detected from its files if empty; tree is never detected.",
 		Flag:    "Renderer: helm, kustomize, helm-kustomize, template, plain or tree, which is never detected",

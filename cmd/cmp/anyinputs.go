@@ -26,7 +26,7 @@ type anyInputs struct {
 }
 
 // sharedParameters are the parameters that a fleet has, too.
-var sharedParameters = []string{"kube-version", "api-versions"}
+var sharedParameters = []string{"environment", "kube-version", "api-versions"}
 
 // addAnyInputs puts the flags on a command. environment is the help of that flag.
 func addAnyInputs(cmd *cobra.Command, environment string) *anyInputs {
@@ -39,8 +39,9 @@ func addAnyInputs(cmd *cobra.Command, environment string) *anyInputs {
 	})
 	in.fleet = &fleetInputs{ladder: in.Ladder, remote: in.Remote}
 	in.fleet.addLoading(flags)
-	in.fleet.asksFor(cmd, environment)
-	in.forFleet(flags, "environment", "parallel")
+	in.fleet.asksFor(cmd, environment+", and use its values")
+	help.Put(flags, help.Fleet, "environment")
+	in.forFleet(flags, "parallel")
 	return in
 }
 
@@ -74,7 +75,7 @@ func (in *anyInputs) ready(isFleet bool, args []string) error {
 		return nil
 	}
 	settings, err := in.Settings()
-	in.fleet.source.KubeVersion, in.fleet.source.APIVersions = settings.KubeVersion, settings.APIVersions
+	in.fleet.source.KubeVersion, in.fleet.source.APIVersions, in.fleet.source.Environment = settings.KubeVersion, settings.APIVersions, settings.Environment
 	return err
 }
 

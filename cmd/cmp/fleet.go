@@ -27,6 +27,8 @@ type fleetInputs struct {
 	remote *fetchers.Options
 	// base is the repository of the fleet that was loaded last.
 	base string
+	// lints is true for a command whose output contains the findings of lint.
+	lints bool
 	// at is the revision to load; nil is what is on disk.
 	at *checkout.Commit
 	// projectsFromComponents lets components choose among the projects of the source.
@@ -48,9 +50,11 @@ func addFleetInputs(cmd *cobra.Command) *fleetInputs {
 	return in
 }
 
-// addLoading puts those on that no component has.
+// addLoading puts those on that only a fleet has. A component may have the environment.
 func (in *fleetInputs) addLoading(flags *pflag.FlagSet) {
-	flags.StringVar(&in.source.Environment, "environment", "", "Leave out components that are not deployed there")
+	if flags.Lookup("environment") == nil {
+		flags.StringVar(&in.source.Environment, "environment", "", "Leave out components that are not deployed there")
+	}
 	flags.IntVar(&in.source.Parallel, "parallel", 0, "Components rendered at the same time (default: one per processor)")
 }
 
@@ -104,6 +108,9 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	f, err := fleet.LoadUntilInterrupted(cmd.Context(), src, base)
 	if err != nil {
 		return nil, err
+	}
+	if !in.lints && !src.Unrendered {
+		warn(s, f.Renamed())
 	}
 	return f, rollout.CheckEnvironment(f, in.source.Environment)
 }

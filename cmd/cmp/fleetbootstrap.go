@@ -99,7 +99,7 @@ func (in *fleetInputs) loadCluster(cmd *cobra.Command, s streams, args []string,
 	}
 	if bound := f.Bound(opt); len(bound) > 0 && in.source.Environment == "" {
 		return nil, usage.Errorf("%s: %s is for %s only, and a cluster belongs to one environment; use --environment %s",
-			bound[0].File, bound[0].Name, strings.Join(bound[0].Environments, ", "), strings.Join(f.Environments(), " or "))
+			bound[0].File, bound[0].Name, strings.Join(f.Having(bound[0]), ", "), strings.Join(f.Environments(), " or "))
 	}
 	return f, nil
 }

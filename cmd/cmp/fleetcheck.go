@@ -21,11 +21,15 @@ func (in *fleetInputs) check(cmd *cobra.Command, s streams, dirs []string) (verd
 	}
 	r := verdict.Verdict{Waves: verdict.Computed}
 	objects := 0
-	for _, app := range f.Applications {
-		if app.IsIn(in.source.Environment) {
+	for i, app := range f.Renderings(in.source.Environment) {
+		switch {
+		case !app.IsIn(in.source.Environment):
+		case i < len(f.Applications):
 			r.Applications = append(r.Applications, verdict.Summarize(app))
 			r.Findings = append(r.Findings, app.Findings...)
 			objects += len(app.Objects)
+		default: // in another environment
+			r.Findings = append(r.Findings, slices.DeleteFunc(slices.Clone(app.Findings), func(found finding.Finding) bool { return slices.Contains(r.Findings, found) })...)
 		}
 	}
 	r.Findings = append(r.Findings, f.Overreach(in.source.Environment)...)

@@ -50,7 +50,7 @@ func (in *fleetInputs) diff(cmd *cobra.Command, s streams, ch checkout.Change, o
 // nothing in it. base is its repository.
 func (in *fleetInputs) loadSide(cmd *cobra.Command, s streams, dirs []string) (f *fleet.Fleet, base string, err error) {
 	all := *in
-	all.source.Environment = ""
+	all.source.Environment, all.lints = "", true
 	f, err = all.load(cmd, s, dirs)
 	return f, all.base, err
 }

@@ -52,7 +52,7 @@ disabled or deployed only to some environments are included.`,
 			if err != nil {
 				return err
 			}
-			for _, app := range f.Applications {
+			for _, app := range f.At(in.source.Environment).Applications {
 				if app.Failed {
 					warn(s, app.Findings)
 				}

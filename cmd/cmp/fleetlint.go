@@ -29,7 +29,7 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
   cmp fleet lint ./components --strict -o sarif > fleet.sarif`,
 	}
 	in := addFleetInputs(cmd)
-	in.source.Partial = true
+	in.source.Partial, in.lints = true, true
 	in.addProjects(cmd.Flags())
 	in.asksFor(cmd, "Check only what is deployed there")
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)

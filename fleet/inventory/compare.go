@@ -98,6 +98,7 @@ func (c Comparison) Different() bool {
 // side names files below a directory, which need not be the same.
 func Compare(before *fleet.Fleet, dirBefore string, after *fleet.Fleet, dirAfter, environment string) Comparison {
 	c := Comparison{Added: []Standing{}, Removed: []Standing{}, Moved: []Moved{}, Steps: []StepChange{}, Gained: []Needed{}, Lost: []Needed{}, Changed: []ChangedApplication{}, Unknown: []string{}}
+	before, after = before.At(environment), after.At(environment)
 	old, now := of(with(before, after), environment), of(with(after, before), environment)
 	for _, name := range old.names {
 		if _, stays := now.apps[name]; !stays && !unreadAt(now.Fleet, placeIn(old.Fleet, old.apps[name].Component)) {

@@ -109,6 +109,7 @@ type Need struct {
 // New lists the content of a fleet. With an environment, it marks what is not deployed there;
 // everything stays in its step.
 func New(f *fleet.Fleet, environment string) Inventory {
+	f = f.At(environment)
 	inv := Inventory{Name: f.Settings.Name, Profile: f.Profile.Name, Environment: environment, key: f.Profile.Key, style: f.Profile.Style}
 	provided := provided(f)
 	for i, app := range f.Applications {
@@ -122,7 +123,7 @@ func entry(f *fleet.Fleet, i int, app *fleet.Application, environment string, pr
 	e := Entry{
 		Name: app.Name, Path: below(f, app), RolloutPhase: f.Write(app.Phase), Domain: app.Component.Part(), Project: cmp.Or(app.Project, f.Settings.Project),
 		Namespace: app.Namespace, Type: app.Type, Rung: app.Rung, Because: app.RungWhy, Chart: chartOf(app.Component.Chart),
-		Enabled: app.IsEnabled(), Environments: app.Environments, Deployed: fleet.Deployed(app, environment),
+		Enabled: app.IsEnabled(), Environments: f.Having(app), Deployed: fleet.Deployed(app, environment),
 		Objects: len(app.Objects), Waves: app.Waves, Failed: app.Failed, Provides: provided,
 	}
 	switch app.Part {

@@ -128,6 +128,9 @@ type Environment struct {
 	Revision string `yaml:"revision"`
 	// NamespaceSuffix is appended to the namespaces of components.
 	NamespaceSuffix string `yaml:"namespaceSuffix"`
+	// Values are values files next to a component.yaml. Components without such a file
+	// do not have values for the environment.
+	Values []string `yaml:"values"`
 }
 
 // Styles of a rollout.

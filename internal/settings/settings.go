@@ -93,6 +93,12 @@ func (f File) Check(n *yaml.Node, into any, choices map[string][]string) []error
 	return c.faults
 }
 
+// Forms is a type whose values may be written in several forms.
+type Forms interface {
+	// Form returns a value of the type to which a YAML value is decoded.
+	Form(n *yaml.Node) any
+}
+
 type checker struct {
 	File
 	choices map[string][]string
@@ -123,6 +129,9 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 	c.seen[visit{n, t}] = true
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
+	}
+	if forms, several := reflect.Zero(t).Interface().(Forms); several {
+		t = reflect.TypeOf(forms.Form(n))
 	}
 	if n.Kind == yaml.MappingNode && t.Kind() == reflect.Slice && len(Keys(t.Elem())) > 0 && reflect.PointerTo(t).Implements(unmarshaler) {
 		t = t.Elem() // a single value for a list of one

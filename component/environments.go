@@ -1,0 +1,66 @@
+package component
+
+import (
+	"maps"
+	"slices"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// Environments are the environments of a component, in one of two forms: a list of those
+// that it is deployed to, or a mapping with what differs in some of them.
+type Environments struct {
+	// Only are the environments of the list; empty means all.
+	Only []string
+	// Settings are those of the mapping, by environment.
+	Settings map[string]InEnvironment
+}
+
+// InEnvironment is what differs in an environment.
+type InEnvironment struct {
+	// Enabled is false if the component is not deployed there.
+	Enabled *bool `yaml:"enabled"`
+	// Values are values files in addition to those of the component.
+	Values []string `yaml:"values"`
+	// Set are single values by their paths, which override values files.
+	Set map[string]string `yaml:"set"`
+}
+
+// Form returns the type of the form that a YAML value has.
+func (e Environments) Form(n *yaml.Node) any {
+	if n.Kind == yaml.MappingNode {
+		return e.Settings
+	}
+	return e.Only
+}
+
+// UnmarshalYAML reads either form.
+func (e *Environments) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.MappingNode {
+		return n.Decode(&e.Settings)
+	}
+	return n.Decode(&e.Only)
+}
+
+// Names lists the environments that either form names, sorted.
+func (e Environments) Names() []string {
+	return slices.Sorted(slices.Values(slices.Concat(e.Only, slices.Collect(maps.Keys(e.Settings)))))
+}
+
+// Has reports whether the component is deployed in an environment.
+func (e Environments) Has(environment string) bool {
+	if there, named := e.Settings[environment]; named && there.Enabled != nil {
+		return *there.Enabled
+	}
+	return len(e.Only) == 0 || slices.Contains(e.Only, environment)
+}
+
+// Limited reports whether the component may be missing in an environment.
+func (e Environments) Limited() bool {
+	for name := range e.Settings {
+		if !e.Has(name) {
+			return true
+		}
+	}
+	return len(e.Only) > 0
+}

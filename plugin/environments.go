@@ -1,0 +1,70 @@
+package plugin
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/render/input"
+)
+
+// EnvironmentValues returns what an environment of a fleet sets for the component: the
+// values files, those of the fleet first, and the paths and values of its set. Names of
+// files are relative to the component, or begin with "/".
+func (req Request) EnvironmentValues(d component.Description, f profile.Fleet, environment string) (files []string, set map[string]string) {
+	for _, e := range f.Environments {
+		if e.Name != environment {
+			continue
+		}
+		for _, name := range e.Values {
+			if info, err := fs.Stat(req.Repo, path.Join(req.Dir, name)); err == nil && !info.IsDir() {
+				files = append(files, name)
+			}
+		}
+	}
+	there := d.Environments.Settings[environment]
+	return append(files, there.Values...), there.Set
+}
+
+// environmentSettings returns the settings of the environment of a request. An
+// environment that neither the fleet nor the component knows is an error, unless they
+// know none.
+func (req Request) environmentSettings(own Settings, d component.Description, f profile.Fleet) ([]Settings, error) {
+	environment := ""
+	for _, s := range append([]Settings{own}, req.Settings...) {
+		override(&environment, s.Environment)
+	}
+	if environment == "" {
+		return nil, nil
+	}
+	known := d.Environments.Names()
+	for _, e := range f.Environments {
+		known = append(known, e.Name)
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if len(known) > 0 && !slices.Contains(known, environment) {
+		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "parameter environment", Message: fmt.Sprintf("unknown environment %q", environment),
+			Remedy: nearest.Or(environment, known, "use one of "+strings.Join(known, ", ")+", or add it to fleet.environments in ladder.yaml")}
+	}
+	files, set := req.EnvironmentValues(d, f, environment)
+	if len(files)+len(set) == 0 {
+		return nil, nil
+	}
+	s := Settings{Values: req.values()}
+	s.Values.Files, s.Values.Places = files, map[string]input.Place{}
+	field := "environments." + environment + ".values"
+	for i, name := range d.Environments.Settings[environment].Values {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		s.Values.Places[name] = input.Place{File: req.show(path.Join(req.Dir, component.File)), Line: d.Line(at), Field: at, Ignore: "ignoreMissingValueFiles"}
+	}
+	p, _ := find(func(p Parameter) bool { return p.Name == "set" })
+	err := p.Set(&s, p.expressions(set))
+	return []Settings{s}, err
+}
