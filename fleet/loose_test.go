@@ -118,3 +118,38 @@ metadata: {name: reader, annotations: {ladder-cmp.github.io/after: Widget/main}}
 		t.Errorf("a has step %s and b %s: %v", at["a"], at["b"], p.Findings)
 	}
 }
+
+// TestClusterObjectInSeveralNamespaces: a kustomization with a namespace writes it also
+// into custom resources of the cluster, so bases that several include differ only in it.
+// The API server ignores it there.
+func TestClusterObjectInSeveralNamespaces(t *testing.T) {
+	role := "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: reader, namespace: NS}\nrules: [{apiGroups: [''], resources: [pods], verbs: [get]}]\n"
+	f := loadFiles(t, map[string]string{
+		"roles/component.yaml": described("roles", "foundation", "110"),
+		"roles/a.yaml":         strings.Replace(role, "NS", "a", 1), "roles/b.yaml": strings.Replace(role, "NS", "b", 1),
+	}, fleet.Source{})
+	if err := finding.Err(f.Lint("")); err != nil {
+		t.Error(err)
+	}
+	if app := f.Applications[0]; app.Failed || len(app.Findings) == 0 || app.Findings[0].Severity != finding.Warning {
+		t.Errorf("the findings are %v", app.Findings)
+	}
+}
+
+// TestKindsOfWhatDoesNotRender: a component that does not render may define any kind.
+func TestKindsOfWhatDoesNotRender(t *testing.T) {
+	files := map[string]string{
+		"panels/component.yaml": described("panels", "foundation", "150"), "panels/panel.yaml": panel,
+		"operator/component.yaml": described("operator", "foundation", "110"), "operator/crd.yaml": "kind: [\n",
+	}
+	missing := func() bool {
+		return slices.ContainsFunc(loadFiles(t, files, fleet.Source{}).Lint(""), func(found finding.Finding) bool { return found.Rule == "missing-kind" })
+	}
+	if missing() {
+		t.Error("a kind is said to be missing that a broken component may define")
+	}
+	files["operator/crd.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+	if !missing() {
+		t.Error("the missing kind is not reported")
+	}
+}
