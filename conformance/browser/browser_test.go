@@ -6,6 +6,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -88,6 +90,7 @@ func made(t testing.TB, args ...string) string {
 type tab struct {
 	testing.TB
 	ctx  context.Context
+	stop context.CancelCauseFunc
 	file string
 	mu   sync.Mutex
 	// said is what the page wrote to its console, and asked what it asked for
@@ -112,7 +115,8 @@ func open(t testing.TB, file, place string, s screen) *tab {
 	t.Helper()
 	ctx, stop := chromedp.NewContext(browser)
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
-	p := &tab{TB: t, ctx: ctx, file: file}
+	ctx, end := context.WithCancelCause(ctx)
+	p := &tab{TB: t, ctx: ctx, stop: end, file: file}
 	chromedp.ListenTarget(ctx, p.listen)
 	t.Cleanup(func() {
 		p.mu.Lock()
@@ -123,6 +127,7 @@ func open(t testing.TB, file, place string, s screen) *tab {
 		if len(p.asked) > 0 {
 			t.Errorf("the page asks for %s", strings.Join(p.asked, ", "))
 		}
+		end(nil)
 		cancel()
 		stop()
 	})
@@ -149,6 +154,8 @@ func (p *tab) listen(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := event.(type) {
+	case *inspector.EventTargetCrashed:
+		p.stop(errors.New("the tab of Chromium crashed"))
 	case *runtime.EventConsoleAPICalled:
 		for _, arg := range e.Args {
 			p.said = append(p.said, string(arg.Value)+arg.Description)
@@ -166,7 +173,11 @@ func (p *tab) listen(event any) {
 
 func (p *tab) run(actions ...chromedp.Action) {
 	p.Helper()
-	if err := chromedp.Run(p.ctx, actions...); err != nil {
+	switch err := chromedp.Run(p.ctx, actions...); {
+	case err == nil:
+	case p.ctx.Err() != nil:
+		p.Fatalf("Chromium stopped answering: %v", context.Cause(p.ctx))
+	default:
 		p.Fatal(err)
 	}
 }
@@ -179,10 +190,20 @@ func (p *tab) visit(place string) {
 	p.settle()
 }
 
+// drawn is a function that waits until the page is drawn, at most a quarter of a
+// second: on a busy machine Chromium may stop drawing a page until something else
+// happens to it.
+const drawn = `const drawn = () => new Promise((done) => { requestAnimationFrame(done); setTimeout(done, 250); });`
+
 // settle waits until the page has drawn what was asked of it.
 func (p *tab) settle() {
 	p.Helper()
-	p.run(chromedp.Evaluate(`new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 150))`, nil, awaited))
+	p.run(chromedp.Evaluate(`(async () => {
+  `+drawn+`
+  await new Promise((done) => setTimeout(done, 150));
+  await drawn();
+  await drawn();
+})()`, nil, awaited))
 }
 
 func awaited(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }

@@ -78,17 +78,18 @@ type sizedPage struct{ name, file, word string }
 const (
 	middle     = `document.querySelectorAll(".card")[Math.floor(document.querySelectorAll(".card").length / 2)]`
 	chooseIt   = middle + `.click()`
-	scrollDown = `new Promise((done) => {
+	scrollDown = `(async () => {
+  ` + drawn + `
   let frames = 0;
-  const next = () => {
-    if (scrollY + innerHeight >= document.documentElement.scrollHeight - 1 || frames > 400) return done(frames);
+  scrollTo(0, 0);
+  await drawn();
+  while (scrollY + innerHeight < document.documentElement.scrollHeight - 1 && frames <= 400) {
     frames++;
     scrollBy({ top: 200, behavior: "instant" });
-    requestAnimationFrame(next);
-  };
-  scrollTo(0, 0);
-  requestAnimationFrame(next);
-})`
+    await drawn();
+  }
+  return frames;
+})()`
 )
 
 func searchFor(word string) string {

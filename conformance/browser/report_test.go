@@ -116,7 +116,8 @@ func TestArrowsCrossNoText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := open(t, file, "", desktop)
 			crossed := eval[[]string](p, `(async () => {
-  const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  `+drawn+`
+  const frame = async () => { await drawn(); await drawn(); };
   const boxes = [...document.querySelectorAll(".band-head h3, .band-head .count, .band-head .when, .why li, .gate, .card")].flatMap((e) => {
     const range = document.createRange();
     range.selectNodeContents(e);
