@@ -96,7 +96,7 @@ func compileSchema(text []byte) (input.Schema, error) {
 		return input.Schema{}, err
 	}
 	loader := &schemaLoader{}
-	loader.detach(doc, schemaIDs(doc))
+	loader.detach(doc, "", schemaIDs(doc))
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(loader)
 	if err := compiler.AddResource(schemaURL, doc); err != nil {
@@ -252,26 +252,43 @@ func (s source) valueOrigin(ch *chart.Chart, full []string) (flag, file string, 
 }
 
 // detach removes references to parts of remote schemas, of which the loader could only
-// provide the whole, and records them.
-func (l *schemaLoader) detach(doc any, ids map[string]bool) {
+// provide the whole, and records them. base is the address of the schema that contains
+// doc, to which references are relative.
+func (l *schemaLoader) detach(doc any, base string, ids map[string]bool) {
 	switch doc := doc.(type) {
 	case map[string]any:
+		if id, ok := doc["$id"].(string); ok {
+			base = resolve(base, id)
+		}
 		if ref, ok := doc["$ref"].(string); ok {
-			if base, part, _ := strings.Cut(ref, "#"); part != "" && isRemote(base) && !ids[base] {
+			if whole, part, _ := strings.Cut(resolve(base, ref), "#"); part != "" && !strings.HasPrefix(ref, "#") && isRemote(whole) && !ids[whole] {
 				delete(doc, "$ref")
-				if !slices.Contains(l.remote, base) {
-					l.remote = append(l.remote, base)
+				if !slices.Contains(l.remote, whole) {
+					l.remote = append(l.remote, whole)
 				}
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(doc)) {
-			l.detach(doc[key], ids)
+			l.detach(doc[key], base, ids)
 		}
 	case []any:
 		for _, item := range doc {
-			l.detach(item, ids)
+			l.detach(item, base, ids)
 		}
 	}
+}
+
+// resolve returns the address of a reference that may be relative.
+func resolve(base, ref string) string {
+	from, err := url.Parse(base)
+	if err != nil {
+		return ref
+	}
+	to, err := from.Parse(ref)
+	if err != nil {
+		return ref
+	}
+	return to.String()
 }
 
 func isRemote(address string) bool {
