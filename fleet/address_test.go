@@ -93,7 +93,7 @@ func TestAddressIsSure(t *testing.T) {
 			t.Errorf("%s does not say that the store comes before the Vault: %v", name, all)
 		}
 	}
-	if run, err := rollout.Play(f, rollout.LayoutSet, false, rollout.AssumedDurations(), nil); err != nil || run.Done() {
+	if run, err := (rollout.Options{Layout: rollout.LayoutSet, Times: rollout.AssumedDurations()}).Play(f); err != nil || run.Done() {
 		t.Errorf("the rollout is said to end (%v)", err)
 	}
 }

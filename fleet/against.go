@@ -142,7 +142,7 @@ func (l *lint) remedy(from, to int, r Reason) string {
 		if !r.Strength.NeedsEarlierStep() && !slices.ContainsFunc(back, func(link Link) bool { return link.Strength().NeedsEarlierStep() }) {
 			return l.move(app, other.Phase.Number, "") + ", because the two depend on each other"
 		}
-		return fmt.Sprintf("remove one of the dependencies between %s and %s, because no order satisfies both: %s", app.Name, other.Name, l.told(back))
+		return l.untie(append([]Link{l.linkOf(from, to)}, back...))
 	}
 	if own := l.right[to]; own != other.Phase.Number && l.isPlace(own) && met(r, app.Phase.Number, own) {
 		return l.move(other, own, "or earlier")
@@ -158,6 +158,32 @@ func (l *lint) remedy(from, to int, r Reason) string {
 		return l.move(other, earlier, "or earlier")
 	}
 	return fmt.Sprintf("add a place for %s after %s to the profile, and move %s there", cmp.Or(app.Rung, app.Name), l.step(other.Phase.Number), app.Name)
+}
+
+// untie says which dependency of a cycle to remove: on CRDs, or else of objects that
+// nothing else uses. Without either, all are named.
+func (l *lint) untie(circle []Link) string {
+	app, other := l.Applications[circle[0].From], l.Applications[circle[0].To]
+	because := ", because no order satisfies both: " + l.told(circle[1:])
+	used := l.usedObjects()
+	for _, link := range circle {
+		if to := l.Applications[link.To]; to.splits() && isKind(link.Reasons[0]) && !slices.ContainsFunc(link.Reasons, func(r Reason) bool {
+			return !doubtful(r) && r.Strength.NeedsEarlierStep() && !isKind(r)
+		}) {
+			return splitRemedy(to.Name) + because
+		}
+	}
+	for _, link := range circle {
+		if r := link.Reasons[0]; !doubtful(r) && isUnused(used, link.From, r) && holdsForNothing(used, link) {
+			return fmt.Sprintf("move %s from %s to a component after %s", r.From, l.Applications[link.From].Name, l.Applications[link.To].Name) + because
+		}
+	}
+	return fmt.Sprintf("remove one of the dependencies between %s and %s", app.Name, other.Name) + because
+}
+
+// linkOf is the link between two Applications.
+func (l *lint) linkOf(from, to int) Link {
+	return l.needs[from][slices.IndexFunc(l.needs[from], func(link Link) bool { return link.To == to })]
 }
 
 // followers names those that have to follow an Application which moves.

@@ -12,6 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/health"
 	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -30,6 +31,20 @@ type AppsOptions struct {
 	Preserve bool
 	// ArgoCD is the release for which the ApplicationSets are.
 	ArgoCD string
+}
+
+// Check returns which options contradict each other or are missing. out is the directory
+// to which the Applications are written; empty if they are printed.
+func (o AppsOptions) Check(out string) error {
+	switch {
+	case o.Sets && !o.Tiers:
+		return usage.New("--sets needs --tiers; add it, or use cmp fleet appset")
+	case o.Sets && o.Template != nil:
+		return usage.New("--template is an Application, and --sets generates ApplicationSets; drop one of the two")
+	case o.Path == "" && out == "":
+		return usage.New("the directory of the children in the repository is unknown; use --out DIR or --path")
+	}
+	return nil
 }
 
 // RootFile is the name of the parent's file, which a person applies once.

@@ -47,15 +47,16 @@ func (f *Fleet) breakCycles(needs []Need) (kept, cut []Need, faults []finding.Fi
 	return kept, cut, faults
 }
 
-// weakest is the need of a cycle that is easiest to remove: that of the fewest objects,
-// and of several that of the Application for which most others wait.
+// weakest is the need of a cycle that is easiest to remove: that of objects which nothing
+// else uses, such as a dashboard; then that of the fewest objects, and of several that of
+// the Application for which most others wait.
 func (f *Fleet) weakest(circle, needs []Need) Need {
 	waiting := map[int]int{}
 	for _, n := range needs {
 		waiting[n.To]++
 	}
 	return slices.MinFunc(circle, func(x, y Need) int {
-		return cmp.Or(cmp.Compare(x.signs, y.signs), cmp.Compare(waiting[y.From], waiting[x.From]), f.Compare(x.From, y.From), f.Compare(x.To, y.To))
+		return cmp.Or(boolean(y.unused)-boolean(x.unused), cmp.Compare(x.signs, y.signs), cmp.Compare(waiting[y.From], waiting[x.From]), f.Compare(x.From, y.From), f.Compare(x.To, y.To))
 	})
 }
 
@@ -80,6 +81,8 @@ func (f *Fleet) cycleFinding(cycles []broken) finding.Finding {
 func (f *Fleet) cut(n Need) string {
 	from, to := f.Applications[n.From].Name, f.Applications[n.To].Name
 	switch {
+	case n.kinds && f.Applications[n.To].splits():
+		return splitRemedy(to)
 	case n.reason.From == (object.ID{}):
 		return fmt.Sprintf("remove the dependency of %s on %s", from, to)
 	case n.signs > 1:

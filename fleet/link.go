@@ -36,11 +36,15 @@ func (f *Fleet) link() error {
 	}
 	var err error
 	f.Objects, f.Links, err = link.Find(apps, f.base, f.halves()...)
+	if err != nil {
+		return err
+	}
+	f.linkNetwork()
 	f.Links = slices.DeleteFunc(f.Links, func(l Link) bool { return f.apart(f.Applications[l.From], f.Applications[l.To]) })
 	for _, l := range f.Links {
 		trustAddresses(l)
 	}
-	return err
+	return nil
 }
 
 // trustAddresses makes sure what is only inferred within a component: where a field is

@@ -27,6 +27,9 @@ type lackingKinds struct {
 // missingKinds finds kinds that nothing defines: one finding for each API group, and
 // one for each Application whose owners accept it.
 func (l *lint) missingKinds() []fault {
+	if slices.ContainsFunc(l.Applications, func(app *Application) bool { return app.Failed && len(app.Objects) == 0 && l.anywhere(app) }) {
+		return nil // what does not render may define them
+	}
 	served := l.servedObjects()
 	platform := l.platform()
 	var all []*lackingKinds
@@ -229,8 +232,12 @@ func (l *lint) unknownCharts() []fault {
 		if c.known != nil && !c.known.Inferred || !c.users[0].Elsewhere {
 			continue
 		}
-		f := l.at(finding.Note, c.users[0], fmt.Sprintf("unknown chart %s of %s, so what %s provides and depends on is not checked", c.name, remote.Ref{URL: c.ref.URL}, few(namesOf(c.users))),
-			"run cmp vendor, or put the chart into this repository and name it as chart.path")
+		message, remedy := "unknown chart %s of %s, so what %s provides and depends on is not checked", "run cmp vendor, or put the chart into this repository and name it as chart.path"
+		what := []any{c.name, remote.Ref{URL: c.ref.URL}, few(namesOf(c.users))}
+		if c.users[0].Component.Chart.Chart == "" {
+			message, remedy, what = "the manifests of %s are not available here, so what %s provides and depends on is not checked", "run cmp vendor, or put the manifests into this repository and name their directory as chart.path", what[1:]
+		}
+		f := l.at(finding.Note, c.users[0], fmt.Sprintf(message, what...), remedy)
 		f.Line = c.users[0].Line("chart")
 		all = append(all, f)
 	}

@@ -22,13 +22,20 @@ type Need struct {
 	// Sure is false if all its reasons are inferred.
 	Sure   bool
 	reason Reason
-	// signs is the number of inferred reasons.
+	// signs is the number of reasons.
 	signs int
+	// kinds is true if all reasons are CRDs, which a component can deploy before the rest
+	// of its objects (crds: split).
+	kinds bool
+	// unused is true if no other object uses the objects of From that cause the need, so
+	// that they can move to another component.
+	unused bool
 }
 
 // Needs returns what links require, in an order that does not depend on the order of the input.
 func (f *Fleet) Needs() []Need {
 	var all []Need
+	used := f.usedObjects()
 	for _, l := range f.Links {
 		smoke := f.Applications[l.From].Rung == knowledge.Smokes && f.Applications[l.To].Rung != knowledge.Smokes
 		var sure, guess Need
@@ -40,16 +47,22 @@ func (f *Fleet) Needs() []Need {
 			switch {
 			case to.signs == 0:
 				*to = n
+				to.kinds, to.unused = true, true
 			case to.Later == n.Later:
 				to.signs++
+			default:
+				return
 			}
+			to.kinds = to.kinds && isKind(n.reason)
+			to.unused = to.unused && isUnused(used, l.From, n.reason)
 		}
 		for _, r := range l.Reasons { // the strongest first
 			if smoke && !r.Strength.NeedsEarlierStep() {
-				add(Need{l.From, l.To, true, false, r, 1}) // what it names is what it checks
+				add(Need{From: l.From, To: l.To, Later: true, reason: r, signs: 1}) // what it names is what it checks
 			}
 			if r.Strength >= Exists {
-				add(Need{l.From, l.To, r.Strength.NeedsEarlierStep(), !r.Inferred && !(isNamespace(r) && f.makesNamespace(f.Applications[l.From])), r, 1})
+				sure := !r.Inferred && !(isNamespace(r) && f.makesNamespace(f.Applications[l.From]))
+				add(Need{From: l.From, To: l.To, Later: r.Strength.NeedsEarlierStep(), Sure: sure, reason: r, signs: 1})
 			}
 		}
 		if sure.signs > 0 {

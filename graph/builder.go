@@ -3,6 +3,7 @@ package graph
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -250,7 +251,20 @@ const duplicateRule = "duplicate-object"
 // isCopy reports whether two plain objects of a component are equal. Sorting places
 // these next to each other, regardless of layout.
 func isCopy(a, b Node) bool {
-	return a.Key == b.Key && a.Part == b.Part && !a.IsHook() && !b.IsHook() && !a.Generated && !b.Generated && a.Same(b.Object)
+	return a.Key == b.Key && a.Part == b.Part && !a.IsHook() && !b.IsHook() && !a.Generated && !b.Generated &&
+		(a.Same(b.Object) || a.Key.Namespace == "" && reflect.DeepEqual(withoutNamespace(a), withoutNamespace(b)))
+}
+
+// withoutNamespace returns the content of a cluster-scoped object without the namespace
+// that a kustomization writes into it, which the API server ignores.
+func withoutNamespace(n Node) any {
+	content := n.Root().Plain()
+	if fields, ok := content.(map[string]any); ok {
+		if metadata, ok := fields["metadata"].(map[string]any); ok {
+			delete(metadata, "namespace")
+		}
+	}
+	return content
 }
 
 // maxDuplicates is how many duplicates of one identity are reported. A file may

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/checkout"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
@@ -103,19 +102,13 @@ func writeApps(s streams, f *fleet.Fleet, opt fleet.AppsOptions, out string, for
 
 // checkApps refuses what can make no Applications before anything is rendered.
 func checkApps(ctx context.Context, opt fleet.AppsOptions, dirs []string, out, argocdCM string) error {
-	if opt.Sets && !opt.Tiers {
-		return usage.New("--sets needs --tiers; add it, or use cmp fleet appset")
-	}
-	if opt.Sets && opt.Template != nil {
-		return usage.New("--template is an Application, and --sets generates ApplicationSets; drop one of the two")
+	if err := opt.Check(out); err != nil {
+		return err
 	}
 	for _, dir := range dirs {
 		if err := checkout.CheckDir(dir); err != nil {
 			return err
 		}
-	}
-	if opt.Path == "" && out == "" {
-		return usage.New("the directory of the children in the repository is unknown; use --out DIR or --path")
 	}
 	if argocdCM == "" {
 		return nil

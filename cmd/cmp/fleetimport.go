@@ -3,9 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,10 +11,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/argocd"
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/checkout"
-	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
-	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
@@ -101,7 +96,7 @@ func (opt importOptions) run(cmd *cobra.Command, s streams, paths []string, live
 	if in.Values, err = opt.values(); err != nil {
 		return err
 	}
-	if in.Others, err = otherRepositories(opt.repos); err != nil {
+	if in.Others, err = importer.OpenOthers(opt.repos); err != nil {
 		return err
 	}
 	res, err := importer.Import(cmd.Context(), in)
@@ -116,29 +111,6 @@ func (opt importOptions) run(cmd *cobra.Command, s streams, paths []string, live
 	if err := res.Write(repo.Base, repo.Show, opt.force); err != nil {
 		return err
 	}
-	for _, made := range res.Components {
-		fmt.Fprintf(s.Out, "%s: %s\n", finding.Sanitize(repo.Show(made.File)), finding.Sanitize(made.String()))
-	}
-	_, err = fmt.Fprintf(s.Out, "%s written\n", finding.Counted(len(res.Files), "file"))
+	_, err = io.WriteString(s.Out, res.Summary(repo.Show))
 	return err
-}
-
-// otherRepositories opens the directories of --repo.
-func otherRepositories(repos []string) (map[string]fs.FS, error) {
-	all := map[string]fs.FS{}
-	for _, repo := range repos {
-		at := strings.LastIndexByte(repo, '=')
-		if at <= 0 {
-			return nil, usage.New("--repo " + repo + " is not of the form URL=DIR; write --repo https://git.example.com/values.git=../values")
-		}
-		if err := checkout.CheckDir(repo[at+1:]); err != nil {
-			return nil, err
-		}
-		root, err := os.OpenRoot(repo[at+1:])
-		if err != nil {
-			return nil, err
-		}
-		all[remote.RepositoryName(repo[:at])] = root.FS()
-	}
-	return all, nil
 }

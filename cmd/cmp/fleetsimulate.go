@@ -6,14 +6,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/complete"
 	"github.com/ladder-cmp/ladder/internal/option"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 func newFleetSimulate(s streams) *cobra.Command {
@@ -108,34 +106,14 @@ func (sim *simulation) run(cmd *cobra.Command, s streams, args []string) (shown 
 		return nil, false, err
 	}
 	warn(s, append(fleet.Failures(f.Findings), rollout.Doubts(f, sim.layout, sim.in.source.Environment)...))
-	play := func(f *fleet.Fleet) (*rollout.Run, error) {
-		return rollout.Play(f, sim.layout, sim.noRest, times, failing)
-	}
-	run, err := play(f)
+	play := rollout.Options{Layout: sim.layout, WithoutRest: sim.noRest, Times: times, Failing: failing}
+	run, err := play.Play(f)
 	if err != nil {
 		return nil, false, err
 	}
 	if sim.both() {
-		shown, err := sim.in.beside(cmd, s, otherRollout{dir: sim.compare, against: sim.against, times: times, play: play}, f, run, strings.Join(args, " "))
+		shown, err := sim.in.beside(cmd, s, otherRollout{dir: sim.compare, against: sim.against, Options: play}, f, run, strings.Join(args, " "))
 		return shown, true, err
 	}
 	return show.Rollout{Fleet: f, Run: run, Fail: failing, Observed: times.Observed}, run.Done() || len(sim.fail) > 0, nil
-}
-
-// checkSimulate refuses unknown values, and flags that are not for two rollouts, or not
-// for one.
-func checkSimulate(flags *pflag.FlagSet, both bool, format, layout string, fail []string) error {
-	if err := errors.Join(option.KnownFormat(format, reportText, reportJSON, "mermaid", "svg"), option.OneOf("layout", layout, rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)); err != nil {
-		return usage.Error{Err: err}
-	}
-	if err := option.Alone(flags, "compare", "against"); err != nil {
-		return err
-	}
-	if both && format != reportText && format != reportJSON {
-		return usage.New("a comparison needs --output text or json; use one of them, or draw each rollout alone")
-	}
-	if both && len(fail) > 0 {
-		return usage.New("--fail works with a single rollout; simulate each alone")
-	}
-	return nil
 }

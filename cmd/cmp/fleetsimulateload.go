@@ -1,8 +1,7 @@
 package main
 
 import (
-	"os"
-	"slices"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
-	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
@@ -44,18 +43,7 @@ func (in *fleetInputs) other(cmd *cobra.Command, s streams, f *fleet.Fleet, dir,
 		}
 		return other, dir, err
 	}
-	settings := profile.Fleet{Profile: against}
-	if !slices.Contains(profile.Names(), against) {
-		if _, err := os.Stat(against); err != nil {
-			return nil, "", usage.Errorf("--against: %q is neither a file nor a profile; use one of %s, or name a ladder.yaml", against, strings.Join(profile.Names(), ", "))
-		}
-		base, err := ladderfile.Base(against)
-		if err != nil {
-			return nil, "", err
-		}
-		settings = base.Fleet()
-	}
-	p, err := profile.Of(settings)
+	p, err := ladderfile.Profile(against)
 	other := *f
 	other.Profile = p
 	return &other, against, err
@@ -64,8 +52,7 @@ func (in *fleetInputs) other(cmd *cobra.Command, s streams, f *fleet.Fleet, dir,
 // otherRollout is what a rollout is compared with.
 type otherRollout struct {
 	dir, against string
-	times        rollout.Durations
-	play         func(*fleet.Fleet) (*rollout.Run, error)
+	rollout.Options
 }
 
 // beside plays another rollout beside that of a fleet.
@@ -75,11 +62,11 @@ func (in *fleetInputs) beside(cmd *cobra.Command, s streams, o otherRollout, f *
 		return show.Rollouts{}, err
 	}
 	if o.dir != "" {
-		if err := rollout.CheckDurations(o.times, f, other); err != nil {
+		if err := rollout.CheckDurations(o.Times, f, other); err != nil {
 			return show.Rollouts{}, err
 		}
 	}
-	beside, err := o.play(other)
+	beside, err := o.Play(other)
 	if err != nil {
 		return show.Rollouts{}, err
 	}
@@ -88,4 +75,22 @@ func (in *fleetInputs) beside(cmd *cobra.Command, s streams, o otherRollout, f *
 			Remedy: "add --layout computed, or use a profile for the steps of the components"}
 	}
 	return show.Rollouts{Titles: [2]string{title, otherTitle}, Fleets: [2]*fleet.Fleet{f, other}, Runs: [2]*rollout.Run{run, beside}}, nil
+}
+
+// checkSimulate refuses unknown values, and flags that are not for two rollouts, or not
+// for one.
+func checkSimulate(flags *pflag.FlagSet, both bool, format, layout string, fail []string) error {
+	if err := errors.Join(option.KnownFormat(format, reportText, reportJSON, "mermaid", "svg"), option.OneOf("layout", layout, rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)); err != nil {
+		return usage.Error{Err: err}
+	}
+	if err := option.Alone(flags, "compare", "against"); err != nil {
+		return err
+	}
+	if both && format != reportText && format != reportJSON {
+		return usage.New("a comparison needs --output text or json; use one of them, or draw each rollout alone")
+	}
+	if both && len(fail) > 0 {
+		return usage.New("--fail works with a single rollout; simulate each alone")
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/manifests"
+	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -106,6 +109,38 @@ func (r Result) Text() string {
 		fmt.Fprintf(&b, "# %s\n%s", finding.Sanitize(f.Path), f.Text)
 	}
 	return b.String()
+}
+
+// Summary says what Write has written.
+func (r Result) Summary(show func(string) string) string {
+	var b strings.Builder
+	for _, c := range r.Components {
+		fmt.Fprintf(&b, "%s: %s\n", finding.Sanitize(show(c.File)), finding.Sanitize(c.String()))
+	}
+	fmt.Fprintf(&b, "%s written\n", finding.Counted(len(r.Files), "file"))
+	return b.String()
+}
+
+// OpenOthers opens the checkouts of other repositories, each named as URL=DIR, for
+// Input.Others.
+func OpenOthers(named []string) (map[string]fs.FS, error) {
+	all := map[string]fs.FS{}
+	for _, name := range named {
+		at := strings.LastIndexByte(name, '=')
+		if at <= 0 {
+			return nil, usage.New("--repo " + name + " is not of the form URL=DIR; write --repo https://git.example.com/values.git=../values")
+		}
+		dir := name[at+1:]
+		if err := checkout.CheckDir(dir); err != nil {
+			return nil, err
+		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return nil, err
+		}
+		all[remote.RepositoryName(name[:at])] = root.FS()
+	}
+	return all, nil
 }
 
 // String says what became of an Application.

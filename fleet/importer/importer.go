@@ -166,6 +166,8 @@ type application struct {
 	step   int // of the ApplicationSet, from 1; 0 without steps
 	parent bool
 	looked bool
+	// plugin is the config management plugin that renders a source; empty without one.
+	plugin string
 	// text is the manifest as it was read.
 	text     string
 	findings []finding.Finding
@@ -229,9 +231,8 @@ func (w *work) follow(ctx context.Context, app *application) {
 		return
 	}
 	app.parent, app.findings = true, nil
-	app.change("", "it is a parent of Applications; the parent that cmp fleet apps generates takes its place, without settings of its own")
 	for _, child := range children {
-		if !app.isBelow(child.ID.Name) { // a parent may hold itself
+		if child.ID.Kind != "Application" || !app.isBelow(child.ID.Name) { // a parent may hold itself
 			w.add(child, app)
 		}
 	}

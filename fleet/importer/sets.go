@@ -15,6 +15,9 @@ func (w *work) addSet(o object.Object, above *application) {
 	}
 	wave, _ := o.Wave()
 	for _, a := range set.Applications {
+		if above != nil && above.isBelow(a.ID.Name) {
+			continue // a set may generate the Application that it is rendered by
+		}
 		w.put(&application{name: a.ID.Name, fields: fieldsOf(a.Root().Plain()), file: o.File, line: o.Line, from: o.ID.Name, above: above, wave: wave, step: a.Step, text: a.Text()}, above != nil)
 	}
 	for _, field := range left(tree{"spec": unexpanded(o)}, "") {

@@ -69,7 +69,7 @@ func (w *work) source(m *made, s tree, refs map[string]string, field string) boo
 	}
 	w.native(m, s, field)
 	if plugin := takeText(s, "plugin", "name"); plugin != "" {
-		m.app.change(field+".plugin", fmt.Sprintf("Ladder renders it instead of the plugin %s; compare with cmp render", plugin))
+		m.app.plugin = plugin
 	}
 	return true
 }

@@ -163,21 +163,16 @@ func (w *work) differs(a *application, c common) {
 
 // missing says what Applications get that they did not have.
 func (w *work) missing(all []*application, c common) {
-	tell := func(which func(*application) bool, message, remedy string) {
-		var names []string
-		for _, a := range all {
-			if which(a) {
-				names = append(names, a.name)
-			}
-		}
-		if len(names) == 0 {
-			return
-		}
-		shown := strings.Join(names[:min(len(names), 5)], ", ")
-		if len(names) > 5 {
-			shown += fmt.Sprintf(" and %d more", len(names)-5)
-		}
-		w.general = append(w.general, finding.Finding{Severity: finding.Note, Rule: Changes, Message: message + ": " + shown, Remedy: remedy})
+	tell := func(which func(*application) bool, message, remedy string) { w.tell(all, which, message, remedy) }
+	var parents []*application
+	plugins := map[string]bool{}
+	for _, name := range w.order {
+		parents = append(parents, w.apps[name])
+		plugins[w.apps[name].plugin] = true
+	}
+	w.tell(parents, func(a *application) bool { return a.parent }, "parents of Applications that the parent of cmp fleet apps replaces, without their settings", "")
+	for _, plugin := range sortedKeys(plugins) {
+		tell(func(a *application) bool { return plugin != "" && a.plugin == plugin }, "Applications that Ladder renders instead of the plugin "+plugin, "compare their output with cmp render")
 	}
 	retries := "five retries"
 	if c.retry != nil {
@@ -186,6 +181,25 @@ func (w *work) missing(all []*application, c common) {
 	tell(func(a *application) bool { return a.Retry == nil }, "Applications without retries will have "+retries, "set retry, here or as fleet.retry, for another number")
 	tell(func(a *application) bool { return !a.cascades }, "Applications without a finalizer will delete their objects when they are deleted", "use --preserve with cmp fleet apps and appset to keep the objects")
 	tell(func(a *application) bool { return a.namespace == "" }, "Applications without a namespace will deploy objects that name none to default", "set namespace")
+}
+
+// tell adds one note about those of some Applications that it is true of.
+func (w *work) tell(all []*application, which func(*application) bool, message, remedy string) {
+	var names []string
+	for _, a := range all {
+		if which(a) {
+			names = append(names, a.name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	slices.Sort(names)
+	shown := strings.Join(names[:min(len(names), 5)], ", ")
+	if len(names) > 5 {
+		shown += fmt.Sprintf(" and %d more", len(names)-5)
+	}
+	w.general = append(w.general, finding.Finding{Severity: finding.Note, Rule: Changes, Message: message + ": " + shown, Remedy: remedy})
 }
 
 // ladder is the ladder.yaml of the fleet.

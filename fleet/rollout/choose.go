@@ -57,14 +57,24 @@ func applicationNamed(f *fleet.Fleet, name string) (int, error) {
 	return i, nil
 }
 
-// Play plays a rollout with the steps of a layout, with or without the last step,
-// which has what no other selects.
-func Play(f *fleet.Fleet, layout string, withoutRest bool, times Durations, failing []int) (*Run, error) {
-	l, err := LayoutNamed(f, layout)
-	if withoutRest {
+// Options say how a rollout is played.
+type Options struct {
+	// Layout names the steps.
+	Layout string
+	// WithoutRest leaves out the last step, which has what no other selects.
+	WithoutRest bool
+	Times       Durations
+	// Failing are the indices of Applications that never become healthy.
+	Failing []int
+}
+
+// Play plays a rollout.
+func (o Options) Play(f *fleet.Fleet) (*Run, error) {
+	l, err := LayoutNamed(f, o.Layout)
+	if o.WithoutRest {
 		l = l.WithoutRest()
 	}
-	return Simulate(f, l, times, failing), err
+	return Simulate(f, l, o.Times, o.Failing), err
 }
 
 // Doubts are the findings about the order of a layout: those of Fleet.Lint about the

@@ -4,10 +4,13 @@ package ladderfile
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -52,4 +55,19 @@ func With(named []byte) (*knowledge.Base, error) {
 		return knowledge.Default(), nil
 	}
 	return knowledge.Default().With(name, text)
+}
+
+// Profile returns a built-in profile, or that of a ladder.yaml.
+func Profile(named string) (profile.Profile, error) {
+	if slices.Contains(profile.Names(), named) {
+		return profile.Of(profile.Fleet{Profile: named})
+	}
+	if _, err := os.Stat(named); err != nil {
+		return profile.Profile{}, usage.Errorf("--against: %q is neither a file nor a profile; use one of %s, or name a ladder.yaml", named, strings.Join(profile.Names(), ", "))
+	}
+	base, err := Base(named)
+	if err != nil {
+		return profile.Profile{}, err
+	}
+	return profile.Of(base.Fleet())
 }

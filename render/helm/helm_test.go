@@ -227,6 +227,18 @@ func TestRemoteSchema(t *testing.T) {
 	if len(res.Findings) != 1 || !strings.Contains(res.Findings[0].Error(), "values are not checked against https://schemas.example.com/image.json") {
 		t.Errorf("findings: %v", res.Findings)
 	}
+	write(`{"properties": {"image": {"$ref": "https://schemas.example.com/image.json#/definitions/image"}, "replicas": {"type": "integer", "$ref": "https://schemas.example.com/image.json#/definitions/count"}}}`)
+	if res, err = Render(t.Context(), input.Source{FS: os.DirFS(dir), Dir: "."}, Options{Name: "rel", KubeVersion: "1.34.0"}); err != nil {
+		t.Errorf("a part of a remote schema: %v", err)
+	} else if len(res.Findings) != 1 || !strings.Contains(res.Findings[0].Error(), "values are not checked against https://schemas.example.com/image.json") {
+		t.Errorf("findings: %v", res.Findings)
+	}
+	write(`{"$id": "https://schemas.example.com/values.json", "properties": {"image": {"$ref": "parts/image.json#/image"}}}`)
+	if res, err = Render(t.Context(), input.Source{FS: os.DirFS(dir), Dir: "."}, Options{Name: "rel", KubeVersion: "1.34.0"}); err != nil {
+		t.Errorf("a part of a schema next to a remote one: %v", err)
+	} else if len(res.Findings) != 1 || !strings.Contains(res.Findings[0].Error(), "https://schemas.example.com/parts/image.json") {
+		t.Errorf("findings: %v", res.Findings)
+	}
 	write(`{"properties": {"image": {"$ref": "file:///etc/passwd"}}}`)
 	if _, err = Render(t.Context(), input.Source{FS: os.DirFS(dir), Dir: "."}, Options{Name: "rel", KubeVersion: "1.34.0"}); err == nil || !strings.Contains(err.Error(), "a schema can only refer to itself") {
 		t.Errorf("a schema of the file system: %v", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/big"
 	"net/url"
 	"path"
@@ -95,6 +96,7 @@ func compileSchema(text []byte) (input.Schema, error) {
 		return input.Schema{}, err
 	}
 	loader := &schemaLoader{}
+	loader.detach(doc, "", schemaIDs(doc))
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(loader)
 	if err := compiler.AddResource(schemaURL, doc); err != nil {
@@ -114,7 +116,9 @@ func (l *schemaLoader) Load(ref string) (any, error) {
 	if u, err := url.Parse(ref); err != nil || u.Scheme == "file" {
 		return nil, &fs.PathError{Op: "open", Path: ref, Err: errors.New("a schema can only refer to itself")}
 	}
-	l.remote = append(l.remote, ref)
+	if !slices.Contains(l.remote, ref) {
+		l.remote = append(l.remote, ref)
+	}
 	return true, nil
 }
 
@@ -245,4 +249,73 @@ func (s source) valueOrigin(ch *chart.Chart, full []string) (flag, file string, 
 		}
 	}
 	return "", s.chartFile(ch, "values.yaml"), 0
+}
+
+// detach removes references to parts of remote schemas, of which the loader could only
+// provide the whole, and records them. base is the address of the schema that contains
+// doc, to which references are relative.
+func (l *schemaLoader) detach(doc any, base string, ids map[string]bool) {
+	switch doc := doc.(type) {
+	case map[string]any:
+		if id, ok := doc["$id"].(string); ok {
+			base = resolve(base, id)
+		}
+		if ref, ok := doc["$ref"].(string); ok {
+			if whole, part, _ := strings.Cut(resolve(base, ref), "#"); part != "" && !strings.HasPrefix(ref, "#") && isRemote(whole) && !ids[whole] {
+				delete(doc, "$ref")
+				if !slices.Contains(l.remote, whole) {
+					l.remote = append(l.remote, whole)
+				}
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(doc)) {
+			l.detach(doc[key], base, ids)
+		}
+	case []any:
+		for _, item := range doc {
+			l.detach(item, base, ids)
+		}
+	}
+}
+
+// resolve returns the address of a reference that may be relative.
+func resolve(base, ref string) string {
+	from, err := url.Parse(base)
+	if err != nil {
+		return ref
+	}
+	to, err := from.Parse(ref)
+	if err != nil {
+		return ref
+	}
+	return to.String()
+}
+
+func isRemote(address string) bool {
+	return strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "http://")
+}
+
+// schemaIDs returns the addresses of the schemas that a schema contains.
+func schemaIDs(doc any) map[string]bool {
+	ids := map[string]bool{}
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, key := range []string{"$id", "id"} {
+				if id, ok := v[key].(string); ok {
+					ids[strings.TrimSuffix(id, "#")] = true
+				}
+			}
+			for _, inner := range v {
+				walk(inner)
+			}
+		case []any:
+			for _, inner := range v {
+				walk(inner)
+			}
+		}
+	}
+	walk(doc)
+	return ids
 }

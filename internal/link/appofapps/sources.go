@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/crds"
@@ -142,22 +140,15 @@ func (f *follower) readSource(c child, s object.Value, refs map[string]bool) Sou
 // guessRepository returns the repository that contains most existing paths of
 // children, since its URL is unknown on a laptop.
 func guessRepository(at Repository, specs []object.Value) string {
-	here := map[string]int{}
+	var named []remote.Directory
 	for _, spec := range specs {
 		for _, s := range sourcesOf(spec) {
-			dir := sourcePath(s)
-			if dir != "." && s.Get("chart").Text() == "" && at.HasDir(dir) {
-				here[s.Get("repoURL").Text()]++
+			if dir := sourcePath(s); dir != "." && s.Get("chart").Text() == "" {
+				named = append(named, remote.Directory{RepoURL: s.Get("repoURL").Text(), Path: dir})
 			}
 		}
 	}
-	most := ""
-	for _, address := range slices.Sorted(maps.Keys(here)) {
-		if here[address] > here[most] {
-			most = address
-		}
-	}
-	return most
+	return remote.MostNamed(named, at.HasDir)
 }
 
 // sourcesOf returns the sources of an Application. Argo CD ignores the single one
