@@ -20,14 +20,14 @@ import (
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
-// fleetInputs are the flags that say which fleet, and how to render it.
+// fleetInputs contains the flags that select a fleet and configure its rendering.
 type fleetInputs struct {
 	source fleet.Source
 	ladder *string
 	remote *fetchers.Options
-	// base is the repository of the fleet that was loaded last.
+	// base is the repository of the last fleet that was loaded.
 	base string
-	// at is the revision to load; nil is what is on disk.
+	// at is the revision to load; nil means the work tree.
 	at *checkout.Commit
 	// projectsFromComponents lets components choose among the projects of the source.
 	projectsFromComponents bool
@@ -48,9 +48,9 @@ func addFleetInputs(cmd *cobra.Command) *fleetInputs {
 	return in
 }
 
-// addLoading puts those on that no component has.
+// addLoading adds the flags that only fleets have.
 func (in *fleetInputs) addLoading(flags *pflag.FlagSet) {
-	flags.StringVar(&in.source.Environment, "environment", "", "Leave out components that are not deployed there")
+	flags.StringVar(&in.source.Environment, "environment", "", "Omit components that are not deployed in this environment")
 	flags.IntVar(&in.source.Parallel, "parallel", 0, "Components rendered at the same time (default: one per processor)")
 }
 
@@ -108,8 +108,8 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	return f, rollout.CheckEnvironment(f, in.source.Environment)
 }
 
-// directories leaves out the plain files that a pattern of the shell, such as
-// components/*, brings among directories, and says so.
+// directories removes regular files from arguments that a shell pattern such as components/*
+// expanded, with a note.
 func (s streams) directories(args []string) []string {
 	dirs, files := checkout.WithoutFiles(args)
 	if len(files) > 0 {

@@ -101,7 +101,7 @@ func writeApps(s streams, f *fleet.Fleet, opt fleet.AppsOptions, out string, for
 	return wholefile.ReplaceDir(out, force, fleet.Files(made))
 }
 
-// checkApps refuses what can make no Applications before anything is rendered.
+// checkApps rejects invalid combinations before anything is rendered.
 func checkApps(ctx context.Context, opt fleet.AppsOptions, dirs []string, out, argocdCM string) error {
 	if opt.Sets && !opt.Tiers {
 		return usage.New("--sets needs --tiers; add it, or use cmp fleet appset")

@@ -29,7 +29,7 @@ such as "vault: 2m30s" for each, and defaults by rung below the key defaults. Wi
 an Application never becomes healthy, and the report shows what waits for it.
 
 --observed and --from-cluster read the durations of real syncs from the status of the
-Applications, and compare each step with the last rollout of most of them.
+Applications, and compare each step with the latest rollout that most of them took part in.
 
 Exits with 1 if the rollout never ends and --fail is not set.`,
 		Example: `  cmp fleet simulate ./components
@@ -48,7 +48,7 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 	flags.StringVar(&sim.compare, "compare", "", "Another directory of components to compare with")
 	flags.StringVar(&sim.against, "against", "", "Another profile for the same components to compare with: a built-in profile or a ladder.yaml")
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.ProfilesOrFiles)
-	flags.BoolVar(&sim.noRest, "no-catch-all", false, "Leave out the last step, which contains what no other step selects")
+	flags.BoolVar(&sim.noRest, "no-catch-all", false, "Leave out the last step, which contains the Applications that no other step selects")
 	sim.durations = durationsFlag(flags)
 	sim.observed.add(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -68,7 +68,7 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 	return cmd
 }
 
-// simulation is what the flags of cmp fleet simulate say.
+// simulation contains the flags of cmp fleet simulate.
 type simulation struct {
 	in               *fleetInputs
 	layout           string
@@ -81,13 +81,13 @@ type simulation struct {
 
 func (sim *simulation) both() bool { return sim.compare != "" || sim.against != "" }
 
-// rendered is a rollout, or two of them, in any of the formats.
+// rendered is the output for one or two rollouts, in any format.
 type rendered interface {
 	Render(format string) (string, error)
 }
 
-// run simulates a rollout, or two. done is false if a single one never ends and nothing
-// was to fail.
+// run simulates one or two rollouts. done is false if a single one never completes although
+// --fail is not set.
 func (sim *simulation) run(cmd *cobra.Command, s streams, args []string) (shown rendered, done bool, err error) {
 	times, err := rollout.DurationsIn(*sim.durations)
 	if err != nil {
@@ -107,9 +107,9 @@ func (sim *simulation) run(cmd *cobra.Command, s streams, args []string) (shown 
 	if times.Observed, err = sim.observed.read(cmd, s, f, sim.in.source.Environment); err != nil {
 		return nil, false, err
 	}
-	warn(s, append(fleet.Failures(f.Findings), rollout.Doubts(f, sim.layout, sim.in.source.Environment)...))
+	warn(s, append(fleet.Failures(f.Findings), rollout.Findings(f, sim.layout, sim.in.source.Environment)...))
 	play := func(f *fleet.Fleet) (*rollout.Run, error) {
-		return rollout.Play(f, sim.layout, sim.noRest, times, failing)
+		return rollout.SimulateLayout(f, sim.layout, sim.noRest, times, failing)
 	}
 	run, err := play(f)
 	if err != nil {
@@ -122,8 +122,7 @@ func (sim *simulation) run(cmd *cobra.Command, s streams, args []string) (shown 
 	return show.Rollout{Fleet: f, Run: run, Fail: failing, Observed: times.Observed}, run.Done() || len(sim.fail) > 0, nil
 }
 
-// checkSimulate refuses unknown values, and flags that are not for two rollouts, or not
-// for one.
+// checkSimulate rejects unknown values, and flags that do not apply to one or two rollouts.
 func checkSimulate(flags *pflag.FlagSet, both bool, format, layout string, fail []string) error {
 	if err := errors.Join(option.KnownFormat(format, reportText, reportJSON, "mermaid", "svg"), option.OneOf("layout", layout, rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)); err != nil {
 		return usage.Error{Err: err}

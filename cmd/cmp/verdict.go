@@ -11,7 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/verdict"
 )
 
-// The formats of a report.
+// Formats of a report.
 const (
 	reportText  = verdict.Text
 	reportJSON  = verdict.JSON
@@ -23,7 +23,7 @@ func strictFlag(flags *pflag.FlagSet) *bool {
 	return flags.Bool("strict", false, "Exit with 1 if there are warnings, too")
 }
 
-// warnStrictly warns of findings, and fails if there are warnings that must fail.
+// warnStrictly writes warnings, and fails if --strict is set and there are any.
 func warnStrictly(s streams, found []finding.Finding, strict bool) error {
 	warn(s, found)
 	if strict && slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Warning }) {
@@ -32,8 +32,7 @@ func warnStrictly(s streams, found []finding.Finding, strict bool) error {
 	return nil
 }
 
-// errReported ends a command whose report, on standard output, says what is
-// wrong.
+// errReported is the error of a command whose report on standard output contains the errors.
 var errReported = errors.New("the report holds errors")
 
 func knownReport(format string) error {
